@@ -1,0 +1,22 @@
+#pragma once
+
+// Time comes in as a value. Logic takes `now`; only the loops at the edge ask a clock.
+
+#include <cstdint>
+
+namespace xylem {
+
+/// Nanoseconds. A point in time says in its name on which clock.
+using Nanos = std::int64_t;
+
+constexpr Nanos kMicrosecond = 1'000;
+constexpr Nanos kMillisecond = 1'000'000;
+constexpr Nanos kSecond = 1'000'000'000;
+
+/// CLOCK_MONOTONIC of this host: the only clock for deadlines and for offsets between hosts.
+Nanos monotonic_now() noexcept;
+
+/// CLOCK_REALTIME: only to say when a run took place, never to measure.
+Nanos realtime_now() noexcept;
+
+}  // namespace xylem

@@ -1,0 +1,38 @@
+#pragma once
+
+// A configuration file: TOML, read as a flat list of keys with the line where each stands.
+// Components keep their options in structs of their own; `cli/` carries values over and reports the
+// keys that nobody took.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace xylem {
+
+/// `a.b = "x"` on line 3 is {"a.b", "x", 3}. Numbers and booleans are given as written in TOML;
+/// an array of strings becomes several entries with the same key.
+struct ConfigEntry {
+  std::string key;
+  std::string value;
+  int line;
+};
+
+/// Reads TOML text. `name` is what error messages call the file.
+/// Fails with kInvalidArgument and "NAME:LINE: why" on a syntax error or a value that is neither
+/// string, number, boolean nor array of those.
+Result<std::vector<ConfigEntry>> parse_config(std::string_view text, std::string_view name);
+
+/// Reads a file. Fails as parse_config, and with kNotFound when it cannot be read.
+Result<std::vector<ConfigEntry>> load_config(const std::string& path);
+
+/// "200ms", "2s", "1.5s", "10us", "1m" to nanoseconds; a bare number is seconds.
+/// Fails with kInvalidArgument on anything else, on negative values and on overflow.
+Result<long long> parse_duration(std::string_view text);
+
+/// "64k", "1M", "2G" or a bare number to bytes (powers of 1024). Fails with kInvalidArgument.
+Result<long long> parse_size(std::string_view text);
+
+}  // namespace xylem

@@ -1,0 +1,56 @@
+#pragma once
+
+// A set of numbers kept as disjoint half-open intervals. The sources of a packet are one: thousands
+// of leaves merge into a handful of intervals.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace xylem {
+
+/// A set of unsigned numbers below 2^64 - 1. Value type; equal sets compare equal.
+class IntervalSet {
+ public:
+  /// The numbers first, first + 1, ..., end - 1. Never empty inside a set.
+  struct Interval {
+    std::uint64_t first;
+    std::uint64_t end;
+    bool operator==(const Interval&) const = default;
+  };
+
+  IntervalSet() = default;
+  /// The set of one number.
+  static IntervalSet of(std::uint64_t number);
+  /// The numbers [first, end); the empty set when first >= end.
+  static IntervalSet range(std::uint64_t first, std::uint64_t end);
+
+  bool empty() const noexcept { return intervals_.empty(); }
+  /// How many numbers are in the set.
+  std::uint64_t count() const noexcept;
+  bool contains(std::uint64_t number) const noexcept;
+  /// True when every number of `other` is here.
+  bool contains(const IntervalSet& other) const;
+  bool intersects(const IntervalSet& other) const noexcept;
+
+  void insert(std::uint64_t number) { insert(number, number + 1); }
+  void insert(std::uint64_t first, std::uint64_t end);
+  void insert(const IntervalSet& other);
+  void erase(std::uint64_t first, std::uint64_t end);
+
+  IntervalSet intersection(const IntervalSet& other) const;
+  IntervalSet difference(const IntervalSet& other) const;
+
+  /// In ascending order, disjoint and not touching.
+  const std::vector<Interval>& intervals() const noexcept { return intervals_; }
+  /// "1-3,7" as people write it; "" when empty.
+  std::string to_string() const;
+
+  bool operator==(const IntervalSet&) const = default;
+
+ private:
+  std::vector<Interval> intervals_;
+};
+
+}  // namespace xylem

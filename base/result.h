@@ -1,0 +1,87 @@
+#pragma once
+
+// How expected failure is told: a value, or an error with a code for programs and a sentence for
+// people. The names are those of C++23's std::expected, so that this header can become it.
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+
+namespace xylem {
+
+/// What a program may decide on. People read the message.
+enum class Code {
+  kInvalidArgument,   ///< What was asked for makes no sense; asking again will not help.
+  kNotFound,          ///< A file, host or name that should be there is not.
+  kAlreadyExists,     ///< Something that should not be there is.
+  kPermissionDenied,  ///< Not allowed, by the system or by a wrong key.
+  kUnavailable,       ///< A peer or resource cannot be reached now; later it may.
+  kExhausted,         ///< A limit is reached: disk, memory, descriptors, a bounded queue.
+  kCorrupt,           ///< Bytes that do not mean what they should.
+  kTimedOut,          ///< A deadline passed.
+  kInternal,          ///< The system refused something that normally works.
+};
+
+/// A code, and one sentence: what, on what, why, what to do.
+struct Error {
+  Code code;
+  std::string message;
+};
+
+/// Wraps an error on its way into a Result: `return unexpected(Error{...})`.
+struct Unexpected {
+  Error error;
+};
+inline Unexpected unexpected(Error error) { return Unexpected{std::move(error)}; }
+inline Unexpected unexpected(Code code, std::string message) {
+  return Unexpected{Error{code, std::move(message)}};
+}
+
+/// Either a T or an Error. Reading the one that is not there is a bug and stops the program.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Unexpected failure) : state_(std::in_place_index<1>, std::move(failure.error)) {}
+
+  bool has_value() const noexcept { return state_.index() == 0; }
+  explicit operator bool() const noexcept { return has_value(); }
+
+  T& value() & { return *operator->(); }
+  const T& value() const& { return *operator->(); }
+  T&& value() && { return std::move(*operator->()); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return CHECK_NOTNULL(std::get_if<0>(&state_)); }
+  const T* operator->() const { return CHECK_NOTNULL(std::get_if<0>(&state_)); }
+
+  Error& error() { return *CHECK_NOTNULL(std::get_if<1>(&state_)); }
+  const Error& error() const { return *CHECK_NOTNULL(std::get_if<1>(&state_)); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+/// Success without a value, or an Error.
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Unexpected failure) : error_(std::move(failure.error)), failed_(true) {}
+
+  bool has_value() const noexcept { return !failed_; }
+  explicit operator bool() const noexcept { return has_value(); }
+  void value() const { CHECK(has_value()); }
+
+  Error& error() { return CHECK(failed_), error_; }
+  const Error& error() const { return CHECK(failed_), error_; }
+
+ private:
+  Error error_{};
+  bool failed_ = false;
+};
+
+}  // namespace xylem

@@ -1,0 +1,209 @@
+#pragma once
+
+// What a monitored process and the agent of its host share: one segment of memory per process.
+//
+// The process makes the segment (a memfd), the agent's guard keeps the descriptor, so the last
+// records of a killed process survive it. One thread writes a ring, one process (the agent) reads
+// it; neither ever waits for the other. A full ring loses the new record and counts its calls.
+//
+//   segment: [ SegmentHeader | ThreadRing 0 | ThreadRing 1 | ... ]    each part page-aligned
+//
+// Rules (x86-64 and AArch64; all shared words are lock-free atomics):
+//  - The writer fills a slot, then publishes it by storing `head` (release).
+//  - A call counts in `calls[f]` before its record is written. A record stands for `calls` calls of
+//    its function: those since the previous record or loss of that function in that thread.
+//  - When `head - tail == capacity`, the record's calls go to `lost[f]` instead.
+//  - So at the end of a process, for each thread and function:
+//      calls = sum of its records' calls + lost + pending,
+//    pending being calls without a record yet: the rest of a sampled function, or one call that
+//    the process died in. The agent stores pending calls in a window when the process has ended.
+//  - Only the agent writes what stands under "agent"; it moves `tail` after the records before it
+//    are in its journal.
+//
+// This header is freestanding on purpose: the capture library includes it inside foreign programs.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace xylem::capture {
+
+constexpr std::uint64_t kSegmentMagic = 0x31676573'6d6c7978;  // "xylmseg1"
+constexpr std::uint32_t kLayoutVersion = 1;
+
+/// Bounds of the layout. Functions are numbered from 0 in the order of the function table.
+constexpr std::uint32_t kMaxFunctions = 1024;
+constexpr std::uint32_t kMaxThreads = 64;
+constexpr std::uint32_t kDefaultRingRecords = 1u << 17;  ///< 8 MiB, touched only as it is used.
+constexpr std::uint32_t kMaxRingRecords = 1u << 22;
+
+/// What a record tells of. Stored as text in the table `event` (see record_kind_name in wire).
+enum class RecordKind : std::uint8_t {
+  kMpiCall = 0,
+  kCompletion = 1,  ///< One request completed inside a call that completes several; calls is 0.
+};
+
+/// Values of Record fields that mean "none" or "not known".
+constexpr std::int32_t kNoPeer = -1;
+constexpr std::int32_t kNoTag = -2147483647 - 1;
+constexpr std::uint32_t kNoComm = 0xffffffff;
+
+/// Identity of communicators, the same in every process of the world: 0 is MPI_COMM_WORLD, 1 is
+/// MPI_COMM_SELF, others are a hash of their members and how many such were made before, above 1.
+constexpr std::uint32_t kCommWorld = 0;
+constexpr std::uint32_t kCommSelf = 1;
+
+/// Flags of a record.
+constexpr std::uint8_t kRecordEstimated = 1;  ///< calls > 1 by sampling: the time of one stands for all.
+constexpr std::uint8_t kRecordSend = 2;       ///< Payload leaves this rank for `peer`: counts in the matrix.
+constexpr std::uint8_t kRecordReceive = 4;    ///< Payload of `peer` arrived in this rank.
+
+/// One call. Times are ticks of the segment's clock.
+struct Record {
+  std::uint64_t begin;
+  std::uint64_t end;
+  std::uint64_t request;   ///< The request made, started or completed; 0 for none.
+  std::uint64_t bytes;     ///< Payload by count times type size; for a receive, what arrived.
+  std::uint32_t comm;      ///< Identity as above; kNoComm for none.
+  std::int32_t peer;       ///< World rank of the other side, of the root for rooted collectives; kNoPeer.
+  std::int32_t tag;        ///< kNoTag for none.
+  std::int32_t result;     ///< What the function returned.
+  std::uint32_t calls;     ///< 1, more when sampled, 0 for kCompletion.
+  std::uint16_t function;  ///< Index into the function table.
+  RecordKind kind;
+  std::uint8_t flags;
+  std::uint32_t thread;    ///< Number of the ring.
+  std::uint32_t reserved;
+};
+static_assert(sizeof(Record) == 64);
+
+/// Classes of functions, for reports and the simulator; names stand in wire/function_class.h.
+enum class FunctionClass : std::uint8_t {
+  kOther = 0,
+  kPointToPoint = 1,    ///< Blocking and non-blocking sends and receives, persistent starts.
+  kCollective = 2,
+  kCompletion = 3,      ///< Wait and test.
+  kProbe = 4,
+  kCommunicator = 5,    ///< Makes or frees communicators, groups, topologies.
+  kDatatype = 6,
+  kOneSided = 7,
+  kFile = 8,
+  kEnvironment = 9,     ///< Init, finalize, clocks, errors, info.
+  kTool = 10,           ///< MPI_T.
+};
+
+struct FunctionEntry {
+  char name[55];  ///< Ends with a zero.
+  FunctionClass function_class;
+};
+static_assert(sizeof(FunctionEntry) == 56);
+
+/// Where a process stands in its life, as its own library sees it. Death by a signal leaves the
+/// last state standing; the agent learns of it from the process, not from here.
+enum class ProcessState : std::uint32_t {
+  kStarting = 0,   ///< Registered; MPI_Init has not returned.
+  kRunning = 1,    ///< world, rank and size are valid.
+  kFinalized = 2,  ///< MPI_Finalize has returned.
+  kExited = 3,     ///< The library's destructor ran.
+};
+
+enum class ClockKind : std::uint32_t {
+  kTsc = 0,        ///< rdtsc, invariant.
+  kMonotonic = 1,  ///< CLOCK_MONOTONIC in ns.
+};
+
+struct alignas(64) ThreadRing {
+  // Writer's.
+  std::atomic<std::uint64_t> head;  ///< Records published so far.
+  std::uint64_t writer_tail;        ///< The writer's copy of tail, refreshed when the ring looks full.
+  std::atomic<std::uint32_t> used;  ///< 1 since a thread first took this ring; rings are reused.
+  std::uint32_t pad0[11];
+
+  // Agent's, on a line of its own.
+  alignas(64) std::atomic<std::uint64_t> tail;  ///< Records before it may be overwritten.
+  std::uint64_t window_position;  ///< Records before it are in journalled windows.
+  std::uint64_t chunk_position;   ///< Records before it are in journalled chunks.
+  std::uint64_t pad1[5];
+
+  // Writer's: exact counts, read at any time by the agent.
+  alignas(64) std::atomic<std::uint64_t> calls[kMaxFunctions];
+  std::atomic<std::uint64_t> lost[kMaxFunctions];
+
+  // Then, from the next page on: Record[ring_records].
+};
+
+struct alignas(64) SegmentHeader {
+  std::uint64_t magic;
+  std::uint32_t layout_version;
+  std::uint32_t ring_records;  ///< Capacity of each ring, a power of two.
+  std::uint64_t ring_offset;   ///< Of ThreadRing 0 from the segment's start.
+  std::uint64_t ring_stride;   ///< From one ThreadRing to the next.
+  std::uint64_t record_offset; ///< Of the first Record from its ThreadRing.
+  std::uint64_t segment_bytes;
+  std::uint32_t pid;
+  ClockKind clock;
+  std::uint64_t start_time;    ///< Field 22 of /proc/PID/stat: tells this pid from a later one.
+
+  std::atomic<ProcessState> state;
+  std::uint32_t world_size;
+  std::uint8_t world_key[16];  ///< Random, equal in all processes of one MPI_COMM_WORLD.
+  std::uint32_t rank;
+  char mpi_library[44];        ///< For people: "MPICH 4.0.2", "Open MPI 4.1.4".
+  char program[128];           ///< What runs, cut if it is longer.
+
+  std::uint32_t function_count;
+  std::uint32_t agent_finished;                      ///< Agent: this process is accounted for.
+  alignas(64) std::atomic<std::uint32_t> enabled;    ///< Agent's switch: 0 records nothing, counts nothing.
+  std::atomic<std::uint32_t> threads;                ///< Rings 0 .. threads-1 have been used.
+  std::atomic<std::uint64_t> ringless_calls;         ///< Calls of threads beyond kMaxThreads: lost.
+  std::atomic<std::uint64_t> untracked_requests;     ///< Receives whose peer could not be followed.
+
+  // Agent's: calls of each function that are in journalled windows, over all threads.
+  alignas(64) std::uint64_t windowed_calls[kMaxFunctions];
+  // Process's at start, then the agent's: 1 in N calls gets a record.
+  std::atomic<std::uint32_t> sample_every[kMaxFunctions];
+  FunctionEntry functions[kMaxFunctions];
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t round_to_page(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+constexpr std::uint64_t ring_offset() { return round_to_page(sizeof(SegmentHeader)); }
+constexpr std::uint64_t record_offset() { return round_to_page(sizeof(ThreadRing)); }
+constexpr std::uint64_t ring_stride(std::uint32_t ring_records) {
+  return record_offset() + round_to_page(std::uint64_t{ring_records} * sizeof(Record));
+}
+constexpr std::uint64_t segment_bytes(std::uint32_t ring_records) {
+  return ring_offset() + kMaxThreads * ring_stride(ring_records);
+}
+
+/// What a process sends over the agent's socket, with the segment's descriptor beside it
+/// (SCM_RIGHTS). It does not wait for an answer; the agent learns the pid from the kernel.
+struct Registration {
+  std::uint64_t magic;  ///< kSegmentMagic
+  std::uint32_t layout_version;
+  std::uint32_t pid;    ///< As the process sees it.
+};
+
+/// Names inside the run's folder on a host, `/dev/shm/xylem-UID-RUN[-HOST]`, mode 0700.
+constexpr const char* kAgentSocketName = "agent";  ///< The guard listens here (SOCK_STREAM).
+constexpr const char* kAgentLockName = "lock";     ///< flock: held while an agent starts or ends.
+
+/// Environment between `xylem run`, launchers and the processes of the job.
+constexpr const char* kEnvAddress = "XYLEM_ADDRESS";    ///< host:port[,host:port] of the front end.
+constexpr const char* kEnvRun = "XYLEM_RUN";            ///< Run id, 16 hexadecimal digits.
+constexpr const char* kEnvKey = "XYLEM_KEY";            ///< 64 hexadecimal digits; taken out by a rank.
+constexpr const char* kEnvBackend = "XYLEM_BACKEND";    ///< Absolute path of xylem-backend.
+constexpr const char* kEnvSample = "XYLEM_SAMPLE";      ///< "none" or FUNCTION=N[,FUNCTION=N]; FUNCTION may end in *.
+constexpr const char* kEnvRing = "XYLEM_RING";          ///< Records per ring, a power of two.
+constexpr const char* kEnvTestSize = "XYLEM_TEST_SIZE"; ///< Pretend so many hosts on this one.
+
+/// Descriptors of a freshly started xylem-backend: the listening agent socket, and a pipe from
+/// which it reads the key (64 hexadecimal digits). Its environment is minimal; see capture/README.
+constexpr int kBackendListenFd = 3;
+constexpr int kBackendKeyFd = 4;
+
+}  // namespace xylem::capture

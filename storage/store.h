@@ -1,0 +1,131 @@
+#pragma once
+
+// Where the front end puts a run. An interface, so that the front end is tested against memory and
+// can grow into other stores.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "wire/message.h"
+#include "wire/packet.h"
+
+namespace xylem::storage {
+
+/// What is known of a run when it begins.
+struct RunFacts {
+  std::string run_id;
+  std::vector<std::string> command;
+  std::string directory;
+  std::string user;
+  std::string host;          ///< Of the front end.
+  std::string version;       ///< Of xylem.
+  std::string options;       ///< As `--print-config` shows them.
+  Nanos started_realtime_ns = 0;
+  Nanos window_ns = 0;
+  bool chunks = false;       ///< --detail trace
+};
+
+/// A node of the overlay as it stands; told again it replaces what was told before.
+struct NodeRow {
+  NodeId id{};
+  wire::Role role = wire::Role::kBackEnd;
+  std::string host;
+  NodeId parent{};           ///< kFrontEndNode for itself.
+  std::uint32_t level = 0;   ///< 0 is the front end.
+  std::uint32_t pid = 0;
+  LeafId leaf = wire::kNoLeaf;
+  std::string state;         ///< "started", "attached", "left", "lost"
+};
+
+/// How a host's clock stands to the front end's.
+struct ClockRow {
+  LeafId leaf{};
+  Nanos at_ns = 0;           ///< Of the run's epoch.
+  Nanos offset_ns = 0;       ///< Host's clock + offset = front end's clock.
+  Nanos error_ns = 0;        ///< Bound of the offset's error.
+};
+
+/// What became of a packet. It counts only when the commit that follows succeeds.
+struct PutOutcome {
+  enum class Kind {
+    kStored,      ///< All its sources were new.
+    kDuplicate,   ///< All were known; dropped, to be acknowledged all the same.
+    kPartlyKnown, ///< Dropped whole; `missing` are to resend alone.
+  };
+  Kind kind = Kind::kStored;
+  IntervalSet missing;
+};
+
+/// One line of the account, in calls.
+struct AccountLine {
+  WorldId world{};
+  Rank rank{};
+  std::uint64_t captured = 0;
+  std::uint64_t stored = 0;
+  std::uint64_t lost = 0;
+  bool complete = false;     ///< The process ended, its last window is here, nothing is in flight.
+  bool operator==(const AccountLine&) const = default;
+};
+
+/// A run's store. Calls come from one thread, in this order: begin_run once; then puts and commits
+/// in any number; end_run once. What is put becomes visible and durable together, at commit.
+///
+/// When a commit fails, everything since the last one is undone, in the store's memory too, and the
+/// same packets may be put again later. The store stays usable.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  virtual Result<void> begin_run(const RunFacts& facts) = 0;
+
+  /// Takes a packet of the monitor's streams (registration, window, chunk; tombstones of each).
+  /// Decides from the sources stored so far whether it is new; only the root calls this, so this is
+  /// the one place where duplicates are found. A payload that cannot be decoded is stored as a loss
+  /// with its reason. Fails as the store does; kInvalidArgument for a stream that it does not know.
+  virtual Result<PutOutcome> put(const wire::Packet& packet) = 0;
+
+  virtual Result<void> put_node(const NodeRow& node) = 0;
+  virtual Result<void> put_clock(const ClockRow& clock) = 0;
+  virtual Result<void> put_link(const wire::LinkReport& report, Nanos at_ns) = 0;
+
+  /// A host is gone for good without having said its last: its accounts stay incomplete, with the
+  /// reason in `loss`.
+  virtual Result<void> put_host_lost(LeafId leaf, const std::string& reason) = 0;
+
+  /// Bytes put since the last commit, to decide when to commit.
+  virtual std::size_t pending_bytes() const = 0;
+
+  /// Makes everything put so far visible and durable. Fails with kExhausted when the disk is full,
+  /// kUnavailable when the store cannot be written now, else kInternal.
+  virtual Result<void> commit() = 0;
+
+  /// Writes the end of the run and commits. `exit_code` as `xylem run` returns it; -1 if unknown.
+  virtual Result<void> end_run(int exit_code, Nanos ended_realtime_ns) = 0;
+
+  /// From committed data, by world and rank. `stored` is counted, never computed from the others.
+  virtual Result<std::vector<AccountLine>> account() = 0;
+};
+
+/// A store in memory, with the same decisions as the real one; for tests.
+std::unique_ptr<Store> make_memory_store();
+
+/// How to open a run's file.
+struct SqliteOptions {
+  std::string path;
+  bool overwrite = false;    ///< An existing file is refused otherwise.
+  /// For tests: what statfs would say; 0 asks the system. On a network file system, where WAL cannot
+  /// work, the live file is kept in $TMPDIR and copied to `path` each minute and at the end.
+  long pretend_file_system = 0;
+};
+
+/// Makes the file (mode 0600, WAL) and its tables; see docs/storage-schema.md.
+/// Fails with kAlreadyExists, kPermissionDenied, kExhausted or kInvalidArgument and a sentence that
+/// names the path.
+Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options);
+
+}  // namespace xylem::storage

@@ -1,0 +1,69 @@
+#include "base/config.h"
+
+#include <gtest/gtest.h>
+
+namespace xylem {
+namespace {
+
+TEST(ParseConfig, FlattensTablesAndRemembersLines) {
+  const auto entries = parse_config("store = 'a.db'\n[run]\nwindow = '250ms'\nhosts = ['x', 'y']\n", "f");
+  ASSERT_TRUE(entries) << entries.error().message;
+  ASSERT_EQ(entries->size(), 4u);
+  bool saw_window = false;
+  int hosts = 0;
+  for (const ConfigEntry& e : *entries) {
+    if (e.key == "run.window") {
+      saw_window = true;
+      EXPECT_EQ(e.value, "250ms");
+      EXPECT_EQ(e.line, 3);
+    }
+    hosts += e.key == "run.hosts";
+  }
+  EXPECT_TRUE(saw_window);
+  EXPECT_EQ(hosts, 2);
+}
+
+TEST(ParseConfig, NamesFileAndLineOfAnError) {
+  const auto entries = parse_config("a = 1\nb = = 2\n", "x.toml");
+  ASSERT_FALSE(entries);
+  EXPECT_EQ(entries.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(entries.error().message.rfind("x.toml:2: ", 0), 0u) << entries.error().message;
+}
+
+TEST(ParseConfig, RefusesNestedArrays) {
+  const auto entries = parse_config("a = [[1], [2]]\n", "x.toml");
+  ASSERT_FALSE(entries);
+  EXPECT_EQ(entries.error().code, Code::kInvalidArgument);
+}
+
+TEST(LoadConfig, SaysThatAFileCannotBeRead) {
+  const auto entries = load_config("/nonexistent/x.toml");
+  ASSERT_FALSE(entries);
+  EXPECT_EQ(entries.error().code, Code::kNotFound);
+}
+
+TEST(ParseDuration, UnderstandsUnits) {
+  EXPECT_EQ(*parse_duration("250ms"), 250'000'000);
+  EXPECT_EQ(*parse_duration("1.5s"), 1'500'000'000);
+  EXPECT_EQ(*parse_duration("10us"), 10'000);
+  EXPECT_EQ(*parse_duration("2"), 2'000'000'000);
+  EXPECT_EQ(*parse_duration("1m"), 60'000'000'000);
+}
+
+TEST(ParseDuration, RefusesWhatIsNotOne) {
+  for (const char* text : {"", "ms", "5 ms", "-1s", "1x", "nan", "1e300s"}) {
+    const auto duration = parse_duration(text);
+    ASSERT_FALSE(duration) << text;
+    EXPECT_EQ(duration.error().code, Code::kInvalidArgument) << text;
+  }
+}
+
+TEST(ParseSize, UnderstandsPowersOf1024) {
+  EXPECT_EQ(*parse_size("64k"), 65536);
+  EXPECT_EQ(*parse_size("2M"), 2097152);
+  EXPECT_EQ(*parse_size("10"), 10);
+  EXPECT_FALSE(parse_size("3T"));
+}
+
+}  // namespace
+}  // namespace xylem

@@ -1,0 +1,83 @@
+#pragma once
+
+// Payload of the chunk stream: up to some thousand events of one process, columns, compressed.
+//
+// Encoded once, at the leaf; relayed unopened; stored as a blob; opened by a query.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "wire/packet.h"
+
+namespace xylem::wire {
+
+constexpr std::size_t kMaxChunkEvents = 8192;
+constexpr std::uint32_t kChunkVersion = 1;
+
+/// Values of Event fields that mean "none" or "not known".
+constexpr std::int32_t kNoPeer = -1;
+constexpr std::int32_t kNoTag = -2147483647 - 1;
+constexpr std::uint32_t kNoComm = 0xffffffff;
+
+/// An event as it is stored: capture::Record in the run's time. Kinds are those of RecordKind.
+struct Event {
+  Nanos begin_ns = 0;
+  Nanos end_ns = 0;
+  std::uint64_t request = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t comm = kNoComm;
+  std::int32_t peer = kNoPeer;
+  std::int32_t tag = kNoTag;
+  std::int32_t result = 0;
+  std::uint32_t calls = 1;
+  std::uint32_t thread = 0;
+  FunctionId function{};
+  std::uint8_t kind = 0;
+  std::uint8_t flags = 0;
+
+  bool operator==(const Event&) const = default;
+};
+
+/// Name of a kind as the table `event` shows it: "mpi", "completion"; "other" for unknown numbers.
+const char* event_kind_name(std::uint8_t kind);
+constexpr std::uint8_t kKindMpi = 0;
+constexpr std::uint8_t kKindCompletion = 1;
+
+/// What can be known of a chunk without opening its columns.
+struct ChunkSummary {
+  std::uint32_t events = 0;
+  std::uint64_t calls = 0;   ///< Sum over events.
+  Nanos begin_ns = 0;        ///< Smallest begin.
+  Nanos end_ns = 0;          ///< Largest end.
+  bool operator==(const ChunkSummary&) const = default;
+};
+
+/// Turns events into a chunk. Keeps its buffers between calls: one encoder a leaf. Not thread-safe.
+class ChunkEncoder {
+ public:
+  ChunkEncoder();
+  ~ChunkEncoder();
+  ChunkEncoder(ChunkEncoder&&) noexcept;
+  ChunkEncoder& operator=(ChunkEncoder&&) noexcept;
+
+  /// Events in the order of their records. 1 to kMaxChunkEvents of them, else the program stops.
+  Bytes encode(std::span<const Event> events);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The summary of a chunk. Fails with kCorrupt.
+Result<ChunkSummary> read_chunk_summary(std::span<const std::byte> chunk);
+
+/// All events of a chunk, in order, equal to those encoded. Fails with kCorrupt on any other bytes;
+/// never allocates more than kMaxChunkEvents events need.
+Result<std::vector<Event>> decode_chunk(std::span<const std::byte> chunk);
+
+}  // namespace xylem::wire

@@ -1,0 +1,61 @@
+#pragma once
+
+// The unit that travels up, is journalled, stored and acknowledged; and what makes it the same
+// packet wherever it arrives.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/interval_set.h"
+
+namespace xylem::wire {
+
+using Bytes = std::vector<std::byte>;
+
+/// The monitor's own streams. Streams of tools are numbered from kFirstToolStream on.
+constexpr StreamId kRegistrationStream{1};
+constexpr StreamId kWindowStream{2};
+constexpr StreamId kChunkStream{3};
+constexpr StreamId kFirstToolStream{100};
+
+/// A window's wave holds the number of its time slice and of its part (a slice may be sealed early
+/// and go on in a next part).
+constexpr std::uint64_t kWindowPartBits = 12;
+constexpr std::uint64_t window_wave(std::uint64_t slice, std::uint64_t part) {
+  return slice << kWindowPartBits | part;
+}
+constexpr std::uint64_t window_slice(std::uint64_t wave) { return wave >> kWindowPartBits; }
+
+/// Identity. Two packets with equal stream, lane and wave carry the same contributions of the
+/// sources that they share.
+struct PacketId {
+  StreamId stream{};
+  Lane lane = kLeafLane;     ///< Not kLeafLane: one process of a single leaf (chunks).
+  std::uint64_t wave = 0;    ///< A chunk: number of its first record in its process.
+  std::uint64_t wave_end = 0;  ///< A chunk: one past its last record; else wave + 1.
+  IntervalSet sources;       ///< Leaf ids.
+
+  bool operator==(const PacketId&) const = default;
+};
+
+struct Packet {
+  PacketId id;
+  bool alone = false;      ///< Resent: to be forwarded as it is, never merged.
+  bool tombstone = false;  ///< Stands for a packet that was given up; the payload is a Tombstone.
+  bool last = false;       ///< Its source sends nothing more on this stream.
+  Bytes payload;
+
+  Packet() = default;
+  Packet(PacketId identity, Bytes bytes) : id(std::move(identity)), payload(std::move(bytes)) {}
+};
+
+/// What stands in for a packet that was given up.
+struct Tombstone {
+  std::string reason;
+  std::uint64_t calls = 0;
+};
+
+}  // namespace xylem::wire

@@ -1,0 +1,289 @@
+@0xd2b7a1f0c35e9a41;
+# The messages of the overlay. One frame carries one Message.
+#
+# New fields go to the end, ordinals are never reused. Who receives a message whose tag it does not
+# know counts it and goes on. `up` is towards the front end, `down` away from it.
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("xylem::wire::schema");
+
+enum Role {
+  frontEnd @0;
+  commProcess @1;
+  backEnd @2;
+  tool @3;
+}
+
+struct Interval {
+  first @0 :UInt64;
+  end @1 :UInt64;
+}
+
+struct PacketId {
+  # What makes a packet the same packet, wherever and however often it arrives.
+  stream @0 :UInt32;
+  lane @1 :UInt32;               # 0: the leaf itself; else one process of a single leaf
+  wave @2 :UInt64;               # a chunk: first record of the range
+  waveEnd @3 :UInt64;            # a chunk: one past its last record; else wave + 1
+  sources @4 :List(Interval);    # leaf ids
+}
+
+struct Hello {
+  # First message of whoever connects. The other side answers with Welcome or Refusal.
+  magic @0 :UInt32;
+  major @1 :UInt32;
+  features @2 :UInt64;
+  role @3 :Role;
+  run @4 :Text;
+  node @5 :UInt32;               # 0xffffffff: not yet given
+  leaf @6 :UInt32;               # back ends; 0xffffffff: not yet given
+  level @7 :UInt32;              # a node accepts only children of a deeper level
+  nonce @8 :Data;                # 16 bytes, answered in Welcome.proof
+  controlVersion @9 :UInt64;     # last control state seen
+  hostKey @10 :Text;             # identity of the host's run folder
+}
+
+struct Challenge {
+  # Sent by whoever accepts, before anything is read: the connecting side proves the key with it.
+  nonce @0 :Data;
+}
+
+struct Welcome {
+  major @0 :UInt32;
+  features @1 :UInt64;
+  proof @2 :Data;
+  node @3 :UInt32;
+}
+
+struct Proof {
+  # HMAC-SHA-256 with the run's key over the other side's nonce and a label for the direction.
+  mac @0 :Data;
+}
+
+struct Refusal {
+  sentence @0 :Text;
+}
+
+struct Address {
+  host @0 :Text;                 # numeric address; empty with a unix path
+  port @1 :UInt16;
+  unixPath @2 :Text;             # abstract or file name, only for peers of the same host
+  hostKey @3 :Text;              # the host on which unixPath has a meaning
+}
+
+struct HostReport {
+  # Back end, once, to the front end: who am I.
+  name @0 :Text;
+  hostKey @1 :Text;
+  addresses @2 :List(Text);      # numeric, this host's, reachable first
+  pid @3 :UInt32;
+  cores @4 :UInt32;
+  load @5 :Float64;
+  processes @6 :UInt32;          # registered so far
+}
+
+struct StartCommProcess {
+  # Front end to a back end, down: start a communication process on your host.
+  node @0 :UInt32;
+  level @1 :UInt32;
+}
+
+struct CommProcessReport {
+  # Communication process, once, to the front end: I listen there.
+  node @0 :UInt32;
+  addresses @1 :List(Address);
+  pid @2 :UInt32;
+  failure @3 :Text;              # a back end that could not start it says why
+}
+
+struct Assignment {
+  # Front end to a node: your place in the tree. Parents in the order in which to try them.
+  node @0 :UInt32;
+  leaf @1 :UInt32;               # back ends
+  level @2 :UInt32;
+  parents @3 :List(Parent);
+}
+
+struct Parent {
+  node @0 :UInt32;
+  addresses @1 :List(Address);
+}
+
+struct Attached {
+  # Up, relayed to the front end: a node has found its parent.
+  node @0 :UInt32;
+  parent @1 :UInt32;
+}
+
+struct LeafSet {
+  # Up: the leaves that are below this link now, and those of them that will send nothing more.
+  leaves @0 :List(Interval);
+  ended @1 :List(Interval);
+}
+
+struct Packet {
+  # Up: the unit that is journalled, stored and acknowledged.
+  id @0 :PacketId;
+  alone @1 :Bool;                # resent: not to be merged
+  tombstone @2 :Bool;            # stands for a packet that was given up; payload is a Tombstone
+  last @3 :Bool;                 # the source sends nothing more on this stream
+  payload @4 :Data;
+}
+
+struct Tombstone {
+  reason @0 :Text;
+  calls @1 :UInt64;
+}
+
+struct Acknowledgement {
+  # Down, after the commit. A leaf drops what is named; a node passes each part on to whom it concerns.
+  stored @0 :List(PacketId);
+  resend @1 :List(PacketId);
+}
+
+struct Control {
+  # Down: state with a version. A node keeps the newest and gives it to each child.
+  version @0 :UInt64;
+  enabled @1 :Bool;              # captures record
+  chunks @2 :Bool;               # --detail trace
+  windowNs @3 :UInt64;
+  finish @4 :Bool;               # the run is over: send the rest, then leave
+  epochNs @5 :Int64;             # zero of the run's time, on the front end's monotonic clock
+}
+
+struct Ping {
+  # Child to parent, each heartbeat. Times are the sender's CLOCK_MONOTONIC.
+  sentNs @0 :Int64;
+}
+
+struct Pong {
+  pingSentNs @0 :Int64;
+  receivedNs @1 :Int64;          # on the parent's clock
+  sentNs @2 :Int64;
+  rootOffsetNs @3 :Int64;        # parent's clock + this = front end's clock
+  rootErrorNs @4 :Int64;         # bound of that
+}
+
+struct Goodbye {
+  # A child that leaves on purpose; nothing of it is missing.
+  reason @0 :Text;
+}
+
+struct LinkReport {
+  # Up, relayed to the front end each second: how the link to my parent does.
+  node @0 :UInt32;
+  queueBytes @1 :UInt64;
+  sentBytes @2 :UInt64;
+  sentPackets @3 :UInt64;
+  roundTripNs @4 :Int64;
+  offsetNs @5 :Int64;
+  errorNs @6 :Int64;
+  refused @7 :UInt64;            # connections turned away here
+}
+
+struct Message {
+  union {
+    hello @0 :Hello;
+    challenge @1 :Challenge;
+    welcome @2 :Welcome;
+    proof @3 :Proof;
+    refusal @4 :Refusal;
+    hostReport @5 :HostReport;
+    startCommProcess @6 :StartCommProcess;
+    commProcessReport @7 :CommProcessReport;
+    assignment @8 :Assignment;
+    attached @9 :Attached;
+    leafSet @10 :LeafSet;
+    packet @11 :Packet;
+    acknowledgement @12 :Acknowledgement;
+    control @13 :Control;
+    ping @14 :Ping;
+    pong @15 :Pong;
+    goodbye @16 :Goodbye;
+    linkReport @17 :LinkReport;
+  }
+}
+
+# ---- Payloads of packets. Not opened by nodes that only relay. ----
+
+struct FunctionRow {
+  id @0 :UInt16;
+  name @1 :Text;
+  functionClass @2 :UInt8;
+}
+
+struct ProcessRow {
+  lane @0 :UInt32;
+  pid @1 :UInt32;
+  worldKey @2 :Data;             # 16 bytes; empty until MPI_Init has returned
+  rank @3 :UInt32;
+  worldSize @4 :UInt32;
+  mpiLibrary @5 :Text;
+  program @6 :Text;
+}
+
+struct Registration {
+  # Stream 1. State, not change: what is told again says the same.
+  host @0 :Text;
+  functions @1 :List(FunctionRow);
+  processes @2 :List(ProcessRow);
+}
+
+struct ProfileRow {
+  leaf @0 :UInt32;
+  lane @1 :UInt32;
+  function @2 :UInt16;
+  estimated @3 :Bool;
+  calls @4 :UInt64;
+  callsSoFar @5 :UInt64;         # of this function and process, up to this window
+  timeNs @6 :UInt64;
+  minNs @7 :UInt64;
+  maxNs @8 :UInt64;
+  bytes @9 :UInt64;
+  histogram @10 :Data;           # see wire/profile.h
+}
+
+struct MatrixRow {
+  leaf @0 :UInt32;
+  lane @1 :UInt32;
+  destination @2 :UInt32;        # world rank
+  bytes @3 :UInt64;
+  messages @4 :UInt64;
+}
+
+struct AccountRow {
+  # Counters of a process as they stand; later ones replace earlier ones.
+  leaf @0 :UInt32;
+  lane @1 :UInt32;
+  captured @2 :UInt64;           # calls, by the process's own counters
+  lost @3 :UInt64;               # calls that met a full ring
+  ended @4 :Bool;                # the process is gone and these are final
+  events @5 :UInt64;             # records that its chunks hold so far
+  eventCalls @6 :UInt64;         # calls that these records stand for
+  lossByFunction @7 :List(LossRow);
+  windowed @8 :UInt64;           # calls in windows so far, this one included
+}
+
+struct WaitRow {
+  # Time that a process spent in calls that received from a world rank.
+  leaf @0 :UInt32;
+  lane @1 :UInt32;
+  peer @2 :UInt32;
+  timeNs @3 :UInt64;
+  calls @4 :UInt64;
+}
+
+struct LossRow {
+  function @0 :UInt16;
+  calls @1 :UInt64;
+}
+
+struct ProfileWindow {
+  # Stream 2.
+  beginNs @0 :Int64;             # of the run's epoch
+  endNs @1 :Int64;
+  rows @2 :List(ProfileRow);
+  matrix @3 :List(MatrixRow);
+  accounts @4 :List(AccountRow);
+  waits @5 :List(WaitRow);
+}

@@ -16,7 +16,7 @@ T* check_notnull(T* pointer, const char* file, int line, const char* what) {
 
 }  // namespace xylem::internal
 
-#define CHECK(condition)         \
+#define CHECK(condition)              \
   ((condition) ? static_cast<void>(0) \
                : ::xylem::internal::check_failed(__FILE__, __LINE__, #condition))
 

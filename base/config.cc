@@ -24,15 +24,16 @@ std::string scalar_text(const toml::node& node) {
 Result<void> flatten(const toml::table& table, const std::string& prefix, std::string_view name,
                      std::vector<ConfigEntry>& entries) {
   for (const auto& [key, node] : table) {
-    const std::string full = prefix.empty() ? std::string(key.str()) : prefix + "." + std::string(key.str());
+    const std::string full =
+        prefix.empty() ? std::string(key.str()) : prefix + "." + std::string(key.str());
     const int line = static_cast<int>(node.source().begin.line);
     if (const auto* inner = node.as_table()) {
       if (auto done = flatten(*inner, full, name, entries); !done) return done;
     } else if (const auto* array = node.as_array()) {
       for (const auto& element : *array) {
         if (!element.is_value()) {
-          return unexpected(Code::kInvalidArgument,
-                            where(name, line) + "'" + full + "' holds a nested value; give plain ones");
+          return unexpected(Code::kInvalidArgument, where(name, line) + "'" + full +
+                                                        "' holds a nested value; give plain ones");
         }
         entries.push_back({full, scalar_text(element), line});
       }
@@ -61,10 +62,12 @@ Result<long long> parse_quantity(std::string_view text, const Unit (&units)[N], 
     if (unit == u.name) factor = u.factor;
   }
   const double value = number * factor;
-  const bool usable = end != copy.c_str() && factor != 0 && std::isfinite(value) && value >= 0 && value < 9e18;
+  const bool usable =
+      end != copy.c_str() && factor != 0 && std::isfinite(value) && value >= 0 && value < 9e18;
   if (!usable) {
-    return unexpected(Code::kInvalidArgument,
-                      "'" + copy + "' is not understood; write for example " + std::string(example));
+    return unexpected(
+        Code::kInvalidArgument,
+        "'" + copy + "' is not understood; write for example " + std::string(example));
   }
   return std::llround(value);
 }
@@ -94,14 +97,14 @@ Result<std::vector<ConfigEntry>> load_config(const std::string& path) {
 }
 
 Result<long long> parse_duration(std::string_view text) {
-  static constexpr Unit kUnits[] = {{"ns", 1},   {"us", 1e3},  {"ms", 1e6},
-                                    {"s", 1e9},  {"m", 60e9}, {"h", 3600e9}};
+  static constexpr Unit kUnits[] = {{"ns", 1},  {"us", 1e3}, {"ms", 1e6},
+                                    {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
   return parse_quantity(text, kUnits, 1e9, "250ms or 2s");
 }
 
 Result<long long> parse_size(std::string_view text) {
-  static constexpr Unit kUnits[] = {{"k", 1024},    {"K", 1024},         {"M", 1024.0 * 1024},
-                                    {"G", 1024.0 * 1024 * 1024}};
+  static constexpr Unit kUnits[] = {
+      {"k", 1024}, {"K", 1024}, {"M", 1024.0 * 1024}, {"G", 1024.0 * 1024 * 1024}};
   return parse_quantity(text, kUnits, 1, "64k or 16M");
 }
 

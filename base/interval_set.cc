@@ -19,15 +19,13 @@ std::uint64_t IntervalSet::count() const noexcept {
 }
 
 bool IntervalSet::contains(std::uint64_t number) const noexcept {
-  const auto after = std::upper_bound(
-      intervals_.begin(), intervals_.end(), number,
-      [](std::uint64_t n, const Interval& i) { return n < i.first; });
+  const auto after =
+      std::upper_bound(intervals_.begin(), intervals_.end(), number,
+                       [](std::uint64_t n, const Interval& i) { return n < i.first; });
   return after != intervals_.begin() && number < std::prev(after)->end;
 }
 
-bool IntervalSet::contains(const IntervalSet& other) const {
-  return intersection(other) == other;
-}
+bool IntervalSet::contains(const IntervalSet& other) const { return intersection(other) == other; }
 
 bool IntervalSet::intersects(const IntervalSet& other) const noexcept {
   auto a = intervals_.begin();

@@ -28,11 +28,10 @@ struct LogField {
   LogField(std::string_view k, const char* v) : key(k), value(v) {}
   LogField(std::string_view k, const std::string& v) : key(k), value(v) {}
   template <typename T>
-    requires std::integral<T> || std::floating_point<T>
-  LogField(std::string_view k, T v) : key(k), value(std::to_string(v)) {}
+  requires std::integral<T> || std::floating_point<T> LogField(std::string_view k, T v)
+      : key(k), value(std::to_string(v)) {}
   template <typename T>
-    requires std::is_enum_v<T>
-  LogField(std::string_view k, T v)
+  requires std::is_enum_v<T> LogField(std::string_view k, T v)
       : key(k), value(std::to_string(static_cast<std::underlying_type_t<T>>(v))) {}
 };
 

@@ -26,19 +26,19 @@ struct Peer {
   std::uint32_t level = 0;
   std::uint64_t control_version = 0;
   std::string host_key;
-  std::string address;       ///< For people: "10.77.0.3:41234" or "unix".
-  bool accepted = false;     ///< It connected to us; false: we connected to it.
+  std::string address;    ///< For people: "10.77.0.3:41234" or "unix".
+  bool accepted = false;  ///< It connected to us; false: we connected to it.
 };
 
 /// How a link does, for reports and clocks.
 struct LinkStatus {
-  std::size_t queue_bytes = 0;    ///< Handed to send(), not yet taken by the kernel.
+  std::size_t queue_bytes = 0;  ///< Handed to send(), not yet taken by the kernel.
   std::uint64_t sent_bytes = 0;
   std::uint64_t sent_messages = 0;
-  Nanos round_trip_ns = 0;        ///< Smallest of the recent pings; 0 before the first.
-  Nanos offset_ns = 0;            ///< This host's clock + offset = the front end's clock.
-  Nanos error_ns = 0;             ///< Bound of the offset's error; meaningful when clock_known.
-  bool clock_known = false;       ///< An upward link has heard where the front end's clock stands.
+  Nanos round_trip_ns = 0;   ///< Smallest of the recent pings; 0 before the first.
+  Nanos offset_ns = 0;       ///< This host's clock + offset = the front end's clock.
+  Nanos error_ns = 0;        ///< Bound of the offset's error; meaningful when clock_known.
+  bool clock_known = false;  ///< An upward link has heard where the front end's clock stands.
 };
 
 /// What a Node can ask for. All calls return at once; what they cause is told to the Node later,

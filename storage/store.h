@@ -22,12 +22,12 @@ struct RunFacts {
   std::vector<std::string> command;
   std::string directory;
   std::string user;
-  std::string host;          ///< Of the front end.
-  std::string version;       ///< Of xylem.
-  std::string options;       ///< As `--print-config` shows them.
+  std::string host;     ///< Of the front end.
+  std::string version;  ///< Of xylem.
+  std::string options;  ///< As `--print-config` shows them.
   Nanos started_realtime_ns = 0;
   Nanos window_ns = 0;
-  bool chunks = false;       ///< --detail trace
+  bool chunks = false;  ///< --detail trace
 };
 
 /// A node of the overlay as it stands; told again it replaces what was told before.
@@ -35,27 +35,27 @@ struct NodeRow {
   NodeId id{};
   wire::Role role = wire::Role::kBackEnd;
   std::string host;
-  NodeId parent{};           ///< kFrontEndNode for itself.
-  std::uint32_t level = 0;   ///< 0 is the front end.
+  NodeId parent{};          ///< kFrontEndNode for itself.
+  std::uint32_t level = 0;  ///< 0 is the front end.
   std::uint32_t pid = 0;
   LeafId leaf = wire::kNoLeaf;
-  std::string state;         ///< "started", "attached", "left", "lost"
+  std::string state;  ///< "started", "attached", "left", "lost"
 };
 
 /// How a host's clock stands to the front end's.
 struct ClockRow {
   LeafId leaf{};
-  Nanos at_ns = 0;           ///< Of the run's epoch.
-  Nanos offset_ns = 0;       ///< Host's clock + offset = front end's clock.
-  Nanos error_ns = 0;        ///< Bound of the offset's error.
+  Nanos at_ns = 0;      ///< Of the run's epoch.
+  Nanos offset_ns = 0;  ///< Host's clock + offset = front end's clock.
+  Nanos error_ns = 0;   ///< Bound of the offset's error.
 };
 
 /// What became of a packet. It counts only when the commit that follows succeeds.
 struct PutOutcome {
   enum class Kind {
-    kStored,      ///< All its sources were new.
-    kDuplicate,   ///< All were known; dropped, to be acknowledged all the same.
-    kPartlyKnown, ///< Dropped whole; `missing` are to resend alone.
+    kStored,       ///< All its sources were new.
+    kDuplicate,    ///< All were known; dropped, to be acknowledged all the same.
+    kPartlyKnown,  ///< Dropped whole; `missing` are to resend alone.
   };
   Kind kind = Kind::kStored;
   IntervalSet missing;
@@ -68,7 +68,7 @@ struct AccountLine {
   std::uint64_t captured = 0;
   std::uint64_t stored = 0;
   std::uint64_t lost = 0;
-  bool complete = false;     ///< The process ended, its last window is here, nothing is in flight.
+  bool complete = false;  ///< The process ended, its last window is here, nothing is in flight.
   bool operator==(const AccountLine&) const = default;
 };
 
@@ -117,9 +117,9 @@ std::unique_ptr<Store> make_memory_store();
 /// How to open a run's file.
 struct SqliteOptions {
   std::string path;
-  bool overwrite = false;    ///< An existing file is refused otherwise.
-  /// For tests: what statfs would say; 0 asks the system. On a network file system, where WAL cannot
-  /// work, the live file is kept in $TMPDIR and copied to `path` each minute and at the end.
+  bool overwrite = false;  ///< An existing file is refused otherwise.
+  /// For tests: what statfs would say; 0 asks the system. On a network file system, where WAL
+  /// cannot work, the live file is kept in $TMPDIR and copied to `path` each minute and at the end.
   long pretend_file_system = 0;
 };
 

@@ -1,12 +1,13 @@
-#include "base/config.h"
-
 #include <gtest/gtest.h>
+
+#include "base/config.h"
 
 namespace xylem {
 namespace {
 
 TEST(ParseConfig, FlattensTablesAndRemembersLines) {
-  const auto entries = parse_config("store = 'a.db'\n[run]\nwindow = '250ms'\nhosts = ['x', 'y']\n", "f");
+  const auto entries =
+      parse_config("store = 'a.db'\n[run]\nwindow = '250ms'\nhosts = ['x', 'y']\n", "f");
   ASSERT_TRUE(entries) << entries.error().message;
   ASSERT_EQ(entries->size(), 4u);
   bool saw_window = false;

@@ -1,9 +1,9 @@
-#include "base/interval_set.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
 #include <set>
+
+#include "base/interval_set.h"
 
 namespace xylem {
 namespace {

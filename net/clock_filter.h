@@ -1,0 +1,49 @@
+#pragma once
+
+// The offset between two clocks from pings, with a bound of its error.
+//
+// A ping leaves at t1 (child's clock), arrives at t2 and is answered at t3 (parent's clock), and
+// the answer arrives at t4 (child's). The parent's clock minus the child's is between t3 - t4 and
+// t2 - t1, so ((t2 - t1) + (t3 - t4)) / 2 is off by at most half the round trip. Of the recent
+// pairs the one with the smallest round trip bounds best (minimum-delay pairs; Mills, RFC 5905
+// section 10); an old one loses by drift. Offsets and bounds add up along the path to the front
+// end.
+
+#include <cstddef>
+#include <deque>
+
+#include "base/clock.h"
+
+namespace xylem::net {
+
+/// Clocks of computers drift apart by less than this many ns in a second (parts per billion).
+constexpr Nanos kMaxDriftPerSecond = 50'000;
+
+struct ClockEstimate {
+  bool known = false;
+  Nanos offset_ns = 0;      ///< Child's clock + offset = parent's clock.
+  Nanos error_ns = 0;       ///< Bound.
+  Nanos round_trip_ns = 0;  ///< Smallest of the recent pairs.
+};
+
+/// Keeps the recent pairs of one link. Not thread-safe.
+class ClockFilter {
+ public:
+  static constexpr std::size_t kPairs = 16;
+
+  /// Takes a pair; times as above. Pairs whose times run backwards are ignored.
+  void add(Nanos t1, Nanos t2, Nanos t3, Nanos t4);
+
+  /// The best estimate at `now` (child's clock).
+  ClockEstimate estimate(Nanos now) const;
+
+ private:
+  struct Pair {
+    Nanos at;
+    Nanos offset;
+    Nanos round_trip;
+  };
+  std::deque<Pair> pairs_;
+};
+
+}  // namespace xylem::net

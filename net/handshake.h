@@ -1,0 +1,90 @@
+#pragma once
+
+// How two nodes prove to each other that they know the run's key, before anything else is said.
+//
+//   connecting side                       accepting side
+//   Hello {role, run, nonce c}     ->
+//                                  <-     Challenge {nonce s}
+//   Proof {mac("c", s, c)}         ->
+//                                  <-     Welcome {proof mac("s", c, s)}   or   Refusal {sentence}
+//
+// mac is HMAC-SHA-256 with the key. Fresh nonces on both sides make a replayed hello worthless; the
+// label keeps one side's proof from being played back to it. Over TCP all of this runs inside
+// TLS 1.3 with the same key; on a Unix socket, or with TLS switched off, it is the only proof.
+//
+// Pure: messages in, messages out. net/link does the reading and writing.
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "base/result.h"
+#include "net/key.h"
+#include "wire/message.h"
+
+namespace xylem::net {
+
+/// The proof of one side. `label` is 'c' for the connecting side, 's' for the accepting one; the
+/// first nonce is the other side's, the second one's own.
+wire::Mac make_proof(const Key& key, char label, const wire::Nonce& theirs, const wire::Nonce& own);
+
+/// In constant time.
+bool equal_macs(const wire::Mac& a, const wire::Mac& b);
+
+/// The accepting side. Feed it the messages of the connecting side in order.
+class AcceptHandshake {
+ public:
+  /// `run` is the run id that a hello must name; `welcome` is sent with the proof filled in.
+  AcceptHandshake(const Key& key, std::string run, wire::Welcome welcome);
+
+  /// What to send back: Challenge, Welcome or Refusal. After Welcome the peer is proved; after
+  /// Refusal the connection must be closed. Fails with kCorrupt when a peer of another kind speaks
+  /// (nothing is to be sent then).
+  Result<wire::Message> on_message(const wire::Message& message);
+
+  bool proved() const noexcept { return proved_; }
+  /// Why the last answer was a Refusal; for the log.
+  const std::string& refusal() const noexcept { return refusal_; }
+  /// Valid once proved.
+  const wire::Hello& hello() const noexcept { return hello_; }
+
+ private:
+  wire::Message refuse(std::string sentence);
+
+  Key key_;
+  std::string run_;
+  wire::Welcome welcome_;
+  wire::Nonce nonce_{};
+  wire::Hello hello_;
+  bool greeted_ = false;
+  bool proved_ = false;
+  std::string refusal_;
+};
+
+/// The connecting side.
+class ConnectHandshake {
+ public:
+  /// Sends `hello` with magic, major and nonce filled in.
+  ConnectHandshake(const Key& key, wire::Hello hello);
+
+  const wire::Hello& hello() const noexcept { return hello_; }
+
+  /// What to send back, if anything: Proof after a Challenge. Fails with kPermissionDenied and the
+  /// peer's sentence after a Refusal, or when the peer cannot prove the key; kCorrupt on anything
+  /// else.
+  Result<std::optional<wire::Message>> on_message(const wire::Message& message);
+
+  bool proved() const noexcept { return proved_; }
+  /// Valid once proved.
+  const wire::Welcome& welcome() const noexcept { return welcome_; }
+
+ private:
+  Key key_;
+  wire::Hello hello_;
+  wire::Nonce challenge_{};
+  wire::Welcome welcome_;
+  bool challenged_ = false;
+  bool proved_ = false;
+};
+
+}  // namespace xylem::net

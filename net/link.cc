@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cstring>
+
+#include "base/log.h"
+#include "net/link_internal.h"
+
+namespace xylem::net {
+namespace {
+
+using namespace asio::experimental::awaitable_operators;
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+
+constexpr std::size_t kReadBytes = 64u << 10;
+constexpr std::size_t kFramePrefix = 4;
+constexpr Nanos kCloseGrace = 1 * kSecond;
+// The first pings follow each other quickly, so that clocks are known before the first window.
+constexpr int kQuickPings = 5;
+constexpr Nanos kQuickPingInterval = 5 * kMillisecond;
+
+std::chrono::nanoseconds in(Nanos delay) {
+  return std::chrono::nanoseconds(std::max<Nanos>(delay, 0));
+}
+
+}  // namespace
+
+Link::Link(LinkId id, bool accepted, std::unique_ptr<Transport> transport, wire::Bytes already_read,
+           asio::any_io_executor executor, LinkHost& host)
+    : id_(id),
+      accepted_(accepted),
+      transport_(std::move(transport)),
+      host_(host),
+      read_buffer_(std::move(already_read)),
+      read_size_(read_buffer_.size()),
+      writable_(executor),
+      readable_(executor),
+      beat_(executor),
+      last_heard_(monotonic_now()) {}
+
+asio::awaitable<Error> Link::run() {
+  auto ended = co_await (read_loop() || write_loop() || heartbeat());
+  transport_->close();
+  co_return std::visit([](Error& why) { return std::move(why); }, ended);
+}
+
+void Link::send(const wire::Message& message) {
+  if (closing_) return;
+  wire::Bytes frame = wire::encode(message);
+  ++sent_messages_;
+  if (queued_.empty()) {
+    queued_ = std::move(frame);
+  } else {
+    queued_.insert(queued_.end(), frame.begin(), frame.end());
+  }
+  writable_.cancel();
+}
+
+void Link::close(const std::string& reason) {
+  if (closing_) return;
+  closing_ = reason;
+  close_deadline_ = monotonic_now() + kCloseGrace;
+  writable_.cancel();
+  beat_.cancel();
+}
+
+LinkStatus Link::status() const {
+  const ClockEstimate estimate = clock_.estimate(monotonic_now());
+  LinkStatus status;
+  status.queue_bytes = queued_.size() + writing_.size();
+  status.sent_bytes = sent_bytes_;
+  status.sent_messages = sent_messages_;
+  status.round_trip_ns = estimate.round_trip_ns;
+  status.clock_known = estimate.known && root_error_ns_ >= 0;
+  status.offset_ns = estimate.offset_ns + root_offset_ns_;
+  status.error_ns = estimate.error_ns + root_error_ns_;
+  return status;
+}
+
+void Link::wake_reader() { readable_.cancel(); }
+
+asio::awaitable<Error> Link::read_loop() {
+  for (;;) {
+    if (auto taken = take_frames(); !taken) co_return std::move(taken.error());
+    while (accepted_ && host_.upward_is_full()) {
+      readable_.expires_after(std::chrono::seconds(1));
+      co_await readable_.async_wait(kAwait);
+    }
+    if (read_buffer_.size() - read_size_ < kReadBytes) read_buffer_.resize(read_size_ + kReadBytes);
+    auto size =
+        co_await transport_->read_some(std::span<std::byte>(read_buffer_).subspan(read_size_));
+    if (!size) co_return std::move(size.error());
+    read_size_ += *size;
+    last_heard_ = monotonic_now();
+  }
+}
+
+Result<void> Link::take_frames() {
+  std::size_t at = 0;
+  std::size_t wanted = 0;
+  while (true) {
+    const std::span<const std::byte> rest =
+        std::span<const std::byte>(read_buffer_).subspan(at, read_size_ - at);
+    auto length = wire::frame_length(rest, wire::kMaxFrameBytes);
+    if (!length) return unexpected(std::move(length.error()));
+    if (!*length) break;
+    if (rest.size() < kFramePrefix + **length) {
+      wanted = kFramePrefix + **length;
+      break;
+    }
+    auto message = wire::decode(rest.subspan(kFramePrefix, **length));
+    if (!message) return unexpected(std::move(message.error()));
+    at += kFramePrefix + **length;
+    on_frame_message(*std::move(message));
+  }
+  if (at > 0) {
+    std::memmove(read_buffer_.data(), read_buffer_.data() + at, read_size_ - at);
+    read_size_ -= at;
+  }
+  if (read_buffer_.size() < wanted) read_buffer_.resize(wanted);
+  // A large frame has passed: its memory is given back.
+  if (wanted == 0 && read_buffer_.size() > 4 * kReadBytes) {
+    read_buffer_.resize(read_size_ + kReadBytes);
+    read_buffer_.shrink_to_fit();
+  }
+  return {};
+}
+
+void Link::on_frame_message(wire::Message message) {
+  if (const auto* ping = std::get_if<wire::Ping>(&message)) {
+    const ClockEstimate root = host_.root_clock();
+    wire::Pong pong;
+    pong.ping_sent_ns = ping->sent_ns;
+    pong.received_ns = monotonic_now();
+    pong.root_offset_ns = root.offset_ns;
+    pong.root_error_ns = root.known ? root.error_ns : -1;
+    pong.sent_ns = monotonic_now();
+    send(pong);
+  } else if (const auto* pong = std::get_if<wire::Pong>(&message)) {
+    on_pong(*pong);
+  } else if (std::holds_alternative<wire::Unknown>(message)) {
+    if (++unknown_messages_ == 1) log(Level::kDebug, "unknown message skipped", {{"link", id_}});
+  } else {
+    host_.on_link_message(id_, std::move(message));
+  }
+}
+
+void Link::on_pong(const wire::Pong& pong) {
+  clock_.add(pong.ping_sent_ns, pong.received_ns, pong.sent_ns, monotonic_now());
+  root_offset_ns_ = pong.root_offset_ns;
+  root_error_ns_ = pong.root_error_ns;
+}
+
+asio::awaitable<Error> Link::write_loop() {
+  for (;;) {
+    while (queued_.empty()) {
+      if (closing_) co_return Error{Code::kUnavailable, *closing_};
+      writable_.expires_at(asio::steady_timer::time_point::max());
+      co_await writable_.async_wait(kAwait);
+      // An expired cancellation of the whole link must not spin here.
+      if ((co_await asio::this_coro::cancellation_state).cancelled() !=
+          asio::cancellation_type::none) {
+        co_return Error{Code::kUnavailable, "cancelled"};
+      }
+    }
+    std::swap(queued_, writing_);
+    auto written = co_await transport_->write_all(writing_);
+    if (!written) co_return std::move(written.error());
+    sent_bytes_ += writing_.size();
+    writing_.clear();
+    if (writing_.capacity() > 4 * kReadBytes) writing_.shrink_to_fit();
+  }
+}
+
+// The connecting side pings; both sides listen for silence.
+asio::awaitable<Error> Link::heartbeat() {
+  int pings = 0;
+  for (;;) {
+    const Nanos now = monotonic_now();
+    if (closing_ && now >= close_deadline_) co_return Error{Code::kUnavailable, *closing_};
+    if (now - last_heard_ > kSilenceLimit && !host_.upward_is_full()) {
+      co_return Error{Code::kTimedOut,
+                      "silent for more than " + std::to_string(kSilenceLimit / kSecond) + " s"};
+    }
+    if (!accepted_ && !closing_) {
+      wire::Ping ping;
+      ping.sent_ns = now;
+      send(ping);
+    }
+    const bool quick = !accepted_ && ++pings < kQuickPings;
+    const Nanos pause =
+        closing_ ? close_deadline_ - now : (quick ? kQuickPingInterval : kHeartbeatInterval);
+    beat_.expires_after(in(pause));
+    co_await beat_.async_wait(kAwait);
+    if ((co_await asio::this_coro::cancellation_state).cancelled() !=
+        asio::cancellation_type::none) {
+      co_return Error{Code::kUnavailable, "cancelled"};
+    }
+  }
+}
+
+asio::awaitable<Result<wire::Message>> FrameReader::next() {
+  std::array<std::byte, 2048> piece;
+  for (;;) {
+    auto length = wire::frame_length(buffer_, limit_);
+    if (!length) co_return unexpected(std::move(length.error()));
+    if (*length && buffer_.size() >= kFramePrefix + **length) {
+      auto message =
+          wire::decode(std::span<const std::byte>(buffer_).subspan(kFramePrefix, **length));
+      buffer_.erase(buffer_.begin(),
+                    buffer_.begin() + static_cast<std::ptrdiff_t>(kFramePrefix + **length));
+      co_return message;
+    }
+    auto size = co_await transport_.read_some(piece);
+    if (!size) co_return unexpected(std::move(size.error()));
+    buffer_.insert(buffer_.end(), piece.begin(),
+                   piece.begin() + static_cast<std::ptrdiff_t>(*size));
+  }
+}
+
+}  // namespace xylem::net

@@ -1,0 +1,95 @@
+#pragma once
+
+// One connection to a neighbour, from the first byte to its end.
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "net/clock_filter.h"
+#include "net/node.h"
+#include "net/transport_internal.h"
+#include "wire/message.h"
+
+namespace xylem::net {
+
+/// What a link asks of the loop it lives in.
+class LinkHost {
+ public:
+  virtual ~LinkHost() = default;
+  virtual void on_link_message(LinkId link, wire::Message message) = 0;
+  /// Where this process's clock stands to the front end's; known = false when it is not known yet.
+  virtual ClockEstimate root_clock() const = 0;
+  /// True while children must wait, because the upward link is full.
+  virtual bool upward_is_full() const = 0;
+};
+
+/// A proved link. Order: construct, run() once (spawned), then send and close at will. run() ends
+/// when the link ends, whatever the reason, and says why; nothing is in flight after it.
+class Link {
+ public:
+  Link(LinkId id, bool accepted, std::unique_ptr<Transport> transport, wire::Bytes already_read,
+       asio::any_io_executor executor, LinkHost& host);
+
+  asio::awaitable<Error> run();
+
+  void send(const wire::Message& message);
+  /// Ends run() once the queue is written, or 1 s from now.
+  void close(const std::string& reason);
+  LinkStatus status() const;
+  /// Called by the loop when upward_is_full() may have become false.
+  void wake_reader();
+
+ private:
+  asio::awaitable<Error> read_loop();
+  asio::awaitable<Error> write_loop();
+  asio::awaitable<Error> heartbeat();
+  Result<void> take_frames();
+  void on_frame_message(wire::Message message);
+  void on_pong(const wire::Pong& pong);
+
+  const LinkId id_;
+  const bool accepted_;
+  std::unique_ptr<Transport> transport_;
+  LinkHost& host_;
+
+  wire::Bytes read_buffer_;  // What came and is not yet a whole frame.
+  std::size_t read_size_ = 0;
+  wire::Bytes queued_;           // Frames not yet handed to the kernel ...
+  wire::Bytes writing_;          // ... and those that are being written.
+  asio::steady_timer writable_;  // Used as a condition: something is queued, or closing.
+  asio::steady_timer readable_;  // Used as a condition: children may be read again.
+  asio::steady_timer beat_;
+  Nanos last_heard_ = 0;
+  std::optional<std::string> closing_;
+  Nanos close_deadline_ = 0;
+
+  std::uint64_t sent_bytes_ = 0;
+  std::uint64_t sent_messages_ = 0;
+  std::uint64_t unknown_messages_ = 0;
+  ClockFilter clock_;
+  Nanos root_offset_ns_ = 0;  // As the parent last told.
+  Nanos root_error_ns_ = -1;  // Negative: the parent does not know it.
+};
+
+/// Reads whole frames of at most `limit` bytes before a link is proved. Keeps what came behind.
+class FrameReader {
+ public:
+  FrameReader(Transport& transport, std::size_t limit) : transport_(transport), limit_(limit) {}
+  asio::awaitable<Result<wire::Message>> next();
+  /// Bytes behind the last message; they belong to the link.
+  wire::Bytes rest() { return std::move(buffer_); }
+
+ private:
+  Transport& transport_;
+  std::size_t limit_;
+  wire::Bytes buffer_;
+};
+
+}  // namespace xylem::net

@@ -1,0 +1,413 @@
+#include "net/runtime.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <list>
+#include <map>
+#include <optional>
+
+#include "base/log.h"
+#include "net/handshake.h"
+#include "net/link_internal.h"
+#include "net/spawn_internal.h"
+
+namespace xylem::net {
+namespace {
+
+using namespace asio::experimental::awaitable_operators;
+using boost::system::error_code;
+using Acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol>;
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+constexpr Nanos kStopGrace = 1 * kSecond;
+constexpr unsigned char kTlsHandshakeRecord = 0x16;
+
+std::string describe(const asio::generic::stream_protocol::endpoint& endpoint) {
+  if (endpoint.protocol().family() == AF_UNIX) return "unix";
+  asio::ip::tcp::endpoint tcp;
+  if (endpoint.size() > tcp.capacity()) return "unknown";
+  std::memcpy(tcp.data(), endpoint.data(), endpoint.size());
+  tcp.resize(endpoint.size());
+  return tcp.address().to_string() + ":" + std::to_string(tcp.port());
+}
+
+bool is_unix(const Socket& socket) {
+  error_code error;
+  return socket.local_endpoint(error).protocol().family() == AF_UNIX;
+}
+
+// Small frames must not wait for more to come; a dead host must not keep a socket for hours.
+void tune(Socket& socket) {
+  if (is_unix(socket)) return;
+  error_code ignored;
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+}
+
+class Loop final : public Network, private LinkHost {
+ public:
+  Loop(Node& node, RuntimeOptions options)
+      : node_(node),
+        options_(std::move(options)),
+        tls_(options_.key),
+        timer_(context_),
+        stopping_(context_) {}
+
+  int run() {
+    for (UniqueFd& fd : options_.listening) open_acceptor(std::move(fd));
+    for (auto& acceptor : acceptors_) spawn(context_.get_executor(), accept_loop(acceptor));
+    asio::post(context_, [this] { node_.on_start(*this, monotonic_now()); });
+    context_.run();
+    return exit_code_;
+  }
+
+  void send(LinkId link, wire::Message message) override {
+    if (const auto it = links_.find(link); it != links_.end()) it->second.link->send(message);
+  }
+
+  void connect(const wire::Parent& parent, const wire::Hello& hello) override {
+    spawn(context_.get_executor(), connect_to(parent, hello));
+  }
+
+  void close(LinkId link, const std::string& reason) override {
+    if (const auto it = links_.find(link); it != links_.end()) it->second.link->close(reason);
+  }
+
+  LinkStatus status(LinkId link) const override {
+    const auto it = links_.find(link);
+    return it == links_.end() ? LinkStatus{} : it->second.link->status();
+  }
+
+  void set_upward(LinkId link) override { upward_ = link; }
+
+  void watch(int fd) override {
+    if (watched_.contains(fd)) return;
+    auto [it, added] = watched_.emplace(fd, asio::posix::stream_descriptor(context_, fd));
+    wait_readable(fd, it->second);
+  }
+
+  void unwatch(int fd) override {
+    const auto it = watched_.find(fd);
+    if (it == watched_.end()) return;
+    it->second.release();  // Cancels the wait; the descriptor stays its owner's.
+    watched_.erase(it);
+  }
+
+  void set_timer(Nanos when) override {
+    timer_.expires_after(std::chrono::nanoseconds(std::max<Nanos>(0, when - monotonic_now())));
+    timer_.async_wait([this](error_code error) {
+      if (!error) node_.on_timer(monotonic_now());
+    });
+  }
+
+  std::vector<wire::Address> addresses() const override { return addresses_; }
+  std::uint64_t refused() const override { return refused_; }
+
+  void stop(int exit_code) override {
+    if (stop_called_) return;
+    stop_called_ = true;
+    exit_code_ = exit_code;
+    for (auto& [id, entry] : links_) entry.link->close("the process ends");
+    stopping_.expires_after(std::chrono::nanoseconds(kStopGrace));
+    stopping_.async_wait([this](error_code) { context_.stop(); });
+    stop_when_idle();
+  }
+
+ private:
+  struct Entry {
+    // The coroutine that runs the link and this table both need it; whoever is last lets it go.
+    std::shared_ptr<Link> link;
+    bool accepted = false;
+  };
+
+  // ---- LinkHost ----
+
+  void on_link_message(LinkId link, wire::Message message) override {
+    node_.on_message(link, std::move(message), monotonic_now());
+    wake_children_if_drained();
+  }
+
+  ClockEstimate root_clock() const override {
+    if (options_.is_root) return {.known = true};
+    const LinkStatus up = upward_ ? status(*upward_) : LinkStatus{};
+    return {.known = up.clock_known, .offset_ns = up.offset_ns, .error_ns = up.error_ns};
+  }
+
+  bool upward_is_full() const override {
+    return upward_ && status(*upward_).queue_bytes > kUpwardHighWater;
+  }
+
+  void wake_children_if_drained() {
+    if (upward_is_full()) return;
+    for (auto& [id, entry] : links_) {
+      if (entry.accepted) entry.link->wake_reader();
+    }
+  }
+
+  // ---- accepting ----
+
+  void open_acceptor(UniqueFd fd) {
+    sockaddr_storage storage{};
+    socklen_t length = sizeof storage;
+    CHECK(::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&storage), &length) == 0);
+    add_addresses(storage);
+    acceptors_.emplace_back(context_, asio::generic::stream_protocol(storage.ss_family, 0),
+                            fd.release());
+  }
+
+  void add_addresses(const sockaddr_storage& storage) {
+    wire::Address address;
+    address.host_key = options_.host_key;
+    if (storage.ss_family == AF_UNIX) {
+      address.unix_path = reinterpret_cast<const sockaddr_un&>(storage).sun_path;
+      addresses_.insert(addresses_.begin(), address);
+      return;
+    }
+    asio::ip::tcp::endpoint endpoint;
+    std::memcpy(endpoint.data(), &storage, endpoint.capacity());
+    address.port = endpoint.port();
+    if (!endpoint.address().is_unspecified()) {
+      address.host = endpoint.address().to_string();
+      addresses_.push_back(address);
+      return;
+    }
+    for (const std::string& host : options_.reachable_hosts) {
+      address.host = host;
+      addresses_.push_back(address);
+    }
+  }
+
+  asio::awaitable<void> accept_loop(Acceptor& acceptor) {
+    for (;;) {
+      auto [error, socket] = co_await acceptor.async_accept(kAwait);
+      if (error == asio::error::operation_aborted) co_return;
+      if (error) {
+        // Out of descriptors, most likely: wait for some to come back instead of spinning.
+        ++refused_;
+        asio::steady_timer pause(context_, std::chrono::milliseconds(100));
+        co_await pause.async_wait(kAwait);
+        continue;
+      }
+      if (unproved_.size() >= kMaxUnproved) {
+        ++refused_;
+        unproved_.front()();  // The oldest stranger goes first.
+      }
+      spawn(context_.get_executor(), greet(Socket(std::move(socket))));
+    }
+  }
+
+  // Whoever connects has kProofDeadline to prove the key.
+  asio::awaitable<void> greet(Socket socket) {
+    tune(socket);
+    error_code ignored;
+    const std::string address = describe(socket.remote_endpoint(ignored));
+    asio::steady_timer deadline(context_, std::chrono::nanoseconds(kProofDeadline));
+    const auto place = unproved_.insert(unproved_.end(), [&deadline] { deadline.cancel(); });
+    auto outcome = co_await (prove(std::move(socket), address) || deadline.async_wait(kAwait));
+    unproved_.erase(place);
+    if (outcome.index() == 1) {
+      refuse(address, "no proof of the key in time");
+    } else if (auto& failed = std::get<0>(outcome); !failed) {
+      refuse(address, failed.error().message);
+    }
+  }
+
+  void refuse(const std::string& address, const std::string& why) {
+    ++refused_;
+    log(Level::kWarn, "connection refused", {{"from", address}, {"why", why}});
+  }
+
+  asio::awaitable<Result<void>> prove(Socket socket, std::string address) {
+    auto transport = co_await accept_transport(std::move(socket));
+    if (!transport) co_return unexpected(std::move(transport.error()));
+    FrameReader reader(**transport, wire::kMaxHelloBytes);
+    wire::Welcome welcome;
+    welcome.node = options_.node;
+    AcceptHandshake handshake(options_.key, options_.run, welcome);
+    while (!handshake.proved()) {
+      auto message = co_await reader.next();
+      if (!message) co_return unexpected(std::move(message.error()));
+      auto answer = handshake.on_message(*message);
+      if (!answer) co_return unexpected(std::move(answer.error()));
+      const wire::Bytes frame = wire::encode(*answer);
+      auto written = co_await (*transport)->write_all(frame);
+      if (!written) co_return unexpected(std::move(written.error()));
+      if (!handshake.refusal().empty()) {
+        co_return unexpected(Code::kPermissionDenied, handshake.refusal());
+      }
+    }
+    const wire::Hello& hello = handshake.hello();
+    Peer peer;
+    peer.role = hello.role;
+    peer.node = hello.node;
+    peer.leaf = hello.leaf;
+    peer.level = hello.level;
+    peer.control_version = hello.control_version;
+    peer.host_key = hello.host_key;
+    peer.address = address;
+    peer.accepted = true;
+    start_link(std::move(peer), *std::move(transport), reader.rest());
+    co_return Result<void>();
+  }
+
+  // TLS or not is decided by the first byte, so that a plain stranger gets a clear refusal.
+  asio::awaitable<Result<std::unique_ptr<Transport>>> accept_transport(Socket socket) {
+    if (is_unix(socket)) co_return make_plain_transport(std::move(socket));
+    unsigned char first = 0;
+    auto [error, size] = co_await socket.async_receive(asio::buffer(&first, 1),
+                                                       asio::socket_base::message_peek, kAwait);
+    if (error) co_return unexpected(Code::kUnavailable, "closed before it said anything");
+    const bool tls = first == kTlsHandshakeRecord;
+    if (tls != options_.tls) {
+      co_return unexpected(Code::kPermissionDenied,
+                           tls ? "it speaks TLS, this run does not" : "it does not speak TLS");
+    }
+    if (!tls) co_return make_plain_transport(std::move(socket));
+    co_return co_await tls_.wrap(std::move(socket), true);
+  }
+
+  // ---- connecting ----
+
+  asio::awaitable<void> connect_to(wire::Parent parent, wire::Hello hello) {
+    std::string failures;
+    hello.run = options_.run;
+    hello.host_key = options_.host_key;
+    for (const wire::Address& address : parent.addresses) {
+      if (!address.unix_path.empty() && address.host_key != options_.host_key) continue;
+      asio::steady_timer deadline(context_, std::chrono::nanoseconds(kProofDeadline));
+      auto outcome =
+          co_await (connect_once(address, hello, parent.node) || deadline.async_wait(kAwait));
+      const std::string name = address.unix_path.empty()
+                                   ? address.host + ":" + std::to_string(address.port)
+                                   : address.unix_path;
+      if (outcome.index() == 1) {
+        failures += name + ": no answer in time; ";
+      } else if (auto& done = std::get<0>(outcome); done) {
+        co_return;
+      } else {
+        failures += name + ": " + done.error().message + "; ";
+      }
+    }
+    if (failures.empty()) failures = "no address is known; ";
+    failures.resize(failures.size() - 2);
+    const Error why{Code::kUnavailable, failures};
+    node_.on_connect_failed(parent.node, why, monotonic_now());
+  }
+
+  asio::awaitable<Result<void>> connect_once(wire::Address address, wire::Hello hello,
+                                             NodeId node) {
+    auto transport = co_await connect_transport(address);
+    if (!transport) co_return unexpected(std::move(transport.error()));
+    FrameReader reader(**transport, wire::kMaxHelloBytes);
+    ConnectHandshake handshake(options_.key, hello);
+    wire::Bytes frame = wire::encode(wire::Message(handshake.hello()));
+    auto written = co_await (*transport)->write_all(frame);
+    if (!written) co_return unexpected(std::move(written.error()));
+    while (!handshake.proved()) {
+      auto message = co_await reader.next();
+      if (!message) co_return unexpected(std::move(message.error()));
+      auto answer = handshake.on_message(*message);
+      if (!answer) co_return unexpected(std::move(answer.error()));
+      if (!*answer) continue;
+      frame = wire::encode(**answer);
+      auto sent = co_await (*transport)->write_all(frame);
+      if (!sent) co_return unexpected(std::move(sent.error()));
+    }
+    Peer peer;
+    peer.node = node;
+    peer.role = node == kFrontEndNode ? wire::Role::kFrontEnd : wire::Role::kCommProcess;
+    peer.address = address.unix_path.empty() ? address.host + ":" + std::to_string(address.port)
+                                             : address.unix_path;
+    start_link(std::move(peer), *std::move(transport), reader.rest());
+    co_return Result<void>();
+  }
+
+  asio::awaitable<Result<std::unique_ptr<Transport>>> connect_transport(wire::Address address) {
+    asio::generic::stream_protocol::endpoint endpoint;
+    if (!address.unix_path.empty()) {
+      if (address.unix_path.size() >= sizeof(sockaddr_un::sun_path)) {
+        co_return unexpected(Code::kInvalidArgument, "the socket's path is too long");
+      }
+      endpoint = asio::local::stream_protocol::endpoint(address.unix_path);
+    } else {
+      error_code error;
+      const auto ip = asio::ip::make_address(address.host, error);
+      if (error) co_return unexpected(Code::kInvalidArgument, "not a numeric address");
+      endpoint = asio::ip::tcp::endpoint(ip, address.port);
+    }
+    Socket socket(context_);
+    auto [error] = co_await socket.async_connect(endpoint, kAwait);
+    if (error) co_return unexpected(Code::kUnavailable, error.message());
+    tune(socket);
+    if (!address.unix_path.empty() || !options_.tls) {
+      co_return make_plain_transport(std::move(socket));
+    }
+    co_return co_await tls_.wrap(std::move(socket), false);
+  }
+
+  // ---- links ----
+
+  void start_link(Peer peer, std::unique_ptr<Transport> transport, wire::Bytes already_read) {
+    if (stop_called_) return;
+    const LinkId id{++last_link_};
+    auto link =
+        std::make_shared<Link>(id, peer.accepted, std::move(transport), std::move(already_read),
+                               context_.get_executor(), static_cast<LinkHost&>(*this));
+    links_.emplace(id, Entry{link, peer.accepted});
+    node_.on_link_up(id, peer, monotonic_now());
+    spawn(context_.get_executor(), run_link(id, std::move(link)));
+  }
+
+  asio::awaitable<void> run_link(LinkId id, std::shared_ptr<Link> link) {
+    const Error why = co_await link->run();
+    links_.erase(id);
+    if (upward_ == id) upward_.reset();
+    node_.on_link_down(id, why, monotonic_now());
+    wake_children_if_drained();
+    stop_when_idle();
+  }
+
+  void stop_when_idle() {
+    if (stop_called_ && links_.empty()) context_.stop();
+  }
+
+  void wait_readable(int fd, asio::posix::stream_descriptor& descriptor) {
+    descriptor.async_wait(asio::posix::stream_descriptor::wait_read, [this, fd](error_code error) {
+      if (error) return;
+      node_.on_readable(fd, monotonic_now());
+      if (const auto it = watched_.find(fd); it != watched_.end()) wait_readable(fd, it->second);
+    });
+  }
+
+  asio::io_context context_{1};
+  Node& node_;
+  RuntimeOptions options_;
+  TlsKey tls_;
+  asio::steady_timer timer_;
+  asio::steady_timer stopping_;
+  std::list<Acceptor> acceptors_;
+  std::list<std::function<void()>> unproved_;  // How to end each, oldest first.
+  std::map<LinkId, Entry> links_;
+  std::map<int, asio::posix::stream_descriptor> watched_;
+  std::vector<wire::Address> addresses_;
+  std::optional<LinkId> upward_;
+  std::uint64_t last_link_ = 0;
+  std::uint64_t refused_ = 0;
+  bool stop_called_ = false;
+  int exit_code_ = 0;
+};
+
+}  // namespace
+
+int run_node(Node& node, RuntimeOptions options) {
+  Loop loop(node, std::move(options));
+  return loop.run();
+}
+
+}  // namespace xylem::net

@@ -1,0 +1,63 @@
+#pragma once
+
+// The event loop that drives a Node over real links.
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "net/key.h"
+#include "net/node.h"
+
+namespace xylem::net {
+
+/// Bounds before a peer has proved the key. Together with wire::kMaxHelloBytes they bound what
+/// strangers can cost: so many connections, each with one small frame and OpenSSL's state.
+constexpr std::size_t kMaxUnproved = 512;
+constexpr Nanos kProofDeadline = 5 * kSecond;
+
+/// While more than this waits on the upward link, nothing is read from children.
+constexpr std::size_t kUpwardHighWater = 4u << 20;
+
+struct RuntimeOptions {
+  std::string run;  ///< Run id; a hello must name it.
+  Key key{};
+  bool tls = true;              ///< Over TCP. Both sides must agree; Unix sockets never use it.
+  std::string host_key;         ///< Unix paths are tried only when the peer's host key is equal.
+  NodeId node = wire::kNoNode;  ///< Told in Welcome.
+  bool is_root = false;         ///< The front end: its clock is the run's.
+  /// Listening sockets, TCP or Unix, already bound. addresses() tells of them.
+  std::vector<UniqueFd> listening;
+  /// Numeric addresses under which peers reach sockets bound to any address.
+  std::vector<std::string> reachable_hosts;
+};
+
+/// Runs until the Node calls Network::stop, and returns its exit code. Uses this thread only.
+/// An exception that escapes a Node is a bug: it ends the program with a message.
+int run_node(Node& node, RuntimeOptions options);
+
+/// A TCP socket that listens on `host` (numeric; "0.0.0.0" or "::" for any) and `port` (0: any).
+/// Fails with kAlreadyExists when the port is in use, kInvalidArgument when the address is not one
+/// of this host, with a sentence naming both.
+Result<UniqueFd> listen_tcp(const std::string& host, std::uint16_t port);
+
+/// A Unix socket that listens on the path. Removes what stands there first.
+Result<UniqueFd> listen_unix(const std::string& path);
+
+/// The port a TCP socket is bound to.
+Result<std::uint16_t> bound_port(const UniqueFd& socket);
+
+/// An interface of this host and its numeric address.
+struct InterfaceAddress {
+  std::string interface;
+  std::string address;
+  bool loopback = false;
+};
+
+/// Addresses of the interfaces that are up, IPv4 before IPv6, loopback last; link-local ones are
+/// left out.
+std::vector<InterfaceAddress> interface_addresses();
+
+}  // namespace xylem::net

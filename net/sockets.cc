@@ -1,0 +1,130 @@
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "net/runtime.h"
+
+namespace xylem::net {
+namespace {
+
+Code code_of(int error) {
+  switch (error) {
+    case EADDRINUSE:
+      return Code::kAlreadyExists;
+    case EADDRNOTAVAIL:
+      return Code::kInvalidArgument;
+    case EACCES:
+      return Code::kPermissionDenied;
+    default:
+      return Code::kInternal;
+  }
+}
+
+std::string remedy(int error) {
+  switch (error) {
+    case EADDRINUSE:
+      return "; choose another port, or leave it out";
+    case EADDRNOTAVAIL:
+      return "; `ip address` lists this host's addresses";
+    default:
+      return "";
+  }
+}
+
+Result<UniqueFd> listen_on(const sockaddr* address, socklen_t length, const std::string& name) {
+  UniqueFd fd(::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // No SO_REUSEADDR surprise: an address in use is refused, one in TIME_WAIT is not.
+  const int on = 1;
+  if (fd) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (!fd || ::bind(fd.get(), address, length) != 0 || ::listen(fd.get(), SOMAXCONN) != 0) {
+    const int error = errno;
+    return unexpected(code_of(error),
+                      "cannot listen on " + name + ": " + std::strerror(error) + remedy(error));
+  }
+  return fd;
+}
+
+}  // namespace
+
+Result<UniqueFd> listen_tcp(const std::string& host, std::uint16_t port) {
+  const std::string name = host + " port " + std::to_string(port);
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  v4.sin_port = htons(port);
+  if (::inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) {
+    return listen_on(reinterpret_cast<const sockaddr*>(&v4), sizeof v4, name);
+  }
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  v6.sin6_port = htons(port);
+  if (::inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) == 1) {
+    return listen_on(reinterpret_cast<const sockaddr*>(&v6), sizeof v6, name);
+  }
+  return unexpected(Code::kInvalidArgument, "'" + host + "' is not a numeric address");
+}
+
+Result<UniqueFd> listen_unix(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof address.sun_path) {
+    return unexpected(Code::kInvalidArgument,
+                      "a socket's path has 1 to 107 characters, this one not: '" + path + "'");
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  ::unlink(path.c_str());
+  return listen_on(reinterpret_cast<const sockaddr*>(&address), sizeof address, path);
+}
+
+Result<std::uint16_t> bound_port(const UniqueFd& socket) {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&storage), &length) == 0) {
+    if (storage.ss_family == AF_INET) {
+      return ntohs(reinterpret_cast<const sockaddr_in&>(storage).sin_port);
+    }
+    if (storage.ss_family == AF_INET6) {
+      return ntohs(reinterpret_cast<const sockaddr_in6&>(storage).sin6_port);
+    }
+  }
+  return unexpected(Code::kInvalidArgument, "not a bound TCP socket");
+}
+
+std::vector<InterfaceAddress> interface_addresses() {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return {};
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, ::freeifaddrs);
+  std::vector<std::pair<int, InterfaceAddress>> found;
+  for (const ifaddrs* it = list; it != nullptr; it = it->ifa_next) {
+    if (it->ifa_addr == nullptr || (it->ifa_flags & IFF_UP) == 0) continue;
+    char text[INET6_ADDRSTRLEN] = "";
+    const bool loopback = (it->ifa_flags & IFF_LOOPBACK) != 0;
+    int order = loopback ? 2 : 0;
+    if (it->ifa_addr->sa_family == AF_INET) {
+      const auto* v4 = reinterpret_cast<const sockaddr_in*>(it->ifa_addr);
+      ::inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text);
+    } else if (it->ifa_addr->sa_family == AF_INET6) {
+      const auto* v6 = reinterpret_cast<const sockaddr_in6*>(it->ifa_addr);
+      if (IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr)) continue;
+      ::inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
+      ++order;
+    } else {
+      continue;
+    }
+    found.push_back({order, {it->ifa_name, text, loopback}});
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<InterfaceAddress> addresses;
+  for (auto& [order, address] : found) addresses.push_back(std::move(address));
+  return addresses;
+}
+
+}  // namespace xylem::net

@@ -1,0 +1,52 @@
+#pragma once
+
+// A byte stream between two processes, plain or inside TLS, so that a link is written once.
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "net/key.h"
+
+namespace xylem::net {
+
+namespace asio = boost::asio;
+using Socket = asio::generic::stream_protocol::socket;
+
+/// One reader and one writer may be in it at a time, all on one thread.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  /// At least one byte. Fails with kUnavailable when the peer is gone.
+  virtual asio::awaitable<Result<std::size_t>> read_some(std::span<std::byte> buffer) = 0;
+  virtual asio::awaitable<Result<void>> write_all(std::span<const std::byte> bytes) = 0;
+  /// Ends all waiting operations.
+  virtual void close() noexcept = 0;
+};
+
+std::unique_ptr<Transport> make_plain_transport(Socket socket);
+
+/// TLS 1.3 with the key as external PSK (psk_dhe_ke only, TLS_AES_128_GCM_SHA256, no tickets, no
+/// early data, no certificates). Holds the key as long as a transport lives.
+class TlsKey {
+ public:
+  explicit TlsKey(const Key& key);
+  ~TlsKey();
+  TlsKey(const TlsKey&) = delete;
+  TlsKey& operator=(const TlsKey&) = delete;
+
+  /// Shakes hands as server or client. Fails with kPermissionDenied on another key, kCorrupt when
+  /// the peer does not speak TLS.
+  asio::awaitable<Result<std::unique_ptr<Transport>>> wrap(Socket socket, bool server);
+
+ private:
+  Key key_;
+  asio::ssl::context server_;
+  asio::ssl::context client_;
+};
+
+}  // namespace xylem::net

@@ -43,7 +43,8 @@ class IntervalSet {
   IntervalSet difference(const IntervalSet& other) const;
 
   /// In ascending order, disjoint and not touching.
-  const std::vector<Interval>& intervals() const noexcept { return intervals_; }
+  const std::vector<Interval>& intervals() const& noexcept { return intervals_; }
+  void intervals() && = delete;  // It would dangle in a range-for.
   /// "1-3,7" as people write it; "" when empty.
   std::string to_string() const;
 

@@ -15,6 +15,9 @@ namespace xylem::wire {
 
 using Bytes = std::vector<std::byte>;
 
+/// In Acknowledgement.resend: everything of these sources that is not acknowledged. A node asks its
+/// subtree for it when it has a new parent.
+constexpr StreamId kEveryStream{0};
 /// The monitor's own streams. Streams of tools are numbered from kFirstToolStream on.
 constexpr StreamId kRegistrationStream{1};
 constexpr StreamId kWindowStream{2};

@@ -1,0 +1,84 @@
+#pragma once
+
+// The inner node of the tree.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "filters/wave_merger.h"
+#include "net/node.h"
+#include "net/router.h"
+#include "wire/message.h"
+
+namespace xylem::commproc {
+
+struct CommProcessOptions {
+  NodeId node{};
+  std::uint32_t level = 0;
+  /// Where the front end listens: first to report to, last to fall back on.
+  std::vector<wire::Address> front_end;
+  /// Without a parent for so long, it ends: its leaves have other ways, or there is no run any
+  /// more.
+  Nanos orphan_limit = 60 * kSecond;
+  /// Windows of one wave wait for each other no longer than this.
+  Nanos wave_time_out = 150 * kMillisecond;
+};
+
+/// Life: connects to the front end and reports where it listens; gets its place (Assignment);
+/// connects to its parent; serves children until control says `finish` and all of them have left,
+/// or until it is an orphan for too long. A lost parent is replaced by the next in the line; what
+/// was in flight then is asked for again from all leaves below.
+///
+/// Keeps no packet after it was sent. Single-threaded, driven by a Network.
+class CommProcess final : public net::Node {
+ public:
+  explicit CommProcess(CommProcessOptions options);
+
+  void on_start(net::Network& network, Nanos now) override;
+  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) override;
+  void on_connect_failed(NodeId node, const Error& why, Nanos now) override;
+  void on_message(net::LinkId link, wire::Message message, Nanos now) override;
+  void on_link_down(net::LinkId link, const Error& why, Nanos now) override;
+  void on_timer(Nanos now) override;
+  void on_readable(int fd, Nanos now) override;
+
+ private:
+  void accept_child(net::LinkId link, const net::Peer& peer);
+  void adopt_parent(net::LinkId link, NodeId node);
+  void ask_subtree_to_resend();
+  void connect_next(Nanos now);
+  void take_assignment(const wire::Assignment& assignment, Nanos now);
+  void take_control(const wire::Control& control);
+  void from_child(net::LinkId link, wire::Message message, Nanos now);
+  void from_parent(wire::Message message, Nanos now);
+  void send_up(wire::Message message);
+  void send_ready(Nanos now);
+  void tell_leaves();
+  void report_links(Nanos now);
+  void end_if_done(Nanos now);
+  void schedule(Nanos now);
+
+  CommProcessOptions options_;
+  net::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
+  net::Router router_;
+  std::map<net::LinkId, NodeId> children_;
+  filters::WaveMerger windows_;
+
+  std::vector<wire::Parent> parents_;  // In the order in which to try them.
+  std::size_t next_parent_ = 0;
+  std::optional<net::LinkId> front_end_;  // Until the place is known.
+  std::optional<net::LinkId> parent_;
+  bool lost_a_parent_ = false;         // What was in flight must be sent again.
+  bool connecting_ = false;
+  Nanos retry_at_ = 0;  // 0: nothing to retry.
+  Nanos retry_pause_ = 0;
+  Nanos orphan_since_ = 0;
+  Nanos next_report_ = 0;
+  std::optional<wire::Control> control_;
+  bool stopping_ = false;
+};
+
+}  // namespace xylem::commproc

@@ -123,7 +123,9 @@ struct alignas(64) ThreadRing {
   alignas(64) std::atomic<std::uint64_t> tail;  ///< Records before it may be overwritten.
   std::uint64_t window_position;  ///< Records before it are in journalled windows.
   std::uint64_t chunk_position;   ///< Records before it are in journalled chunks.
-  std::uint64_t pad1[5];
+  std::uint64_t chunk_events;     ///< Records that chunks hold; fewer when chunks were off.
+  std::uint64_t chunk_calls;      ///< Calls that these records stand for.
+  std::uint64_t pad1[3];
 
   // Writer's: exact counts, read at any time by the agent.
   alignas(64) std::atomic<std::uint64_t> calls[kMaxFunctions];

@@ -1,0 +1,267 @@
+// Chunks: how a call that took 64 bytes in a ring takes 3 in the store.
+//
+// The idea. A program that computes in steps makes the same few calls again and again: who it sends
+// to, how much, with which tag hardly varies, and what varies from call to call is mostly time. So
+// a chunk separates three things.
+//
+//  1. Shapes: everything of an event but its times and its request. Each distinct shape is written
+//     once, in a table; an event names its shape by number, which is one byte that repeats with the
+//     program's loop.
+//  2. Requests. Programs reuse few (Open MPI hands out the same pointers, MPICH the same small
+//     numbers), so they too are a table and a number per event that has one.
+//  3. Times: the gap since the thread's previous event, and the duration. Their low bits are noise
+//     that nobody can compress, so the art is not to spend more than the noise: gaps and durations
+//     of each function are kept together, since a send's 300 ns and a wait's 40 us differ in
+//     distribution. A completion carries the times of its call; such an event is "odd" and told by
+//     its difference from the previous one, usually zero twice.
+//
+// All of these are columns of numbers. A column is cut into byte planes, lowest bytes first; planes
+// that are one value everywhere become that value, the others go through zstd at its fastest level,
+// which here acts as an entropy coder (Huffman) with run removal.
+//
+// A worked example: three events of thread 0, a run's time in ns.
+//
+//     begin   end  function  peer  bytes  tag  request
+//      1000  1050  Irecv        1     64    7    0xf00
+//      1060  1400  Send         1     64    7        0
+//      1500  1700  Wait         1     64    7    0xf00
+//
+//   summary   events 3, calls 3, begin 1000, end 1700
+//   shapes    {Irecv 1 64 7 has-request} {Send 1 64 7} {Wait 1 64 7 has-request}
+//   shape of  0 1 2
+//   requests  {0xf00};  request of  0 0      (the Send has none, and takes no place)
+//   times     0+50  10+340  100+200          (one group: too few events for one per function)
+//
+// Times as columns are [0 10 100] and [50 340 200]: the first has one plane, the second two.
+// With 8192 events of such a loop, the shape numbers and request numbers shrink to almost nothing,
+// and gap and duration stay at about a byte each.
+//
+// References: C-Store (Stonebraker et al., VLDB 2005) for columns, Blosc's shuffle filter for byte
+// planes, Zstandard (RFC 8878) for the rest. The bytes are described in docs/chunk-format.md.
+
+#include "wire/chunk.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.h"
+#include "wire/chunk_internal.h"
+
+namespace xylem::wire {
+
+namespace internal {
+
+void TimeGroups::plan(std::span<const Shape> shapes, std::span<const std::uint32_t> events_of) {
+  group_of_.resize(shapes.size());
+  bucket_.assign(kBuckets, 0);
+  for (std::size_t s = 0; s < shapes.size(); ++s) bucket_[bucket_of(shapes[s])] += events_of[s];
+
+  sizes_.clear();
+  std::size_t others = 0;
+  constexpr std::uint32_t kOthers = std::numeric_limits<std::uint32_t>::max();
+  for (std::uint32_t& bucket : bucket_) {
+    const std::size_t events = bucket;
+    if (events == 0) continue;
+    bucket = events < kMinGroup ? kOthers : static_cast<std::uint32_t>(sizes_.size());
+    if (events < kMinGroup) {
+      others += events;
+    } else {
+      sizes_.push_back(events);
+    }
+  }
+  const auto last = static_cast<std::uint32_t>(sizes_.size());
+  sizes_.push_back(others);
+
+  for (std::size_t s = 0; s < shapes.size(); ++s) {
+    const std::uint32_t group = bucket_[bucket_of(shapes[s])];
+    group_of_[s] = static_cast<std::uint16_t>(group == kOthers ? last : group);
+  }
+  next_.clear();
+  std::size_t place = 0;
+  for (const std::size_t size : sizes_) {
+    next_.push_back(place);
+    place += size;
+  }
+}
+
+namespace {
+
+/// Numbers distinct keys in order of first appearance. Open addressing over a table of twice
+/// kMaxChunkEvents places, so it is never more than half full.
+template <typename Key>
+class Numbering {
+ public:
+  void clear() {
+    places_.assign(kPlaces, kFree);
+    keys_.clear();
+  }
+
+  std::uint16_t number(const Key& key, std::uint64_t hash) {
+    for (std::size_t place = hash >> kShift;; place = (place + 1) % kPlaces) {
+      const std::uint16_t number = places_[place];
+      if (number == kFree) {
+        keys_.push_back(key);
+        return places_[place] = static_cast<std::uint16_t>(keys_.size() - 1);
+      }
+      if (keys_[number] == key) return number;
+    }
+  }
+
+  std::span<const Key> keys() const { return keys_; }
+
+ private:
+  static constexpr std::size_t kPlaces = 2 * kMaxChunkEvents;
+  static constexpr int kShift = 50;  // Leaves log2(kPlaces) bits.
+  static_assert(kPlaces == std::size_t{1} << (64 - kShift));
+  static constexpr std::uint16_t kFree = 0xffff;
+
+  std::vector<std::uint16_t> places_;
+  std::vector<Key> keys_;
+};
+
+constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;
+
+std::uint64_t hash_of(const Shape& shape) {
+  // Independent products, so that they overlap in the processor.
+  const std::uint64_t a = (shape.word[0] ^ 0x2545f4914f6cdd1d) * 0xff51afd7ed558ccd;
+  const std::uint64_t b = (shape.word[1] + a) * 0xc4ceb9fe1a85ec53;
+  const std::uint64_t c = (shape.word[2] ^ shape.word[3] << 17) * kMix;
+  const std::uint64_t d = (shape.word[4] ^ shape.word[3]) * 0xd6e8feb86659fd93;
+  const std::uint64_t sum = (a ^ b >> 32) + (b ^ c >> 31) + (c ^ d >> 29) + d;
+  return (sum ^ sum >> 32) * kMix;
+}
+
+std::uint64_t hash_of(std::uint64_t request) { return (request ^ request >> 32) * kMix; }
+
+ChunkSummary summarize(std::span<const Event> events) {
+  ChunkSummary summary;
+  summary.events = static_cast<std::uint32_t>(events.size());
+  summary.begin_ns = events[0].begin_ns;
+  summary.end_ns = events[0].end_ns;
+  for (const Event& event : events) {
+    summary.calls += event.calls;
+    summary.begin_ns = std::min(summary.begin_ns, event.begin_ns);
+    summary.end_ns = std::max(summary.end_ns, event.end_ns);
+  }
+  return summary;
+}
+
+}  // namespace
+}  // namespace internal
+
+const char* event_kind_name(std::uint8_t kind) {
+  switch (kind) {
+    case kKindMpi:
+      return "mpi";
+    case kKindCompletion:
+      return "completion";
+    default:
+      return "other";
+  }
+}
+
+struct ChunkEncoder::State {
+  internal::ColumnWriter columns;
+  internal::Numbering<internal::Shape> shapes;
+  internal::Numbering<std::uint64_t> requests;
+  internal::TimeGroups groups;
+  std::vector<std::uint16_t> shape_of;       // By event.
+  std::vector<std::uint16_t> request_of;     // By event that has one.
+  std::vector<internal::Clock::Told> told;   // By event.
+  std::vector<std::uint32_t> events_of;      // By shape.
+  std::vector<std::uint64_t> field;          // One field of all shapes.
+  std::vector<std::uint64_t> first, second;  // Told times, by place.
+  Bytes body;
+
+  void take_apart(std::span<const Event> events, Nanos start);
+  void write_body();
+};
+
+void ChunkEncoder::State::take_apart(std::span<const Event> events, Nanos start) {
+  using internal::Clock;
+  shapes.clear();
+  requests.clear();
+  request_of.clear();
+  shape_of.resize(events.size());
+  told.resize(events.size());
+  Clock clock(start);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
+    const bool odd = clock.is_odd(event);
+    const Clock::Times times{static_cast<std::uint64_t>(event.begin_ns),
+                             static_cast<std::uint64_t>(event.end_ns)};
+    told[i] = clock.tell(event.thread, odd, times);
+    std::uint64_t form = odd ? internal::kOdd : 0;
+    if (event.request != 0) {
+      form |= internal::kHasRequest;
+      request_of.push_back(requests.number(event.request, internal::hash_of(event.request)));
+    }
+    const internal::Shape shape = internal::shape_of(event, form);
+    shape_of[i] = shapes.number(shape, internal::hash_of(shape));
+  }
+}
+
+void ChunkEncoder::State::write_body() {
+  const auto table = shapes.keys();
+  internal::append_varint(body, table.size());
+  field.resize(table.size());
+  for (const internal::ShapeField& each : internal::kShapeFields) {
+    const std::uint64_t mask = ~std::uint64_t{0} >> (64 - 8 * each.width);
+    for (std::size_t s = 0; s < table.size(); ++s) {
+      field[s] = table[s].word[each.word] >> each.shift & mask;
+    }
+    columns.append(body, std::span<const std::uint64_t>(field));
+  }
+  columns.append(body, std::span<const std::uint16_t>(shape_of));
+
+  internal::append_varint(body, requests.keys().size());
+  columns.append(body, requests.keys());
+  columns.append(body, std::span<const std::uint16_t>(request_of));
+
+  events_of.assign(table.size(), 0);
+  for (const std::uint16_t shape : shape_of) ++events_of[shape];
+  groups.plan(table, events_of);
+  first.resize(told.size());
+  second.resize(told.size());
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    const std::size_t place = groups.take_place(shape_of[i]);
+    first[place] = told[i].first;
+    second[place] = told[i].second;
+  }
+  std::size_t at = 0;
+  for (std::size_t group = 0; group < groups.count(); ++group) {
+    const std::size_t size = groups.size(group);
+    columns.append(body, std::span<const std::uint64_t>(first).subspan(at, size));
+    columns.append(body, std::span<const std::uint64_t>(second).subspan(at, size));
+    at += size;
+  }
+}
+
+ChunkEncoder::ChunkEncoder() : state_(std::make_unique<State>()) {}
+ChunkEncoder::~ChunkEncoder() = default;
+ChunkEncoder::ChunkEncoder(ChunkEncoder&&) noexcept = default;
+ChunkEncoder& ChunkEncoder::operator=(ChunkEncoder&&) noexcept = default;
+
+Bytes ChunkEncoder::encode(std::span<const Event> events) {
+  CHECK(!events.empty() && events.size() <= kMaxChunkEvents);
+  const ChunkSummary summary = internal::summarize(events);
+  state_->take_apart(events, summary.begin_ns);
+
+  Bytes& body = state_->body;
+  body.clear();
+  internal::append_varint(body, summary.events);
+  internal::append_varint(body, summary.calls);
+  const auto begin = static_cast<std::uint64_t>(summary.begin_ns);
+  internal::append_varint(body, internal::zigzag(begin));
+  internal::append_varint(body, static_cast<std::uint64_t>(summary.end_ns) - begin);
+  state_->write_body();
+
+  Bytes chunk;
+  chunk.reserve(1 + 8 + body.size());
+  chunk.push_back(std::byte{kChunkVersion});
+  internal::append_u64(chunk, internal::checksum(body));
+  chunk.insert(chunk.end(), body.begin(), body.end());
+  return chunk;
+}
+
+}  // namespace xylem::wire

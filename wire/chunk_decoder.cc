@@ -1,0 +1,187 @@
+// Opens chunks. Everything here reads bytes of a stranger: no count is believed before the bytes
+// that back it are seen, and nothing is sized by a count above kMaxChunkEvents.
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "wire/chunk.h"
+#include "wire/chunk_internal.h"
+
+namespace xylem::wire {
+namespace {
+
+using internal::Clock;
+using internal::ColumnReader;
+using internal::Shape;
+
+Unexpected corrupt(std::size_t size, const char* trouble) {
+  return unexpected(Code::kCorrupt, "a chunk of " + std::to_string(size) +
+                                        " bytes cannot be read: " + trouble +
+                                        "; what it held is lost");
+}
+
+/// Leaves the reader after the summary.
+ChunkSummary read_summary(ColumnReader& in, std::span<const std::byte> chunk) {
+  in.open(chunk);
+  if (chunk.empty()) return in.fail("it is empty"), ChunkSummary{};
+  if (chunk[0] != std::byte{kChunkVersion}) {
+    return in.fail("its version is not 1, so a newer xylem may have written it"), ChunkSummary{};
+  }
+  in.open(chunk.subspan(1));
+  const std::uint64_t sum = in.u64();
+  if (in.failed()) return {};
+  if (sum != internal::checksum(chunk.subspan(1 + 8))) {
+    return in.fail("its checksum is wrong"), ChunkSummary{};
+  }
+
+  ChunkSummary summary;
+  const std::uint64_t events = in.varint();
+  summary.calls = in.varint();
+  const std::uint64_t begin = internal::unzigzag(in.varint());
+  summary.begin_ns = static_cast<Nanos>(begin);
+  summary.end_ns = static_cast<Nanos>(begin + in.varint());
+  if (events < 1 || events > kMaxChunkEvents) {
+    return in.fail("it claims no events, or more than fit"), ChunkSummary{};
+  }
+  summary.events = static_cast<std::uint32_t>(events);
+  return summary;
+}
+
+bool all_below(std::span<const std::uint16_t> numbers, std::size_t limit) {
+  std::uint16_t largest = 0;
+  for (const std::uint16_t each : numbers) largest = std::max(largest, each);
+  return numbers.empty() || largest < limit;
+}
+
+}  // namespace
+
+struct ChunkDecoder::State {
+  ColumnReader in;
+  internal::TimeGroups groups;
+  std::vector<Shape> shapes;
+  std::vector<Event> template_of;        // By shape.
+  std::vector<std::uint32_t> events_of;  // By shape.
+  std::vector<std::uint64_t> field;      // One field of all shapes.
+  std::vector<std::uint16_t> shape_of;   // By event.
+  std::vector<std::uint64_t> requests;
+  std::vector<std::uint16_t> request_of;     // By event that has one.
+  std::vector<std::uint64_t> first, second;  // Told times, by place.
+  std::vector<Event> events;
+
+  bool read_shapes(std::size_t event_count);
+  bool read_requests(std::size_t event_count);
+  bool read_times();
+  void put_together(Nanos start);
+  bool agrees_with(const ChunkSummary& summary);
+};
+
+bool ChunkDecoder::State::read_shapes(std::size_t event_count) {
+  const std::uint64_t count = in.varint();
+  if (in.failed()) return false;
+  if (count < 1 || count > event_count) return in.fail("it has more shapes than events, or none");
+  shapes.assign(count, Shape{});
+  field.resize(count);
+  for (const internal::ShapeField& each : internal::kShapeFields) {
+    if (!in.read(std::span(field), each.width)) return false;
+    for (std::size_t s = 0; s < count; ++s) shapes[s].word[each.word] |= field[s] << each.shift;
+  }
+  shape_of.resize(event_count);
+  if (!in.read(std::span(shape_of))) return false;
+  if (!all_below(shape_of, count)) return in.fail("an event in it has no shape");
+
+  template_of.clear();
+  for (const Shape& shape : shapes) template_of.push_back(internal::event_of(shape));
+  events_of.assign(count, 0);
+  for (const std::uint16_t shape : shape_of) ++events_of[shape];
+  return true;
+}
+
+bool ChunkDecoder::State::read_requests(std::size_t event_count) {
+  std::size_t having = 0;
+  for (std::size_t s = 0; s < shapes.size(); ++s) {
+    if (internal::form_of(shapes[s]) & internal::kHasRequest) having += events_of[s];
+  }
+  const std::uint64_t count = in.varint();
+  if (in.failed()) return false;
+  if (count > event_count) return in.fail("it has more requests than events");
+  requests.resize(count);
+  request_of.resize(having);
+  if (!in.read(std::span(requests), 8) || !in.read(std::span(request_of))) return false;
+  return all_below(request_of, count) || in.fail("an event in it has no request");
+}
+
+bool ChunkDecoder::State::read_times() {
+  groups.plan(shapes, events_of);
+  first.resize(shape_of.size());
+  second.resize(shape_of.size());
+  std::size_t at = 0;
+  for (std::size_t group = 0; group < groups.count(); ++group) {
+    const std::size_t size = groups.size(group);
+    if (!in.read(std::span(first).subspan(at, size), 8)) return false;
+    if (!in.read(std::span(second).subspan(at, size), 8)) return false;
+    at += size;
+  }
+  return in.left() == 0 || in.fail("more bytes follow its end");
+}
+
+void ChunkDecoder::State::put_together(Nanos start) {
+  Clock clock(start);
+  events.resize(shape_of.size());
+  std::size_t having = 0;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const std::uint16_t s = shape_of[i];
+    const std::uint64_t form = internal::form_of(shapes[s]);
+    const std::size_t place = groups.take_place(s);
+    Event& event = events[i];
+    event = template_of[s];
+    const Clock::Times times =
+        clock.understand(event.thread, form & internal::kOdd, {first[place], second[place]});
+    event.begin_ns = static_cast<Nanos>(times.begin);
+    event.end_ns = static_cast<Nanos>(times.end);
+    if (form & internal::kHasRequest) event.request = requests[request_of[having++]];
+  }
+}
+
+bool ChunkDecoder::State::agrees_with(const ChunkSummary& summary) {
+  ChunkSummary found{static_cast<std::uint32_t>(events.size()), 0,
+                     std::numeric_limits<Nanos>::max(), std::numeric_limits<Nanos>::min()};
+  for (const Event& event : events) {
+    found.calls += event.calls;
+    found.begin_ns = std::min(found.begin_ns, event.begin_ns);
+    found.end_ns = std::max(found.end_ns, event.end_ns);
+  }
+  return found == summary || in.fail("its summary does not agree with its events");
+}
+
+ChunkDecoder::ChunkDecoder() : state_(std::make_unique<State>()) {}
+ChunkDecoder::~ChunkDecoder() = default;
+ChunkDecoder::ChunkDecoder(ChunkDecoder&&) noexcept = default;
+ChunkDecoder& ChunkDecoder::operator=(ChunkDecoder&&) noexcept = default;
+
+Result<std::span<const Event>> ChunkDecoder::decode(std::span<const std::byte> chunk) {
+  State& state = *state_;
+  const ChunkSummary summary = read_summary(state.in, chunk);
+  if (!state.in.failed() && state.read_shapes(summary.events) &&
+      state.read_requests(summary.events) && state.read_times()) {
+    state.put_together(summary.begin_ns);
+    if (state.agrees_with(summary)) return std::span<const Event>(state.events);
+  }
+  return corrupt(chunk.size(), state.in.trouble());
+}
+
+Result<ChunkSummary> read_chunk_summary(std::span<const std::byte> chunk) {
+  ColumnReader in;
+  const ChunkSummary summary = read_summary(in, chunk);
+  if (in.failed()) return corrupt(chunk.size(), in.trouble());
+  return summary;
+}
+
+Result<std::vector<Event>> decode_chunk(std::span<const std::byte> chunk) {
+  ChunkDecoder decoder;
+  const auto events = decoder.decode(chunk);
+  if (!events) return unexpected(events.error());
+  return std::vector<Event>(events->begin(), events->end());
+}
+
+}  // namespace xylem::wire

@@ -1,0 +1,161 @@
+#pragma once
+
+// What encoder and decoder of chunks must agree on besides the bytes; docs/chunk-format.md tells it
+// in words. Everything here is part of the format: a change needs a new kChunkVersion.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "wire/chunk.h"
+#include "wire/columns_internal.h"
+
+namespace xylem::wire::internal {
+
+/// All of an event but its times and its request, packed so that equality is five comparisons.
+/// Numbers that stand for "none" become 0, signed ones zigzag, so that most upper planes are 0.
+struct Shape {
+  std::uint64_t word[5];
+
+  bool operator==(const Shape&) const = default;
+};
+
+/// Bits of a shape's form.
+constexpr std::uint64_t kOdd = 1;         ///< Times are told from the previous event's, see Clock.
+constexpr std::uint64_t kHasRequest = 2;  ///< The request is not 0 and stands in its column.
+
+/// A field of the shape table: bits [shift, shift + 8 * width) of a word. In order of storage.
+struct ShapeField {
+  unsigned word;
+  unsigned shift;
+  unsigned width;
+};
+constexpr std::array<ShapeField, 11> kShapeFields{{
+    {0, 0, 8},   // bytes
+    {1, 0, 4},   // comm + 1
+    {1, 32, 4},  // peer + 1
+    {2, 0, 4},   // zigzag(tag) + 1
+    {2, 32, 4},  // zigzag(result)
+    {3, 0, 4},   // calls
+    {3, 32, 4},  // thread
+    {4, 0, 2},   // function
+    {4, 16, 1},  // kind
+    {4, 24, 1},  // flags
+    {4, 32, 1},  // form
+}};
+
+inline Shape shape_of(const Event& event, std::uint64_t form) {
+  const auto pair = [](std::uint32_t low, std::uint32_t high) {
+    return low | std::uint64_t{high} << 32;
+  };
+  const auto u32 = [](std::int32_t number) { return static_cast<std::uint32_t>(number); };
+  return Shape{{event.bytes, pair(event.comm + 1, u32(event.peer) + 1),
+                pair(zigzag32(u32(event.tag)) + 1, zigzag32(u32(event.result))),
+                pair(event.calls, event.thread),
+                raw(event.function) | std::uint64_t{event.kind} << 16 |
+                    std::uint64_t{event.flags} << 24 | form << 32}};
+}
+
+inline std::uint64_t form_of(const Shape& shape) { return shape.word[4] >> 32; }
+inline std::uint32_t thread_of(const Shape& shape) {
+  return static_cast<std::uint32_t>(shape.word[3] >> 32);
+}
+
+/// The event that a shape tells, without times and request.
+inline Event event_of(const Shape& shape) {
+  const auto low = [](std::uint64_t word) { return static_cast<std::uint32_t>(word); };
+  const auto high = [](std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); };
+  Event event;
+  event.bytes = shape.word[0];
+  event.comm = low(shape.word[1]) - 1;
+  event.peer = static_cast<std::int32_t>(high(shape.word[1]) - 1);
+  event.tag = static_cast<std::int32_t>(unzigzag32(low(shape.word[2]) - 1));
+  event.result = static_cast<std::int32_t>(unzigzag32(high(shape.word[2])));
+  event.calls = low(shape.word[3]);
+  event.thread = high(shape.word[3]);
+  event.function = FunctionId{static_cast<std::uint16_t>(shape.word[4])};
+  event.kind = static_cast<std::uint8_t>(shape.word[4] >> 16);
+  event.flags = static_cast<std::uint8_t>(shape.word[4] >> 24);
+  return event;
+}
+
+/// Begin and end of the event before, per thread: what an event's times are told from. Threads that
+/// are equal modulo 64 share; that costs bytes, never truth. Arithmetic is modulo 2^64.
+///
+/// An event is odd when it begins before the previous one ended, or ends before it begins: mostly a
+/// completion, which carries the times of the call that it came out of.
+///
+///   plain: first = begin - previous end      second = end - begin
+///   odd:   first = zigzag(begin - previous begin), second = zigzag(end - previous end)
+class Clock {
+ public:
+  struct Times {
+    std::uint64_t begin;
+    std::uint64_t end;
+  };
+  struct Told {
+    std::uint64_t first;
+    std::uint64_t second;
+  };
+
+  explicit Clock(Nanos start) {
+    previous_.fill({static_cast<std::uint64_t>(start), static_cast<std::uint64_t>(start)});
+  }
+
+  bool is_odd(const Event& event) const {
+    return event.begin_ns < static_cast<Nanos>(previous_[event.thread % kSlots].end) ||
+           event.end_ns < event.begin_ns;
+  }
+
+  Told tell(std::uint32_t thread, bool odd, Times now) {
+    Times& before = previous_[thread % kSlots];
+    const Told told = odd ? Told{zigzag(now.begin - before.begin), zigzag(now.end - before.end)}
+                          : Told{now.begin - before.end, now.end - now.begin};
+    before = now;
+    return told;
+  }
+
+  Times understand(std::uint32_t thread, bool odd, Told told) {
+    Times& before = previous_[thread % kSlots];
+    Times now;
+    now.begin = odd ? before.begin + unzigzag(told.first) : before.end + told.first;
+    now.end = odd ? before.end + unzigzag(told.second) : now.begin + told.second;
+    return before = now;
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 64;
+  std::array<Times, kSlots> previous_;
+};
+
+/// How the times of a chunk are ordered in their columns: together by function, kind and oddness,
+/// since each has a distribution of its own and an entropy coder pays for mixing them (a fifth of
+/// all bytes on HPL and LAMMPS). A group is a bucket with at least kMinGroup events, in order of
+/// bucket numbers; all other events share the last group.
+class TimeGroups {
+ public:
+  /// `events_of[s]` is the number of events of shapes[s].
+  void plan(std::span<const Shape> shapes, std::span<const std::uint32_t> events_of);
+
+  std::size_t count() const { return sizes_.size(); }
+  std::size_t size(std::size_t group) const { return sizes_[group]; }
+
+  /// Where the next event of `shape` has its times. Once per event, in order of events.
+  std::size_t take_place(std::size_t shape) { return next_[group_of_[shape]]++; }
+
+ private:
+  static constexpr std::uint32_t kMinGroup = 256;  // Below, a code table of its own does not pay.
+  static constexpr std::size_t kBuckets = 4096;
+
+  static std::size_t bucket_of(const Shape& shape) {
+    return shape.word[4] % 1024 | (shape.word[4] >> 16 & 1) << 10 | (form_of(shape) & kOdd) << 11;
+  }
+
+  std::vector<std::uint32_t> bucket_;    // Events, then the group.
+  std::vector<std::uint16_t> group_of_;  // By shape.
+  std::vector<std::size_t> sizes_;       // By group.
+  std::vector<std::size_t> next_;        // By group: the place of its next event.
+};
+
+}  // namespace xylem::wire::internal

@@ -1,0 +1,102 @@
+#pragma once
+
+// Columns of numbers as bytes: what chunk.cc and chunk_decoder.cc are made of.
+//
+// A column is n unsigned numbers; n is never written, both sides know it. It is stored as byte
+// planes, lowest first: plane p holds byte p of every number. Planes above the largest number's
+// highest byte are left out.
+//
+//   column := planes:byte { plane } * planes           nothing at all when n is 0
+//   plane  := 0 value:byte                             all n bytes are equal
+//           | 1 byte * n                               as they are
+//           | 2 size:varint byte * size                one zstd frame that unpacks to n bytes
+//   varint := 7 bits a byte, lowest first, high bit on all but the last
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "wire/packet.h"
+
+struct ZSTD_CCtx_s;
+struct ZSTD_DCtx_s;
+
+namespace xylem::wire::internal {
+
+struct FreeZstd {
+  void operator()(ZSTD_CCtx_s* context) const noexcept;
+  void operator()(ZSTD_DCtx_s* context) const noexcept;
+};
+
+/// Maps small negative numbers to small unsigned ones: 0, -1, 1, -2 become 0, 1, 2, 3.
+constexpr std::uint64_t zigzag(std::uint64_t difference) {
+  return difference << 1 ^ (0 - (difference >> 63));
+}
+constexpr std::uint64_t unzigzag(std::uint64_t code) { return code >> 1 ^ (0 - (code & 1)); }
+constexpr std::uint32_t zigzag32(std::uint32_t difference) {
+  return difference << 1 ^ (0 - (difference >> 31));
+}
+constexpr std::uint32_t unzigzag32(std::uint32_t code) { return code >> 1 ^ (0 - (code & 1)); }
+
+/// 64 bits over all bytes and their number. Any change within one aligned 8-byte word changes it;
+/// other changes go unseen with a chance of about 2^-64. Against accidents, not against people.
+std::uint64_t checksum(std::span<const std::byte> bytes);
+
+void append_u64(Bytes& out, std::uint64_t number);
+void append_varint(Bytes& out, std::uint64_t number);
+
+/// Appends columns to a buffer of its owner. Keeps its zstd context and scratch. Not thread-safe.
+class ColumnWriter {
+ public:
+  ColumnWriter();
+
+  void append(Bytes& out, std::span<const std::uint64_t> column);
+  void append(Bytes& out, std::span<const std::uint16_t> column);
+
+ private:
+  template <typename Number>
+  void append_planes(Bytes& out, std::span<const Number> column);
+  void append_plane(Bytes& out);
+
+  std::unique_ptr<ZSTD_CCtx_s, FreeZstd> zstd_;
+  std::vector<std::uint8_t> plane_;
+  std::vector<std::byte> packed_;
+};
+
+/// Reads what the functions above wrote, from bytes of a stranger. The first thing that is wrong
+/// stops it: everything after fails too, and `trouble` keeps the first reason. Never reads outside
+/// the bytes; allocates one plane of the column asked for. Not thread-safe.
+class ColumnReader {
+ public:
+  /// Starts over on `bytes`, which must stay until the last read.
+  void open(std::span<const std::byte> bytes);
+
+  std::uint64_t u64();
+  std::uint64_t varint();
+
+  /// Fills `column`, whose size is n. Fails when a number needs more than `width` bytes.
+  bool read(std::span<std::uint64_t> column, unsigned width);
+  bool read(std::span<std::uint16_t> column);
+
+  std::size_t left() const { return rest_.size(); }
+  bool failed() const { return trouble_ != nullptr; }
+  /// Why, as the end of a sentence; only when failed().
+  const char* trouble() const { return trouble_; }
+  /// Makes the reader fail, for what its user finds wrong. Returns false.
+  bool fail(const char* trouble);
+
+ private:
+  template <typename Number>
+  bool read_planes(std::span<Number> column, unsigned width);
+  bool read_plane(std::size_t numbers);
+
+  std::span<const std::byte> rest_;
+  const char* trouble_ = nullptr;                // Points to a literal.
+  std::unique_ptr<ZSTD_DCtx_s, FreeZstd> zstd_;  // Made when the first frame comes.
+  std::vector<std::uint8_t> plane_;
+};
+
+}  // namespace xylem::wire::internal

@@ -207,7 +207,7 @@ class Loop final : public Network, private LinkHost {
     tune(socket);
     error_code ignored;
     const std::string address = describe(socket.remote_endpoint(ignored));
-    asio::steady_timer deadline(context_, std::chrono::nanoseconds(kProofDeadline));
+    asio::steady_timer deadline(context_, std::chrono::nanoseconds(options_.proof_deadline));
     const auto place = unproved_.insert(unproved_.end(), [&deadline] { deadline.cancel(); });
     auto outcome = co_await (prove(std::move(socket), address) || deadline.async_wait(kAwait));
     unproved_.erase(place);
@@ -280,7 +280,7 @@ class Loop final : public Network, private LinkHost {
     hello.host_key = options_.host_key;
     for (const wire::Address& address : parent.addresses) {
       if (!address.unix_path.empty() && address.host_key != options_.host_key) continue;
-      asio::steady_timer deadline(context_, std::chrono::nanoseconds(kProofDeadline));
+      asio::steady_timer deadline(context_, std::chrono::nanoseconds(options_.proof_deadline));
       auto outcome =
           co_await (connect_once(address, hello, parent.node) || deadline.async_wait(kAwait));
       const std::string name = address.unix_path.empty()

@@ -27,7 +27,8 @@ struct RuntimeOptions {
   bool tls = true;              ///< Over TCP. Both sides must agree; Unix sockets never use it.
   std::string host_key;         ///< Unix paths are tried only when the peer's host key is equal.
   NodeId node = wire::kNoNode;  ///< Told in Welcome.
-  bool is_root = false;         ///< The front end: its clock is the run's.
+  Nanos proof_deadline = kProofDeadline;  ///< Shorter in tests.
+  bool is_root = false;                   ///< The front end: its clock is the run's.
   /// Listening sockets, TCP or Unix, already bound. addresses() tells of them.
   std::vector<UniqueFd> listening;
   /// Numeric addresses under which peers reach sockets bound to any address.

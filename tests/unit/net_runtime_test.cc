@@ -1,0 +1,338 @@
+// The event loop over real sockets on loopback.
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "base/log.h"
+#include "net/runtime.h"
+
+namespace xylem::net {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A node whose reactions are given as functions.
+struct ScriptedNode : Node {
+  std::function<void(Network&)> start = [](Network&) {};
+  std::function<void(Network&, LinkId, const Peer&)> up = [](Network&, LinkId, const Peer&) {};
+  std::function<void(Network&, LinkId, wire::Message)> message = [](Network&, LinkId,
+                                                                    wire::Message) {};
+  std::function<void(Network&, LinkId, const Error&)> down = [](Network&, LinkId, const Error&) {};
+  std::function<void(Network&, const Error&)> failed = [](Network& n, const Error&) { n.stop(1); };
+  std::function<void(Network&)> timer = [](Network& n) { n.stop(99); };
+
+  Network* network = nullptr;
+  void on_start(Network& n, Nanos now) override {
+    network = &n;
+    n.set_timer(now + 20 * kSecond);  // A test that hangs ends with 99.
+    start(n);
+  }
+  void on_link_up(LinkId l, const Peer& p, Nanos) override { up(*network, l, p); }
+  void on_connect_failed(NodeId, const Error& e, Nanos) override { failed(*network, e); }
+  void on_message(LinkId l, wire::Message m, Nanos) override { message(*network, l, std::move(m)); }
+  void on_link_down(LinkId l, const Error& e, Nanos) override { down(*network, l, e); }
+  void on_timer(Nanos) override { timer(*network); }
+  void on_readable(int, Nanos) override {}
+};
+
+// A root on loopback in a thread of its own.
+class Root {
+ public:
+  explicit Root(ScriptedNode& node, const Key& key, bool tls = true, std::string unix_path = {},
+                Nanos proof_deadline = kProofDeadline)
+      : node_(node) {
+    RuntimeOptions options;
+    options.proof_deadline = proof_deadline;
+    options.run = "run1";
+    options.key = key;
+    options.tls = tls;
+    options.node = kFrontEndNode;
+    options.is_root = true;
+    options.host_key = "here";
+    auto socket = unix_path.empty() ? listen_tcp("127.0.0.1", 0) : listen_unix(unix_path);
+    EXPECT_TRUE(socket) << socket.error().message;
+    if (unix_path.empty()) {
+      address.host = "127.0.0.1";
+      address.port = *bound_port(*socket);
+    } else {
+      address.unix_path = unix_path;
+      address.host_key = "here";
+    }
+    options.listening.push_back(*std::move(socket));
+    done_ = std::async(std::launch::async, [this, moved = std::move(options)]() mutable {
+      return run_node(node_, std::move(moved));
+    });
+  }
+  int wait() { return done_.get(); }
+
+  wire::Address address;
+
+ private:
+  ScriptedNode& node_;
+  std::future<int> done_;
+};
+
+int run_client(ScriptedNode& node, const Key& key, const wire::Address& address, bool tls = true) {
+  RuntimeOptions options;
+  options.run = "run1";
+  options.key = key;
+  options.tls = tls;
+  options.host_key = "here";
+  node.start = [&node, address, inner = node.start](Network& network) {
+    inner(network);
+    wire::Hello hello;
+    hello.role = wire::Role::kBackEnd;
+    hello.level = 3;
+    network.connect({kFrontEndNode, {address}}, hello);
+  };
+  return run_node(node, std::move(options));
+}
+
+// Sends a packet of so many bytes down and expects it back.
+void echo(bool tls, const std::string& unix_path, std::size_t bytes) {
+  const Key key = make_key();
+  ScriptedNode server;
+  server.message = [](Network& n, LinkId l, wire::Message m) { n.send(l, std::move(m)); };
+  server.up = [](Network&, LinkId, const Peer& peer) {
+    EXPECT_EQ(peer.level, 3u);
+    EXPECT_TRUE(peer.accepted);
+  };
+  server.down = [](Network& n, LinkId, const Error&) { n.stop(0); };
+  Root root(server, key, tls, unix_path);
+
+  ScriptedNode client;
+  wire::Packet packet;
+  packet.id.stream = wire::kChunkStream;
+  packet.id.wave_end = 1;
+  packet.id.sources = IntervalSet::of(4);
+  packet.payload.assign(bytes, std::byte{0x5a});
+  bool equal = false;
+  client.up = [&packet](Network& n, LinkId l, const Peer&) { n.send(l, packet); };
+  client.message = [&](Network& n, LinkId, wire::Message m) {
+    const auto* back = std::get_if<wire::Packet>(&m);
+    equal = back != nullptr && back->payload == packet.payload && back->id == packet.id;
+    n.stop(0);
+  };
+  EXPECT_EQ(run_client(client, key, root.address, tls), 0);
+  EXPECT_TRUE(equal);
+  EXPECT_EQ(root.wait(), 0);
+}
+
+TEST(Runtime, CarriesPacketsOverTls) { echo(true, "", 100); }
+TEST(Runtime, CarriesPacketsOverPlainTcp) { echo(false, "", 100); }
+TEST(Runtime, CarriesLargePackets) { echo(true, "", 12u << 20); }
+TEST(Runtime, CarriesPacketsOverAUnixSocketWithoutTls) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("xylem-test-" + std::to_string(::getpid()) + ".sock");
+  echo(true, path.string(), 1000);
+  std::filesystem::remove(path);
+}
+
+TEST(Runtime, RefusesAnotherKeyOnBothSides) {
+  for (const bool tls : {true, false}) {
+    SCOPED_TRACE(tls ? "tls" : "plain");
+    ScriptedNode server;
+    server.up = [](Network&, LinkId, const Peer&) { ADD_FAILURE() << "a stranger got in"; };
+    server.timer = [](Network& n) {
+      if (n.refused() > 0) return n.stop(0);
+      n.set_timer(monotonic_now() + 10 * kMillisecond);
+    };
+    server.start = [](Network& n) { n.set_timer(monotonic_now()); };
+    Root root(server, make_key(), tls);
+    ScriptedNode client;
+    std::string why;
+    client.failed = [&why](Network& n, const Error& e) {
+      why = e.message;
+      n.stop(0);
+    };
+    EXPECT_EQ(run_client(client, make_key(), root.address, tls), 0);
+    EXPECT_NE(why.find(tls ? "no TLS with the run's key" : "the key is not that of run run1"),
+              std::string::npos)
+        << why;
+    EXPECT_EQ(root.wait(), 0);
+  }
+}
+
+TEST(Runtime, TellsWhenAParentCannotBeReached) {
+  ScriptedNode client;
+  std::string why;
+  client.failed = [&why](Network& n, const Error& e) {
+    why = e.message;
+    n.stop(7);
+  };
+  wire::Address nowhere;
+  nowhere.host = "127.0.0.1";
+  nowhere.port = 1;
+  EXPECT_EQ(run_client(client, make_key(), nowhere), 7);
+  EXPECT_EQ(why, "127.0.0.1:1: Connection refused");
+}
+
+TEST(Runtime, TellsOfAClosedLinkOnceOnBothSides) {
+  const Key key = make_key();
+  std::atomic<int> server_downs = 0;
+  ScriptedNode server;
+  server.up = [](Network& n, LinkId l, const Peer&) { n.close(l, "enough"); };
+  server.down = [&](Network& n, LinkId, const Error& why) {
+    ++server_downs;
+    EXPECT_EQ(why.message, "enough");
+    n.stop(0);
+  };
+  Root root(server, key);
+  int client_downs = 0;
+  ScriptedNode client;
+  client.down = [&](Network& n, LinkId, const Error&) {
+    ++client_downs;
+    n.stop(0);
+  };
+  EXPECT_EQ(run_client(client, key, root.address), 0);
+  EXPECT_EQ(root.wait(), 0);
+  EXPECT_EQ(server_downs, 1);
+  EXPECT_EQ(client_downs, 1);
+}
+
+TEST(Runtime, MeasuresTheClockOfTheRootWithABound) {
+  const Key key = make_key();
+  ScriptedNode server;
+  server.down = [](Network& n, LinkId, const Error&) { n.stop(0); };
+  Root root(server, key);
+  ScriptedNode client;
+  LinkStatus status;
+  LinkId link{};
+  client.up = [&](Network& n, LinkId l, const Peer&) {
+    link = l;
+    n.set_timer(monotonic_now());
+  };
+  client.timer = [&](Network& n) {
+    status = n.status(link);
+    if (status.clock_known) return n.stop(0);
+    n.set_timer(monotonic_now() + kMillisecond);
+  };
+  EXPECT_EQ(run_client(client, key, root.address), 0);
+  EXPECT_EQ(root.wait(), 0);
+  EXPECT_GT(status.round_trip_ns, 0);
+  // Both ends have the same clock here, so the true offset is 0.
+  EXPECT_LE(std::abs(status.offset_ns), status.error_ns);
+}
+
+// ---- strangers ----
+
+class Stranger {
+ public:
+  explicit Stranger(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  void say(const std::string& text) { ::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL); }
+  // True when the other side has hung up within the deadline.
+  bool is_thrown_out() {
+    const timeval patience{15, 0};
+    ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    char piece[256];
+    ssize_t size;
+    while ((size = ::recv(fd_.get(), piece, sizeof piece, 0)) > 0) {
+    }
+    return size == 0 || errno == ECONNRESET;
+  }
+
+ private:
+  UniqueFd fd_;
+};
+
+class Strangers : public testing::Test {
+ protected:
+  Strangers() {
+    set_log_sink([](Level, std::string_view) {});
+    server_.up = [this](Network& n, LinkId, const Peer&) { refused_ = n.refused(); };
+    server_.down = [](Network& n, LinkId, const Error&) { n.stop(0); };
+  }
+  ~Strangers() override { set_log_sink({}); }
+
+  // The root still takes a friend, and has counted so many refusals.
+  void expect_service(Root& root, std::uint64_t refusals) {
+    ScriptedNode friendly;
+    friendly.up = [](Network& n, LinkId, const Peer&) { n.stop(0); };
+    EXPECT_EQ(run_client(friendly, key_, root.address), 0);
+    EXPECT_EQ(root.wait(), 0);
+    EXPECT_EQ(refused_, refusals);
+  }
+
+  Key key_ = make_key();
+  ScriptedNode server_;
+  std::uint64_t refused_ = 0;
+};
+
+TEST_F(Strangers, WithGarbageAreThrownOutAndCounted) {
+  Root root(server_, key_);
+  const std::string garbage[] = {"GET / HTTP/1.1\r\nHost: x\r\n\r\n", std::string(64, '\xff'),
+                                 std::string("\x7f\xff\xff\xff", 4), "SSH-2.0-OpenSSH_9.2\r\n",
+                                 std::string("\x16\x03\x01\x02\x00", 5) + std::string(600, 'x')};
+  for (const std::string& text : garbage) {
+    Stranger stranger(root.address.port);
+    stranger.say(text);
+    EXPECT_TRUE(stranger.is_thrown_out());
+  }
+  expect_service(root, std::size(garbage));
+}
+
+TEST_F(Strangers, WhoSayNothingAreThrownOutInTime) {
+  Root root(server_, key_, true, "", 200 * kMillisecond);
+  Stranger silent(root.address.port);
+  EXPECT_TRUE(silent.is_thrown_out());
+  expect_service(root, 1);
+}
+
+TEST_F(Strangers, AreNotAllocatedWhatTheyClaim) {
+  Root root(server_, key_, /*tls=*/false);
+  // A frame that says it is 4 GiB, one of 16 MiB (fine later, not before the proof), and one of 0.
+  for (const char* prefix : {"\xff\xff\xff\xff", "\x00\x00\x00\x01", "\x00\x00\x00\x00"}) {
+    Stranger stranger(root.address.port);
+    stranger.say(std::string(prefix, 4));
+    EXPECT_TRUE(stranger.is_thrown_out());
+  }
+  ScriptedNode friendly;
+  friendly.up = [](Network& n, LinkId, const Peer&) { n.stop(0); };
+  EXPECT_EQ(run_client(friendly, key_, root.address, false), 0);
+  EXPECT_EQ(root.wait(), 0);
+  EXPECT_EQ(refused_, 3u);
+}
+
+TEST(ListenTcp, SaysWhichPortIsInUse) {
+  const auto first = listen_tcp("127.0.0.1", 0);
+  ASSERT_TRUE(first);
+  const std::uint16_t port = *bound_port(*first);
+  const auto second = listen_tcp("127.0.0.1", port);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kAlreadyExists);
+  EXPECT_NE(second.error().message.find(std::to_string(port)), std::string::npos);
+}
+
+TEST(ListenTcp, SaysWhichAddressIsNotOurs) {
+  const auto foreign = listen_tcp("192.0.2.1", 0);
+  ASSERT_FALSE(foreign);
+  EXPECT_EQ(foreign.error().code, Code::kInvalidArgument);
+  const auto name = listen_tcp("localhost", 0);
+  ASSERT_FALSE(name);
+  EXPECT_EQ(name.error().code, Code::kInvalidArgument);
+}
+
+TEST(InterfaceAddresses, HasLoopbackLast) {
+  const auto addresses = interface_addresses();
+  ASSERT_FALSE(addresses.empty());
+  EXPECT_TRUE(addresses.back().loopback);
+}
+
+}  // namespace
+}  // namespace xylem::net

@@ -76,7 +76,10 @@ struct AccountLine {
 /// in any number; end_run once. What is put becomes visible and durable together, at commit.
 ///
 /// When a commit fails, everything since the last one is undone, in the store's memory too, and the
-/// same packets may be put again later. The store stays usable.
+/// same packets may be put again later. The store stays usable. When a put fails for want of the
+/// store (not with kInvalidArgument, which concerns that packet only), the same is undone at once;
+/// further puts fail alike until commit has been called, which returns that failure: so whoever
+/// acknowledges only after a good commit never acknowledges what is undone.
 class Store {
  public:
   virtual ~Store() = default;
@@ -86,7 +89,8 @@ class Store {
   /// Takes a packet of the monitor's streams (registration, window, chunk; tombstones of each).
   /// Decides from the sources stored so far whether it is new; only the root calls this, so this is
   /// the one place where duplicates are found. A payload that cannot be decoded is stored as a loss
-  /// with its reason. Fails as the store does; kInvalidArgument for a stream that it does not know.
+  /// with its reason. Fails as the store does; kInvalidArgument for a stream that it does not know
+  /// and for an identity that no leaf can have made: never to be acknowledged, nor stored later.
   virtual Result<PutOutcome> put(const wire::Packet& packet) = 0;
 
   virtual Result<void> put_node(const NodeRow& node) = 0;
@@ -104,7 +108,17 @@ class Store {
   /// kUnavailable when the store cannot be written now, else kInternal.
   virtual Result<void> commit() = 0;
 
+  /// The run is dissolving: room that was kept aside on the disk may be used from now on, so that
+  /// the last packets and tombstones fit on a disk that is full. end_run does it too.
+  virtual void prepare_to_end() {}
+
+  /// The file that is being written and that readers on this host should open; not always the one
+  /// asked for (see SqliteOptions::pretend_file_system). Empty for a store without a file.
+  virtual std::string live_path() const { return {}; }
+
   /// Writes the end of the run and commits. `exit_code` as `xylem run` returns it; -1 if unknown.
+  /// When what was put before cannot be committed, the end is written all the same, and the failure
+  /// returned. Nothing may be put afterwards.
   virtual Result<void> end_run(int exit_code, Nanos ended_realtime_ns) = 0;
 
   /// From committed data, by world and rank. `stored` is counted, never computed from the others.

@@ -1,0 +1,167 @@
+// The store of tests, and the model that the real one must agree with: plain maps, and a commit
+// that copies them all. Slow and obvious on purpose. What no test can ask a Store for (names,
+// nodes, clocks, links) is not kept.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "storage/intake_internal.h"
+#include "storage/store.h"
+
+namespace xylem::storage {
+namespace {
+
+struct Process {
+  std::optional<WorldId> world;
+  Rank rank{};
+  std::optional<std::uint64_t> account_wave;
+  wire::AccountRow account;  ///< The newest.
+  std::uint64_t stored = 0;
+  std::uint64_t given_up = 0;
+};
+
+struct State {
+  std::map<std::pair<LeafId, Lane>, Process> processes;
+  std::map<wire::WorldKey, WorldId> worlds;
+  std::map<std::pair<StreamId, std::uint64_t>, IntervalSet> sources_of_wave;
+  std::map<std::pair<LeafId, Lane>, IntervalSet> records;
+  std::set<LeafId> lost_hosts;
+};
+
+class MemoryStore final : public Store {
+ public:
+  Result<void> begin_run(const RunFacts&) override { return commit(); }
+
+  Result<PutOutcome> put(const wire::Packet& packet) override {
+    if (auto possible = check_identity(packet.id); !possible) return unexpected(possible.error());
+    pending_bytes_ += packet.payload.size();
+    const wire::PacketId& id = packet.id;
+    const bool is_state = id.stream == wire::kRegistrationStream && !packet.tombstone;
+    PutOutcome outcome;
+    if (id.stream == wire::kChunkStream) {
+      process(id);
+      IntervalSet& known = now_.records[key(id)];
+      outcome = judge_range(id, known);
+      if (outcome.kind == PutOutcome::Kind::kStored) known.insert(id.wave, id.wave_end);
+    } else if (!is_state) {
+      IntervalSet& known = now_.sources_of_wave[{id.stream, id.wave}];
+      outcome = judge_sources(id.sources, known);
+      if (outcome.kind == PutOutcome::Kind::kStored) known.insert(id.sources);
+    }
+    if (outcome.kind == PutOutcome::Kind::kStored) keep(packet);
+    return outcome;
+  }
+
+  Result<void> put_node(const NodeRow&) override { return keep_nothing(sizeof(NodeRow)); }
+  Result<void> put_clock(const ClockRow&) override { return keep_nothing(sizeof(ClockRow)); }
+  Result<void> put_link(const wire::LinkReport&, Nanos) override {
+    return keep_nothing(sizeof(wire::LinkReport));
+  }
+  Result<void> put_host_lost(LeafId leaf, const std::string& reason) override {
+    now_.lost_hosts.insert(leaf);
+    return keep_nothing(reason.size());
+  }
+
+  std::size_t pending_bytes() const override { return pending_bytes_; }
+
+  Result<void> commit() override {
+    committed_ = now_;
+    pending_bytes_ = 0;
+    return {};
+  }
+
+  Result<void> end_run(int, Nanos) override { return commit(); }
+
+  Result<std::vector<AccountLine>> account() override {
+    std::map<std::pair<WorldId, Rank>, AccountLine> lines;
+    for (const auto& [where, process] : committed_.processes) {
+      if (!process.world) continue;
+      AccountLine line{*process.world, process.rank, process.account.captured, process.stored,
+                       process.account.lost + process.given_up};
+      line.complete = process.account.ended && !committed_.lost_hosts.contains(where.first) &&
+                      process.stored + process.given_up == process.account.windowed &&
+                      line.captured == line.stored + line.lost;
+      lines[{line.world, line.rank}] = line;
+    }
+    std::vector<AccountLine> sorted;
+    for (auto& [where, line] : lines) sorted.push_back(line);
+    return sorted;
+  }
+
+ private:
+  static LeafId leaf_of(const wire::PacketId& id) {
+    return LeafId{static_cast<std::uint32_t>(id.sources.intervals().front().first)};
+  }
+  static std::pair<LeafId, Lane> key(const wire::PacketId& id) { return {leaf_of(id), id.lane}; }
+  Process& process(const wire::PacketId& id) { return now_.processes[key(id)]; }
+
+  Result<void> keep_nothing(std::size_t bytes) {
+    pending_bytes_ += bytes;
+    return {};
+  }
+
+  void keep(const wire::Packet& packet) {
+    const Content content = open_payload(packet);
+    if (const auto* window = std::get_if<wire::ProfileWindow>(&content)) {
+      keep_window(packet.id.wave, *window);
+    } else if (const auto* registration = std::get_if<wire::Registration>(&content)) {
+      keep_registration(leaf_of(packet.id), *registration);
+    } else if (const auto* tombstone = std::get_if<wire::Tombstone>(&content)) {
+      keep_tombstone(packet.id, *tombstone);
+    }
+  }
+
+  void keep_window(std::uint64_t wave, const wire::ProfileWindow& window) {
+    for (const wire::ProfileRow& row : window.rows) {
+      now_.processes[{row.leaf, row.lane}].stored += row.calls;
+    }
+    // Rows of the matrix and of waits make their process known, as in a table.
+    for (const wire::MatrixRow& row : window.matrix) now_.processes[{row.leaf, row.lane}];
+    for (const wire::WaitRow& row : window.waits) now_.processes[{row.leaf, row.lane}];
+    for (const wire::AccountRow& row : window.accounts) {
+      Process& process = now_.processes[{row.leaf, row.lane}];
+      if (process.account_wave && *process.account_wave >= wave) continue;
+      process.account_wave = wave;
+      process.account = row;
+    }
+  }
+
+  void keep_registration(LeafId leaf, const wire::Registration& registration) {
+    for (const wire::ProcessRow& row : registration.processes) {
+      Process& process = now_.processes[{leaf, row.lane}];
+      if (!row.initialised) continue;
+      const WorldId next{static_cast<std::uint32_t>(now_.worlds.size())};
+      process.world = now_.worlds.try_emplace(row.world_key, next).first->second;
+      process.rank = row.rank;
+    }
+  }
+
+  void keep_tombstone(const wire::PacketId& id, const wire::Tombstone& tombstone) {
+    if (id.stream != wire::kWindowStream || id.sources.count() != 1) return;
+    if (id.lane != kLeafLane) {
+      process(id).given_up += tombstone.calls;
+      return;
+    }
+    // Of a leaf with one process, it can only be that one's.
+    Process* only = nullptr;
+    for (auto& [where, candidate] : now_.processes) {
+      if (where.first != leaf_of(id)) continue;
+      if (only != nullptr) return;
+      only = &candidate;
+    }
+    if (only != nullptr) only->given_up += tombstone.calls;
+  }
+
+  State now_;
+  State committed_;
+  std::size_t pending_bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> make_memory_store() { return std::make_unique<MemoryStore>(); }
+
+}  // namespace xylem::storage

@@ -1,0 +1,83 @@
+#pragma once
+
+// Turns packets into rows. The file is the whole state: which sources and records are known, which
+// world has which number, what is counted so far, all stand in tables that change in the same
+// transaction as the data. So there is nothing in memory that could disagree after a rollback, and
+// a file that is opened again goes on where it was.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "storage/intake_internal.h"
+#include "storage/sqlite_internal.h"
+
+namespace xylem::storage {
+
+/// Key of the table `process`.
+enum class ProcessId : std::int64_t {};
+
+/// Writes packets through one connection, inside a transaction that the caller began. After each
+/// call the caller looks at the connection's failure; when there is one, the transaction is to be
+/// rolled back, and the outcome means nothing.
+class SqliteIntake {
+ public:
+  /// Prepares all statements; failures show in the connection.
+  explicit SqliteIntake(Connection& connection);
+
+  /// A packet whose identity was checked.
+  PutOutcome put(const wire::Packet& packet);
+
+ private:
+  struct WindowStatements {
+    explicit WindowStatements(Connection& connection);
+    Statement row, function_sum, matrix_sum, wait_sum, stored, account, ring_loss, alias, any_alias;
+  };
+  struct ChunkStatements {
+    explicit ChunkStatements(Connection& connection);
+    Statement near, extend, forget, remember, chunk, stored;
+  };
+  struct RegistrationStatements {
+    explicit RegistrationStatements(Connection& connection);
+    Statement host, function_name, function, alias, world, new_world, process, initialised;
+  };
+  struct LossStatements {
+    explicit LossStatements(Connection& connection);
+    Statement given_up, window_calls, chunk_calls, only_process;
+  };
+
+  PutOutcome put_by_sources(const wire::Packet& packet);
+  PutOutcome put_chunk(const wire::Packet& packet);
+
+  void store_content(const wire::Packet& packet, const Content& content);
+  void store_registration(LeafId leaf, const wire::Registration& registration);
+  void store_function(LeafId leaf, const wire::FunctionRow& row);
+  void store_process(LeafId leaf, const wire::ProcessRow& row);
+  void store_window(std::uint64_t wave, const wire::ProfileWindow& window);
+  void store_profile_rows(const wire::ProfileWindow& window);
+  void store_account(std::uint64_t wave, const wire::AccountRow& row);
+  void store_chunk(const wire::Packet& packet, const wire::ChunkSummary& summary);
+  void store_loss(const wire::Packet& packet, std::optional<std::uint64_t> calls,
+                  const std::string& reason);
+
+  ProcessId process_of(LeafId leaf, Lane lane);
+  std::int64_t function_of(LeafId leaf, FunctionId function);
+  IntervalSet known_sources(const wire::PacketId& id);
+  void remember_sources(const wire::PacketId& id, IntervalSet known);
+  void remember_range(ProcessId process, std::uint64_t first, std::uint64_t end);
+
+  Connection& connection_;
+  Statement find_process_, new_process_, known_sources_, remember_sources_;
+  WindowStatements window_;
+  ChunkStatements chunk_;
+  RegistrationStatements registration_;
+  LossStatements loss_;
+
+  // The process of the row before: rows come sorted. Forgotten with each packet.
+  LeafId last_leaf_ = wire::kNoLeaf;
+  Lane last_lane_{};
+  ProcessId last_process_{};
+  bool aliases_ = false;
+};
+
+}  // namespace xylem::storage

@@ -1,0 +1,373 @@
+// The store in a SQLite file: one transaction from the first put after a commit to the next commit.
+//
+// WAL with synchronous=NORMAL loses no consistency in any crash, and no committed data unless the
+// machine itself stops; what was acknowledged in those last moments is then gone with its host's
+// journals. `cache_spill` is off, so that nothing reaches the disk before the commit and a full
+// disk shows there, once, where it can be undone.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "storage/mirror_internal.h"
+#include "storage/schema_internal.h"
+#include "storage/sqlite_intake_internal.h"
+#include "storage/sqlite_internal.h"
+#include "storage/store.h"
+#include "storage/store_file_internal.h"
+
+namespace xylem::storage {
+namespace {
+
+/// Enough for the last windows, tombstones and the end of a run of thousands of ranks.
+constexpr std::size_t kReserveBytes = 2u << 20;
+constexpr Nanos kMirrorEvery = 60 * kSecond;
+constexpr Nanos kMirrorSlice = 50 * kMillisecond;
+constexpr Nanos kMirrorAtOnce = 3600 * kSecond;
+
+/// Larger pages than the default: a chunk of 24 KB is then two pages, not six.
+constexpr const char* kSettings =
+    "PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+    "PRAGMA busy_timeout = 2000; PRAGMA cache_spill = OFF; PRAGMA cache_size = -16384;"
+    "PRAGMA journal_size_limit = 67108864;"
+    "PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF";
+
+/// A command line that a shell would read back as the same arguments.
+std::string shell_line(const std::vector<std::string>& arguments) {
+  std::string line;
+  for (const std::string& argument : arguments) {
+    if (!line.empty()) line += ' ';
+    const bool plain = !argument.empty() && std::ranges::all_of(argument, [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || std::strchr("@%+=:,./_-", c) != nullptr;
+    });
+    if (plain) {
+      line += argument;
+      continue;
+    }
+    line += '\'';
+    for (const char c : argument) {
+      if (c == '\'') {
+        line += "'\\''";
+      } else {
+        line += c;
+      }
+    }
+    line += '\'';
+  }
+  return line;
+}
+
+class SqliteStore final : public Store {
+ public:
+  /// What stands on the disk and what SQLite holds of it; the file goes last.
+  struct Parts {
+    ClaimedFile live;
+    std::string target;       ///< Where the user wants it; equal to live.path on a local disk.
+    std::string live_folder;  ///< To be removed with the live file; empty on a local disk.
+    Connection connection;
+    bool mirrors() const { return !live_folder.empty(); }
+  };
+
+  explicit SqliteStore(std::unique_ptr<Parts> parts)
+      : parts_(std::move(parts)), connection_(parts_->connection), intake_(connection_) {
+    if (parts_->mirrors()) mirror_.emplace(connection_, parts_->target);
+    reserve_.take(parts_->live.path, kReserveBytes);
+  }
+  ~SqliteStore() override;
+
+  /// What failed while its statements were prepared.
+  Result<void> ready() { return connection_.take(); }
+
+  Result<void> begin_run(const RunFacts& facts) override;
+  Result<PutOutcome> put(const wire::Packet& packet) override;
+  Result<void> put_node(const NodeRow& node) override;
+  Result<void> put_clock(const ClockRow& clock) override;
+  Result<void> put_link(const wire::LinkReport& report, Nanos at_ns) override;
+  Result<void> put_host_lost(LeafId leaf, const std::string& reason) override;
+  std::size_t pending_bytes() const override { return pending_bytes_; }
+  Result<void> commit() override;
+  void prepare_to_end() override { reserve_.release(); }
+  std::string live_path() const override { return parts_->live.path; }
+  Result<void> end_run(int exit_code, Nanos ended_realtime_ns) override;
+  Result<std::vector<AccountLine>> account() override;
+
+ private:
+  Result<void> begin_transaction();
+  /// After statements of a put: undoes everything when one failed.
+  Result<void> settle_put(std::size_t bytes);
+  void roll_back();
+  void advance_mirror();
+  Result<void> finish_mirror();
+
+  struct Statements {
+    explicit Statements(Connection& c)
+        : begin(c, "BEGIN IMMEDIATE"),
+          commit(c, "COMMIT"),
+          node(c, "INSERT OR REPLACE INTO node VALUES(?,?,?,?,?,?,?,?)"),
+          clock(c, "INSERT INTO clock VALUES(?,?,?,?)"),
+          link(c,
+               "INSERT INTO link VALUES(?1,?2,?3,?3,?4,?5,?6,?7,?8,?9) ON CONFLICT DO UPDATE SET"
+               " at_ns = ?2, queue_bytes = ?3, most_queue_bytes = max(most_queue_bytes, ?3),"
+               " sent_bytes = ?4, sent_packets = ?5, round_trip_ns = ?6, offset_ns = ?7,"
+               " error_ns = ?8, refused = ?9"),
+          host_lost(c,
+                    "INSERT INTO host(leaf, lost_reason) VALUES(?,?) ON CONFLICT DO UPDATE SET"
+                    " lost_reason = excluded.lost_reason") {}
+    Statement begin, commit, node, clock, link, host_lost;
+  };
+
+  std::unique_ptr<Parts> parts_;
+  Connection& connection_;
+  SqliteIntake intake_;
+  Statements statements_{connection_};
+  std::optional<Mirror> mirror_;
+  Reserve reserve_;
+  Nanos mirrored_at_ns_ = 0;
+  std::size_t pending_bytes_ = 0;
+  bool in_transaction_ = false;
+  bool ended_ = false;
+  std::optional<Error> undone_because_;  ///< A put failed; the next commit says so.
+};
+
+SqliteStore::~SqliteStore() {
+  roll_back();
+  if (mirror_ && !ended_) {
+    if (auto finished = finish_mirror(); !finished) {
+      log(Level::kError, "store not copied; it stays where it was written",
+          {{"live", parts_->live.path}, {"why", finished.error().message}});
+    }
+  }
+}
+
+Result<void> SqliteStore::begin_run(const RunFacts& facts) {
+  if (auto begun = begin_transaction(); !begun) return begun;
+  Statement(connection_,
+            "INSERT INTO run(run_id, command, directory, user, host, version, options, detail,"
+            " window_ns, started_ns) VALUES(?,?,?,?,?,?,?,?,?,?)")
+      .run(facts.run_id, shell_line(facts.command), facts.directory, facts.user, facts.host,
+           facts.version, facts.options, facts.chunks ? "trace" : "profile", facts.window_ns,
+           facts.started_realtime_ns);
+  if (auto put = settle_put(facts.options.size()); !put) return put;
+  return commit();
+}
+
+Result<PutOutcome> SqliteStore::put(const wire::Packet& packet) {
+  if (auto possible = check_identity(packet.id); !possible) return unexpected(possible.error());
+  if (auto begun = begin_transaction(); !begun) return unexpected(begun.error());
+  PutOutcome outcome = intake_.put(packet);
+  if (auto put = settle_put(packet.payload.size()); !put) return unexpected(put.error());
+  return outcome;
+}
+
+Result<void> SqliteStore::put_node(const NodeRow& node) {
+  if (auto begun = begin_transaction(); !begun) return begun;
+  std::optional<NodeId> parent;
+  if (node.id != kFrontEndNode) parent = node.parent;
+  std::optional<LeafId> leaf;
+  if (node.leaf != wire::kNoLeaf) leaf = node.leaf;
+  statements_.node.run(node.id, wire::role_name(node.role), node.host, parent, node.level, node.pid,
+                       leaf, node.state);
+  return settle_put(sizeof(NodeRow));
+}
+
+Result<void> SqliteStore::put_clock(const ClockRow& clock) {
+  if (auto begun = begin_transaction(); !begun) return begun;
+  statements_.clock.run(clock.leaf, clock.at_ns, clock.offset_ns, clock.error_ns);
+  return settle_put(sizeof(ClockRow));
+}
+
+Result<void> SqliteStore::put_link(const wire::LinkReport& report, Nanos at_ns) {
+  if (auto begun = begin_transaction(); !begun) return begun;
+  statements_.link.run(report.node, at_ns, report.queue_bytes, report.sent_bytes,
+                       report.sent_packets, report.round_trip_ns, report.offset_ns, report.error_ns,
+                       report.refused);
+  return settle_put(sizeof(wire::LinkReport));
+}
+
+Result<void> SqliteStore::put_host_lost(LeafId leaf, const std::string& reason) {
+  if (auto begun = begin_transaction(); !begun) return begun;
+  statements_.host_lost.run(leaf, reason);
+  return settle_put(reason.size());
+}
+
+Result<void> SqliteStore::begin_transaction() {
+  if (undone_because_) return unexpected(*undone_because_);
+  if (in_transaction_) return {};
+  statements_.begin.run();
+  if (auto begun = connection_.take(); !begun) {
+    undone_because_ = begun.error();
+    return begun;
+  }
+  in_transaction_ = true;
+  return {};
+}
+
+Result<void> SqliteStore::settle_put(std::size_t bytes) {
+  pending_bytes_ += bytes;
+  auto done = connection_.take();
+  if (done) return done;
+  undone_because_ = done.error();
+  roll_back();
+  return done;
+}
+
+void SqliteStore::roll_back() {
+  pending_bytes_ = 0;
+  in_transaction_ = false;
+  // SQLite has often rolled back by itself already; then there is nothing to do.
+  if (sqlite3_get_autocommit(connection_.handle()) == 0) {
+    connection_.execute("ROLLBACK");
+    static_cast<void>(connection_.take());
+  }
+}
+
+Result<void> SqliteStore::commit() {
+  if (undone_because_) {
+    Error error = *std::exchange(undone_because_, std::nullopt);
+    return unexpected(std::move(error));
+  }
+  if (in_transaction_) {
+    statements_.commit.run();
+    auto committed = connection_.take();
+    if (!committed) {
+      roll_back();
+      return committed;
+    }
+    in_transaction_ = false;
+    pending_bytes_ = 0;
+  }
+  advance_mirror();
+  return {};
+}
+
+void SqliteStore::advance_mirror() {
+  if (!mirror_ || ended_) return;
+  const Nanos now = monotonic_now();
+  const bool due = mirrored_at_ns_ == 0 || now - mirrored_at_ns_ >= kMirrorEvery;
+  if (!due && !mirror_->is_copying()) return;
+  const auto whole = mirror_->step(kMirrorSlice);
+  if (whole && !*whole) return;
+  mirrored_at_ns_ = now;
+  if (!whole) {
+    log(Level::kWarn, "store not copied; tried again in a minute",
+        {{"path", mirror_->path()}, {"why", whole.error().message}});
+  }
+}
+
+Result<void> SqliteStore::finish_mirror() {
+  // A copy in the making has all that was committed: SQLite carries changes over.
+  if (auto whole = mirror_->step(kMirrorAtOnce); !whole) {
+    return unexpected(whole.error().code,
+                      whole.error().message + "; the whole run stands in " + parts_->live.path);
+  }
+  mirror_.reset();
+  remove_database(parts_->live.path);  // The open connection has no more use for the name.
+  ::rmdir(parts_->live_folder.c_str());
+  parts_->live.path = parts_->target;
+  return {};
+}
+
+Result<void> SqliteStore::end_run(int exit_code, Nanos ended_realtime_ns) {
+  prepare_to_end();
+  const auto before = commit();
+  if (auto begun = begin_transaction(); !begun) return begun;
+  std::optional<int> code;
+  if (exit_code >= 0) code = exit_code;
+  Statement(connection_, "UPDATE run SET ended_ns = ?, exit_code = ?").run(ended_realtime_ns, code);
+  if (auto put = settle_put(0); !put) return put;
+  if (auto written = commit(); !written) return before ? written : before;
+  ended_ = true;
+  // One plain file is easier to carry about. With readers in it that must wait: no failure.
+  connection_.execute("PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)");
+  connection_.execute("PRAGMA journal_mode = DELETE");
+  static_cast<void>(connection_.take());
+  if (mirror_) {
+    if (auto finished = finish_mirror(); !finished) return before ? finished : before;
+  }
+  return before;
+}
+
+Result<std::vector<AccountLine>> SqliteStore::account() {
+  // On a connection of its own, so that what is not yet committed does not show.
+  Connection reader;
+  if (auto opened = reader.open(parts_->live.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+                                parts_->target);
+      !opened) {
+    return unexpected(opened.error());
+  }
+  reader.execute("PRAGMA busy_timeout = 2000; PRAGMA query_only = ON");
+  std::vector<AccountLine> lines;
+  {
+    Statement rows(reader,
+                   "SELECT world, rank, captured, stored, lost, complete FROM account"
+                   " ORDER BY world, rank");
+    for (bool more = rows.first(); more; more = rows.next()) {
+      lines.push_back({WorldId{static_cast<std::uint32_t>(rows.integer(0))},
+                       Rank{static_cast<std::uint32_t>(rows.integer(1))}, rows.count(2),
+                       rows.count(3), rows.count(4), rows.integer(5) != 0});
+    }
+  }
+  if (auto read = reader.take(); !read) return unexpected(read.error());
+  return lines;
+}
+
+/// Claims the file or, on a network file system, both the place and a live file elsewhere.
+Result<std::unique_ptr<SqliteStore::Parts>> claim(const SqliteOptions& options) {
+  const long type =
+      options.pretend_file_system != 0 ? options.pretend_file_system : file_system_of(options.path);
+  const bool network = is_network_file_system(type);
+  auto target = claim_file(options.path, options.overwrite, !network);
+  if (!target) return unexpected(target.error());
+  auto parts = std::make_unique<SqliteStore::Parts>();
+  parts->target = options.path;
+  parts->live = std::move(*target);
+  if (!network) return parts;
+
+  auto folder = make_live_folder();
+  if (!folder) return unexpected(folder.error());
+  parts->live_folder = *folder;
+  const std::string name = std::filesystem::path(options.path).filename();
+  auto live = claim_file(*folder + "/" + name, false, true);
+  if (!live) return unexpected(live.error());
+  parts->live = std::move(*live);
+  log(Level::kWarn, "store on a network file system: written here, copied each minute",
+      {{"path", parts->target}, {"live", parts->live.path}});
+  return parts;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options) {
+  auto parts = claim(options);
+  if (!parts) return unexpected(parts.error());
+  Connection& connection = (*parts)->connection;
+  const std::string target = (*parts)->target;
+  const std::string live = (*parts)->live.path;
+  const auto give_up = [&](const Error& error) {
+    remove_database(live);
+    remove_database(target);
+    if (!(*parts)->live_folder.empty()) ::rmdir((*parts)->live_folder.c_str());
+    return unexpected(error);
+  };
+  if (auto opened = connection.open(live, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, target);
+      !opened) {
+    return give_up(opened.error());
+  }
+  connection.execute(kSettings);
+  if (auto set = connection.take(); !set) return give_up(set.error());
+  if (auto migrated = migrate(connection); !migrated) return give_up(migrated.error());
+  auto store = std::make_unique<SqliteStore>(std::move(*parts));
+  if (auto ready = store->ready(); !ready) return unexpected(ready.error());
+  return Result<std::unique_ptr<Store>>(std::move(store));
+}
+
+}  // namespace xylem::storage

@@ -1,0 +1,56 @@
+#pragma once
+
+// The file under a store: who may make it, where it really lives, and the room kept aside for the
+// end of a run.
+
+#include <cstddef>
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace xylem::storage {
+
+/// A file that this process has made for itself and holds against other writers.
+///
+/// The lock is flock's, which SQLite does not use. The descriptor must outlive SQLite's connection
+/// to the file: closing it drops SQLite's own locks too.
+struct ClaimedFile {
+  std::string path;
+  UniqueFd lock;
+};
+
+/// Makes an empty file at `path`, mode 0600. With `overwrite`, an existing run of xylem is removed
+/// first, with its -wal and -shm; anything else that stands there is never removed.
+/// `lock` says whether to hold it by flock (not on network file systems, where that would lock out
+/// readers). Fails with
+///   kAlreadyExists     it exists and `overwrite` is false,
+///   kInvalidArgument   a directory, not a regular file, or not a run of xylem,
+///   kUnavailable       another process is writing it,
+///   kPermissionDenied, kNotFound (its folder), kExhausted.
+Result<ClaimedFile> claim_file(const std::string& path, bool overwrite, bool lock);
+
+/// f_type of statfs for the folder that `path` is in; 0 when that cannot be asked.
+long file_system_of(const std::string& path);
+/// NFS, Lustre, GPFS, BeeGFS or CIFS: where several hosts may write and WAL cannot work.
+bool is_network_file_system(long type);
+
+/// A folder of this process alone in $TMPDIR (or /tmp), mode 0700. Fails as claim_file.
+Result<std::string> make_live_folder();
+
+/// Removes a database file and what SQLite keeps beside it. What is not there is no failure.
+void remove_database(const std::string& path);
+
+/// Disk space held by a file without a name, so that it frees itself when the process ends.
+class Reserve {
+ public:
+  /// Takes `bytes` on the disk of `path`. When there is not so much room, it holds nothing.
+  void take(const std::string& path, std::size_t bytes);
+  void release() { file_.reset(); }
+  bool holds() const { return static_cast<bool>(file_); }
+
+ private:
+  UniqueFd file_;
+};
+
+}  // namespace xylem::storage

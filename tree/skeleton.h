@@ -1,0 +1,72 @@
+#pragma once
+
+// Who is whose child in the inner tree, without hosts or names: the front end and the communication
+// processes below it. Back ends are not in it; they attach to its internal leaves.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace xylem::tree {
+
+/// No tree is larger. It keeps a mistyped shape from asking for all memory.
+constexpr std::size_t kMaxCommProcesses = 1'000'000;
+
+/// The inner tree as a value. Nodes are numbered breadth first: the front end is 0, its children
+/// follow, then theirs, siblings in order. So a parent's number is smaller than its children's, the
+/// children of a node are one unbroken run of numbers, and so is a level.
+///
+///          0              parent:   -  0  0  1  1  2
+///        1   2            level:    0  1  1  2  2  2
+///       3 4   5           internal leaves: 3 4 5
+///
+/// There is always a front end; a skeleton of it alone has one internal leaf, the front end itself.
+/// Copying copies; const calls may come from any thread. A NodeId that is not in the tree is a bug
+/// of the caller and stops the program.
+class Skeleton {
+ public:
+  /// The front end alone.
+  Skeleton();
+
+  /// From the number of children of each node, in the order in which nodes get their numbers:
+  /// {2, 2, 1, 0, 0, 0} is the tree above. Every list that adds up is a tree, so there is nothing
+  /// to validate; one that does not (the sum is not its length - 1, or a node comes before its
+  /// parent) is a bug of the caller and stops the program.
+  explicit Skeleton(std::span<const std::uint32_t> child_counts);
+
+  /// Nodes, the front end included.
+  std::size_t size() const { return parents_.size(); }
+  std::size_t comm_processes() const { return size() - 1; }
+  /// Links from the front end to the deepest node; 0 for the front end alone.
+  std::uint32_t depth() const { return levels_.back(); }
+
+  /// The front end's parent is itself.
+  NodeId parent(NodeId node) const;
+  std::span<const NodeId> children(NodeId node) const;
+  /// Links to the front end: 0 for itself.
+  std::uint32_t level(NodeId node) const;
+  /// The nodes of a level, left to right; empty beyond depth().
+  std::span<const NodeId> nodes_at(std::uint32_t level) const;
+  /// All nodes in order: the front end, then every communication process.
+  std::span<const NodeId> nodes() const { return ids_; }
+
+  /// A node without children in the inner tree: one that back ends attach to.
+  bool is_internal_leaf(NodeId node) const { return children(node).empty(); }
+  /// In order of their numbers; never empty.
+  std::vector<NodeId> internal_leaves() const;
+
+  bool operator==(const Skeleton&) const = default;
+
+ private:
+  std::vector<NodeId> ids_;
+  std::vector<NodeId> parents_;
+  std::vector<std::uint32_t>
+      first_child_;  // Children of v: [first_child_[v], first_child_[v + 1]).
+  std::vector<std::uint32_t> levels_;
+  std::vector<std::uint32_t> first_at_;  // Level l: [first_at_[l], first_at_[l + 1]).
+};
+
+}  // namespace xylem::tree

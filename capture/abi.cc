@@ -1,0 +1,111 @@
+// Sources: both mpi.h headers, offsetof and sizeof of compiled programs, and MPICH's published ABI
+// (status: count_lo, count_hi_and_cancelled, source, tag, error).
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "capture/abi_internal.h"
+
+namespace xylem::capture {
+namespace {
+
+constexpr unsigned kMpichCountLow = 0;
+constexpr unsigned kMpichCountHighAndCancelled = 4;
+constexpr unsigned kOpenMpiCancelled = 12;
+constexpr unsigned kOpenMpiCount = 16;
+
+template <class T>
+T read(const unsigned char* from, unsigned at) {
+  T value;
+  __builtin_memcpy(&value, from + at, sizeof value);
+  return value;
+}
+
+Abi mpich() {
+  Abi abi;
+  abi.handle_mask = 0xffffffff;
+  abi.handle_bytes = 4;
+  abi.size_in_handle = true;
+  abi.comm_world = 0x44000000;
+  abi.comm_self = 0x44000001;
+  abi.comm_null = 0x04000000;
+  abi.byte = 0x4c00010d;
+  abi.request_null = 0x2c000000;
+  abi.message_no_proc = 0x6c000000;
+  abi.proc_null = -1;
+  abi.root = -3;
+  abi.undefined = -32766;
+  abi.error_in_status = 17;
+  abi.error_other = 15;
+  abi.status_ignore = 1;
+  abi.statuses_ignore = 1;
+  abi.in_place = static_cast<Word>(-1);
+  abi.status_bytes = 20;
+  abi.source_at = 8;
+  abi.tag_at = 12;
+  abi.error_at = 16;
+  return abi;
+}
+
+// A program that is not position-independent has copies of the library's objects, and these are
+// the handles: so the global scope is asked first.
+Word object(void* library, const char* name) {
+  void* found = dlsym(RTLD_DEFAULT, name);
+  if (found == nullptr && library != nullptr) found = dlsym(library, name);
+  return reinterpret_cast<Word>(found);
+}
+
+Abi open_mpi(void* library) {
+  Abi abi;
+  abi.handle_mask = ~Word{0};
+  abi.handle_bytes = 8;
+  abi.comm_world = object(library, "ompi_mpi_comm_world");
+  abi.comm_self = object(library, "ompi_mpi_comm_self");
+  abi.comm_null = object(library, "ompi_mpi_comm_null");
+  abi.byte = object(library, "ompi_mpi_byte");
+  abi.request_null = object(library, "ompi_request_null");
+  abi.message_no_proc = object(library, "ompi_message_no_proc");
+  abi.proc_null = -2;
+  abi.root = -4;
+  abi.undefined = -32766;
+  abi.error_in_status = 18;
+  abi.error_other = 16;
+  abi.status_ignore = 0;
+  abi.statuses_ignore = 0;
+  abi.in_place = 1;
+  abi.status_bytes = 24;
+  abi.source_at = 0;
+  abi.tag_at = 4;
+  abi.error_at = 8;
+  return abi;
+}
+
+}  // namespace
+
+Abi find_abi(void* library) noexcept {
+  return object(library, "ompi_mpi_comm_world") != 0 ? open_mpi(library) : mpich();
+}
+
+int status_source(const Abi& abi, const unsigned char* status) noexcept {
+  return read<int>(status, abi.source_at);
+}
+int status_tag(const Abi& abi, const unsigned char* status) noexcept {
+  return read<int>(status, abi.tag_at);
+}
+int status_error(const Abi& abi, const unsigned char* status) noexcept {
+  return read<int>(status, abi.error_at);
+}
+
+bool status_cancelled(const Abi& abi, const unsigned char* status) noexcept {
+  if (abi.handle_bytes == 8) return read<int>(status, kOpenMpiCancelled) != 0;
+  return (read<std::uint32_t>(status, kMpichCountHighAndCancelled) & 1) != 0;
+}
+
+std::uint64_t status_bytes(const Abi& abi, const unsigned char* status) noexcept {
+  if (abi.handle_bytes == 8) return read<std::uint64_t>(status, kOpenMpiCount);
+  const std::uint64_t high = read<std::uint32_t>(status, kMpichCountHighAndCancelled) >> 1;
+  return high << 32 | read<std::uint32_t>(status, kMpichCountLow);
+}
+
+}  // namespace xylem::capture

@@ -1,0 +1,158 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <initializer_list>
+
+#include "capture/agent_process_internal.h"
+#include "capture/process_internal.h"
+
+extern char** environ;
+
+namespace xylem::capture {
+namespace {
+
+constexpr std::size_t kStackBytes = 256 * 1024;
+constexpr std::size_t kMostVariables = 64;
+constexpr int kFreeDescriptor = 10;  // Beyond those that the agent expects.
+constexpr long kPauseNs = 1'000'000;
+constexpr unsigned kMostProcessors = 8192;
+
+constexpr const char* kPassedOn[] = {
+    "PATH=", "HOME=", "TMPDIR=", "USER=", "LANG=", "XYLEM_ADDRESS=", "XYLEM_RUN=", "XYLEM_LOG"};
+
+// What the child reads, and the errno that it leaves: both run in one memory.
+struct Start {
+  const char* program;
+  char* arguments[2];
+  char* environment[kMostVariables + 3];
+  int listener;
+  int key;
+  volatile int error;
+};
+
+// The child of clone(): same memory, own descriptors, folder and signal actions. Only system calls.
+int become_agent(void* argument) {
+  Start& start = *static_cast<Start*>(argument);
+  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+
+  const int listener = fcntl(start.listener, F_DUPFD, kFreeDescriptor);
+  const int key = fcntl(start.key, F_DUPFD, kFreeDescriptor);
+  const int nowhere = open("/dev/null", O_RDWR);
+  const int clear = fcntl(nowhere, F_DUPFD, kFreeDescriptor);
+  if (listener < 0 || key < 0 || clear < 0) {
+    start.error = errno;
+    _exit(127);
+  }
+  for (const int stream : {0, 1, 2}) dup2(clear, stream);
+  dup2(listener, kBackendListenFd);
+  dup2(key, kBackendKeyFd);
+  const unsigned first = kBackendKeyFd + 1;
+  if (syscall(SYS_close_range, first, ~0u, 0) != 0) {
+    const long most = sysconf(_SC_OPEN_MAX);
+    for (long fd = first; fd < most; ++fd) close(static_cast<int>(fd));
+  }
+
+  unsigned char processors[kMostProcessors / 8];
+  memset(processors, 0xff, sizeof processors);  // The kernel keeps to what the job may use.
+  syscall(SYS_sched_setaffinity, 0, sizeof processors, processors);
+  umask(077);
+  [[maybe_unused]] const int kept = chdir("/");  // Only lest it keep a file system busy.
+  execve(start.program, start.arguments, start.environment);
+  start.error = errno;
+  _exit(127);
+}
+
+bool is_passed_on(const char* variable) {
+  for (const char* prefix : kPassedOn) {
+    if (strncmp(variable, prefix, strlen(prefix)) == 0) return true;
+  }
+  return false;
+}
+
+// A pipe that holds the key and whose writing end is closed. -1 with errno.
+int key_pipe(const char* key) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+  const auto length = static_cast<ssize_t>(strlen(key));
+  const bool written = write(ends[1], key, static_cast<std::size_t>(length)) == length;
+  close(ends[1]);
+  if (written) return ends[0];
+  close(ends[0]);
+  errno = EIO;
+  return -1;
+}
+
+int wait_for_first_process(pid_t child, std::uint64_t deadline) {
+  int status = 0;
+  for (;;) {
+    const pid_t ended = waitpid(child, &status, __WCLONE | WNOHANG);
+    if (ended == child) return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+    if (ended < 0 && errno == ECHILD) return 0;  // The application waits for all kinds of children.
+    if (monotonic_ns() >= deadline) return ETIMEDOUT;
+    const timespec pause{0, kPauseNs};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+}  // namespace
+
+const char* AgentProcess::program() const noexcept {
+  const char* path = getenv(kEnvBackend);
+  return path == nullptr ? "xylem-backend (XYLEM_BACKEND is not set)" : path;
+}
+
+int start_agent(const AgentProcess& agent, std::uint64_t deadline) noexcept {
+  Text<PATH_MAX> folder;
+  Text<PATH_MAX> host;
+  folder.add("XYLEM_FOLDER=").add(agent.folder);
+  host.add("XYLEM_HOST=").add(agent.host.c_str());
+
+  Start start{};
+  start.program = agent.program();
+  start.arguments[0] = const_cast<char*>(start.program);
+  std::size_t count = 0;
+  for (char** at = environ; *at != nullptr && count < kMostVariables; ++at) {
+    if (is_passed_on(*at)) start.environment[count++] = *at;
+  }
+  start.environment[count++] = folder.begin();
+  start.environment[count++] = host.begin();
+  start.listener = agent.listener;
+  start.key = key_pipe(agent.key);
+  if (start.key < 0) return errno;
+
+  void* stack = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (stack == MAP_FAILED) {
+    close(start.key);
+    return ENOMEM;
+  }
+  // No handler of the application may run in the child, which shares its memory.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t child =
+      clone(&become_agent, static_cast<char*>(stack) + kStackBytes, CLONE_VM | CLONE_VFORK, &start);
+  const int error = child < 0 ? errno : start.error;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  munmap(stack, kStackBytes);
+  close(start.key);
+  if (child < 0) return error;
+  const int ended = wait_for_first_process(child, deadline);
+  return error != 0 ? error : ended;
+}
+
+}  // namespace xylem::capture

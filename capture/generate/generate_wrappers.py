@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""Writes the capture library's wrappers from prototypes.tsv and meaning.tsv. Plain Python, run at
+each build:
+
+    generate_wrappers.py prototypes.tsv meaning.tsv OUTPUT_FOLDER
+
+makes xylem_capture_functions.h (numbers of functions), xylem_capture_functions.cc (names and
+classes) and xylem_capture_wrappers_N.cc. Stops with a sentence when the tables do not fit each
+other: an unknown function, shape, class or argument.
+"""
+
+import pathlib
+import re
+import sys
+
+WRAPPER_FILES = 4  # Compiled side by side.
+
+CLASSES = {"other": "kOther", "point_to_point": "kPointToPoint", "collective": "kCollective",
+           "completion": "kCompletion", "probe": "kProbe", "communicator": "kCommunicator",
+           "datatype": "kDatatype", "one_sided": "kOneSided", "file": "kFile",
+           "environment": "kEnvironment", "tool": "kTool"}
+
+MODES = {"-": "Mode::kBlocking", "request": "Mode::kRequest", "persistent": "Mode::kPersistent"}
+
+# A shape: its lines before and after the real call. {role} is the argument of that name, as an
+# integer, a count, an array of counts or a word by its type; {role!} is the bare argument; {mode}
+# stands for the mode and the request.
+SHAPES = {
+    "send": ("", "after_send(call, {mode}, {count}, {datatype}, {dest}, {tag}, {comm});"),
+    "psend": ("", "after_psend(call, {mode}, {partitions}, {count}, {datatype}, {dest}, {tag}, "
+                  "{comm});"),
+    "recv": ("{status!} = own_status(call, {status});", "after_recv(call, {comm}, {status});"),
+    "irecv": ("", "after_irecv(call, {mode}, {source}, {tag}, {comm});"),
+    "sendrecv": ("{status!} = own_status(call, {status});",
+                 "after_sendrecv(call, {sendcount}, {sendtype}, {dest}, {sendtag}, {comm}, "
+                 "{status});"),
+    "isendrecv": ("", "after_isendrecv(call, {mode}, {sendcount}, {sendtype}, {dest}, {sendtag}, "
+                      "{source}, {comm});"),
+    "mrecv": ("before_mrecv(call, {message}); {status!} = own_status(call, {status});",
+              "after_mrecv(call, {status});"),
+    "imrecv": ("before_mrecv(call, {message});", "after_imrecv(call, {request});"),
+    "start": ("", "after_start(call, {request});"),
+    "startall": ("", "after_startall(call, {count}, {requests});"),
+    "on_request": ("", "after_request(call, {request});"),
+    "at_request": ("", "after_request(call, load_handle({request}));"),
+    "request_free": ("before_request_free(call, {request});", "after_request_free(call);"),
+    "probe": ("{status!} = own_status(call, {status});",
+              "after_probe(call, {comm}, {status}, 0, 0);"),
+    "iprobe": ("{status!} = own_status(call, {status});",
+               "after_probe(call, {comm}, {status}, {flag}, 0);"),
+    "mprobe": ("{status!} = own_status(call, {status});",
+               "after_probe(call, {comm}, {status}, 0, {message});"),
+    "improbe": ("{status!} = own_status(call, {status});",
+                "after_probe(call, {comm}, {status}, {flag}, {message});"),
+    "wait": ("{status!} = before_completion(call, 1, {request}, {status}, "
+             "process.abi.status_ignore);", "after_wait(call, {request}, {status}, 0);"),
+    "test": ("{status!} = before_completion(call, 1, {request}, {status}, "
+             "process.abi.status_ignore);", "after_wait(call, {request}, {status}, {flag});"),
+    "waitall": ("{statuses!} = before_completion(call, {count}, {requests}, {statuses}, "
+                "process.abi.statuses_ignore);",
+                "after_waitall(call, {count}, {requests}, {statuses}, 0);"),
+    "testall": ("{statuses!} = before_completion(call, {count}, {requests}, {statuses}, "
+                "process.abi.statuses_ignore);",
+                "after_waitall(call, {count}, {requests}, {statuses}, {flag});"),
+    "waitany": ("{status!} = before_completion(call, {count}, {requests}, {status}, "
+                "process.abi.status_ignore);",
+                "after_waitany(call, {count}, {requests}, {index}, {status}, 0);"),
+    "testany": ("{status!} = before_completion(call, {count}, {requests}, {status}, "
+                "process.abi.status_ignore);",
+                "after_waitany(call, {count}, {requests}, {index}, {status}, {flag});"),
+    "waitsome": ("{statuses!} = before_completion(call, {incount}, {requests}, {statuses}, "
+                 "process.abi.statuses_ignore);",
+                 "after_waitsome(call, {incount}, {requests}, {outcount}, {indices}, "
+                 "{statuses});"),
+    "barrier": ("", "after_barrier(call, {mode}, {comm});"),
+    "bcast": ("", "after_bcast(call, {mode}, {comm}, {root}, {count}, {datatype});"),
+    "gather": ("", "after_gather(call, {mode}, {comm}, {root}, {sendbuf}, {sendcount}, "
+                   "{sendtype}, {recvcount}, {recvtype});"),
+    "gatherv": ("", "after_gatherv(call, {mode}, {comm}, {root}, {sendbuf}, {sendcount}, "
+                    "{sendtype}, {recvcounts}, {recvtype});"),
+    "scatter": ("", "after_scatter(call, {mode}, {comm}, {root}, {sendcount}, {sendtype});"),
+    "scatterv": ("", "after_scatterv(call, {mode}, {comm}, {root}, {sendcounts}, {sendtype});"),
+    "allgather": ("", "after_allgather(call, {mode}, {comm}, {sendbuf}, {sendcount}, {sendtype}, "
+                      "{recvcount}, {recvtype});"),
+    "allgatherv": ("", "after_allgatherv(call, {mode}, {comm}, {sendbuf}, {sendcount}, "
+                       "{sendtype}, {recvcounts}, {recvtype});"),
+    "alltoall": ("", "after_alltoall(call, {mode}, {comm}, {sendbuf}, {sendcount}, {sendtype}, "
+                     "{recvcount}, {recvtype});"),
+    "alltoallv": ("", "after_alltoallv(call, {mode}, {comm}, {sendbuf}, {sendcounts}, "
+                      "{sendtype}, {recvcounts}, {recvtype});"),
+    "alltoallw": ("", "after_alltoallw(call, {mode}, {comm}, {sendbuf}, {sendcounts}, "
+                      "{sendtypes}, {recvcounts}, {recvtypes});"),
+    "reduce": ("", "after_reduce(call, {mode}, {comm}, {root}, {count}, {datatype});"),
+    "allreduce": ("", "after_allreduce(call, {mode}, {comm}, {count}, {datatype});"),
+    "reduce_local": ("", "after_reduce_local(call, {count}, {datatype});"),
+    "reduce_scatter": ("", "after_reduce_scatter(call, {mode}, {comm}, {recvcounts}, "
+                           "{datatype});"),
+    "reduce_scatter_block": ("", "after_reduce_scatter_block(call, {mode}, {comm}, {recvcount}, "
+                                 "{datatype});"),
+    "neighbor_allgather": ("", "after_neighbor_allgather(call, {mode}, {comm}, {sendcount}, "
+                               "{sendtype});"),
+    "neighbor_alltoall": ("", "after_neighbor_alltoall(call, {mode}, {comm}, {sendcount}, "
+                              "{sendtype});"),
+    "neighbor_alltoallv": ("", "after_neighbor_alltoallv(call, {mode}, {comm}, {sendcounts}, "
+                               "{sendtype});"),
+    "neighbor_alltoallw": ("", "after_neighbor_alltoallw(call, {mode}, {comm}, {sendcounts}, "
+                               "{sendtypes});"),
+    "comm_new": ("", "after_comm_new(call, {mode}, {newcomm});"),
+    "comm_free": ("before_comm_free(call, {comm});", "after_comm_free(call);"),
+}
+
+BY_HAND = "by_hand"
+MADE_BY = "// Made by capture/generate/generate_wrappers.py; do not edit.\n"
+
+
+class Function:
+    """A line of prototypes.tsv with what meaning.tsv adds to it."""
+
+    def __init__(self, line):
+        self.name, _, self.returns, arguments = line.split("\t")
+        self.types, self.places = [], {}
+        for argument in filter(None, arguments.split(", ")):
+            kind, _, name = argument.rpartition(" ")
+            self.places[name] = len(self.types)
+            self.types.append(kind)
+        self.function_class, self.shape, self.mode, self.renamed = "other", "-", "-", {}
+
+    def word(self, role):
+        name = self.renamed.get(role, role)
+        if name not in self.places:
+            raise ValueError(f"{self.name} has no argument {name}, which its shape {self.shape} "
+                             f"needs; name it in meaning.tsv as {role}=ARGUMENT")
+        return self.places[name]
+
+    def argument(self, role):
+        """The argument of `role` as the shape's function takes it."""
+        place = self.word(role)
+        kind = self.types[place].removeprefix("const ").strip()
+        conversion = {"int": "to_int(a{})", "MPI_Count": "to_count(a{})",
+                      "int[]": "Counts{{a{}, false}}", "MPI_Count[]": "Counts{{a{}, true}}"}
+        if role in ("indices",):
+            return f"a{place}"
+        return conversion.get(kind, "a{}").format(place)
+
+    def fill(self, lines):
+        def replace(found):
+            role = found[1]
+            if role == "mode":
+                request = "0" if self.mode == "-" else f"a{self.word('request')}"
+                return f"{MODES[self.mode]}, {request}"
+            if role.endswith("!"):
+                return f"a{self.word(role[:-1])}"
+            return self.argument(role)
+        return re.sub(r"\{(\w+!?)\}", replace, lines)
+
+
+def read_table(path, columns):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if line and not line.startswith("#"):
+            cells = line.split("\t")
+            if len(cells) not in columns:
+                raise ValueError(f"{path.name}:{number}: {len(cells)} columns")
+            yield number, line, cells
+
+
+def add_meaning(functions, path):
+    for number, _, cells in read_table(path, (4, 5)):
+        names, function_class, shape, mode = cells[:4]
+        if function_class not in CLASSES:
+            raise ValueError(f"{path.name}:{number}: no class {function_class}")
+        if shape not in SHAPES and shape not in ("-", BY_HAND):
+            raise ValueError(f"{path.name}:{number}: no shape {shape}")
+        if mode not in MODES:
+            raise ValueError(f"{path.name}:{number}: no mode {mode}")
+        for pattern in names.split():
+            found = [functions[n] for n in matching(functions, pattern)]
+            if not found:
+                raise ValueError(f"{path.name}:{number}: no function {pattern}")
+            for function in found:
+                function.function_class = function_class
+                if shape != "-":
+                    function.shape, function.mode = shape, mode
+                    function.renamed = dict(c.split("=") for c in "".join(cells[4:]).split())
+
+
+def matching(functions, pattern):
+    if "*" in pattern:
+        wanted = re.compile(pattern.replace("*", ".*") + "$")
+        return [n for n in functions if wanted.match(n)]
+    return [n for n in (pattern, pattern + "_c") if n in functions]
+
+
+def wrapper(function):
+    words = [f"a{i}" for i in range(len(function.types))]
+    declared = ", ".join(f"Word {w}" for w in words)
+    number = f"k{function.name}"
+    passed = "".join(f", {w}" for w in words)
+    returns_double = function.returns == "double"
+    returned = "double" if returns_double else "Word"
+    real = f"{'real_double' if returns_double else 'real'}({number}{passed})"
+    before, after = SHAPES.get(function.shape, ("", ""))
+    # Only an int is a return code; handles, addresses and times are not.
+    code = "result" if function.returns == "int" else "0"
+    lines = [f"XYLEM_WRAPPER {returned} {function.name}({declared}) {{",
+             "  Call call;",
+             f"  if (!enter(call, {number})) return {real};"]
+    lines += [f"  {function.fill(before)}"] if before else []
+    lines += [f"  const {returned} result = {real};", f"  call.stop({code});"]
+    lines += [f"  {function.fill(after)}", "  leave();"] if after else ["  close_plain(call);"]
+    return "\n".join(lines + ["  return result;", "}\n\n"])
+
+
+def write(path, text):
+    """Leaves an unchanged file alone, so that nothing is compiled for nothing."""
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def generate(prototypes, meaning, folder):
+    functions = {f.name: f for f in (Function(line) for _, line, _ in read_table(prototypes, (4,)))}
+    add_meaning(functions, meaning)
+    folder.mkdir(parents=True, exist_ok=True)
+
+    numbers = "\n".join(f"constexpr std::uint16_t k{n} = {i};" for i, n in enumerate(functions))
+    write(folder / "xylem_capture_functions.h",
+          f"#pragma once\n\n{MADE_BY}\n#include <cstdint>\n\n#include \"capture/ring.h\"\n\n"
+          f"namespace xylem::capture {{\n\n{numbers}\n\n"
+          f"constexpr std::uint32_t kFunctionCount = {len(functions)};\n"
+          "static_assert(kFunctionCount <= kMaxFunctions);\n\n"
+          "extern const char* const function_names[kFunctionCount];\n"
+          "extern const FunctionClass function_classes[kFunctionCount];\n\n"
+          "}  // namespace xylem::capture\n")
+    names = "".join(f'    "{n}",\n' for n in functions)
+    classes = "".join(f"    FunctionClass::{CLASSES[f.function_class]},\n"
+                      for f in functions.values())
+    write(folder / "xylem_capture_functions.cc",
+          f"{MADE_BY}\n#include \"xylem_capture_functions.h\"\n\nnamespace xylem::capture {{\n\n"
+          f"const char* const function_names[kFunctionCount] = {{\n{names}}};\n\n"
+          f"const FunctionClass function_classes[kFunctionCount] = {{\n{classes}}};\n\n"
+          "}  // namespace xylem::capture\n")
+
+    wrapped = [f for f in functions.values() if f.shape != BY_HAND]
+    for part in range(WRAPPER_FILES):
+        bodies = "".join(wrapper(f) for f in wrapped[part::WRAPPER_FILES])
+        write(folder / f"xylem_capture_wrappers_{part}.cc",
+              f"{MADE_BY}\n#include \"capture/meaning_internal.h\"\n"
+              "#include \"capture/wrapper_internal.h\"\n\n"
+              f"using namespace xylem::capture;\n\n{bodies}")
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    try:
+        generate(*(pathlib.Path(a) for a in sys.argv[1:]))
+    except ValueError as mistake:
+        sys.exit(str(mistake))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "capture/life_internal.h"
+#include "capture/process_internal.h"
+#include "capture/request_table_internal.h"
+
+namespace xylem::capture {
+namespace {
+
+Gate closed_gate{{nullptr}};
+constexpr std::uint32_t kFirstRequestRoom = 64;
+
+// Rings that were given back come first, so that short-lived threads share few rings.
+Thread* claim_ring() {
+  for (std::uint32_t number = 0; number < kMaxThreads; ++number) {
+    Thread& thread = process.threads[number];
+    std::uint32_t free = 0;
+    if (thread.taken.load(std::memory_order_relaxed) != 0) continue;
+    if (thread.taken.compare_exchange_strong(free, 1, std::memory_order_acquire)) return &thread;
+  }
+  return nullptr;
+}
+
+void prepare_ring(Thread& thread) {
+  SegmentHeader& segment = *process.segment;
+  const auto number = static_cast<std::uint32_t>(&thread - process.threads);
+  unsigned char* at = reinterpret_cast<unsigned char*>(&segment) + segment.ring_offset +
+                      number * segment.ring_stride;
+  thread.ring = reinterpret_cast<ThreadRing*>(at);
+  thread.records = reinterpret_cast<Record*>(at + segment.record_offset);
+  thread.sample_every = segment.sample_every;
+  thread.capacity = segment.ring_records;
+  thread.number = number;
+  thread.ring->used.store(1, std::memory_order_release);
+  std::uint32_t used = segment.threads.load(std::memory_order_relaxed);
+  while (used <= number && !segment.threads.compare_exchange_weak(used, number + 1)) {
+  }
+}
+
+}  // namespace
+
+constinit Process process{.gate = &closed_gate, .abi = {}};
+thread_local ThreadState thread_state;
+
+Thread* take_ring(std::uint16_t function) noexcept {
+  if (process.segment == nullptr) {
+    count_early_call(function);
+    return nullptr;
+  }
+  Thread* thread = claim_ring();
+  if (thread == nullptr) {
+    process.segment->ringless_calls.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  if (thread->ring == nullptr) prepare_ring(*thread);
+  thread_state.thread = thread;
+  watch_thread_end(thread);
+  return thread;
+}
+
+bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function,
+               std::uint32_t calls) noexcept {
+  ThreadRing& ring = *thread.ring;
+  ring.writer_tail = ring.tail.load(std::memory_order_acquire);
+  if (head - ring.writer_tail < thread.capacity) return true;
+  std::atomic<std::uint64_t>& lost = ring.lost[function];
+  lost.store(lost.load(std::memory_order_relaxed) + calls, std::memory_order_release);
+  return false;
+}
+
+bool make_request_room(Thread& thread, std::uint32_t count) noexcept {
+  if (count <= thread.request_room) return true;
+  std::uint32_t room = kFirstRequestRoom;
+  while (room < count) room *= 2;
+  constexpr std::size_t kEach = sizeof(TrackedRequest*) + sizeof(Word) + kLargestStatus;
+  auto* memory = static_cast<unsigned char*>(take_memory(room * kEach));
+  if (memory == nullptr) return false;
+  if (thread.requests != nullptr) munmap(thread.requests, thread.request_room * kEach);
+  thread.requests = reinterpret_cast<TrackedRequest**>(memory);
+  thread.request_handles = reinterpret_cast<Word*>(memory + room * sizeof(TrackedRequest*));
+  thread.statuses = memory + room * (sizeof(TrackedRequest*) + sizeof(Word));
+  thread.request_room = room;
+  return true;
+}
+
+void* take_memory(std::size_t bytes) noexcept {
+  const int before = errno;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  errno = before;
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+std::uint64_t monotonic_ns() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+void count_untracked() noexcept {
+  process.segment->untracked_requests.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace xylem::capture

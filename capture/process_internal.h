@@ -1,0 +1,227 @@
+#pragma once
+
+// The one state of the capture library in a process, and the path that every MPI call takes.
+//
+//   wrapper:  if (!enter(call, f)) return real(f, ...);     dormant, inert or nested: nothing else
+//             result = real(f, ...);                       the job's call comes first (T4)
+//             call.stop(result);
+//             after_<shape>(call, ...);                    says what the call meant, writes records
+//             leave();
+//
+// Nothing on this path locks, allocates, blocks or enters the kernel. A thread's first call takes a
+// ring of the segment; a destructor of thread-specific storage gives it back for the next thread.
+//
+// Life: inert (no XYLEM_ADDRESS) | waiting (address is there, MPI_Init was not called) -> started
+// (segment made and registered) or turned off, when something failed. After fork() the child is
+// inert: the word that leads to the segment lies in memory that the kernel wipes in children. A
+// child that calls MPI_Init itself starts anew.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "capture/abi_internal.h"
+#include "capture/real_internal.h"
+#include "capture/ring.h"
+
+namespace xylem::capture {
+
+struct Members;
+
+/// A receive or persistent request that follows its request handle; see request_table_internal.h.
+struct TrackedRequest;
+
+/// What one record says beyond times and function; see Record.
+struct Meaning {
+  std::uint64_t request = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t comm = kNoComm;
+  std::int32_t peer = kNoPeer;
+  std::int32_t tag = kNoTag;
+  std::uint8_t flags = 0;
+};
+
+/// A ring's writer: private memory of this process, one per ring in use, kept when the ring is
+/// passed on to another thread (what is pending belongs to the ring).
+struct Thread {
+  ThreadRing* ring = nullptr;
+  Record* records = nullptr;
+  const std::atomic<std::uint32_t>* sample_every = nullptr;
+  std::uint64_t capacity = 0;
+  std::uint32_t number = 0;
+  std::atomic<std::uint32_t> taken{0};  ///< 1 while a thread writes this ring.
+
+  // What a call that completes requests remembers from before it.
+  std::uint32_t request_room = 0;       ///< Elements of `requests` and `statuses`.
+  std::uint32_t request_count = 0;      ///< Of the call under way.
+  TrackedRequest** requests = nullptr;  ///< Null where a request is not tracked.
+  Word* request_handles = nullptr;
+  unsigned char* statuses = nullptr;                ///< For MPI_STATUSES_IGNORE.
+  alignas(8) unsigned char status[kLargestStatus];  ///< For MPI_STATUS_IGNORE.
+  std::uint32_t freed_comm = kNoComm;               ///< Of MPI_Comm_free.
+
+  std::uint32_t pending[kMaxFunctions] = {};  ///< Calls since the last record of a function.
+};
+
+/// One MPI call under way, on the wrapper's stack.
+struct Call {
+  Thread* thread;
+  std::uint64_t begin;
+  std::uint64_t end;
+  std::uint32_t calls;  ///< That its record will stand for; 0: sampling leaves the record out.
+  std::uint16_t function;
+  std::int32_t result;
+
+  inline void stop(Word returned) noexcept;
+};
+
+/// Per thread: small, since it lives in the static TLS of foreign programs.
+struct ThreadState {
+  Thread* thread;
+  std::uint32_t depth;  ///< Inside a wrapper: what MPI calls itself is not recorded.
+};
+
+/// What a child of fork() must not inherit; on a page of its own that the kernel wipes then.
+struct Gate {
+  std::atomic<const std::atomic<std::uint32_t>*> enabled;
+};
+
+struct Process {
+  Gate* gate;                        ///< Never null.
+  SegmentHeader* segment = nullptr;  ///< Null unless started.
+  Thread* threads = nullptr;         ///< kMaxThreads of them.
+  bool use_tsc = false;
+  bool many_threads = false;  ///< MPI_THREAD_MULTIPLE was granted.
+  Abi abi;
+};
+
+extern Process process;
+extern thread_local ThreadState thread_state [[gnu::tls_model("initial-exec")]];
+
+/// First MPI call of a thread, of a thread without a ring, or before MPI_Init: gives the thread's
+/// ring, or null when there is nothing to record in (which has then been counted).
+Thread* take_ring(std::uint16_t function) noexcept;
+
+/// A full ring: looks at the reader's tail again. False, and `calls` count as lost, when it is
+/// full still.
+bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function,
+               std::uint32_t calls) noexcept;
+
+/// Makes room for `count` requests in `thread`; false when memory is out: none is tracked then.
+bool make_request_room(Thread& thread, std::uint32_t count) noexcept;
+
+/// Zeroed memory from the kernel, never given back; null when there is none.
+void* take_memory(std::size_t bytes) noexcept;
+
+/// Ticks of the segment's clock.
+inline std::uint64_t ticks() noexcept;
+std::uint64_t monotonic_ns() noexcept;
+
+/// Begins a call. False: do nothing but call the real function.
+inline bool enter(Call& call, std::uint16_t function) noexcept;
+
+/// Writes the call's own record, if sampling does not leave it out. A call left out that moved
+/// payload leaves a completion record instead, so that messages and bytes stay exact.
+inline void note(const Call& call, const Meaning& meaning) noexcept;
+
+/// Writes one more record of the call: payload of one of several requests.
+inline void note_completion(const Call& call, const Meaning& meaning) noexcept;
+
+/// Ends a call.
+inline void leave() noexcept { thread_state.depth = 0; }
+
+/// A call without meaning: its record and its end.
+inline void close_plain(Call& call) noexcept {
+  if (call.calls != 0) note(call, Meaning{});
+  leave();
+}
+
+/// Counts a request whose completion cannot be followed.
+void count_untracked() noexcept;
+
+// ---------------------------------------------------------------------------------------------
+
+inline std::uint64_t ticks() noexcept {
+#if defined(__x86_64__)
+  if (__builtin_expect(process.use_tsc, 1)) return __builtin_ia32_rdtsc();
+#endif
+  return monotonic_ns();
+}
+
+inline bool enter(Call& call, std::uint16_t function) noexcept {
+  const auto* enabled = process.gate->enabled.load(std::memory_order_relaxed);
+  if (enabled == nullptr || enabled->load(std::memory_order_relaxed) == 0) return false;
+  ThreadState& state = thread_state;
+  if (state.depth != 0) return false;
+  Thread* thread = state.thread;
+  if (__builtin_expect(thread == nullptr, 0)) {
+    thread = take_ring(function);
+    if (thread == nullptr) return false;
+  }
+  state.depth = 1;
+  call.thread = thread;
+  call.function = function;
+
+  // One writer: a plain increment, atomic only against the agent's read.
+  std::atomic<std::uint64_t>& calls = thread->ring->calls[function];
+  calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+
+  const std::uint32_t pending = thread->pending[function] + 1;
+  if (pending < thread->sample_every[function].load(std::memory_order_relaxed)) {
+    thread->pending[function] = pending;
+    call.calls = 0;
+    return true;
+  }
+  thread->pending[function] = 0;
+  call.calls = pending;
+  call.begin = ticks();
+  return true;
+}
+
+inline void Call::stop(Word returned) noexcept {
+  result = static_cast<std::int32_t>(returned);
+  if (calls != 0) end = ticks();
+}
+
+inline void write_record(const Call& call, const Meaning& meaning, RecordKind kind,
+                         std::uint32_t calls, std::uint64_t begin, std::uint64_t end) noexcept {
+  Thread& thread = *call.thread;
+  ThreadRing& ring = *thread.ring;
+  const std::uint64_t head = ring.head.load(std::memory_order_relaxed);
+  if (__builtin_expect(head - ring.writer_tail >= thread.capacity, 0)) {
+    if (!make_room(thread, head, call.function, calls)) return;
+  }
+  Record& record = thread.records[head & (thread.capacity - 1)];
+  record.begin = begin;
+  record.end = end;
+  record.request = meaning.request;
+  record.bytes = meaning.bytes;
+  record.comm = meaning.comm;
+  record.peer = meaning.peer;
+  record.tag = meaning.tag;
+  record.result = call.result;
+  record.calls = calls;
+  record.function = call.function;
+  record.kind = kind;
+  record.flags = static_cast<std::uint8_t>(meaning.flags | (calls > 1 ? kRecordEstimated : 0));
+  record.thread = thread.number;
+  record.reserved = 0;
+  ring.head.store(head + 1, std::memory_order_release);
+}
+
+inline void note_completion(const Call& call, const Meaning& meaning) noexcept {
+  // A call that sampling leaves out has no times of its own.
+  const std::uint64_t now = call.calls == 0 ? ticks() : 0;
+  write_record(call, meaning, RecordKind::kCompletion, 0, call.calls == 0 ? now : call.begin,
+               call.calls == 0 ? now : call.end);
+}
+
+inline void note(const Call& call, const Meaning& meaning) noexcept {
+  if (call.calls != 0) {
+    write_record(call, meaning, RecordKind::kMpiCall, call.calls, call.begin, call.end);
+  } else if ((meaning.flags & (kRecordSend | kRecordReceive)) != 0) {
+    note_completion(call, meaning);
+  }
+}
+
+}  // namespace xylem::capture

@@ -1,0 +1,52 @@
+#pragma once
+
+// The MPI library's own functions, called by their profiling names (PMPI_*).
+//
+// Nothing is linked: a function is looked up when it is first called, behind this library, then in
+// MPI libraries that were loaded later and privately (an interpreter's module). So the
+// capture library can be preloaded into programs without MPI, and serves MPIs that lack functions.
+
+#include <cstdint>
+
+#include "capture/abi_internal.h"
+#include "xylem_capture_functions.h"  // Made by generate/generate_wrappers.py.
+
+namespace xylem::capture {
+
+/// Addresses found so far; null until a function is first called. Written by find_real only.
+extern void* real_functions[kFunctionCount];
+
+/// Looks `function` up and remembers it. Never null: for a function that this MPI does not have,
+/// says so once on standard error and gives one that returns MPI_ERR_OTHER.
+void* find_real(std::uint16_t function) noexcept;
+
+/// Whether this MPI has `function`; says nothing.
+bool has_real(std::uint16_t function) noexcept;
+
+/// The dlopen handle of an MPI library that is loaded outside the global scope, or null.
+void* private_mpi_library() noexcept;
+
+inline void* real_address(std::uint16_t function) noexcept {
+  void* address = __atomic_load_n(&real_functions[function], __ATOMIC_RELAXED);
+  return __builtin_expect(address != nullptr, 1) ? address : find_real(function);
+}
+
+/// Calls `function` with words, as a wrapper got them.
+template <class... Words>
+inline Word real(std::uint16_t function, Words... words) noexcept {
+  return reinterpret_cast<Word (*)(Words...)>(real_address(function))(words...);
+}
+
+/// The same for functions that return a double (MPI_Wtime, MPI_Wtick).
+template <class... Words>
+inline double real_double(std::uint16_t function, Words... words) noexcept {
+  return reinterpret_cast<double (*)(Words...)>(real_address(function))(words...);
+}
+
+/// Calls `function` with pointers and integers of our own; gives its return code.
+template <class... Arguments>
+inline int call_mpi(std::uint16_t function, Arguments... arguments) noexcept {
+  return reinterpret_cast<int (*)(Arguments...)>(real_address(function))(arguments...);
+}
+
+}  // namespace xylem::capture

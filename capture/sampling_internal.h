@@ -1,0 +1,20 @@
+#pragma once
+
+// Which calls get a record. Counts are exact whatever is sampled.
+
+#include <atomic>
+#include <cstdint>
+
+namespace xylem::capture {
+
+/// Of functions that programs call in a spin, one call in so many gets a record by default:
+/// MPI_Iprobe, MPI_Improbe, MPI_Test, MPI_Testall, MPI_Testany, MPI_Testsome.
+constexpr std::uint32_t kDefaultSampling = 1000;
+
+/// Fills `every` (kMaxFunctions of them) from XYLEM_SAMPLE's text: null or empty for the defaults;
+/// "none" gives each call a record; FUNCTION=N (FUNCTION may end in *) changes what stands
+/// before it. Parts are separated by commas. Returns null, or the first part that says nothing:
+/// an unknown function, no number, or 0. The parts before it count.
+const char* set_sampling(const char* text, std::atomic<std::uint32_t>* every) noexcept;
+
+}  // namespace xylem::capture

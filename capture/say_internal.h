@@ -1,0 +1,12 @@
+#pragma once
+
+// The one way in which the capture library speaks: a line on the job's standard error.
+
+namespace xylem::capture {
+
+/// Writes "xylem: " and the parts, in one system call, as one line. Null parts are skipped; a
+/// line is cut at 512 bytes. Called at most a few times in a process's life, never per call.
+void say(const char* first, const char* second = nullptr, const char* third = nullptr,
+         const char* fourth = nullptr) noexcept;
+
+}  // namespace xylem::capture

@@ -1,0 +1,58 @@
+#pragma once
+
+// Short texts on the stack: paths, environment lines. A text that does not fit is marked, not cut
+// in silence.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace xylem::capture {
+
+/// At most N - 1 characters and a zero.
+template <std::size_t N>
+class Text {
+ public:
+  Text() { at_[0] = 0; }
+
+  Text& add(const char* from) noexcept {
+    for (; from != nullptr && *from != 0; ++from) add(*from);
+    return *this;
+  }
+  Text& add(char one) noexcept {
+    if (length_ + 1 >= N) {
+      fits_ = false;
+    } else {
+      at_[length_++] = one;
+      at_[length_] = 0;
+    }
+    return *this;
+  }
+  /// Decimal, with zeros in front up to `width` digits.
+  Text& add_number(std::uint64_t number, unsigned width = 1) noexcept {
+    char digits[20];
+    unsigned count = 0;
+    for (; number != 0 || count < width; number /= 10)
+      digits[count++] = static_cast<char>('0' + number % 10);
+    while (count > 0) add(digits[--count]);
+    return *this;
+  }
+
+  const char* c_str() const noexcept { return at_; }
+  char* begin() noexcept { return at_; }
+  std::size_t size() const noexcept { return length_; }
+  bool fits() const noexcept { return fits_; }
+
+ private:
+  char at_[N];
+  std::size_t length_ = 0;
+  bool fits_ = true;
+};
+
+/// Reads a decimal number at `*from` and moves behind it. False when there is none, or it is
+/// larger than 2^32 - 1.
+bool read_number(const char** from, std::uint32_t* number) noexcept;
+
+/// Whether two texts are equal up to `length` characters and end there.
+bool equals(const char* text, std::size_t length, const char* other) noexcept;
+
+}  // namespace xylem::capture

@@ -1,0 +1,50 @@
+#include "cli/account_line.h"
+
+#include <cstdint>
+#include <cstdio>
+
+namespace xylem {
+namespace {
+
+// 1234567 as 1,234,567.
+std::string grouped(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) {
+    text.insert(static_cast<std::size_t>(at), ",");
+  }
+  return text;
+}
+
+std::string counted(std::size_t number, const char* what) {
+  return grouped(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string account_sentence(const frontend::SessionOutcome& outcome, const std::string& store) {
+  if (outcome.hosts == 0) {
+    return "no MPI process was seen (no MPI, a static MPI, or a launcher that passes no "
+           "environment: see `xylem exec`); " +
+           store;
+  }
+  std::uint64_t captured = 0, stored = 0, lost = 0;
+  bool complete = !outcome.account.empty();
+  for (const storage::AccountLine& line : outcome.account) {
+    captured += line.captured;
+    stored += line.stored;
+    lost += line.lost;
+    complete = complete && line.complete;
+  }
+  std::string text = counted(outcome.account.size(), "rank") + " on " +
+                     counted(outcome.hosts, "host") + ": " + grouped(captured) +
+                     " calls captured = " + grouped(stored) + " stored + " + grouped(lost) +
+                     " lost, " + (complete ? "complete" : "NOT complete");
+  if (!outcome.trouble.empty()) text += " (" + outcome.trouble + ")";
+  return text + "; " + store;
+}
+
+void print_account_line(const frontend::SessionOutcome& outcome, const std::string& store) {
+  std::fprintf(stderr, "xylem: %s\n", account_sentence(outcome, store).c_str());
+}
+
+}  // namespace xylem

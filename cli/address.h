@@ -1,0 +1,20 @@
+#pragma once
+
+// What the programs are told by text: addresses and the key.
+
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "net/key.h"
+#include "wire/message.h"
+
+namespace xylem {
+
+/// "10.0.0.1:4711,[fe80::1]:4711" as numeric addresses in that order. Fails with kInvalidArgument.
+Result<std::vector<wire::Address>> parse_addresses(std::string_view text);
+
+/// Reads the key from a descriptor to its end, and closes it. Fails with kInvalidArgument.
+Result<net::Key> read_key(int fd);
+
+}  // namespace xylem

@@ -1,0 +1,97 @@
+// xylem-commproc: an inner node of the tree. Started by the agent of its host, which hands the key
+// over a pipe; people never start it.
+//
+//   xylem-commproc --run RUN --node N --level N --front-end HOST:PORT[,HOST:PORT] --key-fd N
+//                  [--host-key KEY --socket PATH] [--log-level LEVEL]
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "cli/address.h"
+#include "commproc/comm_process.h"
+#include "net/runtime.h"
+
+namespace xylem {
+namespace {
+
+struct Arguments {
+  std::string run;
+  std::uint32_t node = 0;
+  std::uint32_t level = 1;
+  std::string front_end;
+  int key_fd = -1;
+  std::string host_key;
+  std::string socket;
+  std::string log_level = "warn";
+};
+
+int fail(const std::string& sentence) {
+  std::fprintf(stderr, "xylem-commproc: %s\n", sentence.c_str());
+  return 2;
+}
+
+// Listens on any address, and for neighbours on this host on a Unix socket.
+Result<std::vector<UniqueFd>> open_sockets(const std::string& unix_path) {
+  std::vector<UniqueFd> sockets;
+  auto tcp = net::listen_tcp("0.0.0.0", 0);
+  if (!tcp) return unexpected(std::move(tcp.error()));
+  sockets.push_back(*std::move(tcp));
+  if (!unix_path.empty()) {
+    auto local = net::listen_unix(unix_path);
+    if (!local) return unexpected(std::move(local.error()));
+    sockets.push_back(*std::move(local));
+  }
+  return sockets;
+}
+
+int run(const Arguments& arguments) {
+  configure_log("xylem-commproc", parse_level(arguments.log_level));
+  auto key = read_key(arguments.key_fd);
+  if (!key) return fail(key.error().message);
+  auto front_end = parse_addresses(arguments.front_end);
+  if (!front_end) return fail(front_end.error().message);
+  auto sockets = open_sockets(arguments.socket);
+  if (!sockets) return fail(sockets.error().message);
+
+  net::RuntimeOptions network;
+  network.run = arguments.run;
+  network.key = *key;
+  network.node = NodeId{arguments.node};
+  network.host_key = arguments.host_key;
+  network.listening = *std::move(sockets);
+  for (const auto& it : net::interface_addresses()) network.reachable_hosts.push_back(it.address);
+
+  commproc::CommProcessOptions options;
+  options.node = NodeId{arguments.node};
+  options.level = arguments.level;
+  options.front_end = *std::move(front_end);
+  commproc::CommProcess node(std::move(options));
+  const int code = net::run_node(node, std::move(network));
+  if (!arguments.socket.empty()) ::unlink(arguments.socket.c_str());
+  return code;
+}
+
+}  // namespace
+}  // namespace xylem
+
+int main(int argc, char** argv) {
+  ::signal(SIGPIPE, SIG_IGN);
+  xylem::Arguments arguments;
+  CLI::App app{"An inner node of xylem's tree; started by the agent of its host"};
+  app.add_option("--run", arguments.run)->required();
+  app.add_option("--node", arguments.node)->required();
+  app.add_option("--level", arguments.level)->required();
+  app.add_option("--front-end", arguments.front_end)->required();
+  app.add_option("--key-fd", arguments.key_fd)->required();
+  app.add_option("--host-key", arguments.host_key);
+  app.add_option("--socket", arguments.socket);
+  app.add_option("--log-level", arguments.log_level);
+  CLI11_PARSE(app, argc, argv);
+  return xylem::run(arguments);
+}

@@ -1,0 +1,158 @@
+// xylem-frontend: the root process. Started by `xylem run` and `xylem serve`, which hand it the
+// listening sockets and a control channel; people never start it.
+//
+//   xylem-frontend CONTROL_FD LISTENING_FD...
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "cli/account_line.h"
+#include "cli/version.h"
+#include "frontend/session.h"
+#include "frontend/setup.h"
+#include "net/runtime.h"
+#include "storage/store.h"
+
+namespace xylem {
+namespace {
+
+// The first line of the control channel; what follows stays in the socket.
+Result<std::string> read_line(int fd) {
+  std::string line;
+  for (char c; ::read(fd, &c, 1) == 1;) {
+    if (c == '\n') return line;
+    line += c;
+  }
+  return unexpected(Code::kUnavailable, "the control channel ended before the setup had come");
+}
+
+void answer(int fd, const std::string& line) {
+  const std::string text = line + "\n";
+  if (::send(fd, text.data(), text.size(), MSG_NOSIGNAL) < 0) {
+    log(Level::kWarn, "nobody hears the front end", {{"why", std::strerror(errno)}});
+  }
+}
+
+std::string host_name() {
+  char name[256] = "";
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+storage::RunFacts facts_of(const frontend::Setup& setup) {
+  storage::RunFacts facts;
+  facts.run_id = setup.run;
+  facts.command = setup.command;
+  facts.directory = setup.directory;
+  facts.user = setup.user;
+  facts.host = host_name();
+  facts.version = kVersion;
+  facts.options = setup.options;
+  facts.started_realtime_ns = realtime_now();
+  facts.window_ns = setup.window;
+  facts.chunks = setup.chunks;
+  return facts;
+}
+
+// With --test-size the folders of the pretended hosts carry a suffix.
+bool agent_on_this_host(const std::string& run_folder) {
+  std::error_code error;
+  const std::filesystem::path wanted(run_folder);
+  for (const auto& entry : std::filesystem::directory_iterator(wanted.parent_path(), error)) {
+    if (entry.path().filename().string().starts_with(wanted.filename().string())) return true;
+  }
+  return false;
+}
+
+Result<std::unique_ptr<storage::Store>> open_store(const frontend::Setup& setup) {
+  storage::SqliteOptions options;
+  options.path = setup.store;
+  options.overwrite = setup.overwrite;
+  options.pretend_file_system = setup.pretend_file_system;
+  auto store = storage::make_sqlite_store(options);
+  if (!store) return store;
+  if (auto begun = (*store)->begin_run(facts_of(setup)); !begun) {
+    return unexpected(std::move(begun.error()));
+  }
+  return store;
+}
+
+frontend::SessionOptions session_options(const frontend::Setup& setup, const tree::Shape& shape,
+                                         int control_fd) {
+  frontend::SessionOptions options;
+  options.shape = shape;
+  options.settle = setup.settle;
+  options.window = setup.window;
+  options.chunks = setup.chunks;
+  options.control_fd = control_fd;
+  options.remote = setup.remote;
+  options.agent_expected = [folder = setup.run_folder] { return agent_on_this_host(folder); };
+  return options;
+}
+
+int fail(int control_fd, const Error& error) {
+  answer(control_fd, "error " + error.message);
+  return 2;
+}
+
+int run(int control_fd, std::vector<UniqueFd> listening) {
+  auto line = read_line(control_fd);
+  if (!line) return fail(control_fd, line.error());
+  auto setup = frontend::parse_setup(*line);
+  if (!setup) return fail(control_fd, setup.error());
+  configure_log("xylem-frontend", parse_level(setup->log_level));
+  auto shape = tree::parse_shape(setup->shape);
+  if (!shape) return fail(control_fd, shape.error());
+  auto store = open_store(*setup);
+  if (!store) return fail(control_fd, store.error());
+  answer(control_fd, "ready");
+
+  net::RuntimeOptions network;
+  network.run = setup->run;
+  network.key = setup->key;
+  network.node = kFrontEndNode;
+  network.is_root = true;
+  network.listening = std::move(listening);
+  network.reachable_hosts = setup->reachable_hosts;
+  frontend::Session session(session_options(*setup, *shape, control_fd), **store);
+  const int code = net::run_node(session, std::move(network));
+  if (!setup->quiet) print_account_line(session.outcome(), setup->store);
+  answer(control_fd, "done");
+  return code;
+}
+
+// Descriptors come by number on the command line; they are no secret.
+bool parse_fd(const char* text, int& fd) {
+  const char* end = text + std::strlen(text);
+  return std::from_chars(text, end, fd).ptr == end && ::fcntl(fd, F_GETFD) >= 0;
+}
+
+}  // namespace
+}  // namespace xylem
+
+int main(int argc, char** argv) {
+  ::signal(SIGPIPE, SIG_IGN);
+  int control = -1;
+  std::vector<xylem::UniqueFd> listening;
+  bool usable = argc >= 3 && xylem::parse_fd(argv[1], control);
+  for (int i = 2; usable && i < argc; ++i) {
+    int fd = -1;
+    usable = xylem::parse_fd(argv[i], fd);
+    if (usable) listening.emplace_back(fd);
+  }
+  if (!usable) {
+    std::fprintf(stderr, "xylem-frontend is started by `xylem run` and `xylem serve`\n");
+    return 2;
+  }
+  return xylem::run(control, std::move(listening));
+}

@@ -1,0 +1,353 @@
+#include "cli/run_command.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include "frontend/front_end_process.h"
+#include "frontend/job.h"
+#include "frontend/launch.h"
+#include "net/key.h"
+#include "net/runtime.h"
+
+namespace xylem {
+namespace {
+
+constexpr int kUsageError = 2;
+constexpr const char* kServePid = "XYLEM_SERVE_PID";
+
+int fail(const std::string& sentence) {
+  std::fprintf(stderr, "xylem: %s\n", sentence.c_str());
+  return kUsageError;
+}
+
+std::string make_run_id() {
+  std::array<std::uint8_t, 8> id;
+  net::fill_random(id);
+  return net::to_hex(id);
+}
+
+std::string user_name() {
+  const passwd* entry = ::getpwuid(::getuid());
+  return entry != nullptr ? entry->pw_name : std::to_string(::getuid());
+}
+
+std::string default_store() {
+  for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"}) {
+    const char* job = std::getenv(name);
+    if (job != nullptr && *job != '\0') return std::string("xylem-") + job + ".db";
+  }
+  return "xylem-" + std::to_string(::getpid()) + ".db";
+}
+
+// Where the front end listens, and under which names it is reached.
+struct Listening {
+  std::vector<UniqueFd> sockets;
+  std::vector<std::string> reachable;  // Numeric hosts.
+  std::uint16_t port = 0;
+  bool loopback = false;
+};
+
+Result<Listening> listen(const std::string& wanted, std::uint16_t port, bool remote) {
+  const std::vector<net::InterfaceAddress> all = net::interface_addresses();
+  Listening result;
+  std::string bind_to = wanted;
+  if (wanted == "all") {
+    bind_to = "0.0.0.0";
+    for (const auto& it : all) result.reachable.push_back(it.address);
+  } else if (wanted == "auto" && (!remote || all.empty() || all.front().loopback)) {
+    bind_to = "127.0.0.1";
+  } else if (wanted == "auto") {
+    bind_to = all.front().address;
+  } else {
+    const auto it = std::find_if(all.begin(), all.end(),
+                                 [&wanted](const auto& a) { return a.interface == wanted; });
+    if (it != all.end()) bind_to = it->address;
+  }
+  auto socket = net::listen_tcp(bind_to, port);
+  if (!socket && socket.error().code == Code::kInvalidArgument) {
+    std::string names;
+    for (const auto& it : all) names += " " + it.interface + " (" + it.address + ")";
+    return unexpected(Code::kInvalidArgument,
+                      "--interface: " + socket.error().message + "; this host has" + names);
+  }
+  if (!socket) return unexpected(std::move(socket.error()));
+  auto bound = net::bound_port(*socket);
+  if (!bound) return unexpected(std::move(bound.error()));
+  result.port = *bound;
+  if (result.reachable.empty()) result.reachable.push_back(bind_to);
+  result.loopback = std::all_of(all.begin(), all.end(), [&](const auto& it) {
+    return it.loopback || std::find(result.reachable.begin(), result.reachable.end(), it.address) ==
+                              result.reachable.end();
+  });
+  result.sockets.push_back(*std::move(socket));
+  return result;
+}
+
+// Everything that is up before a job can start.
+struct Started {
+  frontend::FrontEndProcess front_end;
+  frontend::Environment environment;
+  std::string run;
+  std::vector<UniqueFd> sockets;
+};
+
+frontend::Setup make_setup(const RunOptions& options, const std::string& printed_options,
+                           const std::vector<std::string>& command) {
+  frontend::Setup setup;
+  setup.run = make_run_id();
+  setup.key = net::make_key();
+  setup.command = command;
+  std::error_code error;
+  setup.directory = std::filesystem::current_path(error).string();
+  setup.user = user_name();
+  setup.options = printed_options;
+  setup.store = options.store.empty() ? default_store() : options.store;
+  setup.overwrite = options.overwrite;
+  setup.shape = options.topology;
+  setup.settle = options.settle;
+  setup.window = options.window;
+  setup.chunks = options.chunks;
+  setup.quiet = options.quiet;
+  setup.log_level = options.log_level;
+  setup.run_folder = frontend::run_folder(setup.run);
+  // A seam for the tests: what statfs would say of the store's file system.
+  const char* pretend = std::getenv("XYLEM_PRETEND_FILE_SYSTEM");
+  if (pretend != nullptr) setup.pretend_file_system = std::strtol(pretend, nullptr, 0);
+  return setup;
+}
+
+Result<Started> start_front_end(const RunOptions& options, const std::string& printed_options,
+                                const std::vector<std::string>& command) {
+  auto installation = frontend::find_installation();
+  if (!installation) return unexpected(std::move(installation.error()));
+  const char* path = std::getenv("PATH");
+  const frontend::CommandFacts facts =
+      frontend::inspect_command(command, path != nullptr ? path : "");
+  const char* nodes = std::getenv("SLURM_JOB_NUM_NODES");
+  const bool many_nodes = nodes != nullptr && std::atoi(nodes) > 1;
+  auto listening = listen(options.interface, options.port, facts.names_hosts || many_nodes);
+  if (!listening) return unexpected(std::move(listening.error()));
+
+  frontend::Setup setup = make_setup(options, printed_options, command);
+  setup.reachable_hosts = listening->reachable;
+  setup.remote = !listening->loopback;
+  auto front_end =
+      frontend::FrontEndProcess::start(installation->frontend, setup, listening->sockets);
+  if (!front_end) return unexpected(std::move(front_end.error()));
+
+  frontend::LaunchOptions launch;
+  for (const std::string& host : listening->reachable) {
+    const bool v6 = host.find(':') != std::string::npos;
+    launch.addresses.push_back((v6 ? "[" + host + "]" : host) + ":" +
+                               std::to_string(listening->port));
+  }
+  launch.run = setup.run;
+  launch.key = setup.key;
+  launch.capture_library = installation->capture_library;
+  launch.backend = installation->backend;
+  launch.sample = options.sample;
+  launch.ring_records = options.ring_records;
+  launch.test_size = options.test_size;
+  launch.remote = setup.remote;
+  Started started{*std::move(front_end),
+                  frontend::job_environment(launch, frontend::current_environment()), setup.run,
+                  std::move(listening->sockets)};
+  return started;
+}
+
+void finish(Started& started, int exit_code) {
+  auto finished = started.front_end.finish(exit_code);
+  if (!finished) std::fprintf(stderr, "xylem: %s\n", finished.error().message.c_str());
+  frontend::remove_left_folders(started.run);
+}
+
+}  // namespace
+
+int run_job(const RunOptions& options, const std::string& printed_options,
+            const std::vector<std::string>& command) {
+  if (command.empty())
+    return fail("nothing to run; write for example: xylem run -- mpirun -n 4 ./app");
+  const frontend::SignalGate gate;
+  auto started = start_front_end(options, printed_options, command);
+  if (!started) return fail(started.error().message);
+  auto job = frontend::Job::start(command, started->environment, gate);
+  if (!job) {
+    const int code = job.error().code == Code::kPermissionDenied ? 126 : 127;
+    finish(*started, code);
+    fail(job.error().message);
+    return code;
+  }
+  const int code = job->wait();
+  finish(*started, code);
+  return code;
+}
+
+// ---- serve ----
+
+namespace {
+
+std::string shell_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+Result<void> write_env_file(const std::string& path, const frontend::Environment& environment) {
+  // Written under another name first: nobody reads half of it, and the mode is right from the
+  // start.
+  const std::string temporary = path + ".new";
+  const UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  std::string text;
+  for (const auto& [name, value] : environment) text += name + "=" + value + "\n";
+  const bool written =
+      fd && ::fchmod(fd.get(), 0600) == 0 &&
+      ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+      ::rename(temporary.c_str(), path.c_str()) == 0;
+  if (written) return {};
+  const std::string why = std::strerror(errno);
+  ::unlink(temporary.c_str());
+  return unexpected(Code::kPermissionDenied, path + ": cannot be written: " + why);
+}
+
+// Waits for SIGTERM, SIGINT or SIGHUP, or for the end of `pid`.
+void wait_for_end(int pid) {
+  const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  const UniqueFd owner(pidfd);
+  sigset_t ending;
+  sigemptyset(&ending);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ending, signal);
+  for (;;) {
+    const timespec patience{0, 200'000'000};
+    if (::sigtimedwait(&ending, nullptr, &patience) > 0) return;
+    pollfd watched{pidfd, POLLIN, 0};
+    if (pidfd < 0 || ::poll(&watched, 1, 0) > 0) return;
+  }
+}
+
+int stop_serving() {
+  const char* text = std::getenv(kServePid);
+  const int pid = text != nullptr ? std::atoi(text) : 0;
+  const UniqueFd pidfd(pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1);
+  if (!pidfd || ::kill(pid, SIGTERM) != 0) {
+    return fail("no front end serves this environment; `eval \"$(xylem serve)\"` starts one");
+  }
+  pollfd watched{pidfd.get(), POLLIN, 0};
+  ::poll(&watched, 1, 60'000);
+  return 0;
+}
+
+}  // namespace
+
+int serve(const RunOptions& options, const std::string& printed_options, const ServeOptions& how) {
+  if (how.stop) return stop_serving();
+  const int until = how.until_pid != 0 ? how.until_pid : ::getppid();
+  const frontend::SignalGate gate;
+  // The parent prints and leaves; the child serves on. What it has to say before goes through the
+  // pipe, so that a failure is the parent's exit code.
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(std::string("no pipe: ") + std::strerror(errno));
+  UniqueFd reading(ends[0]);
+  UniqueFd writing(ends[1]);
+  const pid_t child = ::fork();
+  if (child < 0) return fail(std::string("cannot fork: ") + std::strerror(errno));
+  if (child > 0) {
+    writing.reset();
+    std::string text;
+    char piece[4096];
+    for (ssize_t size; (size = ::read(reading.get(), piece, sizeof piece)) > 0;) {
+      text.append(piece, static_cast<std::size_t>(size));
+    }
+    std::fputs(text.c_str(), stdout);
+    return text.empty() ? kUsageError : 0;
+  }
+  reading.reset();
+  ::setsid();
+  auto started = start_front_end(options, printed_options, {"xylem", "serve"});
+  if (!started) std::_Exit(fail(started.error().message));
+  if (!how.env_file.empty()) {
+    if (auto written = write_env_file(how.env_file, started->environment); !written) {
+      fail(written.error().message);
+      finish(*started, kUsageError);
+      std::_Exit(kUsageError);
+    }
+  }
+  std::string text;
+  for (const auto& [name, value] : started->environment) {
+    text += "export " + name + "=" + shell_quoted(value) + "\n";
+  }
+  text += std::string("export ") + kServePid + "=" + std::to_string(::getpid()) + "\n";
+  if (::write(writing.get(), text.data(), text.size()) < 0) std::_Exit(kUsageError);
+  writing.reset();
+  // Whoever reads our output must not wait for us.
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  ::dup2(null, STDIN_FILENO);
+  ::dup2(null, STDOUT_FILENO);
+  wait_for_end(until);
+  finish(*started, 0);
+  if (!how.env_file.empty()) ::unlink(how.env_file.c_str());
+  std::_Exit(0);
+}
+
+// ---- exec ----
+
+int exec_rank(const std::string& env_file, const std::vector<std::string>& command) {
+  if (command.empty()) return fail("nothing to start; write for example: xylem exec -- ./app");
+  frontend::Environment environment;
+  if (!env_file.empty()) {
+    struct stat facts {};
+    std::ifstream file(env_file);
+    if (!file || ::stat(env_file.c_str(), &facts) != 0) {
+      return fail(env_file + ": cannot be read; `xylem serve --env-file` writes it");
+    }
+    if (facts.st_uid != ::getuid() || (facts.st_mode & 077) != 0) {
+      return fail(env_file + ": must be yours with mode 0600, since it holds the run's key");
+    }
+    for (std::string line; std::getline(file, line);) {
+      const auto equals = line.find('=');
+      if (equals != std::string::npos) {
+        environment.emplace_back(line.substr(0, equals), line.substr(equals + 1));
+      }
+    }
+  } else if (std::getenv("XYLEM_ADDRESS") == nullptr) {
+    return fail(
+        "no run to report to: give --env-file, or start under `xylem run` or `xylem serve`");
+  } else {
+    auto installation = frontend::find_installation();
+    if (!installation) return fail(installation.error().message);
+    const char* preload = std::getenv("LD_PRELOAD");
+    const bool there =
+        preload != nullptr &&
+        std::string_view(preload).find(installation->capture_library) != std::string::npos;
+    if (!there) {
+      const std::string others = preload != nullptr ? std::string(":") + preload : "";
+      environment.emplace_back("LD_PRELOAD", installation->capture_library + others);
+    }
+  }
+  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+  std::vector<std::string> arguments = command;
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  ::execvp(argv[0], argv.data());
+  const int error = errno;
+  fail(command.front() + ": cannot be started: " + std::strerror(error));
+  return error == EACCES ? 126 : 127;
+}
+
+}  // namespace xylem

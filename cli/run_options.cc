@@ -1,0 +1,204 @@
+#include "cli/run_options.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <filesystem>
+
+#include "base/config.h"
+#include "frontend/launch.h"
+#include "tree/shape.h"
+
+namespace xylem {
+namespace {
+
+std::string environment_name(std::string_view name) {
+  std::string upper = "XYLEM_";
+  for (const char c : name) {
+    upper += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return upper;
+}
+
+const SettingValue& value_of(const std::vector<SettingValue>& values, std::string_view name) {
+  const auto it = std::find_if(values.begin(), values.end(),
+                               [name](const SettingValue& v) { return v.name == name; });
+  CHECK(it != values.end());
+  return *it;
+}
+
+Unexpected bad(const SettingValue& setting, const std::string& why) {
+  return unexpected(Code::kInvalidArgument, setting.source + ": " + why);
+}
+
+Result<bool> to_switch(const SettingValue& setting) {
+  if (setting.value == "true" || setting.value == "1") return true;
+  if (setting.value == "false" || setting.value == "0" || setting.value.empty()) return false;
+  return bad(setting, "'" + setting.value + "' is neither true nor false");
+}
+
+Result<unsigned> to_number(const SettingValue& setting, unsigned most) {
+  unsigned number = 0;
+  const char* end = setting.value.data() + setting.value.size();
+  const auto parsed = std::from_chars(setting.value.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || number > most) {
+    return bad(setting,
+               "'" + setting.value + "' is not a number from 0 to " + std::to_string(most));
+  }
+  return number;
+}
+
+Result<Nanos> to_duration(const SettingValue& setting, Nanos least, Nanos most,
+                          const std::string& range) {
+  auto duration = parse_duration(setting.value);
+  if (!duration) return bad(setting, duration.error().message);
+  if (*duration < least || *duration > most) return bad(setting, "must be " + range);
+  return Nanos{*duration};
+}
+
+Result<void> check_choice(const SettingValue& setting, std::vector<std::string> choices) {
+  if (std::find(choices.begin(), choices.end(), setting.value) != choices.end()) return {};
+  std::string list;
+  for (const std::string& choice : choices) list += (list.empty() ? "" : ", ") + choice;
+  return bad(setting, "'" + setting.value + "' is not one of " + list);
+}
+
+}  // namespace
+
+const std::vector<Setting>& run_settings() {
+  static const std::vector<Setting> kSettings = {
+      {"store", "", false, "File to store the run in [xylem-JOBID.db or xylem-PID.db]"},
+      {"overwrite", "false", true, "Replace the store if it exists"},
+      {"detail", "profile", false, "profile: windows only; trace: every event too"},
+      {"topology", "kary:16", false, "flat, kary:K, balanced:DEPTHxFANOUT, or a topology file"},
+      {"placement", "even", false, "Policy that chooses hosts for communication processes: even"},
+      {"window", "250ms", false, "Length of a profile window, 10ms to 60s"},
+      {"settle", "2s", false, "Place the tree so long after the last newcomer at the latest"},
+      {"sample", "", false,
+       "Record 1 in N calls: FUNCTION=N[,FUNCTION=N], or none [MPI_Iprobe, MPI_Test*: 1000]"},
+      {"interface", "auto", false,
+       "Where the front end listens: interface, address, all, or auto (loopback for a local job)"},
+      {"port", "0", false, "TCP port of the front end; 0 takes a free one"},
+      {"ring", "0", false,
+       "Records a thread's ring holds, a power of two; 0 is the default, 131072"},
+      {"test-size", "0", false, "Pretend so many hosts on this one, to try a tree"},
+      {"quiet", "false", true, "No account at the end"},
+      {"log-level", "warn", false, "debug, info, warn or error"},
+  };
+  return kSettings;
+}
+
+Result<std::vector<SettingValue>> layer_settings(const std::vector<SettingValue>& flags,
+                                                 const std::string& config_path,
+                                                 const std::vector<std::string>& environment) {
+  std::vector<SettingValue> values;
+  for (const Setting& setting : run_settings()) {
+    values.push_back({setting.name, setting.fallback, "default"});
+  }
+  const auto put = [&values](const std::string& name, std::string value, std::string source) {
+    const auto it = std::find_if(values.begin(), values.end(),
+                                 [&name](const SettingValue& v) { return v.name == name; });
+    if (it == values.end()) return false;
+    it->value = std::move(value);
+    it->source = std::move(source);
+    return true;
+  };
+  if (!config_path.empty()) {
+    auto entries = load_config(config_path);
+    if (!entries) return unexpected(std::move(entries.error()));
+    for (const ConfigEntry& entry : *entries) {
+      const std::string where = config_path + ":" + std::to_string(entry.line) + ": ";
+      if (!put(entry.key, entry.value, where + entry.key)) {
+        return unexpected(
+            Code::kInvalidArgument,
+            where + "'" + entry.key + "' is not an option; `xylem run --print-config` shows all");
+      }
+    }
+  }
+  for (const Setting& setting : run_settings()) {
+    const std::string name = environment_name(setting.name);
+    const std::string value = frontend::variable(environment, name);
+    if (!value.empty()) put(setting.name, value, name);
+  }
+  for (const SettingValue& flag : flags) put(flag.name, flag.value, flag.source);
+  return values;
+}
+
+Result<std::string> check_topology(const std::string& text) {
+  auto shape = tree::parse_shape(text);
+  if (!shape) return unexpected(std::move(shape.error()));
+  std::error_code error;
+  const std::string prefix = "file:";
+  const std::string path = text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+  if (!std::filesystem::exists(path, error)) return text;
+  return prefix + std::filesystem::absolute(path, error).string();
+}
+
+Result<RunOptions> check_settings(const std::vector<SettingValue>& values) {
+  const auto setting = [&values](std::string_view name) -> const SettingValue& {
+    return value_of(values, name);
+  };
+  RunOptions options;
+  options.store = setting("store").value;
+  options.sample = setting("sample").value;
+  options.interface = setting("interface").value;
+  options.log_level = setting("log-level").value;
+  if (auto good = check_choice(setting("detail"), {"profile", "trace"}); !good) {
+    return unexpected(good.error());
+  }
+  options.chunks = setting("detail").value == "trace";
+  if (auto good = check_choice(setting("placement"), {"even"}); !good) {
+    return unexpected(good.error());
+  }
+  if (auto good = check_choice(setting("log-level"), {"debug", "info", "warn", "error"}); !good) {
+    return unexpected(good.error());
+  }
+  auto topology = check_topology(setting("topology").value);
+  if (!topology) return bad(setting("topology"), topology.error().message);
+  options.topology = *topology;
+
+  const auto overwrite = to_switch(setting("overwrite"));
+  if (!overwrite) return unexpected(overwrite.error());
+  options.overwrite = *overwrite;
+  const auto quiet = to_switch(setting("quiet"));
+  if (!quiet) return unexpected(quiet.error());
+  options.quiet = *quiet;
+
+  const auto window =
+      to_duration(setting("window"), 10 * kMillisecond, 60 * kSecond, "10ms to 60s");
+  if (!window) return unexpected(window.error());
+  options.window = *window;
+  const auto settle = to_duration(setting("settle"), 0, 600 * kSecond, "at most 10 minutes");
+  if (!settle) return unexpected(settle.error());
+  options.settle = *settle;
+
+  const auto port = to_number(setting("port"), 65535);
+  if (!port) return unexpected(port.error());
+  options.port = static_cast<std::uint16_t>(*port);
+  const auto ring = to_number(setting("ring"), 1u << 22);
+  if (!ring) return unexpected(ring.error());
+  if ((*ring & (*ring - 1)) != 0) return bad(setting("ring"), "must be a power of two");
+  options.ring_records = *ring;
+  const auto test_size = to_number(setting("test-size"), 1024);
+  if (!test_size) return unexpected(test_size.error());
+  options.test_size = *test_size;
+  return options;
+}
+
+std::string print_settings(const std::vector<SettingValue>& values) {
+  std::string text;
+  for (const Setting& setting : run_settings()) {
+    const SettingValue& value = value_of(values, setting.name);
+    std::string quoted;
+    for (const char c : value.value) {
+      if (c == '"' || c == '\\') quoted += '\\';
+      quoted += c;
+    }
+    text += std::string(setting.name) + " = ";
+    text += setting.is_switch ? (quoted.empty() ? "false" : quoted) : "\"" + quoted + "\"";
+    text += value.source == "default" ? "\n" : "  # " + value.source + "\n";
+  }
+  return text;
+}
+
+}  // namespace xylem

@@ -1,0 +1,155 @@
+#include "frontend/front_end_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+namespace xylem::frontend {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kChildControlFd = 3;
+constexpr int kFirstSpareFd = 64;  // Above every number that the child's descriptors get.
+
+// A copy that cannot collide with the numbers that the child's descriptors get.
+UniqueFd lift(int fd) { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, kFirstSpareFd)); }
+
+Result<std::string> read_line(int fd) {
+  std::string line;
+  for (;;) {
+    char c;
+    const ssize_t size = ::read(fd, &c, 1);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return unexpected(Code::kUnavailable, "the front end ended unexpectedly");
+    if (c == '\n') return line;
+    line += c;
+  }
+}
+
+Result<void> write_line(int fd, const std::string& line) {
+  const std::string text = line + "\n";
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const ssize_t size = ::send(fd, text.data() + at, text.size() - at, MSG_NOSIGNAL);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return unexpected(Code::kUnavailable, "the front end ended unexpectedly");
+    at += static_cast<std::size_t>(size);
+  }
+  return {};
+}
+
+Result<pid_t> spawn(const std::string& program, int control,
+                    const std::vector<UniqueFd>& listening) {
+  std::vector<std::string> arguments = {program, std::to_string(kChildControlFd)};
+  std::vector<UniqueFd> lifted;
+  lifted.push_back(lift(control));
+  for (const UniqueFd& socket : listening) lifted.push_back(lift(socket.get()));
+
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  for (std::size_t i = 0; i < lifted.size(); ++i) {
+    const int target = kChildControlFd + static_cast<int>(i);
+    ::posix_spawn_file_actions_adddup2(&actions, lifted[i].get(), target);
+    if (i > 0) arguments.push_back(std::to_string(target));
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  pid_t pid = -1;
+  const int error =
+      ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    return unexpected(Code::kNotFound, program + ": cannot be started: " + std::strerror(error));
+  }
+  return pid;
+}
+
+bool agent_answers(const fs::path& folder) {
+  const std::string path = folder / "agent";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return false;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
+}  // namespace
+
+Result<FrontEndProcess> FrontEndProcess::start(const std::string& program, const Setup& setup,
+                                               const std::vector<UniqueFd>& listening) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return unexpected(Code::kInternal, std::string("no socket pair: ") + std::strerror(errno));
+  }
+  UniqueFd ours(ends[0]);
+  UniqueFd theirs(ends[1]);
+  auto pid = spawn(program, theirs.get(), listening);
+  if (!pid) return unexpected(std::move(pid.error()));
+  theirs.reset();
+  FrontEndProcess process(*pid, std::move(ours));
+  auto written = write_line(process.control_.get(), to_json(setup));
+  auto answer = written ? read_line(process.control_.get())
+                        : Result<std::string>(unexpected(written.error()));
+  if (answer && *answer == "ready") return process;
+  process.control_.reset();
+  ::waitpid(*pid, nullptr, 0);
+  if (!answer) return unexpected(std::move(answer.error()));
+  constexpr std::string_view kError = "error ";
+  return unexpected(Code::kInvalidArgument,
+                    answer->starts_with(kError) ? answer->substr(kError.size()) : *answer);
+}
+
+Result<void> FrontEndProcess::finish(int exit_code) {
+  auto said = write_line(control_.get(), "finish " + std::to_string(exit_code));
+  auto answer = said ? read_line(control_.get()) : Result<std::string>(unexpected(said.error()));
+  control_.reset();
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (answer) return {};
+  return unexpected(Code::kUnavailable,
+                    "the front end died before everything was stored" +
+                        (WIFSIGNALED(status) ? " (signal " + std::to_string(WTERMSIG(status)) + ")"
+                                             : std::string()));
+}
+
+std::string run_folder(const std::string& run) {
+  return "/dev/shm/xylem-" + std::to_string(::getuid()) + "-" + run;
+}
+
+void remove_left_folders(const std::string& run) {
+  const fs::path prefix(run_folder(run));
+  std::error_code error;
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(prefix.parent_path(), error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(prefix.filename().string()) && !agent_answers(entry.path())) {
+      left.push_back(entry.path());
+    }
+  }
+  for (const fs::path& folder : left) fs::remove_all(folder, error);
+}
+
+}  // namespace xylem::frontend

@@ -1,0 +1,40 @@
+#include "frontend/gathering.h"
+
+#include <algorithm>
+
+namespace xylem::frontend {
+
+void Gathering::host_joined(LeafId leaf, Nanos now) {
+  if (processes_by_leaf_.try_emplace(leaf).second) last_newcomer_ = now;
+}
+
+void Gathering::process_seen(LeafId leaf, const wire::ProcessRow& process, Nanos now) {
+  if (processes_by_leaf_[leaf].insert(process.lane).second) last_newcomer_ = now;
+  if (!process.initialised) return;
+  World& world = worlds_[process.world_key];
+  world.size = process.world_size;
+  if (world.ranks.insert(process.rank).second) last_newcomer_ = now;
+}
+
+bool Gathering::worlds_complete() const {
+  return !worlds_.empty() && std::all_of(worlds_.begin(), worlds_.end(), [](const auto& entry) {
+    return entry.second.ranks.size() >= entry.second.size;
+  });
+}
+
+bool Gathering::complete(Nanos now) const {
+  return anyone() && (worlds_complete() || now >= settled_at());
+}
+
+std::size_t Gathering::processes_on(LeafId leaf) const {
+  const auto it = processes_by_leaf_.find(leaf);
+  return it == processes_by_leaf_.end() ? 0 : it->second.size();
+}
+
+std::size_t Gathering::ranks() const {
+  std::size_t sum = 0;
+  for (const auto& [key, world] : worlds_) sum += world.ranks.size();
+  return sum;
+}
+
+}  // namespace xylem::frontend

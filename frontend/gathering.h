@@ -1,0 +1,51 @@
+#pragma once
+
+// When is everybody here? Each rank says how large its world is: gathering is complete when all
+// worlds seen so far are, or `settle` after the last newcomer. Pure.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "wire/registration.h"
+
+namespace xylem::frontend {
+
+/// Hosts and processes that have registered so far. Not thread-safe.
+class Gathering {
+ public:
+  explicit Gathering(Nanos settle) : settle_(settle) {}
+
+  void host_joined(LeafId leaf, Nanos now);
+  /// State, not change: the same process may be told again.
+  void process_seen(LeafId leaf, const wire::ProcessRow& process, Nanos now);
+
+  bool anyone() const noexcept { return !processes_by_leaf_.empty(); }
+  /// At least one world is there and each has as many ranks as it said.
+  bool worlds_complete() const;
+  /// True once there is a host, and either the worlds are complete or nobody came for `settle`.
+  bool complete(Nanos now) const;
+  /// When complete() may become true by itself.
+  Nanos settled_at() const noexcept { return last_newcomer_ + settle_; }
+
+  /// Processes registered on a host, whether they have called MPI_Init yet or not.
+  std::size_t processes_on(LeafId leaf) const;
+  std::size_t worlds() const noexcept { return worlds_.size(); }
+  std::size_t ranks() const;
+
+ private:
+  struct World {
+    std::uint32_t size = 0;
+    std::set<Rank> ranks;
+  };
+
+  Nanos settle_;
+  Nanos last_newcomer_ = 0;
+  std::map<LeafId, std::set<Lane>> processes_by_leaf_;
+  std::map<wire::WorldKey, World> worlds_;
+};
+
+}  // namespace xylem::frontend

@@ -1,0 +1,93 @@
+#include "frontend/job.h"
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace xylem::frontend {
+namespace {
+
+// What people and batch systems send to a job. SIGTSTP and its like keep their default: the
+// terminal stops us both.
+constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM};
+
+sigset_t gated_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kForwarded) sigaddset(&set, signal);
+  sigaddset(&set, SIGCHLD);
+  return set;
+}
+
+std::vector<std::string> merge(std::vector<std::string> current, const Environment& extra) {
+  for (const auto& [name, value] : extra) {
+    std::erase_if(current, [&name = name](const std::string& entry) {
+      return entry.starts_with(name + "=");
+    });
+    current.push_back(name + "=" + value);
+  }
+  return current;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  for (std::string& text : strings) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+// From the kernel's terminal code the whole process group has it already.
+bool sent_by_somebody(const siginfo_t& how) { return how.si_code <= 0; }
+
+}  // namespace
+
+SignalGate::SignalGate() {
+  static_assert(sizeof(sigset_t) <= sizeof blocked_before_);
+  const sigset_t gated = gated_signals();
+  sigset_t before;
+  CHECK(::sigprocmask(SIG_BLOCK, &gated, &before) == 0);
+  std::memcpy(blocked_before_, &before, sizeof before);
+}
+
+Result<Job> Job::start(const std::vector<std::string>& command, const Environment& environment,
+                       const SignalGate& gate) {
+  CHECK(!command.empty());
+  std::vector<std::string> arguments = command;
+  std::vector<std::string> variables = merge(current_environment(), environment);
+  std::vector<char*> argv = pointers(arguments);
+  std::vector<char*> envp = pointers(variables);
+
+  sigset_t mask;
+  std::memcpy(&mask, gate.blocked_before_, sizeof mask);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  ::posix_spawnattr_setsigmask(&attributes, &mask);
+  pid_t pid = -1;
+  const int error = ::posix_spawnp(&pid, argv[0], nullptr, &attributes, argv.data(), envp.data());
+  ::posix_spawnattr_destroy(&attributes);
+  if (error == 0) return Job(pid);
+  const std::string why = command.front() + ": cannot be started: " + std::strerror(error);
+  return unexpected(error == EACCES ? Code::kPermissionDenied : Code::kNotFound, why);
+}
+
+int Job::wait() {
+  const sigset_t gated = gated_signals();
+  for (;;) {
+    int status = 0;
+    const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
+    if (ended == pid_) {
+      return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+    siginfo_t how{};
+    const int signal = ::sigwaitinfo(&gated, &how);
+    if (signal > 0 && signal != SIGCHLD && sent_by_somebody(how)) ::kill(pid_, signal);
+  }
+}
+
+}  // namespace xylem::frontend

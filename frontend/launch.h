@@ -1,0 +1,68 @@
+#pragma once
+
+// The environment that carries a run to the ranks of a job: by variables alone, so that an `mpirun`
+// inside a script is reached as well, and never by value on a command line, where `ps` would show
+// the key.
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "net/key.h"
+
+namespace xylem::frontend {
+
+/// Which launcher a command line starts with.
+enum class Launcher { kNone, kOpenMpi, kMpich, kSlurm };
+
+/// What can be told from a command line before it runs.
+struct CommandFacts {
+  Launcher launcher = Launcher::kNone;
+  /// An option that names hosts or a host file is there, or Slurm gives more than one node.
+  bool names_hosts = false;
+};
+
+/// Looks at the program's name (and, for plain `mpirun`, at what it links to by alternatives) and
+/// at its options. Pure but for resolving the program in `path`.
+CommandFacts inspect_command(const std::vector<std::string>& command, std::string_view path);
+
+/// What a job's environment must say.
+struct LaunchOptions {
+  std::vector<std::string> addresses;  ///< host:port of the front end, best first.
+  std::string run;
+  net::Key key{};
+  std::string capture_library;  ///< Absolute path.
+  std::string backend;          ///< Absolute path.
+  std::string sample;           ///< As `--sample`; empty for the default.
+  unsigned ring_records = 0;    ///< 0: default.
+  unsigned test_size = 0;       ///< `--test-size`; 0: real hosts.
+  bool remote = false;          ///< The job may reach other hosts.
+};
+
+/// NAME and value; an empty value means: set to empty.
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+/// Variables to set on top of `current` (NAME=VALUE strings, as environ). LD_PRELOAD keeps what was
+/// there, behind ours. With `remote`, Open MPI is told to forward ours (its mca_base_env_list keeps
+/// what was there); Hydra and srun forward by themselves.
+Environment job_environment(const LaunchOptions& options, const std::vector<std::string>& current);
+
+/// The value of NAME in `current`; empty when it is not there.
+std::string variable(const std::vector<std::string>& current, std::string_view name);
+
+/// This process's environment as NAME=VALUE strings.
+std::vector<std::string> current_environment();
+
+/// Where the other parts of this installation are: beside the running program, in the build tree as
+/// in an installed one. Fails with kNotFound and the path that is missing.
+struct Installation {
+  std::string xylem;
+  std::string frontend;
+  std::string backend;
+  std::string capture_library;
+};
+Result<Installation> find_installation();
+
+}  // namespace xylem::frontend

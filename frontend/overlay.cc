@@ -1,0 +1,220 @@
+#include "frontend/overlay.h"
+
+#include <algorithm>
+
+#include "placement/attach.h"
+
+namespace xylem::frontend {
+
+const char* node_state_name(NodeState state) {
+  switch (state) {
+    case NodeState::kStarting:
+      return "starting";
+    case NodeState::kStarted:
+      return "started";
+    case NodeState::kAttached:
+      return "attached";
+    case NodeState::kLeft:
+      return "left";
+    case NodeState::kLost:
+      return "lost";
+  }
+  return "lost";
+}
+
+Overlay::Overlay(std::string host, std::uint32_t pid) {
+  OverlayNode front_end;
+  front_end.id = kFrontEndNode;
+  front_end.role = wire::Role::kFrontEnd;
+  front_end.host = std::move(host);
+  front_end.pid = pid;
+  front_end.state = NodeState::kAttached;
+  nodes_.emplace(kFrontEndNode, std::move(front_end));
+}
+
+void Overlay::set_front_end_addresses(std::vector<wire::Address> addresses) {
+  nodes_.at(kFrontEndNode).addresses = std::move(addresses);
+}
+
+NodeId Overlay::add(OverlayNode node) {
+  node.id = NodeId{next_node_++};
+  const NodeId id = node.id;
+  nodes_.emplace(id, std::move(node));
+  return id;
+}
+
+OverlayNode& Overlay::join(const wire::HostReport& report) {
+  const auto known = by_host_key_.find(report.host_key);
+  if (known != by_host_key_.end()) {
+    OverlayNode& node = nodes_.at(known->second);
+    node.pid = report.pid;
+    return node;
+  }
+  OverlayNode node;
+  node.role = wire::Role::kBackEnd;
+  node.host = report.name;
+  node.host_key = report.host_key;
+  node.pid = report.pid;
+  node.level = 1;
+  node.leaf = LeafId{next_leaf_++};
+  const NodeId id = add(std::move(node));
+  by_host_key_.emplace(report.host_key, id);
+  hosts_.push_back(id);
+  return nodes_.at(id);
+}
+
+Result<std::vector<NodeId>> Overlay::place(const tree::Shape& shape,
+                                           const std::map<LeafId, std::size_t>& processes) {
+  std::vector<tree::Host> hosts;
+  for (const NodeId id : hosts_) {
+    const OverlayNode& node = nodes_.at(id);
+    tree::Host host;
+    host.name = node.host;
+    const auto carried = processes.find(node.leaf);
+    host.processes = carried == processes.end() ? 0 : carried->second;
+    hosts.push_back(std::move(host));
+  }
+  auto plan =
+      placement::plan_tree(hosts, shape, placement::Policy::kEven, nodes_.at(kFrontEndNode).host);
+  if (!plan) return unexpected(std::move(plan.error()));
+  plan_ = *std::move(plan);
+  planned_ = {kFrontEndNode};
+  std::vector<NodeId> to_start;
+  for (const placement::CommProcess& process : plan_->comm_processes) {
+    const OverlayNode& starter = nodes_.at(hosts_.at(raw(process.host)));
+    OverlayNode node;
+    node.role = wire::Role::kCommProcess;
+    node.host = starter.host;
+    node.host_key = starter.host_key;
+    node.parent = planned_.at(raw(process.parent));
+    node.level = process.level;
+    planned_.push_back(add(std::move(node)));
+    planned_parent_[planned_.back()] = process.parent;
+    to_start.push_back(planned_.back());
+  }
+  attach_back_ends();
+  return to_start;
+}
+
+void Overlay::attach_back_ends() {
+  std::vector<HostId> back_ends;
+  for (std::size_t host = 0; host < hosts_.size(); ++host) {
+    back_ends.push_back(HostId{static_cast<std::uint32_t>(host)});
+  }
+  const auto leaves = placement::attach(back_ends, plan_->internal_leaves);
+  CHECK(leaves.has_value());  // A plan always has an internal leaf.
+  for (std::size_t host = 0; host < hosts_.size(); ++host) {
+    placement::InternalLeaf& leaf = plan_->internal_leaves[(*leaves)[host]];
+    ++leaf.back_ends;
+    set_parent(nodes_.at(hosts_[host]), leaf.node);
+  }
+}
+
+void Overlay::attach_late(NodeId back_end) {
+  OverlayNode& node = nodes_.at(back_end);
+  if (!plan_ || planned_parent_.contains(back_end)) return;
+  const auto place = std::find(hosts_.begin(), hosts_.end(), back_end) - hosts_.begin();
+  std::vector<placement::InternalLeaf> living;
+  for (const placement::InternalLeaf& leaf : plan_->internal_leaves) {
+    if (is_living(node_of_plan(leaf.node))) living.push_back(leaf);
+  }
+  if (living.empty()) return;  // The front end has it already.
+  const auto leaf = placement::attach_one(HostId{static_cast<std::uint32_t>(place)}, living);
+  CHECK(leaf.has_value());
+  for (placement::InternalLeaf& it : plan_->internal_leaves) {
+    if (it.node == living[*leaf].node) ++it.back_ends;
+  }
+  set_parent(node, living[*leaf].node);
+}
+
+void Overlay::set_parent(OverlayNode& node, NodeId planned) {
+  planned_parent_[node.id] = planned;
+  node.parent = node_of_plan(planned);
+  node.level = nodes_.at(node.parent).level + 1;
+}
+
+NodeId Overlay::node_of_plan(NodeId planned) const { return planned_.at(raw(planned)); }
+
+bool Overlay::is_living(NodeId node) const {
+  const NodeState state = nodes_.at(node).state;
+  return state != NodeState::kLeft && state != NodeState::kLost;
+}
+
+NodeId Overlay::starter_of(NodeId comm_process) const {
+  return by_host_key_.at(nodes_.at(comm_process).host_key);
+}
+
+void Overlay::started(NodeId comm_process, std::vector<wire::Address> addresses,
+                      std::uint32_t pid) {
+  OverlayNode& node = nodes_.at(comm_process);
+  node.addresses = std::move(addresses);
+  node.pid = pid;
+  if (node.state != NodeState::kAttached) node.state = NodeState::kStarted;
+}
+
+std::vector<NodeId> Overlay::remove(NodeId comm_process, NodeState state) {
+  nodes_.at(comm_process).state = state;
+  std::vector<NodeId> moved;
+  for (auto& [id, node] : nodes_) {
+    if (id == kFrontEndNode || node.parent != comm_process) continue;
+    node.parent = line_of(node).front();
+    moved.push_back(id);
+  }
+  return moved;
+}
+
+bool Overlay::all_started() const {
+  return std::none_of(nodes_.begin(), nodes_.end(), [](const auto& entry) {
+    return entry.second.role == wire::Role::kCommProcess &&
+           entry.second.state == NodeState::kStarting;
+  });
+}
+
+std::vector<NodeId> Overlay::line_of(const OverlayNode& node) const {
+  std::vector<NodeId> line;
+  const auto planned = planned_parent_.find(node.id);
+  if (planned != planned_parent_.end()) {
+    std::vector<std::uint32_t> loads(planned_.size(), 0);
+    for (const auto& [id, parent] : planned_parent_) ++loads[raw(parent)];
+    const auto all = placement::parent_line(plan_->topology.skeleton(), planned->second, loads);
+    for (const NodeId candidate : all) {
+      const NodeId here = node_of_plan(candidate);
+      if (here != kFrontEndNode && is_living(here)) line.push_back(here);
+    }
+  }
+  line.push_back(kFrontEndNode);
+  return line;
+}
+
+wire::Assignment Overlay::assignment(NodeId id) const {
+  const OverlayNode& node = nodes_.at(id);
+  wire::Assignment assignment;
+  assignment.node = id;
+  assignment.leaf = node.leaf;
+  assignment.level = node.level;
+  for (const NodeId parent : line_of(node)) {
+    assignment.parents.push_back({parent, nodes_.at(parent).addresses});
+  }
+  return assignment;
+}
+
+OverlayNode* Overlay::find(NodeId node) {
+  const auto it = nodes_.find(node);
+  return it == nodes_.end() ? nullptr : &it->second;
+}
+
+const OverlayNode* Overlay::find(NodeId node) const {
+  const auto it = nodes_.find(node);
+  return it == nodes_.end() ? nullptr : &it->second;
+}
+
+const OverlayNode* Overlay::find(LeafId leaf) const {
+  for (const NodeId id : hosts_) {
+    if (nodes_.at(id).leaf == leaf) return &nodes_.at(id);
+  }
+  return nullptr;
+}
+
+IntervalSet Overlay::leaves() const { return IntervalSet::range(1, next_leaf_); }
+
+}  // namespace xylem::frontend

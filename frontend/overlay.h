@@ -1,0 +1,99 @@
+#pragma once
+
+// The overlay as the front end knows it: which nodes there are, where, and who is whose parent.
+// Asks placement/ for the plan and turns it into assignments. Pure: no links, no clock.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/interval_set.h"
+#include "base/result.h"
+#include "placement/place.h"
+#include "tree/shape.h"
+#include "wire/message.h"
+
+namespace xylem::frontend {
+
+enum class NodeState { kStarting, kStarted, kAttached, kLeft, kLost };
+
+/// "starting", "started", "attached", "left", "lost".
+const char* node_state_name(NodeState state);
+
+struct OverlayNode {
+  NodeId id{};
+  wire::Role role = wire::Role::kBackEnd;
+  std::string host;
+  std::string host_key;
+  NodeId parent = kFrontEndNode;  ///< As planned, and later as it reports itself.
+  std::uint32_t level = 0;
+  std::uint32_t pid = 0;
+  LeafId leaf = wire::kNoLeaf;
+  std::vector<wire::Address> addresses;
+  NodeState state = NodeState::kStarting;
+};
+
+/// Not thread-safe.
+class Overlay {
+ public:
+  /// The tree of just the front end.
+  Overlay(std::string host, std::uint32_t pid);
+
+  void set_front_end_addresses(std::vector<wire::Address> addresses);
+
+  /// A back end reports. The same host key gets the same node and leaf again, over restarts.
+  OverlayNode& join(const wire::HostReport& report);
+
+  /// Chooses hosts for the communication processes of `shape`, given what each back end's host
+  /// carries already (`processes`, by leaf), and a place for every back end. Returns the nodes to
+  /// be started. Fails with kInvalidArgument when the shape names a host without a back end;
+  /// nothing is changed then.
+  Result<std::vector<NodeId>> place(const tree::Shape& shape,
+                                    const std::map<LeafId, std::size_t>& processes);
+
+  /// The back end on whose host a communication process is to run.
+  NodeId starter_of(NodeId comm_process) const;
+
+  void started(NodeId comm_process, std::vector<wire::Address> addresses, std::uint32_t pid);
+  /// It could not be started, or is gone: its children go to its nearest living ancestor. Returns
+  /// the nodes whose place has changed.
+  std::vector<NodeId> remove(NodeId comm_process, NodeState state);
+  bool all_started() const;
+
+  /// Gives a late back end a parent: one on its own host with room, else the least loaded (O11,
+  /// O12).
+  void attach_late(NodeId back_end);
+
+  /// Parents in the order in which to try them: the parent, then its ancestors up to the front end.
+  wire::Assignment assignment(NodeId node) const;
+
+  OverlayNode* find(NodeId node);
+  const OverlayNode* find(NodeId node) const;
+  const OverlayNode* find(LeafId leaf) const;
+  const std::map<NodeId, OverlayNode>& nodes() const noexcept { return nodes_; }
+  /// Every leaf that ever joined.
+  IntervalSet leaves() const;
+
+ private:
+  NodeId add(OverlayNode node);
+  void attach_back_ends();
+  void set_parent(OverlayNode& node, NodeId planned);
+  bool is_living(NodeId node) const;
+  NodeId node_of_plan(NodeId planned) const;
+  /// Where a node may attach, in order, by the plan; living nodes only, the front end last.
+  std::vector<NodeId> line_of(const OverlayNode& node) const;
+
+  std::map<NodeId, OverlayNode> nodes_;
+  std::map<std::string, NodeId> by_host_key_;
+  std::vector<NodeId> hosts_;                // HostId -> its back end.
+  std::optional<placement::Plan> plan_;      // Before it is placed: everybody below the front end.
+  std::vector<NodeId> planned_;              // Node of the plan -> node here.
+  std::map<NodeId, NodeId> planned_parent_;  // Node here -> its parent in the plan.
+  std::uint32_t next_node_ = 1;
+  std::uint32_t next_leaf_ = 1;
+};
+
+}  // namespace xylem::frontend

@@ -1,0 +1,445 @@
+#include "frontend/session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <limits>
+
+#include "base/log.h"
+#include "wire/registration.h"
+
+namespace xylem::frontend {
+namespace {
+
+constexpr Nanos kRetryCommit = 1 * kSecond;
+constexpr Nanos kLookInterval = 500 * kMillisecond;
+
+std::string local_host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+storage::NodeRow row_of(const OverlayNode& node) {
+  storage::NodeRow row;
+  row.id = node.id;
+  row.role = node.role;
+  row.host = node.host;
+  row.parent = node.parent;
+  row.level = node.level;
+  row.pid = node.pid;
+  row.leaf = node.leaf;
+  row.state = node_state_name(node.state);
+  return row;
+}
+
+}  // namespace
+
+Session::Session(SessionOptions options, storage::Store& store)
+    : options_(std::move(options)),
+      store_(store),
+      gathering_(options_.settle),
+      overlay_(local_host_name(), static_cast<std::uint32_t>(::getpid())) {}
+
+void Session::on_start(net::Network& network, Nanos now) {
+  network_ = &network;
+  epoch_ = now;
+  control_.version = 1;
+  control_.enabled = true;
+  control_.chunks = options_.chunks;
+  control_.window_ns = options_.window;
+  control_.epoch_ns = epoch_;
+  overlay_.set_front_end_addresses(network.addresses());
+  keep(store_.put_node(row_of(*overlay_.find(kFrontEndNode))));
+  last_progress_ = now;
+  next_commit_ = now + options_.commit_interval;
+  if (options_.control_fd >= 0) network.watch(options_.control_fd);
+  schedule(now);
+}
+
+// ---- links ----
+
+void Session::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
+  links_.insert(link);
+  network_->send(link, control_);
+  // A node that comes back names itself; a new one gets its number after its report.
+  const OverlayNode* known = overlay_.find(peer.node);
+  if (known == nullptr || known->role != peer.role) return;
+  link_of_node_[peer.node] = link;
+  node_of_link_[link] = peer.node;
+  if (known->leaf != wire::kNoLeaf && known->leaf == peer.leaf) {
+    router_.set_leaves(link, {IntervalSet::of(raw(known->leaf)), {}});
+    missing_since_.erase(known->leaf);
+  }
+  last_progress_ = now;
+}
+
+void Session::on_connect_failed(NodeId, const Error&, Nanos) {}  // The root connects to nobody.
+
+void Session::on_link_down(net::LinkId link, const Error& why, Nanos now) {
+  links_.erase(link);
+  router_.remove_living(link);
+  const auto it = node_of_link_.find(link);
+  if (it != node_of_link_.end()) {
+    const NodeId id = it->second;
+    node_of_link_.erase(it);
+    if (link_of_node_[id] == link) link_of_node_.erase(id);
+    log(Level::kDebug, "link down", {{"node", id}, {"why", why.message}});
+  }
+  last_progress_ = now;
+  look_for_lost_hosts(now);
+  end_when_done(now);
+  schedule(now);
+}
+
+void Session::on_message(net::LinkId link, wire::Message message, Nanos now) {
+  if (auto* packet = std::get_if<wire::Packet>(&message)) {
+    on_packet(std::move(*packet), now);
+  } else if (const auto* host = std::get_if<wire::HostReport>(&message)) {
+    on_host_report(link, *host, now);
+  } else if (const auto* started = std::get_if<wire::CommProcessReport>(&message)) {
+    on_comm_process_report(link, *started);
+  } else if (const auto* attached = std::get_if<wire::Attached>(&message)) {
+    on_attached(*attached);
+  } else if (const auto* leaves = std::get_if<wire::LeafSet>(&message)) {
+    router_.set_leaves(link, *leaves);
+    look_for_lost_hosts(now);
+  } else if (const auto* report = std::get_if<wire::LinkReport>(&message)) {
+    on_link_report(*report, now);
+  } else if (std::holds_alternative<wire::Goodbye>(message)) {
+    on_goodbye(link);
+    last_progress_ = now;
+  }
+  place_when_gathered(now);
+  assign_when_started(now);
+  end_when_done(now);
+  schedule(now);
+}
+
+void Session::on_host_report(net::LinkId link, const wire::HostReport& report, Nanos now) {
+  OverlayNode& node = overlay_.join(report);
+  node.state = NodeState::kAttached;
+  given_up_.erase(node.leaf);
+  missing_since_.erase(node.leaf);
+  link_of_node_[node.id] = link;
+  node_of_link_[link] = node.id;
+  router_.set_leaves(link, {IntervalSet::of(raw(node.leaf)), {}});
+  gathering_.host_joined(node.leaf, now);
+  last_progress_ = now;
+  if (assigned_) overlay_.attach_late(node.id);
+  put_node(node.id);
+  send_assignment(node.id);
+}
+
+void Session::on_comm_process_report(net::LinkId link, const wire::CommProcessReport& report) {
+  if (overlay_.find(report.node) == nullptr) return;
+  if (!report.failure.empty()) {
+    log(Level::kWarn, "communication process not started",
+        {{"node", report.node}, {"why", report.failure}});
+    give_up_comm_process(report.node, NodeState::kLost);
+    return;
+  }
+  overlay_.started(report.node, report.addresses, report.pid);
+  link_of_node_[report.node] = link;
+  node_of_link_[link] = report.node;
+  put_node(report.node);
+  if (assigned_) send_assignment(report.node);
+}
+
+void Session::on_attached(const wire::Attached& attached) {
+  OverlayNode* node = overlay_.find(attached.node);
+  if (node == nullptr || overlay_.find(attached.parent) == nullptr) return;
+  node->state = NodeState::kAttached;
+  node->parent = attached.parent;
+  put_node(attached.node);
+}
+
+void Session::on_goodbye(net::LinkId link) {
+  const auto it = node_of_link_.find(link);
+  if (it == node_of_link_.end()) return;
+  OverlayNode* node = overlay_.find(it->second);
+  node->state = NodeState::kLeft;
+  if (node->leaf != wire::kNoLeaf) {
+    const IntervalSet self = IntervalSet::of(raw(node->leaf));
+    router_.set_leaves(link, {self, self});
+  }
+  put_node(node->id);
+}
+
+void Session::on_link_report(const wire::LinkReport& report, Nanos now) {
+  keep(store_.put_link(report, run_time(now)));
+  const OverlayNode* node = overlay_.find(report.node);
+  if (node == nullptr || node->leaf == wire::kNoLeaf) return;
+  storage::ClockRow clock;
+  clock.leaf = node->leaf;
+  clock.at_ns = run_time(now);
+  clock.offset_ns = report.offset_ns;
+  clock.error_ns = report.error_ns;
+  keep(store_.put_clock(clock));
+}
+
+void Session::put_node(NodeId id) { keep(store_.put_node(row_of(*overlay_.find(id)))); }
+
+// ---- placement ----
+
+void Session::place_when_gathered(Nanos now) {
+  if (placed_ || exit_code_ || !gathering_.complete(now)) return;
+  placed_ = true;
+  std::map<LeafId, std::size_t> processes;
+  const IntervalSet leaves = overlay_.leaves();
+  for (const auto& run : leaves.intervals()) {
+    for (auto leaf = run.first; leaf < run.end; ++leaf) {
+      const LeafId id{static_cast<std::uint32_t>(leaf)};
+      processes[id] = gathering_.processes_on(id);
+    }
+  }
+  auto started = overlay_.place(options_.shape, processes);
+  if (!started) {
+    log(Level::kError, "no tree as asked for, back ends report to the front end directly",
+        {{"why", started.error().message}});
+    assigned_ = true;
+    return;
+  }
+  start_deadline_ = now + options_.start_limit;
+  for (const NodeId node : *started) {
+    const auto link = link_of_node_.find(overlay_.starter_of(node));
+    if (link == link_of_node_.end()) {
+      give_up_comm_process(node, NodeState::kLost);
+      continue;
+    }
+    network_->send(link->second, wire::StartCommProcess{node, overlay_.find(node)->level});
+    put_node(node);
+  }
+}
+
+void Session::assign_when_started(Nanos now) {
+  if (!placed_ || assigned_) return;
+  if (!overlay_.all_started() && now < start_deadline_) return;
+  assigned_ = true;
+  for (const auto& [id, node] : std::map(overlay_.nodes())) {
+    if (node.role == wire::Role::kCommProcess && node.state == NodeState::kStarting) {
+      log(Level::kWarn, "communication process did not report in time", {{"node", id}});
+      give_up_comm_process(id, NodeState::kLost);
+    }
+  }
+  for (const auto& [id, node] : overlay_.nodes()) {
+    if (id == kFrontEndNode) continue;
+    send_assignment(id);
+    put_node(id);
+  }
+}
+
+void Session::give_up_comm_process(NodeId id, NodeState state) {
+  const std::vector<NodeId> moved = overlay_.remove(id, state);
+  put_node(id);
+  for (const NodeId child : moved) {
+    put_node(child);
+    if (assigned_) send_assignment(child);
+  }
+}
+
+void Session::send_assignment(NodeId id) {
+  const auto link = link_of_node_.find(id);
+  if (link != link_of_node_.end()) network_->send(link->second, overlay_.assignment(id));
+}
+
+// ---- store ----
+
+void Session::keep(Result<void> stored) {
+  dirty_ = true;
+  if (!stored) note_store_trouble(stored.error());
+}
+
+void Session::note_store_trouble(const Error& error) {
+  if (store_trouble_ == error.message) return;
+  store_trouble_ = error.message;
+  log(Level::kError, "the store does not take data, the hosts keep it for now",
+      {{"why", error.message}});
+}
+
+void Session::on_packet(wire::Packet packet, Nanos now) {
+  last_progress_ = now;
+  if (packet.id.stream == wire::kRegistrationStream) note_registration(packet, now);
+  auto outcome = store_.put(packet);
+  if (!outcome) {
+    note_store_trouble(outcome.error());
+    return;
+  }
+  dirty_ = true;
+  if (outcome->kind == storage::PutOutcome::Kind::kPartlyKnown) {
+    packet.id.sources = std::move(outcome->missing);
+    waiting_.resend.push_back(std::move(packet.id));
+  } else {
+    waiting_.stored.push_back(std::move(packet.id));
+  }
+  if (store_.pending_bytes() >= options_.commit_bytes) commit(now);
+}
+
+void Session::note_registration(const wire::Packet& packet, Nanos now) {
+  auto registration = wire::decode_registration(packet.payload);
+  if (!registration || packet.id.sources.count() != 1) return;
+  const LeafId leaf{static_cast<std::uint32_t>(packet.id.sources.intervals().front().first)};
+  for (const wire::ProcessRow& process : registration->processes) {
+    gathering_.process_seen(leaf, process, now);
+  }
+}
+
+void Session::commit(Nanos now) {
+  next_commit_ = now + options_.commit_interval;
+  if (!dirty_) return;
+  wire::Acknowledgement done = std::exchange(waiting_, {});
+  if (auto committed = store_.commit(); !committed) {
+    // What was undone is not acknowledged: its leaves keep it and send it again.
+    note_store_trouble(committed.error());
+    next_commit_ = now + kRetryCommit;
+    return;
+  }
+  if (!store_trouble_.empty()) log(Level::kWarn, "the store takes data again");
+  store_trouble_.clear();
+  dirty_ = false;
+  for (auto& [link, part] : router_.split(done)) network_->send(link, std::move(part));
+}
+
+void Session::look_for_lost_hosts(Nanos now) {
+  const IntervalSet missing = overlay_.leaves().difference(router_.below().leaves);
+  for (auto it = missing_since_.begin(); it != missing_since_.end();) {
+    it = missing.contains(raw(it->first)) ? std::next(it) : missing_since_.erase(it);
+  }
+  for (const auto& run : missing.intervals()) {
+    for (auto number = run.first; number < run.end; ++number) {
+      const LeafId leaf{static_cast<std::uint32_t>(number)};
+      if (given_up_.contains(leaf)) continue;
+      const Nanos since = missing_since_.try_emplace(leaf, now).first->second;
+      if (now - since < options_.lost_limit) continue;
+      give_up_host(leaf);
+    }
+  }
+}
+
+void Session::give_up_host(LeafId leaf) {
+  given_up_.insert(leaf);
+  missing_since_.erase(leaf);
+  const OverlayNode* node = overlay_.find(leaf);
+  overlay_.find(node->id)->state = NodeState::kLost;
+  put_node(node->id);
+  keep(store_.put_host_lost(leaf, "host " + node->host + " was not heard of any more"));
+  log(Level::kError, "host lost", {{"host", node->host}, {"leaf", leaf}});
+}
+
+// ---- end ----
+
+void Session::on_readable(int fd, Nanos now) {
+  if (fd != options_.control_fd) return;
+  std::array<char, 256> piece;
+  const ssize_t size = ::read(fd, piece.data(), piece.size());
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (size <= 0) {
+    // Whoever started us is gone; so is the job, or it is nobody's.
+    network_->unwatch(fd);
+    finish(-1, now);
+    return;
+  }
+  control_text_.append(piece.data(), static_cast<std::size_t>(size));
+  for (std::size_t end; (end = control_text_.find('\n')) != std::string::npos;) {
+    const std::string line = control_text_.substr(0, end);
+    control_text_.erase(0, end + 1);
+    constexpr std::string_view kFinish = "finish ";
+    int code = -1;
+    if (!line.starts_with(kFinish)) continue;
+    std::from_chars(line.data() + kFinish.size(), line.data() + line.size(), code);
+    finish(code, now);
+  }
+}
+
+void Session::finish(int exit_code, Nanos now) {
+  if (exit_code_) return;
+  exit_code_ = exit_code;
+  finishing_since_ = now;
+  last_progress_ = now;
+  broadcast_finish_when_ready(now);
+  end_when_done(now);
+  schedule(now);
+}
+
+// A short job may be over before its agent has reached us: agents of which we can know are waited
+// for, so that nothing of a short job is missing.
+void Session::broadcast_finish_when_ready(Nanos now) {
+  if (!exit_code_ || control_.finish) return;
+  const bool waited = now - finishing_since_ >= options_.settle;
+  const bool somebody_is_missing = gathering_.anyone()
+                                       ? gathering_.worlds() > 0 && !gathering_.worlds_complete()
+                                       : options_.agent_expected() || options_.remote;
+  if (somebody_is_missing && !waited) return;
+  control_.finish = true;
+  ++control_.version;
+  for (const net::LinkId link : links_) network_->send(link, control_);
+}
+
+void Session::end_when_done(Nanos now) {
+  if (!exit_code_ || ended_) return;
+  broadcast_finish_when_ready(now);
+  if (!control_.finish) return;
+  IntervalSet open = overlay_.leaves().difference(router_.below().ended);
+  for (const LeafId leaf : given_up_) open.erase(raw(leaf), raw(leaf) + 1);
+  const bool hosts_left = open.empty();
+  if (hosts_left && links_.empty()) {
+    end(now, "");
+    return;
+  }
+  if (now - last_progress_ < options_.finish_limit) return;
+  std::string trouble;
+  for (const auto& run : open.intervals()) {
+    for (auto number = run.first; number < run.end; ++number) {
+      const LeafId leaf{static_cast<std::uint32_t>(number)};
+      trouble +=
+          (trouble.empty() ? "no end was heard from host " : ", ") + overlay_.find(leaf)->host;
+      give_up_host(leaf);
+    }
+  }
+  end(now, trouble);
+}
+
+void Session::end(Nanos now, std::string trouble) {
+  ended_ = true;
+  const IntervalSet ended = router_.below().ended;
+  for (const auto& [id, node] : std::map(overlay_.nodes())) {
+    const bool gone = node.role == wire::Role::kCommProcess
+                          ? node.state == NodeState::kAttached
+                          : node.leaf != wire::kNoLeaf && ended.contains(raw(node.leaf));
+    if (!gone) continue;
+    overlay_.find(id)->state = NodeState::kLeft;
+    put_node(id);
+  }
+  commit(now);
+  if (!store_trouble_.empty()) trouble = store_trouble_;
+  if (auto written = store_.end_run(*exit_code_, realtime_now()); !written) {
+    trouble = written.error().message;
+  }
+  outcome_.hosts = overlay_.leaves().count();
+  outcome_.ranks = gathering_.ranks();
+  if (auto account = store_.account()) outcome_.account = *std::move(account);
+  outcome_.trouble = std::move(trouble);
+  network_->stop(0);
+}
+
+void Session::on_timer(Nanos now) {
+  if (now >= next_commit_) commit(now);
+  place_when_gathered(now);
+  assign_when_started(now);
+  look_for_lost_hosts(now);
+  end_when_done(now);
+  schedule(now);
+}
+
+void Session::schedule(Nanos now) {
+  if (ended_) return;
+  Nanos next = now + kLookInterval;
+  if (dirty_) next = std::min(next, next_commit_);
+  if (!placed_ && gathering_.anyone()) next = std::min(next, gathering_.settled_at());
+  network_->set_timer(std::max(next, now + kMillisecond));
+}
+
+}  // namespace xylem::frontend

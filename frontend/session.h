@@ -1,0 +1,141 @@
+#pragma once
+
+// The root of the tree.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "frontend/gathering.h"
+#include "frontend/overlay.h"
+#include "net/node.h"
+#include "net/router.h"
+#include "storage/store.h"
+#include "tree/shape.h"
+#include "wire/message.h"
+
+namespace xylem::frontend {
+
+struct SessionOptions {
+  tree::Shape shape;                  ///< `--topology`
+  Nanos settle = 2 * kSecond;         ///< `--settle`
+  Nanos window = 250 * kMillisecond;  ///< `--window`
+  bool chunks = false;                ///< `--detail trace`
+  /// Data becomes visible and is acknowledged this often, or after so many bytes.
+  Nanos commit_interval = 200 * kMillisecond;
+  std::size_t commit_bytes = 1u << 20;
+  /// A communication process that has not reported by then is done without.
+  Nanos start_limit = 5 * kSecond;
+  /// A host that is below no link for so long is gone.
+  Nanos lost_limit = 10 * kSecond;
+  /// At the end, without any progress for so long, the rest is given up.
+  Nanos finish_limit = 15 * kSecond;
+  /// The control channel: lines from whoever started us; -1 for none. Borrowed.
+  int control_fd = -1;
+  /// True while an agent of this host may still be on its way (its run folder is there).
+  std::function<bool()> agent_expected = [] { return false; };
+  /// The job may run on hosts that we cannot look at.
+  bool remote = false;
+};
+
+/// What is left to say at the end.
+struct SessionOutcome {
+  std::size_t hosts = 0;
+  std::size_t ranks = 0;
+  std::vector<storage::AccountLine> account;
+  std::string trouble;  ///< Empty, or a sentence: what is incomplete and why.
+};
+
+/// Life: begins the run in the store (the caller has done begin_run); answers each back end with a
+/// leaf id and itself as parent, so that data flows at once; when gathering is complete makes the
+/// tree and moves every node to its place; stores and acknowledges; after `finish` on the control
+/// channel (or its end) tells the tree to send the rest, waits for it, ends the run in the store
+/// and stops the network.
+///
+/// Acknowledges nothing that is not committed. When the store fails, it says so once, acknowledges
+/// nothing and goes on trying: the leaves have the packets. Single-threaded, driven by a Network.
+class Session final : public net::Node {
+ public:
+  /// `store` is borrowed and outlives the session.
+  Session(SessionOptions options, storage::Store& store);
+
+  void on_start(net::Network& network, Nanos now) override;
+  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) override;
+  void on_connect_failed(NodeId node, const Error& why, Nanos now) override;
+  void on_message(net::LinkId link, wire::Message message, Nanos now) override;
+  void on_link_down(net::LinkId link, const Error& why, Nanos now) override;
+  void on_timer(Nanos now) override;
+  void on_readable(int fd, Nanos now) override;
+
+  /// Valid after the network has stopped.
+  const SessionOutcome& outcome() const noexcept { return outcome_; }
+
+ private:
+  // From the tree.
+  void on_host_report(net::LinkId link, const wire::HostReport& report, Nanos now);
+  void on_comm_process_report(net::LinkId link, const wire::CommProcessReport& report);
+  void on_attached(const wire::Attached& attached);
+  void on_goodbye(net::LinkId link);
+  void on_packet(wire::Packet packet, Nanos now);
+  void on_link_report(const wire::LinkReport& report, Nanos now);
+  void note_registration(const wire::Packet& packet, Nanos now);
+
+  // Placement.
+  void place_when_gathered(Nanos now);
+  void assign_when_started(Nanos now);
+  void give_up_comm_process(NodeId id, NodeState state);
+  void send_assignment(NodeId id);
+
+  // Store.
+  void put_node(NodeId id);
+  void keep(Result<void> stored);
+  void note_store_trouble(const Error& error);
+  void commit(Nanos now);
+  void look_for_lost_hosts(Nanos now);
+  void give_up_host(LeafId leaf);
+
+  // End.
+  void finish(int exit_code, Nanos now);
+  void broadcast_finish_when_ready(Nanos now);
+  void end_when_done(Nanos now);
+  void end(Nanos now, std::string trouble);
+
+  void schedule(Nanos now);
+  Nanos run_time(Nanos now) const { return now - epoch_; }
+
+  SessionOptions options_;
+  storage::Store& store_;
+  net::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
+  Nanos epoch_ = 0;
+  wire::Control control_;
+
+  Gathering gathering_;
+  Overlay overlay_;
+  net::Router router_;
+  std::set<net::LinkId> links_;
+  std::map<NodeId, net::LinkId> link_of_node_;
+  std::map<net::LinkId, NodeId> node_of_link_;
+  bool placed_ = false;
+  bool assigned_ = false;
+  Nanos start_deadline_ = 0;
+
+  wire::Acknowledgement waiting_;  // To be sent when the commit succeeds.
+  Nanos next_commit_ = 0;
+  bool dirty_ = false;         // Something was put since the last commit.
+  std::string store_trouble_;  // The last failure of the store, told once.
+  std::map<LeafId, Nanos> missing_since_;
+  std::set<LeafId> given_up_;
+
+  std::optional<int> exit_code_;  // Finishing since it is set.
+  Nanos finishing_since_ = 0;
+  Nanos last_progress_ = 0;
+  std::string control_text_;
+  bool ended_ = false;
+  SessionOutcome outcome_;
+};
+
+}  // namespace xylem::frontend

@@ -1,0 +1,88 @@
+#include "frontend/setup.h"
+
+#include <boost/json/src.hpp>
+
+namespace xylem::frontend {
+namespace {
+
+namespace json = boost::json;
+
+json::array to_array(const std::vector<std::string>& texts) {
+  json::array array;
+  for (const std::string& text : texts) array.emplace_back(text);
+  return array;
+}
+
+// Walks the fields in one order for reading and writing, so that neither can forget one.
+template <typename Setup_, typename Field>
+void each_field(Setup_& setup, Field field) {
+  field("run", setup.run);
+  field("command", setup.command);
+  field("directory", setup.directory);
+  field("user", setup.user);
+  field("options", setup.options);
+  field("store", setup.store);
+  field("overwrite", setup.overwrite);
+  field("shape", setup.shape);
+  field("settle", setup.settle);
+  field("window", setup.window);
+  field("chunks", setup.chunks);
+  field("remote", setup.remote);
+  field("quiet", setup.quiet);
+  field("reachable_hosts", setup.reachable_hosts);
+  field("run_folder", setup.run_folder);
+  field("pretend_file_system", setup.pretend_file_system);
+  field("log_level", setup.log_level);
+}
+
+struct Writer {
+  json::object& object;
+  void operator()(const char* name, const std::string& value) { object[name] = value; }
+  void operator()(const char* name, const std::vector<std::string>& value) {
+    object[name] = to_array(value);
+  }
+  void operator()(const char* name, bool value) { object[name] = value; }
+  void operator()(const char* name, long value) { object[name] = value; }
+};
+
+struct Reader {
+  const json::object& object;
+  void operator()(const char* name, std::string& value) {
+    value = std::string(object.at(name).as_string());
+  }
+  void operator()(const char* name, std::vector<std::string>& value) {
+    for (const json::value& text : object.at(name).as_array()) {
+      value.emplace_back(text.as_string());
+    }
+  }
+  void operator()(const char* name, bool& value) { value = object.at(name).as_bool(); }
+  void operator()(const char* name, long& value) { value = object.at(name).as_int64(); }
+};
+
+}  // namespace
+
+std::string to_json(const Setup& setup) {
+  json::object object;
+  each_field(setup, Writer{object});
+  object["key"] = net::to_hex(setup.key);
+  return json::serialize(object);
+}
+
+Result<Setup> parse_setup(std::string_view text) {
+  // Boost.JSON tells of a missing or misplaced field by an exception; it ends here.
+  try {
+    const json::value value = json::parse(json::string_view(text.data(), text.size()));
+    const json::object& object = value.as_object();
+    Setup setup;
+    each_field(setup, Reader{object});
+    auto key = net::parse_key(std::string(object.at("key").as_string()));
+    if (!key) return unexpected(std::move(key.error()));
+    setup.key = *key;
+    return setup;
+  } catch (const std::exception& e) {
+    return unexpected(Code::kCorrupt, std::string("the front end's setup is not readable: ") +
+                                          e.what() + "; start it through `xylem run`");
+  }
+}
+
+}  // namespace xylem::frontend

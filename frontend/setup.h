@@ -1,0 +1,45 @@
+#pragma once
+
+// What `xylem run` and `xylem serve` hand to the front end process, over its control channel: one
+// line of JSON, so that neither the key nor anything else stands on a command line. Lines after it
+// say `finish CODE`. The front end answers `ready`, or `error SENTENCE`, and at its end `done`.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "net/key.h"
+
+namespace xylem::frontend {
+
+struct Setup {
+  std::string run;
+  net::Key key{};
+  std::vector<std::string> command;
+  std::string directory;
+  std::string user;
+  std::string options;  ///< As `--print-config` shows them.
+  std::string store;
+  bool overwrite = false;
+  std::string shape;  ///< `--topology`
+  Nanos settle = 2 * kSecond;
+  Nanos window = 250 * kMillisecond;
+  bool chunks = false;
+  bool remote = false;  ///< The job may run on other hosts.
+  bool quiet = false;   ///< No account on standard error at the end.
+  std::vector<std::string> reachable_hosts;
+  std::string run_folder;        ///< Where agents of this host meet; a prefix with `--test-size`.
+  long pretend_file_system = 0;  ///< For tests; see storage::SqliteOptions.
+  std::string log_level;
+};
+
+/// One line without its end.
+std::string to_json(const Setup& setup);
+
+/// Fails with kCorrupt: not JSON, a field missing or of another type.
+Result<Setup> parse_setup(std::string_view json);
+
+}  // namespace xylem::frontend

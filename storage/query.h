@@ -1,0 +1,68 @@
+#pragma once
+
+// Asking a run's file, live or finished, without being able to change it.
+//
+//   auto run = RunFile::open("run.db");
+//   run->query("SELECT rank, sum(calls) FROM function_total GROUP BY rank", sink);
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace xylem::storage {
+
+/// What a cell of a result holds: NULL, an integer, a real, text, or a blob.
+using Blob = std::vector<std::byte>;
+using Value = std::variant<std::monostate, std::int64_t, double, std::string, Blob>;
+
+/// Receives a result, a row at a time. `begin` comes once for each statement that has columns.
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+  virtual void begin(std::span<const std::string> columns) = 0;
+  /// The row is the sink's for the time of the call. False ends the query: enough, no failure.
+  virtual bool row(std::span<const Value> values) = 0;
+  virtual void end() {}
+};
+
+/// A file opened for reading. SQL comes from people: it can read the run's tables and nothing else,
+/// whatever it says; no other file, no extension, no setting. One thread at a time.
+class RunFile {
+ public:
+  /// Opens a run's file. Works while it is written (what is committed shows with the next query),
+  /// and for finished files on media that cannot be written.
+  /// Fails with kNotFound, kPermissionDenied, kInvalidArgument (a directory; a database that is no
+  /// run; written by a newer xylem), kCorrupt (no database), kUnavailable.
+  static Result<std::unique_ptr<RunFile>> open(const std::string& path);
+  virtual ~RunFile() = default;
+
+  /// Runs all statements of `sql`, one after the other. Fails with kInvalidArgument on SQL that is
+  /// wrong or that names what is not there, kPermissionDenied on what only reading cannot need,
+  /// kCorrupt on a damaged file. Rows given to the sink before a failure stay given.
+  virtual Result<void> query(std::string_view sql, RowSink& sink) = 0;
+
+  /// The same for few rows: all of them, without names. More than `most` rows is kExhausted.
+  Result<std::vector<std::vector<Value>>> rows(std::string_view sql, std::size_t most = 1'000'000);
+
+  /// How many chunks of events the queries so far have opened.
+  virtual std::uint64_t chunks_decoded() const = 0;
+
+  virtual const std::string& path() const = 0;
+};
+
+/// A value as text: "" for NULL, the shortest text that reads back for reals, hex for blobs.
+std::string to_text(const Value& value);
+/// 0 or "" when the value is of another kind.
+std::int64_t integer_of(const Value& value);
+double real_of(const Value& value);
+std::string text_of(const Value& value);
+
+}  // namespace xylem::storage

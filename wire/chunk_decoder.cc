@@ -72,8 +72,8 @@ struct ChunkDecoder::State {
   bool read_shapes(std::size_t event_count);
   bool read_requests(std::size_t event_count);
   bool read_times();
-  void put_together(Nanos start);
-  bool agrees_with(const ChunkSummary& summary);
+  /// Makes the events; returns what they sum up to.
+  ChunkSummary put_together(Nanos start);
 };
 
 bool ChunkDecoder::State::read_shapes(std::size_t event_count) {
@@ -125,7 +125,9 @@ bool ChunkDecoder::State::read_times() {
   return in.left() == 0 || in.fail("more bytes follow its end");
 }
 
-void ChunkDecoder::State::put_together(Nanos start) {
+ChunkSummary ChunkDecoder::State::put_together(Nanos start) {
+  ChunkSummary found{static_cast<std::uint32_t>(shape_of.size()), 0,
+                     std::numeric_limits<Nanos>::max(), std::numeric_limits<Nanos>::min()};
   Clock clock(start);
   events.resize(shape_of.size());
   std::size_t having = 0;
@@ -140,18 +142,11 @@ void ChunkDecoder::State::put_together(Nanos start) {
     event.begin_ns = static_cast<Nanos>(times.begin);
     event.end_ns = static_cast<Nanos>(times.end);
     if (form & internal::kHasRequest) event.request = requests[request_of[having++]];
-  }
-}
-
-bool ChunkDecoder::State::agrees_with(const ChunkSummary& summary) {
-  ChunkSummary found{static_cast<std::uint32_t>(events.size()), 0,
-                     std::numeric_limits<Nanos>::max(), std::numeric_limits<Nanos>::min()};
-  for (const Event& event : events) {
     found.calls += event.calls;
     found.begin_ns = std::min(found.begin_ns, event.begin_ns);
     found.end_ns = std::max(found.end_ns, event.end_ns);
   }
-  return found == summary || in.fail("its summary does not agree with its events");
+  return found;
 }
 
 ChunkDecoder::ChunkDecoder() : state_(std::make_unique<State>()) {}
@@ -164,8 +159,9 @@ Result<std::span<const Event>> ChunkDecoder::decode(std::span<const std::byte> c
   const ChunkSummary summary = read_summary(state.in, chunk);
   if (!state.in.failed() && state.read_shapes(summary.events) &&
       state.read_requests(summary.events) && state.read_times()) {
-    state.put_together(summary.begin_ns);
-    if (state.agrees_with(summary)) return std::span<const Event>(state.events);
+    const ChunkSummary found = state.put_together(summary.begin_ns);
+    if (found == summary) return std::span<const Event>(state.events);
+    state.in.fail("its summary does not agree with its events");
   }
   return corrupt(chunk.size(), state.in.trouble());
 }

@@ -18,7 +18,12 @@ namespace xylem::wire::internal {
 struct Shape {
   std::uint64_t word[5];
 
-  bool operator==(const Shape&) const = default;
+  /// Without branches: unequal shapes differ in an unforeseeable word.
+  bool operator==(const Shape& other) const {
+    std::uint64_t difference = 0;
+    for (std::size_t i = 0; i < 5; ++i) difference |= word[i] ^ other.word[i];
+    return difference == 0;
+  }
 };
 
 /// Bits of a shape's form.
@@ -145,7 +150,7 @@ class TimeGroups {
   std::size_t take_place(std::size_t shape) { return next_[group_of_[shape]]++; }
 
  private:
-  static constexpr std::uint32_t kMinGroup = 256;  // Below, a code table of its own does not pay.
+  static constexpr std::uint32_t kMinGroup = 512;  // Below, a code table of its own does not pay.
   static constexpr std::size_t kBuckets = 4096;
 
   static std::size_t bucket_of(const Shape& shape) {

@@ -16,6 +16,10 @@ enum Plane : std::uint8_t { kConstant = 0, kRaw = 1, kZstd = 2 };
 // in noise, and level 1 has the same entropy coder.
 constexpr int kZstdLevel = 1;
 
+// Matches of fewer bytes cost more to tell than the entropy coder needs for them. Longer ones only
+// pay 1 % fewer bytes, 5 % less time.
+constexpr int kShortestMatch = 7;
+
 // A frame has 12 bytes of headers; shorter planes do not shrink.
 constexpr std::size_t kSmallestFrame = 24;
 
@@ -24,6 +28,12 @@ std::uint64_t load_word(const std::byte* from) {
   std::memcpy(&word, from, sizeof word);
   if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
   return word;
+}
+
+/// Where byte `plane` of a number, 0 the lowest, stands in memory.
+template <typename Number>
+constexpr std::size_t place_of_byte(std::size_t plane) {
+  return std::endian::native == std::endian::little ? plane : sizeof(Number) - 1 - plane;
 }
 
 }  // namespace
@@ -65,7 +75,11 @@ void append_varint(Bytes& out, std::uint64_t number) {
 
 ColumnWriter::ColumnWriter() : zstd_(ZSTD_createCCtx()) {
   CHECK(zstd_ != nullptr);
-  CHECK(!ZSTD_isError(ZSTD_CCtx_setParameter(zstd_.get(), ZSTD_c_compressionLevel, kZstdLevel)));
+  const auto set = [this](ZSTD_cParameter parameter, int value) {
+    CHECK(!ZSTD_isError(ZSTD_CCtx_setParameter(zstd_.get(), parameter, value)));
+  };
+  set(ZSTD_c_compressionLevel, kZstdLevel);
+  set(ZSTD_c_minMatch, kShortestMatch);
 }
 
 void ColumnWriter::append(Bytes& out, std::span<const std::uint64_t> column) {
@@ -80,13 +94,16 @@ void ColumnWriter::append_planes(Bytes& out, std::span<const Number> column) {
   if (column.empty()) return;
   Number bits = 0;
   for (const Number each : column) bits |= each;
-  const int planes = (static_cast<int>(std::bit_width(bits)) + 7) / 8;
+  const auto planes = (static_cast<std::size_t>(std::bit_width(bits)) + 7) / 8;
   out.push_back(static_cast<std::byte>(planes));
-  plane_.resize(column.size());
-  for (int p = 0; p < planes; ++p) {
-    for (std::size_t i = 0; i < column.size(); ++i) {
-      plane_[i] = static_cast<std::uint8_t>(column[i] >> (8 * p));
-    }
+  const std::size_t size = column.size();
+  plane_.resize(size);
+  for (std::size_t p = 0; p < planes; ++p) {
+    // Copying every eighth byte is twice as fast as what the compiler makes of shifts.
+    const std::byte* from = std::as_bytes(column).data() + place_of_byte<Number>(p);
+    std::uint8_t* to = plane_.data();
+    for (std::size_t i = 0; i < size; ++i)
+      to[i] = static_cast<std::uint8_t>(from[i * sizeof(Number)]);
     append_plane(out);
   }
 }
@@ -157,11 +174,11 @@ bool ColumnReader::read_planes(std::span<Number> column, unsigned width) {
   std::fill(column.begin(), column.end(), Number{0});
   const std::uint64_t planes = varint();
   if (planes > width) return fail("a column in it is wider than its field");
-  for (unsigned p = 0; p < planes; ++p) {
+  for (std::size_t p = 0; p < planes; ++p) {
     if (!read_plane(column.size())) return false;
-    for (std::size_t i = 0; i < column.size(); ++i) {
-      column[i] = static_cast<Number>(column[i] | static_cast<Number>(plane_[i]) << (8 * p));
-    }
+    std::byte* to = std::as_writable_bytes(column).data() + place_of_byte<Number>(p);
+    const std::uint8_t* from = plane_.data();
+    for (std::size_t i = 0; i < column.size(); ++i) to[i * sizeof(Number)] = std::byte{from[i]};
   }
   return !failed();
 }

@@ -48,10 +48,12 @@ struct Hello {
   Nonce nonce{};
   std::uint64_t control_version = 0;
   std::string host_key;
+  bool operator==(const Hello&) const = default;
 };
 
 struct Challenge {
   Nonce nonce{};
+  bool operator==(const Challenge&) const = default;
 };
 
 struct Welcome {
@@ -59,14 +61,17 @@ struct Welcome {
   std::uint64_t features = 0;
   Mac proof{};
   NodeId node = kNoNode;
+  bool operator==(const Welcome&) const = default;
 };
 
 struct Proof {
   Mac mac{};
+  bool operator==(const Proof&) const = default;
 };
 
 struct Refusal {
   std::string sentence;
+  bool operator==(const Refusal&) const = default;
 };
 
 struct Address {
@@ -85,11 +90,13 @@ struct HostReport {
   std::uint32_t cores = 0;
   double load = 0;
   std::uint32_t processes = 0;
+  bool operator==(const HostReport&) const = default;
 };
 
 struct StartCommProcess {
   NodeId node{};
   std::uint32_t level = 0;
+  bool operator==(const StartCommProcess&) const = default;
 };
 
 struct CommProcessReport {
@@ -97,11 +104,13 @@ struct CommProcessReport {
   std::vector<Address> addresses;
   std::uint32_t pid = 0;
   std::string failure;  ///< Not empty: it could not be started, and why.
+  bool operator==(const CommProcessReport&) const = default;
 };
 
 struct Parent {
   NodeId node{};
   std::vector<Address> addresses;
+  bool operator==(const Parent&) const = default;
 };
 
 struct Assignment {
@@ -109,21 +118,25 @@ struct Assignment {
   LeafId leaf = kNoLeaf;
   std::uint32_t level = 0;
   std::vector<Parent> parents;  ///< In the order in which to try them; the last is the front end.
+  bool operator==(const Assignment&) const = default;
 };
 
 struct Attached {
   NodeId node{};
   NodeId parent{};
+  bool operator==(const Attached&) const = default;
 };
 
 struct LeafSet {
   IntervalSet leaves;
   IntervalSet ended;
+  bool operator==(const LeafSet&) const = default;
 };
 
 struct Acknowledgement {
   std::vector<PacketId> stored;
   std::vector<PacketId> resend;
+  bool operator==(const Acknowledgement&) const = default;
 };
 
 struct Control {
@@ -133,10 +146,12 @@ struct Control {
   Nanos window_ns = 250 * kMillisecond;
   bool finish = false;
   Nanos epoch_ns = 0;
+  bool operator==(const Control&) const = default;
 };
 
 struct Ping {
   Nanos sent_ns = 0;
+  bool operator==(const Ping&) const = default;
 };
 
 struct Pong {
@@ -145,10 +160,12 @@ struct Pong {
   Nanos sent_ns = 0;
   Nanos root_offset_ns = 0;
   Nanos root_error_ns = 0;
+  bool operator==(const Pong&) const = default;
 };
 
 struct Goodbye {
   std::string reason;
+  bool operator==(const Goodbye&) const = default;
 };
 
 struct LinkReport {
@@ -160,30 +177,46 @@ struct LinkReport {
   Nanos offset_ns = 0;
   Nanos error_ns = 0;
   std::uint64_t refused = 0;
+  bool operator==(const LinkReport&) const = default;
 };
 
 /// A tag that this version does not know. Count it and go on.
 struct Unknown {
   std::uint16_t tag = 0;
+  bool operator==(const Unknown&) const = default;
 };
 
-using Message =
-    std::variant<Unknown, Hello, Challenge, Welcome, Proof, Refusal, HostReport, StartCommProcess,
-                 CommProcessReport, Assignment, Attached, LeafSet, Packet, Acknowledgement, Control,
-                 Ping, Pong, Goodbye, LinkReport>;
+using Message = std::variant<Unknown, Hello, Challenge, Welcome, Proof, Refusal, HostReport,
+                             StartCommProcess, CommProcessReport, Assignment, Attached, LeafSet,
+                             Packet, Acknowledgement, Control, Ping, Pong, Goodbye, LinkReport>;
 
-/// The frame of a message: a 4-byte little-endian length, then so many bytes.
-/// Stops the program when the message would exceed kMaxFrameBytes: whoever fills a packet bounds it.
+// ---- Frames. Pure functions of their arguments: any thread may call them. ----
+//
+// Bytes 0-3 are the length of all that follows, 4-7 its format (0: one flat Cap'n Proto segment),
+// both little-endian; then whole 8-byte words. So frames behind one another stay aligned, and what
+// decode() is given aligned to 8 bytes it reads in place.
+
+/// The frame of a message. A packet's payload is copied once.
+/// Stops the program when the message would exceed kMaxFrameBytes: whoever fills a packet bounds
+/// it; and on an Unknown, which nobody sends.
 Bytes encode(const Message& message);
 Bytes encode(const Packet& packet);  ///< Without copying the packet into a Message.
 
-/// A message from the bytes of a frame, without its length.
+/// A message from the bytes of a frame, without its length. The message owns all it holds.
+///
 /// Fails with kCorrupt on anything that is not a message: truncated, nested too deeply, pointing
-/// outside, numbers out of range, intervals not ascending.
+/// outside or to one object again and again; nonces and proofs of another size; unknown roles; ids
+/// past the last; intervals empty, not ascending or touching; packets without a wave or sources, or
+/// of one process but several sources; windows without a length.
+///
+/// Not checked here, for those who know more: the hello's magic and major version, which deserve an
+/// answer; what a payload holds, which nodes that relay do not open.
+///
+/// Allocates at most about ten times the frame's bytes, whatever they say.
 Result<Message> decode(std::span<const std::byte> frame);
 
-/// The length of the frame that starts with these bytes; nullopt while there are fewer than 4.
-/// Fails with kCorrupt when it exceeds `limit` or is 0.
+/// The length of the frame that starts with these bytes, its first 4 not counted; nullopt while
+/// there are fewer than 4. Fails with kCorrupt when it exceeds `limit` or is 0.
 Result<std::optional<std::size_t>> frame_length(std::span<const std::byte> bytes,
                                                 std::size_t limit);
 

@@ -36,10 +36,10 @@ constexpr std::uint64_t window_slice(std::uint64_t wave) { return wave >> kWindo
 /// sources that they share.
 struct PacketId {
   StreamId stream{};
-  Lane lane = kLeafLane;     ///< Not kLeafLane: one process of a single leaf (chunks).
-  std::uint64_t wave = 0;    ///< A chunk: number of its first record in its process.
+  Lane lane = kLeafLane;       ///< Not kLeafLane: one process of a single leaf (chunks).
+  std::uint64_t wave = 0;      ///< A chunk: number of its first record in its process.
   std::uint64_t wave_end = 0;  ///< A chunk: one past its last record; else wave + 1.
-  IntervalSet sources;       ///< Leaf ids.
+  IntervalSet sources;         ///< Leaf ids.
 
   bool operator==(const PacketId&) const = default;
 };
@@ -53,12 +53,14 @@ struct Packet {
 
   Packet() = default;
   Packet(PacketId identity, Bytes bytes) : id(std::move(identity)), payload(std::move(bytes)) {}
+  bool operator==(const Packet&) const = default;
 };
 
 /// What stands in for a packet that was given up.
 struct Tombstone {
   std::string reason;
   std::uint64_t calls = 0;
+  bool operator==(const Tombstone&) const = default;
 };
 
 }  // namespace xylem::wire

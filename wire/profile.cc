@@ -225,9 +225,11 @@ std::uint64_t LogHistogram::quantile_bound(double q) const {
   CHECK(q >= 0 && q <= 1);
   const std::uint64_t all = total();
   if (all == 0) return 0;
-  // How many values lie at or below the quantile; the long double holds 64 bits exactly.
-  const long double rank = std::ceil(static_cast<long double>(q) * static_cast<long double>(all));
-  std::uint64_t left = rank < 1 ? 1 : static_cast<std::uint64_t>(rank);
+  // How many values lie at or below the quantile. In double on purpose: the product rounds away
+  // that 0.9 is a little more than nine tenths, so that of ten values it is the ninth.
+  const double rank = std::ceil(q * static_cast<double>(all));
+  std::uint64_t left = all;
+  if (rank < static_cast<double>(all)) left = rank < 1 ? 1 : static_cast<std::uint64_t>(rank);
   std::size_t b = 0;
   while (left > counts_[b]) left -= counts_[b++];
   if (b == 0) return 0;

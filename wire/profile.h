@@ -23,7 +23,9 @@ class LogHistogram {
   void merge(const LogHistogram& other);
   std::uint64_t count(std::size_t bucket) const { return counts_[bucket]; }
   std::uint64_t total() const;
-  /// An upper bound of the q-quantile in ns (0 <= q <= 1): the end of the bucket it falls in.
+  /// An upper bound of the q-quantile in ns (0 <= q <= 1): the end of the bucket it falls in, so
+  /// never more than twice the quantile. 0 when the histogram is empty or the quantile is 0 ns; the
+  /// greatest number for the last bucket, whose end is none.
   std::uint64_t quantile_bound(double q) const;
 
   static std::size_t bucket_of(std::uint64_t ns);
@@ -92,7 +94,7 @@ struct AccountRow {
   std::uint64_t windowed = 0;  ///< Calls in windows so far, this one included.
   std::uint64_t events = 0;    ///< Records in chunks so far.
   std::uint64_t event_calls = 0;
-  bool ended = false;          ///< The process is gone; these are final.
+  bool ended = false;  ///< The process is gone; these are final.
   std::vector<LossRow> loss_by_function;
   bool operator==(const AccountRow&) const = default;
 };
@@ -107,8 +109,10 @@ struct ProfileWindow {
   bool operator==(const ProfileWindow&) const = default;
 };
 
+/// A flat Cap'n Proto segment.
 Bytes encode(const ProfileWindow& window);
-/// Fails with kCorrupt.
+/// Fails with kCorrupt: on bytes that are no window, one that ends before it begins, a row of no
+/// process (lane 0), a histogram that is none. Allocates at most about ten times the bytes.
 Result<ProfileWindow> decode_profile_window(std::span<const std::byte> payload);
 
 }  // namespace xylem::wire

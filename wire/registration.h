@@ -22,6 +22,7 @@ struct FunctionRow {
   FunctionId id{};
   std::string name;
   std::uint8_t function_class = 0;
+  bool operator==(const FunctionRow&) const = default;
 };
 
 struct ProcessRow {
@@ -33,6 +34,7 @@ struct ProcessRow {
   std::uint32_t world_size = 0;
   std::string mpi_library;
   std::string program;
+  bool operator==(const ProcessRow&) const = default;
 };
 
 /// State, not change: told again it says the same. Rows not named are as before.
@@ -40,10 +42,13 @@ struct Registration {
   std::string host;
   std::vector<FunctionRow> functions;
   std::vector<ProcessRow> processes;
+  bool operator==(const Registration&) const = default;
 };
 
+/// A flat Cap'n Proto segment. Of a process that is not initialised no world is sent.
 Bytes encode(const Registration& registration);
-/// Fails with kCorrupt.
+/// Fails with kCorrupt: on bytes that are no registration, a function without a name, a process of
+/// lane 0, a world key of another size, a rank outside its world.
 Result<Registration> decode_registration(std::span<const std::byte> payload);
 
 Bytes encode(const Tombstone& tombstone);

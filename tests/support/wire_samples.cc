@@ -1,0 +1,212 @@
+#include "tests/support/wire_samples.h"
+
+#include <numeric>
+
+namespace xylem::wire::testing {
+
+namespace {
+
+template <typename Array>
+Array counted_from(std::uint8_t first) {
+  Array array;
+  std::iota(array.begin(), array.end(), first);
+  return array;
+}
+
+Bytes bytes_of(const std::string& text) {
+  Bytes bytes;
+  for (const char c : text) bytes.push_back(static_cast<std::byte>(c));
+  return bytes;
+}
+
+IntervalSet leaves(std::uint64_t first, std::uint64_t end, std::uint64_t lone) {
+  IntervalSet set = IntervalSet::range(first, end);
+  set.insert(lone);
+  return set;
+}
+
+PacketId window_id() {
+  const std::uint64_t wave = window_wave(77, 3);
+  return {kWindowStream, kLeafLane, wave, wave + 1, leaves(2, 9, 31)};
+}
+
+PacketId chunk_id() { return {kChunkStream, Lane{5}, 8192, 16001, IntervalSet::of(12)}; }
+
+Hello sample_hello() {
+  Hello m;
+  m.features = 0x8000000000000005;
+  m.role = Role::kCommProcess;
+  m.run = "20240607-1f2e";
+  m.node = NodeId{17};
+  m.leaf = LeafId{4};
+  m.level = 2;
+  m.nonce = counted_from<Nonce>(1);
+  m.control_version = 9;
+  m.host_key = "node12:/dev/shm/xylem-1000-1f2e";
+  return m;
+}
+
+Welcome sample_welcome() {
+  Welcome m;
+  m.features = 5;
+  m.proof = counted_from<Mac>(64);
+  m.node = NodeId{3};
+  return m;
+}
+
+std::vector<Address> sample_addresses() {
+  return {{"10.1.2.3", 40001, "", ""}, {"", 0, "@xylem-1f2e-17", "node12:/dev/shm/xylem"}};
+}
+
+HostReport sample_host_report() {
+  HostReport m;
+  m.name = "node12";
+  m.host_key = "node12:/dev/shm/xylem-1000-1f2e";
+  m.addresses = {"10.1.2.3", "fe80::1"};
+  m.pid = 4242;
+  m.cores = 64;
+  m.load = 1.25;
+  m.processes = 16;
+  return m;
+}
+
+Packet sample_packet() {
+  Packet m(chunk_id(), bytes_of("any bytes at all"));
+  m.alone = true;
+  m.last = true;
+  return m;
+}
+
+Control sample_control() {
+  Control m;
+  m.version = 12;
+  m.enabled = false;
+  m.chunks = true;
+  m.window_ns = 125 * kMillisecond;
+  m.finish = true;
+  m.epoch_ns = -123456789;
+  return m;
+}
+
+LinkReport sample_link_report() {
+  LinkReport m;
+  m.node = NodeId{17};
+  m.queue_bytes = 65536;
+  m.sent_bytes = std::uint64_t{1} << 40;
+  m.sent_packets = 1000001;
+  m.round_trip_ns = 54321;
+  m.offset_ns = -7654321;
+  m.error_ns = 1111;
+  m.refused = 2;
+  return m;
+}
+
+Assignment sample_assignment() {
+  const Parent first{NodeId{6}, sample_addresses()};
+  const Parent root{NodeId{0}, {{"10.1.2.1", 40000, "", ""}}};
+  return {NodeId{17}, LeafId{4}, 3, {first, root}};
+}
+
+}  // namespace
+
+std::vector<NamedMessage> sample_messages() {
+  return {
+      {"hello", sample_hello()},
+      {"challenge", Challenge{counted_from<Nonce>(100)}},
+      {"welcome", sample_welcome()},
+      {"proof", Proof{counted_from<Mac>(200)}},
+      {"refusal", Refusal{"this front end speaks version 1, the caller version 2"}},
+      {"host_report", sample_host_report()},
+      {"start_comm_process", StartCommProcess{NodeId{18}, 2}},
+      {"comm_process_report",
+       CommProcessReport{NodeId{18}, sample_addresses(), 4243, "no more processes"}},
+      {"assignment", sample_assignment()},
+      {"attached", Attached{NodeId{17}, NodeId{6}}},
+      {"leaf_set", LeafSet{leaves(1, 20, 40), IntervalSet::of(7)}},
+      {"packet", sample_packet()},
+      {"acknowledgement", Acknowledgement{{window_id(), chunk_id()}, {chunk_id()}}},
+      {"control", sample_control()},
+      {"ping", Ping{123456789012345}},
+      {"pong", Pong{1, 2, 3, -4, 5}},
+      {"goodbye", Goodbye{"all is acknowledged"}},
+      {"link_report", sample_link_report()},
+  };
+}
+
+Registration sample_registration() {
+  ProcessRow early;
+  early.lane = Lane{1};
+  early.pid = 501;
+  early.program = "/usr/bin/lmp";
+  ProcessRow running = early;
+  running.lane = Lane{2};
+  running.pid = 502;
+  running.initialised = true;
+  running.world_key = counted_from<WorldKey>(7);
+  running.rank = Rank{3};
+  running.world_size = 4;
+  running.mpi_library = "Open MPI 4.1.4";
+  return {"node12",
+          {{FunctionId{0}, "MPI_Send", 1}, {FunctionId{9}, "MPI_Bcast", 2}},
+          {early, running}};
+}
+
+Tombstone sample_tombstone() { return {"the journal was full", 8192}; }
+
+ProfileWindow sample_window() {
+  ProfileRow row;
+  row.leaf = LeafId{4};
+  row.lane = Lane{2};
+  row.function = FunctionId{9};
+  row.estimated = true;
+  row.calls = 1003;
+  row.calls_so_far = 5000;
+  row.time_ns = 999999;
+  row.min_ns = 90;
+  row.max_ns = 70000;
+  row.bytes = 1 << 20;
+  row.histogram.add(0, 3);
+  row.histogram.add(700, 999);
+  row.histogram.add(~std::uint64_t{0});
+  AccountRow account;
+  account.leaf = LeafId{4};
+  account.lane = Lane{2};
+  account.captured = 6000;
+  account.lost = 10;
+  account.windowed = 5990;
+  account.events = 4000;
+  account.event_calls = 5000;
+  account.ended = true;
+  account.loss_by_function = {{FunctionId{0}, 4}, {FunctionId{9}, 6}};
+  ProfileWindow window;
+  window.begin_ns = -250 * kMillisecond;
+  window.end_ns = 250 * kMillisecond;
+  window.rows = {row};
+  window.matrix = {{LeafId{4}, Lane{2}, Rank{1}, 4096, 8}};
+  window.accounts = {account};
+  window.waits = {{LeafId{4}, Lane{2}, Rank{0}, 77777, 12}};
+  return window;
+}
+
+std::vector<Event> sample_events() {
+  std::vector<Event> events(100);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    Event& event = events[i];
+    const auto n = static_cast<std::int32_t>(i);
+    event.begin_ns = 1000 * n;
+    event.end_ns = 1000 * n + 350 + n % 7;
+    event.bytes = i % 3 == 0 ? 0 : 8u * static_cast<std::uint64_t>(n);
+    event.comm = i % 5 == 0 ? kNoComm : 1;
+    event.peer = i % 5 == 0 ? kNoPeer : n % 4;
+    event.tag = i % 5 == 0 ? kNoTag : 17;
+    event.request = i % 4 == 0 ? 0x7f0000001000 + 64 * i : 0;
+    event.result = i == 50 ? 13 : 0;
+    event.calls = i % 10 == 0 ? 1000 : 1;
+    event.thread = static_cast<std::uint32_t>(i % 2);
+    event.function = FunctionId{static_cast<std::uint16_t>(i % 6)};
+    event.kind = i % 9 == 0 ? kKindCompletion : kKindMpi;
+  }
+  return events;
+}
+
+}  // namespace xylem::wire::testing

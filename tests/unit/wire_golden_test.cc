@@ -1,0 +1,93 @@
+// The golden frames: bytes that earlier versions wrote, decoded for ever.
+//
+// A golden file that must change is a break of the wire. So the generator, which is
+//
+//   wire_test --write-golden=tests/golden/wire
+//
+// writes those that are missing and leaves the others alone.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "tests/support/golden_bytes.h"
+#include "tests/support/wire_samples.h"
+
+namespace xylem::wire {
+namespace {
+
+using xylem::testing::read_hex;
+using xylem::testing::write_hex;
+
+const std::filesystem::path kGolden = XYLEM_GOLDEN_DIR;
+
+Bytes golden(const std::string& name) {
+  const auto bytes = read_hex(kGolden / (name + ".hex"));
+  EXPECT_FALSE(bytes.empty()) << name << ".hex is missing or is no hex";
+  return bytes;
+}
+
+TEST(Golden, EveryMessageIsReadAsItWasMeant) {
+  for (const auto& [name, message] : testing::sample_messages()) {
+    SCOPED_TRACE(name);
+    const Bytes frame = golden(name);
+    const auto length = frame_length(frame, kMaxFrameBytes);
+    ASSERT_TRUE(length) << length.error().message;
+    ASSERT_EQ(*length, frame.size() - 4);
+    const auto read = decode(std::span(frame).subspan(4));
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(*read, message);
+  }
+}
+
+TEST(Golden, EveryPayloadIsReadAsItWasMeant) {
+  const auto registration = decode_registration(golden("registration"));
+  ASSERT_TRUE(registration) << registration.error().message;
+  EXPECT_EQ(*registration, testing::sample_registration());
+
+  const auto tombstone = decode_tombstone(golden("tombstone"));
+  ASSERT_TRUE(tombstone) << tombstone.error().message;
+  EXPECT_EQ(*tombstone, testing::sample_tombstone());
+
+  const auto window = decode_profile_window(golden("window"));
+  ASSERT_TRUE(window) << window.error().message;
+  EXPECT_EQ(*window, testing::sample_window());
+
+  const auto chunk = decode_chunk(golden("chunk"));
+  ASSERT_TRUE(chunk) << chunk.error().message;
+  EXPECT_EQ(*chunk, testing::sample_events());
+}
+
+bool write_golden(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  const auto write = [&](const std::string& name, const Bytes& bytes) {
+    const auto file = folder / (name + ".hex");
+    if (std::filesystem::exists(file)) return true;
+    std::cout << "writing " << file << "\n";
+    return write_hex(file, bytes);
+  };
+  bool good = true;
+  for (const auto& [name, message] : testing::sample_messages()) {
+    good = write(name, encode(message)) && good;
+  }
+  good = write("registration", encode(testing::sample_registration())) && good;
+  good = write("tombstone", encode(testing::sample_tombstone())) && good;
+  good = write("window", encode(testing::sample_window())) && good;
+  good = write("chunk", ChunkEncoder().encode(testing::sample_events())) && good;
+  return good;
+}
+
+}  // namespace
+}  // namespace xylem::wire
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  constexpr std::string_view kOption = "--write-golden=";
+  if (argc == 2 && std::string_view(argv[1]).starts_with(kOption)) {
+    return xylem::wire::write_golden(argv[1] + kOption.size()) ? 0 : 1;
+  }
+  return RUN_ALL_TESTS();
+}

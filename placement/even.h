@@ -1,0 +1,79 @@
+#pragma once
+
+// Even placement: level the processes of all hosts. The plain policy against which every cleverer
+// one is measured, and the method of claim 3 of the overlay patent, step by step.
+//
+// With OS[i] processes on host i already (given), n communication processes to place and m hosts:
+//
+//   1, 2  sum = OS[0] + ... + OS[m-1] + n;  quo, rem = sum / m
+//   3, 4  the target TS[i] = quo; the first rem hosts get one more
+//   5     a host with OS[i] > TS[i] is too full already: TS[i] = OS[i], it is taken out of the
+//         levelling, and its OS[i] out of sum
+//   6, 7  while that took a host out: quo, rem = sum / (hosts that are left), targets of those anew
+//         (the rem smallest, the lowest index on ties, get one more), and compare again
+//   8     host i gets AS[i] = TS[i] - OS[i]
+//
+// By hand, OS = 8 2 2 0 and n = 4: sum = 16, TS = 4 4 4 4; host 0 has 8 > 4 and goes out. sum = 8
+// over 3 hosts: 2, and the first 2 of them get one more: TS = 8 3 3 2; none is too full.
+// AS = 0 1 1 2.
+//
+// The result equals the greedy rule: each process in turn to the least loaded host, the lowest
+// index on ties.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "tree/host.h"
+
+namespace xylem::placement {
+
+/// One pass of steps 2-5 or 7: enough to check it by hand.
+struct EvenRound {
+  std::uint64_t processes = 0;   ///< sum: those on the hosts still levelled, and the new ones.
+  std::size_t hosts = 0;         ///< Still levelled when the round began.
+  std::uint64_t quotient = 0;    ///< Target of each of them...
+  std::uint64_t remainder = 0;   ///< ...and of the first so many of them: one more.
+  std::vector<HostId> too_full;  ///< Taken out by this round. Empty in the last one.
+};
+
+/// What even placement gives to each host, and how it came to it.
+struct EvenPlacement {
+  std::vector<std::uint64_t> target;  ///< TS by host: processes there in the end.
+  std::vector<std::uint64_t> added;   ///< AS by host; they sum up to the number asked for.
+  std::vector<EvenRound> rounds;      ///< At least one, or none when there are no hosts.
+};
+
+/// Levels `comm_processes` new processes over hosts that carry `occupied[i]` already. The same
+/// input gives the same result. Time grows with hosts times rounds; rounds are few, as the distance
+/// from the mean must grow by factorials to make many of them.
+///
+/// 0 processes are placed anywhere, on no hosts too. Fails with kInvalidArgument when there is no
+/// host for at least one, or when all processes together exceed 2^64 - 1.
+Result<EvenPlacement> place_evenly(std::span<const std::uint64_t> occupied,
+                                   std::uint64_t comm_processes);
+
+/// The order in which the hosts of a placement take their processes: entry k is the host of
+/// communication process k (node k + 1, breadth first). It is the greedy order: process k finds the
+/// least loaded host, so the upper levels of the tree sit where least is going on.
+///
+/// By hand, as above: loads 8 2 2 0 -> host 3 (0), host 3 (1), host 1 (2), host 2 (2).
+///
+/// `occupied` and `placement.added` must have one size. Memory: 16 bytes a process on the way.
+std::vector<HostId> fill_order(std::span<const std::uint64_t> occupied,
+                               const EvenPlacement& placement);
+
+/// The rounds and a table of hosts as text, for `xylem place --explain`:
+///
+///   even placement of 4 communication processes on 4 hosts
+///   round 1: 16 processes on 4 hosts: 4 each; too full: node1
+///   round 2: 8 processes on 3 hosts: 2 each, the first 2 one more; too full: none
+///   host   has  gets  target
+///   node1    8     0       8
+///   ...
+std::string explain(std::span<const tree::Host> hosts, const EvenPlacement& placement);
+
+}  // namespace xylem::placement

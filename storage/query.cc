@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -54,6 +55,10 @@ int authorize(void*, int action, const char* first, const char* second, const ch
     case SQLITE_READ:
     case SQLITE_RECURSIVE:
       return SQLITE_OK;
+    case SQLITE_UPDATE:
+      // So looks the first use of a table-valued function such as json_each. A real update of the
+      // schema is refused by the other locks.
+      return first != nullptr && std::strcmp(first, "sqlite_master") == 0 ? SQLITE_OK : SQLITE_DENY;
     case SQLITE_FUNCTION:
       return second != nullptr && sqlite3_stricmp(second, "load_extension") == 0 ? SQLITE_DENY
                                                                                  : SQLITE_OK;
@@ -172,9 +177,6 @@ Result<void> SqliteRunFile::connect() {
   if (const int code = register_event_tables(database, &counters_); code != SQLITE_OK) {
     return unexpected(sqlite_error(database, code, path_));
   }
-  // Named once before the authorizer is there: declaring a table looks to it like writing one.
-  Statement(connection_, "SELECT 1 FROM event, completion WHERE false").run();
-  if (auto named = connection_.take(); !named) return named;
   sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);
   sqlite3_limit(database, SQLITE_LIMIT_LENGTH, kMostBytesOfAValue);
   sqlite3_set_authorizer(database, authorize, nullptr);
@@ -217,6 +219,44 @@ Result<void> SqliteRunFile::run(sqlite3_stmt* statement, RowSink& sink) {
   }
   if (columns != 0) sink.end();
   return {};
+}
+
+/// Length of the UTF-8 sequence at the start of `text`; 0 when there is none.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates, and what is beyond Unicode show in the second byte.
+  const unsigned char second = byte(1);
+  const bool odd = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
+                   (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f);
+  return odd ? 0 : length;
+}
+
+std::string quoted(std::string_view text) {
+  std::string json = "\"";
+  while (!text.empty()) {
+    const char c = text.front();
+    const std::size_t length = utf8_length(text);
+    if (c == '"' || c == '\\') {
+      json += {'\\', c};
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      constexpr const char* kDigits = "0123456789abcdef";
+      json += "\\u00";
+      json += {kDigits[c >> 4], kDigits[c & 15]};
+    } else if (length == 0) {
+      json += "\\ufffd";
+    } else {
+      json += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return json + '"';
 }
 
 class Collector final : public RowSink {
@@ -284,6 +324,16 @@ std::string to_text(const Value& value) {
     }
   }
   return hex;
+}
+
+std::string to_json(const Value& value) {
+  if (value.index() == 0) return "null";
+  if (const auto* text = std::get_if<std::string>(&value)) return quoted(*text);
+  if (std::holds_alternative<Blob>(value)) return quoted(to_text(value));
+  if (const auto* real = std::get_if<double>(&value); real != nullptr && !std::isfinite(*real)) {
+    return "null";
+  }
+  return to_text(value);
 }
 
 std::int64_t integer_of(const Value& value) {

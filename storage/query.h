@@ -60,6 +60,9 @@ class RunFile {
 
 /// A value as text: "" for NULL, the shortest text that reads back for reals, hex for blobs.
 std::string to_text(const Value& value);
+/// A value as JSON: null, a number, or a string; reals that JSON has no form for are null, blobs
+/// are hex, bytes that are not UTF-8 become U+FFFD.
+std::string to_json(const Value& value);
 /// 0 or "" when the value is of another kind.
 std::int64_t integer_of(const Value& value);
 double real_of(const Value& value);

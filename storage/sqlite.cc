@@ -121,6 +121,7 @@ bool Statement::next() {
 }
 
 void Statement::reset() {
+  if (statement_ == nullptr) return;
   sqlite3_reset(statement_);
   sqlite3_clear_bindings(statement_);
 }

@@ -278,6 +278,9 @@ TEST_F(QueryTest, AllowsOnlyReading) {
     EXPECT_EQ(rows.error().code, Code::kPermissionDenied) << sql << ": " << rows.error().message;
     EXPECT_THAT(rows.error().message, HasSubstr("only reading")) << sql;
   }
+  const auto schema = run().rows("UPDATE sqlite_schema SET sql = 'x'");
+  ASSERT_FALSE(schema);
+  EXPECT_THAT(schema.error().message, HasSubstr("may not be modified"));
   EXPECT_NE(::access(victim.c_str(), F_OK), 0);
   EXPECT_EQ(ask("PRAGMA integrity_check"), "ok\n");
   EXPECT_EQ(ask("PRAGMA user_version"), "1\n");
@@ -286,6 +289,8 @@ TEST_F(QueryTest, AllowsOnlyReading) {
                 " SELECT sum(i) FROM n"),
             "6\n");
   EXPECT_EQ(ask("SELECT count(*) FROM run"), "1\n");
+  EXPECT_EQ(ask("SELECT sum(value) FROM json_each('[1, 2]')"), "3\n");
+  EXPECT_EQ(ask("SELECT count(*) FROM pragma_table_info('event')"), "14\n");
 }
 
 TEST_F(QueryTest, SaysWhatIsWrongWithSql) {

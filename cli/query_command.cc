@@ -1,0 +1,282 @@
+#include "cli/query_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <vector>
+
+#include "storage/query.h"
+
+namespace xylem {
+namespace {
+
+using storage::text_of;
+using storage::to_text;
+using storage::Value;
+
+/// Rows that decide the widths of columns; later ones may stick out, so that a result of any size
+/// needs no more memory than these.
+constexpr std::size_t kRowsMeasured = 1000;
+
+constexpr const char* kQuestions = R"(
+Questions to begin with:
+
+  -- Is anything missing?
+  SELECT * FROM account WHERE NOT complete OR lost > 0;
+  -- Where does the time go?
+  SELECT function, sum(calls) AS calls, sum(time_ns)/1e6 AS ms
+    FROM function_total GROUP BY function ORDER BY ms DESC LIMIT 10;
+  -- Who sends most to whom?
+  SELECT source, destination, bytes, messages FROM comm_matrix ORDER BY bytes DESC LIMIT 10;
+  -- Who waits for whom?
+  SELECT rank, peer, time_ns/1e6 AS ms FROM wait_matrix ORDER BY ms DESC LIMIT 10;
+  -- The longest calls (--detail trace):
+  SELECT world, rank, function, begin_ns, end_ns - begin_ns AS ns, peer, bytes
+    FROM event ORDER BY ns DESC LIMIT 10;
+  -- What did rank 3 do between 1 s and 1.01 s?
+  SELECT * FROM event WHERE rank = 3 AND begin_ns BETWEEN 1000000000 AND 1010000000;
+)";
+
+bool is_number(const Value& value) {
+  return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
+}
+
+/// Text for one line of a terminal: control characters cannot move its cursor.
+std::string printable(const std::string& text) {
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+      shown += c;
+    } else {
+      constexpr const char* kDigits = "0123456789abcdef";
+      shown += c == '\n'   ? "\\n"
+               : c == '\t' ? "\\t"
+                           : std::string("\\x") + kDigits[byte >> 4] + kDigits[byte & 15];
+    }
+  }
+  return shown;
+}
+
+/// Characters, not bytes.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+class TableSink final : public storage::RowSink {
+ public:
+  explicit TableSink(std::ostream& out) : out_(out) {}
+
+  void begin(std::span<const std::string> columns) override {
+    if (results_++ != 0) out_ << '\n';
+    names_.assign(columns.begin(), columns.end());
+    for (std::string& name : names_) name = printable(name);
+    widths_.clear();
+    for (const std::string& name : names_) widths_.push_back(width_of(name));
+    right_.assign(names_.size(), true);
+    waiting_.clear();
+    printed_head_ = false;
+  }
+
+  bool row(std::span<const Value> values) override {
+    std::vector<Cell> cells;
+    for (const Value& value : values) {
+      cells.push_back({printable(to_text(value)), is_number(value) || value.index() == 0});
+    }
+    if (printed_head_) {
+      print(cells);
+    } else {
+      waiting_.push_back(std::move(cells));
+      if (waiting_.size() == kRowsMeasured) print_waiting();
+    }
+    return static_cast<bool>(out_);
+  }
+
+  void end() override { print_waiting(); }
+
+ private:
+  struct Cell {
+    std::string text;
+    bool right;
+  };
+
+  void print_waiting() {
+    if (printed_head_) return;
+    printed_head_ = true;
+    for (const auto& cells : waiting_) {
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        widths_[i] = std::max(widths_[i], width_of(cells[i].text));
+        right_[i] = right_[i] && cells[i].right;
+      }
+    }
+    std::vector<Cell> head;
+    std::vector<Cell> line;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const bool right = right_[i] && !waiting_.empty();
+      head.push_back({names_[i], right});
+      line.push_back({std::string(widths_[i], '-'), false});
+    }
+    print(head);
+    print(line);
+    for (const auto& cells : waiting_) print(cells);
+    waiting_.clear();
+  }
+
+  void print(const std::vector<Cell>& cells) {
+    std::string line;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (i != 0) line += "  ";
+      const std::size_t width = width_of(cells[i].text);
+      const std::string space(widths_[i] > width ? widths_[i] - width : 0, ' ');
+      line += cells[i].right ? space + cells[i].text : cells[i].text + space;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out_ << line << '\n';
+  }
+
+  std::ostream& out_;
+  std::vector<std::string> names_;
+  std::vector<std::size_t> widths_;
+  std::vector<bool> right_;
+  std::vector<std::vector<Cell>> waiting_;
+  bool printed_head_ = false;
+  int results_ = 0;
+};
+
+class CsvSink final : public storage::RowSink {
+ public:
+  explicit CsvSink(std::ostream& out) : out_(out) {}
+  void begin(std::span<const std::string> columns) override {
+    if (results_++ != 0) out_ << '\n';
+    for (std::size_t i = 0; i < columns.size(); ++i) field(i, columns[i]);
+    out_ << '\n';
+  }
+  bool row(std::span<const Value> values) override {
+    for (std::size_t i = 0; i < values.size(); ++i) field(i, to_text(values[i]));
+    out_ << '\n';
+    return static_cast<bool>(out_);
+  }
+
+ private:
+  void field(std::size_t index, const std::string& text) {
+    if (index != 0) out_ << ',';
+    if (text.find_first_of(",\"\r\n") == std::string::npos) {
+      out_ << text;
+      return;
+    }
+    out_ << '"';
+    for (const char c : text) {
+      if (c == '"') out_ << '"';
+      out_ << c;
+    }
+    out_ << '"';
+  }
+
+  std::ostream& out_;
+  int results_ = 0;
+};
+
+class JsonSink final : public storage::RowSink {
+ public:
+  explicit JsonSink(std::ostream& out) : out_(out) {}
+  void begin(std::span<const std::string> columns) override {
+    names_.clear();
+    for (const std::string& column : columns) names_.push_back(storage::to_json(column));
+    rows_ = 0;
+    out_ << '[';
+  }
+  bool row(std::span<const Value> values) override {
+    out_ << (rows_++ == 0 ? "\n{" : ",\n{");
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      out_ << (i == 0 ? "" : ", ") << names_[i] << ": " << storage::to_json(values[i]);
+    }
+    out_ << '}';
+    return static_cast<bool>(out_);
+  }
+  void end() override { out_ << (rows_ == 0 ? "]\n" : "\n]\n"); }
+
+ private:
+  std::ostream& out_;
+  std::vector<std::string> names_;
+  std::size_t rows_ = 0;
+};
+
+std::unique_ptr<storage::RowSink> make_sink(ResultFormat format, std::ostream& out) {
+  switch (format) {
+    case ResultFormat::kCsv:
+      return std::make_unique<CsvSink>(out);
+    case ResultFormat::kJson:
+      return std::make_unique<JsonSink>(out);
+    case ResultFormat::kTable:
+      break;
+  }
+  return std::make_unique<TableSink>(out);
+}
+
+int fail(std::ostream& err, const std::string& sentence, int code) {
+  err << "xylem query: " << sentence << '\n';
+  return code;
+}
+
+int print_schema(storage::RunFile& run, std::ostream& out, std::ostream& err) {
+  // Views are what scripts may rely on; the tables below them are for the curious.
+  const auto rows = run.rows(
+      "SELECT s.type, s.name, group_concat(c.name, ', ') FROM (SELECT type, name FROM sqlite_schema"
+      " WHERE type IN ('table', 'view') UNION ALL VALUES('view', 'event'), ('view', 'completion'))"
+      " s, pragma_table_info(s.name) c GROUP BY s.type, s.name ORDER BY s.type = 'table', s.name");
+  if (!rows) return fail(err, rows.error().message, 1);
+  std::string type;
+  for (const auto& row : *rows) {
+    if (text_of(row[0]) != type) {
+      if (!type.empty()) out << '\n';
+      type = text_of(row[0]);
+      out << (type == "view" ? "For questions:\n" : "Tables of the file:\n");
+    }
+    out << "  " << text_of(row[1]) << '(' << text_of(row[2]) << ")\n";
+  }
+  out << kQuestions;
+  return 0;
+}
+
+}  // namespace
+
+int run_query(const QueryOptions& options, std::istream& in, std::ostream& out, std::ostream& err) {
+  auto run = storage::RunFile::open(options.file);
+  if (!run) return fail(err, run.error().message, 1);
+  if (options.schema) return print_schema(**run, out, err);
+  std::string sql = options.sql;
+  if (sql.empty() || sql == "-") {
+    sql.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  }
+  if (sql.find_first_not_of(" \t\r\n;") == std::string::npos) {
+    return fail(err, "no SQL given; try xylem query " + options.file + " --schema", 2);
+  }
+  const auto sink = make_sink(options.format, out);
+  const auto asked = (*run)->query(sql, *sink);
+  out.flush();
+  return asked ? 0 : fail(err, asked.error().message, 1);
+}
+
+void add_query_command(CLI::App& app, int& code) {
+  CLI::App* command = app.add_subcommand(
+      "query", "Ask a run's file in SQL, live or finished: xylem query FILE SQL");
+  const auto options = std::make_shared<QueryOptions>();
+  command->add_option("FILE", options->file, "The run's file")->required();
+  command->add_option("SQL", options->sql, "Statements; - or none: read from standard input");
+  const auto csv = std::make_shared<bool>(false);
+  const auto json = std::make_shared<bool>(false);
+  CLI::Option* as_csv = command->add_flag("--csv", *csv, "Comma-separated values");
+  command->add_flag("--json", *json, "An array of objects")->excludes(as_csv);
+  command->add_flag("--schema", options->schema, "Print the tables and ready questions");
+  command->callback([options, csv, json, &code] {
+    options->format = *csv    ? ResultFormat::kCsv
+                      : *json ? ResultFormat::kJson
+                              : ResultFormat::kTable;
+    code = run_query(*options, std::cin, std::cout, std::cerr);
+  });
+}
+
+}  // namespace xylem

@@ -1,0 +1,423 @@
+#include "cli/report_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <iostream>
+#include <memory>
+
+#include "storage/query.h"
+
+namespace xylem {
+namespace {
+
+using storage::Report;
+
+/// Columns of text under names; numbers stand right.
+class Columns {
+ public:
+  struct Head {
+    const char* name;
+    bool right;
+  };
+  explicit Columns(std::vector<Head> heads) : heads_(std::move(heads)) {
+    for (const Head& head : heads_) widths_.push_back(std::string_view(head.name).size());
+  }
+  void add(std::vector<std::string> row) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], row[i].size());
+    rows_.push_back(std::move(row));
+  }
+  std::string text() const {
+    std::vector<std::string> names;
+    for (const Head& head : heads_) names.emplace_back(head.name);
+    std::string all = line(names);
+    for (const auto& row : rows_) all += line(row);
+    return all;
+  }
+
+ private:
+  std::string line(const std::vector<std::string>& cells) const {
+    std::string text = " ";
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      text += heads_[i].right ? fmt::format(" {:>{}}", cells[i], widths_[i])
+                              : fmt::format(" {:<{}}", cells[i], widths_[i]);
+      if (i + 1 != cells.size()) text += ' ';
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text + '\n';
+  }
+  std::vector<Head> heads_;
+  std::vector<std::size_t> widths_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+constexpr bool kLeft = false;
+constexpr bool kRight = true;
+
+std::string percent(double fraction) { return fmt::format("{:.1f} %", 100 * fraction); }
+
+std::string plural(std::uint64_t count, const char* one, const char* many) {
+  return count_text(count) + ' ' + (count == 1 ? one : many);
+}
+
+std::string when_text(Nanos realtime_ns) {
+  const std::time_t seconds = realtime_ns / kSecond;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return text.data();
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string head_text(const Report& report) {
+  const Report::Run& run = report.run;
+  std::string text = run.command.empty() ? "(no command)\n" : run.command + '\n';
+  text += "  started  " + when_text(run.started_realtime_ns);
+  text += run.elapsed_ns ? ", ran " + duration_text(*run.elapsed_ns) : ", its end is not stored";
+  if (run.exit_code) text += fmt::format(", exit code {}", *run.exit_code);
+  text += "\n  where    " + plural(run.hosts, "host", "hosts") + "; front end on " + run.host +
+          " by " + run.user + " in " + run.directory + '\n';
+  for (const Report::World& world : report.worlds) {
+    text += fmt::format("  world {}  {}: {} of {}\n", raw(world.id), world.program,
+                        count_text(world.registered), plural(world.size, "rank", "ranks"));
+  }
+  if (report.worlds.empty()) text += "  world    none: no process has called MPI_Init\n";
+  if (!run.mpi_libraries.empty()) text += "  MPI      " + join(run.mpi_libraries) + '\n';
+  return text + fmt::format("  record   detail {}, run {}, xylem {}\n", run.detail, run.run_id,
+                            run.version);
+}
+
+std::string account_text(const Report& report) {
+  const Report::Account& account = report.account;
+  std::string text = "\nAccount\n";
+  text += fmt::format("  {} calls captured, {} stored, {} lost; {} of {} complete\n",
+                      count_text(account.captured), count_text(account.stored),
+                      count_text(account.lost), count_text(account.complete_ranks),
+                      plural(account.ranks, "rank", "ranks"));
+  if (account.lost_of_unknown_ranks != 0) {
+    text += fmt::format("  {} more calls lost, of ranks that cannot be told apart\n",
+                        count_text(account.lost_of_unknown_ranks));
+  }
+  if (report.run.detail == "trace") {
+    const Report::EventAccount& events = report.events;
+    text += fmt::format("  {} events recorded, {} stored, {} lost; {} of {} complete\n",
+                        count_text(events.told), count_text(events.stored), count_text(events.lost),
+                        count_text(events.complete_ranks), plural(events.ranks, "rank", "ranks"));
+  }
+  if (account.inexact.empty()) return text;
+  Columns columns({{"world", kRight},
+                   {"rank", kRight},
+                   {"captured", kRight},
+                   {"stored", kRight},
+                   {"lost", kRight},
+                   {"missing", kRight},
+                   {"complete", kLeft}});
+  for (const storage::AccountLine& line : account.inexact) {
+    const std::uint64_t known = line.stored + line.lost;
+    columns.add({count_text(raw(line.world)), count_text(raw(line.rank)), count_text(line.captured),
+                 count_text(line.stored), count_text(line.lost),
+                 count_text(line.captured > known ? line.captured - known : 0),
+                 line.complete ? "yes" : "no"});
+  }
+  text += columns.text();
+  const std::uint64_t more = account.inexact_ranks - account.inexact.size();
+  if (more != 0) text += "  and " + plural(more, "rank", "ranks") + " more\n";
+  return text;
+}
+
+std::string functions_text(const Report& report) {
+  std::string text = "\nTime in MPI, all ranks: " + duration_text(report.mpi_ns) + '\n';
+  Columns columns({{"function", kLeft},
+                   {"calls", kRight},
+                   {"total", kRight},
+                   {"share", kRight},
+                   {"mean", kRight},
+                   {"longest", kRight},
+                   {"payload", kRight}});
+  bool any_estimated = false;
+  for (const Report::Function& function : report.functions) {
+    any_estimated = any_estimated || function.estimated;
+    const char* const about = function.estimated ? "~" : "";
+    const Nanos mean =
+        function.calls == 0 ? 0 : function.time_ns / static_cast<Nanos>(function.calls);
+    columns.add({function.name, count_text(function.calls), about + duration_text(function.time_ns),
+                 percent(function.share), about + duration_text(mean),
+                 duration_text(function.max_ns),
+                 function.bytes == 0 ? "" : bytes_text(function.bytes)});
+  }
+  text += columns.text();
+  const std::uint64_t more = report.functions_in_all - report.functions.size();
+  if (more != 0) text += "  and " + plural(more, "function", "functions") + " more\n";
+  if (any_estimated) text += "  ~ estimated: some of the calls were timed, all were counted\n";
+  return text;
+}
+
+std::string share_text(const Report::WorldShare& share) {
+  std::string text = fmt::format("\nShare of MPI, world {}, {}\n", raw(share.world),
+                                 plural(share.ranks, "rank", "ranks"));
+  text += fmt::format("  least {} (rank {}), mean {}, most {} (rank {})\n",
+                      percent(share.least.share()), raw(share.least.rank), percent(share.mean),
+                      percent(share.most.share()), raw(share.most.rank));
+  text += fmt::format(
+      "  imbalance {} of the time in MPI, {} of the time outside"
+      " (max / mean - 1 over ranks)\n",
+      percent(share.mpi_imbalance), percent(share.other_imbalance));
+  Columns columns({{"rank", kRight}, {"in MPI", kRight}, {"of", kRight}, {"share", kRight}});
+  const bool cut = share.shown.size() < share.ranks;
+  for (std::size_t i = 0; i < share.shown.size(); ++i) {
+    const Report::RankShare& rank = share.shown[i];
+    columns.add({count_text(raw(rank.rank)), duration_text(rank.mpi_ns),
+                 duration_text(rank.span_ns), percent(rank.share())});
+    if (cut && i + 1 == share.shown.size() / 2) columns.add({"...", "", "", ""});
+  }
+  return text + columns.text();
+}
+
+std::string waits_text(const Report& report) {
+  if (report.waits.empty()) return {};
+  const bool worlds = report.worlds.size() > 1;
+  Columns columns({{"rank", kRight}, {"waits for", kRight}, {"time", kRight}, {"calls", kRight}});
+  for (const Report::Wait& wait : report.waits) {
+    const std::string world = worlds ? fmt::format("{}/", raw(wait.world)) : "";
+    columns.add({world + count_text(raw(wait.rank)), world + count_text(raw(wait.peer)),
+                 duration_text(wait.time_ns), count_text(wait.calls)});
+  }
+  return std::string("\nWho waits for whom most (time in calls that received from that rank") +
+         (worlds ? "; world/rank)\n" : ")\n") + columns.text();
+}
+
+std::string loss_sentence(const Report::Loss& loss) {
+  const std::string calls = loss.calls ? plural(*loss.calls, "call", "calls") : "calls unknown";
+  const std::string host = loss.host.empty() ? "?" : loss.host;
+  if (loss.part == "host") return fmt::format("host {} was lost: {}", host, loss.reason);
+  if (loss.part == "ring") return fmt::format("{} on {}: {}", calls, host, loss.reason);
+  return fmt::format("{} of {} on {}: {}",
+                     plural(loss.count, loss.part.c_str(), (loss.part + "s").c_str()), calls, host,
+                     loss.reason);
+}
+
+std::string losses_text(const Report& report) {
+  if (report.losses.empty()) return {};
+  std::string text = "\nWhat is missing\n";
+  for (const Report::Loss& loss : report.losses) text += "  " + loss_sentence(loss) + '\n';
+  return text;
+}
+
+}  // namespace
+
+std::string report_text(const Report& report) {
+  std::string text = head_text(report) + account_text(report);
+  if (!report.functions.empty()) text += functions_text(report);
+  for (const Report::WorldShare& share : report.shares) text += share_text(share);
+  text += waits_text(report) + losses_text(report);
+  if (!report.faults.empty()) text += "\nTotals that differ from what is stored\n";
+  for (const std::string& fault : report.faults) text += "  " + fault + '\n';
+  return text;
+}
+
+namespace {
+
+/// A JSON object or array in the making; members are JSON already.
+class Json {
+ public:
+  explicit Json(char open) : text_(1, open) {}
+  template <typename T>
+  Json& member(const char* name, const T& value) {
+    return add(storage::to_json(std::string(name)) + ": " + json(value));
+  }
+  Json& add(const std::string& item) {
+    text_ += (empty_ ? "" : ", ") + item;
+    empty_ = false;
+    return *this;
+  }
+  std::string text() const { return text_ + (text_.front() == '{' ? '}' : ']'); }
+
+ private:
+  static std::string json(const Json& value) { return value.text(); }
+  static std::string json(const std::string& value) { return storage::to_json(value); }
+  static std::string json(bool value) { return value ? "true" : "false"; }
+  static std::string json(double value) { return storage::to_json(value); }
+  template <typename T>
+  static std::string json(const std::optional<T>& value) {
+    return value ? json(*value) : "null";
+  }
+  template <typename T>
+  requires std::integral<T> || std::is_enum_v<T>
+  static std::string json(T value) { return fmt::format("{}", static_cast<std::int64_t>(value)); }
+  std::string text_;
+  bool empty_ = true;
+};
+
+template <typename T, typename Describe>
+Json list(const std::vector<T>& items, Describe describe) {
+  Json array('[');
+  for (const T& item : items) array.add(describe(item).text());
+  return array;
+}
+
+Json json_of(const Report::Run& run) {
+  Json libraries('[');
+  for (const std::string& library : run.mpi_libraries) libraries.add(storage::to_json(library));
+  Json json('{');
+  json.member("run_id", run.run_id).member("command", run.command);
+  json.member("directory", run.directory).member("user", run.user).member("host", run.host);
+  json.member("version", run.version).member("detail", run.detail);
+  json.member("started_ns", run.started_realtime_ns).member("elapsed_ns", run.elapsed_ns);
+  json.member("exit_code", run.exit_code).member("hosts", run.hosts);
+  return json.member("mpi_libraries", libraries);
+}
+
+Json json_of(const storage::AccountLine& line) {
+  Json json('{');
+  json.member("world", line.world).member("rank", line.rank).member("captured", line.captured);
+  json.member("stored", line.stored).member("lost", line.lost);
+  return json.member("complete", line.complete);
+}
+
+Json json_of(const Report::Account& account) {
+  Json json('{');
+  json.member("ranks", account.ranks).member("complete_ranks", account.complete_ranks);
+  json.member("captured", account.captured).member("stored", account.stored);
+  json.member("lost", account.lost);
+  json.member("lost_of_unknown_ranks", account.lost_of_unknown_ranks);
+  json.member("inexact_ranks", account.inexact_ranks);
+  return json.member("inexact", list(account.inexact, [](const auto& l) { return json_of(l); }));
+}
+
+Json json_of(const Report::EventAccount& events) {
+  Json json('{');
+  json.member("recorded", events.told).member("stored", events.stored).member("lost", events.lost);
+  return json.member("ranks", events.ranks).member("complete_ranks", events.complete_ranks);
+}
+
+Json json_of(const Report::Function& function) {
+  Json json('{');
+  json.member("function", function.name).member("class", function.function_class);
+  json.member("calls", function.calls).member("time_ns", function.time_ns);
+  json.member("max_ns", function.max_ns).member("bytes", function.bytes);
+  return json.member("share", function.share).member("estimated", function.estimated);
+}
+
+Json json_of(const Report::RankShare& rank) {
+  Json json('{');
+  json.member("rank", rank.rank).member("mpi_ns", rank.mpi_ns).member("span_ns", rank.span_ns);
+  return json.member("share", rank.share());
+}
+
+Json json_of(const Report::WorldShare& share) {
+  Json json('{');
+  json.member("world", share.world).member("ranks", share.ranks);
+  json.member("least", json_of(share.least)).member("most", json_of(share.most));
+  json.member("mean", share.mean).member("mpi_imbalance", share.mpi_imbalance);
+  json.member("other_imbalance", share.other_imbalance);
+  return json.member("shown", list(share.shown, [](const auto& r) { return json_of(r); }));
+}
+
+}  // namespace
+
+std::string report_json(const Report& report) {
+  Json json('{');
+  json.member("run", json_of(report.run));
+  json.member("worlds", list(report.worlds, [](const Report::World& world) {
+                Json item('{');
+                item.member("world", world.id).member("program", world.program);
+                return item.member("size", world.size).member("registered", world.registered);
+              }));
+  json.member("account", json_of(report.account)).member("events", json_of(report.events));
+  json.member("mpi_ns", report.mpi_ns);
+  json.member("functions", list(report.functions, [](const auto& f) { return json_of(f); }));
+  json.member("shares", list(report.shares, [](const auto& s) { return json_of(s); }));
+  json.member("waits", list(report.waits, [](const Report::Wait& wait) {
+                Json item('{');
+                item.member("world", wait.world).member("rank", wait.rank);
+                item.member("peer", wait.peer).member("time_ns", wait.time_ns);
+                return item.member("calls", wait.calls);
+              }));
+  json.member("losses", list(report.losses, [](const Report::Loss& loss) {
+                Json item('{');
+                item.member("part", loss.part).member("host", loss.host);
+                item.member("count", loss.count).member("calls", loss.calls);
+                return item.member("reason", loss.reason);
+              }));
+  Json faults('[');
+  for (const std::string& fault : report.faults) faults.add(storage::to_json(fault));
+  return json.member("faults", faults).text() + '\n';
+}
+
+std::string count_text(std::uint64_t count) {
+  std::string digits = std::to_string(count);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
+  }
+  return digits;
+}
+
+namespace {
+
+/// Three digits that count.
+std::string three_digits(double value, const char* unit) {
+  const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  return fmt::format("{:.{}f} {}", value, decimals, unit);
+}
+
+}  // namespace
+
+std::string duration_text(Nanos ns) {
+  if (ns < 0) return '-' + duration_text(-ns);
+  const auto value = static_cast<double>(ns);
+  if (ns < kMicrosecond) return fmt::format("{} ns", ns);
+  if (value < 999.5 * kMicrosecond) return three_digits(value / kMicrosecond, "us");
+  if (value < 999.5 * kMillisecond) return three_digits(value / kMillisecond, "ms");
+  const Nanos seconds = (ns + kSecond / 2) / kSecond;
+  if (seconds < 120) return three_digits(value / kSecond, "s");
+  if (seconds < 7200) return fmt::format("{} m {:02} s", seconds / 60, seconds % 60);
+  return fmt::format("{} h {:02} m", seconds / 3600, seconds % 3600 / 60);
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; value >= 1023.5 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return three_digits(value, kUnits[unit]);
+}
+
+int run_report(const ReportOptions& options, std::ostream& out, std::ostream& err) {
+  const auto fail = [&err](const std::string& sentence) {
+    err << "xylem report: " << sentence << '\n';
+    return 1;
+  };
+  auto run = storage::RunFile::open(options.file);
+  if (!run) return fail(run.error().message);
+  auto report = storage::make_report(**run);
+  if (!report) return fail(report.error().message);
+  if (options.verify) {
+    auto faults = storage::verify_totals(**run);
+    if (!faults) return fail(faults.error().message);
+    report->faults = std::move(*faults);
+  }
+  out << (options.json ? report_json(*report) : report_text(*report)) << std::flush;
+  return report->faults.empty() ? 0 : 1;
+}
+
+void add_report_command(CLI::App& app, int& code) {
+  CLI::App* command = app.add_subcommand(
+      "report", "What a run did: account, time per function, share of MPI, waits, losses");
+  const auto options = std::make_shared<ReportOptions>();
+  command->add_option("FILE", options->file, "The run's file")->required();
+  command->add_flag("--json", options->json, "All numbers as one JSON object");
+  command->add_flag("--verify", options->verify, "Count the totals again from all that is stored");
+  command->callback([options, &code] { code = run_report(*options, std::cout, std::cerr); });
+}
+
+}  // namespace xylem

@@ -1,0 +1,267 @@
+#include "storage/report.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace xylem::storage {
+namespace {
+
+using Rows = std::vector<std::vector<Value>>;
+
+std::uint64_t count_of(const Value& value) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(integer_of(value), 0));
+}
+template <typename Id>
+Id id_of(const Value& value) {
+  return Id{static_cast<std::uint32_t>(integer_of(value))};
+}
+bool is_null(const Value& value) { return value.index() == 0; }
+
+/// Asks one question after the other; after the first failure there are only empty answers.
+class Inquiry {
+ public:
+  explicit Inquiry(RunFile& run) : run_(run) {}
+  Rows ask(const std::string& sql) {
+    if (!failure) {
+      auto rows = run_.rows(sql);
+      if (rows) return std::move(*rows);
+      failure = rows.error();
+    }
+    return {};
+  }
+  /// The only row, of `columns` values: NULLs when there is none.
+  std::vector<Value> ask_one(const std::string& sql, std::size_t columns) {
+    Rows rows = ask(sql);
+    return rows.empty() ? std::vector<Value>(columns) : std::move(rows.front());
+  }
+  std::optional<Error> failure;
+
+ private:
+  RunFile& run_;
+};
+
+std::string limit(std::size_t lines) { return " LIMIT " + std::to_string(lines); }
+
+Report::Run read_run(Inquiry& inquiry) {
+  Report::Run run;
+  const auto row = inquiry.ask_one(
+      "SELECT run_id, command, directory, user, host, version, detail, started_ns, ended_ns,"
+      " exit_code FROM run",
+      10);
+  run.run_id = text_of(row[0]);
+  run.command = text_of(row[1]);
+  run.directory = text_of(row[2]);
+  run.user = text_of(row[3]);
+  run.host = text_of(row[4]);
+  run.version = text_of(row[5]);
+  run.detail = text_of(row[6]);
+  run.started_realtime_ns = integer_of(row[7]);
+  if (!is_null(row[8])) run.elapsed_ns = integer_of(row[8]) - integer_of(row[7]);
+  if (!is_null(row[9])) run.exit_code = static_cast<int>(integer_of(row[9]));
+  run.hosts = count_of(inquiry.ask_one("SELECT count(*) FROM host", 1)[0]);
+  for (const auto& library :
+       inquiry.ask("SELECT DISTINCT mpi_library FROM world WHERE mpi_library <> '' ORDER BY 1")) {
+    run.mpi_libraries.push_back(text_of(library[0]));
+  }
+  return run;
+}
+
+std::vector<Report::World> read_worlds(Inquiry& inquiry) {
+  std::vector<Report::World> worlds;
+  for (const auto& row :
+       inquiry.ask("SELECT w.id, w.program, w.size, count(p.id) FROM world w"
+                   " LEFT JOIN process p ON p.world = w.id GROUP BY w.id ORDER BY w.id")) {
+    worlds.push_back({id_of<WorldId>(row[0]), text_of(row[1]), count_of(row[2]), count_of(row[3])});
+  }
+  return worlds;
+}
+
+Report::Account read_account(Inquiry& inquiry, std::size_t most) {
+  Report::Account account;
+  const std::string inexact = "NOT complete OR lost <> 0";
+  const auto sums = inquiry.ask_one(
+      "SELECT count(*), sum(complete), sum(captured), sum(stored), sum(lost), sum(" + inexact +
+          ") FROM account",
+      6);
+  account.ranks = count_of(sums[0]);
+  account.complete_ranks = count_of(sums[1]);
+  account.captured = count_of(sums[2]);
+  account.stored = count_of(sums[3]);
+  account.lost = count_of(sums[4]);
+  account.inexact_ranks = count_of(sums[5]);
+  account.lost_of_unknown_ranks = count_of(
+      inquiry.ask_one("SELECT sum(calls) FROM loss WHERE part = 'window' AND rank IS NULL", 1)[0]);
+  for (const auto& row : inquiry.ask(
+           "SELECT world, rank, captured, stored, lost, complete FROM account WHERE " + inexact +
+           " ORDER BY captured - stored DESC, complete, world, rank" + limit(most))) {
+    account.inexact.push_back({id_of<WorldId>(row[0]), id_of<Rank>(row[1]), count_of(row[2]),
+                               count_of(row[3]), count_of(row[4]), integer_of(row[5]) != 0});
+  }
+  return account;
+}
+
+Report::EventAccount read_event_account(Inquiry& inquiry) {
+  const auto row = inquiry.ask_one(
+      "SELECT sum(events), sum(stored_events), sum(lost_events), count(*), sum(complete)"
+      " FROM account_event",
+      5);
+  return {count_of(row[0]), count_of(row[1]), count_of(row[2]), count_of(row[3]), count_of(row[4])};
+}
+
+void read_functions(Inquiry& inquiry, std::size_t most, Report& report) {
+  const auto sums =
+      inquiry.ask_one("SELECT sum(time_ns), count(DISTINCT function) FROM function_total", 2);
+  report.mpi_ns = integer_of(sums[0]);
+  report.functions_in_all = count_of(sums[1]);
+  for (const auto& row : inquiry.ask(
+           "SELECT function, max(class), sum(calls), sum(bytes), sum(time_ns) AS time, max(max_ns),"
+           " max(estimated) FROM function_total GROUP BY function ORDER BY time DESC, function" +
+           limit(most))) {
+    Report::Function function;
+    function.name = text_of(row[0]);
+    function.function_class = text_of(row[1]);
+    function.calls = count_of(row[2]);
+    function.bytes = count_of(row[3]);
+    function.time_ns = integer_of(row[4]);
+    function.max_ns = integer_of(row[5]);
+    function.estimated = integer_of(row[6]) != 0;
+    if (report.mpi_ns > 0) {
+      function.share = static_cast<double>(function.time_ns) / static_cast<double>(report.mpi_ns);
+    }
+    report.functions.push_back(std::move(function));
+  }
+}
+
+/// max / mean - 1; 0 when nothing was spent at all.
+double imbalance(double most, double sum, std::size_t count) {
+  return sum <= 0 ? 0 : most * static_cast<double>(count) / sum - 1;
+}
+
+Report::WorldShare share_of_world(WorldId world, std::vector<Report::RankShare> ranks,
+                                  std::size_t shown) {
+  Report::WorldShare share;
+  share.world = world;
+  share.ranks = ranks.size();
+  double shares = 0, mpi = 0, most_mpi = 0, other = 0, most_other = 0;
+  for (const Report::RankShare& rank : ranks) {
+    const auto in_mpi = static_cast<double>(rank.mpi_ns);
+    const double outside = std::max(0.0, static_cast<double>(rank.span_ns) - in_mpi);
+    shares += rank.share();
+    mpi += in_mpi;
+    most_mpi = std::max(most_mpi, in_mpi);
+    other += outside;
+    most_other = std::max(most_other, outside);
+  }
+  share.mean = shares / static_cast<double>(ranks.size());
+  share.mpi_imbalance = imbalance(most_mpi, mpi, ranks.size());
+  share.other_imbalance = imbalance(most_other, other, ranks.size());
+  const auto lower = [](const auto& a, const auto& b) {
+    return std::pair(a.share(), a.rank) < std::pair(b.share(), b.rank);
+  };
+  const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), lower);
+  share.least = *least;
+  share.most = *most;
+  if (ranks.size() > shown) {
+    std::sort(ranks.begin(), ranks.end(), lower);
+    const auto half = static_cast<std::ptrdiff_t>(shown / 2);
+    ranks.erase(ranks.begin() + half, ranks.end() - half);
+  }
+  share.shown = std::move(ranks);
+  return share;
+}
+
+std::vector<Report::WorldShare> read_shares(Inquiry& inquiry, std::size_t shown) {
+  std::map<WorldId, std::vector<Report::RankShare>> worlds;
+  for (const auto& row : inquiry.ask(
+           "SELECT p.world, p.rank, (SELECT sum(time_ns) FROM function_sum s WHERE s.process ="
+           " p.id), coalesce((SELECT max(end_ns) - min(begin_ns) FROM event_chunk c WHERE c.process"
+           " = p.id), p.last_ns - p.first_ns) FROM process p WHERE p.world IS NOT NULL AND"
+           " p.first_ns IS NOT NULL ORDER BY p.world, p.rank")) {
+    worlds[id_of<WorldId>(row[0])].push_back(
+        {id_of<Rank>(row[1]), integer_of(row[2]), integer_of(row[3])});
+  }
+  std::vector<Report::WorldShare> shares;
+  for (auto& [world, ranks] : worlds) {
+    shares.push_back(share_of_world(world, std::move(ranks), shown));
+  }
+  return shares;
+}
+
+std::vector<Report::Wait> read_waits(Inquiry& inquiry, std::size_t most) {
+  std::vector<Report::Wait> waits;
+  for (const auto& row :
+       inquiry.ask("SELECT world, rank, peer, time_ns, calls FROM wait_matrix WHERE time_ns > 0"
+                   " ORDER BY time_ns DESC, world, rank, peer" +
+                   limit(most))) {
+    waits.push_back({id_of<WorldId>(row[0]), id_of<Rank>(row[1]), id_of<Rank>(row[2]),
+                     integer_of(row[3]), count_of(row[4])});
+  }
+  return waits;
+}
+
+std::vector<Report::Loss> read_losses(Inquiry& inquiry, std::size_t most) {
+  std::vector<Report::Loss> losses;
+  for (const auto& row : inquiry.ask(
+           "SELECT part, host, reason, count(*), sum(calls) FROM loss GROUP BY part, host, reason"
+           " ORDER BY sum(calls) IS NOT NULL, sum(calls) DESC, part, host" +
+           limit(most))) {
+    Report::Loss loss{text_of(row[0]), text_of(row[1]), text_of(row[2]), count_of(row[3]), {}};
+    if (!is_null(row[4])) loss.calls = count_of(row[4]);
+    losses.push_back(std::move(loss));
+  }
+  return losses;
+}
+
+}  // namespace
+
+double Report::RankShare::share() const {
+  return span_ns <= 0 ? 0 : static_cast<double>(mpi_ns) / static_cast<double>(span_ns);
+}
+
+Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
+  Inquiry inquiry(run);
+  Report report;
+  report.run = read_run(inquiry);
+  report.worlds = read_worlds(inquiry);
+  report.account = read_account(inquiry, limits.inexact_ranks);
+  report.events = read_event_account(inquiry);
+  read_functions(inquiry, limits.functions, report);
+  report.shares = read_shares(inquiry, limits.ranks);
+  report.waits = read_waits(inquiry, limits.waits);
+  report.losses = read_losses(inquiry, limits.losses);
+  if (inquiry.failure) return unexpected(*std::move(inquiry.failure));
+  return report;
+}
+
+Result<std::vector<std::string>> verify_totals(RunFile& run) {
+  Inquiry inquiry(run);
+  std::vector<std::string> faults;
+  const auto compare = [&](const char* what, const std::string& sql) {
+    for (const auto& row : inquiry.ask(sql)) {
+      faults.push_back("leaf " + to_text(row[0]) + ", lane " + to_text(row[1]) + ": " + what +
+                       " says " + to_text(row[2]) + ", counted again " + to_text(row[3]));
+    }
+  };
+  compare("stored calls",
+          "SELECT leaf, lane, stored_calls, coalesce(n, 0) FROM process LEFT JOIN (SELECT process,"
+          " sum(calls) AS n FROM profile_row GROUP BY process) ON process = id"
+          " WHERE stored_calls <> coalesce(n, 0)");
+  compare("calls by function",
+          "SELECT p.leaf, p.lane, f.calls, w.calls FROM (SELECT process, sum(calls) AS calls FROM"
+          " function_sum GROUP BY process) f JOIN (SELECT process, sum(calls) AS calls FROM"
+          " profile_row GROUP BY process) w USING (process) JOIN process p ON p.id = f.process"
+          " WHERE f.calls <> w.calls");
+  compare("stored events",
+          "SELECT leaf, lane, stored_events, coalesce(n, 0) FROM process LEFT JOIN (SELECT"
+          " process, sum(events) AS n FROM event_chunk GROUP BY process) ON process = id"
+          " WHERE stored_events <> coalesce(n, 0)");
+  compare("known records",
+          "SELECT leaf, lane, stored_events + given_up_events, coalesce(n, 0) FROM process LEFT"
+          " JOIN (SELECT process, sum(end - first) AS n FROM chunk_seen GROUP BY process) ON"
+          " process = id WHERE stored_events + given_up_events > coalesce(n, 0)");
+  if (inquiry.failure) return unexpected(*std::move(inquiry.failure));
+  return faults;
+}
+
+}  // namespace xylem::storage

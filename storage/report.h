@@ -1,0 +1,111 @@
+#pragma once
+
+// The numbers of `xylem report`, as a value: what a run was, whether its account is exact, where
+// the time went, who waited for whom, and what is missing. Lists are short however large the run.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "storage/query.h"
+#include "storage/store.h"
+
+namespace xylem::storage {
+
+/// How many lines each list may have.
+struct ReportLimits {
+  std::size_t functions = 15;
+  std::size_t inexact_ranks = 20;
+  std::size_t ranks = 16;  ///< Of a world with more, half so many of either end are shown.
+  std::size_t waits = 10;
+  std::size_t losses = 20;
+};
+
+struct Report {
+  struct Run {
+    std::string run_id, command, directory, user, host, version, detail;
+    Nanos started_realtime_ns = 0;
+    std::optional<Nanos> elapsed_ns;  ///< None: it has not ended, or its front end died.
+    std::optional<int> exit_code;
+    std::uint64_t hosts = 0;  ///< Run folders: two containers of a node are two.
+    std::vector<std::string> mpi_libraries;
+  };
+  struct World {
+    WorldId id{};
+    std::string program;
+    std::uint64_t size = 0;  ///< As its processes say.
+    std::uint64_t registered = 0;
+  };
+  /// Sums over ranks, in calls. `captured` == `stored` + `lost` in every complete line.
+  struct Account {
+    std::uint64_t ranks = 0, complete_ranks = 0;
+    std::uint64_t captured = 0, stored = 0, lost = 0;
+    std::uint64_t lost_of_unknown_ranks = 0;  ///< Tombstones of hosts with several ranks.
+    std::vector<AccountLine> inexact;         ///< Not complete, or something lost; worst first.
+    std::uint64_t inexact_ranks = 0;          ///< How many there are in all.
+  };
+  /// The same for single events; all zero without --detail trace.
+  struct EventAccount {
+    std::uint64_t told = 0, stored = 0, lost = 0, ranks = 0, complete_ranks = 0;
+  };
+  /// Over all ranks of all worlds.
+  struct Function {
+    std::string name, function_class;
+    std::uint64_t calls = 0, bytes = 0;
+    Nanos time_ns = 0, max_ns = 0;
+    double share = 0;        ///< Of the time in MPI, 0 to 1.
+    bool estimated = false;  ///< Some of its calls were timed by a sample.
+  };
+  /// A rank's time in MPI over its span: from its first to its last event where those are stored,
+  /// else from the first to the last window in which it called. Several threads add up.
+  struct RankShare {
+    Rank rank{};
+    Nanos mpi_ns = 0, span_ns = 0;
+    double share() const;
+  };
+  struct WorldShare {
+    WorldId world{};
+    std::uint64_t ranks = 0;
+    RankShare least, most;
+    double mean = 0;               ///< Of the ranks' shares.
+    double mpi_imbalance = 0;      ///< max / mean - 1 of the ranks' time in MPI.
+    double other_imbalance = 0;    ///< max / mean - 1 of the ranks' time outside of it.
+    std::vector<RankShare> shown;  ///< By rank when all are; else lowest shares, then highest.
+  };
+  struct Wait {
+    WorldId world{};
+    Rank rank{}, peer{};
+    Nanos time_ns = 0;
+    std::uint64_t calls = 0;
+  };
+  struct Loss {
+    std::string part;  ///< "ring", "window", "chunk", "registration", "host"
+    std::string host, reason;
+    std::uint64_t count = 0;             ///< How many such losses.
+    std::optional<std::uint64_t> calls;  ///< None: not known.
+  };
+
+  Run run;
+  std::vector<World> worlds;
+  Account account;
+  EventAccount events;
+  Nanos mpi_ns = 0;                 ///< Of all ranks.
+  std::vector<Function> functions;  ///< By time.
+  std::uint64_t functions_in_all = 0;
+  std::vector<WorldShare> shares;
+  std::vector<Wait> waits;  ///< By time.
+  std::vector<Loss> losses;
+  std::vector<std::string> faults;  ///< Of verify_totals; sentences. Empty: none, or not asked.
+};
+
+/// Fails as RunFile::query does.
+Result<Report> make_report(RunFile& run, const ReportLimits& limits = {});
+
+/// Counts again what the store keeps as running totals, from every stored window and chunk, and
+/// says where they differ; empty when nowhere. Reads all of the file. Fails as RunFile::query.
+Result<std::vector<std::string>> verify_totals(RunFile& run);
+
+}  // namespace xylem::storage

@@ -59,6 +59,11 @@ class Loop final : public Network, private LinkHost {
         timer_(context_),
         stopping_(context_) {}
 
+  ~Loop() override {
+    // Watched descriptors are their owners' to close.
+    for (auto& [fd, descriptor] : watched_) descriptor.release();
+  }
+
   int run() {
     for (UniqueFd& fd : options_.listening) open_acceptor(std::move(fd));
     for (auto& acceptor : acceptors_) spawn(context_.get_executor(), accept_loop(acceptor));

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""The tree on an emulated cluster: 8 hosts with addresses, names and /dev/shm of their own. Needs root."""
+
+import os
+import pathlib
+import subprocess
+import unittest
+
+from harness import PROGRAMS, SOURCE, XYLEM, Own, Store, WholeSystemTest, environment
+
+CLUSTER = SOURCE / "tests/support/cluster/cluster.sh"
+RSH = SOURCE / "tests/support/cluster/cluster-rsh"
+HOSTS = 8
+
+
+def even_placement(carried, processes):
+    """Where even placement puts them, by its greedy form: the least loaded host, lowest index on ties."""
+    loads, placed = list(carried), [0] * len(carried)
+    for _ in range(processes):
+        host = loads.index(min(loads))
+        loads[host] += 1
+        placed[host] += 1
+    return placed
+
+
+@unittest.skipUnless(os.geteuid() == 0, "network namespaces need root")
+class Cluster(WholeSystemTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.env = environment(CLUSTER=f"xylem{os.getpid()}", CLUSTER_NET="10.78")
+        up = subprocess.run([CLUSTER, "up", str(HOSTS)], env=cls.env, capture_output=True, text=True)
+        if up.returncode != 0:
+            raise unittest.SkipTest(f"no emulated cluster here: {up.stderr}")
+
+    @classmethod
+    def tearDownClass(cls):
+        subprocess.run([CLUSTER, "down"], env=cls.env, check=True)
+
+    def on(self, host, *command, **how):
+        return subprocess.run([CLUSTER, "exec", host, "--", *map(str, command)], env=self.env, text=True,
+                              capture_output=True, cwd=self.folder, timeout=how.pop("timeout", 120), **how)
+
+    def job(self, library, ranks_by_host, *program):
+        ranks = sum(ranks_by_host.values())
+        hosts = ",".join(f"{host}:{n}" for host, n in ranks_by_host.items())
+        if library == "openmpi":
+            return ["mpirun.openmpi", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "--mca", "pml",
+                    "ob1", "--mca", "btl", "tcp,vader,self", "--mca", "plm_rsh_agent", str(RSH), "--host", hosts,
+                    "-n", str(ranks), *map(str, program)]
+        return ["mpirun.mpich", "-launcher", "rsh", "-launcher-exec", str(RSH), "-hosts", hosts, "-n", str(ranks),
+                *map(str, program)]
+
+    def run_on_cluster(self, library, ranks_by_host, calls, *options):
+        prefix = self.folder / "own"
+        job = self.job(library, ranks_by_host, PROGRAMS / f"count_calls.{library}", calls, 1, 9, prefix)
+        done = self.on("head", XYLEM, "run", "--store", "run.db", "--detail", "trace", "--sample", "none",
+                       *options, "--", *job)
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        self.done = done
+        store = Store(self.folder / "run.db")
+        self.assert_exact(store, Own(prefix, sum(ranks_by_host.values())))
+        self.assert_nothing_on_any_host()
+        return store
+
+    def assert_nothing_on_any_host(self):
+        self.assert_nothing_left()  # Processes of all hosts are seen from here.
+        for host in ["head", *self.hosts()]:
+            left = self.on(host, "sh", "-c", "ls -d /dev/shm/xylem-* 2>/dev/null").stdout
+            self.assertEqual(left, "", host)
+
+    @staticmethod
+    def hosts():
+        return [f"node{i:02}" for i in range(1, HOSTS + 1)]
+
+    def test_a_binary_tree_of_open_mpi_hosts(self):
+        store = self.run_on_cluster("openmpi", {host: 2 for host in self.hosts()}, 200_000,
+                                    "--topology", "kary:2")
+        node = store.rows("SELECT * FROM node ORDER BY id")
+        comm = [n for n in node if n["role"] == "comm_process"]
+        back = [n for n in node if n["role"] == "back_end"]
+        # 8 back ends: 4 internal leaves, 2 above them, the front end.
+        self.assertEqual(sorted(n["level"] for n in comm), [1, 1, 2, 2, 2, 2])
+        self.assertEqual(sorted(n["host"] for n in back), self.hosts())
+        # Even placement levels the processes that hosts carry: two ranks each, so one node a host,
+        # in the order in which the hosts had registered.
+        order = [n["host"] for n in sorted(back, key=lambda n: n["id"])]
+        placed = {h: n for h, n in zip(order, even_placement([2] * HOSTS, len(comm))) if n}
+        self.assertEqual({n["host"]: sum(m["host"] == n["host"] for m in comm) for n in comm}, placed)
+        # A back end is below the internal leaf of its own host where there is one.
+        by_id = {n["id"]: n for n in node}
+        leaves = {n["host"]: n["id"] for n in comm if n["level"] == 2}
+        for n in back:
+            if n["host"] in leaves:
+                self.assertEqual(n["parent"], leaves[n["host"]], n)
+            self.assertEqual(by_id[n["parent"]]["level"], 2, n)
+        for leaf in leaves.values():
+            self.assertLessEqual(sum(n["parent"] == leaf for n in back), 2, "fan-out is ceil(8 / 4)")
+
+    def test_a_topology_file(self):
+        (self.folder / "x.topo").write_text(
+            "head:0 => node03:0 node05:0 ;   # the front end and its children\n"
+            "node03:0 => node01:0 node02:0 ;\nnode05:0 => node07:0 node08:0 ;\n")
+        store = self.run_on_cluster("openmpi", {host: 1 for host in self.hosts()}, 100_000,
+                                    "--topology", "x.topo")
+        comm = store.rows("SELECT n.host, p.host AS parent FROM node n JOIN node p ON p.id = n.parent "
+                          "WHERE n.role = 'comm_process'")
+        self.assertEqual({(n["host"], n["parent"]) for n in comm},
+                         {("node03", "head"), ("node05", "head"), ("node01", "node03"), ("node02", "node03"),
+                          ("node07", "node05"), ("node08", "node05")})
+        self.assertEqual(store.value("SELECT count(*) FROM node b JOIN node p ON p.id = b.parent "
+                                     "WHERE b.role = 'back_end' AND b.host = p.host"), 4)
+
+    def test_uneven_ranks_draw_communication_processes_to_the_idle_hosts(self):
+        ranks = {host: (3 if i < 4 else 1) for i, host in enumerate(self.hosts())}
+        store = self.run_on_cluster("openmpi", ranks, 50_000, "--topology", "kary:3")
+        comm = {n["host"] for n in store.rows("SELECT host FROM node WHERE role = 'comm_process'")}
+        self.assertEqual(len(comm), 3)
+        self.assertTrue(comm <= set(self.hosts()[4:]), comm)
+
+    def test_mpich_on_two_hosts(self):
+        # Debian's MPICH hangs in MPI_Finalize with more ranks on more hosts, without xylem too.
+        self.run_on_cluster("mpich", {"node01": 1, "node02": 1}, 50_000)
+
+    def test_no_command_line_on_any_host_shows_the_key(self):
+        prefix = self.folder / "keys"
+        script = self.folder / "rank.sh"
+        script.write_text('#!/bin/sh\necho "$XYLEM_KEY" > ' + str(prefix) + '.$OMPI_COMM_WORLD_RANK\n'
+                          'ps -eo args > ' + str(prefix) + '.ps.$OMPI_COMM_WORLD_RANK\n'
+                          f'exec {PROGRAMS}/behave.openmpi loop 1\n')
+        script.chmod(0o755)
+        done = self.on("head", XYLEM, "run", "--store", "run.db", "--topology", "kary:2", "--",
+                       *self.job("openmpi", {h: 1 for h in self.hosts()}, script))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        key = pathlib.Path(f"{prefix}.0").read_text().strip()
+        self.assertRegex(key, "^[0-9a-f]{64}$")
+        for rank in range(HOSTS):
+            self.assertNotIn(key, pathlib.Path(f"{prefix}.ps.{rank}").read_text())
+        self.assert_nothing_on_any_host()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

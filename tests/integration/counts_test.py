@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Counts are exact: what is stored equals what programs counted of themselves."""
+
+import unittest
+
+from harness import Own, WholeSystemTest, mpirun
+
+
+class Counts(WholeSystemTest):
+    def count(self, library, ranks, calls, threads, *options):
+        prefix = self.folder / "own"
+        store = self.run_job(mpirun(library, ranks, "count_calls", calls, threads, 7, prefix), *options,
+                             timeout=300)
+        own = Own(prefix, ranks)
+        self.assert_exact(store, own)
+        self.assert_intact(store)
+        self.assert_nothing_left()
+        return store, own
+
+    def assert_events_equal_calls(self, store, own, count):
+        events = {(r["rank"], r["function"]): r["n"] for r in store.rows(
+            f"SELECT rank, function, {count} AS n FROM event WHERE kind = 'mpi' GROUP BY rank, function")}
+        self.assertEqual(events, own.calls)
+
+    def test_a_million_calls_on_four_ranks_of_open_mpi_with_every_record(self):
+        store, own = self.count("openmpi", 4, 1_000_000, 1, "--detail", "trace", "--sample", "none")
+        self.assertGreaterEqual(own.total(), 1_000_000)
+        self.assert_events_equal_calls(store, own, "count(*)")
+
+    def test_a_million_calls_on_four_ranks_of_mpich_with_every_record(self):
+        store, own = self.count("mpich", 4, 1_000_000, 1, "--detail", "trace", "--sample", "none")
+        self.assertGreaterEqual(own.total(), 1_000_000)
+        self.assert_events_equal_calls(store, own, "count(*)")
+
+    def test_sampled_records_stand_for_all_calls(self):
+        for library in ("openmpi", "mpich"):
+            with self.subTest(library):
+                store, own = self.count(library, 4, 100_000, 1, "--detail", "trace", "--overwrite",
+                                        "--sample", "MPI_Iprobe=100,MPI_Test=10,MPI_Get_count=50")
+                stored = store.value("SELECT sum(calls) FROM function_total")
+                self.assertEqual(stored, own.total())
+                self.assertLess(store.value("SELECT count(*) FROM event"), own.total())
+
+    def test_four_threads_of_each_rank(self):
+        for library in ("openmpi", "mpich"):
+            with self.subTest(library):
+                store, own = self.count(library, 2, 100_000, 4, "--detail", "trace", "--sample", "none",
+                                        "--overwrite")
+                self.assert_events_equal_calls(store, own, "count(*)")
+                self.assertGreaterEqual(store.value("SELECT count(DISTINCT thread) FROM event"), 4)
+
+    def test_profile_detail_stores_the_same_counts_without_events(self):
+        store, _ = self.count("mpich", 4, 100_000, 1)
+        self.assertEqual(store.value("SELECT count(*) FROM event"), 0)
+
+    def test_through_a_tree_on_pretended_hosts(self):
+        store, _ = self.count("mpich", 8, 200_000, 1, "--detail", "trace", "--test-size", "8",
+                              "--topology", "kary:2")
+        nodes = store.rows("SELECT role, count(*) AS n FROM node GROUP BY role ORDER BY role")
+        self.assertEqual({r["role"]: r["n"] for r in nodes},
+                         {"front_end": 1, "comm_process": 6, "back_end": 8})
+        self.assertEqual(store.value("SELECT max(level) FROM node WHERE role = 'comm_process'"), 2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,318 @@
+#!/usr/bin/env python3
+"""Faults of daily life: a clear sentence, the job unharmed, the store intact, nothing left behind."""
+
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import unittest
+
+from harness import (LAUNCHERS, PROGRAMS, Own, Store, WholeSystemTest, environment, mpirun, wait_until,
+                     xylem_processes)
+
+
+def ranks_of(program):
+    """Process ids of a running test program."""
+    return [int(p.name) for p in pathlib.Path("/proc").glob("[0-9]*")
+            if (p / "comm").exists() and program[:15] == (p / "comm").read_text().strip()]
+
+
+class Jobs(WholeSystemTest):
+    """What the job itself may do."""
+
+    def test_output_input_and_exit_code_pass_through(self):
+        done = self.xylem("run", "--store", "x.db", "--quiet", "--", "sh", "-c", "cat; echo out; echo err >&2; exit 7",
+                          stdin="in\n")
+        self.assertEqual((done.returncode, done.stdout), (7, "in\nout\n"))
+        self.assertIn("err\n", done.stderr)
+        self.assert_nothing_left()
+
+    def test_a_job_without_mpi_is_said(self):
+        self.run_job(["true"])
+        self.assertIn("no MPI process was seen", self.done.stderr)
+        self.assert_nothing_left()
+
+    def test_a_command_that_is_not_there_ends_as_in_a_shell(self):
+        done = self.xylem("run", "--store", "x.db", "--", "no-such-program")
+        self.assertEqual(done.returncode, 127)
+        self.assertIn("no-such-program: cannot be started", done.stderr)
+        self.assert_nothing_left()
+
+    def test_a_job_that_exits_non_zero(self):
+        for library in LAUNCHERS:
+            with self.subTest(library):
+                plain = subprocess.run(mpirun(library, 2, "behave", "exit", 3), env=environment(),
+                                       capture_output=True, text=True, timeout=60)
+                store = self.run_job(mpirun(library, 2, "behave", "exit", 3), "--overwrite",
+                                     expect=plain.returncode)
+                self.assert_intact(store)
+                self.assert_nothing_left()
+
+    def test_a_rank_that_dies_keeps_its_records(self):
+        # Each rank makes 1000 calls and tells of them before rank 0 dies in the named way.
+        for how in ("segfault", "kill", "abort", "_exit"):
+            for library in LAUNCHERS:
+                with self.subTest(how=how, library=library):
+                    done = self.xylem("run", "--store", "run.db", "--overwrite", "--detail", "trace", "--",
+                                      *mpirun(library, 2, "behave", how))
+                    store = Store(self.folder / "run.db")
+                    self.assertIn("captured", done.stderr)
+                    calls = store.value("SELECT calls FROM function_total WHERE rank = 0 "
+                                        "AND function = 'MPI_Comm_rank'")
+                    self.assertGreaterEqual(calls, 1000)
+                    for line in store.account():
+                        self.assertEqual(line["captured"], line["stored"] + line["lost"], line)
+                    self.assert_intact(store)
+                    self.assert_nothing_left()
+
+    def test_two_mpiruns_in_one_script_are_two_worlds(self):
+        own = [self.folder / "a", self.folder / "b"]
+        script = self.folder / "job.sh"
+        lines = [" ".join(mpirun(library, 2, "count_calls", 20000, 1, 3, prefix))
+                 for library, prefix in zip(("mpich", "openmpi"), own)]
+        script.write_text("#!/bin/sh\nset -e\n" + "\n".join(lines) + "\n")
+        script.chmod(0o755)
+        store = self.run_job([str(script)])
+        for world, prefix in enumerate(own):
+            self.assert_exact(store, Own(prefix, 2), world)
+        self.assert_nothing_left()
+
+    def test_two_runs_at_once_do_not_meet(self):
+        runs = []
+        for name in ("a", "b"):
+            runs.append(self.start("run", "--store", f"{name}.db", "--", *mpirun(
+                "mpich", 2, "count_calls", 200000, 1, ord(name), self.folder / name)))
+        for process in runs:
+            self.assertEqual(process.wait(timeout=120), 0)
+        for name in ("a", "b"):
+            self.assert_exact(Store(self.folder / f"{name}.db"), Own(self.folder / name, 2))
+        self.assert_nothing_left()
+
+    def test_a_static_program_is_run_and_said(self):
+        store = self.run_job([str(PROGRAMS / "static_program")])
+        self.assertIn("no MPI process was seen", self.done.stderr)
+        self.assert_intact(store)
+
+    def test_serve_takes_what_a_plain_launcher_starts(self):
+        prefix = self.folder / "own"
+        script = (f"eval \"$({BUILD_XYLEM} serve --store served.db)\"\n"
+                  f"{' '.join(mpirun('mpich', 2, 'count_calls', 20000, 1, 5, prefix))}\n"
+                  f"{BUILD_XYLEM} serve --stop\n")
+        done = subprocess.run(["bash", "-c", script], env=environment(), cwd=self.folder, timeout=60,
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_exact(Store(self.folder / "served.db"), Own(prefix, 2))
+        self.assert_nothing_left()
+
+    def test_serve_ends_with_the_shell_that_called_it(self):
+        subprocess.run(["bash", "-c", f"eval \"$({BUILD_XYLEM} serve --store served.db)\"; true"],
+                       env=environment(), cwd=self.folder, timeout=60, check=True, stderr=subprocess.DEVNULL)
+        self.assert_nothing_left()
+        self.assert_intact(Store(self.folder / "served.db"))
+
+
+class Signals(WholeSystemTest):
+    """Who may be interrupted or killed."""
+
+    def start_long_job(self, library="mpich", seconds=30):
+        process = self.start("run", "--store", "run.db", "--detail", "trace", "--",
+                             *mpirun(library, 2, "behave", "loop", seconds), start_new_session=True)
+        store = Store(self.folder / "run.db")
+        wait_until(lambda: (self.folder / "run.db").exists() and self.seen(store), "data of the job is stored")
+        return process, store
+
+    @staticmethod
+    def seen(store):
+        try:
+            return store.value("SELECT coalesce(sum(stored), 0) FROM account") > 0
+        except AssertionError:
+            return False
+
+    def finish(self, process, store):
+        process.wait(timeout=60)
+        for line in store.account():
+            self.assertEqual(line["captured"], line["stored"] + line["lost"], line)
+        self.assert_intact(store)
+        self.assert_nothing_left()
+
+    def test_ctrl_c(self):
+        process, store = self.start_long_job()
+        os.killpg(process.pid, signal.SIGINT)  # As a terminal does: to the whole group.
+        self.finish(process, store)
+        self.assertNotEqual(process.returncode, 0)
+
+    def test_sigterm_to_xylem_run_reaches_the_job(self):
+        process, store = self.start_long_job()
+        os.kill(process.pid, signal.SIGTERM)
+        self.finish(process, store)
+        self.assertNotEqual(process.returncode, 0)
+
+    def kill_agent(self, name):
+        process, store = self.start_long_job(seconds=4)
+        pids = [pid for pid in xylem_processes() if pid not in self.before
+                and pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == name]
+        self.assertEqual(len(pids), 1, xylem_processes())
+        os.kill(pids[0], signal.SIGKILL)
+        self.assertEqual(process.wait(timeout=60), 0)
+        for line in store.account():
+            self.assertEqual(line["captured"], line["stored"], line)
+            self.assertTrue(line["complete"], line)
+        self.assert_intact(store)
+        self.assert_nothing_left()
+
+    def test_a_killed_worker_loses_nothing(self):
+        self.kill_agent("xylem-backend")
+
+    def test_a_killed_guard_loses_nothing(self):
+        self.kill_agent("xylem-guard")
+
+
+class Stores(WholeSystemTest):
+    """Where the run is to be stored."""
+
+    def refused(self, *options, **how):
+        done = self.xylem("run", *options, "--", "touch", "job-ran", **how)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertFalse((self.folder / "job-ran").exists())
+        self.assert_nothing_left()
+        return done.stderr
+
+    def test_a_path_that_cannot_be_written_is_named(self):
+        self.assertIn("/nonexistent/x.db", self.refused("--store", "/nonexistent/x.db"))
+        self.assertIn("/proc/x.db", self.refused("--store", "/proc/x.db"))
+
+    def test_an_existing_store_is_kept(self):
+        self.run_job(["true"])
+        said = self.refused("--store", self.folder / "run.db")
+        self.assertIn("run.db", said)
+        self.assertIn("--overwrite", said)
+        self.run_job(["true"], "--overwrite")
+
+    def test_a_file_that_is_no_store_is_never_overwritten(self):
+        precious = self.folder / "thesis.txt"
+        precious.write_text("years of work\n")
+        self.assertIn("thesis.txt", self.refused("--store", precious, "--overwrite"))
+        self.assertEqual(precious.read_text(), "years of work\n")
+
+    def test_on_a_file_system_like_nfs_the_end_is_in_place(self):
+        prefix = self.folder / "own"
+        store = self.run_job(mpirun("mpich", 2, "count_calls", 20000, 1, 5, prefix),
+                             env={"XYLEM_PRETEND_FILE_SYSTEM": "0x6969"})
+        self.assert_exact(store, Own(prefix, 2))
+        self.assertIn("network file system", self.done.stderr)
+        self.assertEqual(sorted(p.name for p in self.folder.glob("run.db*")), ["run.db"])
+        self.assert_nothing_left()
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounting a small tmpfs needs root")
+    def test_a_full_disk_is_said_and_the_store_stays_intact(self):
+        # A mount of its own, seen by this run alone.
+        program = mpirun("mpich", 2, "count_calls", 2_000_000, 1, 5, self.folder / "own")
+        script = ("mkdir small && mount -t tmpfs -o size=600k none small && "
+                  f"{BUILD_XYLEM} run --store small/run.db --detail trace -- {' '.join(program)}; code=$?; "
+                  "cp small/run.db* . ; exit $code")
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", script], env=environment(), cwd=self.folder,
+                              capture_output=True, text=True, timeout=180)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "full")
+        store = Store(self.folder / "run.db")
+        self.assert_intact(store)
+        for line in store.account():
+            self.assertLessEqual(line["stored"] + line["lost"], line["captured"], line)
+        self.assert_nothing_left()
+
+
+class Options(WholeSystemTest):
+    """What people may type."""
+
+    refused = Stores.refused
+
+    def test_a_topology_file_is_checked_before_the_job_starts(self):
+        cases = {
+            "a:0 => b:0 ;\nb:0 => a:0 ;\n": "cycle",
+            "a:0 => b:0 b:0 ;\n": "named twice",
+            "a:0 =>\n=> b:0 ;\n": "expected",
+            "a:0 => b:0 ;\nc:0 => d:0 ;\n": "not connected",
+            "": "",
+        }
+        for text, word in cases.items():
+            with self.subTest(text):
+                (self.folder / "x.topo").write_text(text)
+                said = self.refused("--topology", "x.topo", "--store", "y.db")
+                self.assertRegex(said, r"x\.topo:\d+: ")
+                self.assertIn(word, said)
+                self.assertFalse((self.folder / "y.db").exists())
+
+    def test_an_unknown_host_in_a_topology_file_does_not_harm_the_job(self):
+        (self.folder / "x.topo").write_text("here:0 => nowhere:0 ;\n")
+        prefix = self.folder / "own"
+        store = self.run_job(mpirun("mpich", 2, "count_calls", 20000, 1, 5, prefix), "--topology", "x.topo")
+        self.assertRegex(self.done.stderr, r"x\.topo:1: .*nowhere")
+        self.assert_exact(store, Own(prefix, 2))
+        self.assert_nothing_left()
+
+    def test_bad_values_are_named_with_where_they_stand(self):
+        self.assertIn("--window", self.refused("--window", "soon"))
+        self.assertIn("--detail", self.refused("--detail", "everything"))
+        self.assertIn("--placement", self.refused("--placement", "magic"))
+        self.assertIn("kary", self.refused("--topology", "kary:0"))
+        self.assertIn("XYLEM_WINDOW", self.refused(env={"XYLEM_WINDOW": "soon"}))
+        (self.folder / "x.toml").write_text("window = '1s'\nwimdow = '2s'\n")
+        said = self.refused("--config", "x.toml")
+        self.assertIn("x.toml:2: 'wimdow'", said)
+
+    def test_flags_go_before_environment_before_file(self):
+        (self.folder / "x.toml").write_text("window = '1s'\nsettle = '3s'\ndetail = 'trace'\n")
+        done = self.xylem("run", "--config", "x.toml", "--detail", "profile", "--print-config",
+                          env={"XYLEM_SETTLE": "4s"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r'window = "1s"')
+        self.assertRegex(done.stdout, r'settle = "4s"')
+        self.assertRegex(done.stdout, r'detail = "profile"')
+
+    def test_what_print_config_prints_can_be_read_back(self):
+        first = self.xylem("run", "--window", "1s", "--print-config")
+        (self.folder / "x.toml").write_text(first.stdout)
+        again = self.xylem("run", "--config", "x.toml", "--print-config")
+        strip = lambda text: re.sub(r"  #.*", "", text)
+        self.assertEqual(strip(again.stdout), strip(first.stdout))
+
+    def test_a_port_in_use_is_named(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            said = self.refused("--port", port, "--store", "x.db")
+        self.assertIn(f"127.0.0.1 port {port}", said)
+
+    def test_an_interface_that_is_not_there_is_named_with_those_that_are(self):
+        said = self.refused("--interface", "wlan77", "--store", "x.db")
+        self.assertIn("wlan77", said)
+        self.assertIn("lo (127.0.0.1)", said)
+
+
+class Secrets(WholeSystemTest):
+    def test_no_command_line_shows_the_key(self):
+        process = self.start("run", "--store", "run.db", "--test-size", "4", "--topology", "kary:2", "--",
+                             *mpirun("mpich", 4, "behave", "loop", 3))
+        wait_until(lambda: len([c for c in xylem_processes().values() if "commproc" in c]) >= 2,
+                   "communication processes run")
+        ranks = ranks_of("behave.mpich")
+        self.assertTrue(ranks)
+        keys = set()
+        for pid in [process.pid, *ranks]:
+            for entry in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                if entry.startswith(b"XYLEM_KEY="):
+                    keys.add(entry.removeprefix(b"XYLEM_KEY=").decode())
+        self.assertEqual(len(keys), 1, "the ranks start with the key in their environment")
+        listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+        self.assertNotIn(keys.pop(), listing)
+        self.assertEqual(process.wait(timeout=60), 0)
+        self.assert_nothing_left()
+
+
+BUILD_XYLEM = os.environ["XYLEM_BUILD"] + "/bin/xylem"
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,190 @@
+"""What the whole-system tests stand on: run jobs under xylem, ask the store, look for leftovers.
+
+Needs XYLEM_BUILD, the build folder. Everything a test makes is below its own temporary folder; what
+runs on when a test ends is ended by process id.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+BUILD = pathlib.Path(os.environ["XYLEM_BUILD"])
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+XYLEM = str(BUILD / "bin/xylem")
+PROGRAMS = BUILD / "tests/mpi"  # NAME.mpich and NAME.openmpi
+
+OPEN_MPI = ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1",
+            "--mca", "btl", "self,vader,tcp"]
+MPICH = ["mpirun.mpich"]
+LAUNCHERS = {"openmpi": OPEN_MPI, "mpich": MPICH}
+
+
+def mpirun(library, ranks, program, *arguments):
+    """The command line of a test program of tests/support/mpi on one host."""
+    return [*LAUNCHERS[library], "-n", str(ranks), str(PROGRAMS / f"{program}.{library}"),
+            *map(str, arguments)]
+
+
+def environment(**more):
+    """This environment, without what an outer xylem or test may have left in it."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("XYLEM_") and k != "LD_PRELOAD"}
+    kept.update(OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    kept.update(more)
+    return kept
+
+
+def wait_until(condition, what, seconds=20):
+    """Polls until condition() is true; fails with `what` after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)  # The poll's pace; what is waited for is the condition.
+    raise AssertionError(f"not within {seconds} s: {what}")
+
+
+def xylem_processes():
+    """Process id -> command line of everything of xylem that runs, zombies left out."""
+    found = {}
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            state = (folder / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            name = (folder / "comm").read_text().strip()
+        except (OSError, IndexError):
+            continue
+        if state != "Z" and (name.startswith("xylem-") or str(BUILD / "libexec") in command):
+            found[int(folder.name)] = command.strip() or name
+    return found
+
+
+def run_folders():
+    return sorted(str(p) for p in pathlib.Path("/dev/shm").glob("xylem-*"))
+
+
+class Store:
+    """A run's file, asked through `xylem query`."""
+
+    def __init__(self, path):
+        self.path = str(path)
+
+    def rows(self, sql):
+        done = subprocess.run([XYLEM, "query", self.path, sql, "--json"], env=environment(),
+                              capture_output=True, text=True, timeout=120)
+        if done.returncode != 0:
+            raise AssertionError(f"{sql}: {done.stderr}")
+        return json.loads(done.stdout)
+
+    def value(self, sql):
+        rows = self.rows(sql)
+        assert len(rows) == 1 and len(rows[0]) == 1, rows
+        return next(iter(rows[0].values()))
+
+    def account(self):
+        return self.rows("SELECT * FROM account ORDER BY world, rank")
+
+
+class Own:
+    """What a test program counted of itself: tests/support/mpi/own_counts.h."""
+
+    def __init__(self, prefix, ranks):
+        self.calls, self.sends = {}, {}
+        for rank in range(ranks):
+            for line in pathlib.Path(f"{prefix}.{rank}.tsv").read_text().splitlines():
+                kind, *fields = line.split("\t") if "\t" in line else line.split()
+                if kind == "call" and int(fields[2]):
+                    self.calls[(rank, fields[1])] = int(fields[2])
+                elif kind == "send" and int(fields[2]):
+                    self.sends[(rank, int(fields[1]))] = (int(fields[2]), int(fields[3]))
+
+    def total(self):
+        return sum(self.calls.values())
+
+
+class WholeSystemTest(unittest.TestCase):
+    """Base of tests that run jobs. Fails when a test leaves a process or a folder behind."""
+
+    maxDiff = None
+
+    def setUp(self):
+        self.before = set(xylem_processes())
+        self.folders_before = set(run_folders())
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="xylem-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.addCleanup(self.end_leftovers)
+
+    def end_leftovers(self):
+        """Runs even when a test failed: the next one shall start clean."""
+        for pid in set(xylem_processes()) - self.before:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        for folder in set(run_folders()) - self.folders_before:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def xylem(self, *arguments, timeout=120, env=None, stdin=None, cwd=None):
+        """Runs xylem to its end; returns the finished process with its output as text."""
+        return subprocess.run([XYLEM, *map(str, arguments)], env=environment(**(env or {})),
+                              capture_output=True, text=True, timeout=timeout, input=stdin,
+                              cwd=cwd or self.folder)
+
+    def start(self, *arguments, env=None, **how):
+        """Starts xylem and returns the running process."""
+        process = subprocess.Popen([XYLEM, *map(str, arguments)], env=environment(**(env or {})),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   cwd=self.folder, **how)
+
+        def end():
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+
+        self.addCleanup(end)
+        return process
+
+    def run_job(self, command, *options, expect=0, name="run.db", **how):
+        """Runs a job with --store NAME; checks the exit code and returns its store."""
+        path = self.folder / name
+        done = self.xylem("run", "--store", path, *options, "--", *command, **how)
+        self.assertEqual(done.returncode, expect, done.stderr + done.stdout)
+        self.done = done
+        return Store(path)
+
+    def assert_nothing_left(self):
+        left = {}
+
+        def clean():
+            left.clear()
+            left.update({p: c for p, c in xylem_processes().items() if p not in self.before})
+            return not left and set(run_folders()) <= self.folders_before
+
+        try:
+            wait_until(clean, "everything ended", 15)
+        except AssertionError:
+            self.fail(f"left behind: {left} {set(run_folders()) - self.folders_before}")
+
+    def assert_intact(self, store):
+        self.assertEqual(store.value("PRAGMA integrity_check"), "ok")
+
+    def assert_exact(self, store, own, world=0):
+        """Calls of every rank and function, messages and bytes of every pair, and the account."""
+        stored = {(r["rank"], r["function"]): r["calls"] for r in
+                  store.rows(f"SELECT * FROM function_total WHERE world = {world} AND calls > 0")}
+        self.assertEqual(stored, own.calls)
+        pairs = {(r["source"], r["destination"]): (r["messages"], r["bytes"]) for r in
+                 store.rows(f"SELECT * FROM comm_matrix WHERE world = {world} AND messages > 0")}
+        self.assertEqual(pairs, own.sends)
+        account = [r for r in store.account() if r["world"] == world]
+        for line in account:
+            self.assertEqual(line["captured"], line["stored"] + line["lost"], line)
+            self.assertEqual(line["lost"], 0, line)
+            self.assertTrue(line["complete"], line)
+        self.assertEqual(sum(r["captured"] for r in account), own.total())

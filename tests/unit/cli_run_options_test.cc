@@ -1,0 +1,110 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "base/config.h"
+#include "cli/account_line.h"
+#include "cli/address.h"
+#include "cli/run_options.h"
+
+namespace xylem {
+namespace {
+
+Result<RunOptions> options_of(const std::vector<SettingValue>& flags,
+                              const std::vector<std::string>& environment = {}) {
+  auto values = layer_settings(flags, "", environment);
+  if (!values) return unexpected(std::move(values.error()));
+  return check_settings(*values);
+}
+
+TEST(RunOptions, HaveDefaultsThatAreValid) {
+  const auto options = options_of({});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->window, 250 * kMillisecond);
+  EXPECT_EQ(options->settle, 2 * kSecond);
+  EXPECT_EQ(options->topology, "kary:16");
+  EXPECT_FALSE(options->chunks);
+}
+
+TEST(RunOptions, AFlagGoesBeforeTheEnvironment) {
+  const auto options =
+      options_of({{"window", "1s", "--window"}}, {"XYLEM_WINDOW=2s", "XYLEM_SETTLE=3s"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->window, kSecond);
+  EXPECT_EQ(options->settle, 3 * kSecond);
+}
+
+TEST(RunOptions, ErrorsNameWhereTheValueStands) {
+  const struct {
+    const char* name;
+    const char* value;
+  } bad[] = {{"window", "soon"}, {"window", "1ms"},    {"detail", "all"}, {"port", "65536"},
+             {"ring", "1000"},   {"placement", "odd"}, {"settle", "-1s"}, {"topology", "kary:x"},
+             {"test-size", "x"}, {"log-level", "loud"}};
+  for (const auto& it : bad) {
+    const std::string flag = std::string("--") + it.name;
+    const auto options = options_of({{it.name, it.value, flag}});
+    ASSERT_FALSE(options) << it.name << " " << it.value;
+    EXPECT_EQ(options.error().code, Code::kInvalidArgument);
+    EXPECT_EQ(options.error().message.rfind(flag + ": ", 0), 0u) << options.error().message;
+  }
+}
+
+TEST(RunOptions, PrintAsAFileThatGivesTheSameAgain) {
+  const auto values = layer_settings(
+      {{"sample", "MPI_Test=3", "--sample"}, {"overwrite", "true", "--overwrite"}}, "", {});
+  ASSERT_TRUE(values);
+  const std::string text = print_settings(*values);
+  const auto entries = parse_config(text, "printed");
+  ASSERT_TRUE(entries) << entries.error().message;
+  EXPECT_EQ(entries->size(), run_settings().size());
+  for (const ConfigEntry& entry : *entries) {
+    for (const SettingValue& value : *values) {
+      if (value.name == entry.key) EXPECT_EQ(entry.value, value.value) << entry.key;
+    }
+  }
+}
+
+TEST(RunOptions, AnUnknownKeyOfTheFileIsNamedWithItsLine) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("xylem-options-" + std::to_string(::getpid()) + ".toml");
+  std::ofstream(path) << "window = '1s'\n\nwimdow = '2s'\n";
+  const auto values = layer_settings({}, path.string(), {});
+  std::filesystem::remove(path);
+  ASSERT_FALSE(values);
+  EXPECT_EQ(values.error().message.rfind(path.string() + ":3: 'wimdow'", 0), 0u)
+      << values.error().message;
+}
+
+TEST(ParseAddresses, ReadsListsAndBrackets) {
+  const auto addresses = parse_addresses("10.0.0.1:4711,[fe80::1]:80");
+  ASSERT_TRUE(addresses) << addresses.error().message;
+  ASSERT_EQ(addresses->size(), 2u);
+  EXPECT_EQ(addresses->at(0).host, "10.0.0.1");
+  EXPECT_EQ(addresses->at(0).port, 4711);
+  EXPECT_EQ(addresses->at(1).host, "fe80::1");
+  for (const char* bad : {"", "x", ":1", "x:", "x:99999", "x:1y", "a:1,,b:2"}) {
+    EXPECT_FALSE(parse_addresses(bad)) << bad;
+  }
+}
+
+TEST(AccountSentence, AddsUpAndSaysWhatIsMissing) {
+  frontend::SessionOutcome outcome;
+  EXPECT_NE(account_sentence(outcome, "x.db").find("no MPI process was seen"), std::string::npos);
+  outcome.hosts = 1;
+  outcome.account = {{WorldId{0}, Rank{0}, 1000000, 999999, 1, true},
+                     {WorldId{0}, Rank{1}, 234567, 234567, 0, true}};
+  EXPECT_EQ(
+      account_sentence(outcome, "x.db"),
+      "2 ranks on 1 host: 1,234,567 calls captured = 1,234,566 stored + 1 lost, complete; x.db");
+  outcome.account[0].complete = false;
+  outcome.trouble = "no end was heard from host b";
+  EXPECT_NE(account_sentence(outcome, "x.db").find("NOT complete (no end was heard from host b)"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace xylem

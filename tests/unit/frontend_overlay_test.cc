@@ -1,0 +1,145 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "frontend/overlay.h"
+
+namespace xylem::frontend {
+namespace {
+
+wire::HostReport report_of(int host) {
+  wire::HostReport report;
+  report.name = "node" + std::to_string(host);
+  report.host_key = "key" + std::to_string(host);
+  report.pid = 100 + static_cast<std::uint32_t>(host);
+  return report;
+}
+
+class OverlayTest : public testing::Test {
+ protected:
+  void join_hosts(int hosts) {
+    for (int host = 1; host <= hosts; ++host) {
+      const OverlayNode& node = overlay_.join(report_of(host));
+      processes_[node.leaf] = 2;
+    }
+  }
+  std::vector<NodeId> place(const char* shape) {
+    auto started = overlay_.place(*tree::parse_shape(shape), processes_);
+    EXPECT_TRUE(started) << started.error().message;
+    for (const NodeId node : *started) overlay_.started(node, {{"10.0.0.1", 1, "", ""}}, 1);
+    return *started;
+  }
+  NodeId first_parent(NodeId node) { return overlay_.assignment(node).parents.front().node; }
+
+  Overlay overlay_{"head", 1};
+  std::map<LeafId, std::size_t> processes_;
+};
+
+TEST_F(OverlayTest, GivesAHostTheSameLeafAgainAfterARestart) {
+  const OverlayNode first = overlay_.join(report_of(1));
+  overlay_.join(report_of(2));
+  wire::HostReport again = report_of(1);
+  again.pid = 999;
+  const OverlayNode& second = overlay_.join(again);
+  EXPECT_EQ(second.id, first.id);
+  EXPECT_EQ(second.leaf, first.leaf);
+  EXPECT_EQ(second.pid, 999u);
+  EXPECT_EQ(overlay_.leaves().count(), 2u);
+}
+
+TEST_F(OverlayTest, MakesTheFrontEndEverybodysParentBeforeItIsPlaced) {
+  join_hosts(3);
+  for (const auto& [id, node] : overlay_.nodes()) {
+    if (id == kFrontEndNode) continue;
+    const wire::Assignment assignment = overlay_.assignment(id);
+    ASSERT_EQ(assignment.parents.size(), 1u);
+    EXPECT_EQ(assignment.parents[0].node, kFrontEndNode);
+    EXPECT_EQ(assignment.leaf, node.leaf);
+  }
+}
+
+TEST_F(OverlayTest, NeedsNoCommunicationProcessForOneHost) {
+  join_hosts(1);
+  EXPECT_TRUE(place("kary:2").empty());
+  EXPECT_TRUE(overlay_.all_started());
+}
+
+TEST_F(OverlayTest, PutsEachBackEndBelowTheInternalLeafOfItsHost) {
+  join_hosts(8);
+  const auto started = place("kary:2");
+  ASSERT_EQ(started.size(), 6u);
+  std::map<std::string, NodeId> leaf_of_host;
+  std::map<NodeId, int> children;
+  for (const auto& [id, node] : overlay_.nodes()) {
+    if (node.role == wire::Role::kCommProcess && node.level == 2) leaf_of_host[node.host] = id;
+  }
+  ASSERT_EQ(leaf_of_host.size(), 4u);
+  for (const auto& [id, node] : overlay_.nodes()) {
+    if (node.role != wire::Role::kBackEnd) continue;
+    EXPECT_EQ(node.level, 3u);
+    ++children[node.parent];
+    if (leaf_of_host.contains(node.host)) {
+      EXPECT_EQ(node.parent, leaf_of_host[node.host]) << node.host;
+    }
+  }
+  for (const auto& [leaf, count] : children) EXPECT_LE(count, 2);
+}
+
+TEST_F(OverlayTest, EndsEveryLineOfParentsAtTheFrontEndAndOnlyGoesUp) {
+  join_hosts(8);
+  place("kary:2");
+  for (const auto& [id, node] : overlay_.nodes()) {
+    if (id == kFrontEndNode) continue;
+    const wire::Assignment assignment = overlay_.assignment(id);
+    EXPECT_EQ(assignment.parents.front().node, node.parent);
+    EXPECT_EQ(assignment.parents.back().node, kFrontEndNode);
+    std::set<NodeId> seen;
+    for (const wire::Parent& parent : assignment.parents) {
+      EXPECT_LT(overlay_.find(parent.node)->level, node.level) << "a cycle could come of it";
+      EXPECT_TRUE(seen.insert(parent.node).second);
+    }
+  }
+}
+
+TEST_F(OverlayTest, MovesTheChildrenOfANodeThatDidNotStart) {
+  join_hosts(8);
+  const auto started = place("kary:2");
+  const NodeId gone = started.back();
+  const auto moved = overlay_.remove(gone, NodeState::kLost);
+  EXPECT_EQ(moved.size(), 2u);
+  for (const NodeId child : moved) {
+    EXPECT_NE(first_parent(child), gone);
+    EXPECT_EQ(overlay_.find(child)->parent, first_parent(child));
+    for (const wire::Parent& parent : overlay_.assignment(child).parents) {
+      EXPECT_NE(parent.node, gone);
+    }
+  }
+}
+
+TEST_F(OverlayTest, GivesALateHostTheLeastLoadedInternalLeaf) {
+  join_hosts(5);
+  place("kary:2");  // Internal leaves with 2, 2 and 1 back ends.
+  const OverlayNode& late = overlay_.join(report_of(6));
+  const NodeId id = late.id;
+  overlay_.attach_late(id);
+  int siblings = 0;
+  for (const auto& [other, node] : overlay_.nodes()) {
+    siblings += node.role == wire::Role::kBackEnd && node.parent == overlay_.find(id)->parent;
+  }
+  EXPECT_EQ(siblings, 2);
+  const NodeId parent = overlay_.find(id)->parent;
+  overlay_.attach_late(id);
+  EXPECT_EQ(overlay_.find(id)->parent, parent) << "a place is given once";
+}
+
+TEST_F(OverlayTest, RefusesAFileThatNamesAForeignHostAndChangesNothing) {
+  join_hosts(2);
+  tree::Shape shape;
+  shape.kind = tree::Shape::Kind::kFile;
+  shape.path = "/nonexistent.topo";
+  EXPECT_FALSE(overlay_.place(shape, processes_));
+  EXPECT_EQ(overlay_.nodes().size(), 3u);
+}
+
+}  // namespace
+}  // namespace xylem::frontend

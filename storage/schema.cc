@@ -178,7 +178,7 @@ std::int64_t schema_version() { return static_cast<std::int64_t>(kMigrations.siz
 Result<void> migrate(Connection& connection) {
   FileVersion found = read_version(connection);
   if (auto read = connection.take(); !read) return read;
-  const bool fresh = found.empty && found.application == 0 && found.version == 0;
+  const bool fresh = found.empty && found.version == 0;
   if (!fresh) {
     if (auto fits = judge(connection, found); !fits) return fits;
   }

@@ -13,11 +13,29 @@ bool is_lack_of_room(int system_errno) {
   return system_errno == ENOSPC || system_errno == EDQUOT || system_errno == EFBIG;
 }
 
+/// errno of the last failure on the database's file or its log. sqlite3_system_errno is often gone
+/// by the time of asking, overwritten by SQLite's own cleaning up.
+int errno_of_files(sqlite3* database) {
+  if (database == nullptr) return 0;
+  int of_database = 0;
+  int of_log = 0;
+  sqlite3_file* log = nullptr;
+  sqlite3_file_control(database, "main", SQLITE_FCNTL_LAST_ERRNO, &of_database);
+  sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  if (log != nullptr && log->pMethods != nullptr) {
+    log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &of_log);
+  }
+  if (is_lack_of_room(of_log)) return of_log;
+  if (is_lack_of_room(of_database)) return of_database;
+  const int last = sqlite3_system_errno(database);
+  return last != 0 ? last : of_log != 0 ? of_log : of_database;
+}
+
 }  // namespace
 
 Error sqlite_error(sqlite3* database, int code, const std::string& what) {
   const int primary = code & 0xff;
-  const int system_errno = database == nullptr ? 0 : sqlite3_system_errno(database);
+  const int system_errno = primary == SQLITE_IOERR ? errno_of_files(database) : 0;
   const std::string said =
       database == nullptr ? sqlite3_errstr(code) : std::string(sqlite3_errmsg(database));
   // A size limit reaches us as a plain I/O error; only errno tells that it is about room.

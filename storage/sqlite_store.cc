@@ -32,11 +32,14 @@ namespace {
 constexpr std::size_t kReserveBytes = 2u << 20;
 constexpr Nanos kMirrorEvery = 60 * kSecond;
 constexpr Nanos kMirrorSlice = 50 * kMillisecond;
+static_assert(kApplicationId == 0x78796c6d, "kSettings names it");
 constexpr Nanos kMirrorAtOnce = 3600 * kSecond;
 
-/// Larger pages than the default: a chunk of 24 KB is then two pages, not six.
+/// Larger pages than the default: a chunk of 24 KB is then two pages, not six. Whose file it is
+/// stands in the file itself before there is a log, so that claim_file knows it after any crash.
 constexpr const char* kSettings =
-    "PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+    "PRAGMA page_size = 16384; PRAGMA application_id = 0x78796c6d;"
+    "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
     "PRAGMA busy_timeout = 2000; PRAGMA cache_spill = OFF; PRAGMA cache_size = -16384;"
     "PRAGMA journal_size_limit = 67108864;"
     "PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF";

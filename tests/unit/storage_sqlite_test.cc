@@ -1,0 +1,341 @@
+// What only the store in a file promises: who may make it, who may read it, and what a full disk,
+// a network file system and a damaged or foreign file do to it.
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sqlite3.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <random>
+
+#include "base/log.h"
+#include "storage/query.h"
+#include "storage/report.h"
+#include "tests/unit/storage_packets.h"
+
+namespace xylem::storage {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr long kNfs = 0x6969;
+
+std::unique_ptr<Store> make_store(const SqliteOptions& options) {
+  auto made = make_sqlite_store(options);
+  EXPECT_TRUE(made) << made.error().message;
+  if (!made) return nullptr;
+  EXPECT_TRUE((*made)->begin_run({}));
+  return std::move(*made);
+}
+
+Error refusal(const SqliteOptions& options) {
+  const auto made = make_sqlite_store(options);
+  EXPECT_FALSE(made);
+  return made ? Error{} : made.error();
+}
+
+unsigned mode_of(const std::string& path) {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 ? found.st_mode & 0777 : 0;
+}
+
+std::string ask(const std::string& path, const std::string& sql) {
+  auto run = RunFile::open(path);
+  if (!run) return run.error().message;
+  const auto rows = (*run)->rows(sql);
+  if (!rows) return rows.error().message;
+  return rows->empty() ? "" : to_text(rows->front().front());
+}
+
+/// A chunk whose bytes do not compress: about 40 KB.
+wire::Packet heavy_chunk(std::uint64_t number, std::mt19937_64& random) {
+  std::vector<wire::Event> events = some_events(number * 2000, (number + 1) * 2000);
+  for (wire::Event& event : events) {
+    event.bytes = random() >> 1;
+    event.request = random();
+  }
+  return chunk_packet(7, 1, number * 2000, events);
+}
+
+/// Runs `act` in a child, so that what it does to its process stays there. 0 is good.
+int in_child(const std::function<int()>& act) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(act());
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+class SqliteStoreTest : public testing::Test {
+ protected:
+  Folder folder_;
+  std::string path_ = folder_.file("run.db");
+};
+
+TEST_F(SqliteStoreTest, CanBeReadByItsOwnerOnly) {
+  const mode_t before = ::umask(0);
+  const auto store = make_store({path_});
+  ASSERT_TRUE(store->put(registration_packet(7, {process_row(1, 0)})));
+  ASSERT_TRUE(store->commit());
+  ::umask(before);
+  EXPECT_EQ(mode_of(path_), 0600u);
+  EXPECT_EQ(mode_of(path_ + "-wal"), 0600u);
+  EXPECT_EQ(mode_of(path_ + "-shm"), 0600u);
+}
+
+TEST_F(SqliteStoreTest, RefusesWhatStandsThereAlready) {
+  make_store({path_});
+  const Error exists = refusal({path_});
+  EXPECT_EQ(exists.code, Code::kAlreadyExists);
+  EXPECT_THAT(exists.message, HasSubstr(path_ + ": it exists; --overwrite replaces it"));
+  const Error directory = refusal({folder_.path(), true});
+  EXPECT_EQ(directory.code, Code::kInvalidArgument);
+  EXPECT_THAT(directory.message, HasSubstr("is a directory"));
+}
+
+TEST_F(SqliteStoreTest, OverwritesRunsButNothingElse) {
+  auto first = make_store({path_});
+  ASSERT_TRUE(first->put(registration_packet(7, {process_row(1, 0)})));
+  ASSERT_TRUE(first->commit());
+  const Error used = refusal({path_, true});
+  EXPECT_EQ(used.code, Code::kUnavailable);
+  EXPECT_THAT(used.message, HasSubstr("another xylem is writing it"));
+  first.reset();
+  const auto second = make_store({path_, true});
+  EXPECT_EQ(ask(path_, "SELECT count(*) FROM rank"), "0");
+
+  const std::string thesis = folder_.file("thesis.tex");
+  std::ofstream(thesis) << "years of work";
+  const Error foreign = refusal({thesis, true});
+  EXPECT_EQ(foreign.code, Code::kInvalidArgument);
+  EXPECT_THAT(foreign.message, HasSubstr("not a run of xylem, so it is not overwritten"));
+  std::string text;
+  std::getline(std::ifstream(thesis), text);
+  EXPECT_EQ(text, "years of work");
+}
+
+TEST_F(SqliteStoreTest, SaysWhereItCannotBeMade) {
+  const Error nowhere = refusal({folder_.file("no/run.db")});
+  EXPECT_EQ(nowhere.code, Code::kNotFound);
+  EXPECT_THAT(nowhere.message, HasSubstr("there is no folder " + folder_.file("no")));
+  const Error forbidden = refusal({"/proc/run.db"});
+  EXPECT_THAT(forbidden.message, HasSubstr("/proc/run.db: the store cannot be made there"));
+  EXPECT_EQ(refusal({""}).code, Code::kInvalidArgument);
+}
+
+TEST_F(SqliteStoreTest, LeavesOnePlainFile) {
+  auto store = make_store({path_});
+  ASSERT_TRUE(store->put(chunk_packet(7, 1, 0, 10)));
+  ASSERT_TRUE(store->end_run(5, kSecond));
+  store.reset();
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 1);
+  EXPECT_EQ(ask(path_, "PRAGMA integrity_check"), "ok");
+  EXPECT_EQ(ask(path_, "SELECT exit_code FROM run"), "5");
+  EXPECT_EQ(ask(path_, "PRAGMA journal_mode"), "delete");
+}
+
+TEST_F(SqliteStoreTest, KeepsTheCommandAsAShellWouldReadIt) {
+  auto made = make_sqlite_store({path_});
+  ASSERT_TRUE(made);
+  RunFacts facts;
+  facts.command = {"mpirun", "-n", "4", "./my app", "it's", ""};
+  ASSERT_TRUE((*made)->begin_run(facts));
+  EXPECT_EQ(ask(path_, "SELECT command FROM run"), "mpirun -n 4 './my app' 'it'\\''s' ''");
+}
+
+TEST_F(SqliteStoreTest, LosesNothingCommittedWhenItsProcessIsKilled) {
+  const int killed = in_child([&] {
+    const auto store = make_store({path_});
+    if (!store->put(chunk_packet(7, 1, 0, 100)) || !store->commit()) return 1;
+    if (!store->put(chunk_packet(7, 1, 100, 200))) return 2;
+    return ::raise(SIGKILL);
+  });
+  EXPECT_EQ(killed, 128 + SIGKILL);
+  EXPECT_EQ(ask(path_, "PRAGMA integrity_check"), "ok");
+  EXPECT_EQ(ask(path_, "SELECT count(*) FROM event"), "100");
+}
+
+TEST_F(SqliteStoreTest, FindsTotalsThatDifferFromWhatIsStored) {
+  auto store = make_store({path_});
+  ASSERT_TRUE(store->put(registration_packet(7, {process_row(1, 0)})));
+  ASSERT_TRUE(store->put(window_packet(0, 7, 10, account_row(7, 1, 10))));
+  ASSERT_TRUE(store->put(chunk_packet(7, 1, 0, 100)));
+  ASSERT_TRUE(store->put(tombstone_of(chunk_packet(7, 1, 100, 150), 50)));
+  ASSERT_TRUE(store->end_run(0, 1));
+  store.reset();
+  auto run = RunFile::open(path_);
+  ASSERT_TRUE(run);
+  const auto none = verify_totals(**run);
+  ASSERT_TRUE(none) << none.error().message;
+  EXPECT_THAT(*none, testing::IsEmpty());
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+  sqlite3_exec(database, "UPDATE process SET stored_calls = 11; DELETE FROM event_chunk", nullptr,
+               nullptr, nullptr);
+  sqlite3_close(database);
+  const auto faults = verify_totals(**run);
+  ASSERT_TRUE(faults);
+  EXPECT_THAT(*faults,
+              testing::ElementsAre("leaf 7, lane 1: stored calls says 11, counted again 10",
+                                   "leaf 7, lane 1: stored events says 100, counted again 0"));
+}
+
+// A file size limit stands for a full disk: it needs no rights. SQLite gets EFBIG for ENOSPC.
+TEST_F(SqliteStoreTest, UndoesACommitThatDoesNotFitAndGoesOnWhenThereIsRoom) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  auto store = make_store({path_});
+  std::mt19937_64 random(1);
+  ASSERT_TRUE(store->put(registration_packet(7, {process_row(1, 0)})));
+  ASSERT_TRUE(store->put(heavy_chunk(0, random)));
+  ASSERT_TRUE(store->commit());
+
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit tight = before;
+  tight.rlim_cur = 1 << 20;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+  std::vector<wire::Packet> packets;
+  for (std::uint64_t i = 1; i <= 40; ++i) packets.push_back(heavy_chunk(i, random));
+  for (const wire::Packet& packet : packets) ASSERT_TRUE(store->put(packet));
+  const auto full = store->commit();
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, Code::kExhausted) << full.error().message;
+  EXPECT_THAT(full.error().message, HasSubstr(path_ + ": no room left"));
+  EXPECT_EQ(store->pending_bytes(), 0u);
+  EXPECT_EQ(ask(path_, "SELECT count(*) FROM event"), "2000");
+
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  for (const wire::Packet& packet : packets) {
+    const auto outcome = store->put(packet);
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(outcome->kind, PutOutcome::Kind::kStored) << "what was undone is not known";
+  }
+  ASSERT_TRUE(store->commit());
+  EXPECT_EQ(ask(path_, "SELECT count(*) FROM event"), "82000");
+  EXPECT_EQ(ask(path_, "PRAGMA integrity_check"), "ok");
+}
+
+// Returns a number that names the step that went wrong.
+int fill_a_small_disk(const std::string& mount, const std::string& path) {
+  if (::unshare(CLONE_NEWNS) != 0) return 77;
+  if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return 77;
+  if (::mount("none", mount.c_str(), "tmpfs", 0, "size=8m") != 0) return 77;
+  auto made = make_sqlite_store({path});
+  if (!made) return 1;
+  auto& store = *made;
+  std::mt19937_64 random(2);
+  if (!store->begin_run({}) || !store->put(registration_packet(7, {process_row(1, 0)})) ||
+      !store->commit()) {
+    return 2;
+  }
+  std::uint64_t stored = 0;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    if (!store->put(heavy_chunk(i, random))) return 3;
+    const auto committed = store->commit();
+    if (committed) {
+      ++stored;
+      continue;
+    }
+    if (committed.error().code != Code::kExhausted) return 4;
+    break;
+  }
+  if (stored == 0 || stored == 1000) return 5;
+  if (ask(path, "SELECT count(*) FROM event_chunk") != std::to_string(stored)) return 6;
+  // The room that was kept takes the end, and the tombstone of what did not fit.
+  store->prepare_to_end();
+  if (!store->put(tombstone_of(heavy_chunk(stored, random), 2000, "the disk was full"))) return 7;
+  const auto ended = store->end_run(0, kSecond);
+  if (!ended) return 8;
+  store.reset();
+  if (ask(path, "PRAGMA integrity_check") != "ok") return 9;
+  if (ask(path, "SELECT ended_ns FROM run") != std::to_string(kSecond)) return 10;
+  if (ask(path, "SELECT reason FROM loss") != "the disk was full") return 11;
+  return 0;
+}
+
+TEST_F(SqliteStoreTest, WritesItsEndOnADiskThatIsFull) {
+  const int step = in_child([&] { return fill_a_small_disk(folder_.path(), path_); });
+  if (step == 77) GTEST_SKIP() << "needs the right to mount";
+  EXPECT_EQ(step, 0) << "the number of the step that went wrong";
+}
+
+class NetworkFileSystem : public SqliteStoreTest {
+ protected:
+  NetworkFileSystem() {
+    ::setenv("TMPDIR", live_.path().c_str(), 1);
+    set_log_sink([this](Level, std::string_view line) { log_ += std::string(line) + '\n'; });
+  }
+  ~NetworkFileSystem() override {
+    set_log_sink({});
+    ::unsetenv("TMPDIR");
+  }
+  Folder live_;
+  std::string log_;
+};
+
+TEST_F(NetworkFileSystem, KeepsTheLiveFileElsewhereAndSaysSoOnce) {
+  auto store = make_store({path_, false, kNfs});
+  EXPECT_THAT(store->live_path(), testing::StartsWith(live_.path() + "/xylem-live-"));
+  EXPECT_THAT(log_, HasSubstr("store on a network file system"));
+  EXPECT_EQ(std::ranges::count(log_, '\n'), 1);
+  EXPECT_EQ(mode_of(path_), 0600u) << "the place is taken at once";
+  EXPECT_EQ(ask(path_, "SELECT count(*) FROM run"), "1") << "and the first copy is there";
+  ASSERT_TRUE(store->put(chunk_packet(7, 1, 0, 100)));
+  ASSERT_TRUE(store->commit());
+  EXPECT_EQ(ask(store->live_path(), "SELECT count(*) FROM event"), "100");
+  ASSERT_TRUE(store->account());
+
+  ASSERT_TRUE(store->end_run(0, 1));
+  EXPECT_EQ(store->live_path(), path_);
+  ASSERT_TRUE(store->account());
+  store.reset();
+  EXPECT_TRUE(std::filesystem::is_empty(live_.path()));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 1);
+  EXPECT_EQ(ask(path_, "SELECT count(*) FROM event"), "100");
+  EXPECT_EQ(ask(path_, "PRAGMA integrity_check"), "ok");
+  EXPECT_EQ(ask(path_, "PRAGMA journal_mode"), "delete");
+  EXPECT_EQ(mode_of(path_), 0600u);
+}
+
+TEST_F(NetworkFileSystem, CopiesEverythingWhenItsProcessLetsGoWithoutAnEnd) {
+  auto store = make_store({path_, false, kNfs});
+  ASSERT_TRUE(store->put(chunk_packet(7, 1, 0, 100)));
+  ASSERT_TRUE(store->commit());
+  store.reset();
+  EXPECT_EQ(ask(path_, "SELECT count(*) FROM event"), "100");
+  EXPECT_TRUE(std::filesystem::is_empty(live_.path()));
+}
+
+TEST_F(NetworkFileSystem, KeepsTheLiveFileWhenTheCopyCannotBeMade) {
+  auto store = make_store({path_, false, kNfs});
+  ASSERT_TRUE(store->put(chunk_packet(7, 1, 0, 100)));
+  std::filesystem::remove_all(folder_.path());
+  const auto ended = store->end_run(0, 1);
+  ASSERT_FALSE(ended);
+  EXPECT_THAT(ended.error().message, HasSubstr("the whole run stands in " + store->live_path()));
+  EXPECT_EQ(ask(store->live_path(), "SELECT count(*) FROM event"), "100");
+}
+
+TEST_F(NetworkFileSystem, KnowsThemByTheirNumbers) {
+  for (const long type : {0x6969L, 0x0BD00BD0L, 0x47504653L, 0x19830326L, 0xFF534D42L, 0xFE534D42L,
+                          static_cast<long>(static_cast<int>(0xFF534D42))}) {
+    const std::string path = folder_.file("run" + std::to_string(type));
+    EXPECT_NE(make_store({path, false, type})->live_path(), path) << std::hex << type;
+  }
+  const std::string path = folder_.file("ext4");
+  EXPECT_EQ(make_store({path, false, 0xEF53})->live_path(), path);
+}
+
+}  // namespace
+}  // namespace xylem::storage

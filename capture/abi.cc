@@ -36,6 +36,9 @@ Abi mpich() {
   abi.proc_null = -1;
   abi.root = -3;
   abi.undefined = -32766;
+  abi.graph = 1;
+  abi.cartesian = 2;
+  abi.dist_graph = 3;
   abi.error_in_status = 17;
   abi.error_other = 15;
   abi.status_ignore = 1;
@@ -69,6 +72,9 @@ Abi open_mpi(void* library) {
   abi.proc_null = -2;
   abi.root = -4;
   abi.undefined = -32766;
+  abi.graph = 2;
+  abi.cartesian = 1;
+  abi.dist_graph = 3;
   abi.error_in_status = 18;
   abi.error_other = 16;
   abi.status_ignore = 0;

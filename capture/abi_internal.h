@@ -28,6 +28,9 @@ struct Abi {
   int proc_null = 0;
   int root = 0;
   int undefined = 0;
+  int cartesian = 0;  ///< MPI_Topo_test's answers.
+  int graph = 0;
+  int dist_graph = 0;
   int error_in_status = 0;
   int error_other = 0;
 

@@ -3,11 +3,6 @@
 namespace xylem::capture {
 namespace {
 
-// MPI_Topo_test's answers, equal in all MPIs.
-constexpr int kGraph = 2;
-constexpr int kCartesian = 1;
-constexpr int kDistGraph = 3;
-
 // The communicator of a collective call that succeeded, or null.
 class Group {
  public:
@@ -60,17 +55,17 @@ std::uint64_t payload_of_each(Counts counts, Word types, std::int32_t size) {
 std::int32_t neighbours_to(Word comm) {
   int topology = 0;
   if (call_mpi(kMPI_Topo_test, comm, &topology) != 0) return 0;
-  if (topology == kDistGraph) {
+  if (topology == process.abi.dist_graph) {
     int in = 0, out = 0, weighted = 0;
     call_mpi(kMPI_Dist_graph_neighbors_count, comm, &in, &out, &weighted);
     return out;
   }
   int count = 0;
-  if (topology == kCartesian) {
+  if (topology == process.abi.cartesian) {
     call_mpi(kMPI_Cartdim_get, comm, &count);
     return 2 * count;
   }
-  if (topology == kGraph) {
+  if (topology == process.abi.graph) {
     int rank = 0;
     call_mpi(kMPI_Comm_rank, comm, &rank);
     call_mpi(kMPI_Graph_neighbors_count, comm, rank, &count);

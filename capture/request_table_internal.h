@@ -19,7 +19,7 @@ namespace xylem::capture {
 struct Members;
 
 enum class RequestKind : std::uint8_t {
-  kReceive = 0,  ///< MPI_Irecv, MPI_Imrecv, the receiving half of MPI_Isendrecv.
+  kReceive = 0,  ///< MPI_Irecv, MPI_Imrecv.
   kPersistentReceive = 1,
   kPersistentSend = 2,
   kPersistentCollective = 3,

@@ -1,0 +1,164 @@
+#pragma once
+
+// The leaf of the tree: the agent of a host.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/collector.h"
+#include "backend/journal.h"
+#include "backend/outbox.h"
+#include "backend/process_source.h"
+#include "backend/process_starter.h"
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/unique_fd.h"
+#include "net/node.h"
+#include "wire/message.h"
+
+namespace xylem::backend {
+
+struct AgentOptions {
+  /// Where the front end listens: first to report to, and last to fall back on.
+  std::vector<wire::Address> front_end;
+  /// Who this host is; load and number of processes are filled in when it is sent. Its host_key
+  /// stays the same over restarts of the worker, so that the front end knows the leaf again.
+  wire::HostReport host;
+  std::function<double()> load = [] { return 0.0; };
+
+  CollectorOptions collector;
+  OutboxOptions outbox;
+
+  /// Rings are looked at this often while there is traffic, and ever more seldom without.
+  Nanos busy_interval = 10 * kMillisecond;
+  Nanos idle_interval = 100 * kMillisecond;
+  /// Without knowing the front end's clock for so long, this host's is taken as it is.
+  Nanos clock_patience = 1 * kSecond;
+  /// All processes have ended and nobody new has come for so long: the agent ends.
+  Nanos linger = 2 * kSecond;
+  /// So long an agent waits for its first process.
+  Nanos first_linger = 30 * kSecond;
+  /// The run is over: processes that are still alive may end for so long.
+  Nanos finish_patience = 2 * kSecond;
+  /// Without a front end for so long, what is left is lost.
+  Nanos orphan_limit = 60 * kSecond;
+  /// A descriptor that becomes readable when the agent is to end in order; -1 for none. Borrowed.
+  int terminate_fd = -1;
+};
+
+/// Life: waits until the source has told all processes that a predecessor knew; connects to the
+/// front end and reports its host; gets leaf id, parents and control; connects to its parent;
+/// drains, journals, sends, resends. Ends when the run is over, or all processes have ended and
+/// none has come for a while: closes the door, sends the last window, waits for all
+/// acknowledgements, says goodbye, removes the host's folder and stops the network with code 0.
+///
+/// Without a front end for too long it says how many calls are lost, and ends with kGaveUp.
+/// A worker may die at any point: an Agent over the same journal and segments goes on.
+/// Single-threaded, driven by a Network. All references are borrowed.
+class Agent final : public net::Node {
+ public:
+  static constexpr int kGaveUp = 1;
+
+  Agent(AgentOptions options, Journal& journal, ProcessSource& source, ProcessStarter& starter);
+
+  void on_start(net::Network& network, Nanos now) override;
+  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) override;
+  void on_connect_failed(NodeId node, const Error& why, Nanos now) override;
+  void on_message(net::LinkId link, wire::Message message, Nanos now) override;
+  void on_link_down(net::LinkId link, const Error& why, Nanos now) override;
+  void on_timer(Nanos now) override;
+  void on_readable(int fd, Nanos now) override;
+
+ private:
+  enum class Phase {
+    kRecovering,  // Processes of a predecessor come in.
+    kWatching,
+    kFinishing,   // The run is over: what is there is read out.
+    kClosing,     // Nobody must come any more: asked, not answered.
+    kDelivering,  // The last window is journalled: acknowledgements are awaited.
+    kDone,
+  };
+
+  // Processes.
+  void take_from_source(Nanos now);
+  void add_process(NewProcess process, Nanos now);
+  void process_gone(int pidfd);
+  void forget_finished();
+
+  // Links.
+  void connect_next(Nanos now);
+  void retry_later(Nanos now);
+  void adopt_parent(net::LinkId link, NodeId node, Nanos now);
+  void report_host(net::LinkId link);
+  void choose_next_parent();
+  std::optional<net::LinkId> upward() const { return parent_ ? parent_ : front_end_; }
+  void take_assignment(const wire::Assignment& assignment, Nanos now);
+  void take_control(const wire::Control& control);
+  void take_acknowledgement(const wire::Acknowledgement& acknowledgement);
+  void start_comm_process(const wire::StartCommProcess& order);
+  void collect_child(int pidfd);
+
+  // Work.
+  void start_encoding(Nanos now);
+  void drain(Nanos now);
+  void send_due(Nanos now);
+  void report_link(Nanos now);
+  void remember();
+
+  // End.
+  void advance_life(Nanos now);
+  bool wants_to_end(Nanos now) const;
+  void door_closed(Nanos now);
+  void door_open(Nanos now);
+  void give_up(Nanos now);
+  void end(int code, const std::string& why);
+  void schedule(Nanos now);
+
+  AgentOptions options_;
+  Journal& journal_;
+  ProcessSource& source_;
+  ProcessStarter& starter_;
+  Collector collector_;
+  Outbox outbox_;
+  net::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
+  Phase phase_ = Phase::kRecovering;
+
+  int source_fd_ = -1;
+  std::map<int, std::pair<Lane, UniqueFd>> pidfds_;
+  std::map<int, std::pair<NodeId, StartedProcess>> children_;
+  std::size_t processes_seen_ = 0;
+
+  std::vector<wire::Parent> parents_;  // In the order in which to try them.
+  std::size_t next_parent_ = 0;
+  NodeId node_ = wire::kNoNode;
+  LeafId leaf_ = wire::kNoLeaf;
+  std::uint32_t level_ = 0xffffffff;
+  bool assigned_ = false;                 // By this front end, in this worker's life.
+  std::optional<net::LinkId> front_end_;  // To report to, until the parent is there.
+  std::optional<net::LinkId> parent_;
+  NodeId parent_node_ = wire::kNoNode;
+  bool connecting_ = false;
+  NodeId connecting_to_ = wire::kNoNode;
+  bool assigned_meanwhile_ = false;  // The place changed while a connection was under way.
+  Nanos retry_at_ = 0;               // 0: nothing to retry.
+  Nanos retry_pause_ = 0;
+  Nanos orphan_since_ = 0;
+
+  std::optional<wire::Control> control_;
+  bool clock_known_ = false;
+  Nanos offset_ns_ = 0;
+  Nanos encode_at_ = 0;  // Then at the latest, clock or not; 0: place or control is missing.
+  bool encoding_ = false;
+
+  Nanos next_drain_ = 0;
+  Nanos interval_ = 0;
+  Nanos next_report_ = 0;
+  Nanos quiet_since_ = 0;  // When the last process came or went.
+  Nanos finish_at_ = 0;    // The run is over since then; 0: it is not.
+};
+
+}  // namespace xylem::backend

@@ -1,0 +1,179 @@
+#pragma once
+
+// Takes records out of all rings of a host and puts packets into the journal: registrations,
+// windows, chunks. The heart of the agent, without network, timers or processes.
+//
+// Whatever is journalled, rings move: first the journal commits, then the segment is advanced. A
+// Collector that is dropped at any point and made anew over the same journal and segments goes on
+// where the journal says.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backend/journal.h"
+#include "backend/segment.h"
+#include "backend/tick_clock.h"
+#include "backend/window_builder.h"
+#include "base/clock.h"
+#include "base/ids.h"
+#include "wire/chunk.h"
+#include "wire/message.h"
+#include "wire/profile.h"
+
+namespace xylem::backend {
+
+struct CollectorOptions {
+  std::string host;  ///< Name to show; told with every registration.
+  /// Records go into a chunk after so long at the latest.
+  Nanos chunk_age = 100 * kMillisecond;
+  /// One drain looks at no more records than this (about 20 ms), so that heartbeats go on.
+  std::size_t records_per_drain = 200'000;
+  /// A window is taken before it grows beyond this.
+  std::size_t window_bytes = 1u << 20;
+  /// After the journal was full, it is tried again this much later, or after an acknowledgement.
+  Nanos full_pause = 200 * kMillisecond;
+  /// Where tick pairs come from.
+  std::function<TickPair()> read_pair = read_tick_pair;
+};
+
+/// What a drain found.
+struct DrainOutcome {
+  bool active = false;      ///< Some records were there.
+  bool unfinished = false;  ///< More are left than one drain may take: drain again at once.
+  Nanos next_due = 0;       ///< Something is to be sealed then (monotonic); 0: nothing waits.
+};
+
+/// Order of calls: add() and recovery of all processes; configure() when leaf id and control are
+/// known; then drain() again and again. One thread. Journal is borrowed.
+class Collector {
+ public:
+  Collector(CollectorOptions options, Journal& journal);
+
+  /// A process registered, or a predecessor had it. What the journal says of it is applied now. It
+  /// may have ended already.
+  void add(Lane lane, Segment segment, bool ended);
+  /// The process is gone: what is in its rings is the last.
+  void process_ended(Lane lane);
+
+  /// Nothing is encoded before this. May be called again; a change of window length counts from the
+  /// next slice on.
+  void configure(LeafId leaf, const wire::Control& control);
+  bool is_configured() const noexcept { return builder_.has_value(); }
+  /// This host's monotonic clock + offset = the front end's.
+  void set_offset(Nanos offset_ns) noexcept { offset_ns_ = offset_ns; }
+
+  /// Reads rings, seals what is due.
+  DrainOutcome drain(Nanos now);
+
+  /// As drain, and seals everything however young: before the end. Call it until it is not
+  /// unfinished.
+  DrainOutcome flush(Nanos now);
+
+  /// Switches capture off in all processes that are left, so that their counters stand still.
+  void stop_capture();
+
+  /// Journals the leaf's last window (Packet.last), empty or not. False when the journal is full.
+  bool seal_last(Nanos now);
+
+  /// There is room again: an acknowledgement came.
+  void resume() noexcept { retry_at_ = 0; }
+
+  /// Packets journalled since the last call, in order.
+  std::vector<PacketKey> take_appended();
+  /// Processes whose last account is journalled since the last call; they are gone from here.
+  std::vector<Lane> take_finished();
+
+  std::size_t processes() const noexcept { return processes_.size(); }
+  /// Processes that have not ended.
+  std::size_t living() const;
+  /// True when all rings are empty and all that was read is journalled.
+  bool is_idle() const;
+
+ private:
+  struct RingCursor {
+    std::uint64_t position = 0;  // Read into the open window.
+    // An unfinished group of completions: where, how many records, met in which drain.
+    std::uint64_t held_position = 0;
+    std::uint64_t held_count = 0;
+    std::uint64_t held_round = 0;
+  };
+  struct Process {
+    Process(Lane number, Segment mapped) : lane(number), segment(std::move(mapped)) {}
+    Lane lane;
+    Segment segment;
+    std::vector<RingCursor> cursors{capture::kMaxThreads};
+    bool ended = false;
+    bool final_counted = false;  // Its pending calls are in the open window: the last one.
+    bool announced = false;
+    bool announced_world = false;
+    bool announced_functions = false;
+    std::uint64_t windowed = 0;  // Calls in journalled windows.
+    Nanos chunk_since = 0;       // Since when records wait for a chunk; 0: none does.
+    wire::AccountRow told;
+  };
+
+  DrainOutcome work(Nanos now, bool everything);
+  void read_clock(Nanos now);
+  bool is_readable(const Process& process) const;
+  static bool is_filling(const Process& process);
+  bool announce();
+  bool announce(Process& process);
+
+  // Windows.
+  bool drain_windows();
+  bool open_next_slice();
+  void open_slice(std::uint64_t slice);
+  bool is_worth_sealing() const;
+  bool read_rings();
+  bool read_ring(Process& process, std::uint32_t ring);
+  bool is_any_filling() const;
+  bool is_read(const Process& process) const;
+  void count_ended();
+  bool seal(bool last);
+  void fill_accounts(wire::ProfileWindow& window, Progress& progress);
+  wire::AccountRow account_of(const Process& process) const;
+  void apply(const Progress& progress);
+  Nanos next_due() const;
+
+  // Chunks.
+  bool drain_chunks();
+  std::uint64_t chunk_pending(const Process& process) const;
+  bool make_chunk(Process& process);
+
+  bool append(const Draft& draft);
+  TimedRecord timed(const Process& process, const capture::Record& record) const;
+  void spend(std::size_t records);
+  Nanos run_time(Nanos monotonic) const;
+
+  CollectorOptions options_;
+  Journal& journal_;
+  TickClock clock_;
+  std::map<Lane, std::unique_ptr<Process>> processes_;
+  std::set<std::uint64_t> tables_;  // Hashes of the function tables told.
+  std::optional<WindowBuilder> builder_;
+  wire::ChunkEncoder encoder_;
+  LeafId leaf_{};
+  wire::Control control_;
+  Nanos offset_ns_ = 0;
+  Nanos run_now_ = 0;  // Of the drain under way.
+  Nanos now_ = 0;
+  std::size_t budget_ = 0;
+  bool active_ = false;
+  bool everything_ = false;
+  std::uint64_t round_ = 0;
+  Nanos retry_at_ = 0;  // The journal was full: nothing is read before.
+  bool told_full_ = false;
+  std::vector<capture::Record> batch_;
+  std::vector<TimedRecord> timed_;
+  std::vector<wire::Event> events_;
+  std::vector<PacketKey> appended_;
+  std::vector<Lane> finished_;
+};
+
+}  // namespace xylem::backend

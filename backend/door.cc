@@ -1,0 +1,179 @@
+#include "backend/door.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "backend/channel_internal.h"
+#include "base/log.h"
+#include "capture/ring.h"
+
+namespace xylem::backend {
+namespace {
+
+constexpr int kBacklog = 1024;
+
+void poll_for(const UniqueFd& poll, int fd) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  ::epoll_ctl(poll.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
+// Field 22 of /proc/PID/stat, counted from behind the name, which may hold anything. 0: no process.
+std::uint64_t start_time_of(std::uint32_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  std::size_t at = line.rfind(')');
+  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = line.find(' ', at + 1);
+  return at == std::string::npos ? 0 : std::strtoull(line.c_str() + at + 1, nullptr, 10);
+}
+
+template <typename Field>
+bool read_field(int segment, std::size_t offset, Field& field) {
+  return ::pread(segment, &field, sizeof field, static_cast<off_t>(offset)) ==
+         static_cast<ssize_t>(sizeof field);
+}
+
+// The process that registered, if it is what it says.
+std::optional<NewProcess> vet(int connection, const capture::Registration& said,
+                              std::vector<UniqueFd> descriptors) {
+  const auto refuse = [](const char* why) {
+    log(Level::kWarn, "registration refused", {{"why", why}});
+    return std::nullopt;
+  };
+  if (said.magic != capture::kSegmentMagic || said.layout_version != capture::kLayoutVersion)
+    return refuse("it is of another version of xylem");
+  if (descriptors.size() != 1) return refuse("it holds no segment");
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0)
+    return refuse("its process cannot be seen from here");
+
+  NewProcess process;
+  process.pid = static_cast<std::uint32_t>(peer.pid);
+  process.segment = std::move(descriptors.front());
+  std::uint64_t magic = 0;
+  std::uint64_t start_time = 0;
+  if (!read_field(process.segment.get(), offsetof(capture::SegmentHeader, magic), magic) ||
+      !read_field(process.segment.get(), offsetof(capture::SegmentHeader, start_time),
+                  start_time) ||
+      magic != capture::kSegmentMagic) {
+    return refuse("its segment is none");
+  }
+  process.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+  // Ended meanwhile, and perhaps its number given to another process.
+  if (start_time_of(process.pid) != start_time) process.pidfd.reset();
+  return process;
+}
+
+}  // namespace
+
+Door::Door(UniqueFd listener)
+    : listener_(std::move(listener)), poll_(::epoll_create1(EPOLL_CLOEXEC)) {
+  ::fcntl(listener_.get(), F_SETFL, ::fcntl(listener_.get(), F_GETFL) | O_NONBLOCK);
+  poll_for(poll_, listener_.get());
+}
+
+void Door::accept_all() {
+  for (;;) {
+    UniqueFd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!connection) return;
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+        peer.uid != ::geteuid()) {
+      continue;
+    }
+    if (waiting_.size() == kMaxWaiting) waiting_.erase(waiting_.begin());
+    poll_for(poll_, connection.get());
+    waiting_.push_back(std::move(connection));
+  }
+}
+
+std::optional<NewProcess> Door::take() {
+  accept_all();
+  for (auto it = waiting_.begin(); it != waiting_.end();) {
+    capture::Registration said{};
+    std::vector<UniqueFd> descriptors;
+    const ssize_t got = receive_with_fds(it->get(), &said, sizeof said, descriptors);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+      ++it;
+      continue;
+    }
+    const UniqueFd connection = std::move(*it);
+    it = waiting_.erase(it);
+    if (got != static_cast<ssize_t>(sizeof said)) continue;
+    auto process = vet(connection.get(), said, std::move(descriptors));
+    if (process) return process;
+  }
+  return std::nullopt;
+}
+
+// ---- the folder ----
+
+bool RunFolder::try_lock() {
+  const std::string name = path_ + "/" + capture::kAgentLockName;
+  UniqueFd lock(::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return false;
+  struct stat held {
+  }, named{};
+  if (::fstat(lock.get(), &held) != 0 || ::stat(name.c_str(), &named) != 0 ||
+      held.st_ino != named.st_ino || held.st_dev != named.st_dev) {
+    return false;
+  }
+  lock_ = std::move(lock);
+  return true;
+}
+
+void RunFolder::unlink_socket() { ::unlink((path_ + "/" + capture::kAgentSocketName).c_str()); }
+
+Result<UniqueFd> RunFolder::listen() {
+  const std::string name = path_ + "/" + capture::kAgentSocketName;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (name.size() >= sizeof address.sun_path) {
+    return unexpected(Code::kInvalidArgument, "the run folder's name is too long: " + path_);
+  }
+  std::memcpy(address.sun_path, name.c_str(), name.size() + 1);
+  ::unlink(name.c_str());
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket ||
+      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(socket.get(), kBacklog) != 0) {
+    return unexpected(Code::kInternal, "cannot listen at " + name + ": " + std::strerror(errno));
+  }
+  return socket;
+}
+
+void RunFolder::remove() {
+  const auto close_folder = [](DIR* folder) { ::closedir(folder); };
+  if (!lock_ && !try_lock()) log(Level::kDebug, "run folder removed without its lock");
+  std::vector<std::string> names;
+  if (std::unique_ptr<DIR, decltype(close_folder)> folder{::opendir(path_.c_str()), close_folder}) {
+    while (const dirent* entry = ::readdir(folder.get())) {
+      const std::string name = entry->d_name;
+      if (name != "." && name != ".." && name != capture::kAgentLockName) names.push_back(name);
+    }
+  }
+  for (const std::string& name : names) ::unlink((path_ + "/" + name).c_str());
+  ::unlink((path_ + "/" + capture::kAgentLockName).c_str());
+  ::rmdir(path_.c_str());
+  lock_.reset();
+}
+
+}  // namespace xylem::backend

@@ -1,0 +1,247 @@
+#include "backend/guard.h"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "backend/channel_internal.h"
+#include "backend/door.h"
+#include "backend/mapping.h"
+#include "base/log.h"
+
+namespace xylem::backend {
+namespace {
+
+constexpr Nanos kMinute = 60 * kSecond;
+constexpr int kGivenUp = 3;
+
+sigset_t guarded_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGTERM);
+  ::sigaddset(&set, SIGCHLD);
+  return set;
+}
+
+class Guard {
+ public:
+  Guard(const GuardOptions& options, UniqueFd listener, const WorkerMain& worker)
+      : options_(options), worker_main_(worker), door_(std::in_place, std::move(listener)) {}
+
+  Result<int> run();
+
+ private:
+  struct Held {
+    std::uint32_t pid = 0;
+    UniqueFd segment;
+    UniqueFd pidfd;
+  };
+
+  Result<void> start_worker();
+  [[noreturn]] void be_worker(UniqueFd channel);
+  std::optional<int> collect_worker();
+  bool may_restart();
+  void on_signal();
+  void accept();
+  void from_worker();
+  void tell(const Held& held, Lane lane);
+  void tell(ChannelKind kind, std::uint32_t lane);
+  void flush();
+
+  const GuardOptions& options_;
+  const WorkerMain& worker_main_;
+  std::optional<Door> door_;
+  UniqueFd journal_;
+  UniqueFd signals_;
+  UniqueFd channel_;
+  pid_t worker_ = -1;
+  std::map<Lane, Held> held_;
+  std::uint32_t next_lane_ = 1;
+  std::deque<ChannelMessage> queue_;  // To the worker; descriptors are looked up in held_.
+  std::vector<Nanos> starts_;
+};
+
+Result<int> Guard::run() {
+  ::prctl(PR_SET_NAME, "xylem-guard");
+  for (const int ignored : {SIGINT, SIGHUP, SIGPIPE}) std::signal(ignored, SIG_IGN);
+  const sigset_t set = guarded_signals();
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  signals_.reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  auto journal = make_memory("xylem-journal", options_.journal_bytes);
+  if (!journal) return unexpected(std::move(journal.error()));
+  journal_ = *std::move(journal);
+  if (auto started = start_worker(); !started) return unexpected(std::move(started.error()));
+
+  for (;;) {
+    const short worker_events = static_cast<short>(POLLIN | (queue_.empty() ? 0 : POLLOUT));
+    pollfd fds[] = {
+        {signals_.get(), POLLIN, 0}, {door_->fd(), POLLIN, 0}, {channel_.get(), worker_events, 0}};
+    if (::poll(fds, std::size(fds), -1) < 0) continue;
+    if (fds[1].revents != 0) accept();
+    if ((fds[2].revents & (POLLIN | POLLHUP)) != 0) from_worker();
+    flush();
+    if (fds[0].revents == 0) continue;
+    on_signal();
+    if (const auto code = collect_worker()) return *code;
+  }
+}
+
+Result<void> Guard::start_worker() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return unexpected(Code::kExhausted,
+                      std::string("no socket for the agent's worker: ") + std::strerror(errno));
+  }
+  channel_.reset(ends[0]);
+  UniqueFd far_end(ends[1]);
+  worker_ = ::fork();
+  if (worker_ < 0) {
+    return unexpected(Code::kExhausted,
+                      std::string("cannot start the agent's worker: ") + std::strerror(errno));
+  }
+  if (worker_ == 0) be_worker(std::move(far_end));
+  starts_.push_back(monotonic_now());
+  queue_.clear();
+  for (const auto& [lane, held] : held_) tell(held, lane);
+  tell(ChannelKind::kReady, next_lane_);
+  return {};
+}
+
+void Guard::be_worker(UniqueFd channel) {
+  ::prctl(PR_SET_NAME, "xylem-backend");
+  WorkerInheritance inheritance;
+  inheritance.channel = std::move(channel);
+  inheritance.listener.reset(::dup(door_->listener()));
+  inheritance.journal = std::move(journal_);
+  door_.reset();
+  signals_.reset();
+  channel_.reset();
+  held_.clear();
+  sigset_t children;
+  ::sigemptyset(&children);
+  ::sigaddset(&children, SIGCHLD);
+  ::sigprocmask(SIG_UNBLOCK, &children, nullptr);
+  ::_exit(worker_main_(std::move(inheritance)));
+}
+
+void Guard::on_signal() {
+  signalfd_siginfo signal{};
+  while (::read(signals_.get(), &signal, sizeof signal) == static_cast<ssize_t>(sizeof signal)) {
+    if (signal.ssi_signo == SIGTERM) ::kill(worker_, SIGTERM);
+  }
+}
+
+// The code to end with, when there is to be no other worker.
+std::optional<int> Guard::collect_worker() {
+  int status = 0;
+  if (::waitpid(worker_, &status, WNOHANG) != worker_) return std::nullopt;
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  log(Level::kWarn, "worker died", {{"signal", WTERMSIG(status)}});
+  if (may_restart()) {
+    const auto started = start_worker();
+    if (started) return std::nullopt;
+    log(Level::kError, started.error().message);
+  }
+  log(Level::kError, "agent's worker cannot be kept running, this host's capture ends",
+      {{"processes", held_.size()}});
+  RunFolder(options_.folder).remove();
+  return kGivenUp;
+}
+
+bool Guard::may_restart() {
+  const Nanos since = monotonic_now() - kMinute;
+  std::erase_if(starts_, [since](Nanos start) { return start < since; });
+  return starts_.size() <= static_cast<std::size_t>(std::max(0, options_.restarts_a_minute));
+}
+
+void Guard::accept() {
+  while (auto process = door_->take()) {
+    const Lane lane{next_lane_++};
+    Held& held = held_[lane];
+    held.pid = process->pid;
+    held.segment = std::move(process->segment);
+    held.pidfd = std::move(process->pidfd);
+    tell(held, lane);
+  }
+}
+
+void Guard::from_worker() {
+  for (;;) {
+    ChannelMessage message;
+    std::vector<UniqueFd> descriptors;
+    const ssize_t got = receive_with_fds(channel_.get(), &message, sizeof message, descriptors);
+    if (got != static_cast<ssize_t>(sizeof message)) {
+      // At its end poll would report it again and again; SIGCHLD tells the rest.
+      if (got == 0) channel_.reset();
+      return;
+    }
+    if (message.kind == ChannelKind::kForget) {
+      held_.erase(Lane{message.lane});
+    } else if (message.kind == ChannelKind::kDrain) {
+      accept();
+      tell(ChannelKind::kDrained, 0);
+    } else if (message.kind == ChannelKind::kListen && !descriptors.empty()) {
+      door_.emplace(std::move(descriptors.front()));
+    }
+  }
+}
+
+void Guard::tell(const Held& held, Lane lane) {
+  queue_.push_back({ChannelKind::kProcess, raw(lane), held.pid});
+}
+
+void Guard::tell(ChannelKind kind, std::uint32_t lane) { queue_.push_back({kind, lane, 0}); }
+
+void Guard::flush() {
+  while (!queue_.empty() && channel_) {
+    const ChannelMessage& message = queue_.front();
+    std::vector<int> descriptors;
+    if (message.kind == ChannelKind::kProcess) {
+      const auto held = held_.find(Lane{message.lane});
+      if (held == held_.end()) {
+        queue_.pop_front();
+        continue;
+      }
+      descriptors.push_back(held->second.segment.get());
+      if (held->second.pidfd) descriptors.push_back(held->second.pidfd.get());
+    }
+    if (!send_with_fds(channel_.get(), &message, sizeof message, descriptors)) return;
+    queue_.pop_front();
+  }
+}
+
+}  // namespace
+
+Result<int> run_guard(const GuardOptions& options, UniqueFd listener, const WorkerMain& worker) {
+  return Guard(options, std::move(listener), worker).run();
+}
+
+Result<bool> become_daemon() {
+  const auto failed = [] {
+    return unexpected(Code::kExhausted,
+                      std::string("cannot leave the session: ") + std::strerror(errno));
+  };
+  const pid_t child = ::fork();
+  if (child < 0) return failed();
+  if (child != 0) return false;
+  ::setsid();
+  const pid_t grandchild = ::fork();
+  if (grandchild < 0) return failed();
+  if (grandchild != 0) ::_exit(0);
+  return true;
+}
+
+}  // namespace xylem::backend

@@ -1,0 +1,46 @@
+#pragma once
+
+// The worker's end of what the guard holds.
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "backend/door.h"
+#include "backend/process_source.h"
+#include "base/unique_fd.h"
+
+namespace xylem::backend {
+
+/// The processes that the guard holds and accepts. When the guard dies, the channel goes on alone:
+/// it has the listening socket too and accepts at it. One thread; nothing blocks.
+class GuardChannel final : public ProcessSource {
+ public:
+  /// `channel` leads to the guard, `listener` is the socket at which it accepts.
+  GuardChannel(UniqueFd channel, UniqueFd listener, RunFolder folder);
+
+  int fd() const override { return door_ ? door_->fd() : channel_.get(); }
+  SourceEvent take() override;
+  void forget(Lane lane) override;
+  /// Answers kOpen at once while somebody holds the folder's lock.
+  void close() override;
+  void remove_folder() override;
+
+ private:
+  std::optional<SourceEvent> from_guard();
+  void guard_died();
+  void drained();
+  SourceEvent process_event(Lane lane, NewProcess process);
+
+  UniqueFd channel_;
+  UniqueFd listener_;
+  RunFolder folder_;
+  std::unique_ptr<Door> door_;  // When the guard is dead.
+  std::deque<SourceEvent> events_;
+  bool ready_ = false;
+  bool closing_ = false;
+  bool came_while_closing_ = false;
+  std::uint32_t next_lane_ = 1;
+};
+
+}  // namespace xylem::backend

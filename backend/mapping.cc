@@ -1,0 +1,34 @@
+#include "backend/mapping.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace xylem::backend {
+
+Mapping::~Mapping() {
+  if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
+}
+
+Result<Mapping> Mapping::of(int fd, std::size_t size) {
+  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED) {
+    return unexpected(Code::kInternal, "cannot map " + std::to_string(size) +
+                                           " bytes of shared memory: " + std::strerror(errno));
+  }
+  return Mapping({static_cast<std::byte*>(memory), size});
+}
+
+Result<UniqueFd> make_memory(const char* name, std::size_t size) {
+  UniqueFd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(size)) != 0) {
+    return unexpected(errno == ENOMEM || errno == EMFILE ? Code::kExhausted : Code::kInternal,
+                      std::string("cannot make shared memory ") + name + " of " +
+                          std::to_string(size) + " bytes: " + std::strerror(errno));
+  }
+  return fd;
+}
+
+}  // namespace xylem::backend

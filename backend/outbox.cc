@@ -1,0 +1,86 @@
+#include "backend/outbox.h"
+
+#include <algorithm>
+
+namespace xylem::backend {
+
+Outbox::Outbox(OutboxOptions options, Journal& journal) : options_(options), journal_(journal) {}
+
+void Outbox::add(const PacketKey& key) {
+  states_[key];
+  fresh_.push_back(key);
+}
+
+void Outbox::add_recovered(const PacketKey& key) {
+  states_[key].alone = true;
+  fresh_.push_back(key);
+}
+
+std::vector<wire::Packet> Outbox::take_due(Nanos now) {
+  std::vector<wire::Packet> packets;
+  while (!due_.empty() && due_.begin()->first <= now) {
+    const PacketKey key = due_.begin()->second;
+    State& state = states_.at(key);
+    packets.push_back(journal_.read(key));
+    packets.back().alone = true;
+    state.alone = true;
+    state.pause = std::min(2 * state.pause, options_.longest_resend);
+    set_due(key, state, now + state.pause);
+  }
+  // One packet may always be on its way, however large it is.
+  while (!fresh_.empty() && (in_flight_ == 0 || in_flight_ < options_.max_in_flight)) {
+    const PacketKey key = fresh_.front();
+    fresh_.pop_front();
+    const auto it = states_.find(key);
+    if (it == states_.end() || it->second.sent) continue;
+    State& state = it->second;
+    packets.push_back(journal_.read(key));
+    packets.back().alone = state.alone;
+    state.sent = true;
+    state.bytes = packets.back().payload.size();
+    state.pause = options_.first_resend;
+    in_flight_ += state.bytes;
+    set_due(key, state, now + state.pause);
+  }
+  return packets;
+}
+
+Nanos Outbox::next_due() const {
+  return due_.empty() ? 0 : std::max<Nanos>(1, due_.begin()->first);
+}
+
+void Outbox::acknowledge(const wire::PacketId& id) {
+  const PacketKey key = key_of(id);
+  const auto it = states_.find(key);
+  if (it == states_.end()) return;
+  if (it->second.sent) {
+    due_.erase({it->second.due, key});
+    in_flight_ -= it->second.bytes;
+  }
+  states_.erase(it);
+  journal_.acknowledge(key);
+}
+
+void Outbox::resend(const wire::PacketId& id) {
+  if (id.stream == wire::kEveryStream) return resend_everything(0);
+  const auto it = states_.find(key_of(id));
+  if (it == states_.end() || !it->second.sent) return;
+  it->second.pause = options_.first_resend / 2;  // Doubled when it goes.
+  set_due(it->first, it->second, 0);
+}
+
+void Outbox::resend_everything(Nanos when) {
+  for (auto& [key, state] : states_) {
+    if (!state.sent || state.due <= when) continue;
+    state.pause = options_.first_resend / 2;
+    set_due(key, state, when);
+  }
+}
+
+void Outbox::set_due(const PacketKey& key, State& state, Nanos when) {
+  due_.erase({state.due, key});
+  state.due = when;
+  due_.insert({when, key});
+}
+
+}  // namespace xylem::backend

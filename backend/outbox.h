@@ -1,0 +1,74 @@
+#pragma once
+
+// Which journalled packets are to be sent now: new ones in order while not too much is on its way,
+// and again those whose acknowledgement does not come.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "backend/journal.h"
+#include "base/clock.h"
+#include "wire/packet.h"
+
+namespace xylem::backend {
+
+struct OutboxOptions {
+  /// Sent and not yet acknowledged: no more than this. What waits stays in the journal, in this
+  /// process's memory only once.
+  std::size_t max_in_flight = 8u << 20;
+  /// Without an acknowledgement for so long a packet is sent again; the pause doubles each time.
+  Nanos first_resend = 5 * kSecond;
+  Nanos longest_resend = 60 * kSecond;
+};
+
+/// The state of each journalled packet on its way. Does not send. One thread; the journal is
+/// borrowed. A packet that was sent before, by whomever, goes `alone`: it may have been merged into
+/// another packet, of which the root stores the one that arrives first.
+class Outbox {
+ public:
+  Outbox(OutboxOptions options, Journal& journal);
+
+  /// A packet was journalled just now.
+  void add(const PacketKey& key);
+  /// A predecessor journalled it; perhaps it sent it.
+  void add_recovered(const PacketKey& key);
+
+  /// The packets to send now, oldest first; they count as sent.
+  std::vector<wire::Packet> take_due(Nanos now);
+  /// When take_due() has something again if nothing happens; 0: not before something happens.
+  Nanos next_due() const;
+
+  /// The root has stored it: gone from the journal too. Not ours, or known already: no matter.
+  void acknowledge(const wire::PacketId& id);
+  /// The root, or a node on the way, asks for it again. The stream kEveryStream stands for all.
+  void resend(const wire::PacketId& id);
+  /// The way that packets took is gone, or has changed: all that is not acknowledged by `when` is
+  /// sent again.
+  void resend_everything(Nanos when);
+
+  std::size_t packets() const noexcept { return states_.size(); }
+  std::size_t in_flight_bytes() const noexcept { return in_flight_; }
+
+ private:
+  struct State {
+    bool sent = false;
+    bool alone = false;
+    Nanos due = 0;  // When it is to be sent again; meaningless before it was sent.
+    Nanos pause = 0;
+    std::size_t bytes = 0;
+  };
+  void set_due(const PacketKey& key, State& state, Nanos when);
+
+  OutboxOptions options_;
+  Journal& journal_;
+  std::map<PacketKey, State> states_;
+  std::deque<PacketKey> fresh_;                // Not sent by us yet; may hold acknowledged ones.
+  std::set<std::pair<Nanos, PacketKey>> due_;  // Sent ones.
+  std::size_t in_flight_ = 0;
+};
+
+}  // namespace xylem::backend

@@ -1,0 +1,246 @@
+#include "backend/segment.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+namespace xylem::backend {
+namespace {
+
+using capture::kMaxFunctions;
+using capture::kMaxThreads;
+using capture::Record;
+using capture::SegmentHeader;
+using capture::ThreadRing;
+
+// Bounded, ended by a zero or not, and printable: it goes into logs, the store and web pages.
+std::string printable(const char* text, std::size_t room) {
+  std::string copy(text, room);
+  copy.resize(std::min(copy.find('\0'), copy.size()));
+  for (char& c : copy) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return copy;
+}
+
+Result<void> check_header(const SegmentHeader& header, std::uint64_t file_bytes) {
+  if (header.magic != capture::kSegmentMagic || header.layout_version != capture::kLayoutVersion) {
+    return unexpected(Code::kCorrupt,
+                      "a segment of another version of xylem was registered: run the job and the "
+                      "agent with the same installation");
+  }
+  const std::uint32_t records = header.ring_records;
+  if (!std::has_single_bit(records) || records > capture::kMaxRingRecords) {
+    return unexpected(Code::kCorrupt, "a segment with rings of " + std::to_string(records) +
+                                          " records was registered: not a power of two up to " +
+                                          std::to_string(capture::kMaxRingRecords));
+  }
+  if (file_bytes < capture::segment_bytes(records)) {
+    return unexpected(Code::kCorrupt, "a segment of " + std::to_string(file_bytes) +
+                                          " bytes was registered where " +
+                                          std::to_string(capture::segment_bytes(records)) +
+                                          " are needed");
+  }
+  return {};
+}
+
+std::uint32_t within(FunctionId function) { return raw(function) & (kMaxFunctions - 1); }
+
+}  // namespace
+
+Segment::Segment(Mapping mapping, std::uint32_t capacity)
+    : mapping_(std::move(mapping)), capacity_(capacity), progress_(kMaxThreads) {}
+
+Result<Segment> Segment::map(const UniqueFd& fd) {
+  struct stat file {};
+  if (::fstat(fd.get(), &file) != 0 ||
+      static_cast<std::uint64_t>(file.st_size) < sizeof(SegmentHeader)) {
+    return unexpected(Code::kCorrupt, "what was registered is no segment: too small");
+  }
+  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
+    const int seals = ::fcntl(fd.get(), F_GET_SEALS);
+    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
+      return unexpected(Code::kPermissionDenied,
+                        "a segment was registered that cannot be sealed against shrinking");
+    }
+  }
+  // From here on the size stands.
+  if (::fstat(fd.get(), &file) != 0) return unexpected(Code::kInternal, "fstat of a segment");
+  const auto file_bytes = static_cast<std::uint64_t>(file.st_size);
+  auto first = Mapping::of(fd.get(), sizeof(SegmentHeader));
+  if (!first) return unexpected(std::move(first.error()));
+  SegmentHeader seen;
+  std::memcpy(static_cast<void*>(&seen), first->bytes().data(), sizeof seen);
+  if (auto fine = check_header(seen, file_bytes); !fine) return unexpected(fine.error());
+
+  auto whole = Mapping::of(fd.get(), capture::segment_bytes(seen.ring_records));
+  if (!whole) return unexpected(std::move(whole.error()));
+  Segment segment(std::move(*whole), seen.ring_records);
+  segment.pid_ = seen.pid;
+  segment.start_time_ = seen.start_time;
+  segment.clock_ = seen.clock == capture::ClockKind::kTsc ? capture::ClockKind::kTsc
+                                                          : capture::ClockKind::kMonotonic;
+  segment.read_progress();
+  return segment;
+}
+
+SegmentHeader& Segment::header() const {
+  return *std::launder(reinterpret_cast<SegmentHeader*>(mapping_.bytes().data()));
+}
+
+ThreadRing& Segment::ring_at(std::uint32_t ring) const {
+  CHECK(ring < kMaxThreads);
+  std::byte* at =
+      mapping_.bytes().data() + capture::ring_offset() + ring * capture::ring_stride(capacity_);
+  return *std::launder(reinterpret_cast<ThreadRing*>(at));
+}
+
+// A predecessor's, or a hostile process's: what makes no sense is brought into bounds, so that all
+// that follows can rely on chunk_position and window_position being at most a ring before head.
+void Segment::read_progress() {
+  for (std::uint32_t ring = 0; ring < rings(); ++ring) {
+    const ThreadRing& from = ring_at(ring);
+    const std::uint64_t head = from.head.load(std::memory_order_acquire);
+    const std::uint64_t oldest = head > capacity_ ? head - capacity_ : 0;
+    RingProgress& to = progress_[ring];
+    to.window_position = std::clamp(from.window_position, oldest, head);
+    to.chunk_position = std::clamp(from.chunk_position, oldest, head);
+    to.chunk_events = from.chunk_events;
+    to.chunk_calls = from.chunk_calls;
+  }
+}
+
+capture::ProcessState Segment::state() const noexcept {
+  return header().state.load(std::memory_order_acquire);
+}
+
+wire::ProcessRow Segment::describe() const {
+  const SegmentHeader& from = header();
+  wire::ProcessRow row;
+  row.pid = pid_;
+  row.program = printable(from.program, sizeof from.program);
+  row.initialised = raw(state()) >= raw(capture::ProcessState::kRunning) && from.world_size > 0;
+  if (!row.initialised) return row;
+  std::memcpy(row.world_key.data(), from.world_key, row.world_key.size());
+  row.rank = Rank{from.rank};
+  row.world_size = from.world_size;
+  row.mpi_library = printable(from.mpi_library, sizeof from.mpi_library);
+  return row;
+}
+
+std::uint32_t Segment::function_count() const noexcept {
+  return std::min(header().function_count, kMaxFunctions);
+}
+
+std::vector<wire::FunctionRow> Segment::functions() const {
+  std::vector<wire::FunctionRow> rows(function_count());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const capture::FunctionEntry& from = header().functions[i];
+    rows[i].id = FunctionId{static_cast<std::uint16_t>(i)};
+    rows[i].name = printable(from.name, sizeof from.name);
+    rows[i].function_class = static_cast<std::uint8_t>(from.function_class);
+  }
+  return rows;
+}
+
+std::uint32_t Segment::rings() const noexcept {
+  return std::min(header().threads.load(std::memory_order_acquire), kMaxThreads);
+}
+
+SegmentCounters Segment::counters() const {
+  SegmentCounters sum;
+  const std::uint32_t functions = function_count();
+  for (std::uint32_t ring = 0; ring < rings(); ++ring) {
+    const ThreadRing& from = ring_at(ring);
+    for (std::uint32_t f = 0; f < functions; ++f) {
+      // Losses first: a call is counted before it is lost, so lost never runs ahead of calls.
+      sum.lost += from.lost[f].load(std::memory_order_acquire);
+      sum.calls += from.calls[f].load(std::memory_order_relaxed);
+    }
+  }
+  const std::uint64_t ringless = header().ringless_calls.load(std::memory_order_relaxed);
+  sum.lost += ringless;
+  sum.calls += ringless;
+  return sum;
+}
+
+std::uint64_t Segment::calls(FunctionId function) const {
+  std::uint64_t sum = 0;
+  for (std::uint32_t ring = 0; ring < rings(); ++ring) {
+    sum += ring_at(ring).calls[within(function)].load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+std::uint64_t Segment::lost(FunctionId function) const {
+  std::uint64_t sum = 0;
+  for (std::uint32_t ring = 0; ring < rings(); ++ring) {
+    sum += ring_at(ring).lost[within(function)].load(std::memory_order_acquire);
+  }
+  return sum;
+}
+
+std::uint64_t Segment::available(std::uint32_t ring, std::uint64_t position) const noexcept {
+  const std::uint64_t ahead = ring_at(ring).head.load(std::memory_order_acquire) - position;
+  if (ahead > std::uint64_t{1} << 63) return 0;  // The head went back: only a hostile one does.
+  return std::min<std::uint64_t>(ahead, capacity_);
+}
+
+std::size_t Segment::read(std::uint32_t ring, std::uint64_t position, std::span<Record> out) const {
+  const std::size_t count = std::min<std::size_t>(available(ring, position), out.size());
+  const std::byte* slots =
+      reinterpret_cast<const std::byte*>(&ring_at(ring)) + capture::record_offset();
+  const std::uint64_t first = position & (capacity_ - 1);
+  const std::size_t before_wrap = std::min<std::size_t>(count, capacity_ - first);
+  std::memcpy(out.data(), slots + first * sizeof(Record), before_wrap * sizeof(Record));
+  std::memcpy(out.data() + before_wrap, slots, (count - before_wrap) * sizeof(Record));
+  return count;
+}
+
+bool Segment::is_filling(std::uint32_t ring) const noexcept {
+  const RingProgress& at = progress_[ring];
+  return available(ring, std::min(at.window_position, at.chunk_position)) > capacity_ / 2;
+}
+
+void Segment::advance(std::uint32_t ring, const RingProgress& to) {
+  RingProgress& at = progress_[ring];
+  at.window_position = std::max(at.window_position, to.window_position);
+  at.chunk_position = std::max(at.chunk_position, to.chunk_position);
+  at.chunk_events = std::max(at.chunk_events, to.chunk_events);
+  at.chunk_calls = std::max(at.chunk_calls, to.chunk_calls);
+  ThreadRing& shared = ring_at(ring);
+  shared.window_position = at.window_position;
+  shared.chunk_position = at.chunk_position;
+  shared.chunk_events = at.chunk_events;
+  shared.chunk_calls = at.chunk_calls;
+  shared.tail.store(std::min(at.window_position, at.chunk_position), std::memory_order_release);
+}
+
+std::uint64_t Segment::windowed_calls(FunctionId function) const {
+  return header().windowed_calls[within(function)];
+}
+
+void Segment::advance_windowed(FunctionId function, std::uint64_t calls) {
+  std::uint64_t& at = header().windowed_calls[within(function)];
+  at = std::max(at, calls);
+}
+
+std::uint64_t Segment::windowed_calls() const {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t calls : header().windowed_calls) sum += calls;
+  return sum;
+}
+
+bool Segment::is_finished() const noexcept { return header().agent_finished != 0; }
+void Segment::set_finished() { header().agent_finished = 1; }
+
+void Segment::set_enabled(bool enabled) {
+  header().enabled.store(enabled ? 1 : 0, std::memory_order_release);
+}
+
+}  // namespace xylem::backend

@@ -1,0 +1,107 @@
+#pragma once
+
+// The agent's view of a monitored process's segment (capture/ring.h).
+//
+// The process is not trusted: what it writes may be anything and may change at any time. Its
+// numbers are bounded here once and for all, so that a hostile segment leads to wrong numbers of
+// its own process and to nothing else: sizes are checked against the file, which is sealed against
+// shrinking; offsets follow from constants; indices are masked; records are copied out before
+// anybody looks at them.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/mapping.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "capture/ring.h"
+#include "wire/registration.h"
+
+namespace xylem::backend {
+
+/// How far a ring has come in what is journalled. All numbers only grow.
+struct RingProgress {
+  std::uint64_t window_position = 0;  ///< Records before it are in journalled windows.
+  std::uint64_t chunk_position = 0;   ///< Records before it are in journalled chunks.
+  std::uint64_t chunk_events = 0;     ///< Records that chunks hold; fewer when chunks were off.
+  std::uint64_t chunk_calls = 0;      ///< Calls that these records stand for.
+  bool operator==(const RingProgress&) const = default;
+};
+
+/// A process's counters, summed over its threads.
+struct SegmentCounters {
+  std::uint64_t calls = 0;  ///< Ringless calls included.
+  std::uint64_t lost = 0;   ///< Ringless calls included.
+  bool operator==(const SegmentCounters&) const = default;
+};
+
+/// One mapped segment. Used by one thread. The process may die or be alive; it makes no difference.
+class Segment {
+ public:
+  /// Seals the file against shrinking, checks and maps it.
+  ///
+  /// Fails with kCorrupt when it is too small, its magic, version or ring size is not one of ours,
+  /// with kPermissionDenied when it cannot be sealed (not a memfd made with MFD_ALLOW_SEALING): a
+  /// process could then cut it off under our feet.
+  static Result<Segment> map(const UniqueFd& fd);
+
+  // ---- What the process says. Texts are cut and made printable. ----
+  std::uint32_t pid() const noexcept { return pid_; }
+  std::uint64_t start_time() const noexcept { return start_time_; }
+  capture::ClockKind clock() const noexcept { return clock_; }
+  capture::ProcessState state() const noexcept;
+  /// `lane` is left for the caller. World, rank and size are given when MPI_Init has returned.
+  wire::ProcessRow describe() const;
+  /// The function table; empty before the process has filled it.
+  std::vector<wire::FunctionRow> functions() const;
+  std::uint32_t function_count() const noexcept;
+
+  /// Rings that have been used so far: 0 .. rings() - 1; at most kMaxThreads.
+  std::uint32_t rings() const noexcept;
+  std::uint32_t capacity() const noexcept { return capacity_; }
+  SegmentCounters counters() const;
+  /// Calls and losses of one function over all threads.
+  std::uint64_t calls(FunctionId function) const;
+  std::uint64_t lost(FunctionId function) const;
+
+  // ---- Records ----
+  /// How many records can be read from `position` on: 0 to capacity(), whatever the process says.
+  std::uint64_t available(std::uint32_t ring, std::uint64_t position) const noexcept;
+  /// Copies up to out.size() records from `position` on; returns how many.
+  std::size_t read(std::uint32_t ring, std::uint64_t position,
+                   std::span<capture::Record> out) const;
+  /// True when more than half of the ring waits to be journalled.
+  bool is_filling(std::uint32_t ring) const noexcept;
+
+  // ---- The agent's part. Progress is read once, at map(); later the process cannot change it.
+  // ----
+  const RingProgress& progress(std::uint32_t ring) const { return progress_[ring]; }
+  /// Takes over what is larger than what stands there, and lets the process overwrite the records
+  /// that are in windows and chunks both. Applying the same twice changes nothing.
+  void advance(std::uint32_t ring, const RingProgress& to);
+  std::uint64_t windowed_calls(FunctionId function) const;
+  void advance_windowed(FunctionId function, std::uint64_t calls);
+  /// Sum of windowed_calls over all functions.
+  std::uint64_t windowed_calls() const;
+  bool is_finished() const noexcept;
+  void set_finished();
+  void set_enabled(bool enabled);
+
+ private:
+  Segment(Mapping mapping, std::uint32_t capacity);
+  capture::SegmentHeader& header() const;
+  capture::ThreadRing& ring_at(std::uint32_t ring) const;
+  void read_progress();
+
+  Mapping mapping_;
+  std::uint32_t capacity_ = 0;
+  std::uint32_t pid_ = 0;
+  std::uint64_t start_time_ = 0;
+  capture::ClockKind clock_ = capture::ClockKind::kMonotonic;
+  std::vector<RingProgress> progress_;  // kMaxThreads of them.
+};
+
+}  // namespace xylem::backend

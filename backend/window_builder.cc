@@ -1,0 +1,187 @@
+#include "backend/window_builder.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "base/check.h"
+
+namespace xylem::backend {
+namespace {
+
+using capture::Record;
+using capture::RecordKind;
+
+// About what a row takes when encoded.
+constexpr std::size_t kRowBytes = 160;
+constexpr std::size_t kPairBytes = 40;
+
+void add_up(std::uint64_t& sum, std::uint64_t more) {
+  if (__builtin_add_overflow(sum, more, &sum)) sum = std::numeric_limits<std::uint64_t>::max();
+}
+
+std::uint64_t times(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::uint64_t>::max()
+                                                : product;
+}
+
+bool is_completion(const Record& record) { return record.kind == RecordKind::kCompletion; }
+
+bool has_peer(const Record& record, std::uint8_t flag) {
+  return (record.flags & flag) != 0 && record.peer >= 0;
+}
+
+// The function of a hostile record may be any number.
+FunctionId function_of(const Record& record) {
+  return FunctionId{
+      std::min<std::uint16_t>(record.function, std::uint16_t{capture::kMaxFunctions - 1})};
+}
+
+}  // namespace
+
+void WindowBuilder::open(std::uint64_t slice, Nanos window_ns) {
+  CHECK(window_ns > 0);
+  clear();
+  open_ = true;
+  slice_ = slice;
+  window_ns_ = window_ns;
+}
+
+void WindowBuilder::clear() {
+  for (const wire::ProfileRow& row : rows_) row_of_[raw(row.lane)][raw(row.function)] = 0;
+  rows_.clear();
+  matrix_.clear();
+  waits_.clear();
+}
+
+// How many completions of one call stand from `first` on.
+std::size_t WindowBuilder::group_at(std::span<const TimedRecord> records, std::size_t first) {
+  const Record& of = records[first].record;
+  std::size_t end = first;
+  while (end < records.size() && is_completion(records[end].record) &&
+         records[end].record.begin == of.begin && records[end].record.end == of.end &&
+         records[end].record.function == of.function) {
+    ++end;
+  }
+  return end - first;
+}
+
+std::size_t WindowBuilder::add(Lane lane, std::span<const TimedRecord> records, bool complete) {
+  CHECK(open_);
+  std::size_t at = 0;
+  while (at < records.size() && slice_of(records[at].end_ns, window_ns_) <= slice_) {
+    if (!is_completion(records[at].record)) {
+      add_one(lane, records[at], 1);
+      ++at;
+      continue;
+    }
+    const std::size_t group = group_at(records, at);
+    const bool may_go_on = at + group == records.size();
+    if (may_go_on && !complete && group < kLargestGroup) break;
+    const auto receives = std::count_if(
+        records.begin() + at, records.begin() + at + group,
+        [](const TimedRecord& r) { return has_peer(r.record, capture::kRecordReceive); });
+    for (std::size_t end = at + group; at < end; ++at) {
+      add_one(lane, records[at], static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(1, receives)));
+    }
+  }
+  return at;
+}
+
+void WindowBuilder::add_one(Lane lane, const TimedRecord& timed, std::uint64_t sharing) {
+  const Record& record = timed.record;
+  const auto duration = static_cast<std::uint64_t>(timed.end_ns - timed.begin_ns);
+  const std::uint64_t calls = is_completion(record) ? 0 : record.calls;
+  wire::ProfileRow& into = row(lane, function_of(record));
+  add_up(into.bytes, record.bytes);
+  if (calls != 0) {
+    into.min_ns = into.calls == 0 ? duration : std::min(into.min_ns, duration);
+    into.max_ns = std::max(into.max_ns, duration);
+    into.histogram.add(duration, calls);
+    into.estimated |= calls > 1;
+    add_up(into.calls, calls);
+    add_up(into.time_ns, times(duration, calls));
+  }
+  if (has_peer(record, capture::kRecordSend)) {
+    Traffic& traffic = matrix_[pair_key(lane, record.peer)];
+    add_up(traffic.bytes, record.bytes);
+    add_up(traffic.messages, 1);
+  }
+  if (has_peer(record, capture::kRecordReceive)) {
+    Wait& wait = waits_[pair_key(lane, record.peer)];
+    add_up(wait.time_ns, times(duration, std::max<std::uint64_t>(1, calls)) / sharing);
+    add_up(wait.calls, std::max<std::uint64_t>(1, calls));
+  }
+}
+
+void WindowBuilder::add_calls(Lane lane, FunctionId function, std::uint64_t calls) {
+  if (calls == 0) return;
+  wire::ProfileRow& into = row(lane, function);
+  into.min_ns = 0;
+  into.histogram.add(0, calls);
+  add_up(into.calls, calls);
+}
+
+wire::ProfileRow& WindowBuilder::row(Lane lane, FunctionId function) {
+  std::vector<std::uint32_t>& index = row_of_[raw(lane)];
+  if (index.empty()) index.resize(capture::kMaxFunctions);
+  std::uint32_t& found = index[raw(function)];
+  if (found == 0) {
+    wire::ProfileRow fresh;
+    fresh.leaf = leaf_;
+    fresh.lane = lane;
+    fresh.function = function;
+    rows_.push_back(fresh);
+    found = static_cast<std::uint32_t>(rows_.size());
+  }
+  return rows_[found - 1];
+}
+
+std::size_t WindowBuilder::approximate_bytes() const {
+  return rows_.size() * kRowBytes + (matrix_.size() + waits_.size()) * kPairBytes;
+}
+
+std::uint64_t WindowBuilder::calls(Lane lane) const {
+  std::uint64_t sum = 0;
+  for (const wire::ProfileRow& row : rows_) {
+    if (row.lane == lane) add_up(sum, row.calls);
+  }
+  return sum;
+}
+
+std::uint64_t WindowBuilder::calls(Lane lane, FunctionId function) const {
+  const auto index = row_of_.find(raw(lane));
+  if (index == row_of_.end() || index->second[raw(function)] == 0) return 0;
+  return rows_[index->second[raw(function)] - 1].calls;
+}
+
+void WindowBuilder::forget(Lane lane) {
+  const bool in_use = std::any_of(rows_.begin(), rows_.end(),
+                                  [lane](const wire::ProfileRow& row) { return row.lane == lane; });
+  if (!in_use) row_of_.erase(raw(lane));
+}
+
+wire::ProfileWindow WindowBuilder::build() const {
+  wire::ProfileWindow window;
+  window.begin_ns = begin_ns();
+  window.end_ns = end_ns();
+  window.rows = rows_;
+  std::sort(window.rows.begin(), window.rows.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.lane, a.function) < std::tie(b.lane, b.function);
+  });
+  const auto lane_of = [](std::uint64_t key) {
+    return Lane{static_cast<std::uint32_t>(key >> 32)};
+  };
+  const auto peer_of = [](std::uint64_t key) { return Rank{static_cast<std::uint32_t>(key)}; };
+  for (const auto& [key, traffic] : std::map(matrix_.begin(), matrix_.end())) {
+    window.matrix.push_back({leaf_, lane_of(key), peer_of(key), traffic.bytes, traffic.messages});
+  }
+  for (const auto& [key, wait] : std::map(waits_.begin(), waits_.end())) {
+    window.waits.push_back({leaf_, lane_of(key), peer_of(key), wait.time_ns, wait.calls});
+  }
+  return window;
+}
+
+}  // namespace xylem::backend

@@ -175,8 +175,9 @@ std::vector<Report::WorldShare> read_shares(Inquiry& inquiry, std::size_t shown)
   std::map<WorldId, std::vector<Report::RankShare>> worlds;
   for (const auto& row : inquiry.ask(
            "SELECT p.world, p.rank, (SELECT sum(time_ns) FROM function_sum s WHERE s.process ="
-           " p.id), coalesce((SELECT max(end_ns) - min(begin_ns) FROM event_chunk c WHERE c.process"
-           " = p.id), p.last_ns - p.first_ns) FROM process p WHERE p.world IS NOT NULL AND"
+           " p.id), CASE WHEN p.events > 0 AND p.stored_events = p.events"
+           " THEN (SELECT max(end_ns) - min(begin_ns) FROM event_chunk c WHERE c.process = p.id)"
+           " ELSE p.last_ns - p.first_ns END FROM process p WHERE p.world IS NOT NULL AND"
            " p.first_ns IS NOT NULL ORDER BY p.world, p.rank")) {
     worlds[id_of<WorldId>(row[0])].push_back(
         {id_of<Rank>(row[1]), integer_of(row[2]), integer_of(row[3])});

@@ -59,7 +59,7 @@ struct Report {
     double share = 0;        ///< Of the time in MPI, 0 to 1.
     bool estimated = false;  ///< Some of its calls were timed by a sample.
   };
-  /// A rank's time in MPI over its span: from its first to its last event where those are stored,
+  /// A rank's time in MPI over its span: from its first to its last event where all are stored,
   /// else from the first to the last window in which it called. Several threads add up.
   struct RankShare {
     Rank rank{};

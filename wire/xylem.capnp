@@ -29,7 +29,7 @@ struct PacketId {
 }
 
 struct Hello {
-  # First message of whoever connects. The other side answers with Welcome or Refusal.
+  # First message of whoever connects. The other side answers with Challenge or Refusal.
   magic @0 :UInt32;
   major @1 :UInt32;
   features @2 :UInt64;
@@ -44,11 +44,13 @@ struct Hello {
 }
 
 struct Challenge {
-  # Sent by whoever accepts, before anything is read: the connecting side proves the key with it.
+  # Whoever accepts, after a hello it may take. The connecting side answers with Proof.
   nonce @0 :Data;
 }
 
 struct Welcome {
+  # Whoever accepts, after a right Proof; its own proof answers the hello's nonce. From here on both
+  # sides may send anything else.
   major @0 :UInt32;
   features @1 :UInt64;
   proof @2 :Data;
@@ -61,6 +63,7 @@ struct Proof {
 }
 
 struct Refusal {
+  # Whoever accepts, in place of Challenge or Welcome; then it closes. The sentence is for people.
   sentence @0 :Text;
 }
 

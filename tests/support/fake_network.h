@@ -1,0 +1,171 @@
+#pragma once
+
+// A Network without sockets: it notes what a Node asks for, and the test plays all other processes.
+//
+//   FakeNetwork network;
+//   node.on_start(network, 0);
+//   const auto link = network.link_up(node, parent_peer);   // answers the oldest connect
+//   network.deliver(node, link, wire::Control{...});
+//   network.advance(node, 2 * kSecond);                     // runs timers that are due on the way
+//   for (auto& sent : network.take_sent()) ...
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "net/node.h"
+
+namespace xylem::testing {
+
+/// Manual clock, no threads. One Node at a time.
+class FakeNetwork final : public net::Network {
+ public:
+  struct Sent {
+    net::LinkId link;
+    wire::Message message;
+  };
+  struct Connect {
+    wire::Parent parent;
+    wire::Hello hello;
+  };
+
+  Nanos now = kSecond;
+  std::deque<Connect> connects;            ///< Asked for, not answered yet.
+  std::map<net::LinkId, net::Peer> links;  ///< Up.
+  std::set<int> watched;
+  std::optional<Nanos> timer;
+  std::optional<net::LinkId> upward;
+  std::optional<int> stopped;  ///< The exit code.
+  std::vector<wire::Address> listening;
+  std::uint64_t turned_away = 0;
+  /// What status() says of every link.
+  net::LinkStatus link_status;
+  /// Called at each request of the Node, before it has an effect: a place to die.
+  std::function<void()> on_request = [] {};
+
+  // ---- Network ----
+  void send(net::LinkId link, wire::Message message) override {
+    on_request();
+    if (links.contains(link)) sent_.push_back({link, std::move(message)});
+  }
+  void connect(const wire::Parent& parent, const wire::Hello& hello) override {
+    on_request();
+    connects.push_back({parent, hello});
+  }
+  void close(net::LinkId link, const std::string& reason) override {
+    on_request();
+    if (links.contains(link)) closing_.emplace_back(link, reason);
+  }
+  net::LinkStatus status(net::LinkId link) const override {
+    return links.contains(link) ? link_status : net::LinkStatus{};
+  }
+  void set_upward(net::LinkId link) override { upward = link; }
+  void watch(int fd) override { watched.insert(fd); }
+  void unwatch(int fd) override { watched.erase(fd); }
+  void set_timer(Nanos when) override { timer = when; }
+  std::vector<wire::Address> addresses() const override { return listening; }
+  std::uint64_t refused() const override { return turned_away; }
+  void stop(int exit_code) override {
+    if (!stopped) stopped = exit_code;
+  }
+
+  // ---- the test's side ----
+
+  /// Answers the oldest connect with a link to the node that was asked for.
+  net::LinkId link_up(net::Node& node) {
+    const Connect asked = std::move(connects.front());
+    connects.pop_front();
+    net::Peer peer;
+    peer.node = asked.parent.node;
+    peer.role = raw(peer.node) == 0 ? wire::Role::kFrontEnd : wire::Role::kCommProcess;
+    return link_up(node, peer);
+  }
+  net::LinkId link_up(net::Node& node, const net::Peer& peer) {
+    const net::LinkId link{++last_link_};
+    links[link] = peer;
+    node.on_link_up(link, peer, now);
+    settle(node);
+    return link;
+  }
+  /// Answers the oldest connect with a failure.
+  void refuse_connect(net::Node& node) {
+    const NodeId asked = connects.front().parent.node;
+    connects.pop_front();
+    node.on_connect_failed(asked, Error{Code::kUnavailable, "nobody listens"}, now);
+    settle(node);
+  }
+  void link_down(net::Node& node, net::LinkId link) {
+    if (links.erase(link) == 0) return;
+    node.on_link_down(link, Error{Code::kUnavailable, "connection reset"}, now);
+    settle(node);
+  }
+  void deliver(net::Node& node, net::LinkId link, wire::Message message) {
+    if (!links.contains(link)) return;
+    node.on_message(link, std::move(message), now);
+    settle(node);
+  }
+  void readable(net::Node& node, int fd) {
+    if (watched.contains(fd)) node.on_readable(fd, now);
+    settle(node);
+  }
+  /// Lets time pass, running each timer when it is due.
+  void advance(net::Node& node, Nanos duration) {
+    const Nanos until = now + duration;
+    while (timer && *timer <= until && !stopped) {
+      now = std::max(now, *timer);
+      timer.reset();
+      node.on_timer(now);
+      settle(node);
+    }
+    now = std::max(now, until);
+  }
+  /// Everything sent since the last call, in order.
+  std::vector<Sent> take_sent() {
+    std::vector<Sent> taken(std::make_move_iterator(sent_.begin()),
+                            std::make_move_iterator(sent_.end()));
+    sent_.clear();
+    return taken;
+  }
+  /// The messages of one kind among what was sent; the rest is dropped.
+  template <typename T>
+  std::vector<T> take_sent_of() {
+    std::vector<T> found;
+    for (Sent& sent : take_sent()) {
+      if (auto* message = std::get_if<T>(&sent.message)) found.push_back(std::move(*message));
+    }
+    return found;
+  }
+  /// The Node's process is gone, with all its links and requests; a successor starts with nothing.
+  void forget_node() {
+    connects.clear();
+    links.clear();
+    watched.clear();
+    timer.reset();
+    upward.reset();
+    stopped.reset();
+    sent_.clear();
+    closing_.clear();
+  }
+
+ private:
+  // Links that the Node closed go down after the call that closed them.
+  void settle(net::Node& node) {
+    while (!closing_.empty()) {
+      const auto [link, reason] = closing_.front();
+      closing_.pop_front();
+      if (links.erase(link) != 0) node.on_link_down(link, Error{Code::kUnavailable, reason}, now);
+    }
+  }
+
+  std::uint64_t last_link_ = 0;
+  std::deque<Sent> sent_;
+  std::deque<std::pair<net::LinkId, std::string>> closing_;
+};
+
+}  // namespace xylem::testing

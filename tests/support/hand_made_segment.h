@@ -1,0 +1,147 @@
+#pragma once
+
+// A process's segment, written by the rules of capture/ring.h from a test instead of MPI calls.
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "backend/mapping.h"
+#include "backend/segment.h"
+#include "capture/ring.h"
+
+namespace xylem::testing {
+
+/// What one record is to say; the rest is filled in.
+struct HandMadeCall {
+  std::uint16_t function = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::uint64_t bytes = 0;
+  std::int32_t peer = capture::kNoPeer;
+  std::uint32_t calls = 1;
+  std::uint8_t flags = 0;
+  std::uint64_t request = 0;
+  capture::RecordKind kind = capture::RecordKind::kMpiCall;
+};
+
+/// The process's side. Times are CLOCK_MONOTONIC ns unless `clock` is set.
+class HandMadeSegment {
+ public:
+  explicit HandMadeSegment(std::uint32_t ring_records = 1024, std::uint32_t functions = 8)
+      : capacity_(ring_records) {
+    const std::size_t bytes = capture::segment_bytes(ring_records);
+    fd_ = *backend::make_memory("hand-made", bytes);
+    mapping_ = *backend::Mapping::of(fd_.get(), bytes);
+    capture::SegmentHeader& at = header();
+    at.magic = capture::kSegmentMagic;
+    at.layout_version = capture::kLayoutVersion;
+    at.ring_records = ring_records;
+    at.ring_offset = capture::ring_offset();
+    at.ring_stride = capture::ring_stride(ring_records);
+    at.record_offset = capture::record_offset();
+    at.segment_bytes = bytes;
+    at.pid = 4711;
+    at.clock = capture::ClockKind::kMonotonic;
+    at.enabled.store(1);
+    at.function_count = functions;
+    for (std::uint32_t f = 0; f < functions; ++f) {
+      const std::string name = "MPI_Function_" + std::to_string(f);
+      std::memcpy(at.functions[f].name, name.c_str(), name.size() + 1);
+    }
+    std::memcpy(at.program, "hand-made", 10);
+  }
+
+  /// MPI_Init has returned.
+  void enter_world(std::uint32_t rank, std::uint32_t size) {
+    header().rank = rank;
+    header().world_size = size;
+    header().world_key[0] = 1;
+    header().state.store(capture::ProcessState::kRunning);
+  }
+
+  /// A call and its record; a completion when kind says so. A full ring loses it and counts.
+  void write(std::uint32_t thread, const HandMadeCall& call) {
+    capture::ThreadRing& ring = ring_at(thread);
+    if (header().threads.load() <= thread) header().threads.store(thread + 1);
+    ring.used.store(1);
+    ring.calls[call.function].fetch_add(call.calls);
+    const std::uint64_t head = ring.head.load();
+    if (head - ring.tail.load() >= capacity_) {
+      ring.lost[call.function].fetch_add(call.calls);
+      return;
+    }
+    capture::Record& record = records_of(thread)[head & (capacity_ - 1)];
+    record = {};
+    record.begin = call.begin;
+    record.end = call.end;
+    record.request = call.request;
+    record.bytes = call.bytes;
+    record.comm = capture::kCommWorld;
+    record.peer = call.peer;
+    record.tag = capture::kNoTag;
+    record.calls = call.calls;
+    record.function = call.function;
+    record.kind = call.kind;
+    record.flags = call.flags;
+    record.thread = thread;
+    ring.head.store(head + 1, std::memory_order_release);
+  }
+
+  /// A call that leaves no record: sampled out, or the process dies in it.
+  void count(std::uint32_t thread, std::uint16_t function) {
+    if (header().threads.load() <= thread) header().threads.store(thread + 1);
+    ring_at(thread).calls[function].fetch_add(1);
+  }
+
+  std::uint64_t calls(std::uint16_t function) {
+    std::uint64_t sum = 0;
+    for (std::uint32_t t = 0; t < header().threads.load(); ++t)
+      sum += ring_at(t).calls[function].load();
+    return sum;
+  }
+  std::uint64_t lost(std::uint16_t function) {
+    std::uint64_t sum = 0;
+    for (std::uint32_t t = 0; t < header().threads.load(); ++t)
+      sum += ring_at(t).lost[function].load();
+    return sum;
+  }
+
+  const UniqueFd& fd() const { return fd_; }
+  /// The agent's view of the same memory.
+  backend::Segment view() { return *backend::Segment::map(fd_); }
+  capture::SegmentHeader& header() {
+    return *reinterpret_cast<capture::SegmentHeader*>(mapping_.bytes().data());
+  }
+  capture::ThreadRing& ring_at(std::uint32_t thread) {
+    return *reinterpret_cast<capture::ThreadRing*>(mapping_.bytes().data() +
+                                                   capture::ring_offset() +
+                                                   thread * capture::ring_stride(capacity_));
+  }
+  capture::Record* records_of(std::uint32_t thread) {
+    return reinterpret_cast<capture::Record*>(reinterpret_cast<std::byte*>(&ring_at(thread)) +
+                                              capture::record_offset());
+  }
+
+ private:
+  std::uint32_t capacity_;
+  UniqueFd fd_;
+  backend::Mapping mapping_;
+};
+
+/// Zeroed memory, page-aligned, as a journal wants it; like a memfd it outlives who works in it.
+class Memory {
+ public:
+  explicit Memory(std::size_t bytes)
+      : fd_(*backend::make_memory("test", bytes)),
+        mapping_(*backend::Mapping::of(fd_.get(), bytes)) {}
+  std::span<std::byte> bytes() const { return mapping_.bytes(); }
+
+ private:
+  UniqueFd fd_;
+  backend::Mapping mapping_;
+};
+
+}  // namespace xylem::testing

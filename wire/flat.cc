@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -17,15 +18,14 @@ constexpr std::size_t kSpareWords = 64;
 }  // namespace
 
 kj::ArrayPtr<capnp::word> PlacedBuilder::allocateSegment(kj::uint minimum) {
-  if (!placed_ && place_.size() / kWord >= minimum) {
-    placed_ = true;
-    return {reinterpret_cast<capnp::word*>(place_.data()), place_.size() / kWord};
+  const std::size_t place_words = place_.size() / kWord;
+  if (given_words_ == 0 && place_words >= minimum) {
+    given_words_ = place_words;
+    return {reinterpret_cast<capnp::word*>(place_.data()), place_words};
   }
-  placed_ = true;
-  // Grows by what is there already, so that a bad guess costs few segments.
-  std::size_t words = place_.size() / kWord;
-  for (std::size_t i = 0; i < overflow_.size() && words < minimum; ++i) words *= 2;
-  words = std::max<std::size_t>(words, minimum);
+  // As much again as there is already, so that a bad guess costs few segments.
+  const std::size_t words = std::max<std::size_t>(given_words_, minimum);
+  given_words_ += words;
   overflow_.push_back(std::make_unique<capnp::word[]>(words));
   std::memset(static_cast<void*>(overflow_.back().get()), 0, words * kWord);
   return {overflow_.back().get(), words};

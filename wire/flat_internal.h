@@ -10,6 +10,7 @@
 #include <capnp/message.h>
 #include <kj/exception.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -36,7 +37,7 @@ class PlacedBuilder final : public capnp::MessageBuilder {
 
  private:
   std::span<std::byte> place_;
-  bool placed_ = false;
+  std::size_t given_words_ = 0;
   std::vector<std::unique_ptr<capnp::word[]>> overflow_;
 };
 

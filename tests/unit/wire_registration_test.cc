@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <functional>
-#include <random>
 
 #include "capture/ring.h"
 #include "tests/support/hostile_bytes.h"

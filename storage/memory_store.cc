@@ -20,7 +20,6 @@ struct Process {
   std::optional<std::uint64_t> account_wave;
   wire::AccountRow account;  ///< The newest.
   std::uint64_t stored = 0;
-  std::uint64_t given_up = 0;
 };
 
 struct State {
@@ -28,6 +27,7 @@ struct State {
   std::map<wire::WorldKey, WorldId> worlds;
   std::map<std::pair<StreamId, std::uint64_t>, IntervalSet> sources_of_wave;
   std::map<std::pair<LeafId, Lane>, IntervalSet> records;
+  std::map<LeafId, std::uint64_t> given_up;  ///< Calls of windows.
   std::set<LeafId> lost_hosts;
 };
 
@@ -76,13 +76,18 @@ class MemoryStore final : public Store {
   Result<void> end_run(int, Nanos) override { return commit(); }
 
   Result<std::vector<AccountLine>> account() override {
+    std::map<LeafId, std::uint64_t> gaps;
+    for (const auto& [where, process] : committed_.processes) gaps[where.first] += gap(process);
     std::map<std::pair<WorldId, Rank>, AccountLine> lines;
     for (const auto& [where, process] : committed_.processes) {
       if (!process.world) continue;
+      const auto given_up = committed_.given_up.find(where.first);
+      const bool attributed =
+          given_up != committed_.given_up.end() && given_up->second == gaps[where.first];
       AccountLine line{*process.world, process.rank, process.account.captured, process.stored,
-                       process.account.lost + process.given_up};
+                       process.account.lost + (attributed ? gap(process) : 0)};
       line.complete = process.account.ended && !committed_.lost_hosts.contains(where.first) &&
-                      process.stored + process.given_up == process.account.windowed &&
+                      line.stored + line.lost == process.account.windowed + process.account.lost &&
                       line.captured == line.stored + line.lost;
       lines[{line.world, line.rank}] = line;
     }
@@ -97,6 +102,12 @@ class MemoryStore final : public Store {
   }
   static std::pair<LeafId, Lane> key(const wire::PacketId& id) { return {leaf_of(id), id.lane}; }
   Process& process(const wire::PacketId& id) { return now_.processes[key(id)]; }
+
+  /// Calls that were in windows and are not stored.
+  static std::uint64_t gap(const Process& process) {
+    const std::uint64_t windowed = process.account.windowed;
+    return windowed > process.stored ? windowed - process.stored : 0;
+  }
 
   Result<void> keep_nothing(std::size_t bytes) {
     pending_bytes_ += bytes;
@@ -141,18 +152,7 @@ class MemoryStore final : public Store {
 
   void keep_tombstone(const wire::PacketId& id, const wire::Tombstone& tombstone) {
     if (id.stream != wire::kWindowStream || id.sources.count() != 1) return;
-    if (id.lane != kLeafLane) {
-      process(id).given_up += tombstone.calls;
-      return;
-    }
-    // Of a leaf with one process, it can only be that one's.
-    Process* only = nullptr;
-    for (auto& [where, candidate] : now_.processes) {
-      if (where.first != leaf_of(id)) continue;
-      if (only != nullptr) return;
-      only = &candidate;
-    }
-    if (only != nullptr) only->given_up += tombstone.calls;
+    now_.given_up[leaf_of(id)] += tombstone.calls;
   }
 
   State now_;

@@ -91,7 +91,10 @@ Report::Account read_account(Inquiry& inquiry, std::size_t most) {
   account.lost = count_of(sums[4]);
   account.inexact_ranks = count_of(sums[5]);
   account.lost_of_unknown_ranks = count_of(
-      inquiry.ask_one("SELECT sum(calls) FROM loss WHERE part = 'window' AND rank IS NULL", 1)[0]);
+      inquiry.ask_one("SELECT (SELECT coalesce(sum(calls), 0) FROM given_up WHERE stream = 2) +"
+                      " (SELECT coalesce(sum(ring_lost), 0) FROM process WHERE world IS NOT NULL) -"
+                      " (SELECT coalesce(sum(lost), 0) FROM account)",
+                      1)[0]);
   for (const auto& row : inquiry.ask(
            "SELECT world, rank, captured, stored, lost, complete FROM account WHERE " + inexact +
            " ORDER BY captured - stored DESC, complete, world, rank" + limit(most))) {

@@ -43,7 +43,7 @@ struct Report {
   struct Account {
     std::uint64_t ranks = 0, complete_ranks = 0;
     std::uint64_t captured = 0, stored = 0, lost = 0;
-    std::uint64_t lost_of_unknown_ranks = 0;  ///< Tombstones of hosts with several ranks.
+    std::uint64_t lost_of_unknown_ranks = 0;  ///< Of windows whose ranks cannot be told.
     std::vector<AccountLine> inexact;         ///< Not complete, or something lost; worst first.
     std::uint64_t inexact_ranks = 0;          ///< How many there are in all.
   };

@@ -15,7 +15,8 @@ CREATE TABLE run(
   run_id TEXT NOT NULL, command TEXT, directory TEXT, user TEXT, host TEXT, version TEXT,
   options TEXT, detail TEXT, window_ns INTEGER, started_ns INTEGER, ended_ns INTEGER,
   exit_code INTEGER);
-CREATE TABLE host(leaf INTEGER PRIMARY KEY, name TEXT, lost_reason TEXT);
+CREATE TABLE host(leaf INTEGER PRIMARY KEY, name TEXT, lost_reason TEXT,
+                  given_up_calls INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE world(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, size INTEGER,
                    mpi_library TEXT, program TEXT);
 CREATE TABLE process(
@@ -26,7 +27,7 @@ CREATE TABLE process(
   captured INTEGER NOT NULL DEFAULT 0, ring_lost INTEGER NOT NULL DEFAULT 0,
   windowed INTEGER NOT NULL DEFAULT 0, events INTEGER NOT NULL DEFAULT 0,
   event_calls INTEGER NOT NULL DEFAULT 0, ended INTEGER NOT NULL DEFAULT 0,
-  stored_calls INTEGER NOT NULL DEFAULT 0, given_up_calls INTEGER NOT NULL DEFAULT 0,
+  stored_calls INTEGER NOT NULL DEFAULT 0,
   stored_events INTEGER NOT NULL DEFAULT 0, stored_event_calls INTEGER NOT NULL DEFAULT 0,
   given_up_events INTEGER NOT NULL DEFAULT 0, given_up_event_calls INTEGER NOT NULL DEFAULT 0,
   UNIQUE(leaf, lane));
@@ -74,6 +75,11 @@ CREATE TABLE link(
 CREATE TABLE host_metric(leaf INTEGER, at_ns INTEGER, name TEXT, value REAL);
 )sql";
 
+//
+// A window that was given up holds calls of all ranks of its host, and its tombstone tells only how
+// many in all. Whose they are shows when the agent's counters of windowed calls, rank by rank,
+// leave a gap to what is stored, and the gaps of the host add up to exactly what its tombstones
+// say. Until then nothing is attributed.
 constexpr const char* kVersion1Views = R"sql(
 CREATE VIEW rank AS
   SELECT p.world, p.rank, h.name AS host, p.pid, p.program, p.mpi_library, p.leaf, p.lane,
@@ -101,11 +107,18 @@ CREATE VIEW wait_matrix AS
   FROM wait_sum w JOIN process p ON p.id = w.process WHERE p.world IS NOT NULL;
 
 CREATE VIEW account AS
-  SELECT p.world, p.rank, p.captured, p.stored_calls AS stored,
-         p.ring_lost + p.given_up_calls AS lost,
-         p.ended AND h.lost_reason IS NULL AND p.stored_calls + p.given_up_calls = p.windowed
-           AND p.captured = p.stored_calls + p.ring_lost + p.given_up_calls AS complete
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL;
+  SELECT world, rank, captured, stored, lost,
+         ended AND lost_reason IS NULL AND stored + lost = windowed + ring_lost
+           AND captured = stored + lost AS complete
+  FROM (
+    SELECT p.world, p.rank, p.captured, p.stored_calls AS stored,
+           p.ring_lost +
+             CASE WHEN h.given_up_calls > 0 AND h.given_up_calls =
+                    (SELECT total(max(0, q.windowed - q.stored_calls))
+                     FROM process q WHERE q.leaf = p.leaf)
+                  THEN max(0, p.windowed - p.stored_calls) ELSE 0 END AS lost,
+           p.ended, p.windowed, p.ring_lost, h.lost_reason
+    FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL);
 
 CREATE VIEW account_event AS
   SELECT p.world, p.rank, p.events, p.stored_events, p.given_up_events AS lost_events,

@@ -73,11 +73,12 @@ SqliteIntake::LossStatements::LossStatements(Connection& c)
     : given_up(c,
                "INSERT INTO given_up(stream, sources, leaf, process, wave, wave_end, calls, reason)"
                " VALUES(?,?,?,?,?,?,?,?)"),
-      window_calls(c, "UPDATE process SET given_up_calls = given_up_calls + ?2 WHERE id = ?1"),
       chunk_calls(c,
                   "UPDATE process SET given_up_events = given_up_events + ?2,"
                   " given_up_event_calls = given_up_event_calls + ?3 WHERE id = ?1"),
-      only_process(c, "SELECT min(id) FROM process WHERE leaf = ? HAVING count(*) = 1") {}
+      host_calls(c,
+                 "INSERT INTO host(leaf, given_up_calls) VALUES(?,?) ON CONFLICT DO UPDATE SET"
+                 " given_up_calls = given_up_calls + excluded.given_up_calls") {}
 
 SqliteIntake::SqliteIntake(Connection& connection)
     : connection_(connection),
@@ -257,18 +258,13 @@ void SqliteIntake::store_loss(const wire::Packet& packet, std::optional<std::uin
   std::optional<LeafId> leaf;
   if (id.sources.count() == 1) leaf = LeafId{static_cast<std::uint32_t>(first_source)};
 
-  // Whose calls they are is known for a chunk, and where the leaf has only one process.
-  std::optional<std::int64_t> process;
-  if (leaf && id.lane != kLeafLane) {
-    process = static_cast<std::int64_t>(process_of(*leaf, id.lane));
-  } else if (leaf && loss_.only_process.first(*leaf)) {
-    process = loss_.only_process.integer(0);
-    loss_.only_process.reset();
-  }
+  // Whose calls they are is known for a chunk; those of a window are the host's (see `account`).
+  std::optional<ProcessId> process;
+  if (leaf && id.lane != kLeafLane) process = process_of(*leaf, id.lane);
   loss_.given_up.run(id.stream, id.sources.to_string(), leaf, process, id.wave, id.wave_end, calls,
                      reason);
-  if (!process || !calls) return;
-  if (id.stream == wire::kWindowStream) loss_.window_calls.run(*process, *calls);
+  if (!leaf || !calls) return;
+  if (id.stream == wire::kWindowStream) loss_.host_calls.run(*leaf, *calls);
   if (id.stream == wire::kChunkStream) {
     loss_.chunk_calls.run(*process, id.wave_end - id.wave, *calls);
   }

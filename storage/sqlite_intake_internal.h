@@ -43,7 +43,7 @@ class SqliteIntake {
   };
   struct LossStatements {
     explicit LossStatements(Connection& connection);
-    Statement given_up, window_calls, chunk_calls, only_process;
+    Statement given_up, chunk_calls, host_calls;
   };
 
   PutOutcome put_by_sources(const wire::Packet& packet);

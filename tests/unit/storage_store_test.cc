@@ -158,6 +158,42 @@ TEST_P(EveryStore, StoresATombstoneAsALossInPlaceOfItsPacket) {
   EXPECT_EQ(account(), (std::vector{line(0, 0, 15, 5, 10, true)}));
 }
 
+TEST_P(EveryStore, TellsWhoseCallsWereGivenUpWhenTheCountersOfTheHostAgree) {
+  put(registration_packet(7, {process_row(1, 0), process_row(2, 1)}));
+  wire::ProfileWindow both;
+  both.rows = {profile_row(7, 1, 10), profile_row(7, 2, 20)};
+  both.accounts = {account_row(7, 1, 10), account_row(7, 2, 20)};
+  put(tombstone_of(window_packet(0, IntervalSet::of(7), both), 30));
+  wire::ProfileWindow last;
+  last.rows = {profile_row(7, 1, 3)};
+  last.accounts = {account_row(7, 1, 13, true), account_row(7, 2, 20, true)};
+  put(window_packet(2, IntervalSet::of(7), last));
+  commit();
+  EXPECT_EQ(account(), (std::vector{line(0, 0, 13, 3, 10, true), line(0, 1, 20, 0, 20, true)}));
+}
+
+TEST_P(EveryStore, AttributesNothingWhileTheCountersOfTheHostDoNotAgree) {
+  put(registration_packet(7, {process_row(1, 0), process_row(2, 1)}));
+  put(tombstone_of(window_packet(0, 7, 10, account_row(7, 1, 10)), 10));
+  put(window_packet(2, 7, 3, account_row(7, 1, 15, true)));  // Wave 1, 2 calls, is on its way.
+  commit();
+  EXPECT_EQ(account().front(), line(0, 0, 15, 3, 0, false));
+  put(window_packet(1, 7, 2, account_row(7, 1, 12)));
+  commit();
+  EXPECT_EQ(account().front(), line(0, 0, 15, 5, 10, true));
+}
+
+TEST_P(EveryStore, KeepsAnAccountWhateverCountersAreClaimed) {
+  put(registration_packet(7, {process_row(1, 0), process_row(2, 1)}));
+  put(tombstone_of(window_packet(0, 7, 10, account_row(7, 1, 10)), 10));
+  wire::ProfileWindow absurd;
+  absurd.accounts = {account_row(7, 1, ~std::uint64_t{0}), account_row(7, 2, ~std::uint64_t{0})};
+  put(window_packet(1, IntervalSet::of(7), absurd));
+  commit();
+  ASSERT_EQ(account().size(), 2u);
+  EXPECT_FALSE(account().front().complete);
+}
+
 TEST_P(EveryStore, DropsATombstoneWhosePacketCameFirst) {
   register_one();
   const auto packet = window_packet(0, 7, 10, account_row(7, 1, 10, true));

@@ -74,9 +74,10 @@ std::string describe(const Token& token) {
     return hex;
   }
   constexpr std::size_t kShown = 40;
-  std::string shown(token.text.substr(0, kShown));
+  std::string shown = "'";
+  shown += token.text.substr(0, kShown);
   if (token.text.size() > kShown) shown += "...";
-  return "'" + shown + "'";
+  return shown += "'";
 }
 
 /// The statements of a text, and the line of every name in them.
@@ -253,7 +254,10 @@ std::string print(const Topology& topology) {
     if (children.empty() && node != kFrontEndNode) continue;
     text += to_text(topology.process(node));
     if (!children.empty()) text += " =>";
-    for (NodeId child : children) text += " " + to_text(topology.process(child));
+    for (NodeId child : children) {
+      text += ' ';
+      text += to_text(topology.process(child));
+    }
     text += " ;\n";
   }
   return text;

@@ -22,7 +22,7 @@ extern char** environ;
 namespace xylem::capture {
 namespace {
 
-constexpr std::size_t kStackBytes = 256 * 1024;
+constexpr std::size_t kStackBytes = 128 * 1024;
 constexpr std::size_t kMostVariables = 64;
 constexpr int kFreeDescriptor = 10;  // Beyond those that the agent expects.
 constexpr long kPauseNs = 1'000'000;
@@ -31,27 +31,28 @@ constexpr unsigned kMostProcessors = 8192;
 constexpr const char* kPassedOn[] = {
     "PATH=", "HOME=", "TMPDIR=", "USER=", "LANG=", "XYLEM_ADDRESS=", "XYLEM_RUN=", "XYLEM_LOG"};
 
-// What the child reads, and the errno that it leaves: both run in one memory.
+// What the helper processes read and leave: they run in the application's memory.
 struct Start {
   const char* program;
   char* arguments[2];
   char* environment[kMostVariables + 3];
   int listener;
   int key;
-  volatile int error;
+  std::uint64_t deadline;
+  char* agent_stack;   // Its upper end.
+  volatile int error;  // An errno, -1 for an agent that failed, or 0.
 };
 
-// The child of clone(): same memory, own descriptors, folder and signal actions. Only system calls.
+// The second child, which becomes the agent. System calls only: no cancellation point, no lock.
 int become_agent(void* argument) {
   Start& start = *static_cast<Start*>(argument);
-  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
 
   const int listener = fcntl(start.listener, F_DUPFD, kFreeDescriptor);
   const int key = fcntl(start.key, F_DUPFD, kFreeDescriptor);
-  const int nowhere = open("/dev/null", O_RDWR);
+  const auto nowhere = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR));
   const int clear = fcntl(nowhere, F_DUPFD, kFreeDescriptor);
   if (listener < 0 || key < 0 || clear < 0) {
     start.error = errno;
@@ -63,7 +64,7 @@ int become_agent(void* argument) {
   const unsigned first = kBackendKeyFd + 1;
   if (syscall(SYS_close_range, first, ~0u, 0) != 0) {
     const long most = sysconf(_SC_OPEN_MAX);
-    for (long fd = first; fd < most; ++fd) close(static_cast<int>(fd));
+    for (long fd = first; fd < most; ++fd) syscall(SYS_close, fd);
   }
 
   unsigned char processors[kMostProcessors / 8];
@@ -74,6 +75,33 @@ int become_agent(void* argument) {
   execve(start.program, start.arguments, start.environment);
   start.error = errno;
   _exit(127);
+}
+
+// The first child. A process that calls execve gets SIGCHLD as its exit signal whatever clone()
+// said, so the one that the application is the parent of must not: it makes the agent's, and waits
+// for it.
+int start_and_wait(void* argument) {
+  Start& start = *static_cast<Start*>(argument);
+  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);  // Blocked until then.
+  const pid_t child =
+      clone(&become_agent, start.agent_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, argument);
+  if (child < 0) start.error = errno;
+  int status = 0;
+  while (child > 0) {
+    const long ended = syscall(SYS_wait4, child, &status, WNOHANG, nullptr);
+    if (ended == child) {
+      const bool well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+      if (!well && start.error == 0) start.error = -1;
+      break;
+    }
+    if (monotonic_ns() >= start.deadline) {
+      start.error = ETIMEDOUT;
+      break;
+    }
+    const timespec pause{0, kPauseNs};
+    syscall(SYS_nanosleep, &pause, nullptr);
+  }
+  _exit(0);
 }
 
 bool is_passed_on(const char* variable) {
@@ -94,18 +122,6 @@ int key_pipe(const char* key) {
   close(ends[0]);
   errno = EIO;
   return -1;
-}
-
-int wait_for_first_process(pid_t child, std::uint64_t deadline) {
-  int status = 0;
-  for (;;) {
-    const pid_t ended = waitpid(child, &status, __WCLONE | WNOHANG);
-    if (ended == child) return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
-    if (ended < 0 && errno == ECHILD) return 0;  // The application waits for all kinds of children.
-    if (monotonic_ns() >= deadline) return ETIMEDOUT;
-    const timespec pause{0, kPauseNs};
-    nanosleep(&pause, nullptr);
-  }
 }
 
 }  // namespace
@@ -134,25 +150,28 @@ int start_agent(const AgentProcess& agent, std::uint64_t deadline) noexcept {
   start.key = key_pipe(agent.key);
   if (start.key < 0) return errno;
 
-  void* stack = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-  if (stack == MAP_FAILED) {
+  start.deadline = deadline;
+
+  void* memory = mmap(nullptr, 2 * kStackBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED) {
     close(start.key);
     return ENOMEM;
   }
-  // No handler of the application may run in the child, which shares its memory.
+  char* stack = static_cast<char*>(memory) + kStackBytes;
+  start.agent_stack = stack + kStackBytes;
+  // No handler of the application may run in a child, which shares its memory.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t child =
-      clone(&become_agent, static_cast<char*>(stack) + kStackBytes, CLONE_VM | CLONE_VFORK, &start);
-  const int error = child < 0 ? errno : start.error;
+  const pid_t child = clone(&start_and_wait, stack, CLONE_VM | CLONE_VFORK, &start);
+  if (child < 0) start.error = errno;
+  while (child > 0 && waitpid(child, nullptr, __WCLONE) < 0 && errno == EINTR) {
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  munmap(stack, kStackBytes);
+  munmap(memory, 2 * kStackBytes);
   close(start.key);
-  if (child < 0) return error;
-  const int ended = wait_for_first_process(child, deadline);
-  return error != 0 ? error : ended;
+  return start.error;
 }
 
 }  // namespace xylem::capture

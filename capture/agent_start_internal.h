@@ -8,10 +8,10 @@
 //             nobody there: bind it, start xylem-backend with the listening socket, connect
 //        -> send Registration with the segment's descriptor, close
 //
-// The agent is a child that the application does not notice: made by clone() with no exit signal
-// (no SIGCHLD, not seen by wait()), with none of the application's descriptors, affinity or
-// environment. It leaves to a session of its own at once; its first process is waited for here. The
-// key goes through a pipe, and out of the rank's environment.
+// The agent is a grandchild that the application does not notice: its parent is a child made by
+// clone() with no exit signal (no SIGCHLD, not seen by wait()). It has none of the application's
+// descriptors, affinity or environment. It leaves to a session of its own at once; its first
+// process is waited for here. The key goes through a pipe, and out of the rank's environment.
 //
 // Every wait has a deadline. No descriptor stays open in the application.
 

@@ -319,7 +319,7 @@ Options parse(int count, char** arguments) {
     else if (name == "--output")
       options.output = value();
     else if (name == "--processes")
-      options.processes = std::stoul(value());
+      options.processes = static_cast<unsigned>(std::stoul(value()));
     else if (name == "--deadline")
       options.deadline_seconds = std::stoi(value());
     else if (name == "--hold")

@@ -34,7 +34,7 @@ constexpr std::uint32_t kLayoutVersion = 1;
 /// Bounds of the layout. Functions are numbered from 0 in the order of the function table.
 constexpr std::uint32_t kMaxFunctions = 1024;
 constexpr std::uint32_t kMaxThreads = 64;
-constexpr std::uint32_t kDefaultRingRecords = 1u << 17;  ///< 8 MiB, touched only as it is used.
+constexpr std::uint32_t kDefaultRingRecords = 1u << 18;  ///< 16 MiB, touched only as it is used.
 constexpr std::uint32_t kMaxRingRecords = 1u << 22;
 
 /// What a record tells of. Stored as text in the table `event` (see record_kind_name in wire).

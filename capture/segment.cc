@@ -28,7 +28,7 @@ std::uint32_t wanted_records() {
   const bool read = read_number(&text, &wanted) && *text == 0;
   const bool power = (wanted & (wanted - 1)) == 0;
   if (read && power && wanted >= kFewestRingRecords && wanted <= kMaxRingRecords) return wanted;
-  say("XYLEM_RING is not a power of two from 64 to 4194304; rings have 131072 records");
+  say("XYLEM_RING is not a power of two from 64 to 4194304; rings have 262144 records");
   return kDefaultRingRecords;
 }
 

@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,7 +31,6 @@
 namespace xylem {
 namespace {
 
-constexpr int kNice = 10;
 constexpr int kBadStart = 2;
 
 struct Setting {
@@ -155,7 +153,6 @@ int run() {
   auto daemon = backend::become_daemon();
   if (!daemon) return fail(daemon.error().message);
   if (!*daemon) return 0;
-  std::ignore = ::nice(kNice);
 
   backend::GuardOptions options;
   options.folder = setting->folder;

@@ -80,7 +80,7 @@ const std::vector<Setting>& run_settings() {
        "Where the front end listens: interface, address, all, or auto (loopback for a local job)"},
       {"port", "0", false, "TCP port of the front end; 0 takes a free one"},
       {"ring", "0", false,
-       "Records a thread's ring holds, a power of two; 0 is the default, 131072"},
+       "Records a thread's ring holds, a power of two; 0 is the default, 262144"},
       {"test-size", "0", false, "Pretend so many hosts on this one, to try a tree"},
       {"quiet", "false", true, "No account at the end"},
       {"log-level", "warn", false, "debug, info, warn or error"},

@@ -135,7 +135,7 @@ class Clock {
 };
 
 /// How the times of a chunk are ordered in their columns: together by function, kind and oddness,
-/// since each has a distribution of its own and an entropy coder pays for mixing them (a fifth of
+/// since each has a distribution of its own and an entropy coder pays for mixing them (8 % of
 /// all bytes on HPL and LAMMPS). A group is a bucket with at least kMinGroup events, in order of
 /// bucket numbers; all other events share the last group.
 class TimeGroups {

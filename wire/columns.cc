@@ -12,8 +12,9 @@ namespace {
 
 enum Plane : std::uint8_t { kConstant = 0, kRaw = 1, kZstd = 2 };
 
-// Higher levels cost 3 to 10 times the time and gain under 2 % on planes: there is little to match
-// in noise, and level 1 has the same entropy coder.
+// On traces of HPL and LAMMPS level 3 gains nothing, level 6 takes twice the time for 1.5 % fewer
+// bytes, level 12 seven times for 4 %: noise has little to match, and level 1 has the same entropy
+// coder.
 constexpr int kZstdLevel = 1;
 
 // Matches of fewer bytes cost more to tell than the entropy coder needs for them. Longer ones only

@@ -60,8 +60,8 @@ struct ChunkSummary {
   bool operator==(const ChunkSummary&) const = default;
 };
 
-/// Turns events into a chunk. Keeps its buffers between calls (about 0.6 MB): one encoder a leaf, for
-/// all its processes; a chunk depends on nothing but its events. Not thread-safe.
+/// Turns events into a chunk. Keeps its buffers between calls (about 0.6 MB): one encoder a leaf,
+/// for all its processes; a chunk depends on nothing but its events. Not thread-safe.
 class ChunkEncoder {
  public:
   ChunkEncoder();

@@ -8,6 +8,7 @@
 #include "base/config.h"
 #include "frontend/launch.h"
 #include "tree/shape.h"
+#include "tree/topology_text.h"
 
 namespace xylem {
 namespace {
@@ -127,11 +128,13 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<SettingValue>
 Result<std::string> check_topology(const std::string& text) {
   auto shape = tree::parse_shape(text);
   if (!shape) return unexpected(std::move(shape.error()));
+  if (shape->kind != tree::Shape::Kind::kFile) return text;
+  // Whatever is wrong in the file is told before the job starts.
+  if (auto file = tree::read_topology_file(shape->path); !file) {
+    return unexpected(std::move(file.error()));
+  }
   std::error_code error;
-  const std::string prefix = "file:";
-  const std::string path = text.starts_with(prefix) ? text.substr(prefix.size()) : text;
-  if (!std::filesystem::exists(path, error)) return text;
-  return prefix + std::filesystem::absolute(path, error).string();
+  return "file:" + std::filesystem::absolute(shape->path, error).string();
 }
 
 Result<RunOptions> check_settings(const std::vector<SettingValue>& values) {

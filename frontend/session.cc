@@ -264,11 +264,11 @@ void Session::on_packet(wire::Packet packet, Nanos now) {
   last_progress_ = now;
   if (packet.id.stream == wire::kRegistrationStream) note_registration(packet, now);
   auto outcome = store_.put(packet);
+  dirty_ = true;  // After a failure too: the commit that follows clears it away.
   if (!outcome) {
     note_store_trouble(outcome.error());
     return;
   }
-  dirty_ = true;
   if (outcome->kind == storage::PutOutcome::Kind::kPartlyKnown) {
     packet.id.sources = std::move(outcome->missing);
     waiting_.resend.push_back(std::move(packet.id));
@@ -373,6 +373,7 @@ void Session::broadcast_finish_when_ready(Nanos now) {
                                        ? gathering_.worlds() > 0 && !gathering_.worlds_complete()
                                        : options_.agent_expected() || options_.remote;
   if (somebody_is_missing && !waited) return;
+  store_.prepare_to_end();
   control_.finish = true;
   ++control_.version;
   for (const net::LinkId link : links_) network_->send(link, control_);

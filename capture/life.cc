@@ -81,7 +81,7 @@ void record_early_calls() {
     const std::uint32_t calls = early[f].calls.exchange(0, std::memory_order_relaxed);
     if (calls == 0) continue;
     Call call;
-    if (!enter(call, f)) return;
+    if (!is_on() || !enter(call, f)) return;
     std::atomic<std::uint64_t>& count = call.thread->ring->calls[f];
     count.store(count.load(std::memory_order_relaxed) + calls - 1, std::memory_order_relaxed);
     call.thread->pending[f] = 0;
@@ -223,7 +223,7 @@ template <class... Words>
 Word initialise(std::uint16_t function, Words... words) {
   start();
   Call call;
-  const bool recorded = enter(call, function);
+  const bool recorded = is_on() && enter(call, function);
   const Word result = real(function, words...);
   if (recorded) call.stop(result);
   if (static_cast<int>(result) == 0) enter_world();
@@ -257,7 +257,7 @@ XYLEM_WRAPPER Word MPI_Init_thread(Word argc, Word argv, Word required, Word pro
 
 XYLEM_WRAPPER Word MPI_Finalize() {
   Call call;
-  if (!enter(call, kMPI_Finalize)) return real(kMPI_Finalize);
+  if (!is_on() || !enter(call, kMPI_Finalize)) return real(kMPI_Finalize);
   const Word result = real(kMPI_Finalize);
   call.stop(result);
   close_plain(call);
@@ -269,7 +269,8 @@ XYLEM_WRAPPER Word MPI_Finalize() {
 // libraries ignore; no floating-point argument is passed on.
 XYLEM_WRAPPER Word MPI_Pcontrol(Word level, Word a1, Word a2, Word a3, Word a4, Word a5) {
   Call call;
-  if (!enter(call, kMPI_Pcontrol)) return real(kMPI_Pcontrol, level, a1, a2, a3, a4, a5);
+  if (!is_on() || !enter(call, kMPI_Pcontrol))
+    return real(kMPI_Pcontrol, level, a1, a2, a3, a4, a5);
   const Word result = real(kMPI_Pcontrol, level, a1, a2, a3, a4, a5);
   call.stop(result);
   close_plain(call);

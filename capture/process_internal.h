@@ -2,7 +2,8 @@
 
 // The one state of the capture library in a process, and the path that every MPI call takes.
 //
-//   wrapper:  if (!enter(call, f)) return real(f, ...);     dormant, inert or nested: nothing else
+//   wrapper:  if (!is_on()) return real(f, ...);           dormant or inert: nothing else
+//             if (!enter(call, f)) return real(f, ...);    nested, or a thread without a ring
 //             result = real(f, ...);                       the job's call comes first (T4)
 //             call.stop(result);
 //             after_<shape>(call, ...);                    says what the call meant, writes records
@@ -117,6 +118,9 @@ void* take_memory(std::size_t bytes) noexcept;
 inline std::uint64_t ticks() noexcept;
 std::uint64_t monotonic_ns() noexcept;
 
+/// Whether calls may be recorded now: false when inert, dormant, switched off or in a forked child.
+inline bool is_on() noexcept;
+
 /// Begins a call. False: do nothing but call the real function.
 inline bool enter(Call& call, std::uint16_t function) noexcept;
 
@@ -148,9 +152,12 @@ inline std::uint64_t ticks() noexcept {
   return monotonic_ns();
 }
 
-inline bool enter(Call& call, std::uint16_t function) noexcept {
+inline bool is_on() noexcept {
   const auto* enabled = process.gate->enabled.load(std::memory_order_relaxed);
-  if (enabled == nullptr || enabled->load(std::memory_order_relaxed) == 0) return false;
+  return enabled != nullptr && enabled->load(std::memory_order_relaxed) != 0;
+}
+
+inline bool enter(Call& call, std::uint16_t function) noexcept {
   ThreadState& state = thread_state;
   if (state.depth != 0) return false;
   Thread* thread = state.thread;

@@ -31,6 +31,23 @@ inline void* real_address(std::uint16_t function) noexcept {
   return __builtin_expect(address != nullptr, 1) ? address : find_real(function);
 }
 
+/// Whether `function` was looked up already.
+inline bool is_found(std::uint16_t function) noexcept {
+  return __builtin_expect(__atomic_load_n(&real_functions[function], __ATOMIC_RELAXED) != nullptr,
+                          1);
+}
+
+/// Calls `function` with words, after is_found said yes: a jump, where real() may have to look it
+/// up.
+template <class... Words>
+inline Word found(std::uint16_t function, Words... words) noexcept {
+  return reinterpret_cast<Word (*)(Words...)>(real_functions[function])(words...);
+}
+template <class... Words>
+inline double found_double(std::uint16_t function, Words... words) noexcept {
+  return reinterpret_cast<double (*)(Words...)>(real_functions[function])(words...);
+}
+
 /// Calls `function` with words, as a wrapper got them.
 template <class... Words>
 inline Word real(std::uint16_t function, Words... words) noexcept {

@@ -191,23 +191,29 @@ def matching(functions, pattern):
 
 
 def wrapper(function):
+    """The exported function, which does nothing but jump to the real one when capture is off, and the
+    recording one, apart so that the first needs no stack of its own."""
     words = [f"a{i}" for i in range(len(function.types))]
     declared = ", ".join(f"Word {w}" for w in words)
     number = f"k{function.name}"
-    passed = "".join(f", {w}" for w in words)
+    passed = ", ".join(words)
     returns_double = function.returns == "double"
     returned = "double" if returns_double else "Word"
-    real = f"{'real_double' if returns_double else 'real'}({number}{passed})"
+    real = f"{'real_double' if returns_double else 'real'}({', '.join([number] + words)})"
     before, after = SHAPES.get(function.shape, ("", ""))
     # Only an int is a return code; handles, addresses and times are not.
     code = "result" if function.returns == "int" else "0"
-    lines = [f"XYLEM_WRAPPER {returned} {function.name}({declared}) {{",
+    lines = [f"static XYLEM_RECORDING {returned} record_{function.name}({declared}) {{",
              "  Call call;",
-             f"  if (!enter(call, {number})) return {real};"]
+             f"  if (!is_on() || !enter(call, {number})) return {real};"]
     lines += [f"  {function.fill(before)}"] if before else []
     lines += [f"  const {returned} result = {real};", f"  call.stop({code});"]
     lines += [f"  {function.fill(after)}", "  leave();"] if after else ["  close_plain(call);"]
-    return "\n".join(lines + ["  return result;", "}\n\n"])
+    lines += ["  return result;", "}",
+              f"XYLEM_WRAPPER {returned} {function.name}({declared}) {{",
+              f"  if (is_on() || !is_found({number})) return record_{function.name}({passed});",
+              f"  return {real.replace('real', 'found', 1)};", "}\n\n"]
+    return "\n".join(lines)
 
 
 def write(path, text):

@@ -16,7 +16,7 @@
 
 static double now(void) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* Of others' turns nothing is charged. */
   return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
 }
 

@@ -68,12 +68,16 @@ void Collector::add(Lane lane, Segment segment, bool ended) {
   }
   process->windowed = process->segment.windowed_calls();
   process->ended = ended;
+  if (ended) process->segment.freeze();
   if (builder_) process->segment.set_enabled(control_.enabled);
   processes_[lane] = std::move(process);
 }
 
 void Collector::process_ended(Lane lane) {
-  if (const auto it = processes_.find(lane); it != processes_.end()) it->second->ended = true;
+  const auto it = processes_.find(lane);
+  if (it == processes_.end()) return;
+  it->second->ended = true;
+  it->second->segment.freeze();
 }
 
 void Collector::configure(LeafId leaf, const wire::Control& control) {
@@ -527,7 +531,10 @@ Nanos Collector::next_due() const {
 }
 
 void Collector::stop_capture() {
-  for (auto& [lane, process] : processes_) process->segment.set_enabled(false);
+  for (auto& [lane, process] : processes_) {
+    process->segment.set_enabled(false);
+    process->segment.freeze();
+  }
 }
 
 }  // namespace xylem::backend

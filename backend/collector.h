@@ -75,7 +75,7 @@ class Collector {
   /// unfinished.
   DrainOutcome flush(Nanos now);
 
-  /// Switches capture off in all processes that are left, so that their counters stand still.
+  /// Switches capture off in all processes that are left; what they record from now on is not read.
   void stop_capture();
 
   /// Journals the leaf's last window (Packet.last), empty or not. False when the journal is full.

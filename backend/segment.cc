@@ -186,9 +186,21 @@ std::uint64_t Segment::lost(FunctionId function) const {
 }
 
 std::uint64_t Segment::available(std::uint32_t ring, std::uint64_t position) const noexcept {
-  const std::uint64_t ahead = ring_at(ring).head.load(std::memory_order_acquire) - position;
-  if (ahead > std::uint64_t{1} << 63) return 0;  // The head went back: only a hostile one does.
-  return std::min<std::uint64_t>(ahead, capacity_);
+  std::uint64_t head = ring_at(ring).head.load(std::memory_order_acquire);
+  if (!ends_.empty()) head = std::min(head, ring < ends_.size() ? ends_[ring] : 0);
+  const RingProgress& at = progress_[ring];
+  const std::uint64_t tail = std::min(at.window_position, at.chunk_position);
+  if (head - tail > capacity_ || position < tail || position > head) return 0;
+  return head - position;
+}
+
+void Segment::freeze() {
+  if (!ends_.empty()) return;
+  std::vector<std::uint64_t> ends;
+  for (std::uint32_t ring = 0; ring < kMaxThreads; ++ring) {
+    ends.push_back(ring < rings() ? ring_at(ring).head.load(std::memory_order_acquire) : 0);
+  }
+  ends_ = std::move(ends);
 }
 
 std::size_t Segment::read(std::uint32_t ring, std::uint64_t position, std::span<Record> out) const {

@@ -68,11 +68,14 @@ class Segment {
   std::uint64_t lost(FunctionId function) const;
 
   // ---- Records ----
-  /// How many records can be read from `position` on: 0 to capacity(), whatever the process says.
+  /// How many records can be read from `position` on: 0 to capacity(). A head that is not within
+  /// the ring after the tail is no head: nothing can be read then.
   std::uint64_t available(std::uint32_t ring, std::uint64_t position) const noexcept;
   /// Copies up to out.size() records from `position` on; returns how many.
   std::size_t read(std::uint32_t ring, std::uint64_t position,
                    std::span<capture::Record> out) const;
+  /// Nothing that is written from now on can be read: the process has ended, or its time is up.
+  void freeze();
   /// True when more than half of the ring waits to be journalled.
   bool is_filling(std::uint32_t ring) const noexcept;
 
@@ -102,6 +105,7 @@ class Segment {
   std::uint64_t start_time_ = 0;
   capture::ClockKind clock_ = capture::ClockKind::kMonotonic;
   std::vector<RingProgress> progress_;  // kMaxThreads of them.
+  std::vector<std::uint64_t> ends_;     // Heads when it was frozen; empty before.
 };
 
 }  // namespace xylem::backend

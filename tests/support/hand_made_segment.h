@@ -62,8 +62,8 @@ class HandMadeSegment {
     header().state.store(capture::ProcessState::kRunning);
   }
 
-  /// A call and its record; a completion when kind says so. A full ring loses it and counts.
-  void write(std::uint32_t thread, const HandMadeCall& call) {
+  /// A call and its record; a completion when kind says so. A full ring loses it and counts: false.
+  bool write(std::uint32_t thread, const HandMadeCall& call) {
     capture::ThreadRing& ring = ring_at(thread);
     if (header().threads.load() <= thread) header().threads.store(thread + 1);
     ring.used.store(1);
@@ -71,7 +71,7 @@ class HandMadeSegment {
     const std::uint64_t head = ring.head.load();
     if (head - ring.tail.load() >= capacity_) {
       ring.lost[call.function].fetch_add(call.calls);
-      return;
+      return false;
     }
     capture::Record& record = records_of(thread)[head & (capacity_ - 1)];
     record = {};
@@ -88,6 +88,7 @@ class HandMadeSegment {
     record.flags = call.flags;
     record.thread = thread;
     ring.head.store(head + 1, std::memory_order_release);
+    return true;
   }
 
   /// A call that leaves no record: sampled out, or the process dies in it.

@@ -196,8 +196,8 @@ TEST_F(AgentTest, SealsEarlyRatherThanLetARingFill) {
   HandMadeSegment& process = host.add_process(256);
   host.start();
   host.talk();
-  for (int i = 0; i < 40; ++i) {
-    write(host, process, 100);
+  for (int i = 0; i < 200; ++i) {
+    write(host, process, 20);
     host.pass(10 * kMillisecond);
     host.acknowledge();
   }

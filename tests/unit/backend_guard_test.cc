@@ -1,3 +1,328 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "backend/channel_internal.h"
 #include "backend/guard.h"
+#include "backend/guard_channel.h"
+#include "backend/mapping.h"
+#include "base/log.h"
+#include "tests/support/hand_made_segment.h"
+
+namespace xylem::backend {
+namespace {
+
+using testing::HandMadeSegment;
+
+constexpr Nanos kDeadline = 20 * kSecond;
+
+std::uint64_t own_start_time() {
+  std::ifstream file("/proc/self/stat");
+  std::string line;
+  std::getline(file, line);
+  std::size_t at = line.rfind(')');
+  for (int field = 2; field < 22; ++field) at = line.find(' ', at + 1);
+  return std::strtoull(line.c_str() + at + 1, nullptr, 10);
+}
+
+// A real guard in a process of its own, with a worker that says what it is told and does what it is
+// asked to, one letter each: 'f' forgets all processes, 'c' closes, 'r' removes the folder and
+// exits with code 7, 'a' aborts.
+class GuardTest : public ::testing::Test {
+ protected:
+  GuardTest() {
+    char name[] = "/tmp/xylem-guard-XXXXXX";
+    folder_ = ::mkdtemp(name);
+    make_pipe(reports_, says_);
+    make_pipe(hears_, commands_);
+    options_.folder = folder_;
+    options_.journal_bytes = 1 << 20;
+  }
+  ~GuardTest() override {
+    for (const pid_t pid : {guard_, worker_}) {
+      if (pid > 0) ::kill(pid, SIGKILL);
+    }
+    if (guard_ > 0) ::waitpid(guard_, nullptr, 0);
+    RunFolder(folder_).remove();
+  }
+
+  static void make_pipe(UniqueFd& read, UniqueFd& write) {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    read.reset(ends[0]);
+    write.reset(ends[1]);
+  }
+
+  void start() {
+    auto listener = RunFolder(folder_).listen();
+    ASSERT_TRUE(listener) << listener.error().message;
+    guard_ = ::fork();
+    ASSERT_GE(guard_, 0);
+    if (guard_ == 0) {
+      configure_log("guard-test", Level::kError, "/dev/null");
+      auto code = run_guard(options_, *std::move(listener), [this](WorkerInheritance inheritance) {
+        return work(std::move(inheritance));
+      });
+      ::_exit(code ? *code : 99);
+    }
+    expect_worker();
+  }
+
+  // ---- in the worker ----
+  void say(const std::string& line) {
+    const std::string text = line + "\n";
+    [[maybe_unused]] const ssize_t written = ::write(says_.get(), text.data(), text.size());
+  }
+  int work(WorkerInheritance inheritance) {
+    const Mapping journal = *Mapping::of(inheritance.journal.get(), options_.journal_bytes);
+    say("worker " + std::to_string(::getpid()));
+    say("journal " + std::to_string(++reinterpret_cast<unsigned char&>(journal.bytes()[100])));
+    GuardChannel channel(std::move(inheritance.channel), std::move(inheritance.listener),
+                         RunFolder(folder_));
+    std::vector<Lane> lanes;
+    std::vector<UniqueFd> kept;
+    for (;;) {
+      for (SourceEvent event = channel.take(); event.kind != SourceEvent::Kind::kNothing;
+           event = channel.take()) {
+        if (event.kind == SourceEvent::Kind::kReady) say("ready");
+        if (event.kind == SourceEvent::Kind::kClosed) say("closed");
+        if (event.kind == SourceEvent::Kind::kOpen) say("open");
+        if (event.kind != SourceEvent::Kind::kProcess) continue;
+        const auto segment = Segment::map(event.process.segment);
+        lanes.push_back(event.process.lane);
+        say("process " + std::to_string(raw(event.process.lane)) +
+            (segment ? " " + segment->describe().program : " unreadable") +
+            (event.process.pidfd ? " alive" : " ended"));
+        kept.push_back(std::move(event.process.segment));
+      }
+      pollfd fds[] = {{hears_.get(), POLLIN, 0}, {channel.fd(), POLLIN, 0}};
+      ::poll(fds, 2, -1);
+      char command = 0;
+      if (fds[0].revents == 0 || ::read(hears_.get(), &command, 1) != 1) continue;
+      if (command == 'f') {
+        for (const Lane lane : lanes) channel.forget(lane);
+        say("forgotten");
+      }
+      if (command == 'c') channel.close();
+      if (command == 'a') std::abort();
+      if (command == 'r') {
+        channel.remove_folder();
+        return 7;
+      }
+    }
+  }
+
+  // ---- in the test ----
+  std::string next_report() {
+    const Nanos deadline = monotonic_now() + kDeadline;
+    for (;;) {
+      if (const auto end = buffer_.find('\n'); end != std::string::npos) {
+        const std::string line = buffer_.substr(0, end);
+        buffer_.erase(0, end + 1);
+        return line;
+      }
+      pollfd fd{reports_.get(), POLLIN, 0};
+      const Nanos left = deadline - monotonic_now();
+      if (left <= 0 || ::poll(&fd, 1, static_cast<int>(left / kMillisecond)) <= 0) return "nothing";
+      char bytes[256];
+      const ssize_t got = ::read(reports_.get(), bytes, sizeof bytes);
+      if (got > 0) buffer_.append(bytes, static_cast<std::size_t>(got));
+    }
+  }
+  void expect_worker() {
+    const std::string line = next_report();
+    ASSERT_EQ(line.rfind("worker ", 0), 0u) << line;
+    worker_ = std::stoi(line.substr(7));
+    ++workers_;
+    EXPECT_EQ(next_report(), "journal " + std::to_string(workers_)) << "the journal was not kept";
+  }
+  void ask(char command) { ASSERT_EQ(::write(commands_.get(), &command, 1), 1); }
+
+  UniqueFd connect() {
+    UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string path = folder_ + "/" + capture::kAgentSocketName;
+    std::copy(path.begin(), path.end(), address.sun_path);
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+      return UniqueFd();
+    return socket;
+  }
+  void register_process(HandMadeSegment& process, std::uint64_t start_time = own_start_time()) {
+    process.header().start_time = start_time;
+    const UniqueFd socket = connect();
+    ASSERT_TRUE(socket);
+    const capture::Registration registration{capture::kSegmentMagic, capture::kLayoutVersion,
+                                             static_cast<std::uint32_t>(::getpid())};
+    ASSERT_TRUE(
+        send_with_fds(socket.get(), &registration, sizeof registration, {process.fd().get()}));
+  }
+  int wait_for_guard() {
+    const Nanos deadline = monotonic_now() + kDeadline;
+    int status = 0;
+    while (::waitpid(guard_, &status, WNOHANG) == 0) {
+      if (monotonic_now() > deadline) return -1;
+      pollfd none{-1, 0, 0};
+      ::poll(&none, 1, 1);
+    }
+    guard_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  bool folder_is_there() const {
+    struct stat file {};
+    return ::stat(folder_.c_str(), &file) == 0;
+  }
+
+  std::string folder_;
+  GuardOptions options_;
+  pid_t guard_ = -1;
+  pid_t worker_ = -1;
+  int workers_ = 0;
+  UniqueFd reports_, says_, hears_, commands_;
+  std::string buffer_;
+};
+
+TEST_F(GuardTest, PassesProcessesOnToItsWorker) {
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  HandMadeSegment process;
+  register_process(process);
+  EXPECT_EQ(next_report(), "process 1 hand-made alive");
+}
+
+TEST_F(GuardTest, StartsTheWorkerAnewWithEverythingItHeld) {
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  HandMadeSegment first, second;
+  register_process(first);
+  EXPECT_EQ(next_report(), "process 1 hand-made alive");
+  for (int deaths = 0; deaths < 3; ++deaths) {
+    ::kill(worker_, SIGKILL);
+    expect_worker();
+    EXPECT_EQ(next_report(), "process 1 hand-made alive");
+    EXPECT_EQ(next_report(), "ready");
+  }
+  register_process(second);
+  EXPECT_EQ(next_report(), "process 2 hand-made alive");
+}
+
+TEST_F(GuardTest, ForgetsWhatIsAccountedFor) {
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  HandMadeSegment first, second;
+  register_process(first);
+  EXPECT_EQ(next_report(), "process 1 hand-made alive");
+  ask('f');
+  EXPECT_EQ(next_report(), "forgotten");
+  register_process(second);
+  EXPECT_EQ(next_report(), "process 2 hand-made alive") << "a lane was given twice";
+  ::kill(worker_, SIGKILL);
+  expect_worker();
+  EXPECT_EQ(next_report(), "process 2 hand-made alive");
+  EXPECT_EQ(next_report(), "ready");
+}
+
+TEST_F(GuardTest, WorkerGoesOnAloneWhenTheGuardDies) {
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  HandMadeSegment first, second;
+  register_process(first);
+  EXPECT_EQ(next_report(), "process 1 hand-made alive");
+  ::kill(guard_, SIGKILL);
+  EXPECT_EQ(wait_for_guard(), -SIGKILL);
+  register_process(second);
+  EXPECT_EQ(next_report(), "process 2 hand-made alive");
+  ask('c');
+  EXPECT_EQ(next_report(), "closed");
+  EXPECT_FALSE(connect()) << "the door is open still";
+}
+
+TEST_F(GuardTest, EndsWithItsWorkersCodeAndLeavesNothing) {
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  ask('c');
+  EXPECT_EQ(next_report(), "closed");
+  EXPECT_FALSE(connect());
+  ask('r');
+  EXPECT_EQ(wait_for_guard(), 7);
+  EXPECT_FALSE(folder_is_there());
+}
+
+TEST_F(GuardTest, DoesNotCloseWhileSomebodyIsRegistering) {
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  RunFolder registering(folder_);
+  ASSERT_TRUE(registering.try_lock());
+  ask('c');
+  EXPECT_EQ(next_report(), "open");
+  HandMadeSegment process;
+  register_process(process);
+  EXPECT_EQ(next_report(), "process 1 hand-made alive");
+}
+
+TEST_F(GuardTest, GivesUpAWorkerThatDiesAgainAndAgain) {
+  options_.restarts_a_minute = 2;
+  start();
+  for (int deaths = 0; deaths < 2; ++deaths) {
+    EXPECT_EQ(next_report(), "ready");
+    ask('a');
+    expect_worker();
+  }
+  EXPECT_EQ(next_report(), "ready");
+  ask('a');
+  EXPECT_EQ(wait_for_guard(), 3);
+  EXPECT_FALSE(folder_is_there());
+}
+
+TEST_F(GuardTest, TakesAProcessWhoseNumberBelongsToAnotherAsEnded) {
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  HandMadeSegment process;
+  register_process(process, own_start_time() - 1);
+  EXPECT_EQ(next_report(), "process 1 hand-made ended");
+}
+
+TEST_F(GuardTest, TurnsStrangersAwayAndGoesOn) {
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  std::vector<UniqueFd> silent;
+  for (int i = 0; i < 300; ++i) silent.push_back(connect());
+  const UniqueFd garbage = connect();
+  ASSERT_EQ(::write(garbage.get(), "GET / HTTP/1.1\r\n\r\n", 18), 18);
+  const UniqueFd half = connect();
+  ASSERT_EQ(::write(half.get(), "xyl", 3), 3);
+  const UniqueFd no_segment = connect();
+  const capture::Registration registration{capture::kSegmentMagic, capture::kLayoutVersion, 1};
+  ASSERT_TRUE(send_with_fds(no_segment.get(), &registration, sizeof registration, {}));
+  const UniqueFd wrong_file = connect();
+  ASSERT_TRUE(
+      send_with_fds(wrong_file.get(), &registration, sizeof registration, {reports_.get()}));
+  HandMadeSegment process;
+  register_process(process);
+  EXPECT_EQ(next_report(), "process 1 hand-made alive");
+}
+
+TEST_F(GuardTest, InterruptsAndHangUpsDoNotEndIt) {
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  for (const int signal : {SIGINT, SIGHUP, SIGPIPE}) {
+    ::kill(guard_, signal);
+    ::kill(worker_, signal);
+  }
+  HandMadeSegment process;
+  register_process(process);
+  EXPECT_EQ(next_report(), "process 1 hand-made alive");
+}
+
+}  // namespace
+}  // namespace xylem::backend

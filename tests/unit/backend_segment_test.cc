@@ -97,6 +97,28 @@ TEST(Segment, RefusesEmptyAndShortFiles) {
   }
 }
 
+TEST(Segment, ReadsNothingFromARingWhoseHeadCannotBe) {
+  HandMadeSegment process(64);
+  process.write(0, {});
+  Segment segment = process.view();
+  EXPECT_EQ(segment.available(0, 0), 1u);
+  process.ring_at(0).head.store(65);
+  EXPECT_EQ(segment.available(0, 0), 0u);
+  process.ring_at(0).head.store(~0ull);
+  EXPECT_EQ(segment.available(0, 0), 0u);
+}
+
+TEST(Segment, ReadsNothingThatIsWrittenAfterItWasFrozen) {
+  HandMadeSegment process(64);
+  process.write(0, {});
+  Segment segment = process.view();
+  segment.freeze();
+  process.write(0, {});
+  process.write(1, {});
+  EXPECT_EQ(segment.available(0, 0), 1u);
+  EXPECT_EQ(segment.available(1, 0), 0u);
+}
+
 // A process that writes anything anywhere, before and after it is mapped: no crash, no read out of
 // bounds (the address sanitizer watches), counts within the ring.
 TEST(Segment, HostileBytesGiveWrongNumbersAndNothingElse) {

@@ -416,7 +416,9 @@ bool Agent::wants_to_end(Nanos now) const {
 
 void Agent::advance_life(Nanos now) {
   if (phase_ == Phase::kRecovering || phase_ == Phase::kDone) return;
-  if (!upward() && now >= orphan_since_ + options_.orphan_limit) return give_up(now);
+  // A front end that has said that the run is over does not come back.
+  const Nanos patience = finish_at_ != 0 ? options_.finish_orphan_limit : options_.orphan_limit;
+  if (!upward() && now >= orphan_since_ + patience) return give_up(now);
   if (phase_ == Phase::kWatching && encoding_ && wants_to_end(now)) {
     // Whoever lives on is counted as it stands, so it must stand still.
     if (finish_at_ != 0) collector_.stop_capture();

@@ -46,6 +46,8 @@ struct AgentOptions {
   Nanos finish_patience = 2 * kSecond;
   /// Without a front end for so long, what is left is lost.
   Nanos orphan_limit = 60 * kSecond;
+  /// The same after the front end has said that the run is over.
+  Nanos finish_orphan_limit = 5 * kSecond;
   /// A descriptor that becomes readable when the agent is to end in order; -1 for none. Borrowed.
   int terminate_fd = -1;
 };

@@ -88,7 +88,7 @@ void Agent::add_process(NewProcess process, Nanos now) {
   ++processes_seen_;
   quiet_since_ = now;
   next_drain_ = now;
-  collector_.add(process.lane, *std::move(segment), !process.pidfd);
+  collector_.add(process.lane, *std::move(segment), !process.pidfd, now);
   if (process.pidfd) {
     const int fd = process.pidfd.get();
     pidfds_.emplace(fd, std::pair(process.lane, std::move(process.pidfd)));
@@ -353,11 +353,21 @@ void Agent::drain(Nanos now) {
   for (const PacketKey& key : collector_.take_appended()) outbox_.add(key);
   forget_finished();
 
-  interval_ =
-      outcome.active ? options_.busy_interval : std::min(2 * interval_, options_.idle_interval);
+  interval_ = interval_for(outcome.fill, now);
+  last_drain_ = now;
   next_drain_ = now + interval_;
   if (outcome.next_due != 0) next_drain_ = std::min(next_drain_, outcome.next_due);
   next_drain_ = std::max(next_drain_, outcome.unfinished ? now : now + kSoon);
+}
+
+// Shorter at once, longer by doubling: bursts come in groups.
+Nanos Agent::interval_for(double fill, Nanos now) const {
+  if (collector_.is_anybody_starting(now)) return options_.busy_interval;
+  const Nanos longest = std::clamp(2 * interval_, options_.busy_interval, options_.idle_interval);
+  const double wanted =
+      static_cast<double>(now - last_drain_) * options_.wanted_fill / std::max(fill, 1e-9);
+  if (wanted >= static_cast<double>(longest)) return longest;
+  return std::max(options_.busy_interval, static_cast<Nanos>(wanted));
 }
 
 void Agent::send_due(Nanos now) {

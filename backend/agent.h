@@ -33,9 +33,12 @@ struct AgentOptions {
   CollectorOptions collector;
   OutboxOptions outbox;
 
-  /// Rings are looked at this often while there is traffic, and ever more seldom without.
+  /// Rings are looked at so often that at the present rate the fullest has `wanted_fill` of its
+  /// room in use, between these bounds. Waking up is most of what an idle agent costs; a burst that
+  /// fills a whole ring between two looks loses records.
   Nanos busy_interval = 10 * kMillisecond;
-  Nanos idle_interval = 100 * kMillisecond;
+  Nanos idle_interval = 125 * kMillisecond;
+  double wanted_fill = 1.0 / 32;
   /// Without knowing the front end's clock for so long, this host's is taken as it is.
   Nanos clock_patience = 1 * kSecond;
   /// All processes have ended and nobody new has come for so long: the agent ends.
@@ -107,6 +110,7 @@ class Agent final : public net::Node {
   // Work.
   void start_encoding(Nanos now);
   void drain(Nanos now);
+  Nanos interval_for(double fill, Nanos now) const;
   void send_due(Nanos now);
   void report_link(Nanos now);
   void remember();
@@ -157,6 +161,7 @@ class Agent final : public net::Node {
   bool encoding_ = false;
 
   Nanos next_drain_ = 0;
+  Nanos last_drain_ = 0;
   Nanos interval_ = 0;
   Nanos next_report_ = 0;
   Nanos quiet_since_ = 0;  // When the last process came or went.

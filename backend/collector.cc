@@ -53,7 +53,7 @@ wire::Event event_of(const TimedRecord& timed, std::uint32_t ring) {
 Collector::Collector(CollectorOptions options, Journal& journal)
     : options_(std::move(options)), journal_(journal), batch_(WindowBuilder::kLargestGroup) {}
 
-void Collector::add(Lane lane, Segment segment, bool ended) {
+void Collector::add(Lane lane, Segment segment, bool ended, Nanos now) {
   const Progress known = journal_.progress_of(lane);
   for (const RingMark& mark : known.rings) segment.advance(mark.ring, mark.to);
   for (const CallsMark& mark : known.calls) segment.advance_windowed(mark.function, mark.calls);
@@ -68,6 +68,7 @@ void Collector::add(Lane lane, Segment segment, bool ended) {
   }
   process->windowed = process->segment.windowed_calls();
   process->ended = ended;
+  process->added_at = now;
   if (ended) process->segment.freeze();
   if (builder_) process->segment.set_enabled(control_.enabled);
   processes_[lane] = std::move(process);
@@ -96,7 +97,7 @@ DrainOutcome Collector::work(Nanos now, bool everything) {
   now_ = now;
   run_now_ = run_time(now);
   everything_ = everything;
-  active_ = false;
+  fill_ = 0;
   budget_ = options_.records_per_drain;
   read_clock(now);
   DrainOutcome outcome;
@@ -105,7 +106,7 @@ DrainOutcome Collector::work(Nanos now, bool everything) {
   if (fits) fits = announce() && drain_windows() && drain_chunks();
   if (fits) count_ended();
   if (fits && everything) fits = drain_windows();
-  outcome.active = active_;
+  outcome.fill = fill_;
   outcome.unfinished = fits && budget_ == 0;
   outcome.next_due = next_due();
   return outcome;
@@ -251,6 +252,8 @@ bool Collector::read_rings() {
 
 bool Collector::read_ring(Process& process, std::uint32_t ring) {
   RingCursor& cursor = process.cursors[ring];
+  const auto waiting = static_cast<double>(process.segment.available(ring, cursor.position));
+  fill_ = std::max(fill_, waiting / process.segment.capacity());
   for (;;) {
     if (budget_ == 0 || builder_->approximate_bytes() >= options_.window_bytes) return false;
     const std::size_t count = process.segment.read(ring, cursor.position, batch_);
@@ -264,7 +267,6 @@ bool Collector::read_ring(Process& process, std::uint32_t ring) {
     const std::size_t taken =
         builder_->add(process.lane, timed_, held || process.ended || everything_);
     cursor.position += taken;
-    active_ = active_ || taken != 0;
     spend(taken);
     if (taken < count) {
       const bool waited =
@@ -470,7 +472,6 @@ bool Collector::make_chunk(Process& process) {
   if (events_.empty()) return true;
   id.wave_end = id.wave + events_.size();
   spend(events_.size());
-  active_ = true;
   draft.packet.payload = encoder_.encode(events_);
   if (!append(draft)) return false;
   apply(draft.progress);
@@ -506,6 +507,13 @@ std::size_t Collector::living() const {
   return static_cast<std::size_t>(
       std::count_if(processes_.begin(), processes_.end(),
                     [](const auto& entry) { return !entry.second->ended; }));
+}
+
+bool Collector::is_anybody_starting(Nanos now) const {
+  return std::any_of(processes_.begin(), processes_.end(), [now](const auto& entry) {
+    const Process& process = *entry.second;
+    return !process.announced_world && !process.ended && now < process.added_at + kLongestStart;
+  });
 }
 
 bool Collector::is_idle() const {

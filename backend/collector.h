@@ -44,7 +44,8 @@ struct CollectorOptions {
 
 /// What a drain found.
 struct DrainOutcome {
-  bool active = false;      ///< Some records were there.
+  /// How full the fullest ring was with what had come since the last drain, 0 to 1.
+  double fill = 0;
   bool unfinished = false;  ///< More are left than one drain may take: drain again at once.
   Nanos next_due = 0;       ///< Something is to be sealed then (monotonic); 0: nothing waits.
 };
@@ -57,7 +58,7 @@ class Collector {
 
   /// A process registered, or a predecessor had it. What the journal says of it is applied now. It
   /// may have ended already.
-  void add(Lane lane, Segment segment, bool ended);
+  void add(Lane lane, Segment segment, bool ended, Nanos now);
   /// The process is gone: what is in its rings is the last.
   void process_ended(Lane lane);
 
@@ -89,6 +90,11 @@ class Collector {
   /// Processes whose last account is journalled since the last call; they are gone from here.
   std::vector<Lane> take_finished();
 
+  /// A process is in MPI_Init, or before it: after it there may be many records at once. True for
+  /// no longer than kLongestStart after it registered.
+  bool is_anybody_starting(Nanos now) const;
+  static constexpr Nanos kLongestStart = 60 * kSecond;
+
   std::size_t processes() const noexcept { return processes_.size(); }
   /// Processes that have not ended.
   std::size_t living() const;
@@ -114,7 +120,8 @@ class Collector {
     bool announced_world = false;
     bool announced_functions = false;
     std::uint64_t windowed = 0;  // Calls in journalled windows.
-    Nanos chunk_since = 0;       // Since when records wait for a chunk; 0: none does.
+    Nanos added_at = 0;
+    Nanos chunk_since = 0;  // Since when records wait for a chunk; 0: none does.
     wire::AccountRow told;
   };
 
@@ -164,7 +171,7 @@ class Collector {
   Nanos run_now_ = 0;  // Of the drain under way.
   Nanos now_ = 0;
   std::size_t budget_ = 0;
-  bool active_ = false;
+  double fill_ = 0;
   bool everything_ = false;
   std::uint64_t round_ = 0;
   Nanos retry_at_ = 0;  // The journal was full: nothing is read before.

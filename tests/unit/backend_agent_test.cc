@@ -220,6 +220,7 @@ TEST_F(AgentTest, ChunksOfAProcessFollowEachOtherWithoutGap) {
     host.pass(150 * kMillisecond);
     host.acknowledge();
   }
+  host.pass(kSecond);
   std::uint64_t next = 0;
   for (const auto& [key, packet] : host.root.stored) {
     if (key.stream != wire::kChunkStream) continue;
@@ -385,6 +386,33 @@ TEST_F(AgentTest, SuccessorSendsWhatItsPredecessorLeftEvenWithoutAskingAnybody) 
   host.talk();
   host.pass(kSecond);
   EXPECT_EQ(add_up(host.root).window_calls, 11u);
+}
+
+TEST_F(AgentTest, LooksOftenWhileRingsFillAndSeldomWhenNothingComes) {
+  AgentHost host;
+  HandMadeSegment& process = host.add_process();
+  host.start();
+  host.talk();
+  host.pass(2 * kSecond);
+  const auto pause = [&] { return *host.network.timer - host.network.now; };
+  host.act([&] { host.network.advance(*host.agent, pause()); });
+  EXPECT_EQ(pause(), host.options.idle_interval);
+  for (int i = 0; i < 10; ++i) {
+    write(host, process, 200);
+    host.act([&] { host.network.advance(*host.agent, pause()); });
+  }
+  EXPECT_LE(pause(), host.options.busy_interval);
+}
+
+TEST_F(AgentTest, LooksOftenWhileAProcessIsStarting) {
+  AgentHost host;
+  HandMadeSegment& process = host.add_process();
+  process.header().state.store(capture::ProcessState::kStarting);
+  host.start();
+  host.talk();
+  host.pass(5 * kSecond);
+  host.act([&] { host.network.advance(*host.agent, *host.network.timer - host.network.now); });
+  EXPECT_EQ(*host.network.timer - host.network.now, host.options.busy_interval);
 }
 
 // ---- exactly once ----

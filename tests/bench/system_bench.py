@@ -1,0 +1,506 @@
+"""What a whole run costs its machine, and how fresh what it shows is.
+
+    system_bench.py [--build build/release] [--only NAME]... [--mpi mpich|openmpi]
+
+Rows, with the bars of docs/performance.md:
+
+    cpu_share     CPU time of all processes of xylem over the job's own, at 10^4 calls/s per rank
+    slow_down     wall time of the same job with xylem over without, runs in turn
+    agent_memory  proportional set size of guard and worker beside a rank that sleeps, rings left out
+    agent_cpu     CPU time of the same two, of one core
+    visibility_profile, visibility_trace
+                  from a call to the moment another SQL reader has it in its answer
+    run_overhead  what `xylem run` adds to the wall time of a job that does nothing; a remark
+
+Each prints `name: floor=... figure=... ratio=... bar=... PASS|MISS`, the floor measured in the same
+run, and lines that begin with `#` say how. A busy machine widens intervals, so the load average is
+printed with every row. Exits with 1 when something could not be measured; with --strict also when
+a bar is missed.
+
+CPU times are exact, not sampled: this process is the subreaper of what it starts, so that agents,
+which live in sessions of their own, are handed to it when they end, and wait4 tells what each used.
+"""
+
+import argparse
+import collections
+import ctypes
+import json
+import math
+import os
+import pathlib
+import random
+import shutil
+import signal
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PR_SET_CHILD_SUBREAPER = 36
+MIB = 2**20
+
+CALLS_A_SECOND = 1e4  # Of each rank of the paced job.
+CALLS_A_STEP = 4
+SHARE_BAR = 0.01
+SLOW_DOWN_BAR = 0.01
+MEMORY_BAR = 8 * MIB
+IDLE_CPU_BAR = 0.001
+VISIBLE_BAR = 1.0
+RING_MEMORY = "memfd:xylem-rings"
+JOURNAL_MEMORY = "memfd:xylem-journal"
+POLL = 0.01  # A reader's pace: the resolution of the visibility rows.
+
+
+def remark(text):
+    print(f"# {text}", flush=True)
+
+
+class Rows:
+    """Prints rows and remembers whether all bars were met."""
+
+    def __init__(self):
+        self.missed = []
+
+    def add(self, name, floor, figure, ratio, bar, met):
+        """`met` is None for a row without a bar."""
+        verdict = "remark" if met is None else "PASS" if met else "MISS"
+        print(f"{name}: floor={floor} figure={figure} ratio={ratio:.3g} bar={bar} {verdict}",
+              flush=True)
+        remark("load average " + " ".join(f"{load:.2f}" for load in os.getloadavg())
+               + f" on {os.cpu_count()} cores")
+        if met is False:
+            self.missed.append(name)
+
+
+# ---- running and reaping
+
+Ended = collections.namedtuple("Ended", "exit_code wall others_wall cpu orphans_cpu")
+Ended.__doc__ = """A command and all that it left behind, run to the end.
+
+wall: seconds until the command itself ended; others_wall: until its last descendant did. cpu: CPU
+seconds of the command with all it waited for; orphans_cpu: of those that were handed to us.
+"""
+
+
+class Reaper:
+    """Runs commands as the subreaper of their descendants. One at a time."""
+
+    def __init__(self):
+        if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+
+    def start(self, command, log):
+        """Starts a command with its output in the file `log`; collect it with finish()."""
+        with open(log, "w") as output:
+            self.begin = time.monotonic()
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output,
+                                       stderr=subprocess.STDOUT, env=harness.environment())
+        self.log = log
+        return process
+
+    def finish(self, process, timeout=300):
+        """Waits for the command and every descendant; raises when it failed or takes too long."""
+        signal.alarm(timeout)
+        code, wall, cpu, orphans = None, 0.0, 0.0, 0.0
+        while True:
+            try:
+                pid, status, used = os.wait4(-1, 0)
+            except ChildProcessError:
+                break
+            if pid == process.pid:
+                code, wall = os.waitstatus_to_exitcode(status), time.monotonic() - self.begin
+                cpu = used.ru_utime + used.ru_stime
+            else:
+                orphans += used.ru_utime + used.ru_stime
+        signal.alarm(0)
+        process.returncode = code  # So that subprocess does not wait for it a second time.
+        ended = Ended(code, wall, time.monotonic() - self.begin, cpu, orphans)
+        if code != 0:
+            raise RuntimeError(f"{process.args}: exit code {code}\n{pathlib.Path(self.log).read_text()}")
+        return ended
+
+
+def below(pid):
+    """Process ids of the descendants of `pid`, parents first."""
+    parents = {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(stat.parent.name)] = int(stat.read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            pass  # It has just ended.
+    found = [pid]
+    for parent in found:
+        found += [child for child, its_parent in parents.items() if its_parent == parent]
+    return found[1:]
+
+
+def name_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def on_cpu(pid):
+    """Seconds that all threads of a process have run, to the nanosecond; 0.0 without one."""
+    total = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        try:
+            total += int(task.read_text().split()[0])
+        except OSError:
+            pass
+    return total * 1e-9
+
+
+def switches(pid):
+    """How often a process gave up its core by itself: how often it woke up."""
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("voluntary_ctxt_switches"):
+            return int(line.split()[1])
+    return 0
+
+
+def mapped_bytes(pid, field="Pss:"):
+    """Mapping name -> proportional set size (or another field), from /proc/PID/smaps."""
+    found, name = collections.Counter(), ""
+    for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        first = line.split(maxsplit=1)[0]
+        if not first.endswith(":"):
+            fields = line.split(maxsplit=5)
+            name = fields[5] if len(fields) == 6 else "anonymous"
+        elif first == field:
+            found[name] += 1024 * int(line.split()[1])
+    return found
+
+
+# ---- figures of many runs
+
+def median_interval(values):
+    """(low, median, high): an interval that holds the true median with 95 % or more.
+
+    Of the sorted values, the k-th from both ends, k the largest that keeps the odds (the sign test).
+    It believes nothing about the shape of the noise, and one run that a neighbour disturbed does
+    not move it. Under 6 values no such k exists: then the interval is the whole range.
+    """
+    values, n = sorted(values), len(values)
+    k = 0
+    while 2 * sum(math.comb(n, i) for i in range(k + 1)) / 2**n <= 0.05:
+        k += 1
+    k = max(k - 1, 0)
+    return values[k], statistics.median(values), values[n - 1 - k]
+
+
+def percent(value):
+    return f"{100 * value:.2f}%"
+
+
+def interval_text(interval):
+    low, middle, high = interval
+    return f"{percent(middle)}[{percent(low)}..{percent(high)}]"
+
+
+def quantile(values, share):
+    values = sorted(values)
+    return values[min(len(values) - 1, math.ceil(share * len(values)) - 1)]
+
+
+# ---- the bench
+
+class Bench:
+    def __init__(self, options, folder):
+        self.options = options
+        self.folder = folder
+        self.rows = Rows()
+        self.reaper = Reaper()
+        self.runs = 0
+
+    def mpirun(self, ranks, *arguments):
+        return harness.mpirun(self.options.mpi, ranks, "paced", *arguments)
+
+    def under_xylem(self, command, *options):
+        """`command` under xylem, in a store of its own, which becomes self.store."""
+        self.runs += 1
+        self.store = self.folder / f"{self.runs}.db"
+        return [harness.XYLEM, "run", "--quiet", "--store", str(self.store), *options, "--", *command]
+
+    def run(self, command):
+        return self.reaper.finish(self.reaper.start(command, self.folder / "log"))
+
+    # ---- cpu_share, slow_down
+
+    Work = collections.namedtuple("Work", "wall command_wall job_cpu xylem_cpu agent_cpu rate steps_cpu")
+
+    def work(self, steps, spins, monitored):
+        """Runs the paced job once. xylem_cpu is what remains of all CPU time after the job's."""
+        times, report = self.folder / "times", self.folder / "work"
+        # bash's `times` writes its own and its children's user and system time, in milliseconds.
+        command = ["bash", "-c", 'file=$1; shift; "$@"; code=$?; times >"$file"; exit $code', "bash",
+                   str(times), *self.mpirun(self.options.ranks, "work", steps, spins, report)]
+        ended = self.run(self.under_xylem(command) if monitored else command)
+        launched = 0.0
+        for part in times.read_text().split():
+            minutes, seconds = part.rstrip("s").split("m")
+            launched += 60 * float(minutes) + float(seconds)
+        ranks = [list(map(float, pathlib.Path(f"{report}.{rank}").read_text().split()))
+                 for rank in range(self.options.ranks)]
+        wall = max(r[1] for r in ranks)
+        return self.Work(wall, ended.wall, sum(r[3] for r in ranks),
+                         ended.cpu + ended.orphans_cpu - launched, ended.orphans_cpu,
+                         ranks[0][0] / wall, sum(r[2] for r in ranks))
+
+    def pace(self):
+        """How much arithmetic between calls makes CALLS_A_SECOND, without xylem."""
+        spins = 100_000
+        for _ in range(3):
+            rate = max(self.work(2500, spins, False).rate for _ in range(2))
+            step, wanted = CALLS_A_STEP / rate, CALLS_A_STEP / CALLS_A_SECOND
+            spins = max(1, round(spins * wanted / step))
+        return spins
+
+    def cpu_share(self):
+        steps = round(self.options.seconds * CALLS_A_SECOND / CALLS_A_STEP)
+        spins = self.pace()
+        without, watched = [], []
+        for pair in range(self.options.pairs):
+            without.append(self.work(steps, spins, False))
+            watched.append(self.work(steps, spins, True))
+            remark(f"pair {pair + 1}: without {without[-1].wall:.3f} s, with {watched[-1].wall:.3f} s,"
+                   f" xylem's CPU {percent(watched[-1].xylem_cpu / watched[-1].job_cpu)},"
+                   f" load {os.getloadavg()[0]:.1f}")
+        rate = statistics.median(run.rate for run in watched)
+        remark(f"{self.options.mpi}, {self.options.ranks} ranks, {spins} spins a step,"
+               f" {rate:.0f} calls/s per rank, {statistics.median(r.wall for r in without):.1f} s")
+        self.row_cpu_share(without, watched, spins, steps)
+        self.row_slow_down(without, watched)
+
+    def row_cpu_share(self, without, watched, spins, steps):
+        share = median_interval([run.xylem_cpu / run.job_cpu for run in watched])
+        floor = statistics.median(run.xylem_cpu / run.job_cpu for run in without)
+        short = [self.work(max(1, steps // 10), spins, True) for _ in range(3)]
+        long_cpu = statistics.median(run.xylem_cpu for run in watched)
+        short_cpu = statistics.median(run.xylem_cpu for run in short)
+        job_cpu = statistics.median(run.job_cpu for run in watched)
+        more_job = job_cpu - statistics.median(run.job_cpu for run in short)
+        steady = (long_cpu - short_cpu) / more_job if more_job > 0 else math.nan
+        agents = statistics.median(run.agent_cpu for run in watched)
+        remark(f"xylem used {1e3 * long_cpu:.0f} ms ({1e3 * agents:.0f} ms of them the agent) beside the"
+               f" job's {job_cpu:.2f} s; {1e3 * short_cpu:.0f} ms beside a job of a tenth. So while a"
+               f" job runs: {percent(steady)}, the rest is start and end")
+        self.rows.add("cpu_share", percent(floor), interval_text(share),
+                      share[1] / floor if floor > 0 else math.inf, f"<={percent(SHARE_BAR)}",
+                      share[1] <= SHARE_BAR)
+
+    def row_slow_down(self, without, watched):
+        slow = median_interval([b.wall / a.wall - 1 for a, b in zip(without, watched)])
+        spread = median_interval([b.wall / a.wall - 1 for a, b in zip(without, without[1:])])
+        cpu = median_interval([b.steps_cpu / a.steps_cpu - 1 for a, b in zip(without, watched)])
+        whole = median_interval([b.command_wall / a.command_wall - 1 for a, b in zip(without, watched)])
+        remark(f"between MPI_Init and MPI_Finalize, {len(watched)} pairs in turn; the job's CPU time grew"
+               f" by {interval_text(cpu)}, the whole command's wall time by {interval_text(whole)}")
+        floor = max(abs(spread[0]), abs(spread[2]))
+        self.rows.add("slow_down", f"+-{percent(floor)}", interval_text(slow),
+                      slow[1] / floor if floor > 0 else math.inf,
+                      f"interval<={percent(SLOW_DOWN_BAR)}", slow[0] <= SLOW_DOWN_BAR)
+
+    # ---- agent_memory, agent_cpu
+
+    def agent_idle(self):
+        seconds = self.options.idle_seconds
+        process = self.reaper.start(self.under_xylem(self.mpirun(1, "idle", seconds + 8)),
+                                    self.folder / "log")
+
+        def agents():
+            guards = [p for p in below(os.getpid()) if name_of(p) == "xylem-guard"]
+            return guards + below(guards[0]) if guards and below(guards[0]) else None
+
+        pids = harness.wait_until(agents, "guard and worker of the agent run")
+        settled = time.monotonic() + 4  # Registration, placing and the first windows are over by then.
+        harness.wait_until(lambda: time.monotonic() > settled, "the start is over")
+        floor = subprocess.Popen([str(harness.PROGRAMS / f"paced.{self.options.mpi}"), "wake", "1000",
+                                  str(seconds + 30)], env=harness.environment())
+        others = [p for p in below(process.pid) if name_of(p).startswith("xylem-")]
+        watched = [*pids, floor.pid, process.pid, *others]
+        before, woke, begin = {p: on_cpu(p) for p in watched}, switches(pids[1]), time.monotonic()
+        harness.wait_until(lambda: time.monotonic() > begin + seconds, "the idle time", seconds + 5)
+        span = time.monotonic() - begin
+        share = {p: (on_cpu(p) - before[p]) / span for p in watched}
+        remark(f"over {span:.1f} s: " + ", ".join(f"{name_of(p)} {percent(share[p])}" for p in watched)
+               + f"; the worker woke {(switches(pids[1]) - woke) / span:.1f} times a second")
+        memory = {p: mapped_bytes(p) for p in (*pids, floor.pid)}
+        resident = sum(size for mapping, size in mapped_bytes(pids[1], "Rss:").items()
+                       if RING_MEMORY not in mapping)
+        remark(f"the worker's resident set, what it shares with others included:"
+               f" {resident / MIB:.2f} MiB without rings")
+        floor.kill()
+        self.reaper.finish(process)
+        self.rows_agent(pids, floor.pid, share, memory)
+
+    def rows_agent(self, pids, floor, share, memory):
+        sizes = collections.Counter()
+        for pid in pids:
+            for mapping, size in memory[pid].items():
+                sizes[pathlib.Path(mapping).name if mapping.startswith("/usr") else mapping] += size
+        rings = sum(size for mapping, size in sizes.items() if RING_MEMORY in mapping)
+        journal = sum(size for mapping, size in sizes.items() if JOURNAL_MEMORY in mapping)
+        total = sum(sizes.values()) - rings
+        largest = sorted(((size, mapping) for mapping, size in sizes.items() if RING_MEMORY not in mapping),
+                         reverse=True)[:8]
+        remark("largest mappings: " + ", ".join(f"{mapping} {size / MIB:.2f}" for size, mapping in largest)
+               + f" MiB; rings {rings / MIB:.2f} MiB left out, journal {journal / MIB:.2f} MiB counted")
+        remark(", ".join(f"{what} {sum(memory[pid].values()) / MIB:.2f} MiB with rings"
+                         for what, pid in zip(("guard", "worker"), pids)))
+        least = sum(memory[floor].values())
+        self.rows.add("agent_memory", f"{least / MIB:.2f}MiB", f"{total / MIB:.2f}MiB", total / least,
+                      f"<={MEMORY_BAR / MIB:.0f}MiB", total <= MEMORY_BAR)
+        used = sum(share[pid] for pid in pids)
+        self.rows.add("agent_cpu", f"{100 * share[floor]:.4f}%", f"{100 * used:.4f}%",
+                      used / share[floor] if share[floor] > 0 else math.inf,
+                      f"<={percent(IDLE_CPU_BAR)}", used <= IDLE_CPU_BAR)
+
+    # ---- visibility
+
+    def visibility(self):
+        floor = self.plain_visibility()
+        for detail, ask in (("profile", self.marks_in_totals), ("trace", self.marks_in_events)):
+            delays = self.delays(detail, ask)
+            p50, p99 = quantile(delays, 0.5), quantile(delays, 0.99)
+            remark(f"{len(delays)} marks: p50 {1e3 * p50:.0f} ms, p90 {1e3 * quantile(delays, 0.9):.0f} ms,"
+                   f" p99 {1e3 * p99:.0f} ms, largest {1e3 * max(delays):.0f} ms")
+            self.rows.add(f"visibility_{detail}", f"{1e3 * floor:.0f}ms", f"{1e3 * p99:.0f}ms",
+                          p99 / floor, f"<={1e3 * VISIBLE_BAR:.0f}ms", p99 <= VISIBLE_BAR)
+
+    def plain_visibility(self):
+        """p99 of the same reader with a writer that commits each mark at once to a file of its own."""
+        path, written, count = self.folder / "plain.db", [], 100
+        setup = sqlite3.connect(path)
+        setup.executescript("PRAGMA journal_mode=WAL; CREATE TABLE mark(k);")
+
+        def write():
+            writer, pauses = sqlite3.connect(path), random.Random(20240617)
+            for mark in range(count):
+                time.sleep(pauses.random() * 0.05)
+                written.append(time.monotonic())
+                writer.execute("INSERT INTO mark VALUES (?)", (mark,))
+                writer.commit()
+            writer.close()
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        reader = sqlite3.connect(path)
+        seen = self.watch(reader, lambda: reader.execute("SELECT count(*) FROM mark").fetchone()[0],
+                          count, lambda: True)
+        thread.join()
+        setup.close()
+        return quantile([at - begin for begin, at in zip(written, seen)], 0.99)
+
+    def marks_in_totals(self, reader):
+        """An ordinary SQLite client with a plain table."""
+        row = reader.execute("SELECT sum(calls) FROM function_total WHERE function = 'MPI_Sendrecv'")
+        return row.fetchone()[0] or 0
+
+    def marks_in_events(self, _):
+        """`xylem query`, which opens the chunks; its start and end are part of what is measured."""
+        done = subprocess.run([harness.XYLEM, "query", str(self.store), "--json",
+                               "SELECT count(*) AS n FROM event WHERE function = 'MPI_Sendrecv'"],
+                              env=harness.environment(), capture_output=True, text=True, timeout=20)
+        return json.loads(done.stdout)[0]["n"] if done.returncode == 0 else 0
+
+    def watch(self, reader, ask, count, lives):
+        """When the 1st, 2nd, ... mark was first in an answer. Asks again only after a commit."""
+        seen, version = [], None
+        while len(seen) < count and lives():
+            try:
+                now = reader.execute("PRAGMA data_version").fetchone()[0]
+                marks = ask() if now != version else len(seen)
+            except sqlite3.OperationalError:  # The file is still being made.
+                now, marks = None, len(seen)
+            version = now
+            seen += [time.monotonic()] * (marks - len(seen))
+            time.sleep(POLL)
+        return seen
+
+    def delays(self, detail, ask):
+        count, report = self.options.marks, self.folder / "mark"
+        command = self.under_xylem(self.mpirun(1, "mark", count, self.options.mark_ms, report),
+                                   "--detail", detail)
+        process = self.reaper.start(command, self.folder / "log")
+        harness.wait_until(lambda: self.store.exists() and self.store.stat().st_size > 0, "the store")
+        deadline = time.monotonic() + 60 + count * self.options.mark_ms / 1e3
+        reader = sqlite3.connect(f"file:{self.store}?mode=ro", uri=True)
+        seen = self.watch(reader, lambda: ask(reader), count, lambda: time.monotonic() < deadline)
+        reader.close()
+        self.reaper.finish(process)
+        written = [int(line) * 1e-9 for line in pathlib.Path(f"{report}.0").read_text().split()]
+        if len(seen) != len(written):
+            raise RuntimeError(f"{len(written)} marks were made and {len(seen)} were seen")
+        return [at - begin for begin, at in zip(written, seen)]
+
+    # ---- run_overhead
+
+    def run_overhead(self):
+        without, watched = [], []
+        for _ in range(self.options.pairs):
+            command = self.mpirun(2, "idle", 0)
+            without.append(self.run(command))
+            watched.append(self.run(self.under_xylem(command)))
+        floor = statistics.median(ended.wall for ended in without)
+        more = median_interval([b.wall - a.wall for a, b in zip(without, watched)])
+        late = statistics.median(ended.others_wall - ended.wall for ended in watched)
+        cpu = statistics.median(b.cpu + b.orphans_cpu - a.cpu - a.orphans_cpu
+                                for a, b in zip(without, watched))
+        remark(f"95 % interval {1e3 * more[0]:.0f}..{1e3 * more[2]:.0f} ms; {1e3 * cpu:.0f} ms more CPU time;"
+               f" the last process of xylem ended {1e3 * late:.0f} ms after `xylem run`")
+        self.rows.add("run_overhead", f"{1e3 * floor:.0f}ms", f"+{1e3 * more[1]:.0f}ms",
+                      (floor + more[1]) / floor, "none", None)
+
+
+BENCHES = {
+    "cpu_share": Bench.cpu_share,  # And slow_down, from the same runs.
+    "agent_idle": Bench.agent_idle,  # agent_memory and agent_cpu.
+    "visibility": Bench.visibility,
+    "run_overhead": Bench.run_overhead,
+}
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", default=os.environ.get("XYLEM_BUILD", SOURCE / "build/release"))
+    parser.add_argument("--only", action="append", choices=BENCHES)
+    parser.add_argument("--mpi", default="mpich", choices=("mpich", "openmpi"))
+    parser.add_argument("--ranks", type=int, default=2, help="of the paced job [2]")
+    parser.add_argument("--pairs", type=int, default=10, help="runs with and without, in turn [10]")
+    parser.add_argument("--seconds", type=float, default=10, help="length of the paced job [10]")
+    parser.add_argument("--idle-seconds", type=int, default=30, help="how long agent_idle looks [30]")
+    parser.add_argument("--marks", type=int, default=150, help="calls that visibility follows [150]")
+    parser.add_argument("--mark-ms", type=float, default=170, help="mean time between them [170]")
+    parser.add_argument("--strict", action="store_true", help="a missed bar is an error")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_options()
+    os.environ["XYLEM_BUILD"] = str(pathlib.Path(options.build).resolve())
+    sys.path.insert(0, str(SOURCE / "tests/integration"))
+    global harness
+    import harness  # It wants XYLEM_BUILD, which an option may have set.
+
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="xylem-bench-"))
+    try:
+        bench = Bench(options, folder)
+        for name in options.only or BENCHES:
+            BENCHES[name](bench)
+    finally:
+        for pid in below(os.getpid()):  # There are some only when a measurement failed.
+            os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(folder, ignore_errors=True)
+    if bench.rows.missed:
+        remark("missed: " + " ".join(bench.rows.missed))
+    return 1 if options.strict and bench.rows.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

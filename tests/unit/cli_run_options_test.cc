@@ -63,7 +63,8 @@ TEST(RunOptions, PrintAsAFileThatGivesTheSameAgain) {
   EXPECT_EQ(entries->size(), run_settings().size());
   for (const ConfigEntry& entry : *entries) {
     for (const SettingValue& value : *values) {
-      if (value.name == entry.key) EXPECT_EQ(entry.value, value.value) << entry.key;
+      if (value.name != entry.key) continue;
+      EXPECT_EQ(entry.value, value.value) << entry.key;
     }
   }
 }

@@ -118,11 +118,11 @@ TEST(WaveMerger, EqualsAFlatGatherForRandomTreesAndOrders) {
   std::mt19937 random(20240607);  // Fixed, so that a failure can be repeated.
   for (int trial = 0; trial < 200; ++trial) {
     SCOPED_TRACE(trial);
-    const std::uint32_t leaves = 1 + random() % 12;
-    const std::uint32_t nodes = 1 + random() % 4;
+    const auto leaves = static_cast<std::uint32_t>(1 + random() % 12);
+    const auto nodes = static_cast<std::uint32_t>(1 + random() % 4);
     std::vector<wire::Packet> sent;
     for (std::uint32_t leaf = 1; leaf <= leaves; ++leaf)
-      sent.push_back(window_of(leaf, 7, random()));
+      sent.push_back(window_of(leaf, 7, 1 + random() % 1000));
 
     std::vector<wire::ProfileWindow> flat;
     for (const auto& packet : sent) flat.push_back(*wire::decode_profile_window(packet.payload));

@@ -57,8 +57,8 @@ TEST(InspectCommand, SeesWhetherHostsAreNamed) {
   EXPECT_EQ(inspect_command({}, "").launcher, Launcher::kNone);
 }
 
-TEST(Setup, SurvivesTheChannel) {
-  Setup setup;
+TEST(SetupLine, SurvivesTheChannel) {
+  frontend::Setup setup;
   setup.run = "abc";
   setup.key = net::make_key();
   setup.command = {"mpirun", "-n", "4", "./a \"b\"\n"};
@@ -75,7 +75,7 @@ TEST(Setup, SurvivesTheChannel) {
   EXPECT_EQ(back->command, setup.command);
 }
 
-TEST(Setup, RefusesWhatIsNotOne) {
+TEST(SetupLine, RefusesWhatIsNotOne) {
   for (const char* text : {"", "{}", "[]", "{\"run\": 3}", "garbage", "null"}) {
     const auto setup = parse_setup(text);
     ASSERT_FALSE(setup) << text;

@@ -1,0 +1,350 @@
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/unique_fd.h"
+#include "frontend/session.h"
+#include "tests/support/fake_network.h"
+#include "tests/unit/storage_packets.h"
+
+namespace xylem::frontend {
+namespace {
+
+using storage::account_row;
+using storage::process_row;
+using storage::registration_packet;
+using storage::window_packet;
+
+// A store that can be told to fail, in front of the one in memory.
+class FragileStore final : public storage::Store {
+ public:
+  bool broken = false;
+  int commits = 0;
+
+  Result<void> begin_run(const storage::RunFacts& facts) override {
+    return inner_->begin_run(facts);
+  }
+  Result<storage::PutOutcome> put(const wire::Packet& packet) override {
+    return inner_->put(packet);
+  }
+  Result<void> put_node(const storage::NodeRow& node) override {
+    nodes[node.id] = node;
+    return inner_->put_node(node);
+  }
+  Result<void> put_clock(const storage::ClockRow& clock) override {
+    return inner_->put_clock(clock);
+  }
+  Result<void> put_link(const wire::LinkReport& report, Nanos at) override {
+    return inner_->put_link(report, at);
+  }
+  Result<void> put_host_lost(LeafId leaf, const std::string& reason) override {
+    lost.push_back(leaf);
+    return inner_->put_host_lost(leaf, reason);
+  }
+  std::size_t pending_bytes() const override { return inner_->pending_bytes(); }
+  Result<void> commit() override {
+    if (broken) return unexpected(Code::kExhausted, "no room left on its disk");
+    ++commits;
+    return inner_->commit();
+  }
+  Result<void> end_run(int exit_code, Nanos ended) override {
+    ended_with = exit_code;
+    return inner_->end_run(exit_code, ended);
+  }
+  Result<std::vector<storage::AccountLine>> account() override { return inner_->account(); }
+
+  std::map<NodeId, storage::NodeRow> nodes;
+  std::vector<LeafId> lost;
+  std::optional<int> ended_with;
+
+ private:
+  std::unique_ptr<storage::Store> inner_ = storage::make_memory_store();
+};
+
+class SessionTest : public ::testing::Test {
+ protected:
+  SessionTest() {
+    set_log_sink([this](Level level, std::string_view line) {
+      if (level >= Level::kWarn) said_.emplace_back(line);
+    });
+    int ends[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+    ours_.reset(ends[0]);
+    control_.reset(ends[1]);
+    EXPECT_TRUE(store_.begin_run({}));
+  }
+  ~SessionTest() override { set_log_sink({}); }
+
+  void start(const char* shape = "kary:2", Nanos settle = 2 * kSecond) {
+    SessionOptions options;
+    options.shape = *tree::parse_shape(shape);
+    options.settle = settle;
+    options.control_fd = control_.get();
+    session_.emplace(std::move(options), store_);
+    session_->on_start(network_, network_.now);
+  }
+
+  // A back end connects and reports its host; returns its link.
+  net::LinkId join(int host) {
+    net::Peer peer;
+    peer.accepted = true;
+    peer.role = wire::Role::kBackEnd;
+    peer.level = 0xffff;
+    const net::LinkId link = network_.link_up(*session_, peer);
+    wire::HostReport report;
+    report.name = "node" + std::to_string(host);
+    report.host_key = "key" + std::to_string(host);
+    network_.deliver(*session_, link, report);
+    return link;
+  }
+
+  wire::Assignment assignment_on(net::LinkId link) {
+    std::optional<wire::Assignment> last;
+    for (auto& sent : network_.take_sent()) {
+      if (sent.link != link) continue;
+      if (const auto* it = std::get_if<wire::Assignment>(&sent.message)) last = *it;
+    }
+    EXPECT_TRUE(last);
+    return last.value_or(wire::Assignment{});
+  }
+
+  void finish(int code) {
+    const std::string line = "finish " + std::to_string(code) + "\n";
+    EXPECT_EQ(::write(ours_.get(), line.data(), line.size()), static_cast<ssize_t>(line.size()));
+    network_.readable(*session_, control_.get());
+  }
+
+  void leave(net::LinkId link) {
+    network_.deliver(*session_, link, wire::Goodbye{"done"});
+    network_.link_down(*session_, link);
+  }
+
+  bool was_said(const std::string& words) const {
+    for (const std::string& line : said_) {
+      if (line.find(words) != std::string::npos) return true;
+    }
+    return false;
+  }
+
+  UniqueFd ours_, control_;
+  FragileStore store_;
+  xylem::testing::FakeNetwork network_;
+  std::optional<Session> session_;
+  std::vector<std::string> said_;
+};
+
+TEST_F(SessionTest, GivesAHostALeafAndItselfAsParentAtOnce) {
+  start();
+  const net::LinkId link = join(1);
+  const wire::Assignment assignment = assignment_on(link);
+  EXPECT_EQ(assignment.leaf, LeafId{1});
+  ASSERT_EQ(assignment.parents.size(), 1u);
+  EXPECT_EQ(assignment.parents[0].node, kFrontEndNode);
+}
+
+TEST_F(SessionTest, AcknowledgesOnlyAfterTheCommit) {
+  start();
+  const net::LinkId link = join(1);
+  network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 1)}));
+  network_.deliver(*session_, link, window_packet(1, 1, 10, account_row(1, 1, 10)));
+  EXPECT_TRUE(network_.take_sent_of<wire::Acknowledgement>().empty());
+  network_.advance(*session_, 250 * kMillisecond);
+  const auto acks = network_.take_sent_of<wire::Acknowledgement>();
+  ASSERT_EQ(acks.size(), 1u);
+  EXPECT_EQ(acks[0].stored.size(), 2u);
+}
+
+TEST_F(SessionTest, AcknowledgesADuplicateToo) {
+  start();
+  const net::LinkId link = join(1);
+  for (int i = 0; i < 2; ++i) {
+    network_.deliver(*session_, link, window_packet(1, 1, 10, account_row(1, 1, 10)));
+    network_.advance(*session_, 300 * kMillisecond);
+    EXPECT_EQ(network_.take_sent_of<wire::Acknowledgement>().size(), 1u) << i;
+  }
+}
+
+TEST_F(SessionTest, AcknowledgesNothingWhileTheStoreFailsAndSaysSoOnce) {
+  start();
+  const net::LinkId link = join(1);
+  store_.broken = true;
+  for (std::uint64_t wave = 1; wave < 5; ++wave) {
+    network_.deliver(*session_, link, window_packet(wave, 1, 10, account_row(1, 1, 10 * wave)));
+    network_.advance(*session_, 2 * kSecond);
+  }
+  EXPECT_TRUE(network_.take_sent_of<wire::Acknowledgement>().empty());
+  EXPECT_TRUE(was_said("no room left on its disk"));
+  EXPECT_EQ(said_.size(), 1u);
+  store_.broken = false;
+  network_.deliver(*session_, link, window_packet(9, 1, 10, account_row(1, 1, 50)));
+  network_.advance(*session_, 2 * kSecond);
+  EXPECT_FALSE(network_.take_sent_of<wire::Acknowledgement>().empty());
+  EXPECT_TRUE(was_said("takes data again"));
+}
+
+TEST_F(SessionTest, AsksForWhatOfAMergedPacketIsNew) {
+  start();
+  const net::LinkId one = join(1);
+  const net::LinkId two = join(2);
+  network_.deliver(*session_, one, window_packet(1, 1, 10, account_row(1, 1, 10)));
+  network_.advance(*session_, 300 * kMillisecond);
+  network_.take_sent();
+  wire::ProfileWindow both;
+  both.accounts = {account_row(1, 1, 10), account_row(2, 1, 20)};
+  network_.deliver(*session_, two, window_packet(1, IntervalSet::range(1, 3), both));
+  network_.advance(*session_, 300 * kMillisecond);
+  for (auto& sent : network_.take_sent()) {
+    const auto* ack = std::get_if<wire::Acknowledgement>(&sent.message);
+    if (ack == nullptr) continue;
+    EXPECT_EQ(sent.link, two);
+    ASSERT_EQ(ack->resend.size(), 1u);
+    EXPECT_EQ(ack->resend[0].sources, IntervalSet::of(2));
+  }
+}
+
+TEST_F(SessionTest, PlacesTheTreeWhenTheWorldIsComplete) {
+  start("kary:2");
+  std::vector<net::LinkId> hosts;
+  for (int host = 1; host <= 4; ++host) hosts.push_back(join(host));
+  network_.take_sent();
+  for (std::uint32_t leaf = 1; leaf <= 4; ++leaf) {
+    network_.deliver(*session_, hosts[leaf - 1],
+                     registration_packet(leaf, {process_row(1, leaf - 1)}));
+  }
+  // Four back ends, two internal leaves below the front end.
+  std::vector<std::pair<net::LinkId, wire::StartCommProcess>> orders;
+  for (auto& sent : network_.take_sent()) {
+    if (const auto* order = std::get_if<wire::StartCommProcess>(&sent.message)) {
+      orders.emplace_back(sent.link, *order);
+    }
+  }
+  ASSERT_EQ(orders.size(), 2u);
+  EXPECT_NE(orders[0].first, orders[1].first) << "two hosts";
+
+  for (const auto& [starter, order] : orders) {
+    net::Peer peer;
+    peer.accepted = true;
+    peer.role = wire::Role::kCommProcess;
+    peer.node = order.node;
+    peer.level = order.level;
+    const net::LinkId link = network_.link_up(*session_, peer);
+    wire::CommProcessReport report;
+    report.node = order.node;
+    report.addresses = {{"10.0.0.1", 7, "", ""}};
+    network_.deliver(*session_, link, report);
+  }
+  int moved = 0;
+  for (auto& sent : network_.take_sent()) {
+    const auto* assignment = std::get_if<wire::Assignment>(&sent.message);
+    if (assignment == nullptr || assignment->leaf == wire::kNoLeaf) continue;
+    ++moved;
+    EXPECT_NE(assignment->parents.front().node, kFrontEndNode);
+    EXPECT_EQ(assignment->parents.back().node, kFrontEndNode);
+    EXPECT_EQ(assignment->level, 2u);
+  }
+  EXPECT_EQ(moved, 4);
+}
+
+TEST_F(SessionTest, DoesWithoutACommunicationProcessThatDoesNotStart) {
+  start("kary:2");
+  std::vector<net::LinkId> hosts;
+  for (int host = 1; host <= 4; ++host) hosts.push_back(join(host));
+  for (std::uint32_t leaf = 1; leaf <= 4; ++leaf) {
+    network_.deliver(*session_, hosts[leaf - 1],
+                     registration_packet(leaf, {process_row(1, leaf - 1)}));
+  }
+  const auto orders = network_.take_sent_of<wire::StartCommProcess>();
+  ASSERT_EQ(orders.size(), 2u);
+  wire::CommProcessReport failure;
+  failure.node = orders[0].node;
+  failure.failure = "xylem-commproc: not found";
+  network_.deliver(*session_, hosts[0], failure);
+  network_.advance(*session_, 6 * kSecond);  // The other never reports.
+  EXPECT_TRUE(was_said("communication process not started"));
+  EXPECT_TRUE(was_said("did not report in time"));
+  for (const auto& assignment : network_.take_sent_of<wire::Assignment>()) {
+    ASSERT_EQ(assignment.parents.size(), 1u);
+    EXPECT_EQ(assignment.parents[0].node, kFrontEndNode);
+  }
+}
+
+TEST_F(SessionTest, EndsWithTheJobWhenAllHostsHaveLeft) {
+  start();
+  const net::LinkId link = join(1);
+  network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 1)}));
+  finish(7);
+  EXPECT_FALSE(network_.stopped);
+  bool told = false;
+  for (const auto& control : network_.take_sent_of<wire::Control>()) told |= control.finish;
+  EXPECT_TRUE(told);
+  leave(link);
+  EXPECT_EQ(network_.stopped, 0);
+  EXPECT_EQ(store_.ended_with, 7);
+  EXPECT_EQ(session_->outcome().hosts, 1u);
+  EXPECT_EQ(session_->outcome().trouble, "");
+}
+
+TEST_F(SessionTest, EndsAtOnceWhenNobodyCame) {
+  start();
+  finish(0);
+  EXPECT_EQ(network_.stopped, 0);
+  EXPECT_EQ(session_->outcome().hosts, 0u);
+}
+
+TEST_F(SessionTest, WaitsForTheRanksOfAWorldThatAreOnTheirWay) {
+  start();
+  const net::LinkId link = join(1);
+  network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 2)}));
+  network_.take_sent();
+  finish(0);
+  EXPECT_TRUE(network_.take_sent_of<wire::Control>().empty()) << "rank 1 is on its way";
+  network_.advance(*session_, 3 * kSecond);
+  EXPECT_FALSE(network_.take_sent_of<wire::Control>().empty()) << "not for ever";
+}
+
+TEST_F(SessionTest, FinishesWhenWhoStartedItIsGone) {
+  start();
+  ours_.reset();
+  network_.readable(*session_, control_.get());
+  EXPECT_EQ(network_.stopped, 0);
+  EXPECT_EQ(store_.ended_with, -1);
+}
+
+TEST_F(SessionTest, GivesUpAHostThatIsGoneAndTakesItBack) {
+  start();
+  const net::LinkId link = join(1);
+  network_.link_down(*session_, link);
+  network_.advance(*session_, 9 * kSecond);
+  EXPECT_TRUE(store_.lost.empty());
+  network_.advance(*session_, 2 * kSecond);
+  ASSERT_EQ(store_.lost.size(), 1u);
+  EXPECT_EQ(store_.nodes.at(NodeId{1}).state, "lost");
+  join(1);
+  EXPECT_EQ(store_.nodes.at(NodeId{1}).state, "attached");
+}
+
+TEST_F(SessionTest, GivesUpWaitingForAHostThatNeverEnds) {
+  start();
+  join(1);
+  finish(0);
+  network_.advance(*session_, 30 * kSecond);
+  EXPECT_EQ(network_.stopped, 0);
+  EXPECT_NE(session_->outcome().trouble.find("node1"), std::string::npos);
+}
+
+TEST_F(SessionTest, IgnoresNodesThatNobodyPlanned) {
+  start();
+  const net::LinkId link = join(1);
+  wire::CommProcessReport report;
+  report.node = NodeId{4711};
+  network_.deliver(*session_, link, report);
+  network_.deliver(*session_, link, wire::Attached{NodeId{4711}, NodeId{4712}});
+  wire::LinkReport health;
+  health.node = NodeId{4711};
+  network_.deliver(*session_, link, health);
+  EXPECT_EQ(store_.nodes.size(), 2u);
+}
+
+}  // namespace
+}  // namespace xylem::frontend

@@ -438,14 +438,25 @@ void Agent::advance_life(Nanos now) {
     phase_ = Phase::kClosing;
     source_.close();
     take_from_source(now);
+  } else if (phase_ == Phase::kClosing && door_is_closed_) {
+    deliver_last(now);
   } else if (phase_ == Phase::kDelivering && outbox_.packets() == 0) {
     end(0, "all is stored");
   }
 }
 
+// From here on the folder is of no use; a job that starts while the rest is delivered gets an agent
+// of its own.
 void Agent::door_closed(Nanos now) {
   if (phase_ != Phase::kClosing) return;
-  if (!collector_.seal_last(now)) return give_up(now);  // A journal that full has no front end.
+  door_is_closed_ = true;
+  source_.remove_folder();
+  deliver_last(now);
+}
+
+// While the journal is full it is tried again, after acknowledgements and from time to time.
+void Agent::deliver_last(Nanos now) {
+  if (!collector_.seal_last(now)) return;
   for (const PacketKey& key : collector_.take_appended()) outbox_.add(key);
   phase_ = Phase::kDelivering;
   send_due(now);

@@ -119,6 +119,7 @@ class Agent final : public net::Node {
   void advance_life(Nanos now);
   bool wants_to_end(Nanos now) const;
   void door_closed(Nanos now);
+  void deliver_last(Nanos now);
   void door_open(Nanos now);
   void give_up(Nanos now);
   void end(int code, const std::string& why);
@@ -165,7 +166,8 @@ class Agent final : public net::Node {
   Nanos interval_ = 0;
   Nanos next_report_ = 0;
   Nanos quiet_since_ = 0;  // When the last process came or went.
-  Nanos finish_at_ = 0;    // The run is over since then; 0: it is not.
+  bool door_is_closed_ = false;
+  Nanos finish_at_ = 0;  // The run is over since then; 0: it is not.
 };
 
 }  // namespace xylem::backend

@@ -126,7 +126,21 @@ std::optional<NewProcess> Door::take() {
 
 // ---- the folder ----
 
+RunFolder::RunFolder(std::string path) : path_(std::move(path)) {
+  struct stat found {};
+  if (::stat(path_.c_str(), &found) != 0) return;
+  device_ = found.st_dev;
+  inode_ = found.st_ino;
+}
+
+bool RunFolder::is_there() const {
+  struct stat found {};
+  return inode_ != 0 && ::stat(path_.c_str(), &found) == 0 && found.st_dev == device_ &&
+         found.st_ino == inode_;
+}
+
 bool RunFolder::try_lock() {
+  if (!is_there()) return false;
   const std::string name = path_ + "/" + capture::kAgentLockName;
   UniqueFd lock(::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return false;
@@ -161,6 +175,7 @@ Result<UniqueFd> RunFolder::listen() {
 }
 
 void RunFolder::remove() {
+  if (!is_there()) return lock_.reset();
   const auto close_folder = [](DIR* folder) { ::closedir(folder); };
   if (!lock_ && !try_lock()) log(Level::kDebug, "run folder removed without its lock");
   std::vector<std::string> names;

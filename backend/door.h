@@ -2,6 +2,7 @@
 
 // Where processes register: the listening socket in the host's run folder.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,13 +42,19 @@ class Door {
 
 /// The run's folder on this host and what lies in it. Rules, with the capture library: who
 /// registers or ends holds the lock; a lock's file that is no longer in the folder counts for
-/// nothing.
+/// nothing. It is the folder that stood at the path when this was made: once that is gone, or
+/// another one stands there for a later agent, nothing here touches it. A copy is the same folder
+/// without the lock.
 class RunFolder {
  public:
-  explicit RunFolder(std::string path) : path_(std::move(path)) {}
+  explicit RunFolder(std::string path);
+  RunFolder(const RunFolder& other)
+      : path_(other.path_), device_(other.device_), inode_(other.inode_) {}
+  RunFolder& operator=(const RunFolder&) = delete;
 
+  bool is_there() const;
   const std::string& path() const noexcept { return path_; }
-  /// Takes the lock if nobody has it. Held until unlock() or remove().
+  /// Takes the lock if nobody has it. Held until unlock() or remove(). False without a folder.
   bool try_lock();
   void unlock() { lock_.reset(); }
   /// Takes the socket's name away; who is connected stays connected.
@@ -60,6 +67,8 @@ class RunFolder {
 
  private:
   std::string path_;
+  std::uint64_t device_ = 0;
+  std::uint64_t inode_ = 0;
   UniqueFd lock_;
 };
 

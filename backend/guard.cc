@@ -39,7 +39,10 @@ sigset_t guarded_signals() {
 class Guard {
  public:
   Guard(const GuardOptions& options, UniqueFd listener, const WorkerMain& worker)
-      : options_(options), worker_main_(worker), door_(std::in_place, std::move(listener)) {}
+      : options_(options),
+        worker_main_(worker),
+        folder_(options.folder),
+        door_(std::in_place, std::move(listener)) {}
 
   Result<int> run();
 
@@ -63,6 +66,7 @@ class Guard {
 
   const GuardOptions& options_;
   const WorkerMain& worker_main_;
+  RunFolder folder_;
   std::optional<Door> door_;
   UniqueFd journal_;
   UniqueFd signals_;
@@ -157,7 +161,7 @@ std::optional<int> Guard::collect_worker() {
   }
   log(Level::kError, "agent's worker cannot be kept running, this host's capture ends",
       {{"processes", held_.size()}});
-  RunFolder(options_.folder).remove();
+  folder_.remove();
   return kGivenUp;
 }
 

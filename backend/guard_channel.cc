@@ -88,7 +88,8 @@ void GuardChannel::forget(Lane lane) {
 
 void GuardChannel::close() {
   if (closing_) return;
-  if (!folder_.try_lock()) {
+  // Without a folder nobody finds us, and there is nothing to lock.
+  if (folder_.is_there() && !folder_.try_lock()) {
     SourceEvent event;
     event.kind = SourceEvent::Kind::kOpen;
     events_.push_back(std::move(event));
@@ -96,7 +97,7 @@ void GuardChannel::close() {
   }
   closing_ = true;
   came_while_closing_ = false;
-  folder_.unlink_socket();
+  if (folder_.is_there()) folder_.unlink_socket();
   if (door_) return;  // The next take() finds who is left.
   const ChannelMessage message{ChannelKind::kDrain, 0, 0};
   send_with_fds(channel_.get(), &message, sizeof message, {});

@@ -48,7 +48,8 @@ class ProcessSource {
   /// Asks that nobody register any more. Answered by kClosed, or by kOpen after the processes that
   /// came in between.
   virtual void close() = 0;
-  /// After kClosed: takes the host's run folder away, so that a later job starts anew.
+  /// After kClosed: takes the host's run folder away, so that a later job starts anew. What is not
+  /// ours, or no longer, is left alone; may be called again.
   virtual void remove_folder() = 0;
 };
 

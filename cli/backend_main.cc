@@ -119,13 +119,13 @@ backend::CommProcessSetting comm_process_setting(const Setting& setting) {
 }
 
 // The worker: from the guard's fork to its end.
-int work(const Setting& setting, const backend::GuardOptions& guard,
+int work(const Setting& setting, const backend::GuardOptions& guard, backend::RunFolder folder,
          backend::WorkerInheritance inheritance) {
   auto memory = backend::Mapping::of(inheritance.journal.get(), guard.journal_bytes);
   auto journal = memory ? backend::Journal::open(memory->bytes()) : unexpected(memory.error());
   if (!journal) {
     log(Level::kError, journal.error().message);
-    backend::RunFolder(guard.folder).remove();
+    folder.remove();
     return kBadStart;
   }
   sigset_t term;
@@ -134,7 +134,7 @@ int work(const Setting& setting, const backend::GuardOptions& guard,
   const UniqueFd terminate(::signalfd(-1, &term, SFD_CLOEXEC | SFD_NONBLOCK));
 
   backend::GuardChannel channel(std::move(inheritance.channel), std::move(inheritance.listener),
-                                backend::RunFolder(guard.folder));
+                                folder);
   backend::CommProcessStarter starter(comm_process_setting(setting));
   backend::Agent agent(agent_options(setting, terminate.get()), *journal, channel, starter);
   net::RuntimeOptions network;
@@ -156,13 +156,14 @@ int run() {
 
   backend::GuardOptions options;
   options.folder = setting->folder;
+  backend::RunFolder folder(setting->folder);
   auto ended = backend::run_guard(options, UniqueFd(capture::kBackendListenFd),
                                   [&](backend::WorkerInheritance inheritance) {
-                                    return work(*setting, options, std::move(inheritance));
+                                    return work(*setting, options, folder, std::move(inheritance));
                                   });
   if (ended) return *ended;
   log(Level::kError, ended.error().message);
-  backend::RunFolder(options.folder).remove();
+  folder.remove();
   return kBadStart;
 }
 

@@ -43,6 +43,7 @@ class GuardTest : public ::testing::Test {
   GuardTest() {
     char name[] = "/tmp/xylem-guard-XXXXXX";
     folder_ = ::mkdtemp(name);
+    place_.emplace(folder_);
     make_pipe(reports_, says_);
     make_pipe(hears_, commands_);
     options_.folder = folder_;
@@ -87,8 +88,7 @@ class GuardTest : public ::testing::Test {
     const Mapping journal = *Mapping::of(inheritance.journal.get(), options_.journal_bytes);
     say("worker " + std::to_string(::getpid()));
     say("journal " + std::to_string(++reinterpret_cast<unsigned char&>(journal.bytes()[100])));
-    GuardChannel channel(std::move(inheritance.channel), std::move(inheritance.listener),
-                         RunFolder(folder_));
+    GuardChannel channel(std::move(inheritance.channel), std::move(inheritance.listener), *place_);
     std::vector<Lane> lanes;
     std::vector<UniqueFd> kept;
     for (;;) {
@@ -184,6 +184,7 @@ class GuardTest : public ::testing::Test {
   }
 
   std::string folder_;
+  std::optional<RunFolder> place_;
   GuardOptions options_;
   pid_t guard_ = -1;
   pid_t worker_ = -1;
@@ -268,6 +269,22 @@ TEST_F(GuardTest, DoesNotCloseWhileSomebodyIsRegistering) {
   HandMadeSegment process;
   register_process(process);
   EXPECT_EQ(next_report(), "process 1 hand-made alive");
+}
+
+// An agent that has closed delivers for a while; a new job's agent may have made the folder anew.
+TEST_F(GuardTest, LeavesAFolderAloneThatIsNoLongerItsOwn) {
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  RunFolder(folder_).remove();
+  ASSERT_EQ(::mkdir((folder_ + "-next").c_str(), 0700), 0);
+  ASSERT_EQ(::rename((folder_ + "-next").c_str(), folder_.c_str()), 0);
+  auto listener = RunFolder(folder_).listen();
+  ASSERT_TRUE(listener) << listener.error().message;
+  ask('c');
+  EXPECT_EQ(next_report(), "closed");
+  ask('r');
+  EXPECT_EQ(wait_for_guard(), 7);
+  EXPECT_TRUE(connect()) << "the later agent's socket is gone";
 }
 
 TEST_F(GuardTest, GivesUpAWorkerThatDiesAgainAndAgain) {

@@ -97,9 +97,10 @@ void Agent::add_process(NewProcess process, Nanos now) {
   forget_finished();
 }
 
-void Agent::process_gone(int pidfd) {
+void Agent::process_gone(int pidfd, Nanos now) {
   const auto it = pidfds_.find(pidfd);
   if (it == pidfds_.end()) return;
+  quiet_since_ = now;
   collector_.process_ended(it->second.first);
   network_->unwatch(pidfd);
   pidfds_.erase(it);
@@ -408,7 +409,7 @@ void Agent::on_readable(int fd, Nanos now) {
     network_->unwatch(fd);
     if (finish_at_ == 0) finish_at_ = now;
   } else {
-    process_gone(fd);
+    process_gone(fd, now);
     collect_child(fd);
   }
   if (phase_ == Phase::kWatching || phase_ == Phase::kFinishing) next_drain_ = now;

@@ -91,7 +91,7 @@ class Agent final : public net::Node {
   // Processes.
   void take_from_source(Nanos now);
   void add_process(NewProcess process, Nanos now);
-  void process_gone(int pidfd);
+  void process_gone(int pidfd, Nanos now);
   void forget_finished();
 
   // Links.

@@ -290,6 +290,22 @@ TEST_F(AgentTest, IgnoresAcknowledgementsOfOtherLeaves) {
   EXPECT_FALSE(host.journal->empty());
 }
 
+TEST_F(AgentTest, LingersAfterTheLastProcessHasEnded) {
+  AgentHost host;
+  host.add_process();
+  host.start();
+  host.talk();
+  host.pass(60 * kSecond);
+  host.end_process(Lane{1});
+  host.pass(host.options.linger - 200 * kMillisecond);
+  HandMadeSegment& next = host.add_process();
+  write(host, next, 4);
+  host.end_process(Lane{2});
+  host.run_to_the_end();
+  EXPECT_EQ(add_up(host.root).window_calls, 4u);
+  EXPECT_EQ(host.deaths, 0);
+}
+
 TEST_F(AgentTest, GoesOnWhenSomebodyRegistersAsItCloses) {
   AgentHost host;
   host.add_process();

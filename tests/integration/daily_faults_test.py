@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import random
 import re
 import signal
 import socket
@@ -94,6 +95,13 @@ class Jobs(WholeSystemTest):
             self.assertEqual(process.wait(timeout=120), 0)
         for name in ("a", "b"):
             self.assert_exact(Store(self.folder / f"{name}.db"), Own(self.folder / name, 2))
+        self.assert_nothing_left()
+
+    def test_mpi_init_may_come_late(self):
+        # Longer than any settling, so that placing has to wait for the first rank.
+        store = self.run_job(mpirun("mpich", 2, "behave", "late", 5), "--settle", "1s")
+        self.assertEqual(len(store.account()), 2)
+        self.assertTrue(all(line["complete"] for line in store.account()))
         self.assert_nothing_left()
 
     def test_a_static_program_is_run_and_said(self):
@@ -296,6 +304,36 @@ class Options(WholeSystemTest):
         said = self.refused("--interface", "wlan77", "--store", "x.db")
         self.assertIn("wlan77", said)
         self.assertIn("lo (127.0.0.1)", said)
+
+
+class Strangers(WholeSystemTest):
+    """Who connects to the front end without belonging to the run."""
+
+    def test_a_run_goes_on_among_strangers(self):
+        prefix = self.folder / "own"
+        script = self.folder / "job.sh"
+        program = " ".join(mpirun("mpich", 2, "count_calls", 100000, 1, 5, prefix))
+        script.write_text(f'#!/bin/sh\necho "$XYLEM_ADDRESS" > address\nread go\n{program}\n')
+        script.chmod(0o755)
+        process = self.start("run", "--store", "run.db", "--", str(script), stdin=subprocess.PIPE)
+        wait_until(lambda: (self.folder / "address").exists() and (self.folder / "address").read_text(),
+                   "the job has started")
+        host, port = (self.folder / "address").read_text().strip().rsplit(":", 1)
+        generator = random.Random(7)  # Fixed, so that a failure can be repeated.
+        said = [b"", b"\x00", b"GET / HTTP/1.0\r\n\r\n", b"\xff" * 5000, b"\x16\x03\x01\x02\x00\x01" + b"a" * 300,
+                *(generator.randbytes(generator.randrange(1, 400)) for _ in range(80))]
+        silent = []
+        for text in said:
+            stranger = socket.create_connection((host, int(port)), timeout=5)
+            stranger.sendall(text)
+            silent.append(stranger)  # Kept open: half a hello, then silence.
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        self.assertEqual(process.wait(timeout=60), 0)
+        for stranger in silent:
+            stranger.close()
+        self.assert_exact(Store(self.folder / "run.db"), Own(prefix, 2))
+        self.assert_nothing_left()
 
 
 class Secrets(WholeSystemTest):

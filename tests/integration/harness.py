@@ -50,23 +50,38 @@ def wait_until(condition, what, seconds=20):
     raise AssertionError(f"not within {seconds} s: {what}")
 
 
-def xylem_processes():
-    """Process id -> command line of everything of xylem that runs, zombies left out."""
+def all_xylem_processes():
+    """Process id -> (program file, command line) of everything of any xylem here, zombies left out."""
     found = {}
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
+            program = os.readlink(folder / "exe")
             command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            state = (folder / "stat").read_text().rsplit(")", 1)[1].split()[0]
-            name = (folder / "comm").read_text().strip()
-        except (OSError, IndexError):
+        except OSError:  # Ended, a zombie, or the kernel's own.
             continue
-        if state != "Z" and (name.startswith("xylem-") or str(BUILD / "libexec") in command):
-            found[int(folder.name)] = command.strip() or name
+        if "/libexec/xylem/xylem-" in program:
+            found[int(folder.name)] = (program, command.strip())
     return found
 
 
+def xylem_processes():
+    """Process id -> command line of what this build's xylem has running."""
+    return {pid: command for pid, (program, command) in all_xylem_processes().items()
+            if program.startswith(str(BUILD))}
+
+
 def run_folders():
-    return sorted(str(p) for p in pathlib.Path("/dev/shm").glob("xylem-*"))
+    """Folders of runs on this host, without those of another build's agents."""
+    foreign = set()
+    for pid, (program, _) in all_xylem_processes().items():
+        if not program.startswith(str(BUILD)):
+            try:
+                for entry in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                    if entry.startswith(b"XYLEM_FOLDER="):
+                        foreign.add(entry.removeprefix(b"XYLEM_FOLDER=").decode())
+            except OSError:
+                pass
+    return sorted({str(p) for p in pathlib.Path("/dev/shm").glob("xylem-*")} - foreign)
 
 
 class Store:

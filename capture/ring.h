@@ -54,25 +54,28 @@ constexpr std::uint32_t kCommWorld = 0;
 constexpr std::uint32_t kCommSelf = 1;
 
 /// Flags of a record.
-constexpr std::uint8_t kRecordEstimated = 1;  ///< calls > 1 by sampling: the time of one stands for all.
-constexpr std::uint8_t kRecordSend = 2;       ///< Payload leaves this rank for `peer`: counts in the matrix.
-constexpr std::uint8_t kRecordReceive = 4;    ///< Payload of `peer` arrived in this rank.
+constexpr std::uint8_t kRecordEstimated =
+    1;  ///< calls > 1 by sampling: the time of one stands for all.
+constexpr std::uint8_t kRecordSend =
+    2;  ///< Payload leaves this rank for `peer`: counts in the matrix.
+constexpr std::uint8_t kRecordReceive = 4;  ///< Payload of `peer` arrived in this rank.
 
 /// One call. Times are ticks of the segment's clock.
 struct Record {
   std::uint64_t begin;
   std::uint64_t end;
-  std::uint64_t request;   ///< The request made, started or completed; 0 for none.
-  std::uint64_t bytes;     ///< Payload by count times type size; for a receive, what arrived.
-  std::uint32_t comm;      ///< Identity as above; kNoComm for none.
-  std::int32_t peer;       ///< World rank of the other side, of the root for rooted collectives; kNoPeer.
-  std::int32_t tag;        ///< kNoTag for none.
+  std::uint64_t request;  ///< The request made, started or completed; 0 for none.
+  std::uint64_t bytes;    ///< Payload by count times type size; for a receive, what arrived.
+  std::uint32_t comm;     ///< Identity as above; kNoComm for none.
+  std::int32_t
+      peer;          ///< World rank of the other side, of the root for rooted collectives; kNoPeer.
+  std::int32_t tag;  ///< kNoTag for none.
   std::int32_t result;     ///< What the function returned.
   std::uint32_t calls;     ///< 1, more when sampled, 0 for kCompletion.
   std::uint16_t function;  ///< Index into the function table.
   RecordKind kind;
   std::uint8_t flags;
-  std::uint32_t thread;    ///< Number of the ring.
+  std::uint32_t thread;  ///< Number of the ring.
   std::uint32_t reserved;
 };
 static_assert(sizeof(Record) == 64);
@@ -80,16 +83,16 @@ static_assert(sizeof(Record) == 64);
 /// Classes of functions, for reports and the simulator; names stand in wire/function_class.h.
 enum class FunctionClass : std::uint8_t {
   kOther = 0,
-  kPointToPoint = 1,    ///< Blocking and non-blocking sends and receives, persistent starts.
+  kPointToPoint = 1,  ///< Blocking and non-blocking sends and receives, persistent starts.
   kCollective = 2,
-  kCompletion = 3,      ///< Wait and test.
+  kCompletion = 3,  ///< Wait and test.
   kProbe = 4,
-  kCommunicator = 5,    ///< Makes or frees communicators, groups, topologies.
+  kCommunicator = 5,  ///< Makes or frees communicators, groups, topologies.
   kDatatype = 6,
   kOneSided = 7,
   kFile = 8,
-  kEnvironment = 9,     ///< Init, finalize, clocks, errors, info.
-  kTool = 10,           ///< MPI_T.
+  kEnvironment = 9,  ///< Init, finalize, clocks, errors, info.
+  kTool = 10,        ///< MPI_T.
 };
 
 struct FunctionEntry {
@@ -115,16 +118,16 @@ enum class ClockKind : std::uint32_t {
 struct alignas(64) ThreadRing {
   // Writer's.
   std::atomic<std::uint64_t> head;  ///< Records published so far.
-  std::uint64_t writer_tail;        ///< The writer's copy of tail, refreshed when the ring looks full.
+  std::uint64_t writer_tail;  ///< The writer's copy of tail, refreshed when the ring looks full.
   std::atomic<std::uint32_t> used;  ///< 1 since a thread first took this ring; rings are reused.
   std::uint32_t pad0[11];
 
   // Agent's, on a line of its own.
   alignas(64) std::atomic<std::uint64_t> tail;  ///< Records before it may be overwritten.
-  std::uint64_t window_position;  ///< Records before it are in journalled windows.
-  std::uint64_t chunk_position;   ///< Records before it are in journalled chunks.
-  std::uint64_t chunk_events;     ///< Records that chunks hold; fewer when chunks were off.
-  std::uint64_t chunk_calls;      ///< Calls that these records stand for.
+  std::uint64_t window_position;                ///< Records before it are in journalled windows.
+  std::uint64_t chunk_position;                 ///< Records before it are in journalled chunks.
+  std::uint64_t chunk_events;  ///< Records that chunks hold; fewer when chunks were off.
+  std::uint64_t chunk_calls;   ///< Calls that these records stand for.
   std::uint64_t pad1[3];
 
   // Writer's: exact counts, read at any time by the agent.
@@ -137,28 +140,29 @@ struct alignas(64) ThreadRing {
 struct alignas(64) SegmentHeader {
   std::uint64_t magic;
   std::uint32_t layout_version;
-  std::uint32_t ring_records;  ///< Capacity of each ring, a power of two.
-  std::uint64_t ring_offset;   ///< Of ThreadRing 0 from the segment's start.
-  std::uint64_t ring_stride;   ///< From one ThreadRing to the next.
-  std::uint64_t record_offset; ///< Of the first Record from its ThreadRing.
+  std::uint32_t ring_records;   ///< Capacity of each ring, a power of two.
+  std::uint64_t ring_offset;    ///< Of ThreadRing 0 from the segment's start.
+  std::uint64_t ring_stride;    ///< From one ThreadRing to the next.
+  std::uint64_t record_offset;  ///< Of the first Record from its ThreadRing.
   std::uint64_t segment_bytes;
   std::uint32_t pid;
   ClockKind clock;
-  std::uint64_t start_time;    ///< Field 22 of /proc/PID/stat: tells this pid from a later one.
+  std::uint64_t start_time;  ///< Field 22 of /proc/PID/stat: tells this pid from a later one.
 
   std::atomic<ProcessState> state;
   std::uint32_t world_size;
   std::uint8_t world_key[16];  ///< Random, equal in all processes of one MPI_COMM_WORLD.
   std::uint32_t rank;
-  char mpi_library[44];        ///< For people: "MPICH 4.0.2", "Open MPI 4.1.4".
-  char program[128];           ///< What runs, cut if it is longer.
+  char mpi_library[44];  ///< For people: "MPICH 4.0.2", "Open MPI 4.1.4".
+  char program[128];     ///< What runs, cut if it is longer.
 
   std::uint32_t function_count;
-  std::uint32_t agent_finished;                      ///< Agent: this process is accounted for.
-  alignas(64) std::atomic<std::uint32_t> enabled;    ///< Agent's switch: 0 records nothing, counts nothing.
-  std::atomic<std::uint32_t> threads;                ///< Rings 0 .. threads-1 have been used.
-  std::atomic<std::uint64_t> ringless_calls;         ///< Calls of threads beyond kMaxThreads: lost.
-  std::atomic<std::uint64_t> untracked_requests;     ///< Receives whose peer could not be followed.
+  std::uint32_t agent_finished;  ///< Agent: this process is accounted for.
+  alignas(64)
+      std::atomic<std::uint32_t> enabled;  ///< Agent's switch: 0 records nothing, counts nothing.
+  std::atomic<std::uint32_t> threads;      ///< Rings 0 .. threads-1 have been used.
+  std::atomic<std::uint64_t> ringless_calls;      ///< Calls of threads beyond kMaxThreads: lost.
+  std::atomic<std::uint64_t> untracked_requests;  ///< Receives whose peer could not be followed.
 
   // Agent's: calls of each function that are in journalled windows, over all threads.
   alignas(64) std::uint64_t windowed_calls[kMaxFunctions];
@@ -171,7 +175,9 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t round_to_page(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+constexpr std::uint64_t round_to_page(std::uint64_t bytes) {
+  return (bytes + kPage - 1) / kPage * kPage;
+}
 
 constexpr std::uint64_t ring_offset() { return round_to_page(sizeof(SegmentHeader)); }
 constexpr std::uint64_t record_offset() { return round_to_page(sizeof(ThreadRing)); }
@@ -187,7 +193,7 @@ constexpr std::uint64_t segment_bytes(std::uint32_t ring_records) {
 struct Registration {
   std::uint64_t magic;  ///< kSegmentMagic
   std::uint32_t layout_version;
-  std::uint32_t pid;    ///< As the process sees it.
+  std::uint32_t pid;  ///< As the process sees it.
 };
 
 /// Names inside the run's folder on a host, `/dev/shm/xylem-UID-RUN[-HOST]`, mode 0700.
@@ -195,13 +201,14 @@ constexpr const char* kAgentSocketName = "agent";  ///< The guard listens here (
 constexpr const char* kAgentLockName = "lock";     ///< flock: held while an agent starts or ends.
 
 /// Environment between `xylem run`, launchers and the processes of the job.
-constexpr const char* kEnvAddress = "XYLEM_ADDRESS";    ///< host:port[,host:port] of the front end.
-constexpr const char* kEnvRun = "XYLEM_RUN";            ///< Run id, 16 hexadecimal digits.
-constexpr const char* kEnvKey = "XYLEM_KEY";            ///< 64 hexadecimal digits; taken out by a rank.
-constexpr const char* kEnvBackend = "XYLEM_BACKEND";    ///< Absolute path of xylem-backend.
-constexpr const char* kEnvSample = "XYLEM_SAMPLE";      ///< "none" or FUNCTION=N[,FUNCTION=N]; FUNCTION may end in *.
-constexpr const char* kEnvRing = "XYLEM_RING";          ///< Records per ring, a power of two.
-constexpr const char* kEnvTestSize = "XYLEM_TEST_SIZE"; ///< Pretend so many hosts on this one.
+constexpr const char* kEnvAddress = "XYLEM_ADDRESS";  ///< host:port[,host:port] of the front end.
+constexpr const char* kEnvRun = "XYLEM_RUN";          ///< Run id, 16 hexadecimal digits.
+constexpr const char* kEnvKey = "XYLEM_KEY";  ///< 64 hexadecimal digits; taken out by a rank.
+constexpr const char* kEnvBackend = "XYLEM_BACKEND";  ///< Absolute path of xylem-backend.
+constexpr const char* kEnvSample =
+    "XYLEM_SAMPLE";  ///< "none" or FUNCTION=N[,FUNCTION=N]; FUNCTION may end in *.
+constexpr const char* kEnvRing = "XYLEM_RING";           ///< Records per ring, a power of two.
+constexpr const char* kEnvTestSize = "XYLEM_TEST_SIZE";  ///< Pretend so many hosts on this one.
 
 /// Descriptors of a freshly started xylem-backend: the listening agent socket, and a pipe from
 /// which it reads the key (64 hexadecimal digits). Its environment is minimal; see capture/README.

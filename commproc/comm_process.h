@@ -71,7 +71,7 @@ class CommProcess final : public net::Node {
   std::size_t next_parent_ = 0;
   std::optional<net::LinkId> front_end_;  // Until the place is known.
   std::optional<net::LinkId> parent_;
-  bool lost_a_parent_ = false;         // What was in flight must be sent again.
+  bool lost_a_parent_ = false;  // What was in flight must be sent again.
   bool connecting_ = false;
   Nanos retry_at_ = 0;  // 0: nothing to retry.
   Nanos retry_pause_ = 0;

@@ -184,8 +184,8 @@ def median_interval(values):
     """(low, median, high): an interval that holds the true median with 95 % or more.
 
     Of the sorted values, the k-th from both ends, k the largest that keeps the odds (the sign
-    test). It believes nothing about the shape of the noise, and one run that a neighbour disturbed does
-    not move it. Under 6 values no such k exists: then the interval is the whole range.
+    test). It believes nothing about the shape of the noise, and one run that a neighbour disturbed
+    does not move it. Under 6 values no such k exists: then the interval is the whole range.
     """
     values, n = sorted(values), len(values)
     k = 0
@@ -317,8 +317,8 @@ class Bench:
         steady = (long_cpu - short_cpu) / more_job if more_job > 0 else math.nan
         agents = statistics.median(run.agent_cpu for run in watched)
         remark(f"xylem used {1e3 * long_cpu:.0f} ms ({1e3 * agents:.0f} ms of them the agent)"
-               f" beside the job's {job_cpu:.2f} s; {1e3 * short_cpu:.0f} ms beside a job of a tenth. So"
-               f" while a job runs: {percent(steady)}, the rest is start and end")
+               f" beside the job's {job_cpu:.2f} s; {1e3 * short_cpu:.0f} ms beside a job of a"
+               f" tenth. So while a job runs: {percent(steady)}, the rest is start and end")
         self.rows.add("cpu_share", percent(floor), interval_text(share),
                       share[1] / floor if floor > 0 else math.inf, f"<={percent(SHARE_BAR)}",
                       share[1] <= SHARE_BAR)
@@ -336,6 +336,8 @@ class Bench:
         best_cpu = min(run.steps_cpu for run in watched) / min(run.steps_cpu for run in without) - 1
         remark(f"the quickest of each, which neighbours disturbed least: wall time {percent(best)},"
                f" CPU time {percent(best_cpu)}")
+        if slow[2] > SLOW_DOWN_BAR:
+            remark("the interval reaches above the bar: what else ran here hides whether it holds")
         floor = max(abs(spread[0]), abs(spread[2]))
         self.rows.add("slow_down", f"+-{percent(floor)}", interval_text(slow),
                       slow[1] / floor if floor > 0 else math.inf,
@@ -408,7 +410,8 @@ class Bench:
             delays = self.delays(detail, ask)
             p50, p99 = quantile(delays, 0.5), quantile(delays, 0.99)
             remark(f"{len(delays)} marks: p50 {1e3 * p50:.0f} ms, "
-                   f"p90 {1e3 * quantile(delays, 0.9):.0f} ms, p99 {1e3 * p99:.0f} ms, largest {1e3 * max(delays):.0f} ms")
+                   f"p90 {1e3 * quantile(delays, 0.9):.0f} ms, p99 {1e3 * p99:.0f} ms,"
+                   f" largest {1e3 * max(delays):.0f} ms")
             self.rows.add(f"visibility_{detail}", f"{1e3 * floor:.0f}ms", f"{1e3 * p99:.0f}ms",
                           p99 / floor, f"<={1e3 * VISIBLE_BAR:.0f}ms", p99 <= VISIBLE_BAR)
 

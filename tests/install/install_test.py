@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""An installation stands alone: installed into an empty prefix, it runs a job and answers."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+from harness import BUILD, Own, Store, WholeSystemTest, environment, mpirun  # noqa: E402
+
+
+class Install(WholeSystemTest):
+    def test_an_installed_xylem_runs_a_job(self):
+        prefix = self.folder / "prefix"
+        subprocess.run(["cmake", "--install", str(BUILD), "--prefix", str(prefix)], check=True,
+                       capture_output=True)
+        self.assertTrue((prefix / "share/man/man1/xylem.1").exists())
+        own = self.folder / "own"
+        done = subprocess.run([str(prefix / "bin/xylem"), "run", "--store", "run.db", "--detail", "trace", "--sample",
+                               "none", "--", *mpirun("mpich", 2, "count_calls", 20000, 1, 5, own)],
+                              env=environment(), cwd=self.folder, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_exact(Store(self.folder / "run.db"), Own(own, 2))
+        shell = subprocess.run(["sqlite3", "run.db", "-cmd", f".load {prefix}/lib/xylem/libxylem-sqlite.so",
+                                "SELECT sum(calls) FROM event"], cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(shell.stdout.strip(), str(Own(own, 2).total()), shell.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -240,13 +240,15 @@ class Bench:
     def work(self, steps, spins, monitored):
         """Runs the paced job once, and again where xylem did not do all of its work.
 
-        That happens when someone on the machine kills its processes; the account shows it.
+        The account shows it, and is printed: such a run is a finding of its own.
         """
         for _ in range(3):
             run = self.work_once(steps, spins, monitored)
             if not monitored or self.is_stored(CALLS_A_STEP * steps):
                 return run
-            remark("a run whose account does not add up is left out and repeated")
+            remark(f"left out and repeated, since its account does not add up to"
+                   f" {CALLS_A_STEP * steps} calls a rank: {harness.Store(self.store).account()};"
+                   f" xylem's CPU {percent(run.xylem_cpu / run.job_cpu)}")
         raise RuntimeError("three runs in a row whose account does not add up")
 
     def is_stored(self, calls):
@@ -337,7 +339,7 @@ class Bench:
         remark(f"the quickest of each, which neighbours disturbed least: wall time {percent(best)},"
                f" CPU time {percent(best_cpu)}")
         if slow[2] > SLOW_DOWN_BAR:
-            remark("the interval reaches above the bar: what else ran here hides whether it holds")
+            remark("the interval reaches above the bar: a slow-down above it is not ruled out")
         floor = max(abs(spread[0]), abs(spread[2]))
         self.rows.add("slow_down", f"+-{percent(floor)}", interval_text(slow),
                       slow[1] / floor if floor > 0 else math.inf,

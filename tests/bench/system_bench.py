@@ -86,6 +86,21 @@ seconds of the command with all it waited for; orphans_cpu: of those that were h
 """
 
 
+def end_what_is_left():
+    """Ends what runs on because a measurement failed; gently first, so that agents clean up."""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        for pid in below(os.getpid()):
+            if sign == signal.SIGKILL or name_of(pid) == "xylem":
+                os.kill(pid, sign)
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            try:
+                if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                    time.sleep(POLL)
+            except ChildProcessError:
+                return
+
+
 class Reaper:
     """Runs commands as the subreaper of their descendants. One at a time."""
 
@@ -546,8 +561,7 @@ def main():
         for name in options.only or BENCHES:
             BENCHES[name](bench)
     finally:
-        for pid in below(os.getpid()):  # There are some only when a measurement failed.
-            os.kill(pid, signal.SIGKILL)
+        end_what_is_left()
         shutil.rmtree(folder, ignore_errors=True)
     if bench.rows.missed:
         remark("missed: " + " ".join(bench.rows.missed))

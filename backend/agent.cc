@@ -148,7 +148,6 @@ void Agent::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
   if (peer.accepted || phase_ == Phase::kDone) return network_->close(link, "a leaf takes nobody");
   connecting_ = false;
   retry_pause_ = 0;
-  orphan_since_ = 0;
   if (std::exchange(assigned_meanwhile_, false) && connecting_to_ != parents_.front().node) {
     network_->close(link, "the place in the tree has changed");
     next_parent_ = 0;

@@ -28,7 +28,7 @@ std::string account_sentence(const frontend::SessionOutcome& outcome, const std:
            store;
   }
   std::uint64_t captured = 0, stored = 0, lost = 0;
-  bool complete = !outcome.account.empty();
+  bool complete = !outcome.account.empty() && outcome.trouble.empty();
   for (const storage::AccountLine& line : outcome.account) {
     captured += line.captured;
     stored += line.stored;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -36,10 +37,17 @@ int fail(const std::string& sentence) {
   return 2;
 }
 
-// Listens on any address, and for neighbours on this host on a Unix socket.
-Result<std::vector<UniqueFd>> open_sockets(const std::string& unix_path) {
+// A run that stays on loopback stays there altogether.
+bool is_loopback(const std::vector<wire::Address>& addresses) {
+  return std::all_of(addresses.begin(), addresses.end(), [](const wire::Address& address) {
+    return address.host.starts_with("127.") || address.host == "::1";
+  });
+}
+
+// Listens where other hosts can reach it, and for neighbours on this host on a Unix socket.
+Result<std::vector<UniqueFd>> open_sockets(const std::string& unix_path, bool loopback) {
   std::vector<UniqueFd> sockets;
-  auto tcp = net::listen_tcp("0.0.0.0", 0);
+  auto tcp = net::listen_tcp(loopback ? "127.0.0.1" : "0.0.0.0", 0);
   if (!tcp) return unexpected(std::move(tcp.error()));
   sockets.push_back(*std::move(tcp));
   if (!unix_path.empty()) {
@@ -56,7 +64,7 @@ int run(const Arguments& arguments) {
   if (!key) return fail(key.error().message);
   auto front_end = parse_addresses(arguments.front_end);
   if (!front_end) return fail(front_end.error().message);
-  auto sockets = open_sockets(arguments.socket);
+  auto sockets = open_sockets(arguments.socket, is_loopback(*front_end));
   if (!sockets) return fail(sockets.error().message);
 
   net::RuntimeOptions network;

@@ -141,12 +141,15 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
       frontend::inspect_command(command, path != nullptr ? path : "");
   const char* nodes = std::getenv("SLURM_JOB_NUM_NODES");
   const bool many_nodes = nodes != nullptr && std::atoi(nodes) > 1;
-  auto listening = listen(options.interface, options.port, facts.names_hosts || many_nodes);
+  // What a script or a later launcher will do cannot be known: it must be able to reach us.
+  const bool may_be_remote = facts.launcher == frontend::Launcher::kNone;
+  auto listening =
+      listen(options.interface, options.port, facts.names_hosts || many_nodes || may_be_remote);
   if (!listening) return unexpected(std::move(listening.error()));
 
   frontend::Setup setup = make_setup(options, printed_options, command);
   setup.reachable_hosts = listening->reachable;
-  setup.remote = !listening->loopback;
+  setup.remote = facts.names_hosts || many_nodes;
   auto front_end =
       frontend::FrontEndProcess::start(installation->frontend, setup, listening->sockets);
   if (!front_end) return unexpected(std::move(front_end.error()));
@@ -164,7 +167,7 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
   launch.sample = options.sample;
   launch.ring_records = options.ring_records;
   launch.test_size = options.test_size;
-  launch.remote = setup.remote;
+  launch.remote = !listening->loopback;
   Started started{*std::move(front_end),
                   frontend::job_environment(launch, frontend::current_environment()), setup.run,
                   std::move(listening->sockets)};
@@ -244,12 +247,17 @@ int stop_serving() {
   const char* text = std::getenv(kServePid);
   const int pid = text != nullptr ? std::atoi(text) : 0;
   const UniqueFd pidfd(pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1);
-  if (!pidfd || ::kill(pid, SIGTERM) != 0) {
+  std::error_code error;
+  const std::filesystem::path process = "/proc/" + std::to_string(pid);
+  // A number may have become somebody else's.
+  const bool is_ours = pidfd && std::filesystem::read_symlink(process / "exe", error) ==
+                                    std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!is_ours || ::kill(pid, SIGTERM) != 0) {
     return fail("no front end serves this environment; `eval \"$(xylem serve)\"` starts one");
   }
   pollfd watched{pidfd.get(), POLLIN, 0};
-  ::poll(&watched, 1, 60'000);
-  return 0;
+  if (::poll(&watched, 1, 60'000) > 0) return 0;
+  return fail("the front end still stores what is there after a minute; it goes on");
 }
 
 }  // namespace

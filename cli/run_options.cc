@@ -64,6 +64,25 @@ Result<void> check_choice(const SettingValue& setting, std::vector<std::string> 
   return bad(setting, "'" + setting.value + "' is not one of " + list);
 }
 
+// The library that runs in the ranks knows the functions; here the form is checked.
+Result<void> check_sample(const SettingValue& setting) {
+  std::string_view rest = setting.value;
+  if (rest.empty() || rest == "none") return {};
+  while (!rest.empty()) {
+    const std::string_view item = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    const auto equals = item.find('=');
+    const std::string_view number =
+        equals == std::string_view::npos ? std::string_view() : item.substr(equals + 1);
+    const bool is_number =
+        !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
+    if (!item.starts_with("MPI") || !is_number) {
+      return bad(setting, "'" + std::string(item) + "' is not FUNCTION=N, as in MPI_Test=100");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 const std::vector<Setting>& run_settings() {
@@ -146,6 +165,7 @@ Result<RunOptions> check_settings(const std::vector<SettingValue>& values) {
   options.sample = setting("sample").value;
   options.interface = setting("interface").value;
   options.log_level = setting("log-level").value;
+  if (auto good = check_sample(setting("sample")); !good) return unexpected(good.error());
   if (auto good = check_choice(setting("detail"), {"profile", "trace"}); !good) {
     return unexpected(good.error());
   }
@@ -180,7 +200,9 @@ Result<RunOptions> check_settings(const std::vector<SettingValue>& values) {
   options.port = static_cast<std::uint16_t>(*port);
   const auto ring = to_number(setting("ring"), 1u << 22);
   if (!ring) return unexpected(ring.error());
-  if ((*ring & (*ring - 1)) != 0) return bad(setting("ring"), "must be a power of two");
+  if ((*ring & (*ring - 1)) != 0 || (*ring != 0 && *ring < 64)) {
+    return bad(setting("ring"), "must be a power of two from 64 on");
+  }
   options.ring_records = *ring;
   const auto test_size = to_number(setting("test-size"), 1024);
   if (!test_size) return unexpected(test_size.error());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/log.h"
 #include "filters/profile_merge.h"
@@ -52,6 +53,12 @@ void CommProcess::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now)
   }
   connecting_ = false;
   retry_pause_ = 0;
+  if (std::exchange(assigned_meanwhile_, false) && peer.node != parents_.front().node) {
+    network_->close(link, "the place in the tree has changed");
+    orphan_since_ = now;
+    connect_next(now);
+    return;
+  }
   const bool reporting = parents_.size() == 1 && !parent_;
   if (reporting && peer.node == kFrontEndNode && !front_end_) {
     front_end_ = link;
@@ -84,6 +91,7 @@ void CommProcess::accept_child(net::LinkId link, const net::Peer& peer) {
 
 void CommProcess::adopt_parent(net::LinkId link, NodeId node) {
   parent_ = link;
+  parent_node_ = node;
   network_->set_upward(link);
   if (front_end_ && *front_end_ != link) {
     network_->close(*front_end_, "attached to node " + std::to_string(raw(node)));
@@ -110,7 +118,8 @@ void CommProcess::ask_subtree_to_resend() {
 
 void CommProcess::on_connect_failed(NodeId node, const Error& why, Nanos now) {
   connecting_ = false;
-  ++next_parent_;
+  // A new line of parents came in meanwhile: it starts with its first.
+  if (!std::exchange(assigned_meanwhile_, false)) ++next_parent_;
   retry_pause_ = std::clamp(2 * retry_pause_, kFirstRetry, kLongestRetry);
   retry_at_ = now + retry_pause_;
   log(Level::kDebug, "parent not reached", {{"parent", node}, {"why", why.message}});
@@ -167,6 +176,11 @@ void CommProcess::take_assignment(const wire::Assignment& assignment, Nanos now)
   options_.level = assignment.level;
   parents_ = assignment.parents;
   next_parent_ = 0;
+  if (connecting_) {
+    assigned_meanwhile_ = true;
+    return;
+  }
+  if (parent_ && parent_node_ == parents_.front().node) return;
   if (parents_.front().node == kFrontEndNode && front_end_) {
     adopt_parent(*front_end_, kFrontEndNode);
     front_end_.reset();
@@ -175,7 +189,9 @@ void CommProcess::take_assignment(const wire::Assignment& assignment, Nanos now)
   if (parent_) {
     network_->close(*parent_, "moved");
     parent_.reset();
+    lost_a_parent_ = true;
   }
+  orphan_since_ = now;
   connect_next(now);
 }
 

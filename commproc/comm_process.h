@@ -72,8 +72,10 @@ class CommProcess final : public net::Node {
   std::optional<net::LinkId> front_end_;  // Until the place is known.
   std::optional<net::LinkId> parent_;
   bool lost_a_parent_ = false;  // What was in flight must be sent again.
+  NodeId parent_node_ = wire::kNoNode;
   bool connecting_ = false;
-  Nanos retry_at_ = 0;  // 0: nothing to retry.
+  bool assigned_meanwhile_ = false;  // While connecting by an older line.
+  Nanos retry_at_ = 0;               // 0: nothing to retry.
   Nanos retry_pause_ = 0;
   Nanos orphan_since_ = 0;
   Nanos next_report_ = 0;

@@ -64,6 +64,8 @@ void WaveMerger::give_out(Wave wave) {
   wire::Packet packet;
   packet.id = wave.packets.front().id;
   packet.id.sources = std::move(wave.sources);
+  packet.last = std::all_of(wave.packets.begin(), wave.packets.end(),
+                            [](const wire::Packet& part) { return part.last; });
   packet.payload = std::move(merged);
   ready_.push_back(std::move(packet));
 }

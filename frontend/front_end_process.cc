@@ -1,14 +1,17 @@
 #include "frontend/front_end_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -121,8 +124,30 @@ Result<FrontEndProcess> FrontEndProcess::start(const std::string& program, const
                     answer->starts_with(kError) ? answer->substr(kError.size()) : *answer);
 }
 
+// Waits until the front end has something to say. Whoever interrupts twice is not kept waiting.
+void FrontEndProcess::wait_for_answer() {
+  sigset_t ending;
+  sigemptyset(&ending);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ending, signal);
+  const UniqueFd signals(::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
+  for (int interrupts = 0;;) {
+    pollfd waiting[2] = {{control_.get(), POLLIN, 0}, {signals.get(), POLLIN, 0}};
+    if (::poll(waiting, 2, -1) < 0 && errno != EINTR) return;
+    if (waiting[0].revents != 0) return;
+    signalfd_siginfo which{};
+    if (::read(signals.get(), &which, sizeof which) != sizeof which) continue;
+    if (++interrupts == 1) {
+      std::fputs("xylem: the job has ended, its data is being stored; once more to give it up\n",
+                 stderr);
+    } else {
+      ::kill(pid_, SIGKILL);
+    }
+  }
+}
+
 Result<void> FrontEndProcess::finish(int exit_code) {
   auto said = write_line(control_.get(), "finish " + std::to_string(exit_code));
+  if (said) wait_for_answer();
   auto answer = said ? read_line(control_.get()) : Result<std::string>(unexpected(said.error()));
   control_.reset();
   int status = 0;

@@ -25,10 +25,13 @@ class FrontEndProcess {
   pid_t pid() const noexcept { return pid_; }
 
   /// Tells it that the job has ended, and waits until everything is stored. Fails with
-  /// kUnavailable when it died before it had said that it was done.
+  /// kUnavailable when it died before it had said that it was done. Of the signals that SignalGate
+  /// blocks, a first one is answered with a sentence; a second one ends the front end.
   Result<void> finish(int exit_code);
 
  private:
+  void wait_for_answer();
+
   FrontEndProcess(pid_t pid, UniqueFd control) : pid_(pid), control_(std::move(control)) {}
 
   pid_t pid_;

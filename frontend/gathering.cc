@@ -26,6 +26,15 @@ bool Gathering::complete(Nanos now) const {
   return anyone() && (worlds_complete() || now >= settled_at());
 }
 
+std::string Gathering::missing_ranks() const {
+  for (const auto& [key, world] : worlds_) {
+    if (world.ranks.size() >= world.size) continue;
+    return std::to_string(world.ranks.size()) + " of " + std::to_string(world.size) +
+           " ranks of a world were seen; do all hosts reach the front end (--interface)?";
+  }
+  return {};
+}
+
 std::size_t Gathering::processes_on(LeafId leaf) const {
   const auto it = processes_by_leaf_.find(leaf);
   return it == processes_by_leaf_.end() ? 0 : it->second.size();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 
 #include "base/clock.h"
 #include "base/ids.h"
@@ -33,6 +34,8 @@ class Gathering {
 
   /// Processes registered on a host, whether they have called MPI_Init yet or not.
   std::size_t processes_on(LeafId leaf) const;
+  /// "8 of 16 ranks of a world were seen; ..." for the first world that is not complete, else "".
+  std::string missing_ranks() const;
   std::size_t worlds() const noexcept { return worlds_.size(); }
   std::size_t ranks() const;
 

@@ -69,7 +69,13 @@ Result<Job> Job::start(const std::vector<std::string>& command, const Environmen
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   ::posix_spawnattr_setsigmask(&attributes, &mask);
   pid_t pid = -1;
-  const int error = ::posix_spawnp(&pid, argv[0], nullptr, &attributes, argv.data(), envp.data());
+  int error = ::posix_spawnp(&pid, argv[0], nullptr, &attributes, argv.data(), envp.data());
+  if (error == ENOEXEC) {
+    // A script without an interpreter line: as shells do, it is sh's.
+    std::string shell = "/bin/sh";
+    argv.insert(argv.begin(), shell.data());
+    error = ::posix_spawn(&pid, argv[0], nullptr, &attributes, argv.data(), envp.data());
+  }
   ::posix_spawnattr_destroy(&attributes);
   if (error == 0) return Job(pid);
   const std::string why = command.front() + ": cannot be started: " + std::strerror(error);

@@ -81,7 +81,10 @@ CommandFacts inspect_command(const std::vector<std::string>& command, std::strin
   facts.launcher = launcher_of(resolve(command.front(), path));
   if (facts.launcher == Launcher::kNone) return facts;
   for (std::size_t i = 1; i < command.size(); ++i) {
-    if (is_host_option(command[i])) facts.names_hosts = true;
+    // From the program on, options are the program's.
+    if (::access(resolve(command[i], path).c_str(), X_OK) == 0) break;
+    const std::string option = command[i].substr(0, command[i].find('='));
+    if (is_host_option(option)) facts.names_hosts = true;
   }
   return facts;
 }

@@ -72,7 +72,7 @@ void Session::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
   node_of_link_[link] = peer.node;
   if (known->leaf != wire::kNoLeaf && known->leaf == peer.leaf) {
     router_.set_leaves(link, {IntervalSet::of(raw(known->leaf)), {}});
-    missing_since_.erase(known->leaf);
+    take_back_host(known->leaf);
   }
   last_progress_ = now;
 }
@@ -106,6 +106,9 @@ void Session::on_message(net::LinkId link, wire::Message message, Nanos now) {
     on_attached(*attached);
   } else if (const auto* leaves = std::get_if<wire::LeafSet>(&message)) {
     router_.set_leaves(link, *leaves);
+    for (const LeafId leaf : std::set(given_up_)) {
+      if (leaves->leaves.contains(raw(leaf))) take_back_host(leaf);
+    }
     look_for_lost_hosts(now);
   } else if (const auto* report = std::get_if<wire::LinkReport>(&message)) {
     on_link_report(*report, now);
@@ -122,8 +125,7 @@ void Session::on_message(net::LinkId link, wire::Message message, Nanos now) {
 void Session::on_host_report(net::LinkId link, const wire::HostReport& report, Nanos now) {
   OverlayNode& node = overlay_.join(report);
   node.state = NodeState::kAttached;
-  given_up_.erase(node.leaf);
-  missing_since_.erase(node.leaf);
+  take_back_host(node.leaf);
   link_of_node_[node.id] = link;
   node_of_link_[link] = node.id;
   router_.set_leaves(link, {IntervalSet::of(raw(node.leaf)), {}});
@@ -135,7 +137,8 @@ void Session::on_host_report(net::LinkId link, const wire::HostReport& report, N
 }
 
 void Session::on_comm_process_report(net::LinkId link, const wire::CommProcessReport& report) {
-  if (overlay_.find(report.node) == nullptr) return;
+  const OverlayNode* node = overlay_.find(report.node);
+  if (node == nullptr || node->role != wire::Role::kCommProcess) return;
   if (!report.failure.empty()) {
     log(Level::kWarn, "communication process not started",
         {{"node", report.node}, {"why", report.failure}});
@@ -151,9 +154,11 @@ void Session::on_comm_process_report(net::LinkId link, const wire::CommProcessRe
 
 void Session::on_attached(const wire::Attached& attached) {
   OverlayNode* node = overlay_.find(attached.node);
-  if (node == nullptr || overlay_.find(attached.parent) == nullptr) return;
+  const OverlayNode* parent = overlay_.find(attached.parent);
+  if (node == nullptr || parent == nullptr || attached.node == kFrontEndNode) return;
   node->state = NodeState::kAttached;
   node->parent = attached.parent;
+  node->level = std::max(node->level, parent->level + 1);
   put_node(attached.node);
 }
 
@@ -261,7 +266,6 @@ void Session::note_store_trouble(const Error& error) {
 }
 
 void Session::on_packet(wire::Packet packet, Nanos now) {
-  last_progress_ = now;
   if (packet.id.stream == wire::kRegistrationStream) note_registration(packet, now);
   auto outcome = store_.put(packet);
   dirty_ = true;  // After a failure too: the commit that follows clears it away.
@@ -273,6 +277,8 @@ void Session::on_packet(wire::Packet packet, Nanos now) {
     packet.id.sources = std::move(outcome->missing);
     waiting_.resend.push_back(std::move(packet.id));
   } else {
+    const bool is_last = packet.last && packet.id.stream == wire::kWindowStream;
+    if (is_last) ending_.insert(packet.id.sources);
     waiting_.stored.push_back(std::move(packet.id));
   }
   if (store_.pending_bytes() >= options_.commit_bytes) commit(now);
@@ -291,6 +297,7 @@ void Session::commit(Nanos now) {
   next_commit_ = now + options_.commit_interval;
   if (!dirty_) return;
   wire::Acknowledgement done = std::exchange(waiting_, {});
+  const IntervalSet ending = std::exchange(ending_, {});
   if (auto committed = store_.commit(); !committed) {
     // What was undone is not acknowledged: its leaves keep it and send it again.
     note_store_trouble(committed.error());
@@ -300,6 +307,8 @@ void Session::commit(Nanos now) {
   if (!store_trouble_.empty()) log(Level::kWarn, "the store takes data again");
   store_trouble_.clear();
   dirty_ = false;
+  ended_.insert(ending);
+  if (!done.stored.empty()) last_progress_ = now;
   for (auto& [link, part] : router_.split(done)) network_->send(link, std::move(part));
 }
 
@@ -327,6 +336,26 @@ void Session::give_up_host(LeafId leaf) {
   put_node(node->id);
   keep(store_.put_host_lost(leaf, "host " + node->host + " was not heard of any more"));
   log(Level::kError, "host lost", {{"host", node->host}, {"leaf", leaf}});
+}
+
+void Session::take_back_host(LeafId leaf) {
+  missing_since_.erase(leaf);
+  if (given_up_.erase(leaf) == 0) return;
+  const OverlayNode* node = overlay_.find(leaf);
+  overlay_.find(node->id)->state = NodeState::kAttached;
+  put_node(node->id);
+  keep(store_.put_host_lost(leaf, ""));
+  log(Level::kWarn, "host heard of again", {{"host", node->host}, {"leaf", leaf}});
+}
+
+// The root has no link upwards that would be reported, but it is the one that strangers find.
+void Session::report_refusals(Nanos now) {
+  if (network_->refused() == refused_told_) return;
+  refused_told_ = network_->refused();
+  wire::LinkReport report;
+  report.node = kFrontEndNode;
+  report.refused = refused_told_;
+  keep(store_.put_link(report, run_time(now)));
 }
 
 // ---- end ----
@@ -380,10 +409,10 @@ void Session::broadcast_finish_when_ready(Nanos now) {
 }
 
 void Session::end_when_done(Nanos now) {
-  if (!exit_code_ || ended_) return;
+  if (!exit_code_ || is_over_) return;
   broadcast_finish_when_ready(now);
   if (!control_.finish) return;
-  IntervalSet open = overlay_.leaves().difference(router_.below().ended);
+  IntervalSet open = overlay_.leaves().difference(router_.below().ended).difference(ended_);
   for (const LeafId leaf : given_up_) open.erase(raw(leaf), raw(leaf) + 1);
   const bool hosts_left = open.empty();
   if (hosts_left && links_.empty()) {
@@ -404,8 +433,10 @@ void Session::end_when_done(Nanos now) {
 }
 
 void Session::end(Nanos now, std::string trouble) {
-  ended_ = true;
-  const IntervalSet ended = router_.below().ended;
+  is_over_ = true;
+  report_refusals(now);
+  IntervalSet ended = router_.below().ended;
+  ended.insert(ended_);
   for (const auto& [id, node] : std::map(overlay_.nodes())) {
     const bool gone = node.role == wire::Role::kCommProcess
                           ? node.state == NodeState::kAttached
@@ -416,6 +447,9 @@ void Session::end(Nanos now, std::string trouble) {
   }
   commit(now);
   if (!store_trouble_.empty()) trouble = store_trouble_;
+  if (trouble.empty() && gathering_.worlds() > 0 && !gathering_.worlds_complete()) {
+    trouble = gathering_.missing_ranks();
+  }
   if (auto written = store_.end_run(*exit_code_, realtime_now()); !written) {
     trouble = written.error().message;
   }
@@ -430,13 +464,14 @@ void Session::on_timer(Nanos now) {
   if (now >= next_commit_) commit(now);
   place_when_gathered(now);
   assign_when_started(now);
+  report_refusals(now);
   look_for_lost_hosts(now);
   end_when_done(now);
   schedule(now);
 }
 
 void Session::schedule(Nanos now) {
-  if (ended_) return;
+  if (is_over_) return;
   Nanos next = now + kLookInterval;
   if (dirty_) next = std::min(next, next_commit_);
   if (!placed_ && gathering_.anyone()) next = std::min(next, gathering_.settled_at());

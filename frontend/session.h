@@ -97,6 +97,8 @@ class Session final : public net::Node {
   void commit(Nanos now);
   void look_for_lost_hosts(Nanos now);
   void give_up_host(LeafId leaf);
+  void take_back_host(LeafId leaf);
+  void report_refusals(Nanos now);
 
   // End.
   void finish(int exit_code, Nanos now);
@@ -133,8 +135,11 @@ class Session final : public net::Node {
   std::optional<int> exit_code_;  // Finishing since it is set.
   Nanos finishing_since_ = 0;
   Nanos last_progress_ = 0;
+  IntervalSet ended_;   // Leaves whose last window is committed.
+  IntervalSet ending_;  // Those whose last window is in the next commit.
+  std::uint64_t refused_told_ = 0;
   std::string control_text_;
-  bool ended_ = false;
+  bool is_over_ = false;
   SessionOutcome outcome_;
 };
 

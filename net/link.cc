@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "net/link_internal.h"
+#include "net/runtime.h"
 
 namespace xylem::net {
 namespace {
@@ -49,6 +50,11 @@ asio::awaitable<Error> Link::run() {
 
 void Link::send(const wire::Message& message) {
   if (closing_) return;
+  if (queued_.size() > kMaxQueueBytes) {
+    close("it does not take what is sent to it");
+    close_deadline_ = 0;
+    return;
+  }
   wire::Bytes frame = wire::encode(message);
   ++sent_messages_;
   if (queued_.empty()) {

@@ -39,6 +39,7 @@ class Link {
 
   asio::awaitable<Error> run();
 
+  /// A peer that does not take what waits for it is lost: beyond kMaxQueueBytes the link ends.
   void send(const wire::Message& message);
   /// Ends run() once the queue is written, or 1 s from now.
   void close(const std::string& reason);

@@ -21,6 +21,10 @@ constexpr Nanos kProofDeadline = 5 * kSecond;
 /// While more than this waits on the upward link, nothing is read from children.
 constexpr std::size_t kUpwardHighWater = 4u << 20;
 
+/// More than this never waits on a link: a peer that does not read is lost, and its leaves, or
+/// ours, have what was on the way.
+constexpr std::size_t kMaxQueueBytes = 64u << 20;
+
 struct RuntimeOptions {
   std::string run;  ///< Run id; a hello must name it.
   Key key{};

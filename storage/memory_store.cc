@@ -61,7 +61,11 @@ class MemoryStore final : public Store {
     return keep_nothing(sizeof(wire::LinkReport));
   }
   Result<void> put_host_lost(LeafId leaf, const std::string& reason) override {
-    now_.lost_hosts.insert(leaf);
+    if (reason.empty()) {
+      now_.lost_hosts.erase(leaf);
+    } else {
+      now_.lost_hosts.insert(leaf);
+    }
     return keep_nothing(reason.size());
   }
 

@@ -122,9 +122,10 @@ class SqliteStore final : public Store {
                " at_ns = ?2, queue_bytes = ?3, most_queue_bytes = max(most_queue_bytes, ?3),"
                " sent_bytes = ?4, sent_packets = ?5, round_trip_ns = ?6, offset_ns = ?7,"
                " error_ns = ?8, refused = ?9"),
-          host_lost(c,
-                    "INSERT INTO host(leaf, lost_reason) VALUES(?,?) ON CONFLICT DO UPDATE SET"
-                    " lost_reason = excluded.lost_reason") {}
+          host_lost(
+              c,
+              "INSERT INTO host(leaf, lost_reason) VALUES(?,nullif(?,'')) ON CONFLICT DO UPDATE SET"
+              " lost_reason = excluded.lost_reason") {}
     Statement begin, commit, node, clock, link, host_lost;
   };
 

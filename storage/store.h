@@ -98,7 +98,7 @@ class Store {
   virtual Result<void> put_link(const wire::LinkReport& report, Nanos at_ns) = 0;
 
   /// A host is gone for good without having said its last: its accounts stay incomplete, with the
-  /// reason in `loss`.
+  /// reason in `loss`. An empty reason takes that back: the host was heard of again.
   virtual Result<void> put_host_lost(LeafId leaf, const std::string& reason) = 0;
 
   /// Bytes put since the last commit, to decide when to commit.

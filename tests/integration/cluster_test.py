@@ -117,6 +117,20 @@ class Cluster(WholeSystemTest):
         self.assertEqual(len(comm), 3)
         self.assertTrue(comm <= set(self.hosts()[4:]), comm)
 
+    def test_an_mpirun_inside_a_script_reaches_all_hosts(self):
+        prefix = self.folder / "own"
+        script = self.folder / "job.sh"
+        job = self.job("openmpi", {"node01": 1, "node02": 2, "node03": 1},
+                       PROGRAMS / "count_calls.openmpi", 50_000, 1, 9, prefix)
+        script.write_text("#!/bin/sh\n" + " ".join(job) + "\n")
+        script.chmod(0o755)
+        done = self.on("head", XYLEM, "run", "--store", "run.db", "--", script)
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        store = Store(self.folder / "run.db")
+        self.assert_exact(store, Own(prefix, 4))
+        self.assertEqual(store.value("SELECT count(*) FROM node WHERE role = 'back_end'"), 3)
+        self.assert_nothing_on_any_host()
+
     def test_mpich_on_two_hosts(self):
         # Debian's MPICH hangs in MPI_Finalize with more ranks on more hosts, without xylem too.
         self.run_on_cluster("mpich", {"node01": 1, "node02": 1}, 50_000)

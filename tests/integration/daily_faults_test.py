@@ -47,6 +47,13 @@ class Jobs(WholeSystemTest):
         self.assertIn("no-such-program: cannot be started", done.stderr)
         self.assert_nothing_left()
 
+    def test_a_script_without_an_interpreter_line_is_run_by_sh(self):
+        script = self.folder / "job"
+        script.write_text("echo from sh\nexit 3\n")
+        script.chmod(0o755)
+        done = self.xylem("run", "--store", "x.db", "--", str(script))
+        self.assertEqual((done.returncode, done.stdout), (3, "from sh\n"), done.stderr)
+
     def test_a_job_that_exits_non_zero(self):
         for library in LAUNCHERS:
             with self.subTest(library):
@@ -271,6 +278,8 @@ class Options(WholeSystemTest):
         self.assertIn("--detail", self.refused("--detail", "everything"))
         self.assertIn("--placement", self.refused("--placement", "magic"))
         self.assertIn("kary", self.refused("--topology", "kary:0"))
+        self.assertIn("--ring", self.refused("--ring", "100"))
+        self.assertIn("--sample", self.refused("--sample", "MPI_Test"))
         self.assertIn("XYLEM_WINDOW", self.refused(env={"XYLEM_WINDOW": "soon"}))
         (self.folder / "x.toml").write_text("window = '1s'\nwimdow = '2s'\n")
         said = self.refused("--config", "x.toml")

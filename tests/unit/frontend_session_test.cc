@@ -39,7 +39,7 @@ class FragileStore final : public storage::Store {
     return inner_->put_link(report, at);
   }
   Result<void> put_host_lost(LeafId leaf, const std::string& reason) override {
-    lost.push_back(leaf);
+    if (!reason.empty()) lost.push_back(leaf);
     return inner_->put_host_lost(leaf, reason);
   }
   std::size_t pending_bytes() const override { return inner_->pending_bytes(); }
@@ -331,6 +331,62 @@ TEST_F(SessionTest, GivesUpWaitingForAHostThatNeverEnds) {
   network_.advance(*session_, 30 * kSecond);
   EXPECT_EQ(network_.stopped, 0);
   EXPECT_NE(session_->outcome().trouble.find("node1"), std::string::npos);
+}
+
+TEST_F(SessionTest, SaysThatRanksOfAWorldWereNeverSeen) {
+  start();
+  const net::LinkId link = join(1);
+  network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 16)}));
+  finish(0);
+  network_.advance(*session_, 3 * kSecond);
+  leave(link);
+  EXPECT_NE(session_->outcome().trouble.find("1 of 16 ranks of a world were seen"),
+            std::string::npos);
+}
+
+TEST_F(SessionTest, TakesAHostBackThatReconnectsWithoutANewReport) {
+  start();
+  const net::LinkId link = join(1);
+  network_.link_down(*session_, link);
+  network_.advance(*session_, 12 * kSecond);
+  ASSERT_EQ(store_.lost.size(), 1u);
+  net::Peer peer;
+  peer.accepted = true;
+  peer.role = wire::Role::kBackEnd;
+  peer.node = NodeId{1};
+  peer.leaf = LeafId{1};
+  peer.level = 1;
+  network_.link_up(*session_, peer);
+  EXPECT_EQ(store_.nodes.at(NodeId{1}).state, "attached");
+  EXPECT_TRUE(was_said("host heard of again"));
+}
+
+TEST_F(SessionTest, NeedsNoGoodbyeAfterALastWindow) {
+  start();
+  const net::LinkId link = join(1);
+  network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 1)}));
+  finish(0);
+  wire::Packet last = window_packet(1, 1, 10, account_row(1, 1, 10));
+  last.last = true;
+  network_.deliver(*session_, link, last);
+  network_.advance(*session_, kSecond);
+  network_.link_down(*session_, link);
+  EXPECT_EQ(network_.stopped, 0);
+  EXPECT_EQ(session_->outcome().trouble, "");
+  EXPECT_TRUE(store_.lost.empty());
+}
+
+TEST_F(SessionTest, GivesUpAtTheEndThoughPacketsKeepComingThatCannotBeStored) {
+  start();
+  const net::LinkId link = join(1);
+  store_.broken = true;
+  finish(0);
+  for (std::uint64_t wave = 1; wave < 60 && !network_.stopped; ++wave) {
+    network_.deliver(*session_, link, window_packet(wave, 1, 10, account_row(1, 1, 10 * wave)));
+    network_.advance(*session_, kSecond);
+  }
+  EXPECT_EQ(network_.stopped, 0);
+  EXPECT_NE(session_->outcome().trouble.find("no room left"), std::string::npos);
 }
 
 TEST_F(SessionTest, IgnoresNodesThatNobodyPlanned) {

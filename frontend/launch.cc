@@ -56,6 +56,16 @@ bool is_host_option(std::string_view argument) {
          argument == "-w" || argument.starts_with("--nodelist");
 }
 
+// What stands behind an option may be its value (`-launcher-exec /x/rsh`), and is then no program.
+// An option without a value in front of the program costs nothing but a look at its options too.
+bool is_value(const std::vector<std::string>& command, std::size_t at) {
+  static constexpr std::array<std::string_view, 6> kTwoValues = {"--mca", "-mca",  "--gmca",
+                                                                 "-gmca", "-genv", "-env"};
+  if (command[at - 1].starts_with("-")) return true;
+  return at >= 2 &&
+         std::find(kTwoValues.begin(), kTwoValues.end(), command[at - 2]) != kTwoValues.end();
+}
+
 }  // namespace
 
 std::string variable(const std::vector<std::string>& current, std::string_view name) {
@@ -82,7 +92,7 @@ CommandFacts inspect_command(const std::vector<std::string>& command, std::strin
   if (facts.launcher == Launcher::kNone) return facts;
   for (std::size_t i = 1; i < command.size(); ++i) {
     // From the program on, options are the program's.
-    if (::access(resolve(command[i], path).c_str(), X_OK) == 0) break;
+    if (!is_value(command, i) && ::access(resolve(command[i], path).c_str(), X_OK) == 0) break;
     const std::string option = command[i].substr(0, command[i].find('='));
     if (is_host_option(option)) facts.names_hosts = true;
   }

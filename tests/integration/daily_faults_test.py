@@ -152,7 +152,8 @@ class Signals(WholeSystemTest):
             return False
 
     def finish(self, process, store):
-        process.wait(timeout=60)
+        # What the launcher answers to a signal is its own; that the job ends long before its time is ours.
+        process.wait(timeout=20)
         for line in store.account():
             self.assertEqual(line["captured"], line["stored"] + line["lost"], line)
         self.assert_intact(store)
@@ -162,13 +163,11 @@ class Signals(WholeSystemTest):
         process, store = self.start_long_job()
         os.killpg(process.pid, signal.SIGINT)  # As a terminal does: to the whole group.
         self.finish(process, store)
-        self.assertNotEqual(process.returncode, 0)
 
     def test_sigterm_to_xylem_run_reaches_the_job(self):
         process, store = self.start_long_job()
         os.kill(process.pid, signal.SIGTERM)
         self.finish(process, store)
-        self.assertNotEqual(process.returncode, 0)
 
     def kill_agent(self, name):
         process, store = self.start_long_job(seconds=4)
@@ -306,7 +305,7 @@ class Options(WholeSystemTest):
             taken.bind(("127.0.0.1", 0))
             taken.listen()
             port = taken.getsockname()[1]
-            said = self.refused("--port", port, "--store", "x.db")
+            said = self.refused("--port", port, "--interface", "127.0.0.1", "--store", "x.db")
         self.assertIn(f"127.0.0.1 port {port}", said)
 
     def test_an_interface_that_is_not_there_is_named_with_those_that_are(self):

@@ -51,10 +51,21 @@ TEST(Variable, IsFoundByItsWholeName) {
 TEST(InspectCommand, SeesWhetherHostsAreNamed) {
   EXPECT_TRUE(inspect_command({"mpiexec.hydra", "-hosts", "a,b", "./x"}, "").names_hosts);
   EXPECT_TRUE(inspect_command({"orterun", "--host", "a:2", "./x"}, "").names_hosts);
+  EXPECT_TRUE(inspect_command({"orterun", "--host=a:2", "./x"}, "").names_hosts);
   EXPECT_FALSE(inspect_command({"orterun", "-n", "4", "./x"}, "").names_hosts);
   EXPECT_FALSE(inspect_command({"./job.sh", "-host", "a"}, "").names_hosts) << "no launcher";
   EXPECT_EQ(inspect_command({"srun", "./x"}, "").launcher, Launcher::kSlurm);
   EXPECT_EQ(inspect_command({}, "").launcher, Launcher::kNone);
+}
+
+TEST(InspectCommand, TellsTheLaunchersOptionsFromTheProgramsOwn) {
+  EXPECT_FALSE(inspect_command({"orterun", "-n", "4", "/bin/sh", "-f", "in"}, "").names_hosts);
+  EXPECT_TRUE(inspect_command(
+                  {"orterun", "--mca", "plm_rsh_agent", "/bin/sh", "--host", "a:2", "/bin/sh"}, "")
+                  .names_hosts);
+  EXPECT_TRUE(
+      inspect_command({"mpiexec.hydra", "-launcher-exec", "/bin/sh", "-hosts", "a", "/bin/sh"}, "")
+          .names_hosts);
 }
 
 TEST(SetupLine, SurvivesTheChannel) {

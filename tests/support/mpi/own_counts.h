@@ -25,10 +25,11 @@
 
 #define OWN_FUNCTIONS(X)                                                                           \
   X(MPI_Init)                                                                                      \
-  X(MPI_Init_thread) X(MPI_Finalize) X(MPI_Initialized) X(MPI_Finalized) X(MPI_Abort) X(           \
-      MPI_Wtime) X(MPI_Comm_rank) X(MPI_Comm_size) X(MPI_Comm_dup) X(MPI_Comm_idup)                \
-      X(MPI_Comm_split) X(MPI_Comm_free) X(MPI_Comm_group) X(MPI_Group_free) X(MPI_Group_incl) X(  \
-          MPI_Comm_create) X(MPI_Intercomm_create) X(MPI_Intercomm_merge) X(MPI_Cart_create)       \
+  X(MPI_Init_thread)                                                                               \
+  X(MPI_Finalize) X(MPI_Initialized) X(MPI_Finalized) X(MPI_Abort) X(MPI_Wtime) X(                 \
+      MPI_Comm_rank) X(MPI_Comm_size) X(MPI_Comm_dup) X(MPI_Comm_idup) X(MPI_Comm_split)           \
+      X(MPI_Comm_free) X(MPI_Comm_group) X(MPI_Group_free) X(MPI_Group_incl) X(MPI_Comm_create) X( \
+          MPI_Intercomm_create) X(MPI_Intercomm_merge) X(MPI_Cart_create)                          \
           X(MPI_Dist_graph_create_adjacent) X(MPI_Comm_set_errhandler) X(MPI_Send) X(MPI_Bsend) X( \
               MPI_Ssend) X(MPI_Rsend) X(MPI_Isend) X(MPI_Issend) X(MPI_Recv) X(MPI_Irecv)          \
               X(MPI_Sendrecv) X(MPI_Sendrecv_replace) X(MPI_Isendrecv) X(MPI_Send_init) X(         \

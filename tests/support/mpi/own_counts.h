@@ -23,36 +23,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OWN_FUNCTIONS(X)                                                                           \
-  X(MPI_Init)                                                                                      \
-  X(MPI_Init_thread)                                                                               \
-  X(MPI_Finalize) X(MPI_Initialized) X(MPI_Finalized) X(MPI_Abort) X(MPI_Wtime) X(                 \
-      MPI_Comm_rank) X(MPI_Comm_size) X(MPI_Comm_dup) X(MPI_Comm_idup) X(MPI_Comm_split)           \
-      X(MPI_Comm_free) X(MPI_Comm_group) X(MPI_Group_free) X(MPI_Group_incl) X(MPI_Comm_create) X( \
-          MPI_Intercomm_create) X(MPI_Intercomm_merge) X(MPI_Cart_create)                          \
-          X(MPI_Dist_graph_create_adjacent) X(MPI_Comm_set_errhandler) X(MPI_Send) X(MPI_Bsend) X( \
-              MPI_Ssend) X(MPI_Rsend) X(MPI_Isend) X(MPI_Issend) X(MPI_Recv) X(MPI_Irecv)          \
-              X(MPI_Sendrecv) X(MPI_Sendrecv_replace) X(MPI_Isendrecv) X(MPI_Send_init) X(         \
-                  MPI_Recv_init) X(MPI_Start) X(MPI_Startall) X(MPI_Request_free) X(MPI_Cancel)    \
-                  X(MPI_Probe) X(MPI_Iprobe) X(MPI_Mprobe) X(MPI_Improbe) X(MPI_Mrecv)             \
-                      X(MPI_Imrecv) X(MPI_Wait) X(MPI_Waitall) X(MPI_Waitany) X(MPI_Waitsome) X(   \
-                          MPI_Test) X(MPI_Testall) X(MPI_Testany) X(MPI_Testsome)                  \
-                          X(MPI_Request_get_status) X(MPI_Test_cancelled) X(MPI_Get_count) X(      \
-                              MPI_Type_vector) X(MPI_Type_commit) X(MPI_Type_free)                 \
-                              X(MPI_Type_create_struct) X(MPI_Buffer_attach) X(MPI_Buffer_detach)  \
-                                  X(MPI_Barrier) X(MPI_Ibarrier) X(MPI_Bcast) X(MPI_Ibcast) X(     \
-                                      MPI_Bcast_init) X(MPI_Gather) X(MPI_Gatherv) X(MPI_Scatter)  \
-                                      X(MPI_Scatterv) X(MPI_Allgather) X(MPI_Allgatherv)           \
-                                          X(MPI_Alltoall) X(MPI_Alltoallv) X(MPI_Alltoallw)        \
-                                              X(MPI_Reduce) X(MPI_Allreduce) X(MPI_Iallreduce) X(  \
-                                                  MPI_Scan) X(MPI_Exscan) X(MPI_Reduce_scatter)    \
-                                                  X(MPI_Reduce_scatter_block) X(MPI_Reduce_local)  \
-                                                      X(MPI_Neighbor_allgather)                    \
-                                                          X(MPI_Neighbor_alltoall)                 \
-                                                              X(MPI_Neighbor_alltoallv)            \
-                                                                  X(MPI_Send_c) X(MPI_Recv_c)      \
-                                                                      X(MPI_Gatherv_c)             \
-                                                                          X(MPI_Comm_test_inter)
+/* clang-format off */
+#define OWN_FUNCTIONS(X) \
+  X(MPI_Init) X(MPI_Init_thread) X(MPI_Finalize) X(MPI_Initialized) X(MPI_Finalized) \
+  X(MPI_Abort) X(MPI_Wtime) X(MPI_Comm_rank) X(MPI_Comm_size) X(MPI_Comm_dup) X(MPI_Comm_idup) \
+  X(MPI_Comm_split) X(MPI_Comm_free) X(MPI_Comm_group) X(MPI_Group_free) X(MPI_Group_incl) \
+  X(MPI_Comm_create) X(MPI_Intercomm_create) X(MPI_Intercomm_merge) X(MPI_Cart_create) \
+  X(MPI_Dist_graph_create_adjacent) X(MPI_Comm_set_errhandler) X(MPI_Send) X(MPI_Bsend) \
+  X(MPI_Ssend) X(MPI_Rsend) X(MPI_Isend) X(MPI_Issend) X(MPI_Recv) X(MPI_Irecv) X(MPI_Sendrecv) \
+  X(MPI_Sendrecv_replace) X(MPI_Isendrecv) X(MPI_Send_init) X(MPI_Recv_init) X(MPI_Start) \
+  X(MPI_Startall) X(MPI_Request_free) X(MPI_Cancel) X(MPI_Probe) X(MPI_Iprobe) X(MPI_Mprobe) \
+  X(MPI_Improbe) X(MPI_Mrecv) X(MPI_Imrecv) X(MPI_Wait) X(MPI_Waitall) X(MPI_Waitany) \
+  X(MPI_Waitsome) X(MPI_Test) X(MPI_Testall) X(MPI_Testany) X(MPI_Testsome) \
+  X(MPI_Request_get_status) X(MPI_Test_cancelled) X(MPI_Get_count) X(MPI_Type_vector) \
+  X(MPI_Type_commit) X(MPI_Type_free) X(MPI_Type_create_struct) X(MPI_Buffer_attach) \
+  X(MPI_Buffer_detach) X(MPI_Barrier) X(MPI_Ibarrier) X(MPI_Bcast) X(MPI_Ibcast) \
+  X(MPI_Bcast_init) X(MPI_Gather) X(MPI_Gatherv) X(MPI_Scatter) X(MPI_Scatterv) \
+  X(MPI_Allgather) X(MPI_Allgatherv) X(MPI_Alltoall) X(MPI_Alltoallv) X(MPI_Alltoallw) \
+  X(MPI_Reduce) X(MPI_Allreduce) X(MPI_Iallreduce) X(MPI_Scan) X(MPI_Exscan) \
+  X(MPI_Reduce_scatter) X(MPI_Reduce_scatter_block) X(MPI_Reduce_local) \
+  X(MPI_Neighbor_allgather) X(MPI_Neighbor_alltoall) X(MPI_Neighbor_alltoallv) X(MPI_Send_c) \
+  X(MPI_Recv_c) X(MPI_Gatherv_c) X(MPI_Comm_test_inter)
+/* clang-format on */
 
 #define OWN_ID(function) own_##function
 #define OWN_ENUM(function) OWN_ID(function),

@@ -111,6 +111,14 @@ class Jobs(WholeSystemTest):
         self.assertTrue(all(line["complete"] for line in store.account()))
         self.assert_nothing_left()
 
+    @unittest.skipUnless((PROGRAMS / "static_mpi").exists(), "MPICH's static library does not link here")
+    def test_a_job_with_a_static_mpi_is_run_and_said(self):
+        store = self.run_job(["mpirun.mpich", "-n", "2", str(PROGRAMS / "static_mpi"), "exit", "3"], expect=3)
+        self.assertIn("no MPI process was seen", self.done.stderr)
+        self.assertIn("static MPI", self.done.stderr)
+        self.assert_intact(store)
+        self.assert_nothing_left()
+
     def test_a_static_program_is_run_and_said(self):
         store = self.run_job([str(PROGRAMS / "static_program")])
         self.assertIn("no MPI process was seen", self.done.stderr)

@@ -181,7 +181,8 @@ asio::awaitable<Error> Link::write_loop() {
   }
 }
 
-// The connecting side pings; both sides listen for silence.
+// Both sides ping, and listen for silence. The connecting side learns the clock from it; the other
+// side's ping tells its children that it lives even while it does not read them.
 asio::awaitable<Error> Link::heartbeat() {
   int pings = 0;
   for (;;) {
@@ -191,7 +192,7 @@ asio::awaitable<Error> Link::heartbeat() {
       co_return Error{Code::kTimedOut,
                       "silent for more than " + std::to_string(kSilenceLimit / kSecond) + " s"};
     }
-    if (!accepted_ && !closing_) {
+    if (!closing_) {
       wire::Ping ping;
       ping.sent_ns = now;
       send(ping);

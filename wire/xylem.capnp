@@ -155,7 +155,7 @@ struct Control {
 }
 
 struct Ping {
-  # Child to parent, each heartbeat. Times are the sender's CLOCK_MONOTONIC.
+  # Each side, each heartbeat; answered by Pong. Times are the sender's CLOCK_MONOTONIC.
   sentNs @0 :Int64;
 }
 

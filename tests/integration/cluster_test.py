@@ -112,7 +112,7 @@ class Cluster(WholeSystemTest):
 
     def test_uneven_ranks_draw_communication_processes_to_the_idle_hosts(self):
         ranks = {host: (3 if i < 4 else 1) for i, host in enumerate(self.hosts())}
-        store = self.run_on_cluster("openmpi", ranks, 50_000, "--topology", "kary:3")
+        store = self.run_on_cluster("openmpi", ranks, 150_000, "--topology", "kary:3")
         comm = {n["host"] for n in store.rows("SELECT host FROM node WHERE role = 'comm_process'")}
         self.assertEqual(len(comm), 3)
         self.assertTrue(comm <= set(self.hosts()[4:]), comm)

@@ -54,7 +54,7 @@ class Counts(WholeSystemTest):
         self.assertEqual(store.value("SELECT count(*) FROM event"), 0)
 
     def test_through_a_tree_on_pretended_hosts(self):
-        store, _ = self.count("mpich", 8, 200_000, 1, "--detail", "trace", "--test-size", "8",
+        store, _ = self.count("mpich", 8, 600_000, 1, "--detail", "trace", "--test-size", "8",
                               "--topology", "kary:2")
         nodes = store.rows("SELECT role, count(*) AS n FROM node GROUP BY role ORDER BY role")
         self.assertEqual({r["role"]: r["n"] for r in nodes},

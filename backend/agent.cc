@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "net/link_report.h"
 
 namespace xylem::backend {
 namespace {
@@ -378,17 +379,7 @@ void Agent::send_due(Nanos now) {
 void Agent::report_link(Nanos now) {
   if (!parent_ || now < next_report_) return;
   next_report_ = now + kReportInterval;
-  const net::LinkStatus status = network_->status(*parent_);
-  wire::LinkReport report;
-  report.node = node_;
-  report.queue_bytes = status.queue_bytes;
-  report.sent_bytes = status.sent_bytes;
-  report.sent_packets = status.sent_messages;
-  report.round_trip_ns = status.round_trip_ns;
-  report.offset_ns = status.offset_ns;
-  report.error_ns = status.error_ns;
-  report.refused = network_->refused();
-  network_->send(*parent_, report);
+  network_->send(*parent_, net::make_link_report(node_, *network_, *parent_));
 }
 
 void Agent::on_timer(Nanos now) {

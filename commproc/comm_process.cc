@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "filters/profile_merge.h"
+#include "net/link_report.h"
 
 namespace xylem::commproc {
 namespace {
@@ -251,17 +252,7 @@ void CommProcess::on_readable(int, Nanos) {}
 void CommProcess::report_links(Nanos now) {
   next_report_ = now + kReportInterval;
   if (!parent_) return;
-  const net::LinkStatus status = network_->status(*parent_);
-  wire::LinkReport report;
-  report.node = options_.node;
-  report.queue_bytes = status.queue_bytes;
-  report.sent_bytes = status.sent_bytes;
-  report.sent_packets = status.sent_messages;
-  report.round_trip_ns = status.round_trip_ns;
-  report.offset_ns = status.offset_ns;
-  report.error_ns = status.error_ns;
-  report.refused = network_->refused();
-  network_->send(*parent_, report);
+  network_->send(*parent_, net::make_link_report(options_.node, *network_, *parent_));
 }
 
 void CommProcess::end_if_done(Nanos now) {

@@ -31,7 +31,7 @@ constexpr unsigned kMostProcessors = 8192;
 constexpr const char* kPassedOn[] = {
     "PATH=", "HOME=", "TMPDIR=", "USER=", "LANG=", "XYLEM_ADDRESS=", "XYLEM_RUN=", "XYLEM_LOG"};
 
-// What the helper processes read and leave: they run in the application's memory.
+// What the two child processes read and leave: they run in the application's memory.
 struct Start {
   const char* program;
   char* arguments[2];

@@ -3,175 +3,21 @@
 // A host with an agent, and all that is around it: processes, a guard that holds them, a root that
 // stores. The worker can die at any request or store, and a successor goes on.
 
-#include <sys/eventfd.h>
-
 #include <functional>
-#include <map>
 #include <memory>
-#include <optional>
-#include <set>
+#include <utility>
 #include <vector>
 
 #include "backend/agent.h"
 #include "tests/support/fake_network.h"
+#include "tests/support/fake_root.h"
+#include "tests/support/fake_source.h"
 #include "tests/support/hand_made_segment.h"
-#include "wire/chunk.h"
-#include "wire/profile.h"
-#include "wire/registration.h"
 
 namespace xylem::testing {
 
 /// Thrown where the worker dies.
 struct Death {};
-
-/// The guard's side: what registered and is not forgotten.
-class FakeSource final : public backend::ProcessSource {
- public:
-  struct Registered {
-    HandMadeSegment* segment = nullptr;
-    UniqueFd life;  ///< An eventfd in place of a pidfd.
-    bool ended = false;
-    int given_as = -1;  ///< The descriptor that the present worker has for `life`.
-    bool told = false;
-  };
-
-  void add(HandMadeSegment& segment) {
-    Registered& process = registered[Lane{next_lane_++}];
-    process.segment = &segment;
-    process.life.reset(::eventfd(0, EFD_CLOEXEC));
-  }
-  /// A new worker is told everything again.
-  void start_over() {
-    for (auto& [lane, process] : registered) process.told = false;
-    ready_told_ = false;
-    closing_ = false;
-  }
-
-  int fd() const override { return 1'000'000; }
-  backend::SourceEvent take() override {
-    backend::SourceEvent event;
-    for (auto& [lane, process] : registered) {
-      if (process.told) continue;
-      process.told = true;
-      event.kind = backend::SourceEvent::Kind::kProcess;
-      event.process.lane = lane;
-      event.process.segment.reset(::dup(process.segment->fd().get()));
-      if (!process.ended) event.process.pidfd.reset(::dup(process.life.get()));
-      process.given_as = event.process.pidfd.get();
-      return event;
-    }
-    if (!ready_told_) {
-      ready_told_ = true;
-      event.kind = backend::SourceEvent::Kind::kReady;
-    } else if (closing_) {
-      closing_ = false;
-      if (before_close) before_close();
-      for (auto& [lane, process] : registered) came_ = came_ || !process.told;
-      event.kind = std::exchange(came_, false) ? backend::SourceEvent::Kind::kOpen
-                                               : backend::SourceEvent::Kind::kClosed;
-    }
-    return event;
-  }
-  void forget(Lane lane) override {
-    registered.erase(lane);
-    forgotten.insert(lane);
-  }
-  void close() override { closing_ = true; }
-  void remove_folder() override { folder_removed = true; }
-
-  std::map<Lane, Registered> registered;
-  std::set<Lane> forgotten;
-  std::function<void()> before_close;  ///< The last moment to register.
-  bool folder_removed = false;
-
- private:
-  std::uint32_t next_lane_ = 1;
-  bool ready_told_ = false;
-  bool closing_ = false;
-  bool came_ = false;
-};
-
-class FakeStarter final : public backend::ProcessStarter {
- public:
-  Result<backend::StartedProcess> start(NodeId node, std::uint32_t) override {
-    if (refuse) return unexpected(Code::kNotFound, "cannot start xylem-commproc");
-    started.push_back(node);
-    backend::StartedProcess process;
-    process.pid = 100;
-    process.pidfd.reset(::eventfd(0, EFD_CLOEXEC));
-    last_pidfd = process.pidfd.get();
-    return process;
-  }
-  std::string collect(int) override { return how_it_ended; }
-
-  bool refuse = false;
-  std::vector<NodeId> started;
-  std::string how_it_ended;
-  int last_pidfd = -1;
-};
-
-/// Stores each packet once, whichever of it comes first.
-class FakeRoot {
- public:
-  void take(const wire::Packet& packet) {
-    const backend::PacketKey key = backend::key_of(packet.id);
-    stored.emplace(key, packet);
-    unacknowledged.push_back(packet.id);
-    ++received;
-  }
-
-  std::map<backend::PacketKey, wire::Packet> stored;
-  std::vector<wire::PacketId> unacknowledged;
-  std::size_t received = 0;
-};
-
-/// What the root knows after all packets, added up.
-struct StoredSums {
-  std::map<std::pair<Lane, FunctionId>, std::uint64_t> calls;
-  std::map<Lane, wire::AccountRow> accounts;
-  std::map<std::uint64_t, int> requests;  ///< Of events: how often each is stored.
-  std::uint64_t window_calls = 0;
-  std::uint64_t given_up_window_calls = 0;
-  std::uint64_t event_calls = 0;
-  std::uint64_t given_up_event_calls = 0;
-  std::uint64_t messages = 0;
-  std::size_t last_windows = 0;
-  std::size_t undecodable = 0;
-};
-
-inline StoredSums add_up(const FakeRoot& root) {
-  StoredSums sums;
-  for (const auto& [key, packet] : root.stored) {
-    if (packet.tombstone) {
-      const auto tombstone = wire::decode_tombstone(packet.payload);
-      sums.undecodable += tombstone ? 0 : 1;
-      if (tombstone && key.stream == wire::kWindowStream)
-        sums.given_up_window_calls += tombstone->calls;
-      if (tombstone && key.stream == wire::kChunkStream)
-        sums.given_up_event_calls += tombstone->calls;
-    } else if (key.stream == wire::kWindowStream) {
-      const auto window = wire::decode_profile_window(packet.payload);
-      sums.undecodable += window ? 0 : 1;
-      sums.last_windows += packet.last ? 1 : 0;
-      if (!window) continue;
-      for (const auto& row : window->rows) {
-        sums.calls[{row.lane, row.function}] += row.calls;
-        sums.window_calls += row.calls;
-      }
-      for (const auto& row : window->matrix) sums.messages += row.messages;
-      for (const auto& row : window->accounts) sums.accounts[row.lane] = row;  // In order of waves.
-    } else if (key.stream == wire::kChunkStream) {
-      const auto events = wire::decode_chunk(packet.payload);
-      sums.undecodable += events ? 0 : 1;
-      if (!events) continue;
-      for (const auto& event : *events) {
-        ++sums.requests[event.request];
-        sums.event_calls += event.calls;
-      }
-    }
-  }
-  return sums;
-}
 
 class AgentHost {
  public:

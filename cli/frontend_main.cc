@@ -115,6 +115,8 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   if (!shape) return fail(control_fd, shape.error());
   auto store = open_store(*setup);
   if (!store) return fail(control_fd, store.error());
+  auto recorder = storage::make_thread_recorder(**store);
+  if (!recorder) return fail(control_fd, recorder.error());
   answer(control_fd, "ready");
 
   net::RuntimeOptions network;
@@ -124,7 +126,7 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   network.is_root = true;
   network.listening = std::move(listening);
   network.reachable_hosts = setup->reachable_hosts;
-  frontend::Session session(session_options(*setup, *shape, control_fd), **store);
+  frontend::Session session(session_options(*setup, *shape, control_fd), **recorder);
   const int code = net::run_node(session, std::move(network));
   if (!setup->quiet) print_account_line(session.outcome(), setup->store);
   answer(control_fd, "done");

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <iterator>
 #include <limits>
 
 #include "base/log.h"
@@ -38,9 +39,9 @@ storage::NodeRow row_of(const OverlayNode& node) {
 
 }  // namespace
 
-Session::Session(SessionOptions options, storage::Store& store)
+Session::Session(SessionOptions options, storage::Recorder& recorder)
     : options_(std::move(options)),
-      store_(store),
+      recorder_(recorder),
       gathering_(options_.settle),
       overlay_(local_host_name(), static_cast<std::uint32_t>(::getpid())) {}
 
@@ -53,10 +54,11 @@ void Session::on_start(net::Network& network, Nanos now) {
   control_.window_ns = options_.window;
   control_.epoch_ns = epoch_;
   overlay_.set_front_end_addresses(network.addresses());
-  keep(store_.put_node(row_of(*overlay_.find(kFrontEndNode))));
+  put_node(kFrontEndNode);
   last_progress_ = now;
   next_commit_ = now + options_.commit_interval;
   if (options_.control_fd >= 0) network.watch(options_.control_fd);
+  if (recorder_.fd() >= 0) network.watch(recorder_.fd());
   schedule(now);
 }
 
@@ -175,7 +177,7 @@ void Session::on_goodbye(net::LinkId link) {
 }
 
 void Session::on_link_report(const wire::LinkReport& report, Nanos now) {
-  keep(store_.put_link(report, run_time(now)));
+  keep(storage::LinkRow{report, run_time(now)});
   const OverlayNode* node = overlay_.find(report.node);
   if (node == nullptr || node->leaf == wire::kNoLeaf) return;
   storage::ClockRow clock;
@@ -183,10 +185,10 @@ void Session::on_link_report(const wire::LinkReport& report, Nanos now) {
   clock.at_ns = run_time(now);
   clock.offset_ns = report.offset_ns;
   clock.error_ns = report.error_ns;
-  keep(store_.put_clock(clock));
+  keep(clock);
 }
 
-void Session::put_node(NodeId id) { keep(store_.put_node(row_of(*overlay_.find(id)))); }
+void Session::put_node(NodeId id) { keep(row_of(*overlay_.find(id))); }
 
 // ---- placement ----
 
@@ -253,10 +255,7 @@ void Session::send_assignment(NodeId id) {
 
 // ---- store ----
 
-void Session::keep(Result<void> stored) {
-  dirty_ = true;
-  if (!stored) note_store_trouble(stored.error());
-}
+void Session::keep(storage::Row row) { waiting_.rows.push_back(std::move(row)); }
 
 void Session::note_store_trouble(const Error& error) {
   if (store_trouble_ == error.message) return;
@@ -267,21 +266,16 @@ void Session::note_store_trouble(const Error& error) {
 
 void Session::on_packet(wire::Packet packet, Nanos now) {
   if (packet.id.stream == wire::kRegistrationStream) note_registration(packet, now);
-  auto outcome = store_.put(packet);
-  dirty_ = true;  // After a failure too: the commit that follows clears it away.
-  if (!outcome) {
-    note_store_trouble(outcome.error());
+  if (waiting_bytes_ > options_.waiting_bytes) {
+    if (!std::exchange(told_slow_, true)) {
+      log(Level::kWarn,
+          "the store is slower than the data, the hosts keep what it cannot take yet");
+    }
     return;
   }
-  if (outcome->kind == storage::PutOutcome::Kind::kPartlyKnown) {
-    packet.id.sources = std::move(outcome->missing);
-    waiting_.resend.push_back(std::move(packet.id));
-  } else {
-    const bool is_last = packet.last && packet.id.stream == wire::kWindowStream;
-    if (is_last) ending_.insert(packet.id.sources);
-    waiting_.stored.push_back(std::move(packet.id));
-  }
-  if (store_.pending_bytes() >= options_.commit_bytes) commit(now);
+  waiting_bytes_ += packet.payload.size();
+  keep(std::move(packet));
+  if (waiting_bytes_ >= options_.commit_bytes && failed_.rows.empty()) record(now);
 }
 
 void Session::note_registration(const wire::Packet& packet, Nanos now) {
@@ -293,23 +287,46 @@ void Session::note_registration(const wire::Packet& packet, Nanos now) {
   }
 }
 
-void Session::commit(Nanos now) {
+void Session::record(Nanos now) {
+  if (recording_ || is_over_) return;
   next_commit_ = now + options_.commit_interval;
-  if (!dirty_) return;
-  wire::Acknowledgement done = std::exchange(waiting_, {});
-  const IntervalSet ending = std::exchange(ending_, {});
-  if (auto committed = store_.commit(); !committed) {
-    // What was undone is not acknowledged: its leaves keep it and send it again.
-    note_store_trouble(committed.error());
+  storage::Batch batch = std::exchange(failed_, {});
+  if (batch.rows.empty()) {
+    batch = std::exchange(waiting_, {});
+    waiting_bytes_ = 0;
+  }
+  if (batch.rows.empty()) return;
+  batch.dissolving = control_.finish;
+  recording_ = true;
+  recorder_.record(std::move(batch));
+  take_recorded(now);
+}
+
+void Session::take_recorded(Nanos now) {
+  auto done = recorder_.take();
+  if (!done) return;
+  recording_ = false;
+  if (end_is_recorded_) return ended(*std::move(done));
+  acknowledge(*std::move(done), now);
+  if (is_over_) record_end(now);
+}
+
+void Session::acknowledge(storage::Recorded done, Nanos now) {
+  if (done.failure) {
+    note_store_trouble(*done.failure);
+    failed_ = std::move(done.batch);
     next_commit_ = now + kRetryCommit;
     return;
   }
+  for (const std::string& sentence : done.refused) {
+    log(Level::kError, "a packet was not taken", {{"why", sentence}});
+  }
   if (!store_trouble_.empty()) log(Level::kWarn, "the store takes data again");
   store_trouble_.clear();
-  dirty_ = false;
-  ended_.insert(ending);
+  ended_.insert(done.ended);
   if (!done.stored.empty()) last_progress_ = now;
-  for (auto& [link, part] : router_.split(done)) network_->send(link, std::move(part));
+  const wire::Acknowledgement all{std::move(done.stored), std::move(done.missing)};
+  for (auto& [link, part] : router_.split(all)) network_->send(link, std::move(part));
 }
 
 void Session::look_for_lost_hosts(Nanos now) {
@@ -334,7 +351,7 @@ void Session::give_up_host(LeafId leaf) {
   const OverlayNode* node = overlay_.find(leaf);
   overlay_.find(node->id)->state = NodeState::kLost;
   put_node(node->id);
-  keep(store_.put_host_lost(leaf, "host " + node->host + " was not heard of any more"));
+  keep(storage::HostLost{leaf, "host " + node->host + " was not heard of any more"});
   log(Level::kError, "host lost", {{"host", node->host}, {"leaf", leaf}});
 }
 
@@ -344,7 +361,7 @@ void Session::take_back_host(LeafId leaf) {
   const OverlayNode* node = overlay_.find(leaf);
   overlay_.find(node->id)->state = NodeState::kAttached;
   put_node(node->id);
-  keep(store_.put_host_lost(leaf, ""));
+  keep(storage::HostLost{leaf, ""});
   log(Level::kWarn, "host heard of again", {{"host", node->host}, {"leaf", leaf}});
 }
 
@@ -355,19 +372,29 @@ void Session::report_refusals(Nanos now) {
   wire::LinkReport report;
   report.node = kFrontEndNode;
   report.refused = refused_told_;
-  keep(store_.put_link(report, run_time(now)));
+  keep(storage::LinkRow{report, run_time(now)});
 }
 
 // ---- end ----
 
 void Session::on_readable(int fd, Nanos now) {
-  if (fd != options_.control_fd) return;
+  if (fd == recorder_.fd()) {
+    take_recorded(now);
+    if (waiting_bytes_ >= options_.commit_bytes && failed_.rows.empty()) record(now);
+    end_when_done(now);
+    schedule(now);
+  } else if (fd == options_.control_fd) {
+    read_control(now);
+  }
+}
+
+void Session::read_control(Nanos now) {
   std::array<char, 256> piece;
-  const ssize_t size = ::read(fd, piece.data(), piece.size());
+  const ssize_t size = ::read(options_.control_fd, piece.data(), piece.size());
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size <= 0) {
     // Whoever started us is gone; so is the job, or it is nobody's.
-    network_->unwatch(fd);
+    network_->unwatch(options_.control_fd);
     finish(-1, now);
     return;
   }
@@ -402,7 +429,6 @@ void Session::broadcast_finish_when_ready(Nanos now) {
                                        ? gathering_.worlds() > 0 && !gathering_.worlds_complete()
                                        : options_.agent_expected() || options_.remote;
   if (somebody_is_missing && !waited) return;
-  store_.prepare_to_end();
   control_.finish = true;
   ++control_.version;
   for (const net::LinkId link : links_) network_->send(link, control_);
@@ -445,23 +471,38 @@ void Session::end(Nanos now, std::string trouble) {
     overlay_.find(id)->state = NodeState::kLeft;
     put_node(id);
   }
-  commit(now);
-  if (!store_trouble_.empty()) trouble = store_trouble_;
-  if (trouble.empty() && gathering_.worlds() > 0 && !gathering_.worlds_complete()) {
-    trouble = gathering_.missing_ranks();
-  }
-  if (auto written = store_.end_run(*exit_code_, realtime_now()); !written) {
-    trouble = written.error().message;
-  }
+  outcome_.trouble = std::move(trouble);
+  record_end(now);
+}
+
+// After the batch that is under way, if one is: take_recorded() comes back here then.
+void Session::record_end(Nanos now) {
+  if (recording_) return;
+  storage::Batch batch = std::exchange(failed_, {});
+  std::move(waiting_.rows.begin(), waiting_.rows.end(), std::back_inserter(batch.rows));
+  waiting_ = {};
+  batch.dissolving = true;
+  batch.end = storage::RunEnd{*exit_code_, realtime_now()};
+  recording_ = true;
+  end_is_recorded_ = true;
+  recorder_.record(std::move(batch));
+  take_recorded(now);
+}
+
+void Session::ended(storage::Recorded done) {
   outcome_.hosts = overlay_.leaves().count();
   outcome_.ranks = gathering_.ranks();
-  if (auto account = store_.account()) outcome_.account = *std::move(account);
-  outcome_.trouble = std::move(trouble);
+  outcome_.account = std::move(done.account);
+  if (done.failure) outcome_.trouble = done.failure->message;
+  if (done.end_failure) outcome_.trouble = done.end_failure->message;
+  if (outcome_.trouble.empty() && gathering_.worlds() > 0 && !gathering_.worlds_complete()) {
+    outcome_.trouble = gathering_.missing_ranks();
+  }
   network_->stop(0);
 }
 
 void Session::on_timer(Nanos now) {
-  if (now >= next_commit_) commit(now);
+  if (now >= next_commit_) record(now);
   place_when_gathered(now);
   assign_when_started(now);
   report_refusals(now);
@@ -473,7 +514,8 @@ void Session::on_timer(Nanos now) {
 void Session::schedule(Nanos now) {
   if (is_over_) return;
   Nanos next = now + kLookInterval;
-  if (dirty_) next = std::min(next, next_commit_);
+  const bool something_waits = !waiting_.rows.empty() || !failed_.rows.empty();
+  if (something_waits && !recording_) next = std::min(next, next_commit_);
   if (!placed_ && gathering_.anyone()) next = std::min(next, gathering_.settled_at());
   network_->set_timer(std::max(next, now + kMillisecond));
 }

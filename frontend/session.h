@@ -14,7 +14,7 @@
 #include "frontend/overlay.h"
 #include "net/node.h"
 #include "net/router.h"
-#include "storage/store.h"
+#include "storage/recorder.h"
 #include "tree/shape.h"
 #include "wire/message.h"
 
@@ -28,6 +28,9 @@ struct SessionOptions {
   /// Data becomes visible and is acknowledged this often, or after so many bytes.
   Nanos commit_interval = 200 * kMillisecond;
   std::size_t commit_bytes = 1u << 20;
+  /// What waits for a slow store: packets beyond are not taken; their hosts keep them and send them
+  /// again.
+  std::size_t waiting_bytes = 64u << 20;
   /// A communication process that has not reported by then is done without.
   Nanos start_limit = 5 * kSecond;
   /// A host that is below no link for so long is gone.
@@ -57,11 +60,12 @@ struct SessionOutcome {
 /// and stops the network.
 ///
 /// Acknowledges nothing that is not committed. When the store fails, it says so once, acknowledges
-/// nothing and goes on trying: the leaves have the packets. Single-threaded, driven by a Network.
+/// nothing and goes on trying. A store that is slow delays acknowledgements, nothing else.
+/// Single-threaded, driven by a Network.
 class Session final : public net::Node {
  public:
-  /// `store` is borrowed and outlives the session.
-  Session(SessionOptions options, storage::Store& store);
+  /// `recorder` is borrowed and outlives the session.
+  Session(SessionOptions options, storage::Recorder& recorder);
 
   void on_start(net::Network& network, Nanos now) override;
   void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) override;
@@ -92,25 +96,30 @@ class Session final : public net::Node {
 
   // Store.
   void put_node(NodeId id);
-  void keep(Result<void> stored);
+  void keep(storage::Row row);
+  void record(Nanos now);
+  void take_recorded(Nanos now);
+  void acknowledge(storage::Recorded done, Nanos now);
   void note_store_trouble(const Error& error);
-  void commit(Nanos now);
   void look_for_lost_hosts(Nanos now);
   void give_up_host(LeafId leaf);
   void take_back_host(LeafId leaf);
   void report_refusals(Nanos now);
 
   // End.
+  void read_control(Nanos now);
   void finish(int exit_code, Nanos now);
   void broadcast_finish_when_ready(Nanos now);
   void end_when_done(Nanos now);
   void end(Nanos now, std::string trouble);
+  void record_end(Nanos now);
+  void ended(storage::Recorded done);
 
   void schedule(Nanos now);
   Nanos run_time(Nanos now) const { return now - epoch_; }
 
   SessionOptions options_;
-  storage::Store& store_;
+  storage::Recorder& recorder_;
   net::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
   Nanos epoch_ = 0;
   wire::Control control_;
@@ -125,9 +134,12 @@ class Session final : public net::Node {
   bool assigned_ = false;
   Nanos start_deadline_ = 0;
 
-  wire::Acknowledgement waiting_;  // To be sent when the commit succeeds.
+  storage::Batch waiting_;  // For the next commit.
+  std::size_t waiting_bytes_ = 0;
+  storage::Batch failed_;   // To be tried again, before what waits.
+  bool recording_ = false;  // A batch is under way.
   Nanos next_commit_ = 0;
-  bool dirty_ = false;         // Something was put since the last commit.
+  bool told_slow_ = false;
   std::string store_trouble_;  // The last failure of the store, told once.
   std::map<LeafId, Nanos> missing_since_;
   std::set<LeafId> given_up_;
@@ -135,11 +147,11 @@ class Session final : public net::Node {
   std::optional<int> exit_code_;  // Finishing since it is set.
   Nanos finishing_since_ = 0;
   Nanos last_progress_ = 0;
-  IntervalSet ended_;   // Leaves whose last window is committed.
-  IntervalSet ending_;  // Those whose last window is in the next commit.
+  IntervalSet ended_;  // Leaves whose last window is committed.
   std::uint64_t refused_told_ = 0;
   std::string control_text_;
   bool is_over_ = false;
+  bool end_is_recorded_ = false;  // The batch under way is the last.
   SessionOutcome outcome_;
 };
 

@@ -72,7 +72,7 @@ struct AccountLine {
   bool operator==(const AccountLine&) const = default;
 };
 
-/// A run's store. Calls come from one thread, in this order: begin_run once; then puts and commits
+/// A run's store. Calls come from one thread at a time, in this order: begin_run once; then puts and commits
 /// in any number; end_run once. What is put becomes visible and durable together, at commit.
 ///
 /// When a commit fails, everything since the last one is undone, in the store's memory too, and the

@@ -62,6 +62,25 @@ class FragileStore final : public storage::Store {
   std::unique_ptr<storage::Store> inner_ = storage::make_memory_store();
 };
 
+// A recorder whose store takes its time: until the test lets it go on.
+class SlowRecorder final : public storage::Recorder {
+ public:
+  explicit SlowRecorder(storage::Store& store) : store_(store) {}
+  bool stalls = false;
+
+  void record(storage::Batch batch) override { batch_ = std::move(batch); }
+  std::optional<storage::Recorded> take() override {
+    if (stalls || !batch_) return std::nullopt;
+    return storage::record_now(store_, *std::exchange(batch_, std::nullopt));
+  }
+  int fd() const override { return kFd; }
+  static constexpr int kFd = 4711;  // The fake network never looks at it.
+
+ private:
+  storage::Store& store_;
+  std::optional<storage::Batch> batch_;
+};
+
 class SessionTest : public ::testing::Test {
  protected:
   SessionTest() {
@@ -81,7 +100,8 @@ class SessionTest : public ::testing::Test {
     options.shape = *tree::parse_shape(shape);
     options.settle = settle;
     options.control_fd = control_.get();
-    session_.emplace(std::move(options), store_);
+    options.waiting_bytes = waiting_bytes_;
+    session_.emplace(std::move(options), recorder_);
     session_->on_start(network_, network_.now);
   }
 
@@ -129,6 +149,8 @@ class SessionTest : public ::testing::Test {
 
   UniqueFd ours_, control_;
   FragileStore store_;
+  SlowRecorder recorder_{store_};
+  std::size_t waiting_bytes_ = 64u << 20;
   xylem::testing::FakeNetwork network_;
   std::optional<Session> session_;
   std::vector<std::string> said_;
@@ -181,6 +203,59 @@ TEST_F(SessionTest, AcknowledgesNothingWhileTheStoreFailsAndSaysSoOnce) {
   network_.advance(*session_, 2 * kSecond);
   EXPECT_FALSE(network_.take_sent_of<wire::Acknowledgement>().empty());
   EXPECT_TRUE(was_said("takes data again"));
+}
+
+TEST_F(SessionTest, ServesTheTreeWhileTheStoreStalls) {
+  start();
+  const net::LinkId link = join(1);
+  recorder_.stalls = true;
+  network_.deliver(*session_, link, window_packet(1, 1, 10, account_row(1, 1, 10)));
+  network_.advance(*session_, 10 * kSecond);
+  EXPECT_TRUE(network_.take_sent_of<wire::Acknowledgement>().empty());
+  assignment_on(join(2));
+  recorder_.stalls = false;
+  network_.readable(*session_, SlowRecorder::kFd);
+  ASSERT_EQ(network_.take_sent_of<wire::Acknowledgement>().size(), 1u);
+  EXPECT_TRUE(said_.empty());
+}
+
+TEST_F(SessionTest, LeavesWithTheHostsWhatAStalledStoreCannotTake) {
+  waiting_bytes_ = 1000;
+  start();
+  const net::LinkId link = join(1);
+  network_.advance(*session_, kSecond);
+  recorder_.stalls = true;
+  std::uint64_t sent = 0;
+  for (std::uint64_t wave = 1; wave <= 1000; ++wave, ++sent) {
+    network_.deliver(*session_, link, window_packet(wave, 1, 10, account_row(1, 1, 10 * wave)));
+  }
+  network_.advance(*session_, kSecond);
+  recorder_.stalls = false;
+  network_.readable(*session_, SlowRecorder::kFd);
+  network_.advance(*session_, kSecond);
+  std::size_t stored = 0;
+  for (const auto& ack : network_.take_sent_of<wire::Acknowledgement>())
+    stored += ack.stored.size();
+  EXPECT_GT(stored, 0u);
+  EXPECT_LT(stored, 100u);
+  EXPECT_TRUE(was_said("slower than the data"));
+  // What was left with the host comes again, and is taken.
+  network_.deliver(*session_, link, window_packet(sent, 1, 10, account_row(1, 1, 10 * sent)));
+  network_.advance(*session_, kSecond);
+  EXPECT_EQ(network_.take_sent_of<wire::Acknowledgement>().size(), 1u);
+}
+
+TEST_F(SessionTest, EndsWhenTheStoreHasTakenTheLast) {
+  start();
+  recorder_.stalls = true;
+  finish(3);
+  network_.advance(*session_, kSecond);
+  EXPECT_FALSE(network_.stopped);
+  recorder_.stalls = false;
+  network_.readable(*session_, SlowRecorder::kFd);  // What was under way; the last one follows.
+  network_.readable(*session_, SlowRecorder::kFd);
+  EXPECT_EQ(network_.stopped, 0);
+  EXPECT_EQ(store_.ended_with, 3);
 }
 
 TEST_F(SessionTest, AsksForWhatOfAMergedPacketIsNew) {
@@ -321,6 +396,7 @@ TEST_F(SessionTest, GivesUpAHostThatIsGoneAndTakesItBack) {
   ASSERT_EQ(store_.lost.size(), 1u);
   EXPECT_EQ(store_.nodes.at(NodeId{1}).state, "lost");
   join(1);
+  network_.advance(*session_, kSecond);
   EXPECT_EQ(store_.nodes.at(NodeId{1}).state, "attached");
 }
 
@@ -357,6 +433,7 @@ TEST_F(SessionTest, TakesAHostBackThatReconnectsWithoutANewReport) {
   peer.leaf = LeafId{1};
   peer.level = 1;
   network_.link_up(*session_, peer);
+  network_.advance(*session_, kSecond);
   EXPECT_EQ(store_.nodes.at(NodeId{1}).state, "attached");
   EXPECT_TRUE(was_said("host heard of again"));
 }
@@ -399,6 +476,7 @@ TEST_F(SessionTest, IgnoresNodesThatNobodyPlanned) {
   wire::LinkReport health;
   health.node = NodeId{4711};
   network_.deliver(*session_, link, health);
+  network_.advance(*session_, kSecond);
   EXPECT_EQ(store_.nodes.size(), 2u);
 }
 

@@ -6,19 +6,12 @@
 #include <utility>
 
 #include "base/log.h"
-#include "net/link_report.h"
 
 namespace xylem::backend {
 namespace {
 
-constexpr Nanos kFirstRetry = 100 * kMillisecond;
-constexpr Nanos kLongestRetry = 2 * kSecond;
-constexpr Nanos kReportInterval = 1 * kSecond;
-// A planned change of parent: what went by the old way is acknowledged by it soon, or never.
-constexpr Nanos kOldWayPatience = 1 * kSecond;
 // Something due at once, but not in the same turn of the loop.
 constexpr Nanos kSoon = 1 * kMillisecond;
-constexpr std::size_t kLongestQueue = 16u << 20;
 
 }  // namespace
 
@@ -28,28 +21,17 @@ Agent::Agent(AgentOptions options, Journal& journal, ProcessSource& source, Proc
       source_(source),
       starter_(starter),
       collector_(options_.collector, journal),
-      outbox_(options_.outbox, journal) {}
+      delivery_({.front_end = options_.front_end,
+                 .host_key = options_.host.host_key,
+                 .report = [this] { return host_report(); },
+                 .outbox = options_.outbox},
+                journal) {}
 
 void Agent::on_start(net::Network& network, Nanos now) {
   network_ = &network;
   quiet_since_ = now;
-  orphan_since_ = now;
   interval_ = options_.busy_interval;
-  parents_ = {wire::Parent{kFrontEndNode, options_.front_end}};
-  if (const Memo memo = journal_.memo(); memo.known != 0) {
-    leaf_ = LeafId{memo.leaf};
-    node_ = NodeId{memo.node};
-    level_ = memo.level;
-    wire::Control control;
-    control.epoch_ns = memo.epoch_ns;
-    control.window_ns = memo.window_ns;
-    control.chunks = memo.chunks != 0;
-    control.enabled = memo.enabled != 0;
-    control_ = control;
-    offset_ns_ = memo.offset_ns;
-    clock_known_ = memo.clock_known != 0;
-  }
-  for (const PacketKey& key : journal_.keys()) outbox_.add_recovered(key);
+  delivery_.start(network, now);
   if (options_.terminate_fd >= 0) network_->watch(options_.terminate_fd);
   take_from_source(now);
   schedule(now);
@@ -65,7 +47,7 @@ void Agent::take_from_source(Nanos now) {
       add_process(std::move(event.process), now);
     } else if (event.kind == SourceEvent::Kind::kReady && phase_ == Phase::kRecovering) {
       phase_ = Phase::kWatching;
-      connect_next(now);
+      delivery_.connect(now);
     } else if (event.kind == SourceEvent::Kind::kClosed) {
       door_closed(now);
     } else if (event.kind == SourceEvent::Kind::kOpen) {
@@ -118,162 +100,51 @@ void Agent::forget_finished() {
   }
 }
 
-// ---- links ----
+// ---- the tree ----
 
-void Agent::connect_next(Nanos now) {
-  retry_at_ = 0;
-  if (connecting_ || phase_ == Phase::kDone) return;
-  if (parents_.empty()) parents_ = {wire::Parent{kFrontEndNode, options_.front_end}};
-  next_parent_ %= parents_.size();
-  wire::Hello hello;
-  hello.role = wire::Role::kBackEnd;
-  hello.node = node_;
-  hello.leaf = leaf_;
-  hello.level = level_;
-  hello.control_version = control_ ? control_->version : 0;
-  hello.host_key = options_.host.host_key;
-  connecting_ = true;
-  connecting_to_ = parents_[next_parent_].node;
-  network_->connect(parents_[next_parent_], hello);
-  schedule(now);
-}
-
-void Agent::retry_later(Nanos now) {
-  retry_pause_ = std::clamp(2 * retry_pause_, kFirstRetry, kLongestRetry);
-  retry_at_ = now + retry_pause_;
-}
-
-void Agent::choose_next_parent() { next_parent_ = (next_parent_ + 1) % parents_.size(); }
-
-void Agent::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
-  if (peer.accepted || phase_ == Phase::kDone) return network_->close(link, "a leaf takes nobody");
-  connecting_ = false;
-  retry_pause_ = 0;
-  if (std::exchange(assigned_meanwhile_, false) && connecting_to_ != parents_.front().node) {
-    network_->close(link, "the place in the tree has changed");
-    next_parent_ = 0;
-    return connect_next(now);
-  }
-  if (!assigned_ && connecting_to_ == kFrontEndNode) {
-    front_end_ = link;
-    network_->set_upward(link);
-    report_host(link);
-  } else {
-    adopt_parent(link, connecting_to_, now);
-  }
-  schedule(now);
-}
-
-void Agent::report_host(net::LinkId link) {
+wire::HostReport Agent::host_report() const {
   wire::HostReport report = options_.host;
   report.pid = static_cast<std::uint32_t>(::getpid());
   report.load = options_.load();
   report.processes = static_cast<std::uint32_t>(collector_.processes());
-  network_->send(link, std::move(report));
+  return report;
 }
 
-void Agent::adopt_parent(net::LinkId link, NodeId node, Nanos now) {
-  const std::optional<net::LinkId> former_parent = std::exchange(parent_, link);
-  const std::optional<net::LinkId> former_front_end = std::exchange(front_end_, std::nullopt);
-  parent_node_ = node;
-  orphan_since_ = 0;
-  network_->set_upward(link);
-  network_->send(link, wire::Attached{node_, node});
-  network_->send(link, wire::LeafSet{IntervalSet::of(raw(leaf_)), {}});
-  outbox_.resend_everything(former_parent ? now + kOldWayPatience : 0);
-  for (const auto& former : {former_parent, former_front_end}) {
-    if (former && *former != link) network_->close(*former, "attached to another parent");
-  }
-  next_report_ = now;
-  send_due(now);
+void Agent::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
+  delivery_.on_link_up(link, peer, now);
+  schedule(now);
 }
 
-void Agent::on_connect_failed(NodeId node, const Error& why, Nanos now) {
-  connecting_ = false;
-  log(Level::kDebug, "parent not reached", {{"parent", node}, {"why", why.message}});
-  if (std::exchange(assigned_meanwhile_, false)) {
-    next_parent_ = 0;
-  } else {
-    choose_next_parent();
-    // A better parent was tried in vain: the present one will do.
-    if (parent_ && parents_[next_parent_].node == parent_node_) return schedule(now);
-  }
-  retry_later(now);
+void Agent::on_connect_failed(NodeId, const Error& why, Nanos now) {
+  delivery_.on_connect_failed(why, now);
   schedule(now);
 }
 
 void Agent::on_link_down(net::LinkId link, const Error& why, Nanos now) {
-  const bool was_parent = parent_ == link;
-  if (was_parent) parent_.reset();
-  if (front_end_ == link) front_end_.reset();
-  if (upward() || phase_ == Phase::kDone) return;
-  log(Level::kInfo, "parent lost", {{"why", why.message}});
-  orphan_since_ = now;
-  if (was_parent) choose_next_parent();
-  // At once to another one; to the same one after a pause.
-  if (was_parent && parents_[next_parent_].node != parent_node_) {
-    connect_next(now);
-  } else if (!connecting_) {
-    retry_later(now);
-  }
+  delivery_.on_link_down(link, why, now);
   schedule(now);
 }
 
 void Agent::on_message(net::LinkId, wire::Message message, Nanos now) {
-  if (const auto* acknowledged = std::get_if<wire::Acknowledgement>(&message)) {
-    take_acknowledgement(*acknowledged);
-    send_due(now);
-    advance_life(now);
-  } else if (const auto* control = std::get_if<wire::Control>(&message)) {
-    take_control(*control);
-    if (control->finish && finish_at_ == 0) finish_at_ = now;
-    start_encoding(now);
-    advance_life(now);
-  } else if (const auto* assignment = std::get_if<wire::Assignment>(&message)) {
-    take_assignment(*assignment, now);
-    start_encoding(now);
-  } else if (const auto* order = std::get_if<wire::StartCommProcess>(&message)) {
-    start_comm_process(*order);
+  switch (delivery_.on_message(message, now)) {
+    case Delivery::News::kAcknowledged:
+      collector_.resume();
+      break;
+    case Delivery::News::kControl:
+      if (delivery_.control()->finish && finish_at_ == 0) finish_at_ = now;
+      if (encoding_) collector_.configure(delivery_.leaf(), *delivery_.control());
+      break;
+    case Delivery::News::kNotOurs:
+      if (const auto* order = std::get_if<wire::StartCommProcess>(&message)) {
+        start_comm_process(*order);
+      }
+      break;
+    default:
+      break;
   }
+  start_encoding(now);
+  advance_life(now);
   schedule(now);
-}
-
-void Agent::take_assignment(const wire::Assignment& assignment, Nanos now) {
-  assigned_ = true;
-  node_ = assignment.node;
-  leaf_ = assignment.leaf;
-  level_ = assignment.level;
-  remember();
-  parents_ = assignment.parents;
-  if (parents_.empty()) parents_ = {wire::Parent{kFrontEndNode, options_.front_end}};
-  next_parent_ = 0;
-  if (connecting_) {
-    assigned_meanwhile_ = true;
-  } else if (parent_ && parent_node_ == parents_.front().node) {
-    // There already.
-  } else if (front_end_ && parents_.front().node == kFrontEndNode) {
-    adopt_parent(*front_end_, kFrontEndNode, now);
-  } else {
-    connect_next(now);
-  }
-}
-
-void Agent::take_control(const wire::Control& control) {
-  if (control_ && control.version < control_->version) return;
-  control_ = control;
-  remember();
-  if (encoding_) collector_.configure(leaf_, control);
-}
-
-void Agent::take_acknowledgement(const wire::Acknowledgement& acknowledgement) {
-  const auto is_ours = [this](const wire::PacketId& id) { return id.sources.contains(raw(leaf_)); };
-  for (const wire::PacketId& id : acknowledgement.stored) {
-    if (is_ours(id)) outbox_.acknowledge(id);
-  }
-  for (const wire::PacketId& id : acknowledgement.resend) {
-    if (is_ours(id)) outbox_.resend(id);
-  }
-  collector_.resume();
 }
 
 // ---- communication processes ----
@@ -284,7 +155,7 @@ void Agent::start_comm_process(const wire::StartCommProcess& order) {
     wire::CommProcessReport report;
     report.node = order.node;
     report.failure = started.error().message;
-    if (const auto link = upward()) network_->send(*link, std::move(report));
+    delivery_.send_up(std::move(report));
     return;
   }
   const int fd = started->pidfd.get();
@@ -303,55 +174,38 @@ void Agent::collect_child(int pidfd) {
   children_.erase(it);
   if (report.failure.empty()) return;
   log(Level::kWarn, "communication process ended", {{"why", report.failure}});
-  if (const auto link = upward()) network_->send(*link, std::move(report));
+  delivery_.send_up(std::move(report));
 }
 
 // ---- work ----
 
 void Agent::start_encoding(Nanos now) {
-  if (encoding_ || leaf_ == wire::kNoLeaf || !control_ || phase_ == Phase::kRecovering) return;
+  if (encoding_ || phase_ == Phase::kRecovering) return;
+  if (delivery_.leaf() == wire::kNoLeaf || !delivery_.control()) return;
   if (encode_at_ == 0) encode_at_ = now + options_.clock_patience;
-  if (!clock_known_ && now < encode_at_ && finish_at_ == 0) return;
-  if (!clock_known_) log(Level::kWarn, "front end's clock not known, this host's is taken");
+  if (!delivery_.clock_known() && now < encode_at_ && finish_at_ == 0) return;
+  if (!delivery_.clock_known()) {
+    log(Level::kWarn, "front end's clock not known, this host's is taken");
+  }
   encoding_ = true;
-  collector_.set_offset(offset_ns_);
-  collector_.configure(leaf_, *control_);
+  collector_.set_offset(delivery_.offset_ns());
+  collector_.configure(delivery_.leaf(), *delivery_.control());
   next_drain_ = now;
 }
 
-void Agent::remember() {
-  Memo memo;
-  if (leaf_ == wire::kNoLeaf || !control_) return;
-  memo.known = 1;
-  memo.leaf = raw(leaf_);
-  memo.node = raw(node_);
-  memo.level = level_;
-  memo.epoch_ns = control_->epoch_ns;
-  memo.window_ns = control_->window_ns;
-  memo.chunks = control_->chunks ? 1 : 0;
-  memo.enabled = control_->enabled ? 1 : 0;
-  memo.offset_ns = offset_ns_;
-  memo.clock_known = clock_known_ ? 1 : 0;
-  journal_.remember(memo);
+void Agent::take_appended() {
+  for (const PacketKey& key : collector_.take_appended()) delivery_.add(key);
 }
 
 void Agent::drain(Nanos now) {
   next_drain_ = now + options_.idle_interval;
   // After the last window there is none.
   if (phase_ == Phase::kClosing || phase_ == Phase::kDelivering) return;
-  if (const auto link = upward()) {
-    const net::LinkStatus status = network_->status(*link);
-    if (status.clock_known && (!clock_known_ || status.offset_ns != offset_ns_)) {
-      clock_known_ = true;
-      offset_ns_ = status.offset_ns;
-      collector_.set_offset(offset_ns_);
-      remember();
-    }
-  }
+  if (delivery_.follow_clock()) collector_.set_offset(delivery_.offset_ns());
   start_encoding(now);
   const bool reads_out = phase_ == Phase::kFinishing;
   const DrainOutcome outcome = reads_out ? collector_.flush(now) : collector_.drain(now);
-  for (const PacketKey& key : collector_.take_appended()) outbox_.add(key);
+  take_appended();
   forget_finished();
 
   interval_ = interval_for(outcome.fill, now);
@@ -371,23 +225,10 @@ Nanos Agent::interval_for(double fill, Nanos now) const {
   return std::max(options_.busy_interval, static_cast<Nanos>(wanted));
 }
 
-void Agent::send_due(Nanos now) {
-  if (!parent_ || network_->status(*parent_).queue_bytes > kLongestQueue) return;
-  for (wire::Packet& packet : outbox_.take_due(now)) network_->send(*parent_, std::move(packet));
-}
-
-void Agent::report_link(Nanos now) {
-  if (!parent_ || now < next_report_) return;
-  next_report_ = now + kReportInterval;
-  network_->send(*parent_, net::make_link_report(node_, *network_, *parent_));
-}
-
 void Agent::on_timer(Nanos now) {
   if (phase_ == Phase::kRecovering || phase_ == Phase::kDone) return schedule(now);
-  if (retry_at_ != 0 && now >= retry_at_) connect_next(now);
   if (now >= next_drain_) drain(now);
-  send_due(now);
-  report_link(now);
+  delivery_.on_timer(now);
   advance_life(now);
   schedule(now);
 }
@@ -419,7 +260,8 @@ void Agent::advance_life(Nanos now) {
   if (phase_ == Phase::kRecovering || phase_ == Phase::kDone) return;
   // A front end that has said that the run is over does not come back.
   const Nanos patience = finish_at_ != 0 ? options_.finish_orphan_limit : options_.orphan_limit;
-  if (!upward() && now >= orphan_since_ + patience) return give_up(now);
+  const net::Uplink& uplink = delivery_.uplink();
+  if (!uplink.link() && uplink.orphan_for(now) >= patience) return give_up(now);
   if (phase_ == Phase::kWatching && encoding_ && wants_to_end(now)) {
     // Whoever lives on is counted as it stands, so it must stand still.
     if (finish_at_ != 0) collector_.stop_capture();
@@ -431,7 +273,7 @@ void Agent::advance_life(Nanos now) {
     take_from_source(now);
   } else if (phase_ == Phase::kClosing && door_is_closed_) {
     deliver_last(now);
-  } else if (phase_ == Phase::kDelivering && outbox_.packets() == 0) {
+  } else if (phase_ == Phase::kDelivering && delivery_.is_done()) {
     end(0, "all is stored");
   }
 }
@@ -448,9 +290,9 @@ void Agent::door_closed(Nanos now) {
 // While the journal is full it is tried again, after acknowledgements and from time to time.
 void Agent::deliver_last(Nanos now) {
   if (!collector_.seal_last(now)) return;
-  for (const PacketKey& key : collector_.take_appended()) outbox_.add(key);
+  take_appended();
   phase_ = Phase::kDelivering;
-  send_due(now);
+  delivery_.send_due(now);
 }
 
 void Agent::door_open(Nanos now) {
@@ -474,7 +316,7 @@ void Agent::give_up(Nanos) {
 
 void Agent::end(int code, const std::string& why) {
   phase_ = Phase::kDone;
-  if (const auto link = upward()) network_->send(*link, wire::Goodbye{why});
+  delivery_.end(why);
   source_.remove_folder();
   network_->stop(code);
 }
@@ -482,8 +324,7 @@ void Agent::end(int code, const std::string& why) {
 void Agent::schedule(Nanos now) {
   if (phase_ == Phase::kRecovering || phase_ == Phase::kDone) return;
   Nanos next = next_drain_ == 0 ? now : next_drain_;
-  if (retry_at_ != 0) next = std::min(next, retry_at_);
-  if (const Nanos due = outbox_.next_due(); parent_ && due != 0) next = std::min(next, due);
+  if (const Nanos due = delivery_.next_due(); due != 0) next = std::min(next, due);
   network_->set_timer(std::max(next, now));
 }
 

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/collector.h"
+#include "backend/delivery.h"
 #include "backend/journal.h"
-#include "backend/outbox.h"
 #include "backend/process_source.h"
 #include "backend/process_starter.h"
 #include "base/clock.h"
@@ -94,16 +94,8 @@ class Agent final : public net::Node {
   void process_gone(int pidfd, Nanos now);
   void forget_finished();
 
-  // Links.
-  void connect_next(Nanos now);
-  void retry_later(Nanos now);
-  void adopt_parent(net::LinkId link, NodeId node, Nanos now);
-  void report_host(net::LinkId link);
-  void choose_next_parent();
-  std::optional<net::LinkId> upward() const { return parent_ ? parent_ : front_end_; }
-  void take_assignment(const wire::Assignment& assignment, Nanos now);
-  void take_control(const wire::Control& control);
-  void take_acknowledgement(const wire::Acknowledgement& acknowledgement);
+  // Orders.
+  wire::HostReport host_report() const;
   void start_comm_process(const wire::StartCommProcess& order);
   void collect_child(int pidfd);
 
@@ -111,9 +103,7 @@ class Agent final : public net::Node {
   void start_encoding(Nanos now);
   void drain(Nanos now);
   Nanos interval_for(double fill, Nanos now) const;
-  void send_due(Nanos now);
-  void report_link(Nanos now);
-  void remember();
+  void take_appended();
 
   // End.
   void advance_life(Nanos now);
@@ -130,7 +120,7 @@ class Agent final : public net::Node {
   ProcessSource& source_;
   ProcessStarter& starter_;
   Collector collector_;
-  Outbox outbox_;
+  Delivery delivery_;
   net::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
   Phase phase_ = Phase::kRecovering;
 
@@ -139,32 +129,12 @@ class Agent final : public net::Node {
   std::map<int, std::pair<NodeId, StartedProcess>> children_;
   std::size_t processes_seen_ = 0;
 
-  std::vector<wire::Parent> parents_;  // In the order in which to try them.
-  std::size_t next_parent_ = 0;
-  NodeId node_ = wire::kNoNode;
-  LeafId leaf_ = wire::kNoLeaf;
-  std::uint32_t level_ = 0xffffffff;
-  bool assigned_ = false;                 // By this front end, in this worker's life.
-  std::optional<net::LinkId> front_end_;  // To report to, until the parent is there.
-  std::optional<net::LinkId> parent_;
-  NodeId parent_node_ = wire::kNoNode;
-  bool connecting_ = false;
-  NodeId connecting_to_ = wire::kNoNode;
-  bool assigned_meanwhile_ = false;  // The place changed while a connection was under way.
-  Nanos retry_at_ = 0;               // 0: nothing to retry.
-  Nanos retry_pause_ = 0;
-  Nanos orphan_since_ = 0;
-
-  std::optional<wire::Control> control_;
-  bool clock_known_ = false;
-  Nanos offset_ns_ = 0;
   Nanos encode_at_ = 0;  // Then at the latest, clock or not; 0: place or control is missing.
   bool encoding_ = false;
 
   Nanos next_drain_ = 0;
   Nanos last_drain_ = 0;
   Nanos interval_ = 0;
-  Nanos next_report_ = 0;
   Nanos quiet_since_ = 0;  // When the last process came or went.
   bool door_is_closed_ = false;
   Nanos finish_at_ = 0;  // The run is over since then; 0: it is not.

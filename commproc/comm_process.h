@@ -11,6 +11,7 @@
 #include "filters/wave_merger.h"
 #include "net/node.h"
 #include "net/router.h"
+#include "net/uplink.h"
 #include "wire/message.h"
 
 namespace xylem::commproc {
@@ -47,13 +48,12 @@ class CommProcess final : public net::Node {
 
  private:
   void accept_child(net::LinkId link, const net::Peer& peer);
-  void adopt_parent(net::LinkId link, NodeId node);
+  wire::Hello hello() const;
+  void react(net::Uplink::Change change);
   void ask_subtree_to_resend();
-  void connect_next(Nanos now);
-  void take_assignment(const wire::Assignment& assignment, Nanos now);
   void take_control(const wire::Control& control);
   void from_child(net::LinkId link, wire::Message message, Nanos now);
-  void from_parent(wire::Message message, Nanos now);
+  void from_parent(wire::Message message);
   void send_up(wire::Message message);
   void send_ready(Nanos now);
   void tell_leaves();
@@ -67,17 +67,7 @@ class CommProcess final : public net::Node {
   std::map<net::LinkId, NodeId> children_;
   filters::WaveMerger windows_;
 
-  std::vector<wire::Parent> parents_;  // In the order in which to try them.
-  std::size_t next_parent_ = 0;
-  std::optional<net::LinkId> front_end_;  // Until the place is known.
-  std::optional<net::LinkId> parent_;
-  bool lost_a_parent_ = false;  // What was in flight must be sent again.
-  NodeId parent_node_ = wire::kNoNode;
-  bool connecting_ = false;
-  bool assigned_meanwhile_ = false;  // While connecting by an older line.
-  Nanos retry_at_ = 0;               // 0: nothing to retry.
-  Nanos retry_pause_ = 0;
-  Nanos orphan_since_ = 0;
+  net::Uplink uplink_;
   Nanos next_report_ = 0;
   std::optional<wire::Control> control_;
   bool stopping_ = false;

@@ -187,8 +187,13 @@ int run_job(const RunOptions& options, const std::string& printed_options,
   if (command.empty())
     return fail("nothing to run; write for example: xylem run -- mpirun -n 4 ./app");
   const frontend::SignalGate gate;
+  frontend::GroupWitness witness;
   auto started = start_front_end(options, printed_options, command);
   if (!started) return fail(started.error().message);
+  if (const auto signal = gate.ended_before_start()) {
+    finish(*started, 128 + *signal);
+    return 128 + *signal;
+  }
   auto job = frontend::Job::start(command, started->environment, gate);
   if (!job) {
     const int code = job.error().code == Code::kPermissionDenied ? 126 : 127;
@@ -196,7 +201,7 @@ int run_job(const RunOptions& options, const std::string& printed_options,
     fail(job.error().message);
     return code;
   }
-  const int code = job->wait();
+  const int code = job->wait(witness);
   finish(*started, code);
   return code;
 }

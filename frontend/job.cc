@@ -16,10 +16,19 @@ namespace {
 // terminal stops us both.
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM};
 
+// What we were started to ignore (nohup, `&` in a script) the job ignores too. The kernel would
+// keep it for us once it is blocked.
+bool is_ignored(int signal) {
+  struct sigaction present {};
+  return ::sigaction(signal, nullptr, &present) == 0 && present.sa_handler == SIG_IGN;
+}
+
 sigset_t gated_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : kForwarded) sigaddset(&set, signal);
+  for (const int signal : kForwarded) {
+    if (!is_ignored(signal)) sigaddset(&set, signal);
+  }
   sigaddset(&set, SIGCHLD);
   return set;
 }
@@ -41,9 +50,6 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return result;
 }
 
-// From the kernel's terminal code the whole process group has it already.
-bool sent_by_somebody(const siginfo_t& how) { return how.si_code <= 0; }
-
 }  // namespace
 
 SignalGate::SignalGate() {
@@ -52,6 +58,17 @@ SignalGate::SignalGate() {
   sigset_t before;
   CHECK(::sigprocmask(SIG_BLOCK, &gated, &before) == 0);
   std::memcpy(blocked_before_, &before, sizeof before);
+}
+
+std::optional<int> SignalGate::ended_before_start() const {
+  sigset_t ending;
+  sigemptyset(&ending);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    if (!is_ignored(signal)) sigaddset(&ending, signal);
+  }
+  const timespec now{0, 0};
+  const int signal = ::sigtimedwait(&ending, nullptr, &now);
+  return signal > 0 ? std::optional(signal) : std::nullopt;
 }
 
 Result<Job> Job::start(const std::vector<std::string>& command, const Environment& environment,
@@ -82,7 +99,7 @@ Result<Job> Job::start(const std::vector<std::string>& command, const Environmen
   return unexpected(error == EACCES ? Code::kPermissionDenied : Code::kNotFound, why);
 }
 
-int Job::wait() {
+int Job::wait(GroupWitness& witness) {
   const sigset_t gated = gated_signals();
   for (;;) {
     int status = 0;
@@ -92,7 +109,10 @@ int Job::wait() {
     }
     siginfo_t how{};
     const int signal = ::sigwaitinfo(&gated, &how);
-    if (signal > 0 && signal != SIGCHLD && sent_by_somebody(how)) ::kill(pid_, signal);
+    if (signal <= 0 || signal == SIGCHLD) continue;
+    // The terminal's come from the kernel and go to the whole group.
+    const bool job_has_it = witness.reached_group(signal).value_or(how.si_code > 0);
+    if (!job_has_it) ::kill(pid_, signal);
   }
 }
 

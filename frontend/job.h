@@ -1,23 +1,37 @@
 #pragma once
 
-// The job of `xylem run` as a child process: it keeps our standard streams and terminal, and gets
-// our signals.
+// The job of `xylem run` as a child process: it keeps our standard streams, terminal and process
+// group, and gets our signals, each once:
+//
+//   sent to                            the job has it            we
+//   the group: ctrl-C, kill -- -PGID   by itself                 do nothing
+//   us alone: kill PID, batch system   because we hand it on     hand it on
+//   us, then the group: timeout        as without xylem, twice   hand on the first
+//
+// Because the group is one, ctrl-Z and fg stop and continue us both, the job reads from the
+// terminal, and a pipeline stays one job of the shell.
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "frontend/group_witness.h"
 #include "frontend/launch.h"
 
 namespace xylem::frontend {
 
 /// Blocks the signals that a job shall get, in this thread and those made later, and remembers how
-/// they were, for the job. Construct it first in main.
+/// they were, for the job. Signals that are ignored stay so. Construct it first in main.
 class SignalGate {
  public:
   SignalGate();
+
+  /// A signal that has come already and would have ended a job that there is not yet: its number.
+  /// For the moment before the job is started, which could not get it any more.
+  std::optional<int> ended_before_start() const;
 
  private:
   friend class Job;
@@ -35,10 +49,10 @@ class Job {
 
   pid_t pid() const noexcept { return pid_; }
 
-  /// Waits for the end; meanwhile hands on to the job each signal that somebody sent to us. Signals
-  /// from the terminal reach the job by themselves, as it is in our process group. Returns what a
-  /// shell would: the exit code, or 128 + signal.
-  int wait();
+  /// Waits for the end; meanwhile hands on to the job each signal that came to us alone, as
+  /// `witness` tells; without it those that do not come from the terminal. Returns what a shell
+  /// would: the exit code, or 128 + signal.
+  int wait(GroupWitness& witness);
 
  private:
   explicit Job(pid_t pid) : pid_(pid) {}

@@ -1,20 +1,59 @@
 #include "backend/guard_channel.h"
 
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
+#include <cstdint>
 #include <utility>
 
 #include "backend/channel_internal.h"
 #include "base/log.h"
 
 namespace xylem::backend {
+namespace {
 
-GuardChannel::GuardChannel(UniqueFd channel, UniqueFd listener, RunFolder folder)
-    : channel_(std::move(channel)), listener_(std::move(listener)), folder_(std::move(folder)) {}
+void watch(const UniqueFd& poll, const UniqueFd& fd) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = fd.get();
+  ::epoll_ctl(poll.get(), EPOLL_CTL_ADD, fd.get(), &event);
+}
+
+// 0 stops the timer.
+void ring_after(const UniqueFd& timer, Nanos delay) {
+  itimerspec when{};
+  when.it_value.tv_sec = delay / kSecond;
+  when.it_value.tv_nsec = delay % kSecond;
+  ::timerfd_settime(timer.get(), 0, &when, nullptr);
+}
+
+bool has_rung(const UniqueFd& timer) {
+  std::uint64_t times = 0;
+  return ::read(timer.get(), &times, sizeof times) == static_cast<ssize_t>(sizeof times);
+}
+
+}  // namespace
+
+GuardChannel::GuardChannel(UniqueFd channel, UniqueFd listener, RunFolder folder, Nanos patience)
+    : channel_(std::move(channel)),
+      patience_over_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+      poll_(::epoll_create1(EPOLL_CLOEXEC)),
+      patience_(patience),
+      listener_(std::move(listener)),
+      folder_(std::move(folder)) {
+  watch(poll_, channel_);
+  watch(poll_, patience_over_);
+}
 
 SourceEvent GuardChannel::take() {
   if (events_.empty() && !door_) {
     if (auto event = from_guard()) return *std::move(event);
+    if (!door_ && closing_ && has_rung(patience_over_)) end_silent_guard();
   }
   if (events_.empty() && door_) {
     if (auto process = door_->take()) {
@@ -79,6 +118,18 @@ void GuardChannel::guard_died() {
   }
 }
 
+// The end of the channel follows at once, and with it guard_died(). The guard made the channel, so
+// the kernel knows its process id; as its child we would have another parent if it were gone.
+void GuardChannel::end_silent_guard() {
+  ucred guard{};
+  socklen_t size = sizeof guard;
+  const bool known =
+      ::getsockopt(channel_.get(), SOL_SOCKET, SO_PEERCRED, &guard, &size) == 0 && guard.pid > 0;
+  log(Level::kWarn, "guard does not answer, it is ended", {{"pid", guard.pid}});
+  if (known && guard.pid == ::getppid()) ::kill(guard.pid, SIGKILL);
+  guard_died();
+}
+
 void GuardChannel::forget(Lane lane) {
   if (door_) return;
   const ChannelMessage message{ChannelKind::kForget, raw(lane), 0};
@@ -99,6 +150,7 @@ void GuardChannel::close() {
   came_while_closing_ = false;
   if (folder_.is_there()) folder_.unlink_socket();
   if (door_) return;  // The next take() finds who is left.
+  ring_after(patience_over_, patience_);
   const ChannelMessage message{ChannelKind::kDrain, 0, 0};
   send_with_fds(channel_.get(), &message, sizeof message, {});
 }
@@ -106,6 +158,7 @@ void GuardChannel::close() {
 // Whoever registers holds the lock while it does; we hold it: nobody is on the way any more.
 void GuardChannel::drained() {
   closing_ = false;
+  ring_after(patience_over_, 0);
   SourceEvent event;
   event.kind = came_while_closing_ ? SourceEvent::Kind::kOpen : SourceEvent::Kind::kClosed;
   events_.push_back(std::move(event));

@@ -8,18 +8,23 @@
 
 #include "backend/door.h"
 #include "backend/process_source.h"
+#include "base/clock.h"
 #include "base/unique_fd.h"
 
 namespace xylem::backend {
 
 /// The processes that the guard holds and accepts. When the guard dies, the channel goes on alone:
-/// it has the listening socket too and accepts at it. One thread; nothing blocks.
+/// it has the listening socket too and accepts at it. A guard that does not answer close() within
+/// the patience (it is stopped, or hangs) is killed and so counts as dead: two may not accept at
+/// one door, and no host may be left with an agent that waits for ever. One thread; nothing blocks.
 class GuardChannel final : public ProcessSource {
  public:
-  /// `channel` leads to the guard, `listener` is the socket at which it accepts.
-  GuardChannel(UniqueFd channel, UniqueFd listener, RunFolder folder);
+  static constexpr Nanos kPatience = 5 * kSecond;
 
-  int fd() const override { return door_ ? door_->fd() : channel_.get(); }
+  /// `channel` leads to the guard, `listener` is the socket at which it accepts.
+  GuardChannel(UniqueFd channel, UniqueFd listener, RunFolder folder, Nanos patience = kPatience);
+
+  int fd() const override { return door_ ? door_->fd() : poll_.get(); }
   SourceEvent take() override;
   void forget(Lane lane) override;
   /// Answers kOpen at once while somebody holds the folder's lock.
@@ -29,10 +34,14 @@ class GuardChannel final : public ProcessSource {
  private:
   std::optional<SourceEvent> from_guard();
   void guard_died();
+  void end_silent_guard();
   void drained();
   SourceEvent process_event(Lane lane, NewProcess process);
 
   UniqueFd channel_;
+  UniqueFd patience_over_;  // A timer, set while close() waits for the guard.
+  UniqueFd poll_;           // An epoll of the two.
+  Nanos patience_;
   UniqueFd listener_;
   RunFolder folder_;
   std::unique_ptr<Door> door_;  // When the guard is dead.

@@ -88,7 +88,8 @@ class GuardTest : public ::testing::Test {
     const Mapping journal = *Mapping::of(inheritance.journal.get(), options_.journal_bytes);
     say("worker " + std::to_string(::getpid()));
     say("journal " + std::to_string(++reinterpret_cast<unsigned char&>(journal.bytes()[100])));
-    GuardChannel channel(std::move(inheritance.channel), std::move(inheritance.listener), *place_);
+    GuardChannel channel(std::move(inheritance.channel), std::move(inheritance.listener), *place_,
+                         patience_);
     std::vector<Lane> lanes;
     std::vector<UniqueFd> kept;
     for (;;) {
@@ -186,6 +187,7 @@ class GuardTest : public ::testing::Test {
   std::string folder_;
   std::optional<RunFolder> place_;
   GuardOptions options_;
+  Nanos patience_ = GuardChannel::kPatience;
   pid_t guard_ = -1;
   pid_t worker_ = -1;
   int workers_ = 0;
@@ -246,6 +248,21 @@ TEST_F(GuardTest, WorkerGoesOnAloneWhenTheGuardDies) {
   ask('c');
   EXPECT_EQ(next_report(), "closed");
   EXPECT_FALSE(connect()) << "the door is open still";
+}
+
+TEST_F(GuardTest, WorkerEndsAGuardThatDoesNotAnswerAndGoesOnAlone) {
+  patience_ = 100 * kMillisecond;
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  ::kill(guard_, SIGSTOP);
+  HandMadeSegment meanwhile;
+  register_process(meanwhile);
+  ask('c');
+  EXPECT_EQ(next_report(), "process 1 hand-made alive") << "who came at a stopped guard is lost";
+  EXPECT_EQ(next_report(), "open");
+  EXPECT_EQ(wait_for_guard(), -SIGKILL);
+  ask('c');
+  EXPECT_EQ(next_report(), "closed");
 }
 
 TEST_F(GuardTest, EndsWithItsWorkersCodeAndLeavesNothing) {

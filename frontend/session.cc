@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <charconv>
 #include <iterator>
-#include <limits>
 
 #include "base/log.h"
 #include "wire/registration.h"
@@ -17,12 +16,6 @@ namespace {
 
 constexpr Nanos kRetryCommit = 1 * kSecond;
 constexpr Nanos kLookInterval = 500 * kMillisecond;
-
-std::string local_host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 storage::NodeRow row_of(const OverlayNode& node) {
   storage::NodeRow row;
@@ -42,19 +35,18 @@ storage::NodeRow row_of(const OverlayNode& node) {
 Session::Session(SessionOptions options, storage::Recorder& recorder)
     : options_(std::move(options)),
       recorder_(recorder),
-      gathering_(options_.settle),
-      overlay_(local_host_name(), static_cast<std::uint32_t>(::getpid())) {}
+      root_({options_.shape, options_.start_limit, options_.lost_limit}, *this),
+      gathering_(options_.settle) {}
 
 void Session::on_start(net::Network& network, Nanos now) {
   network_ = &network;
   epoch_ = now;
-  control_.version = 1;
-  control_.enabled = true;
-  control_.chunks = options_.chunks;
-  control_.window_ns = options_.window;
-  control_.epoch_ns = epoch_;
-  overlay_.set_front_end_addresses(network.addresses());
-  put_node(kFrontEndNode);
+  wire::Control control;
+  control.enabled = true;
+  control.chunks = options_.chunks;
+  control.window_ns = options_.window;
+  control.epoch_ns = epoch_;
+  root_.start(network, control, now);
   last_progress_ = now;
   next_commit_ = now + options_.commit_interval;
   if (options_.control_fd >= 0) network.watch(options_.control_fd);
@@ -62,123 +54,40 @@ void Session::on_start(net::Network& network, Nanos now) {
   schedule(now);
 }
 
-// ---- links ----
+// ---- the tree ----
 
 void Session::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
-  links_.insert(link);
-  network_->send(link, control_);
-  // A node that comes back names itself; a new one gets its number after its report.
-  const OverlayNode* known = overlay_.find(peer.node);
-  if (known == nullptr || known->role != peer.role) return;
-  link_of_node_[peer.node] = link;
-  node_of_link_[link] = peer.node;
-  if (known->leaf != wire::kNoLeaf && known->leaf == peer.leaf) {
-    router_.set_leaves(link, {IntervalSet::of(raw(known->leaf)), {}});
-    take_back_host(known->leaf);
-  }
-  last_progress_ = now;
+  root_.on_link_up(link, peer, now);
 }
 
 void Session::on_connect_failed(NodeId, const Error&, Nanos) {}  // The root connects to nobody.
 
 void Session::on_link_down(net::LinkId link, const Error& why, Nanos now) {
-  links_.erase(link);
-  router_.remove_living(link);
-  const auto it = node_of_link_.find(link);
-  if (it != node_of_link_.end()) {
-    const NodeId id = it->second;
-    node_of_link_.erase(it);
-    if (link_of_node_[id] == link) link_of_node_.erase(id);
-    log(Level::kDebug, "link down", {{"node", id}, {"why", why.message}});
-  }
-  last_progress_ = now;
-  look_for_lost_hosts(now);
+  root_.on_link_down(link, why, now);
   end_when_done(now);
   schedule(now);
 }
 
 void Session::on_message(net::LinkId link, wire::Message message, Nanos now) {
-  if (auto* packet = std::get_if<wire::Packet>(&message)) {
-    on_packet(std::move(*packet), now);
-  } else if (const auto* host = std::get_if<wire::HostReport>(&message)) {
-    on_host_report(link, *host, now);
-  } else if (const auto* started = std::get_if<wire::CommProcessReport>(&message)) {
-    on_comm_process_report(link, *started);
-  } else if (const auto* attached = std::get_if<wire::Attached>(&message)) {
-    on_attached(*attached);
-  } else if (const auto* leaves = std::get_if<wire::LeafSet>(&message)) {
-    router_.set_leaves(link, *leaves);
-    for (const LeafId leaf : std::set(given_up_)) {
-      if (leaves->leaves.contains(raw(leaf))) take_back_host(leaf);
-    }
-    look_for_lost_hosts(now);
-  } else if (const auto* report = std::get_if<wire::LinkReport>(&message)) {
-    on_link_report(*report, now);
-  } else if (std::holds_alternative<wire::Goodbye>(message)) {
-    on_goodbye(link);
-    last_progress_ = now;
-  }
+  root_.on_message(link, std::move(message), now);
   place_when_gathered(now);
-  assign_when_started(now);
   end_when_done(now);
   schedule(now);
 }
 
-void Session::on_host_report(net::LinkId link, const wire::HostReport& report, Nanos now) {
-  OverlayNode& node = overlay_.join(report);
-  node.state = NodeState::kAttached;
-  take_back_host(node.leaf);
-  link_of_node_[node.id] = link;
-  node_of_link_[link] = node.id;
-  router_.set_leaves(link, {IntervalSet::of(raw(node.leaf)), {}});
-  gathering_.host_joined(node.leaf, now);
-  last_progress_ = now;
-  if (assigned_) overlay_.attach_late(node.id);
-  put_node(node.id);
-  send_assignment(node.id);
+void Session::on_node(const OverlayNode& node) { keep(row_of(node)); }
+
+void Session::on_joined(LeafId leaf, Nanos now) { gathering_.host_joined(leaf, now); }
+
+void Session::on_lost(const OverlayNode& back_end) {
+  keep(storage::HostLost{back_end.leaf, "host " + back_end.host + " was not heard of any more"});
 }
 
-void Session::on_comm_process_report(net::LinkId link, const wire::CommProcessReport& report) {
-  const OverlayNode* node = overlay_.find(report.node);
-  if (node == nullptr || node->role != wire::Role::kCommProcess) return;
-  if (!report.failure.empty()) {
-    log(Level::kWarn, "communication process not started",
-        {{"node", report.node}, {"why", report.failure}});
-    give_up_comm_process(report.node, NodeState::kLost);
-    return;
-  }
-  overlay_.started(report.node, report.addresses, report.pid);
-  link_of_node_[report.node] = link;
-  node_of_link_[link] = report.node;
-  put_node(report.node);
-  if (assigned_) send_assignment(report.node);
-}
-
-void Session::on_attached(const wire::Attached& attached) {
-  OverlayNode* node = overlay_.find(attached.node);
-  const OverlayNode* parent = overlay_.find(attached.parent);
-  if (node == nullptr || parent == nullptr || attached.node == kFrontEndNode) return;
-  node->state = NodeState::kAttached;
-  node->parent = attached.parent;
-  node->level = std::max(node->level, parent->level + 1);
-  put_node(attached.node);
-}
-
-void Session::on_goodbye(net::LinkId link) {
-  const auto it = node_of_link_.find(link);
-  if (it == node_of_link_.end()) return;
-  OverlayNode* node = overlay_.find(it->second);
-  node->state = NodeState::kLeft;
-  if (node->leaf != wire::kNoLeaf) {
-    const IntervalSet self = IntervalSet::of(raw(node->leaf));
-    router_.set_leaves(link, {self, self});
-  }
-  put_node(node->id);
-}
+void Session::on_found(const OverlayNode& back_end) { keep(storage::HostLost{back_end.leaf, ""}); }
 
 void Session::on_link_report(const wire::LinkReport& report, Nanos now) {
   keep(storage::LinkRow{report, run_time(now)});
-  const OverlayNode* node = overlay_.find(report.node);
+  const OverlayNode* node = root_.overlay().find(report.node);
   if (node == nullptr || node->leaf == wire::kNoLeaf) return;
   storage::ClockRow clock;
   clock.leaf = node->leaf;
@@ -188,69 +97,17 @@ void Session::on_link_report(const wire::LinkReport& report, Nanos now) {
   keep(clock);
 }
 
-void Session::put_node(NodeId id) { keep(row_of(*overlay_.find(id))); }
-
-// ---- placement ----
-
 void Session::place_when_gathered(Nanos now) {
-  if (placed_ || exit_code_ || !gathering_.complete(now)) return;
-  placed_ = true;
+  if (root_.is_placed() || exit_code_ || !gathering_.complete(now)) return;
   std::map<LeafId, std::size_t> processes;
-  const IntervalSet leaves = overlay_.leaves();
+  const IntervalSet leaves = root_.overlay().leaves();
   for (const auto& run : leaves.intervals()) {
     for (auto leaf = run.first; leaf < run.end; ++leaf) {
       const LeafId id{static_cast<std::uint32_t>(leaf)};
       processes[id] = gathering_.processes_on(id);
     }
   }
-  auto started = overlay_.place(options_.shape, processes);
-  if (!started) {
-    log(Level::kError, "no tree as asked for, back ends report to the front end directly",
-        {{"why", started.error().message}});
-    assigned_ = true;
-    return;
-  }
-  start_deadline_ = now + options_.start_limit;
-  for (const NodeId node : *started) {
-    const auto link = link_of_node_.find(overlay_.starter_of(node));
-    if (link == link_of_node_.end()) {
-      give_up_comm_process(node, NodeState::kLost);
-      continue;
-    }
-    network_->send(link->second, wire::StartCommProcess{node, overlay_.find(node)->level});
-    put_node(node);
-  }
-}
-
-void Session::assign_when_started(Nanos now) {
-  if (!placed_ || assigned_) return;
-  if (!overlay_.all_started() && now < start_deadline_) return;
-  assigned_ = true;
-  for (const auto& [id, node] : std::map(overlay_.nodes())) {
-    if (node.role == wire::Role::kCommProcess && node.state == NodeState::kStarting) {
-      log(Level::kWarn, "communication process did not report in time", {{"node", id}});
-      give_up_comm_process(id, NodeState::kLost);
-    }
-  }
-  for (const auto& [id, node] : overlay_.nodes()) {
-    if (id == kFrontEndNode) continue;
-    send_assignment(id);
-    put_node(id);
-  }
-}
-
-void Session::give_up_comm_process(NodeId id, NodeState state) {
-  const std::vector<NodeId> moved = overlay_.remove(id, state);
-  put_node(id);
-  for (const NodeId child : moved) {
-    put_node(child);
-    if (assigned_) send_assignment(child);
-  }
-}
-
-void Session::send_assignment(NodeId id) {
-  const auto link = link_of_node_.find(id);
-  if (link != link_of_node_.end()) network_->send(link->second, overlay_.assignment(id));
+  root_.place(processes, now);
 }
 
 // ---- store ----
@@ -296,7 +153,7 @@ void Session::record(Nanos now) {
     waiting_bytes_ = 0;
   }
   if (batch.rows.empty()) return;
-  batch.dissolving = control_.finish;
+  batch.dissolving = root_.control().finish;
   recording_ = true;
   recorder_.record(std::move(batch));
   take_recorded(now);
@@ -323,46 +180,9 @@ void Session::acknowledge(storage::Recorded done, Nanos now) {
   }
   if (!store_trouble_.empty()) log(Level::kWarn, "the store takes data again");
   store_trouble_.clear();
-  ended_.insert(done.ended);
+  root_.ended(done.ended);
   if (!done.stored.empty()) last_progress_ = now;
-  const wire::Acknowledgement all{std::move(done.stored), std::move(done.missing)};
-  for (auto& [link, part] : router_.split(all)) network_->send(link, std::move(part));
-}
-
-void Session::look_for_lost_hosts(Nanos now) {
-  const IntervalSet missing = overlay_.leaves().difference(router_.below().leaves);
-  for (auto it = missing_since_.begin(); it != missing_since_.end();) {
-    it = missing.contains(raw(it->first)) ? std::next(it) : missing_since_.erase(it);
-  }
-  for (const auto& run : missing.intervals()) {
-    for (auto number = run.first; number < run.end; ++number) {
-      const LeafId leaf{static_cast<std::uint32_t>(number)};
-      if (given_up_.contains(leaf)) continue;
-      const Nanos since = missing_since_.try_emplace(leaf, now).first->second;
-      if (now - since < options_.lost_limit) continue;
-      give_up_host(leaf);
-    }
-  }
-}
-
-void Session::give_up_host(LeafId leaf) {
-  given_up_.insert(leaf);
-  missing_since_.erase(leaf);
-  const OverlayNode* node = overlay_.find(leaf);
-  overlay_.find(node->id)->state = NodeState::kLost;
-  put_node(node->id);
-  keep(storage::HostLost{leaf, "host " + node->host + " was not heard of any more"});
-  log(Level::kError, "host lost", {{"host", node->host}, {"leaf", leaf}});
-}
-
-void Session::take_back_host(LeafId leaf) {
-  missing_since_.erase(leaf);
-  if (given_up_.erase(leaf) == 0) return;
-  const OverlayNode* node = overlay_.find(leaf);
-  overlay_.find(node->id)->state = NodeState::kAttached;
-  put_node(node->id);
-  keep(storage::HostLost{leaf, ""});
-  log(Level::kWarn, "host heard of again", {{"host", node->host}, {"leaf", leaf}});
+  root_.acknowledge({std::move(done.stored), std::move(done.missing)});
 }
 
 // The root has no link upwards that would be reported, but it is the one that strangers find.
@@ -423,36 +243,32 @@ void Session::finish(int exit_code, Nanos now) {
 // A short job may be over before its agent has reached us: agents of which we can know are waited
 // for, so that nothing of a short job is missing.
 void Session::broadcast_finish_when_ready(Nanos now) {
-  if (!exit_code_ || control_.finish) return;
+  if (!exit_code_ || root_.control().finish) return;
   const bool waited = now - finishing_since_ >= options_.settle;
   const bool somebody_is_missing = gathering_.anyone()
                                        ? gathering_.worlds() > 0 && !gathering_.worlds_complete()
                                        : options_.agent_expected() || options_.remote;
   if (somebody_is_missing && !waited) return;
-  control_.finish = true;
-  ++control_.version;
-  for (const net::LinkId link : links_) network_->send(link, control_);
+  root_.finish();
 }
 
 void Session::end_when_done(Nanos now) {
   if (!exit_code_ || is_over_) return;
   broadcast_finish_when_ready(now);
-  if (!control_.finish) return;
-  IntervalSet open = overlay_.leaves().difference(router_.below().ended).difference(ended_);
-  for (const LeafId leaf : given_up_) open.erase(raw(leaf), raw(leaf) + 1);
-  const bool hosts_left = open.empty();
-  if (hosts_left && links_.empty()) {
+  if (!root_.control().finish) return;
+  const IntervalSet open = root_.open_leaves();
+  if (open.empty() && !root_.has_links()) {
     end(now, "");
     return;
   }
-  if (now - last_progress_ < options_.finish_limit) return;
+  if (now - std::max(last_progress_, root_.last_change()) < options_.finish_limit) return;
   std::string trouble;
   for (const auto& run : open.intervals()) {
     for (auto number = run.first; number < run.end; ++number) {
       const LeafId leaf{static_cast<std::uint32_t>(number)};
-      trouble +=
-          (trouble.empty() ? "no end was heard from host " : ", ") + overlay_.find(leaf)->host;
-      give_up_host(leaf);
+      trouble += (trouble.empty() ? "no end was heard from host " : ", ") +
+                 root_.overlay().find(leaf)->host;
+      root_.give_up(leaf);
     }
   }
   end(now, trouble);
@@ -461,16 +277,7 @@ void Session::end_when_done(Nanos now) {
 void Session::end(Nanos now, std::string trouble) {
   is_over_ = true;
   report_refusals(now);
-  IntervalSet ended = router_.below().ended;
-  ended.insert(ended_);
-  for (const auto& [id, node] : std::map(overlay_.nodes())) {
-    const bool gone = node.role == wire::Role::kCommProcess
-                          ? node.state == NodeState::kAttached
-                          : node.leaf != wire::kNoLeaf && ended.contains(raw(node.leaf));
-    if (!gone) continue;
-    overlay_.find(id)->state = NodeState::kLeft;
-    put_node(id);
-  }
+  root_.close();
   outcome_.trouble = std::move(trouble);
   record_end(now);
 }
@@ -490,7 +297,7 @@ void Session::record_end(Nanos now) {
 }
 
 void Session::ended(storage::Recorded done) {
-  outcome_.hosts = overlay_.leaves().count();
+  outcome_.hosts = root_.overlay().leaves().count();
   outcome_.ranks = gathering_.ranks();
   outcome_.account = std::move(done.account);
   if (done.failure) outcome_.trouble = done.failure->message;
@@ -503,10 +310,9 @@ void Session::ended(storage::Recorded done) {
 
 void Session::on_timer(Nanos now) {
   if (now >= next_commit_) record(now);
+  root_.on_timer(now);
   place_when_gathered(now);
-  assign_when_started(now);
   report_refusals(now);
-  look_for_lost_hosts(now);
   end_when_done(now);
   schedule(now);
 }
@@ -516,7 +322,7 @@ void Session::schedule(Nanos now) {
   Nanos next = now + kLookInterval;
   const bool something_waits = !waiting_.rows.empty() || !failed_.rows.empty();
   if (something_waits && !recording_) next = std::min(next, next_commit_);
-  if (!placed_ && gathering_.anyone()) next = std::min(next, gathering_.settled_at());
+  if (!root_.is_placed() && gathering_.anyone()) next = std::min(next, gathering_.settled_at());
   network_->set_timer(std::max(next, now + kMillisecond));
 }
 

@@ -1,19 +1,16 @@
 #pragma once
 
-// The root of the tree.
+// The monitor's front end: what the root of the tree does with what MPI jobs send.
 
 #include <functional>
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "frontend/gathering.h"
-#include "frontend/overlay.h"
+#include "frontend/root.h"
 #include "net/node.h"
-#include "net/router.h"
 #include "storage/recorder.h"
 #include "tree/shape.h"
 #include "wire/message.h"
@@ -62,7 +59,7 @@ struct SessionOutcome {
 /// Acknowledges nothing that is not committed. When the store fails, it says so once, acknowledges
 /// nothing and goes on trying. A store that is slow delays acknowledgements, nothing else.
 /// Single-threaded, driven by a Network.
-class Session final : public net::Node {
+class Session final : public net::Node, private RootOwner {
  public:
   /// `recorder` is borrowed and outlives the session.
   Session(SessionOptions options, storage::Recorder& recorder);
@@ -79,31 +76,22 @@ class Session final : public net::Node {
   const SessionOutcome& outcome() const noexcept { return outcome_; }
 
  private:
-  // From the tree.
-  void on_host_report(net::LinkId link, const wire::HostReport& report, Nanos now);
-  void on_comm_process_report(net::LinkId link, const wire::CommProcessReport& report);
-  void on_attached(const wire::Attached& attached);
-  void on_goodbye(net::LinkId link);
-  void on_packet(wire::Packet packet, Nanos now);
-  void on_link_report(const wire::LinkReport& report, Nanos now);
+  // RootOwner: from the tree.
+  void on_packet(wire::Packet packet, Nanos now) override;
+  void on_node(const OverlayNode& node) override;
+  void on_joined(LeafId leaf, Nanos now) override;
+  void on_lost(const OverlayNode& back_end) override;
+  void on_found(const OverlayNode& back_end) override;
+  void on_link_report(const wire::LinkReport& report, Nanos now) override;
   void note_registration(const wire::Packet& packet, Nanos now);
-
-  // Placement.
   void place_when_gathered(Nanos now);
-  void assign_when_started(Nanos now);
-  void give_up_comm_process(NodeId id, NodeState state);
-  void send_assignment(NodeId id);
 
   // Store.
-  void put_node(NodeId id);
   void keep(storage::Row row);
   void record(Nanos now);
   void take_recorded(Nanos now);
   void acknowledge(storage::Recorded done, Nanos now);
   void note_store_trouble(const Error& error);
-  void look_for_lost_hosts(Nanos now);
-  void give_up_host(LeafId leaf);
-  void take_back_host(LeafId leaf);
   void report_refusals(Nanos now);
 
   // End.
@@ -122,17 +110,9 @@ class Session final : public net::Node {
   storage::Recorder& recorder_;
   net::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
   Nanos epoch_ = 0;
-  wire::Control control_;
 
+  Root root_;
   Gathering gathering_;
-  Overlay overlay_;
-  net::Router router_;
-  std::set<net::LinkId> links_;
-  std::map<NodeId, net::LinkId> link_of_node_;
-  std::map<net::LinkId, NodeId> node_of_link_;
-  bool placed_ = false;
-  bool assigned_ = false;
-  Nanos start_deadline_ = 0;
 
   storage::Batch waiting_;  // For the next commit.
   std::size_t waiting_bytes_ = 0;
@@ -141,13 +121,10 @@ class Session final : public net::Node {
   Nanos next_commit_ = 0;
   bool told_slow_ = false;
   std::string store_trouble_;  // The last failure of the store, told once.
-  std::map<LeafId, Nanos> missing_since_;
-  std::set<LeafId> given_up_;
 
   std::optional<int> exit_code_;  // Finishing since it is set.
   Nanos finishing_since_ = 0;
   Nanos last_progress_ = 0;
-  IntervalSet ended_;  // Leaves whose last window is committed.
   std::uint64_t refused_told_ = 0;
   std::string control_text_;
   bool is_over_ = false;

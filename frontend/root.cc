@@ -1,0 +1,275 @@
+#include "frontend/root.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/log.h"
+
+namespace xylem::frontend {
+namespace {
+
+std::string local_host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+}  // namespace
+
+Root::Root(RootOptions options, RootOwner& owner)
+    : options_(std::move(options)),
+      owner_(owner),
+      overlay_(local_host_name(), static_cast<std::uint32_t>(::getpid())) {}
+
+void Root::start(net::Network& network, wire::Control control, Nanos now) {
+  network_ = &network;
+  control_ = control;
+  control_.version = 1;
+  last_change_ = now;
+  overlay_.set_front_end_addresses(network.addresses());
+  tell(kFrontEndNode);
+}
+
+// ---- links ----
+
+void Root::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
+  links_.insert(link);
+  network_->send(link, control_);
+  // A node that comes back names itself; a new one gets its number after its report.
+  const OverlayNode* known = overlay_.find(peer.node);
+  if (known == nullptr || known->role != peer.role) return;
+  link_of_node_[peer.node] = link;
+  node_of_link_[link] = peer.node;
+  if (known->leaf != wire::kNoLeaf && known->leaf == peer.leaf) {
+    router_.set_leaves(link, {IntervalSet::of(raw(known->leaf)), {}});
+    take_back(known->leaf);
+  }
+  last_change_ = now;
+}
+
+void Root::on_link_down(net::LinkId link, const Error& why, Nanos now) {
+  links_.erase(link);
+  router_.remove_living(link);
+  const auto it = node_of_link_.find(link);
+  if (it != node_of_link_.end()) {
+    const NodeId id = it->second;
+    node_of_link_.erase(it);
+    if (link_of_node_[id] == link) link_of_node_.erase(id);
+    log(Level::kDebug, "link down", {{"node", id}, {"why", why.message}});
+  }
+  last_change_ = now;
+  look_for_lost_hosts(now);
+}
+
+void Root::on_message(net::LinkId link, wire::Message message, Nanos now) {
+  if (auto* packet = std::get_if<wire::Packet>(&message)) {
+    owner_.on_packet(std::move(*packet), now);
+  } else if (const auto* host = std::get_if<wire::HostReport>(&message)) {
+    on_host_report(link, *host, now);
+  } else if (const auto* started = std::get_if<wire::CommProcessReport>(&message)) {
+    on_comm_process_report(link, *started);
+  } else if (const auto* attached = std::get_if<wire::Attached>(&message)) {
+    on_attached(*attached);
+  } else if (const auto* leaves = std::get_if<wire::LeafSet>(&message)) {
+    on_leaves(link, *leaves, now);
+  } else if (const auto* report = std::get_if<wire::LinkReport>(&message)) {
+    owner_.on_link_report(*report, now);
+  } else if (std::holds_alternative<wire::Goodbye>(message)) {
+    on_goodbye(link);
+    last_change_ = now;
+  }
+  assign_when_started(now);
+}
+
+void Root::on_timer(Nanos now) {
+  assign_when_started(now);
+  look_for_lost_hosts(now);
+}
+
+void Root::on_host_report(net::LinkId link, const wire::HostReport& report, Nanos now) {
+  OverlayNode& node = overlay_.join(report);
+  node.state = NodeState::kAttached;
+  take_back(node.leaf);
+  link_of_node_[node.id] = link;
+  node_of_link_[link] = node.id;
+  router_.set_leaves(link, {IntervalSet::of(raw(node.leaf)), {}});
+  owner_.on_joined(node.leaf, now);
+  last_change_ = now;
+  if (assigned_) overlay_.attach_late(node.id);
+  tell(node.id);
+  send_assignment(node.id);
+}
+
+void Root::on_comm_process_report(net::LinkId link, const wire::CommProcessReport& report) {
+  const OverlayNode* node = overlay_.find(report.node);
+  if (node == nullptr || node->role != wire::Role::kCommProcess) return;
+  if (!report.failure.empty()) {
+    log(Level::kWarn, "communication process not started",
+        {{"node", report.node}, {"why", report.failure}});
+    give_up_comm_process(report.node, NodeState::kLost);
+    return;
+  }
+  overlay_.started(report.node, report.addresses, report.pid);
+  link_of_node_[report.node] = link;
+  node_of_link_[link] = report.node;
+  tell(report.node);
+  if (assigned_) send_assignment(report.node);
+}
+
+void Root::on_attached(const wire::Attached& attached) {
+  OverlayNode* node = overlay_.find(attached.node);
+  const OverlayNode* parent = overlay_.find(attached.parent);
+  if (node == nullptr || parent == nullptr || attached.node == kFrontEndNode) return;
+  node->state = NodeState::kAttached;
+  node->parent = attached.parent;
+  node->level = std::max(node->level, parent->level + 1);
+  tell(attached.node);
+}
+
+void Root::on_leaves(net::LinkId link, const wire::LeafSet& leaves, Nanos now) {
+  router_.set_leaves(link, leaves);
+  for (const LeafId leaf : std::set(given_up_)) {
+    if (leaves.leaves.contains(raw(leaf))) take_back(leaf);
+  }
+  look_for_lost_hosts(now);
+}
+
+void Root::on_goodbye(net::LinkId link) {
+  const auto it = node_of_link_.find(link);
+  if (it == node_of_link_.end()) return;
+  OverlayNode* node = overlay_.find(it->second);
+  node->state = NodeState::kLeft;
+  if (node->leaf != wire::kNoLeaf) {
+    const IntervalSet self = IntervalSet::of(raw(node->leaf));
+    router_.set_leaves(link, {self, self});
+  }
+  tell(node->id);
+}
+
+// ---- placement ----
+
+void Root::place(const std::map<LeafId, std::size_t>& processes, Nanos now) {
+  if (std::exchange(placed_, true)) return;
+  auto started = overlay_.place(options_.shape, processes);
+  if (!started) {
+    log(Level::kError, "no tree as asked for, back ends report to the front end directly",
+        {{"why", started.error().message}});
+    assigned_ = true;
+    return;
+  }
+  start_deadline_ = now + options_.start_limit;
+  for (const NodeId node : *started) {
+    const auto link = link_of_node_.find(overlay_.starter_of(node));
+    if (link == link_of_node_.end()) {
+      give_up_comm_process(node, NodeState::kLost);
+      continue;
+    }
+    network_->send(link->second, wire::StartCommProcess{node, overlay_.find(node)->level});
+    tell(node);
+  }
+}
+
+void Root::assign_when_started(Nanos now) {
+  if (!placed_ || assigned_) return;
+  if (!overlay_.all_started() && now < start_deadline_) return;
+  assigned_ = true;
+  for (const auto& [id, node] : std::map(overlay_.nodes())) {
+    if (node.role == wire::Role::kCommProcess && node.state == NodeState::kStarting) {
+      log(Level::kWarn, "communication process did not report in time", {{"node", id}});
+      give_up_comm_process(id, NodeState::kLost);
+    }
+  }
+  for (const auto& [id, node] : overlay_.nodes()) {
+    if (id == kFrontEndNode) continue;
+    send_assignment(id);
+    tell(id);
+  }
+}
+
+void Root::give_up_comm_process(NodeId id, NodeState state) {
+  const std::vector<NodeId> moved = overlay_.remove(id, state);
+  tell(id);
+  for (const NodeId child : moved) {
+    tell(child);
+    if (assigned_) send_assignment(child);
+  }
+}
+
+void Root::send_assignment(NodeId id) {
+  const auto link = link_of_node_.find(id);
+  if (link != link_of_node_.end()) network_->send(link->second, overlay_.assignment(id));
+}
+
+void Root::look_for_lost_hosts(Nanos now) {
+  const IntervalSet missing = overlay_.leaves().difference(router_.below().leaves);
+  for (auto it = missing_since_.begin(); it != missing_since_.end();) {
+    it = missing.contains(raw(it->first)) ? std::next(it) : missing_since_.erase(it);
+  }
+  for (const auto& run : missing.intervals()) {
+    for (auto number = run.first; number < run.end; ++number) {
+      const LeafId leaf{static_cast<std::uint32_t>(number)};
+      if (given_up_.contains(leaf)) continue;
+      const Nanos since = missing_since_.try_emplace(leaf, now).first->second;
+      if (now - since < options_.lost_limit) continue;
+      give_up(leaf);
+    }
+  }
+}
+
+void Root::give_up(LeafId leaf) {
+  given_up_.insert(leaf);
+  missing_since_.erase(leaf);
+  const OverlayNode* node = overlay_.find(leaf);
+  overlay_.find(node->id)->state = NodeState::kLost;
+  tell(node->id);
+  owner_.on_lost(*node);
+  log(Level::kError, "host lost", {{"host", node->host}, {"leaf", leaf}});
+}
+
+void Root::take_back(LeafId leaf) {
+  missing_since_.erase(leaf);
+  if (given_up_.erase(leaf) == 0) return;
+  const OverlayNode* node = overlay_.find(leaf);
+  overlay_.find(node->id)->state = NodeState::kAttached;
+  tell(node->id);
+  owner_.on_found(*node);
+  log(Level::kWarn, "host heard of again", {{"host", node->host}, {"leaf", leaf}});
+}
+
+// ---- down ----
+
+void Root::acknowledge(const wire::Acknowledgement& all) {
+  for (auto& [link, part] : router_.split(all)) network_->send(link, std::move(part));
+}
+
+// ---- end ----
+
+void Root::finish() {
+  control_.finish = true;
+  ++control_.version;
+  for (const net::LinkId link : links_) network_->send(link, control_);
+}
+
+IntervalSet Root::open_leaves() const {
+  IntervalSet open = overlay_.leaves().difference(router_.below().ended).difference(ended_);
+  for (const LeafId leaf : given_up_) open.erase(raw(leaf), raw(leaf) + 1);
+  return open;
+}
+
+void Root::close() {
+  IntervalSet ended = router_.below().ended;
+  ended.insert(ended_);
+  for (const auto& [id, node] : std::map(overlay_.nodes())) {
+    const bool gone = node.role == wire::Role::kCommProcess
+                          ? node.state == NodeState::kAttached
+                          : node.leaf != wire::kNoLeaf && ended.contains(raw(node.leaf));
+    if (!gone) continue;
+    overlay_.find(id)->state = NodeState::kLeft;
+    tell(id);
+  }
+}
+
+}  // namespace xylem::frontend

@@ -1,0 +1,120 @@
+#pragma once
+
+// The root's side of the tree: who is in it, who is whose parent, who is lost.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/interval_set.h"
+#include "frontend/overlay.h"
+#include "net/node.h"
+#include "net/router.h"
+#include "tree/shape.h"
+#include "wire/message.h"
+
+namespace xylem::frontend {
+
+struct RootOptions {
+  tree::Shape shape;  ///< `--topology`
+  /// A communication process that has not reported by then is done without.
+  Nanos start_limit = 5 * kSecond;
+  /// A host that is below no link for so long is gone.
+  Nanos lost_limit = 10 * kSecond;
+};
+
+/// Whom a Root serves. Called from within the Root's own calls; may call its acknowledge().
+class RootOwner {
+ public:
+  virtual ~RootOwner() = default;
+
+  virtual void on_packet(wire::Packet packet, Nanos now) = 0;
+  /// A node is new, or its state, parent or level has changed.
+  virtual void on_node(const OverlayNode& node) = 0;
+  /// A back end has reported its host; the same leaf may do so again, after a restart.
+  virtual void on_joined(LeafId leaf, Nanos now) = 0;
+  /// Its host was not heard of for the limit; it counts as gone.
+  virtual void on_lost(const OverlayNode& back_end) = 0;
+  /// It was heard of again.
+  virtual void on_found(const OverlayNode& back_end) = 0;
+  virtual void on_link_report(const wire::LinkReport& report, Nanos now) = 0;
+};
+
+/// Answers each back end with a leaf id and the front end as parent, so that data flows at once;
+/// when told to place, has communication processes started and moves every node to its place;
+/// passes acknowledgements and control down; watches for hosts that are gone.
+///
+/// Order of calls: start(); then the events that a Node gets, in any number. Knows nothing of what
+/// packets hold. One thread; owner and network are borrowed.
+class Root {
+ public:
+  Root(RootOptions options, RootOwner& owner);
+
+  /// `control` is what the tree is to know first; its version counts from here.
+  void start(net::Network& network, wire::Control control, Nanos now);
+
+  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now);
+  void on_link_down(net::LinkId link, const Error& why, Nanos now);
+  void on_message(net::LinkId link, wire::Message message, Nanos now);
+  void on_timer(Nanos now);
+
+  /// Makes the tree, once. `processes` are what each back end's host carries already, by leaf.
+  void place(const std::map<LeafId, std::size_t>& processes, Nanos now);
+  bool is_placed() const noexcept { return placed_; }
+
+  /// Tells the tree to send what is left and to dissolve.
+  void finish();
+  const wire::Control& control() const noexcept { return control_; }
+
+  /// To the leaves that the packets came from.
+  void acknowledge(const wire::Acknowledgement& all);
+  /// The last packets of these leaves are stored: nothing more is awaited from them.
+  void ended(const IntervalSet& leaves) { ended_.insert(leaves); }
+
+  /// Leaves from which more may come: neither ended, nor gone, nor given up.
+  IntervalSet open_leaves() const;
+  bool has_links() const noexcept { return !links_.empty(); }
+  void give_up(LeafId leaf);
+  /// At the end: who has done its work counts as having left.
+  void close();
+
+  const Overlay& overlay() const noexcept { return overlay_; }
+  /// When the tree last changed or said goodbye.
+  Nanos last_change() const noexcept { return last_change_; }
+
+ private:
+  void on_host_report(net::LinkId link, const wire::HostReport& report, Nanos now);
+  void on_comm_process_report(net::LinkId link, const wire::CommProcessReport& report);
+  void on_attached(const wire::Attached& attached);
+  void on_leaves(net::LinkId link, const wire::LeafSet& leaves, Nanos now);
+  void on_goodbye(net::LinkId link);
+  void assign_when_started(Nanos now);
+  void give_up_comm_process(NodeId id, NodeState state);
+  void send_assignment(NodeId id);
+  void look_for_lost_hosts(Nanos now);
+  void take_back(LeafId leaf);
+  void tell(NodeId id) { owner_.on_node(*overlay_.find(id)); }
+
+  RootOptions options_;
+  RootOwner& owner_;
+  net::Network* network_ = nullptr;  // Valid from start() on.
+  wire::Control control_;
+  Overlay overlay_;
+  net::Router router_;
+  std::set<net::LinkId> links_;
+  std::map<NodeId, net::LinkId> link_of_node_;
+  std::map<net::LinkId, NodeId> node_of_link_;
+  bool placed_ = false;
+  bool assigned_ = false;
+  Nanos start_deadline_ = 0;
+  std::map<LeafId, Nanos> missing_since_;
+  std::set<LeafId> given_up_;
+  IntervalSet ended_;
+  Nanos last_change_ = 0;
+};
+
+}  // namespace xylem::frontend

@@ -91,7 +91,8 @@ class Node {
   virtual void on_start(Network& network, Nanos now) = 0;
   /// A neighbour is there, both sides have proved the key.
   virtual void on_link_up(LinkId link, const Peer& peer, Nanos now) = 0;
-  /// No address of the parent led to a link. Retrying is the Node's decision.
+  /// No address of the parent led to a link. Retrying is the Node's decision; kPermissionDenied
+  /// when whoever answered, at every address, refused us: a wrong key, run or version.
   virtual void on_connect_failed(NodeId node, const Error& why, Nanos now) = 0;
   /// A message other than those of the link itself (hello, ping and the like).
   virtual void on_message(LinkId link, wire::Message message, Nanos now) = 0;

@@ -281,6 +281,7 @@ class Loop final : public Network, private LinkHost {
 
   asio::awaitable<void> connect_to(wire::Parent parent, wire::Hello hello) {
     std::string failures;
+    bool all_refused = true;
     hello.run = options_.run;
     hello.host_key = options_.host_key;
     for (const wire::Address& address : parent.addresses) {
@@ -293,15 +294,18 @@ class Loop final : public Network, private LinkHost {
                                    : address.unix_path;
       if (outcome.index() == 1) {
         failures += name + ": no answer in time; ";
+        all_refused = false;
       } else if (auto& done = std::get<0>(outcome); done) {
         co_return;
       } else {
         failures += name + ": " + done.error().message + "; ";
+        all_refused = all_refused && done.error().code == Code::kPermissionDenied;
       }
     }
+    all_refused = all_refused && !failures.empty();
     if (failures.empty()) failures = "no address is known; ";
     failures.resize(failures.size() - 2);
-    const Error why{Code::kUnavailable, failures};
+    const Error why{all_refused ? Code::kPermissionDenied : Code::kUnavailable, failures};
     node_.on_connect_failed(parent.node, why, monotonic_now());
   }
 

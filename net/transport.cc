@@ -130,7 +130,10 @@ asio::awaitable<Result<std::unique_ptr<Transport>>> TlsKey::wrap(Socket socket, 
   const auto side = server ? asio::ssl::stream_base::server : asio::ssl::stream_base::client;
   auto [error] = co_await stream.async_handshake(side, kAwait);
   if (error) {
-    co_return unexpected(Code::kPermissionDenied, "no TLS with the run's key: " + error.message());
+    // TLS's own errors are a verdict; a connection that broke is not.
+    const bool verdict = error.category() == asio::error::get_ssl_category();
+    co_return unexpected(verdict ? Code::kPermissionDenied : Code::kUnavailable,
+                         "no TLS with the run's key: " + error.message());
   }
   std::unique_ptr<Transport> transport =
       std::make_unique<StreamTransport<Stream>>(std::move(stream));

@@ -152,6 +152,7 @@ TEST(Runtime, RefusesAnotherKeyOnBothSides) {
     ScriptedNode client;
     std::string why;
     client.failed = [&why](Network& n, const Error& e) {
+      EXPECT_EQ(e.code, Code::kPermissionDenied);
       why = e.message;
       n.stop(0);
     };
@@ -163,10 +164,31 @@ TEST(Runtime, RefusesAnotherKeyOnBothSides) {
   }
 }
 
+TEST(Runtime, TakesABrokenHandshakeForNoRefusal) {
+  auto listener = listen_tcp("127.0.0.1", 0);
+  ASSERT_TRUE(listener) << listener.error().message;
+  wire::Address address;
+  address.host = "127.0.0.1";
+  address.port = *bound_port(*listener);
+  std::thread hangs_up([&listener] {
+    const UniqueFd connection(::accept(listener->get(), nullptr, nullptr));
+    char hello[64];
+    EXPECT_GT(::read(connection.get(), hello, sizeof hello), 0);
+  });
+  ScriptedNode client;
+  client.failed = [](Network& n, const Error& e) {
+    EXPECT_EQ(e.code, Code::kUnavailable) << e.message;
+    n.stop(0);
+  };
+  EXPECT_EQ(run_client(client, make_key(), address), 0);
+  hangs_up.join();
+}
+
 TEST(Runtime, TellsWhenAParentCannotBeReached) {
   ScriptedNode client;
   std::string why;
   client.failed = [&why](Network& n, const Error& e) {
+    EXPECT_EQ(e.code, Code::kUnavailable);
     why = e.message;
     n.stop(7);
   };

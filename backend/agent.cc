@@ -116,6 +116,10 @@ void Agent::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
 }
 
 void Agent::on_connect_failed(NodeId, const Error& why, Nanos now) {
+  const bool was_let_in = delivery_.leaf() != wire::kNoLeaf;
+  if (why.code == Code::kPermissionDenied && !was_let_in && phase_ != Phase::kDone) {
+    return give_up("the front end refuses this agent: " + why.message);
+  }
   delivery_.on_connect_failed(why, now);
   schedule(now);
 }
@@ -261,7 +265,7 @@ void Agent::advance_life(Nanos now) {
   // A front end that has said that the run is over does not come back.
   const Nanos patience = finish_at_ != 0 ? options_.finish_orphan_limit : options_.orphan_limit;
   const net::Uplink& uplink = delivery_.uplink();
-  if (!uplink.link() && uplink.orphan_for(now) >= patience) return give_up(now);
+  if (!uplink.link() && uplink.orphan_for(now) >= patience) return give_up("there is no front end");
   if (phase_ == Phase::kWatching && encoding_ && wants_to_end(now)) {
     // Whoever lives on is counted as it stands, so it must stand still.
     if (finish_at_ != 0) collector_.stop_capture();
@@ -302,16 +306,17 @@ void Agent::door_open(Nanos now) {
   next_drain_ = now;
 }
 
-void Agent::give_up(Nanos) {
+void Agent::give_up(const std::string& why) {
   std::uint64_t calls = 0;
   for (const PacketKey& key : journal_.keys()) {
     if (key.stream == wire::kWindowStream) calls += journal_.calls_in(key);
   }
-  log(Level::kError, "no front end, what is left here is lost",
-      {{"packets", journal_.keys().size()},
+  log(Level::kError, "what is left here is lost",
+      {{"why", why},
+       {"packets", journal_.keys().size()},
        {"calls", calls},
        {"processes", collector_.processes()}});
-  end(kGaveUp, "no front end");
+  end(kGaveUp, why);
 }
 
 void Agent::end(int code, const std::string& why) {

@@ -61,7 +61,8 @@ struct AgentOptions {
 /// none has come for a while: closes the door, sends the last window, waits for all
 /// acknowledgements, says goodbye, removes the host's folder and stops the network with code 0.
 ///
-/// Without a front end for too long it says how many calls are lost, and ends with kGaveUp.
+/// Without a front end for too long it says how many calls are lost, and ends with kGaveUp; at once
+/// when the front end refuses it before it was ever let in, since a wrong key stays wrong.
 /// A worker may die at any point: an Agent over the same journal and segments goes on.
 /// Single-threaded, driven by a Network. All references are borrowed.
 class Agent final : public net::Node {
@@ -111,7 +112,7 @@ class Agent final : public net::Node {
   void door_closed(Nanos now);
   void deliver_last(Nanos now);
   void door_open(Nanos now);
-  void give_up(Nanos now);
+  void give_up(const std::string& why);
   void end(int code, const std::string& why);
   void schedule(Nanos now);
 

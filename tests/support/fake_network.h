@@ -94,10 +94,10 @@ class FakeNetwork final : public net::Network {
     return link;
   }
   /// Answers the oldest connect with a failure.
-  void refuse_connect(net::Node& node) {
+  void refuse_connect(net::Node& node, const Error& why = {Code::kUnavailable, "nobody listens"}) {
     const NodeId asked = connects.front().parent.node;
     connects.pop_front();
-    node.on_connect_failed(asked, Error{Code::kUnavailable, "nobody listens"}, now);
+    node.on_connect_failed(asked, why, now);
     settle(node);
   }
   void link_down(net::Node& node, net::LinkId link) {

@@ -364,6 +364,32 @@ TEST_F(AgentTest, GivesUpAfterAMinuteWithoutAFrontEnd) {
   EXPECT_LT(host.network.now, lost_at + 65 * kSecond);
 }
 
+const Error kRefused{Code::kPermissionDenied, "no TLS with the run's key"};
+
+TEST_F(AgentTest, GivesUpAtOnceWhenItIsRefusedBeforeItWasLetIn) {
+  AgentHost host;
+  host.add_process();
+  host.start();
+  ASSERT_FALSE(host.network.connects.empty());
+  host.act([&] { host.network.refuse_connect(*host.agent, kRefused); });
+  EXPECT_EQ(host.network.stopped, Agent::kGaveUp);
+  EXPECT_TRUE(host.source.folder_removed);
+}
+
+TEST_F(AgentTest, GoesOnTryingWhenItIsRefusedAfterItWasLetIn) {
+  AgentHost host;
+  host.add_process();
+  host.start();
+  host.talk();
+  host.act([&] { host.network.link_down(*host.agent, *host.network.upward); });
+  while (host.network.connects.empty())
+    host.act([&] { host.network.advance(*host.agent, 10 * kMillisecond); });
+  host.act([&] { host.network.refuse_connect(*host.agent, kRefused); });
+  EXPECT_FALSE(host.network.stopped);
+  while (host.network.connects.empty())
+    host.act([&] { host.network.advance(*host.agent, 10 * kMillisecond); });
+}
+
 TEST_F(AgentTest, SaysWhyACommunicationProcessCouldNotBeStarted) {
   AgentHost host;
   host.starter.refuse = true;

@@ -1,19 +1,14 @@
 #include "backend/door.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -23,8 +18,6 @@
 
 namespace xylem::backend {
 namespace {
-
-constexpr int kBacklog = 1024;
 
 void poll_for(const UniqueFd& poll, int fd) {
   epoll_event event{};
@@ -122,73 +115,6 @@ std::optional<NewProcess> Door::take() {
     if (process) return process;
   }
   return std::nullopt;
-}
-
-// ---- the folder ----
-
-RunFolder::RunFolder(std::string path) : path_(std::move(path)) {
-  struct stat found {};
-  if (::stat(path_.c_str(), &found) != 0) return;
-  device_ = found.st_dev;
-  inode_ = found.st_ino;
-}
-
-bool RunFolder::is_there() const {
-  struct stat found {};
-  return inode_ != 0 && ::stat(path_.c_str(), &found) == 0 && found.st_dev == device_ &&
-         found.st_ino == inode_;
-}
-
-bool RunFolder::try_lock() {
-  if (!is_there()) return false;
-  const std::string name = path_ + "/" + capture::kAgentLockName;
-  UniqueFd lock(::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return false;
-  struct stat held {
-  }, named{};
-  if (::fstat(lock.get(), &held) != 0 || ::stat(name.c_str(), &named) != 0 ||
-      held.st_ino != named.st_ino || held.st_dev != named.st_dev) {
-    return false;
-  }
-  lock_ = std::move(lock);
-  return true;
-}
-
-void RunFolder::unlink_socket() { ::unlink((path_ + "/" + capture::kAgentSocketName).c_str()); }
-
-Result<UniqueFd> RunFolder::listen() {
-  const std::string name = path_ + "/" + capture::kAgentSocketName;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (name.size() >= sizeof address.sun_path) {
-    return unexpected(Code::kInvalidArgument, "the run folder's name is too long: " + path_);
-  }
-  std::memcpy(address.sun_path, name.c_str(), name.size() + 1);
-  ::unlink(name.c_str());
-  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket ||
-      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(socket.get(), kBacklog) != 0) {
-    return unexpected(Code::kInternal, "cannot listen at " + name + ": " + std::strerror(errno));
-  }
-  return socket;
-}
-
-void RunFolder::remove() {
-  if (!is_there()) return lock_.reset();
-  const auto close_folder = [](DIR* folder) { ::closedir(folder); };
-  if (!lock_ && !try_lock()) log(Level::kDebug, "run folder removed without its lock");
-  std::vector<std::string> names;
-  if (std::unique_ptr<DIR, decltype(close_folder)> folder{::opendir(path_.c_str()), close_folder}) {
-    while (const dirent* entry = ::readdir(folder.get())) {
-      const std::string name = entry->d_name;
-      if (name != "." && name != ".." && name != capture::kAgentLockName) names.push_back(name);
-    }
-  }
-  for (const std::string& name : names) ::unlink((path_ + "/" + name).c_str());
-  ::unlink((path_ + "/" + capture::kAgentLockName).c_str());
-  ::rmdir(path_.c_str());
-  lock_.reset();
 }
 
 }  // namespace xylem::backend

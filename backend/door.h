@@ -40,36 +40,4 @@ class Door {
   std::vector<UniqueFd> waiting_;
 };
 
-/// The run's folder on this host and what lies in it. Rules, with the capture library: who
-/// registers or ends holds the lock; a lock's file that is no longer in the folder counts for
-/// nothing. It is the folder that stood at the path when this was made: once that is gone, or
-/// another one stands there for a later agent, nothing here touches it. A copy is the same folder
-/// without the lock.
-class RunFolder {
- public:
-  explicit RunFolder(std::string path);
-  RunFolder(const RunFolder& other)
-      : path_(other.path_), device_(other.device_), inode_(other.inode_) {}
-  RunFolder& operator=(const RunFolder&) = delete;
-
-  bool is_there() const;
-  const std::string& path() const noexcept { return path_; }
-  /// Takes the lock if nobody has it. Held until unlock() or remove(). False without a folder.
-  bool try_lock();
-  void unlock() { lock_.reset(); }
-  /// Takes the socket's name away; who is connected stays connected.
-  void unlink_socket();
-  /// A new listening socket under the name. Fails with kInternal.
-  Result<UniqueFd> listen();
-  /// Removes what lies in the folder and the folder, the lock last. Somebody who has begun to use
-  /// it anew keeps it.
-  void remove();
-
- private:
-  std::string path_;
-  std::uint64_t device_ = 0;
-  std::uint64_t inode_ = 0;
-  UniqueFd lock_;
-};
-
 }  // namespace xylem::backend

@@ -20,6 +20,7 @@
 #include "backend/channel_internal.h"
 #include "backend/door.h"
 #include "backend/mapping.h"
+#include "backend/run_folder.h"
 #include "base/log.h"
 
 namespace xylem::backend {

@@ -8,6 +8,7 @@
 
 #include "backend/door.h"
 #include "backend/process_source.h"
+#include "backend/run_folder.h"
 #include "base/clock.h"
 #include "base/unique_fd.h"
 

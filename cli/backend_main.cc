@@ -23,6 +23,7 @@
 #include "backend/guard_channel.h"
 #include "backend/mapping.h"
 #include "backend/process_starter.h"
+#include "backend/run_folder.h"
 #include "base/log.h"
 #include "capture/ring.h"
 #include "cli/address.h"
@@ -150,13 +151,17 @@ int run() {
   const char* log_file = std::getenv("XYLEM_LOG_FILE");
   configure_log("xylem-backend", parse_level(setting->log_level),
                 log_file == nullptr ? "" : log_file);
+  backend::RunFolder folder(setting->folder);
+  folder.hold();
   auto daemon = backend::become_daemon();
   if (!daemon) return fail(daemon.error().message);
   if (!*daemon) return 0;
 
+  // What agents of earlier runs left that were killed with all that stood for them.
+  backend::sweep_run_folders(backend::own_run_folders());
+
   backend::GuardOptions options;
   options.folder = setting->folder;
-  backend::RunFolder folder(setting->folder);
   auto ended = backend::run_guard(options, UniqueFd(capture::kBackendListenFd),
                                   [&](backend::WorkerInheritance inheritance) {
                                     return work(*setting, options, folder, std::move(inheritance));

@@ -10,9 +10,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "backend/run_folder.h"
 #include "base/log.h"
 #include "cli/address.h"
 #include "commproc/comm_process.h"
@@ -64,6 +66,9 @@ int run(const Arguments& arguments) {
   if (!key) return fail(key.error().message);
   auto front_end = parse_addresses(arguments.front_end);
   if (!front_end) return fail(front_end.error().message);
+  const std::string run_folder = arguments.socket.substr(0, arguments.socket.rfind('/'));
+  std::optional<backend::RunFolder> held(run_folder);
+  held->hold();  // Our socket is there, whatever becomes of the agent.
   auto sockets = open_sockets(arguments.socket, is_loopback(*front_end));
   if (!sockets) return fail(sockets.error().message);
 
@@ -81,7 +86,10 @@ int run(const Arguments& arguments) {
   options.front_end = *std::move(front_end);
   commproc::CommProcess node(std::move(options));
   const int code = net::run_node(node, std::move(network));
-  if (!arguments.socket.empty()) ::unlink(arguments.socket.c_str());
+  if (arguments.socket.empty()) return code;
+  ::unlink(arguments.socket.c_str());
+  held.reset();
+  backend::sweep_run_folders(run_folder);  // When the agent has been killed nobody else does.
   return code;
 }
 

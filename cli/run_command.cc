@@ -19,6 +19,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "backend/run_folder.h"
 #include "frontend/front_end_process.h"
 #include "frontend/job.h"
 #include "frontend/launch.h"
@@ -103,8 +104,7 @@ Result<Listening> listen(const std::string& wanted, std::uint16_t port, bool rem
 struct Started {
   frontend::FrontEndProcess front_end;
   frontend::Environment environment;
-  std::string run;
-  std::vector<UniqueFd> sockets;
+  std::vector<UniqueFd> sockets;  // Held open: the address outlives the front end.
 };
 
 frontend::Setup make_setup(const RunOptions& options, const std::string& printed_options,
@@ -169,7 +169,7 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
   launch.test_size = options.test_size;
   launch.remote = !listening->loopback;
   Started started{*std::move(front_end),
-                  frontend::job_environment(launch, frontend::current_environment()), setup.run,
+                  frontend::job_environment(launch, frontend::current_environment()),
                   std::move(listening->sockets)};
   return started;
 }
@@ -177,7 +177,8 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
 void finish(Started& started, int exit_code) {
   auto finished = started.front_end.finish(exit_code);
   if (!finished) std::fprintf(stderr, "xylem: %s\n", finished.error().message.c_str());
-  frontend::remove_left_folders(started.run);
+  // Where the agents of this host were killed there is nobody else to do it.
+  backend::sweep_run_folders(backend::own_run_folders());
 }
 
 }  // namespace

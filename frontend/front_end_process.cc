@@ -6,20 +6,15 @@
 #include <spawn.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
 namespace xylem::frontend {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kChildControlFd = 3;
 constexpr int kFirstSpareFd = 64;  // Above every number that the child's descriptors get.
@@ -88,16 +83,6 @@ Result<pid_t> spawn(const std::string& program, int control,
   return pid;
 }
 
-bool agent_answers(const fs::path& folder) {
-  const std::string path = folder / "agent";
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return false;
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-}
-
 }  // namespace
 
 Result<FrontEndProcess> FrontEndProcess::start(const std::string& program, const Setup& setup,
@@ -162,19 +147,6 @@ Result<void> FrontEndProcess::finish(int exit_code) {
 
 std::string run_folder(const std::string& run) {
   return "/dev/shm/xylem-" + std::to_string(::getuid()) + "-" + run;
-}
-
-void remove_left_folders(const std::string& run) {
-  const fs::path prefix(run_folder(run));
-  std::error_code error;
-  std::vector<fs::path> left;
-  for (const auto& entry : fs::directory_iterator(prefix.parent_path(), error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(prefix.filename().string()) && !agent_answers(entry.path())) {
-      left.push_back(entry.path());
-    }
-  }
-  for (const fs::path& folder : left) fs::remove_all(folder, error);
 }
 
 }  // namespace xylem::frontend

@@ -41,8 +41,4 @@ class FrontEndProcess {
 /// The folder where the agents of this host meet: /dev/shm/xylem-UID-RUN.
 std::string run_folder(const std::string& run);
 
-/// Removes what agents that were killed left in the run's folders on this host (with --test-size
-/// there are several). Folders whose agent still answers are left alone.
-void remove_left_folders(const std::string& run);
-
 }  // namespace xylem::frontend

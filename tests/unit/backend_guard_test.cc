@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -16,6 +17,7 @@
 #include "backend/guard.h"
 #include "backend/guard_channel.h"
 #include "backend/mapping.h"
+#include "backend/run_folder.h"
 #include "base/log.h"
 #include "tests/support/hand_made_segment.h"
 
@@ -302,6 +304,72 @@ TEST_F(GuardTest, LeavesAFolderAloneThatIsNoLongerItsOwn) {
   ask('r');
   EXPECT_EQ(wait_for_guard(), 7);
   EXPECT_TRUE(connect()) << "the later agent's socket is gone";
+}
+
+// Run folders of this test's own, where a sweep of them may look.
+class Sweep : public ::testing::Test {
+ protected:
+  Sweep() {
+    char name[] = "/tmp/xylem-sweep-XXXXXX";
+    top_ = ::mkdtemp(name);
+  }
+  ~Sweep() override { std::filesystem::remove_all(top_); }
+  std::string make(const std::string& name) {
+    const std::string path = top_ + "/run-" + name;
+    EXPECT_EQ(::mkdir(path.c_str(), 0700), 0);
+    return path;
+  }
+  std::size_t sweep() { return sweep_run_folders(top_ + "/run-"); }
+  std::string top_;
+};
+
+TEST_F(Sweep, TakesWhatTheDeadLeft) {
+  const std::string folder = make("dead");
+  std::ofstream(folder + "/lock").flush();
+  std::ofstream(folder + "/commproc-3").flush();
+  { auto listener = RunFolder(folder).listen(); }  // Its name stays, nobody listens.
+  const std::string other = top_ + "/another";
+  ASSERT_EQ(::mkdir(other.c_str(), 0700), 0);
+  EXPECT_EQ(sweep(), 1u);
+  EXPECT_FALSE(std::filesystem::exists(folder));
+  EXPECT_TRUE(std::filesystem::exists(other));
+}
+
+TEST_F(Sweep, LeavesWhoHoldsTheFolderAloneUntilTheLastIsGone) {
+  const std::string path = make("held");
+  pid_t child = -1;
+  {
+    RunFolder folder(path);
+    folder.hold();
+    child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ::pause();
+      ::_exit(0);
+    }
+    EXPECT_EQ(sweep(), 0u);
+  }
+  EXPECT_EQ(sweep(), 0u) << "what was forked holds it too";
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_EQ(sweep(), 1u);
+}
+
+TEST_F(Sweep, LeavesWhoRegistersAlone) {
+  RunFolder folder(make("starting"));
+  ASSERT_TRUE(folder.try_lock());
+  EXPECT_EQ(sweep(), 0u);
+  folder.unlock();
+  EXPECT_EQ(sweep(), 1u);
+}
+
+TEST_F(Sweep, LeavesWhoAnswersAlone) {
+  RunFolder folder(make("answers"));
+  auto listener = folder.listen();
+  ASSERT_TRUE(listener);
+  EXPECT_EQ(sweep(), 0u);
+  listener->reset();
+  EXPECT_EQ(sweep(), 1u);
 }
 
 TEST_F(GuardTest, GivesUpAWorkerThatDiesAgainAndAgain) {

@@ -177,25 +177,6 @@ class Signals(WholeSystemTest):
         os.kill(process.pid, signal.SIGTERM)
         self.finish(process, store)
 
-    def kill_agent(self, name):
-        process, store = self.start_long_job(seconds=4)
-        pids = [pid for pid in xylem_processes() if pid not in self.before
-                and pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == name]
-        self.assertEqual(len(pids), 1, xylem_processes())
-        os.kill(pids[0], signal.SIGKILL)
-        self.assertEqual(process.wait(timeout=60), 0)
-        for line in store.account():
-            self.assertEqual(line["captured"], line["stored"], line)
-            self.assertTrue(line["complete"], line)
-        self.assert_intact(store)
-        self.assert_nothing_left()
-
-    def test_a_killed_worker_loses_nothing(self):
-        self.kill_agent("xylem-backend")
-
-    def test_a_killed_guard_loses_nothing(self):
-        self.kill_agent("xylem-guard")
-
 
 class Stores(WholeSystemTest):
     """Where the run is to be stored."""

@@ -173,7 +173,7 @@ class WholeSystemTest(unittest.TestCase):
         self.done = done
         return Store(path)
 
-    def assert_nothing_left(self):
+    def assert_nothing_left(self, seconds=15):
         left = {}
 
         def clean():
@@ -182,7 +182,7 @@ class WholeSystemTest(unittest.TestCase):
             return not left and set(run_folders()) <= self.folders_before
 
         try:
-            wait_until(clean, "everything ended", 15)
+            wait_until(clean, "everything ended", seconds)
         except AssertionError:
             self.fail(f"left behind: {left} {set(run_folders()) - self.folders_before}")
 

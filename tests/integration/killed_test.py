@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Processes of xylem that are killed or stopped while a job runs: the job never notices, and what is
+missing is counted."""
+
+import os
+import pathlib
+import signal
+import sqlite3
+import time
+import unittest
+
+from harness import Own, Store, WholeSystemTest, mpirun, wait_until, xylem_processes
+
+
+def name_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+class KilledTest(WholeSystemTest):
+    def start_job(self, seconds, *options, library="mpich", ranks=2, command=None):
+        """A job that says "done" when it has ended well, with data stored already."""
+        job = command or mpirun(library, ranks, "behave", "loop", seconds)
+        self.process = self.start("run", "--store", "run.db", "--detail", "trace", *options, "--", "sh", "-c",
+                                  '"$@" && echo done', "sh", *job)
+        self.store = Store(self.folder / "run.db")
+        wait_until(self.seen, "data of the job is stored", 60)
+        return self.process
+
+    def seen(self):
+        try:
+            return self.store.value("SELECT coalesce(sum(stored), 0) FROM account") > 0
+        except AssertionError:
+            return False
+
+    def processes(self, name):
+        return [pid for pid in xylem_processes() if pid not in self.before and name_of(pid) == name]
+
+    def kill(self, name, how=signal.SIGKILL, number=0):
+        pids = sorted(self.processes(name))
+        self.assertGreater(len(pids), number, xylem_processes())
+        os.kill(pids[number], how)
+        return pids[number]
+
+    def finish(self, seconds=120):
+        """Waits for the job; it must have ended well. Returns what xylem said."""
+        out, said = self.process.communicate(timeout=seconds)
+        self.assertEqual((self.process.returncode, out), (0, "done\n"), said)
+        self.assert_intact(self.store)
+        return said
+
+    def assert_all_stored(self):
+        account, events = self.store.account(), self.store.rows("SELECT * FROM account_event")
+        self.assertTrue(account)
+        self.assertEqual(len(events), len(account))
+        for line in account:
+            self.assertEqual((line["captured"], line["lost"], line["complete"]), (line["stored"], 0, 1), line)
+        for line in events:
+            self.assertEqual((line["events"], line["lost_events"], line["complete"]),
+                             (line["stored_events"], 0, 1), line)
+            self.assertEqual(line["calls"], line["stored_calls"], line)
+
+
+class Agents(KilledTest):
+    def kill_one(self, name, library="mpich"):
+        self.start_job(4, library=library)
+        self.kill(name)
+        self.finish()
+        self.assert_all_stored()
+        self.assert_nothing_left()
+
+    def test_a_killed_worker_loses_nothing(self):
+        for library in ("mpich", "openmpi"):
+            with self.subTest(library):
+                self.kill_one("xylem-backend", library)
+                os.unlink(self.folder / "run.db")
+
+    def test_a_killed_guard_loses_nothing(self):
+        self.kill_one("xylem-guard")
+
+    def test_a_stopped_guard_keeps_nobody(self):
+        self.start_job(3)
+        stopped = self.kill("xylem-guard", signal.SIGSTOP)
+        self.finish()
+        self.assertNotIn(stopped, xylem_processes())
+        self.assert_all_stored()
+        self.assert_nothing_left()
+
+    def test_a_stopped_worker_is_waited_for_in_vain_and_leaves_nothing_when_it_goes_on(self):
+        self.start_job(3)
+        worker = self.kill("xylem-backend", signal.SIGSTOP)
+        said = self.finish()
+        self.assertRegex(said, "not everything|missing|incomplete|lost", "what is missing is said")
+        for line in self.store.account():
+            self.assertLessEqual(line["stored"] + line["lost"], line["captured"], line)
+            self.assertFalse(line["complete"], line)
+        os.kill(worker, signal.SIGCONT)
+        self.assert_nothing_left(seconds=90)
+
+    def test_guard_and_worker_killed_together_leave_no_folder(self):
+        self.start_job(3)
+        for name in ("xylem-guard", "xylem-backend"):
+            self.kill(name)
+        self.finish()
+        for line in self.store.account():
+            self.assertLessEqual(line["stored"] + line["lost"], line["captured"], line)
+            self.assertFalse(line["complete"], line)
+        self.assert_nothing_left()
+
+    def test_with_a_wrong_key_the_agent_says_so_and_ends_while_the_job_runs(self):
+        log = self.folder / "agent.log"
+        job = mpirun("mpich", 2, "behave", "loop", 6)
+        process = self.start("run", "--store", "run.db", "--", "env", f"XYLEM_KEY={'0' * 64}",
+                             f"XYLEM_LOG_FILE={log}", *job)
+        wait_until(lambda: log.exists() and "refuses this agent" in log.read_text(), "the agent says so", 60)
+        wait_until(lambda: not self.processes("xylem-guard"), "the agent has ended")
+        self.assertIsNone(process.poll(), "long before the job")
+        _, said = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, said)
+        self.assertRegex(said, "connection refused.*key")
+        self.assert_intact(Store(self.folder / "run.db"))
+        self.assert_nothing_left()
+
+
+class CommProcesses(KilledTest):
+    def test_a_killed_one_loses_nothing(self):
+        self.start_job(6, "--test-size", "4", "--topology", "kary:2", ranks=4)
+        wait_until(lambda: len(self.processes("xylem-commproc")) >= 2, "communication processes run", 60)
+        attached = "SELECT count(*) AS n FROM node b JOIN node p ON p.id = b.parent " \
+                   "WHERE b.role = 'back_end' AND p.role = 'comm_process'"
+        wait_until(lambda: self.store.value(attached) == 4, "all agents are below them", 60)
+        killed = xylem_processes()[sorted(self.processes("xylem-commproc"))[0]].split()
+        self.kill("xylem-commproc")
+        node = int(killed[killed.index("--node") + 1])
+        self.assertGreater(self.store.value(f"SELECT count(*) FROM node WHERE parent = {node}"), 0)
+        wait_until(lambda: self.store.value(f"SELECT count(*) FROM node WHERE parent = {node}") == 0,
+                   "who was below it is below another node")
+        self.finish()
+        self.assert_all_stored()
+        self.assert_nothing_left()
+
+
+class FrontEnd(KilledTest):
+    def test_killed_it_does_not_harm_the_job_and_its_store_opens(self):
+        self.start_job(3)
+        self.kill("xylem-frontend")
+        stored = [line["stored"] for line in self.store.account()]
+        said = self.finish()
+        self.assertRegex(said, "front end died.*signal 9")
+        self.assertEqual([line["stored"] for line in self.store.account()], stored)
+        self.assertFalse(any(line["complete"] for line in self.store.account()))
+        # Agents look for another front end for a minute, then count what they hold as lost.
+        self.assert_nothing_left(seconds=90)
+
+    def test_stopped_for_longer_than_a_heartbeat_it_loses_nothing(self):
+        self.start_job(8)
+        front_end = self.kill("xylem-frontend", signal.SIGSTOP)
+        began = time.monotonic()
+        wait_until(lambda: time.monotonic() > began + 4, "longer than silence is borne")
+        os.kill(front_end, signal.SIGCONT)
+        self.finish()
+        self.assert_all_stored()
+        self.assert_nothing_left()
+
+    def test_a_commit_that_stalls_breaks_no_link(self):
+        self.start_job(12, "--test-size", "4", "--topology", "kary:2", ranks=4)
+        lock = sqlite3.connect(self.folder / "run.db", timeout=30, isolation_level=None)
+        lock.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        wait_until(lambda: time.monotonic() > began + 5, "the store is locked for longer than silence is borne")
+        lock.execute("ROLLBACK")
+        lock.close()
+        said = self.finish()
+        self.assertNotIn("lost", said.replace("lost 0", "").replace("0 lost", ""))
+        self.assertNotIn("parent lost", said)
+        self.assert_all_stored()
+        self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

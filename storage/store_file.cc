@@ -44,13 +44,12 @@ Unexpected cannot_make(const std::string& path, int why) {
   }
 }
 
-/// Whether the file begins as a SQLite file with our application id. An empty one is ours too: a
-/// run that was stopped before its first table.
+/// Whether the file begins as a SQLite file with our application id, which is the first thing that
+/// a store writes.
 bool is_a_run(int fd) {
   constexpr std::size_t kApplicationIdOffset = 68;  // Fixed by SQLite's file format.
   std::array<char, kApplicationIdOffset + 4> head{};
   const ssize_t got = ::pread(fd, head.data(), head.size(), 0);
-  if (got == 0) return true;
   if (got != static_cast<ssize_t>(head.size())) return false;
   return std::memcmp(head.data(), "SQLite format 3", 16) == 0 &&
          std::memcmp(head.data() + kApplicationIdOffset, "xylm", 4) == 0;

@@ -117,6 +117,10 @@ TEST_F(SqliteStoreTest, OverwritesRunsButNothingElse) {
 
   const std::string thesis = folder_.file("thesis.tex");
   std::ofstream(thesis) << "years of work";
+  const std::string empty = folder_.file("empty");
+  std::ofstream(empty).flush();
+  EXPECT_EQ(refusal({empty, true}).code, Code::kInvalidArgument);
+  EXPECT_TRUE(std::filesystem::exists(empty));
   const Error foreign = refusal({thesis, true});
   EXPECT_EQ(foreign.code, Code::kInvalidArgument);
   EXPECT_THAT(foreign.message, HasSubstr("not a run of xylem, so it is not overwritten"));

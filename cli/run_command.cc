@@ -266,6 +266,55 @@ int stop_serving() {
   return fail("the front end still stores what is there after a minute; it goes on");
 }
 
+// Whoever reads our standard error through a pipe waits for its end, which must not be that of the
+// run. What there is to say afterwards stands in the store.
+UniqueFd set_piped_stderr_aside() {
+  struct stat found {};
+  const bool is_waited_for =
+      ::fstat(STDERR_FILENO, &found) == 0 && (S_ISFIFO(found.st_mode) || S_ISSOCK(found.st_mode));
+  if (!is_waited_for) return UniqueFd();
+  UniqueFd aside(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  const UniqueFd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  ::dup2(null.get(), STDERR_FILENO);
+  return aside;
+}
+
+[[noreturn]] void fail_to_serve(const UniqueFd& spoken, const std::string& sentence) {
+  if (spoken) ::dup2(spoken.get(), STDERR_FILENO);
+  std::_Exit(fail(sentence));
+}
+
+// The process that stays. What its caller is to evaluate goes into `text`.
+[[noreturn]] void serve_until(int until, const RunOptions& options,
+                              const std::string& printed_options, const std::string& env_file,
+                              UniqueFd text) {
+  ::setsid();
+  UniqueFd spoken = set_piped_stderr_aside();
+  auto started = start_front_end(options, printed_options, {"xylem", "serve"});
+  if (!started) fail_to_serve(spoken, started.error().message);
+  if (!env_file.empty()) {
+    if (auto written = write_env_file(env_file, started->environment); !written) {
+      finish(*started, kUsageError);
+      fail_to_serve(spoken, written.error().message);
+    }
+  }
+  std::string lines;
+  for (const auto& [name, value] : started->environment) {
+    lines += "export " + name + "=" + shell_quoted(value) + "\n";
+  }
+  lines += std::string("export ") + kServePid + "=" + std::to_string(::getpid()) + "\n";
+  if (::write(text.get(), lines.data(), lines.size()) < 0) std::_Exit(kUsageError);
+  text.reset();
+  spoken.reset();
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  ::dup2(null, STDIN_FILENO);
+  ::dup2(null, STDOUT_FILENO);
+  wait_for_end(until);
+  finish(*started, 0);
+  if (!env_file.empty()) ::unlink(env_file.c_str());
+  std::_Exit(0);
+}
+
 }  // namespace
 
 int serve(const RunOptions& options, const std::string& printed_options, const ServeOptions& how) {
@@ -280,42 +329,18 @@ int serve(const RunOptions& options, const std::string& printed_options, const S
   UniqueFd writing(ends[1]);
   const pid_t child = ::fork();
   if (child < 0) return fail(std::string("cannot fork: ") + std::strerror(errno));
-  if (child > 0) {
-    writing.reset();
-    std::string text;
-    char piece[4096];
-    for (ssize_t size; (size = ::read(reading.get(), piece, sizeof piece)) > 0;) {
-      text.append(piece, static_cast<std::size_t>(size));
-    }
-    std::fputs(text.c_str(), stdout);
-    return text.empty() ? kUsageError : 0;
+  if (child == 0) {
+    reading.reset();
+    serve_until(until, options, printed_options, how.env_file, std::move(writing));
   }
-  reading.reset();
-  ::setsid();
-  auto started = start_front_end(options, printed_options, {"xylem", "serve"});
-  if (!started) std::_Exit(fail(started.error().message));
-  if (!how.env_file.empty()) {
-    if (auto written = write_env_file(how.env_file, started->environment); !written) {
-      fail(written.error().message);
-      finish(*started, kUsageError);
-      std::_Exit(kUsageError);
-    }
-  }
-  std::string text;
-  for (const auto& [name, value] : started->environment) {
-    text += "export " + name + "=" + shell_quoted(value) + "\n";
-  }
-  text += std::string("export ") + kServePid + "=" + std::to_string(::getpid()) + "\n";
-  if (::write(writing.get(), text.data(), text.size()) < 0) std::_Exit(kUsageError);
   writing.reset();
-  // Whoever reads our output must not wait for us.
-  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  ::dup2(null, STDIN_FILENO);
-  ::dup2(null, STDOUT_FILENO);
-  wait_for_end(until);
-  finish(*started, 0);
-  if (!how.env_file.empty()) ::unlink(how.env_file.c_str());
-  std::_Exit(0);
+  std::string text;
+  char piece[4096];
+  for (ssize_t size; (size = ::read(reading.get(), piece, sizeof piece)) > 0;) {
+    text.append(piece, static_cast<std::size_t>(size));
+  }
+  std::fputs(text.c_str(), stdout);
+  return text.empty() ? kUsageError : 0;
 }
 
 // ---- exec ----

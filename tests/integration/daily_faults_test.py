@@ -135,6 +135,22 @@ class Jobs(WholeSystemTest):
         self.assert_exact(Store(self.folder / "served.db"), Own(prefix, 2))
         self.assert_nothing_left()
 
+    def test_serve_lets_go_of_what_its_caller_reads(self):
+        # Output and errors through pipes, read to their end: they end although it serves on.
+        serving = self.xylem("serve", "--store", "served.db", "--until-pid", os.getpid(), timeout=30)
+        self.assertEqual(serving.returncode, 0, serving.stderr)
+        variables = dict(re.findall(r"^export (\w+)='?(.*?)'?$", serving.stdout, re.M))
+        stopped = self.xylem("serve", "--stop", env={"XYLEM_SERVE_PID": variables["XYLEM_SERVE_PID"]})
+        self.assertEqual(stopped.returncode, 0, stopped.stderr)
+        self.assert_intact(Store(self.folder / "served.db"))
+        self.assert_nothing_left()
+
+    def test_serve_says_why_it_cannot(self):
+        done = self.xylem("serve", "--store", "/nonexistent/x.db")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("/nonexistent/x.db", done.stderr)
+        self.assert_nothing_left()
+
     def test_serve_ends_with_the_shell_that_called_it(self):
         subprocess.run(["bash", "-c", f"eval \"$({BUILD_XYLEM} serve --store served.db)\"; true"],
                        env=environment(), cwd=self.folder, timeout=60, check=True, stderr=subprocess.DEVNULL)
@@ -204,6 +220,10 @@ class Stores(WholeSystemTest):
         precious.write_text("years of work\n")
         self.assertIn("thesis.txt", self.refused("--store", precious, "--overwrite"))
         self.assertEqual(precious.read_text(), "years of work\n")
+        empty = self.folder / "empty"
+        empty.touch()
+        self.assertIn("not a run of xylem", self.refused("--store", empty, "--overwrite"))
+        self.assertTrue(empty.exists())
 
     def test_on_a_file_system_like_nfs_the_end_is_in_place(self):
         prefix = self.folder / "own"

@@ -3,10 +3,12 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import unittest
 
-from harness import PROGRAMS, SOURCE, XYLEM, Own, Store, WholeSystemTest, environment
+from harness import (PROGRAMS, SOURCE, XYLEM, Own, Store, WholeSystemTest, environment, environment_of, wait_until,
+                     xylem_processes)
 
 CLUSTER = SOURCE / "tests/support/cluster/cluster.sh"
 RSH = SOURCE / "tests/support/cluster/cluster-rsh"
@@ -134,6 +136,33 @@ class Cluster(WholeSystemTest):
     def test_mpich_on_two_hosts(self):
         # Debian's MPICH hangs in MPI_Finalize with more ranks on more hosts, without xylem too.
         self.run_on_cluster("mpich", {"node01": 1, "node02": 1}, 50_000)
+
+    def test_what_a_host_whose_agents_were_killed_leaves_goes_with_the_next_run(self):
+        ranks = {"node01": 1, "node02": 1}
+        job = self.job("openmpi", ranks, PROGRAMS / "behave.openmpi", "loop", 8)
+        process = subprocess.Popen([CLUSTER, "exec", "head", "--", XYLEM, "run", "--store", "killed.db", "--", *job],
+                                   env=self.env, cwd=self.folder, text=True, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        wait_until(lambda: (self.folder / "killed.db").exists() and self.hosts_stored() == 2, "both hosts have reported",
+                   60)
+        killed = [pid for pid in xylem_processes() if "XYLEM_HOST=node02" in environment_of(pid)]
+        self.assertEqual(len(killed), 2, "guard and worker")
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
+        _, said = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0, said)
+        self.assertIn("node02", said, "whose data is missing is said")
+        store = Store(self.folder / "killed.db")
+        self.assert_intact(store)
+        self.assertEqual(sorted(line["complete"] for line in store.account()), [0, 1])
+        self.run_on_cluster("openmpi", ranks, 20_000)  # Looks at all hosts at its end.
+
+    def hosts_stored(self):
+        try:
+            return Store(self.folder / "killed.db").value("SELECT count(*) FROM account WHERE stored > 0")
+        except AssertionError:
+            return 0
 
     def test_no_command_line_on_any_host_shows_the_key(self):
         prefix = self.folder / "keys"

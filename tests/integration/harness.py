@@ -70,17 +70,21 @@ def xylem_processes():
             if program.startswith(str(BUILD))}
 
 
+def environment_of(pid):
+    """Variables of a process as a set of NAME=VALUE; empty when it has ended or is another user's."""
+    try:
+        return set(pathlib.Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0"))
+    except OSError:
+        return set()
+
+
 def run_folders():
     """Folders of runs on this host, without those of another build's agents."""
     foreign = set()
     for pid, (program, _) in all_xylem_processes().items():
         if not program.startswith(str(BUILD)):
-            try:
-                for entry in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
-                    if entry.startswith(b"XYLEM_FOLDER="):
-                        foreign.add(entry.removeprefix(b"XYLEM_FOLDER=").decode())
-            except OSError:
-                pass
+            foreign.update(entry.removeprefix("XYLEM_FOLDER=") for entry in environment_of(pid)
+                           if entry.startswith("XYLEM_FOLDER="))
     return sorted({str(p) for p in pathlib.Path("/dev/shm").glob("xylem-*")} - foreign)
 
 
@@ -134,16 +138,26 @@ class WholeSystemTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="xylem-test-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.addCleanup(self.end_leftovers)
+        # Agents and communication processes get it too, so it tells which are this test's.
+        before = os.environ.get("TMPDIR")
+        os.environ["TMPDIR"] = str(self.folder)
+        self.addCleanup(lambda: os.environ.pop("TMPDIR") if before is None
+                        else os.environ.update(TMPDIR=before))
 
     def end_leftovers(self):
-        """Runs even when a test failed: the next one shall start clean."""
-        for pid in set(xylem_processes()) - self.before:
+        """Runs even when a test failed: the next one shall start clean. Ends what descends from this
+        test and nothing else; on an emulated cluster taking it down ends the rest."""
+        for pid in xylem_processes():
+            variables = environment_of(pid)
+            if f"TMPDIR={self.folder}" not in variables:
+                continue
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-        for folder in set(run_folders()) - self.folders_before:
-            shutil.rmtree(folder, ignore_errors=True)
+            for entry in variables:
+                if entry.startswith("XYLEM_FOLDER="):
+                    shutil.rmtree(entry.removeprefix("XYLEM_FOLDER="), ignore_errors=True)
 
     def xylem(self, *arguments, timeout=120, env=None, stdin=None, cwd=None):
         """Runs xylem to its end; returns the finished process with its output as text."""

@@ -397,6 +397,10 @@ std::uint64_t Journal::calls_in(const PacketKey& key) const {
   return entry_at(offset_of_.at(key)).calls;
 }
 
+bool Journal::is_last(const PacketKey& key) const {
+  return (entry_at(offset_of_.at(key)).flags & kLast) != 0;
+}
+
 Progress Journal::progress_of(Lane lane) const {
   const auto it = recovered_.find(lane);
   return it == recovered_.end() ? Progress{} : it->second;

@@ -128,6 +128,7 @@ class Journal {
   wire::Packet read(const PacketKey& key) const;
   std::size_t payload_bytes(const PacketKey& key) const;
   std::uint64_t calls_in(const PacketKey& key) const;
+  bool is_last(const PacketKey& key) const;  ///< Packet.last
 
   /// What the entries found at open() say of a lane: to be applied to its segment before anything
   /// else is done to the journal.

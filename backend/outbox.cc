@@ -6,15 +6,17 @@ namespace xylem::backend {
 
 Outbox::Outbox(OutboxOptions options, Journal& journal) : options_(options), journal_(journal) {}
 
-void Outbox::add(const PacketKey& key) {
-  states_[key];
+Outbox::State& Outbox::take_in(const PacketKey& key) {
+  State& state = states_[key];
+  state.last = journal_.is_last(key);
+  if (!state.last) ++others_;
   fresh_.push_back(key);
+  return state;
 }
 
-void Outbox::add_recovered(const PacketKey& key) {
-  states_[key].alone = true;
-  fresh_.push_back(key);
-}
+void Outbox::add(const PacketKey& key) { take_in(key); }
+
+void Outbox::add_recovered(const PacketKey& key) { take_in(key).alone = true; }
 
 std::vector<wire::Packet> Outbox::take_due(Nanos now) {
   std::vector<wire::Packet> packets;
@@ -27,6 +29,7 @@ std::vector<wire::Packet> Outbox::take_due(Nanos now) {
     state.pause = std::min(2 * state.pause, options_.longest_resend);
     set_due(key, state, now + state.pause);
   }
+  std::vector<PacketKey> held;
   // One packet may always be on its way, however large it is.
   while (!fresh_.empty() && (in_flight_ == 0 || in_flight_ < options_.max_in_flight)) {
     const PacketKey key = fresh_.front();
@@ -34,6 +37,10 @@ std::vector<wire::Packet> Outbox::take_due(Nanos now) {
     const auto it = states_.find(key);
     if (it == states_.end() || it->second.sent) continue;
     State& state = it->second;
+    if (state.last && others_ != 0) {
+      held.push_back(key);
+      continue;
+    }
     packets.push_back(journal_.read(key));
     packets.back().alone = state.alone;
     state.sent = true;
@@ -42,6 +49,7 @@ std::vector<wire::Packet> Outbox::take_due(Nanos now) {
     in_flight_ += state.bytes;
     set_due(key, state, now + state.pause);
   }
+  fresh_.insert(fresh_.end(), held.begin(), held.end());
   return packets;
 }
 
@@ -57,6 +65,7 @@ void Outbox::acknowledge(const wire::PacketId& id) {
     due_.erase({it->second.due, key});
     in_flight_ -= it->second.bytes;
   }
+  if (!it->second.last) --others_;
   states_.erase(it);
   journal_.acknowledge(key);
 }

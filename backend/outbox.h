@@ -27,7 +27,9 @@ struct OutboxOptions {
 
 /// The state of each journalled packet on its way. Does not send. One thread; the journal is
 /// borrowed. A packet that was sent before, by whomever, goes `alone`: it may have been merged into
-/// another packet, of which the root stores the one that arrives first.
+/// another packet, of which the root stores the one that arrives first. The leaf's last packet goes
+/// when all others are acknowledged: so the root knows, when it has stored that, that nothing more
+/// comes, whatever else it hears or does not hear.
 class Outbox {
  public:
   Outbox(OutboxOptions options, Journal& journal);
@@ -56,11 +58,13 @@ class Outbox {
  private:
   struct State {
     bool sent = false;
+    bool last = false;
     bool alone = false;
     Nanos due = 0;  // When it is to be sent again; meaningless before it was sent.
     Nanos pause = 0;
     std::size_t bytes = 0;
   };
+  State& take_in(const PacketKey& key);
   void set_due(const PacketKey& key, State& state, Nanos when);
 
   OutboxOptions options_;
@@ -69,6 +73,7 @@ class Outbox {
   std::deque<PacketKey> fresh_;                // Not sent by us yet; may hold acknowledged ones.
   std::set<std::pair<Nanos, PacketKey>> due_;  // Sent ones.
   std::size_t in_flight_ = 0;
+  std::size_t others_ = 0;  // Packets that are not the last.
 };
 
 }  // namespace xylem::backend

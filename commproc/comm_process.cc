@@ -18,7 +18,7 @@ constexpr Nanos kReportInterval = 1 * kSecond;
 
 CommProcess::CommProcess(CommProcessOptions options)
     : options_(std::move(options)),
-      windows_(filters::merge_window_packets, {.time_out = options_.wave_time_out}),
+      windows_(filters::merge_window_packets, options_.windows),
       uplink_({.front_end = options_.front_end, .hello = [this] { return hello(); }}) {}
 
 wire::Hello CommProcess::hello() const {

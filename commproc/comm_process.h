@@ -24,8 +24,7 @@ struct CommProcessOptions {
   /// Without a parent for so long, it ends: its leaves have other ways, or there is no run any
   /// more.
   Nanos orphan_limit = 60 * kSecond;
-  /// Windows of one wave wait for each other no longer than this.
-  Nanos wave_time_out = 150 * kMillisecond;
+  filters::WaveMergerOptions windows;
 };
 
 /// Life: connects to the front end and reports where it listens; gets its place (Assignment);

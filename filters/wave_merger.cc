@@ -16,7 +16,8 @@ void WaveMerger::add(wire::Packet packet, Nanos now) {
   const bool overlaps =
       known != waves_.end() && known->second.sources.intersects(packet.id.sources);
   // An overlap means that something was sent twice; only the root decides which of them counts.
-  if (packet.alone || packet.tombstone || overlaps) {
+  const bool goes_by_itself = packet.alone || overlaps;
+  if (packet.tombstone || (goes_by_itself && !options_.merge_overlaps)) {
     ready_.push_back(std::move(packet));
     return;
   }

@@ -29,6 +29,9 @@ struct WaveMergerOptions {
   Nanos time_out = 150 * kMillisecond;
   /// More than this never waits; the oldest waves are given out first.
   std::size_t max_waiting_bytes = 8u << 20;
+  /// Breaks the rule above: packets of the same source are merged. For the test that shows that the
+  /// model of the tree notices.
+  bool merge_overlaps = false;
 };
 
 /// One stream's waves. Not thread-safe.

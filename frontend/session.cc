@@ -15,6 +15,8 @@ namespace xylem::frontend {
 namespace {
 
 constexpr Nanos kRetryCommit = 1 * kSecond;
+// When the tree dissolves everybody waits for acknowledgements, and little comes.
+constexpr Nanos kLastCommits = 20 * kMillisecond;
 constexpr Nanos kLookInterval = 500 * kMillisecond;
 
 storage::NodeRow row_of(const OverlayNode& node) {
@@ -146,7 +148,7 @@ void Session::note_registration(const wire::Packet& packet, Nanos now) {
 
 void Session::record(Nanos now) {
   if (recording_ || is_over_) return;
-  next_commit_ = now + options_.commit_interval;
+  next_commit_ = now + (root_.control().finish ? kLastCommits : options_.commit_interval);
   storage::Batch batch = std::exchange(failed_, {});
   if (batch.rows.empty()) {
     batch = std::exchange(waiting_, {});

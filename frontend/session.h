@@ -22,7 +22,8 @@ struct SessionOptions {
   Nanos settle = 2 * kSecond;         ///< `--settle`
   Nanos window = 250 * kMillisecond;  ///< `--window`
   bool chunks = false;                ///< `--detail trace`
-  /// Data becomes visible and is acknowledged this often, or after so many bytes.
+  /// Data becomes visible and is acknowledged this often, or after so many bytes; at the end
+  /// sooner.
   Nanos commit_interval = 200 * kMillisecond;
   std::size_t commit_bytes = 1u << 20;
   /// What waits for a slow store: packets beyond are not taken; their hosts keep them and send them

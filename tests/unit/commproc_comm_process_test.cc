@@ -41,7 +41,7 @@ class CommProcessTest : public ::testing::Test {
     CommProcessOptions options;
     options.node = NodeId{9};
     options.level = 1;
-    options.wave_time_out = 150 * kMillisecond;
+    options.windows.time_out = 150 * kMillisecond;
     return options;
   }
 

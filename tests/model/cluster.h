@@ -1,0 +1,89 @@
+#pragma once
+
+// A front end, hosts with leaves, and the communication processes between them, in a Simulation:
+// who starts whom, and who is started again after a death. Host 0 is the front end's.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "frontend/session.h"
+#include "storage/recorder.h"
+#include "storage/store.h"
+#include "tests/model/leaf.h"
+#include "tests/model/ledger.h"
+#include "tests/model/simulation.h"
+#include "tree/shape.h"
+
+namespace xylem::model {
+
+struct ClusterOptions {
+  std::uint32_t hosts = 4;
+  tree::Shape shape;
+  std::uint32_t chunk_events = 0;
+  std::size_t journal_bytes = 1u << 20;
+  StoreBreak store_break = StoreBreak::kNone;
+  bool resends = true;
+  bool merges_overlaps = false;
+};
+
+class Cluster {
+ public:
+  /// Starts everything at once. The world is borrowed.
+  Cluster(Simulation& world, const ClusterOptions& options);
+  ~Cluster();
+
+  std::uint32_t hosts() const { return static_cast<std::uint32_t>(hosts_.size()); }
+
+  // Faults: each picks its victim and says what it did; empty when there was none.
+  std::string kill_comm_process();
+  std::string kill_worker();
+  std::string kill_front_end();
+  std::string lose_host();
+  std::string freeze_something(Nanos duration);
+
+  /// Something of every leaf whose host survived was acknowledged since.
+  bool all_are_heard(Nanos since) const;
+  /// The job is over.
+  void finish();
+  /// The front end has ended.
+  bool is_over() const { return is_over_; }
+
+  /// `all_came_back`: no host that survived may count as lost.
+  Comparison compare_all(bool all_came_back) const;
+  std::uint64_t contributions() const;
+  std::uint64_t digest() const;
+
+ private:
+  struct Host {
+    std::unique_ptr<LeafHost> leaf;
+    ProcessId worker = kNoProcess;
+  };
+  struct CommProcess {
+    HostNumber host{};
+    NodeId node{};
+    std::uint32_t level = 0;
+    ProcessId starter = kNoProcess;
+  };
+  /// A front end's process: what it works with lives as long as it.
+  struct FrontEnd;
+
+  void start_front_end();
+  void start_worker(std::uint32_t index);
+  void start_comm_process(const CommProcess& what);
+  void exited(ProcessId process, int code);
+
+  Simulation& world_;
+  ClusterOptions options_;
+  Holdings holdings_;
+  std::vector<Host> hosts_;  // hosts_[i] is host i + 1.
+  std::vector<std::unique_ptr<FrontEnd>> front_ends_;
+  std::map<ProcessId, CommProcess> comm_processes_;
+  std::uint16_t next_port_ = 2;
+  bool is_over_ = false;
+};
+
+}  // namespace xylem::model

@@ -1,0 +1,107 @@
+#pragma once
+
+// A leaf of the model: the delivery of production over the journal of production, fed by a source
+// whose content is known.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/delivery.h"
+#include "backend/journal.h"
+#include "net/node.h"
+#include "tests/model/ledger.h"
+#include "tests/model/simulation.h"
+
+namespace xylem::model {
+
+/// Zeroed, page-aligned memory that outlives workers.
+class Region {
+ public:
+  explicit Region(std::size_t bytes);
+  ~Region();
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+  std::span<std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::span<std::byte> bytes_;
+};
+
+/// What a host's leaf does, drawn once.
+struct LeafHabits {
+  std::size_t journal_bytes = 1u << 20;
+  std::uint32_t chunk_events = 0;  ///< 0: no chunks.
+  Nanos lateness = 0;              ///< Windows are sealed up to so long after their slice.
+};
+
+/// A host's part that survives its workers.
+struct LeafHost {
+  LeafHost(HostNumber number, LeafHabits drawn);
+
+  HostNumber host{};
+  LeafHabits habits;
+  Region region;
+  std::string host_key;
+  std::uint32_t ranks = 1;  ///< Of the world that its process is in.
+
+  // The source: what a process has done, and how much of it is journalled.
+  bool registered = false;
+  bool last_is_journalled = false;
+  bool ended = false;  ///< All acknowledged, said goodbye.
+  std::uint64_t calls = 0;
+  std::uint64_t records = 0;
+  /// By number of events: only identity and calls of a chunk are compared, so that all are alike.
+  std::map<std::uint32_t, wire::Bytes> chunks;
+
+  LeafId leaf = wire::kNoLeaf;
+  Nanos acknowledged_at = 0;  ///< The last time that something of it was.
+  std::map<backend::PacketKey, Sent> sent;
+  std::uint64_t given_up = 0;  ///< Packets that became tombstones here, in all lives.
+};
+
+/// The worker. Borrows the host's part and the draws.
+class Leaf final : public net::Node {
+ public:
+  using StartCommProcess = std::function<void(const wire::StartCommProcess&)>;
+
+  Leaf(LeafHost& host, Random& random, wire::Address front_end, backend::OutboxOptions outbox,
+       StartCommProcess start);
+  ~Leaf() override;
+
+  void on_start(net::Network& network, Nanos now) override;
+  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) override;
+  void on_connect_failed(NodeId node, const Error& why, Nanos now) override;
+  void on_message(net::LinkId link, wire::Message message, Nanos now) override;
+  void on_link_down(net::LinkId link, const Error& why, Nanos now) override;
+  void on_timer(Nanos now) override;
+  void on_readable(int, Nanos) override {}
+
+  /// A communication process that this worker had started is gone.
+  void comm_process_ended(NodeId node);
+
+ private:
+  bool is_encoding() const;
+  void work(Nanos now);
+  void produce(Nanos now);
+  bool append(backend::Draft draft);
+  bool announce();
+  bool seal_window(Nanos now, bool last);
+  bool make_chunk();
+  void schedule(Nanos now);
+
+  LeafHost& host_;
+  Random& random_;
+  backend::Journal journal_;
+  backend::Delivery delivery_;
+  StartCommProcess start_;
+  net::Network* network_ = nullptr;
+  Nanos next_window_ = 0;
+  bool done_ = false;
+};
+
+}  // namespace xylem::model

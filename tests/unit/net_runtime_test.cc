@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -171,6 +172,8 @@ TEST(Runtime, TakesABrokenHandshakeForNoRefusal) {
   address.host = "127.0.0.1";
   address.port = *bound_port(*listener);
   std::thread hangs_up([&listener] {
+    pollfd caller{listener->get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&caller, 1, 20'000), 1) << "nobody connects";
     const UniqueFd connection(::accept(listener->get(), nullptr, nullptr));
     char hello[64];
     EXPECT_GT(::read(connection.get(), hello, sizeof hello), 0);

@@ -39,13 +39,14 @@ bool has_rung(const UniqueFd& timer) {
 
 }  // namespace
 
-GuardChannel::GuardChannel(UniqueFd channel, UniqueFd listener, RunFolder folder, Nanos patience)
+GuardChannel::GuardChannel(UniqueFd channel, UniqueFd listener, const RunFolder& folder,
+                           Nanos patience)
     : channel_(std::move(channel)),
       patience_over_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       poll_(::epoll_create1(EPOLL_CLOEXEC)),
       patience_(patience),
       listener_(std::move(listener)),
-      folder_(std::move(folder)) {
+      folder_(folder) {
   watch(poll_, channel_);
   watch(poll_, patience_over_);
 }

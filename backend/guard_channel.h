@@ -23,7 +23,8 @@ class GuardChannel final : public ProcessSource {
   static constexpr Nanos kPatience = 5 * kSecond;
 
   /// `channel` leads to the guard, `listener` is the socket at which it accepts.
-  GuardChannel(UniqueFd channel, UniqueFd listener, RunFolder folder, Nanos patience = kPatience);
+  GuardChannel(UniqueFd channel, UniqueFd listener, const RunFolder& folder,
+               Nanos patience = kPatience);
 
   int fd() const override { return door_ ? door_->fd() : poll_.get(); }
   SourceEvent take() override;

@@ -24,7 +24,6 @@ constexpr std::uint32_t kLive = 1;
 constexpr std::uint32_t kFreed = 2;
 constexpr std::uint32_t kTombstone = 1;
 constexpr std::uint32_t kLast = 2;
-constexpr std::uint32_t kPad = 4;  // Fills the rest of the region before an entry at its start.
 
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 

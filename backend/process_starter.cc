@@ -9,6 +9,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/argv.h"
+
 namespace xylem::backend {
 namespace {
 
@@ -76,9 +78,7 @@ Result<StartedProcess> CommProcessStarter::start(NodeId node, std::uint32_t leve
                                     setting_.folder + "/commproc-" + number,
                                     "--log-level",
                                     setting_.log_level};
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = argv_of(words);
 
   auto key = make_pipe();
   if (!key) return unexpected(std::move(key.error()));

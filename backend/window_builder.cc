@@ -80,8 +80,9 @@ std::size_t WindowBuilder::add(Lane lane, std::span<const TimedRecord> records, 
     const std::size_t group = group_at(records, at);
     const bool may_go_on = at + group == records.size();
     if (may_go_on && !complete && group < kLargestGroup) break;
+    const auto group_start = records.begin() + static_cast<std::ptrdiff_t>(at);
     const auto receives = std::count_if(
-        records.begin() + at, records.begin() + at + group,
+        group_start, group_start + static_cast<std::ptrdiff_t>(group),
         [](const TimedRecord& r) { return has_peer(r.record, capture::kRecordReceive); });
     for (std::size_t end = at + group; at < end; ++at) {
       add_one(lane, records[at], static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(1, receives)));

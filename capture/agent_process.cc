@@ -17,12 +17,10 @@
 #include "capture/agent_process_internal.h"
 #include "capture/process_internal.h"
 
-extern char** environ;
-
 namespace xylem::capture {
 namespace {
 
-constexpr std::size_t kStackBytes = 128 * 1024;
+constexpr std::size_t kStackBytes = 128u << 10;
 constexpr std::size_t kMostVariables = 64;
 constexpr int kFreeDescriptor = 10;  // Beyond those that the agent expects.
 constexpr long kPauseNs = 1'000'000;

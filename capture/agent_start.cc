@@ -193,7 +193,7 @@ void take_key() noexcept {
   char* key = getenv(kEnvKey);
   if (key == nullptr) return;
   const std::size_t length = strlen(key);
-  if (length == kKeyDigits) memcpy(kept_key, key, length);
+  if (length == kKeyDigits) memcpy(kept_key, key, length + 1);
   explicit_bzero(key, length);
   unsetenv(kEnvKey);
 }

@@ -75,13 +75,14 @@ bool make_request_room(Thread& thread, std::uint32_t count) noexcept {
   if (count <= thread.request_room) return true;
   std::uint32_t room = kFirstRequestRoom;
   while (room < count) room *= 2;
-  constexpr std::size_t kEach = sizeof(TrackedRequest*) + sizeof(Word) + kLargestStatus;
+  constexpr std::size_t kPointer = sizeof(void*);  // To a TrackedRequest.
+  constexpr std::size_t kEach = kPointer + sizeof(Word) + kLargestStatus;
   auto* memory = static_cast<unsigned char*>(take_memory(room * kEach));
   if (memory == nullptr) return false;
   if (thread.requests != nullptr) munmap(thread.requests, thread.request_room * kEach);
   thread.requests = reinterpret_cast<TrackedRequest**>(memory);
-  thread.request_handles = reinterpret_cast<Word*>(memory + room * sizeof(TrackedRequest*));
-  thread.statuses = memory + room * (sizeof(TrackedRequest*) + sizeof(Word));
+  thread.request_handles = reinterpret_cast<Word*>(memory + room * kPointer);
+  thread.statuses = memory + room * (kPointer + sizeof(Word));
   thread.request_room = room;
   return true;
 }

@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "backend/run_folder.h"
+#include "base/argv.h"
 #include "frontend/front_end_process.h"
 #include "frontend/job.h"
 #include "frontend/launch.h"
@@ -380,9 +381,7 @@ int exec_rank(const std::string& env_file, const std::vector<std::string>& comma
   }
   for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
   std::vector<std::string> arguments = command;
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = argv_of(arguments);
   ::execvp(argv[0], argv.data());
   const int error = errno;
   fail(command.front() + ": cannot be started: " + std::strerror(error));

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -79,10 +80,10 @@ std::vector<std::size_t> walk(std::vector<Node>& nodes, std::size_t root) {
 }
 
 void count_below(std::vector<Node>& nodes, const std::vector<std::size_t>& order) {
-  for (auto at = order.rbegin(); at != order.rend(); ++at) {
-    for (const std::size_t child : nodes[*at].children) {
-      nodes[*at].ranks += nodes[child].ranks;
-      nodes[*at].back_ends += nodes[child].back_ends;
+  for (const std::size_t at : std::views::reverse(order)) {
+    for (const std::size_t child : nodes[at].children) {
+      nodes[at].ranks += nodes[child].ranks;
+      nodes[at].back_ends += nodes[child].back_ends;
     }
   }
 }

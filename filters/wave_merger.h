@@ -37,7 +37,7 @@ struct WaveMergerOptions {
 /// One stream's waves. Not thread-safe.
 class WaveMerger {
  public:
-  WaveMerger(MergeFunction merge, WaveMergerOptions options = {});
+  explicit WaveMerger(MergeFunction merge, WaveMergerOptions options = {});
 
   /// The leaves that are below now and neither ended nor closed. Waves that waited for others only
   /// become ready.

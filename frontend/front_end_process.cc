@@ -13,6 +13,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/argv.h"
+
 namespace xylem::frontend {
 namespace {
 
@@ -69,9 +71,7 @@ Result<pid_t> spawn(const std::string& program, int control,
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
   ::posix_spawnattr_setsigmask(&attributes, &none);
 
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = argv_of(arguments);
   pid_t pid = -1;
   const int error =
       ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environ);

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/argv.h"
+
 namespace xylem::frontend {
 namespace {
 
@@ -43,13 +45,6 @@ std::vector<std::string> merge(std::vector<std::string> current, const Environme
   return current;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& strings) {
-  std::vector<char*> result;
-  for (std::string& text : strings) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
-}
-
 }  // namespace
 
 SignalGate::SignalGate() {
@@ -76,8 +71,8 @@ Result<Job> Job::start(const std::vector<std::string>& command, const Environmen
   CHECK(!command.empty());
   std::vector<std::string> arguments = command;
   std::vector<std::string> variables = merge(current_environment(), environment);
-  std::vector<char*> argv = pointers(arguments);
-  std::vector<char*> envp = pointers(variables);
+  std::vector<char*> argv = argv_of(arguments);
+  const std::vector<char*> envp = argv_of(variables);
 
   sigset_t mask;
   std::memcpy(&mask, gate.blocked_before_, sizeof mask);

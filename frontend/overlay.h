@@ -68,7 +68,7 @@ class Overlay {
   void attach_late(NodeId back_end);
 
   /// Parents in the order in which to try them: the parent, then its ancestors up to the front end.
-  wire::Assignment assignment(NodeId node) const;
+  wire::Assignment assignment(NodeId id) const;
 
   OverlayNode* find(NodeId node);
   const OverlayNode* find(NodeId node) const;

@@ -40,6 +40,6 @@ struct Setup {
 std::string to_json(const Setup& setup);
 
 /// Fails with kCorrupt: not JSON, a field missing or of another type.
-Result<Setup> parse_setup(std::string_view json);
+Result<Setup> parse_setup(std::string_view text);
 
 }  // namespace xylem::frontend

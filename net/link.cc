@@ -30,7 +30,7 @@ std::chrono::nanoseconds in(Nanos delay) {
 }  // namespace
 
 Link::Link(LinkId id, bool accepted, std::unique_ptr<Transport> transport, wire::Bytes already_read,
-           asio::any_io_executor executor, LinkHost& host)
+           const asio::any_io_executor& executor, LinkHost& host)
     : id_(id),
       accepted_(accepted),
       transport_(std::move(transport)),

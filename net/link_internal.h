@@ -35,7 +35,7 @@ class LinkHost {
 class Link {
  public:
   Link(LinkId id, bool accepted, std::unique_ptr<Transport> transport, wire::Bytes already_read,
-       asio::any_io_executor executor, LinkHost& host);
+       const asio::any_io_executor& executor, LinkHost& host);
 
   asio::awaitable<Error> run();
 

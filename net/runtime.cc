@@ -257,7 +257,7 @@ class Loop final : public Network, private LinkHost {
     peer.host_key = hello.host_key;
     peer.address = address;
     peer.accepted = true;
-    start_link(std::move(peer), *std::move(transport), reader.rest());
+    start_link(peer, *std::move(transport), reader.rest());
     co_return Result<void>();
   }
 
@@ -333,7 +333,7 @@ class Loop final : public Network, private LinkHost {
     peer.role = node == kFrontEndNode ? wire::Role::kFrontEnd : wire::Role::kCommProcess;
     peer.address = address.unix_path.empty() ? address.host + ":" + std::to_string(address.port)
                                              : address.unix_path;
-    start_link(std::move(peer), *std::move(transport), reader.rest());
+    start_link(peer, *std::move(transport), reader.rest());
     co_return Result<void>();
   }
 
@@ -362,7 +362,8 @@ class Loop final : public Network, private LinkHost {
 
   // ---- links ----
 
-  void start_link(Peer peer, std::unique_ptr<Transport> transport, wire::Bytes already_read) {
+  void start_link(const Peer& peer, std::unique_ptr<Transport> transport,
+                  wire::Bytes already_read) {
     if (stop_called_) return;
     const LinkId id{++last_link_};
     auto link =

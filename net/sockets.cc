@@ -123,6 +123,7 @@ std::vector<InterfaceAddress> interface_addresses() {
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<InterfaceAddress> addresses;
+  addresses.reserve(found.size());
   for (auto& [order, address] : found) addresses.push_back(std::move(address));
   return addresses;
 }

@@ -13,7 +13,7 @@ namespace xylem::net {
 
 template <typename Executor>
 void spawn(const Executor& executor, boost::asio::awaitable<void> task) {
-  boost::asio::co_spawn(executor, std::move(task), [](std::exception_ptr failure) {
+  boost::asio::co_spawn(executor, std::move(task), [](const std::exception_ptr& failure) {
     if (!failure) return;
     try {
       std::rethrow_exception(failure);

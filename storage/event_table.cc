@@ -177,8 +177,8 @@ int Cursor::start(const char* plan, int count, sqlite3_value** values) {
   std::vector<sqlite3_value*> bound;
   function_.reset();
   for (int i = 0; i < count; ++i) {
-    const char column = plan[2 * i];
-    const char operation = plan[2 * i + 1];
+    const char column = *plan++;
+    const char operation = *plan++;
     if (column == 'f') {
       const auto* name = reinterpret_cast<const char*>(sqlite3_value_text(values[i]));
       if (name != nullptr) function_ = name;
@@ -336,7 +336,7 @@ int disconnect(sqlite3_vtab* table) {
 
 int best_index(sqlite3_vtab*, sqlite3_index_info* index) {
   std::array<char, 64> plan{};
-  int used = 0;
+  std::size_t used = 0;
   double cost = 1e8;
   for (int i = 0; i < index->nConstraint; ++i) {
     const auto& constraint = index->aConstraint[i];
@@ -345,10 +345,10 @@ int best_index(sqlite3_vtab*, sqlite3_index_info* index) {
     if (column == 0 || operation == 0 || (column == 'f' && operation != '=')) continue;
     // A function must be compared as text is; another collation is SQLite's alone.
     if (column == 'f' && std::strcmp(sqlite3_vtab_collation(index, i), "BINARY") != 0) continue;
-    if (!constraint.usable || 2 * used + 2 >= static_cast<int>(plan.size())) continue;
-    plan[static_cast<std::size_t>(2 * used)] = column;
-    plan[static_cast<std::size_t>(2 * used + 1)] = operation;
-    index->aConstraintUsage[i].argvIndex = ++used;
+    if (!constraint.usable || 2 * used + 2 >= plan.size()) continue;
+    plan[2 * used] = column;
+    plan[2 * used + 1] = operation;
+    index->aConstraintUsage[i].argvIndex = static_cast<int>(++used);
     cost /= operation == '=' ? 50 : 4;
   }
   index->estimatedCost = cost;

@@ -96,6 +96,7 @@ class MemoryStore final : public Store {
       lines[{line.world, line.rank}] = line;
     }
     std::vector<AccountLine> sorted;
+    sorted.reserve(lines.size());
     for (auto& [where, line] : lines) sorted.push_back(line);
     return sorted;
   }

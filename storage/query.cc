@@ -204,6 +204,7 @@ Result<void> SqliteRunFile::query(std::string_view sql, RowSink& sink) {
 Result<void> SqliteRunFile::run(sqlite3_stmt* statement, RowSink& sink) {
   const int columns = sqlite3_column_count(statement);
   std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(columns));
   for (int i = 0; i < columns; ++i) names.emplace_back(sqlite3_column_name(statement, i));
   if (columns != 0) sink.begin(names);
   std::vector<Value> values(static_cast<std::size_t>(columns));

@@ -140,6 +140,7 @@ class ThreadRecorder final : public Recorder {
 
 Recorded record_now(Store& store, Batch batch) {
   Recorded done;
+  const std::optional<RunEnd> end = batch.end;
   if (batch.dissolving) store.prepare_to_end();
   for (const Row& row : batch.rows) {
     // What a failed put undid, the commit below reports.
@@ -148,9 +149,9 @@ Recorded record_now(Store& store, Batch batch) {
   if (auto committed = store.commit(); !committed) {
     done = Recorded{};
     done.failure = std::move(committed.error());
-    if (!batch.end) done.batch = std::move(batch);
+    if (!end) done.batch = std::move(batch);
   }
-  if (batch.end) end_run(store, *batch.end, done);
+  if (end) end_run(store, *end, done);
   return done;
 }
 

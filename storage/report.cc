@@ -186,6 +186,7 @@ std::vector<Report::WorldShare> read_shares(Inquiry& inquiry, std::size_t shown)
         {id_of<Rank>(row[1]), integer_of(row[2]), integer_of(row[3])});
   }
   std::vector<Report::WorldShare> shares;
+  shares.reserve(worlds.size());
   for (auto& [world, ranks] : worlds) {
     shares.push_back(share_of_world(world, std::move(ranks), shown));
   }

@@ -282,7 +282,7 @@ Result<void> SqliteStore::finish_mirror() {
 
 Result<void> SqliteStore::end_run(int exit_code, Nanos ended_realtime_ns) {
   prepare_to_end();
-  const auto before = commit();
+  auto before = commit();
   if (auto begun = begin_transaction(); !begun) return begun;
   std::optional<int> code;
   if (exit_code >= 0) code = exit_code;

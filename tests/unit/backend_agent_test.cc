@@ -10,7 +10,6 @@ namespace xylem::backend {
 namespace {
 
 using testing::AgentHost;
-using testing::HandMadeCall;
 using testing::HandMadeSegment;
 using testing::StoredSums;
 

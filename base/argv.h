@@ -1,0 +1,20 @@
+#pragma once
+
+// Words as execve and posix_spawn take them.
+
+#include <string>
+#include <vector>
+
+namespace xylem {
+
+/// A pointer to each of `words`, then a null. Valid while `words` lives and none of them changes.
+/// Made before fork(): nothing may be allocated between fork and exec.
+inline std::vector<char*> argv_of(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace xylem

@@ -203,7 +203,10 @@ int run_job(const RunOptions& options, const std::string& printed_options,
     fail(job.error().message);
     return code;
   }
-  const int code = job->wait(witness);
+  const int code = job->wait(witness, [&started] {
+    const std::string news = started->front_end.news_of_its_death();
+    if (!news.empty()) fail(news);
+  });
   finish(*started, code);
   return code;
 }

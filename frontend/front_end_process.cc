@@ -130,6 +130,16 @@ void FrontEndProcess::wait_for_answer() {
   }
 }
 
+std::string FrontEndProcess::news_of_its_death() {
+  siginfo_t how{};
+  const bool dead =
+      ::waitid(P_PID, static_cast<id_t>(pid_), &how, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+      how.si_pid == pid_;
+  if (!dead || death_told_) return "";
+  death_told_ = true;
+  return "the front end died; the job goes on, what it does from now on is not stored";
+}
+
 Result<void> FrontEndProcess::finish(int exit_code) {
   auto said = write_line(control_.get(), "finish " + std::to_string(exit_code));
   if (said) wait_for_answer();

@@ -24,6 +24,9 @@ class FrontEndProcess {
 
   pid_t pid() const noexcept { return pid_; }
 
+  /// The sentence, once, when the process has died while the job runs; else empty.
+  std::string news_of_its_death();
+
   /// Tells it that the job has ended, and waits until everything is stored. Fails with
   /// kUnavailable when it died before it had said that it was done. Of the signals that SignalGate
   /// blocks, a first one is answered with a sentence; a second one ends the front end.
@@ -36,6 +39,7 @@ class FrontEndProcess {
 
   pid_t pid_;
   UniqueFd control_;
+  bool death_told_ = false;
 };
 
 /// The folder where the agents of this host meet: /dev/shm/xylem-UID-RUN.

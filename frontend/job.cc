@@ -94,7 +94,7 @@ Result<Job> Job::start(const std::vector<std::string>& command, const Environmen
   return unexpected(error == EACCES ? Code::kPermissionDenied : Code::kNotFound, why);
 }
 
-int Job::wait(GroupWitness& witness) {
+int Job::wait(GroupWitness& witness, const std::function<void()>& child_changed) {
   const sigset_t gated = gated_signals();
   for (;;) {
     int status = 0;
@@ -102,6 +102,7 @@ int Job::wait(GroupWitness& witness) {
     if (ended == pid_) {
       return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
+    child_changed();
     siginfo_t how{};
     const int signal = ::sigwaitinfo(&gated, &how);
     if (signal <= 0 || signal == SIGCHLD) continue;

@@ -13,6 +13,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,8 +52,9 @@ class Job {
 
   /// Waits for the end; meanwhile hands on to the job each signal that came to us alone, as
   /// `witness` tells; without it those that do not come from the terminal. Returns what a shell
-  /// would: the exit code, or 128 + signal.
-  int wait(GroupWitness& witness);
+  /// would: the exit code, or 128 + signal. Calls `child_changed` when any child of this process
+  /// may have ended.
+  int wait(GroupWitness& witness, const std::function<void()>& child_changed);
 
  private:
   explicit Job(pid_t pid) : pid_(pid) {}

@@ -203,6 +203,14 @@ class WholeSystemTest(unittest.TestCase):
     def assert_intact(self, store):
         self.assertEqual(store.value("PRAGMA integrity_check"), "ok")
 
+    def assert_adds_up(self, store):
+        """captured = stored + lost, for calls and, where events were wanted, for events."""
+        for line in store.account():
+            self.assertEqual(line["captured"], line["stored"] + line["lost"], line)
+        for line in store.rows("SELECT * FROM account_event"):
+            self.assertEqual(line["events"], line["stored_events"] + line["lost_events"], line)
+            self.assertEqual(line["calls"], line["stored_calls"] + line["lost_calls"], line)
+
     def assert_exact(self, store, own, world=0):
         """Calls of every rank and function, messages and bytes of every pair, and the account."""
         stored = {(r["rank"], r["function"]): r["calls"] for r in

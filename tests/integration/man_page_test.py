@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The man page and --help name the same verbs and options."""
+"""The man page and --help name the same verbs and options; the page of faults names tests that are there."""
 
 import re
 import subprocess
@@ -23,6 +23,23 @@ class ManPage(unittest.TestCase):
             offered |= set(re.findall(r"--[a-z][a-z-]+", self.help_of(verb).split("\n\n", 1)[1]))
         offered.discard("--help")
         self.assertEqual(sorted(described), sorted(offered))
+
+
+class FaultsPage(unittest.TestCase):
+    FILES = {"D": "daily_faults", "S": "signals", "K": "killed", "C": "cluster", "L": "late_init"}
+
+    def test_each_test_it_names_is_there(self):
+        named = 0
+        for line in (SOURCE / "docs/faults.md").read_text().splitlines():
+            cells = line.split("|")
+            if len(cells) != 5 or cells[3].strip() in ("test", "---"):
+                continue
+            for letter, names in re.findall(r"\b([A-Z]) ((?:`\w+`(?:, )?)+)", cells[3]):
+                text = (SOURCE / f"tests/integration/{self.FILES[letter]}_test.py").read_text()
+                for name in re.findall(r"`(\w+)`", names):
+                    self.assertIn(f"def test_{name}(", text, line)
+                    named += 1
+        self.assertGreater(named, 40)
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ class WithoutTerminal(WholeSystemTest):
             [*around, XYLEM, "run", "--quiet", "--store", str(self.folder / "run.db"), "--", COUNT_SIGNALS,
              *(["deaf"] if deaf else [])],
             env=environment(), cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, start_new_session=True)
+            stderr=(self.folder / "said").open("w"), start_new_session=True)
         self.addCleanup(self.end_job)
         self.screen = Screen(self.job.stdout.fileno())
         self.screen.expect("ready\n")
@@ -129,6 +129,21 @@ class WithoutTerminal(WholeSystemTest):
         os.kill(self.job.pid, signal.SIGTERM)
         self.expect_once(signal.SIGTERM)
         self.assertEqual(self.screen.count(signal.SIGHUP), 0, self.screen.text)
+
+    def test_whoever_interrupts_twice_is_not_kept_waiting(self):
+        self.start_job(deaf=False)
+        children = {comm(pid): pid for pid in children_of(self.job.pid)}
+        os.kill(children["xylem-frontend"], signal.SIGSTOP)  # It will never have stored everything.
+        self.job.stdin.write(b"quit\n")
+        self.job.stdin.flush()
+        wait_until(lambda: children["count_signals"] not in children_of(self.job.pid), "the job's end is seen")
+        os.kill(self.job.pid, signal.SIGINT)
+        wait_until(lambda: "once more to give it up" in (self.folder / "said").read_text(), "the first is answered")
+        os.kill(self.job.pid, signal.SIGINT)
+        self.assertEqual(self.job.wait(timeout=DEADLINE), 4)
+        self.assertIn("before everything was stored", (self.folder / "said").read_text())
+        self.assert_intact(Store(self.folder / "run.db"))
+        self.assert_nothing_left()
 
     def test_killed_for_good_nothing_stays(self):
         self.start_job()

@@ -3,24 +3,10 @@
 
 #include <dlfcn.h>
 
-#include <cstring>
-
 #include "capture/abi_internal.h"
 
 namespace xylem::capture {
 namespace {
-
-constexpr unsigned kMpichCountLow = 0;
-constexpr unsigned kMpichCountHighAndCancelled = 4;
-constexpr unsigned kOpenMpiCancelled = 12;
-constexpr unsigned kOpenMpiCount = 16;
-
-template <class T>
-T read(const unsigned char* from, unsigned at) {
-  T value;
-  __builtin_memcpy(&value, from + at, sizeof value);
-  return value;
-}
 
 Abi mpich() {
   Abi abi;
@@ -91,27 +77,6 @@ Abi open_mpi(void* library) {
 
 Abi find_abi(void* library) noexcept {
   return object(library, "ompi_mpi_comm_world") != 0 ? open_mpi(library) : mpich();
-}
-
-int status_source(const Abi& abi, const unsigned char* status) noexcept {
-  return read<int>(status, abi.source_at);
-}
-int status_tag(const Abi& abi, const unsigned char* status) noexcept {
-  return read<int>(status, abi.tag_at);
-}
-int status_error(const Abi& abi, const unsigned char* status) noexcept {
-  return read<int>(status, abi.error_at);
-}
-
-bool status_cancelled(const Abi& abi, const unsigned char* status) noexcept {
-  if (abi.handle_bytes == 8) return read<int>(status, kOpenMpiCancelled) != 0;
-  return (read<std::uint32_t>(status, kMpichCountHighAndCancelled) & 1) != 0;
-}
-
-std::uint64_t status_bytes(const Abi& abi, const unsigned char* status) noexcept {
-  if (abi.handle_bytes == 8) return read<std::uint64_t>(status, kOpenMpiCount);
-  const std::uint64_t high = read<std::uint32_t>(status, kMpichCountHighAndCancelled) >> 1;
-  return high << 32 | read<std::uint32_t>(status, kMpichCountLow);
 }
 
 }  // namespace xylem::capture

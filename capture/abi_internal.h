@@ -51,12 +51,40 @@ constexpr unsigned kLargestStatus = 32;
 /// MPICH's. `library` is a dlopen handle in which to look after the global scope, or null.
 Abi find_abi(void* library) noexcept;
 
-/// What a received status says. All are plain reads: no call, no failure.
-int status_source(const Abi& abi, const unsigned char* status) noexcept;
-int status_tag(const Abi& abi, const unsigned char* status) noexcept;
-int status_error(const Abi& abi, const unsigned char* status) noexcept;
-bool status_cancelled(const Abi& abi, const unsigned char* status) noexcept;
+// What a received status says. All are plain reads: no call, no failure.
+
+/// A field of a status; `at` is its offset in bytes.
+template <class T>
+inline T status_field(const unsigned char* status, unsigned at) noexcept {
+  T value;
+  __builtin_memcpy(&value, status + at, sizeof value);
+  return value;
+}
+inline int status_source(const Abi& abi, const unsigned char* status) noexcept {
+  return status_field<int>(status, abi.source_at);
+}
+inline int status_tag(const Abi& abi, const unsigned char* status) noexcept {
+  return status_field<int>(status, abi.tag_at);
+}
+inline int status_error(const Abi& abi, const unsigned char* status) noexcept {
+  return status_field<int>(status, abi.error_at);
+}
+
+constexpr unsigned kMpichCountLow = 0;
+constexpr unsigned kMpichCountHighAndCancelled = 4;
+constexpr unsigned kOpenMpiCancelled = 12;
+constexpr unsigned kOpenMpiCount = 16;
+
+inline bool status_cancelled(const Abi& abi, const unsigned char* status) noexcept {
+  if (abi.handle_bytes == 8) return status_field<int>(status, kOpenMpiCancelled) != 0;
+  return (status_field<std::uint32_t>(status, kMpichCountHighAndCancelled) & 1) != 0;
+}
+
 /// Payload that arrived, whatever its type.
-std::uint64_t status_bytes(const Abi& abi, const unsigned char* status) noexcept;
+inline std::uint64_t status_bytes(const Abi& abi, const unsigned char* status) noexcept {
+  if (abi.handle_bytes == 8) return status_field<std::uint64_t>(status, kOpenMpiCount);
+  const std::uint64_t high = status_field<std::uint32_t>(status, kMpichCountHighAndCancelled) >> 1;
+  return high << 32 | status_field<std::uint32_t>(status, kMpichCountLow);
+}
 
 }  // namespace xylem::capture

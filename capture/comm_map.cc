@@ -83,7 +83,9 @@ bool CommMap::begin(std::int32_t world_rank, std::int32_t world_size) noexcept {
   world->is_world_order = true;
   self->size = 1;
   self->table()[0] = world_rank;
-  world_ = put(process.abi.comm_world, world, kCommWorld);
+  handle_mask_ = process.abi.handle_mask;
+  world_key_ = process.abi.comm_world;
+  world_ = put(world_key_, world, kCommWorld);
   put(process.abi.comm_self, self, kCommSelf);
   return true;
 }
@@ -93,9 +95,7 @@ CommEntry* CommMap::set_of(Word key) noexcept {
   return &entries_[(mixed >> 32) % kCommSets * kCommWays];
 }
 
-const CommEntry* CommMap::find(Word comm) noexcept {
-  const Word key = comm & process.abi.handle_mask;
-  if (key == process.abi.comm_world) return world_;
+const CommEntry* CommMap::find_other(Word key) noexcept {
   CommEntry* const set = set_of(key);
   for (CommEntry* at = set; at != set + kCommWays; ++at) {
     if (at->key.load(std::memory_order_acquire) == key) return at;

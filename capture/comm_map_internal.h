@@ -63,7 +63,10 @@ class CommMap {
 
   /// The communicator under a wrapper's argument; null for MPI_COMM_NULL and for communicators
   /// beyond the bounds above.
-  const CommEntry* find(Word comm) noexcept;
+  const CommEntry* find(Word comm) noexcept {
+    const Word key = comm & handle_mask_;
+    return __builtin_expect(key == world_key_, 1) ? world_ : find_other(key);
+  }
 
   /// A constructor has made `comm`. MPI_COMM_NULL is ignored.
   void add(Word comm) noexcept;
@@ -72,6 +75,7 @@ class CommMap {
   void forget(Word comm) noexcept;
 
  private:
+  const CommEntry* find_other(Word key) noexcept;
   CommEntry* set_of(Word key) noexcept;
   const CommEntry* learn(Word key) noexcept;
   Members* members_of(Word comm) noexcept;
@@ -80,9 +84,11 @@ class CommMap {
   CommEntry* put(Word key, const Members* members, std::uint32_t identity) noexcept;
 
   CommEntry entries_[kCommSets * kCommWays];
-  const CommEntry* world_;  // Most calls are on it.
-  Members* known_;          // All rank tables, newest first.
-  unsigned char* memory_;   // Where they live: [memory_, memory_ + used_) is taken.
+  const CommEntry* world_;  // Most calls are on it. Null before begin().
+  Word world_key_;
+  Word handle_mask_;
+  Members* known_;         // All rank tables, newest first.
+  unsigned char* memory_;  // Where they live: [memory_, memory_ + used_) is taken.
   std::uint64_t used_;
   std::int32_t world_size_;
   std::atomic<bool> locked_;

@@ -1,40 +1,7 @@
-#include "capture/meaning_internal.h"
+#include "capture/hot_shapes_internal.h"
 
 namespace xylem::capture {
 namespace {
-
-// The communicator of a collective call that succeeded, or null.
-class Group {
- public:
-  Group(const Call& call, Word comm, Meaning& meaning)
-      : entry_(call.result == 0 ? comms.find(comm) : nullptr) {
-    if (entry_ != nullptr) meaning.comm = entry_->identity;
-  }
-
-  Group(const Call& call, Word comm, Meaning& meaning, std::int32_t root)
-      : Group(call, comm, meaning) {
-    if (entry_ != nullptr) meaning.peer = entry_->members->world_rank(root);
-  }
-
-  bool known() const { return entry_ != nullptr; }
-  std::int32_t size() const { return entry_->members->size; }
-  std::int32_t rank() const { return entry_->members->rank; }
-
-  // This rank gives what a root gives (broadcast, scatter).
-  bool is_root(std::int32_t root) const {
-    return entry_->members->is_inter ? root == process.abi.root : root == rank();
-  }
-  // This rank gives what everyone gives to a root (gather, reduce).
-  bool gives_to(std::int32_t root) const { return !entry_->members->is_inter || root >= 0; }
-
- private:
-  const CommEntry* entry_;
-};
-
-void finish(const Call& call, Mode mode, Word request, const Meaning& meaning) {
-  if (call.result != 0) return note(call, Meaning{});
-  xylem::capture::finish(call, mode, request, meaning, RequestKind::kPersistentCollective);
-}
 
 bool in_place(Word sendbuf) { return sendbuf == process.abi.in_place; }
 
@@ -75,20 +42,6 @@ std::int32_t neighbours_to(Word comm) {
 
 }  // namespace
 
-void after_barrier(const Call& call, Mode mode, Word request, Word comm) noexcept {
-  Meaning meaning;
-  const Group group(call, comm, meaning);
-  finish(call, mode, request, meaning);
-}
-
-void after_bcast(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,
-                 std::int64_t count, Word datatype) noexcept {
-  Meaning meaning;
-  const Group group(call, comm, meaning, root);
-  if (group.known() && group.is_root(root)) meaning.bytes = payload(count, datatype);
-  finish(call, mode, request, meaning);
-}
-
 void after_gather(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,
                   Word sendbuf, std::int64_t sendcount, Word sendtype, std::int64_t recvcount,
                   Word recvtype) noexcept {
@@ -97,7 +50,7 @@ void after_gather(const Call& call, Mode mode, Word request, Word comm, std::int
   if (group.known() && group.gives_to(root)) {
     meaning.bytes = in_place(sendbuf) ? payload(recvcount, recvtype) : payload(sendcount, sendtype);
   }
-  finish(call, mode, request, meaning);
+  finish_collective(call, mode, request, meaning);
 }
 
 void after_gatherv(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,
@@ -109,7 +62,7 @@ void after_gatherv(const Call& call, Mode mode, Word request, Word comm, std::in
     meaning.bytes = in_place(sendbuf) ? payload(recvcounts[group.rank()], recvtype)
                                       : payload(sendcount, sendtype);
   }
-  finish(call, mode, request, meaning);
+  finish_collective(call, mode, request, meaning);
 }
 
 void after_scatter(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,
@@ -118,7 +71,7 @@ void after_scatter(const Call& call, Mode mode, Word request, Word comm, std::in
   const Group group(call, comm, meaning, root);
   if (group.known() && group.is_root(root))
     meaning.bytes = payload(sendcount * group.size(), sendtype);
-  finish(call, mode, request, meaning);
+  finish_collective(call, mode, request, meaning);
 }
 
 void after_scatterv(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,
@@ -127,7 +80,7 @@ void after_scatterv(const Call& call, Mode mode, Word request, Word comm, std::i
   const Group group(call, comm, meaning, root);
   if (group.known() && group.is_root(root))
     meaning.bytes = payload(sum(sendcounts, group.size()), sendtype);
-  finish(call, mode, request, meaning);
+  finish_collective(call, mode, request, meaning);
 }
 
 void after_allgather(const Call& call, Mode mode, Word request, Word comm, Word sendbuf,
@@ -138,7 +91,7 @@ void after_allgather(const Call& call, Mode mode, Word request, Word comm, Word 
   if (group.known()) {
     meaning.bytes = in_place(sendbuf) ? payload(recvcount, recvtype) : payload(sendcount, sendtype);
   }
-  finish(call, mode, request, meaning);
+  finish_collective(call, mode, request, meaning);
 }
 
 void after_allgatherv(const Call& call, Mode mode, Word request, Word comm, Word sendbuf,
@@ -150,7 +103,7 @@ void after_allgatherv(const Call& call, Mode mode, Word request, Word comm, Word
     meaning.bytes = in_place(sendbuf) ? payload(recvcounts[group.rank()], recvtype)
                                       : payload(sendcount, sendtype);
   }
-  finish(call, mode, request, meaning);
+  finish_collective(call, mode, request, meaning);
 }
 
 void after_alltoall(const Call& call, Mode mode, Word request, Word comm, Word sendbuf,
@@ -162,7 +115,7 @@ void after_alltoall(const Call& call, Mode mode, Word request, Word comm, Word s
     meaning.bytes = in_place(sendbuf) ? payload(recvcount * group.size(), recvtype)
                                       : payload(sendcount * group.size(), sendtype);
   }
-  finish(call, mode, request, meaning);
+  finish_collective(call, mode, request, meaning);
 }
 
 void after_alltoallv(const Call& call, Mode mode, Word request, Word comm, Word sendbuf,
@@ -173,7 +126,7 @@ void after_alltoallv(const Call& call, Mode mode, Word request, Word comm, Word 
     meaning.bytes = in_place(sendbuf) ? payload(sum(recvcounts, group.size()), recvtype)
                                       : payload(sum(sendcounts, group.size()), sendtype);
   }
-  finish(call, mode, request, meaning);
+  finish_collective(call, mode, request, meaning);
 }
 
 void after_alltoallw(const Call& call, Mode mode, Word request, Word comm, Word sendbuf,
@@ -185,23 +138,7 @@ void after_alltoallw(const Call& call, Mode mode, Word request, Word comm, Word 
     meaning.bytes = in_place(sendbuf) ? payload_of_each(recvcounts, recvtypes, group.size())
                                       : payload_of_each(sendcounts, sendtypes, group.size());
   }
-  finish(call, mode, request, meaning);
-}
-
-void after_reduce(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,
-                  std::int64_t count, Word datatype) noexcept {
-  Meaning meaning;
-  const Group group(call, comm, meaning, root);
-  if (group.known() && group.gives_to(root)) meaning.bytes = payload(count, datatype);
-  finish(call, mode, request, meaning);
-}
-
-void after_allreduce(const Call& call, Mode mode, Word request, Word comm, std::int64_t count,
-                     Word datatype) noexcept {
-  Meaning meaning;
-  const Group group(call, comm, meaning);
-  if (group.known()) meaning.bytes = payload(count, datatype);
-  finish(call, mode, request, meaning);
+  finish_collective(call, mode, request, meaning);
 }
 
 void after_reduce_local(const Call& call, std::int64_t count, Word datatype) noexcept {
@@ -215,7 +152,7 @@ void after_reduce_scatter(const Call& call, Mode mode, Word request, Word comm, 
   Meaning meaning;
   const Group group(call, comm, meaning);
   if (group.known()) meaning.bytes = payload(sum(recvcounts, group.size()), datatype);
-  finish(call, mode, request, meaning);
+  finish_collective(call, mode, request, meaning);
 }
 
 void after_reduce_scatter_block(const Call& call, Mode mode, Word request, Word comm,
@@ -223,7 +160,7 @@ void after_reduce_scatter_block(const Call& call, Mode mode, Word request, Word 
   Meaning meaning;
   const Group group(call, comm, meaning);
   if (group.known()) meaning.bytes = payload(recvcount * group.size(), datatype);
-  finish(call, mode, request, meaning);
+  finish_collective(call, mode, request, meaning);
 }
 
 void after_neighbor_allgather(const Call& call, Mode mode, Word request, Word comm,
@@ -231,7 +168,7 @@ void after_neighbor_allgather(const Call& call, Mode mode, Word request, Word co
   Meaning meaning;
   const Group group(call, comm, meaning);
   if (group.known()) meaning.bytes = payload(sendcount, sendtype);
-  finish(call, mode, request, meaning);
+  finish_collective(call, mode, request, meaning);
 }
 
 void after_neighbor_alltoall(const Call& call, Mode mode, Word request, Word comm,
@@ -239,7 +176,7 @@ void after_neighbor_alltoall(const Call& call, Mode mode, Word request, Word com
   Meaning meaning;
   const Group group(call, comm, meaning);
   if (group.known()) meaning.bytes = payload(sendcount * neighbours_to(comm), sendtype);
-  finish(call, mode, request, meaning);
+  finish_collective(call, mode, request, meaning);
 }
 
 void after_neighbor_alltoallv(const Call& call, Mode mode, Word request, Word comm,
@@ -247,7 +184,7 @@ void after_neighbor_alltoallv(const Call& call, Mode mode, Word request, Word co
   Meaning meaning;
   const Group group(call, comm, meaning);
   if (group.known()) meaning.bytes = payload(sum(sendcounts, neighbours_to(comm)), sendtype);
-  finish(call, mode, request, meaning);
+  finish_collective(call, mode, request, meaning);
 }
 
 void after_neighbor_alltoallw(const Call& call, Mode mode, Word request, Word comm,
@@ -255,7 +192,7 @@ void after_neighbor_alltoallw(const Call& call, Mode mode, Word request, Word co
   Meaning meaning;
   const Group group(call, comm, meaning);
   if (group.known()) meaning.bytes = payload_of_each(sendcounts, sendtypes, neighbours_to(comm));
-  finish(call, mode, request, meaning);
+  finish_collective(call, mode, request, meaning);
 }
 
 }  // namespace xylem::capture

@@ -11,7 +11,10 @@ void after_comm_new(const Call& call, Mode mode, Word request, Word newcomm) noe
     if (tracked == nullptr) {
       count_untracked();
     } else {
-      *tracked = TrackedRequest{};
+      tracked->members = nullptr;
+      tracked->bytes = 0;
+      tracked->tag = kNoTag;
+      tracked->active = false;
       tracked->kind = RequestKind::kNewComm;
       tracked->comm = kNoComm;
       tracked->peer = kNoPeer;

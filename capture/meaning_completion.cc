@@ -1,4 +1,6 @@
-#include "capture/meaning_internal.h"
+#include <utility>
+
+#include "capture/hot_shapes_internal.h"
 
 namespace xylem::capture {
 namespace {
@@ -8,38 +10,19 @@ constexpr std::int32_t kErrorClassBits = 0x7f;
 
 bool is_true(Word flag) { return flag == 0 || *reinterpret_cast<const std::int32_t*>(flag) != 0; }
 
-// The call did not complete request `i`, or did so with an error: MPI says which by the handle.
 void put_back(const Thread& thread, std::uint32_t i, Word array) {
-  TrackedRequest* tracked = thread.requests[i];
-  if (tracked == nullptr) return;
-  if (load_handle(array, i) == thread.request_handles[i]) {
-    requests.publish(tracked, thread.request_handles[i]);
-  } else {
-    requests.release(tracked);
+  if (thread.requests[i] != nullptr) {
+    xylem::capture::put_back(thread.requests[i], thread.request_handles[i], load_handle(array, i));
   }
 }
 
-// Request `i` completed with `status`. Says what was received; true when something was.
-bool complete(Thread& thread, std::uint32_t i, Word status, Meaning& meaning) {
-  TrackedRequest* tracked = thread.requests[i];
-  meaning.request = thread.request_handles[i];
-  if (tracked == nullptr) return false;
-  thread.requests[i] = nullptr;
-  const bool receives = tracked->kind == RequestKind::kReceive ||
-                        (tracked->kind == RequestKind::kPersistentReceive && tracked->active);
-  meaning.comm = tracked->comm;
-  if (receives) read_status(meaning, tracked->members, status, true);
-  if (tracked->kind == RequestKind::kNewComm)
-    comms.add(load_handle(reinterpret_cast<Word>(tracked->new_comm)));
-  tracked->active = false;
-  const bool lives_on =
-      tracked->kind != RequestKind::kReceive && tracked->kind != RequestKind::kNewComm;
-  if (lives_on) {
-    requests.publish(tracked, meaning.request);
-  } else {
-    requests.release(tracked);
-  }
-  return (meaning.flags & kRecordReceive) != 0;
+// Request `i` completed with `status`: a record of what was received, if anything was.
+void complete(const Call& call, std::uint32_t i, Word status) {
+  Thread& thread = *call.thread;
+  TrackedRequest* tracked = std::exchange(thread.requests[i], nullptr);
+  if (tracked == nullptr) return;
+  const Meaning meaning = xylem::capture::complete(tracked, thread.request_handles[i], status);
+  if ((meaning.flags & kRecordReceive) != 0) note_completion(call, meaning);
 }
 
 Word status_at(Word statuses, std::uint32_t i) {
@@ -55,6 +38,26 @@ bool is_fine(const Call& call, Word status) {
 
 }  // namespace
 
+Meaning complete(TrackedRequest* tracked, Word request, Word status) noexcept {
+  Meaning meaning;
+  meaning.request = request;
+  meaning.comm = tracked->comm;
+  const bool receives = tracked->kind == RequestKind::kReceive ||
+                        (tracked->kind == RequestKind::kPersistentReceive && tracked->active);
+  if (receives) read_status(meaning, tracked->members, status, true);
+  if (tracked->kind == RequestKind::kNewComm)
+    comms.add(load_handle(reinterpret_cast<Word>(tracked->new_comm)));
+  tracked->active = false;
+  const bool lives_on =
+      tracked->kind != RequestKind::kReceive && tracked->kind != RequestKind::kNewComm;
+  if (lives_on) {
+    requests.publish(tracked, request);
+  } else {
+    requests.release(tracked);
+  }
+  return meaning;
+}
+
 Word before_completion(const Call& call, std::int32_t count, Word array, Word statuses,
                        Word ignore) noexcept {
   Thread& thread = *call.thread;
@@ -66,46 +69,26 @@ Word before_completion(const Call& call, std::int32_t count, Word array, Word st
     return statuses;
   }
   bool any = false;
+  TrackedRequest** const tracked = thread.requests;
+  Word* const handles = thread.request_handles;
   for (std::uint32_t i = 0; i < wanted; ++i) {
-    const Word handle = load_handle(array, i);
-    thread.request_handles[i] = handle;
-    thread.requests[i] = handle == process.abi.request_null ? nullptr : requests.claim(handle);
-    any = any || thread.requests[i] != nullptr;
+    handles[i] = load_handle(array, i);
+    tracked[i] = handles[i] == process.abi.request_null ? nullptr : requests.claim(handles[i]);
+    any = any || tracked[i] != nullptr;
   }
   thread.request_count = wanted;
   return any && statuses == ignore ? reinterpret_cast<Word>(thread.statuses) : statuses;
 }
 
-void after_wait(const Call& call, Word request, Word status, Word flag) noexcept {
-  Meaning meaning;
-  Thread& thread = *call.thread;
-  if (thread.request_count != 0) {
-    if (thread.request_handles[0] != process.abi.request_null)
-      meaning.request = thread.request_handles[0];
-    if (thread.requests[0] != nullptr) {
-      if (call.result == 0 && is_true(flag)) {
-        complete(thread, 0, status, meaning);
-      } else {
-        put_back(thread, 0, request);
-      }
-    }
-  }
-  note(call, meaning);
-}
-
-void after_waitall(const Call& call, std::int32_t, Word array, Word statuses, Word flag) noexcept {
-  note(call, Meaning{});
-  Thread& thread = *call.thread;
-  const bool completed = call.result != 0 || is_true(flag);
+void after_unfinished(const Call& call, Word array, Word statuses) noexcept {
+  const Thread& thread = *call.thread;
   for (std::uint32_t i = 0; i < thread.request_count; ++i) {
-    if (thread.requests[i] == nullptr) continue;
     const Word status = status_at(statuses, i);
-    if (!completed || !is_fine(call, status)) {
+    if (call.result == 0 || !is_fine(call, status)) {
       put_back(thread, i, array);
-      continue;
+    } else {
+      complete(call, i, status);
     }
-    Meaning meaning;
-    if (complete(thread, i, status, meaning)) note_completion(call, meaning);
   }
 }
 
@@ -121,8 +104,7 @@ void after_waitany(const Call& call, std::int32_t, Word array, Word index, Word 
       put_back(thread, i, array);
       continue;
     }
-    Meaning meaning;
-    if (complete(thread, i, status, meaning)) note_completion(call, meaning);
+    complete(call, i, status);
   }
 }
 
@@ -139,29 +121,26 @@ void after_waitsome(const Call& call, std::int32_t, Word array, Word outcount, W
     const Word status = status_at(statuses, static_cast<std::uint32_t>(k));
     if (i < 0 || static_cast<std::uint32_t>(i) >= thread.request_count) continue;
     if (thread.requests[i] == nullptr || !is_fine(call, status)) continue;
-    Meaning meaning;
-    if (complete(thread, static_cast<std::uint32_t>(i), status, meaning))
-      note_completion(call, meaning);
+    complete(call, static_cast<std::uint32_t>(i), status);
   }
   for (std::uint32_t i = 0; i < thread.request_count; ++i) put_back(thread, i, array);
 }
 
-void before_request_free(const Call& call, Word request) noexcept {
-  before_completion(call, 1, request, 0, 1);
-  Thread& thread = *call.thread;
-  if (thread.request_count == 0 || thread.requests[0] == nullptr) return;
-  TrackedRequest& tracked = *thread.requests[0];
+void before_request_free(Call& call, Word request) noexcept {
+  call.request = load_handle(request);
+  call.tracked = requests.claim(call.request);
+  if (call.tracked == nullptr) return;
   // MPI will still receive into it, and nobody will ever learn when and from whom.
-  if (tracked.kind == RequestKind::kReceive ||
-      (tracked.kind == RequestKind::kPersistentReceive && tracked.active)) {
+  if (call.tracked->kind == RequestKind::kReceive ||
+      (call.tracked->kind == RequestKind::kPersistentReceive && call.tracked->active)) {
     count_untracked();
   }
-  requests.release(&tracked);
+  requests.release(call.tracked);
 }
 
 void after_request_free(const Call& call) noexcept {
   Meaning meaning;
-  if (call.thread->request_count != 0) meaning.request = call.thread->request_handles[0];
+  meaning.request = call.request;
   note(call, meaning);
 }
 

@@ -2,6 +2,7 @@
 
 // What the shapes of meaning.tsv do: one after_SHAPE per shape, run by a wrapper when the real
 // function has returned, and before_SHAPE where something must be kept before the call consumes it.
+// Those that matter for speed stand in hot_shapes_internal.h.
 //
 // Each writes the call's records: first the call's own, then completion records for what else it
 // moved. When the call failed, its record tells nothing but times and result.
@@ -30,8 +31,8 @@
 
 namespace xylem::capture {
 
-extern CommMap comms;
-extern RequestTable requests;
+extern CommMap comms [[gnu::visibility("hidden")]];
+extern RequestTable requests [[gnu::visibility("hidden")]];
 
 /// When the payload that a function describes moves.
 enum class Mode : std::uint8_t { kBlocking, kRequest, kPersistent };
@@ -51,64 +52,63 @@ inline std::int32_t to_int(Word word) noexcept { return static_cast<std::int32_t
 inline std::int64_t to_count(Word word) noexcept { return static_cast<std::int64_t>(word); }
 
 /// The handle that `at` points to, or element `i` of an array of handles. 0 for a null pointer.
-Word load_handle(Word at, std::uint32_t i = 0) noexcept;
-
-/// Bytes of `count` elements; asks MPI for the size of types that do not tell it.
-std::uint64_t payload(std::int64_t count, Word datatype) noexcept;
-
-/// `status`, or where MPI may write one when the job does not want it.
-inline Word own_status(const Call& call, Word status) noexcept {
-  return status == process.abi.status_ignore ? reinterpret_cast<Word>(call.thread->status) : status;
+XYLEM_INLINE Word load_handle(Word at, std::uint32_t i = 0) noexcept {
+  if (at == 0) return 0;
+  if (process.abi.handle_bytes == 4) return reinterpret_cast<const std::uint32_t*>(at)[i];
+  return reinterpret_cast<const Word*>(at)[i];
 }
 
-/// Fills in what a status says of a message of the communicator with `members`. Leaves `meaning`
-/// as it is for MPI_PROC_NULL and cancelled requests.
-void read_status(Meaning& meaning, const Members* members, Word status, bool received) noexcept;
+/// Bytes of one element, as MPI says; 0 when it does not.
+std::uint64_t type_size(Word datatype) noexcept;
 
-/// Ends the description of a call that moves payload by `mode`; `kind` for the persistent.
-void finish(const Call& call, Mode mode, Word request, Meaning meaning, RequestKind kind) noexcept;
+/// Follows a receive to its completion. Counts it as untracked when there is no room.
+void track_receive(Word request, const Members* members, std::uint32_t comm, std::int32_t peer,
+                   std::int32_t tag, RequestKind kind) noexcept;
+/// Follows a persistent request; what it moves at each start is in `meaning`.
+void track_persistent(Meaning meaning, RequestKind kind) noexcept;
+/// Follows a message that a probe has matched, from where `message` points to.
+void track_message(Word message, const Members* members, Meaning meaning) noexcept;
+
+/// A call has not completed `tracked`, which had the handle `before`, or completed it with an
+/// error: MPI says which by the handle `now`.
+inline void put_back(TrackedRequest* tracked, Word before, Word now) noexcept {
+  if (now == before) {
+    requests.publish(tracked, before);
+  } else {
+    requests.release(tracked);
+  }
+}
+/// `tracked` has completed with `status`. Says what was received.
+Meaning complete(TrackedRequest* tracked, Word request, Word status) noexcept;
 
 // Point to point.
-void after_send(const Call& call, Mode mode, Word request, std::int64_t count, Word datatype,
-                std::int32_t dest, std::int32_t tag, Word comm) noexcept;
 void after_psend(const Call& call, Mode mode, Word request, std::int32_t partitions,
                  std::int64_t count, Word datatype, std::int32_t dest, std::int32_t tag,
                  Word comm) noexcept;
-void after_recv(const Call& call, Word comm, Word status) noexcept;
-void after_irecv(const Call& call, Mode mode, Word request, std::int32_t source, std::int32_t tag,
-                 Word comm) noexcept;
-void after_sendrecv(const Call& call, std::int64_t count, Word datatype, std::int32_t dest,
-                    std::int32_t tag, Word comm, Word status) noexcept;
 void after_isendrecv(const Call& call, Mode mode, Word request, std::int64_t count, Word datatype,
                      std::int32_t dest, std::int32_t tag, std::int32_t source, Word comm) noexcept;
-void before_mrecv(const Call& call, Word message) noexcept;
+void before_mrecv(Call& call, Word message) noexcept;
 void after_mrecv(const Call& call, Word status) noexcept;
 void after_imrecv(const Call& call, Word request) noexcept;
 void after_start(const Call& call, Word request) noexcept;
 void after_startall(const Call& call, std::int32_t count, Word array) noexcept;
 
-// Probe. `flag` and `message` are 0 for the forms that have none.
-void after_probe(const Call& call, Word comm, Word status, Word flag, Word message) noexcept;
-
-// Wait and test. before_completion takes the requests out of sight and gives the status array for
-// the real call; `ignore` is the value that means none is wanted.
+// Wait and test of several requests. before_completion takes the requests out of sight and gives
+// the status array for the real call; `ignore` is the value that means none is wanted.
 Word before_completion(const Call& call, std::int32_t count, Word array, Word statuses,
                        Word ignore) noexcept;
-void after_wait(const Call& call, Word request, Word status, Word flag) noexcept;
-void after_waitall(const Call& call, std::int32_t count, Word array, Word statuses,
-                   Word flag) noexcept;
+/// After a waitall that returned an error, or a testall without result: puts the requests back but
+/// those that completed nevertheless.
+void after_unfinished(const Call& call, Word array, Word statuses) noexcept;
 void after_waitany(const Call& call, std::int32_t count, Word array, Word index, Word status,
                    Word flag) noexcept;
 void after_waitsome(const Call& call, std::int32_t count, Word array, Word outcount, Word indices,
                     Word statuses) noexcept;
-void before_request_free(const Call& call, Word request) noexcept;
+void before_request_free(Call& call, Word request) noexcept;
 void after_request_free(const Call& call) noexcept;
 void after_request(const Call& call, Word handle) noexcept;  ///< Names the request, no more.
 
 // Collectives. `comm` first, then as in the table above.
-void after_barrier(const Call& call, Mode mode, Word request, Word comm) noexcept;
-void after_bcast(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,
-                 std::int64_t count, Word datatype) noexcept;
 void after_gather(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,
                   Word sendbuf, std::int64_t sendcount, Word sendtype, std::int64_t recvcount,
                   Word recvtype) noexcept;
@@ -132,10 +132,6 @@ void after_alltoallv(const Call& call, Mode mode, Word request, Word comm, Word 
                      Counts sendcounts, Word sendtype, Counts recvcounts, Word recvtype) noexcept;
 void after_alltoallw(const Call& call, Mode mode, Word request, Word comm, Word sendbuf,
                      Counts sendcounts, Word sendtypes, Counts recvcounts, Word recvtypes) noexcept;
-void after_reduce(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,
-                  std::int64_t count, Word datatype) noexcept;
-void after_allreduce(const Call& call, Mode mode, Word request, Word comm, std::int64_t count,
-                     Word datatype) noexcept;
 void after_reduce_local(const Call& call, std::int64_t count, Word datatype) noexcept;
 void after_reduce_scatter(const Call& call, Mode mode, Word request, Word comm, Counts recvcounts,
                           Word datatype) noexcept;

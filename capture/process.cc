@@ -43,7 +43,7 @@ void prepare_ring(Thread& thread) {
 }  // namespace
 
 constinit Process process{.gate = &closed_gate, .abi = {}};
-thread_local ThreadState thread_state;
+constinit thread_local ThreadState thread_state{};
 
 Thread* take_ring(std::uint16_t function) noexcept {
   if (process.segment == nullptr) {
@@ -69,6 +69,11 @@ bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function,
   std::atomic<std::uint64_t>& lost = ring.lost[function];
   lost.store(lost.load(std::memory_order_relaxed) + calls, std::memory_order_release);
   return false;
+}
+
+void note_left_out(Call call, Meaning meaning) noexcept {
+  const std::uint64_t now = ticks();
+  write_record(call, meaning, RecordKind::kCompletion, 0, now, now);
 }
 
 bool make_request_room(Thread& thread, std::uint32_t count) noexcept {

@@ -64,7 +64,11 @@ struct Thread {
   std::uint32_t pending[kMaxFunctions] = {};  ///< Calls since the last record of a function.
 };
 
-/// One MPI call under way, on the wrapper's stack.
+/// Into its caller always: what a call is and means stays in registers then.
+#define XYLEM_INLINE inline __attribute__((always_inline))
+
+/// One MPI call under way. It lives in the wrapper's registers, unless it is passed to a function
+/// that is not inlined.
 struct Call {
   Thread* thread;
   std::uint64_t begin;
@@ -73,7 +77,11 @@ struct Call {
   std::uint16_t function;
   std::int32_t result;
 
-  inline void stop(Word returned) noexcept;
+  // Of a call that completes one request; see before_wait.
+  TrackedRequest* tracked;  ///< Null when the request is not tracked.
+  Word request;             ///< Its handle; 0 for none.
+
+  XYLEM_INLINE void stop(Word returned) noexcept;
 };
 
 /// Per thread: small, since it lives in the static TLS of foreign programs.
@@ -96,8 +104,11 @@ struct Process {
   Abi abi;
 };
 
-extern Process process;
-extern thread_local ThreadState thread_state [[gnu::tls_model("initial-exec")]];
+/// Known to assembly too (wrapper_internal.h), which relies on `gate` being first.
+extern Process process __asm__("xylem_capture_process") [[gnu::visibility("hidden")]];
+static_assert(offsetof(Process, gate) == 0 && offsetof(Gate, enabled) == 0);
+extern constinit thread_local ThreadState thread_state
+    [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
 
 /// First MPI call of a thread, of a thread without a ring, or before MPI_Init: gives the thread's
 /// ring, or null when there is nothing to record in (which has then been counted).
@@ -105,8 +116,8 @@ Thread* take_ring(std::uint16_t function) noexcept;
 
 /// A full ring: looks at the reader's tail again. False, and `calls` count as lost, when it is
 /// full still.
-bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function,
-               std::uint32_t calls) noexcept;
+[[gnu::cold]] bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function,
+                             std::uint32_t calls) noexcept;
 
 /// Makes room for `count` requests in `thread`; false when memory is out: none is tracked then.
 bool make_request_room(Thread& thread, std::uint32_t count) noexcept;
@@ -115,27 +126,30 @@ bool make_request_room(Thread& thread, std::uint32_t count) noexcept;
 void* take_memory(std::size_t bytes) noexcept;
 
 /// Ticks of the segment's clock.
-inline std::uint64_t ticks() noexcept;
+XYLEM_INLINE std::uint64_t ticks() noexcept;
 std::uint64_t monotonic_ns() noexcept;
 
 /// Whether calls may be recorded now: false when inert, dormant, switched off or in a forked child.
-inline bool is_on() noexcept;
+XYLEM_INLINE bool is_on() noexcept;
 
 /// Begins a call. False: do nothing but call the real function.
-inline bool enter(Call& call, std::uint16_t function) noexcept;
+XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept;
 
 /// Writes the call's own record, if sampling does not leave it out. A call left out that moved
 /// payload leaves a completion record instead, so that messages and bytes stay exact.
-inline void note(const Call& call, const Meaning& meaning) noexcept;
+XYLEM_INLINE void note(const Call& call, const Meaning& meaning) noexcept;
 
 /// Writes one more record of the call: payload of one of several requests.
-inline void note_completion(const Call& call, const Meaning& meaning) noexcept;
+XYLEM_INLINE void note_completion(const Call& call, const Meaning& meaning) noexcept;
+
+/// The same for a call that sampling leaves out: it has no times, the record gets the present one.
+void note_left_out(Call call, Meaning meaning) noexcept;
 
 /// Ends a call.
 inline void leave() noexcept { thread_state.depth = 0; }
 
 /// A call without meaning: its record and its end.
-inline void close_plain(Call& call) noexcept {
+XYLEM_INLINE void close_plain(Call& call) noexcept {
   if (call.calls != 0) note(call, Meaning{});
   leave();
 }
@@ -145,19 +159,19 @@ void count_untracked() noexcept;
 
 // ---------------------------------------------------------------------------------------------
 
-inline std::uint64_t ticks() noexcept {
+XYLEM_INLINE std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
   if (__builtin_expect(process.use_tsc, 1)) return __builtin_ia32_rdtsc();
 #endif
   return monotonic_ns();
 }
 
-inline bool is_on() noexcept {
+XYLEM_INLINE bool is_on() noexcept {
   const auto* enabled = process.gate->enabled.load(std::memory_order_relaxed);
   return enabled != nullptr && enabled->load(std::memory_order_relaxed) != 0;
 }
 
-inline bool enter(Call& call, std::uint16_t function) noexcept {
+XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept {
   ThreadState& state = thread_state;
   if (state.depth != 0) return false;
   Thread* thread = state.thread;
@@ -177,6 +191,7 @@ inline bool enter(Call& call, std::uint16_t function) noexcept {
   if (pending < thread->sample_every[function].load(std::memory_order_relaxed)) {
     thread->pending[function] = pending;
     call.calls = 0;
+    call.begin = call.end = 0;
     return true;
   }
   thread->pending[function] = 0;
@@ -185,13 +200,14 @@ inline bool enter(Call& call, std::uint16_t function) noexcept {
   return true;
 }
 
-inline void Call::stop(Word returned) noexcept {
+XYLEM_INLINE void Call::stop(Word returned) noexcept {
   result = static_cast<std::int32_t>(returned);
   if (calls != 0) end = ticks();
 }
 
-inline void write_record(const Call& call, const Meaning& meaning, RecordKind kind,
-                         std::uint32_t calls, std::uint64_t begin, std::uint64_t end) noexcept {
+XYLEM_INLINE void write_record(const Call& call, const Meaning& meaning, RecordKind kind,
+                               std::uint32_t calls, std::uint64_t begin,
+                               std::uint64_t end) noexcept {
   Thread& thread = *call.thread;
   ThreadRing& ring = *thread.ring;
   const std::uint64_t head = ring.head.load(std::memory_order_relaxed);
@@ -216,18 +232,16 @@ inline void write_record(const Call& call, const Meaning& meaning, RecordKind ki
   ring.head.store(head + 1, std::memory_order_release);
 }
 
-inline void note_completion(const Call& call, const Meaning& meaning) noexcept {
-  // A call that sampling leaves out has no times of its own.
-  const std::uint64_t now = call.calls == 0 ? ticks() : 0;
-  write_record(call, meaning, RecordKind::kCompletion, 0, call.calls == 0 ? now : call.begin,
-               call.calls == 0 ? now : call.end);
+XYLEM_INLINE void note_completion(const Call& call, const Meaning& meaning) noexcept {
+  if (__builtin_expect(call.calls == 0, 0)) return note_left_out(call, meaning);
+  write_record(call, meaning, RecordKind::kCompletion, 0, call.begin, call.end);
 }
 
-inline void note(const Call& call, const Meaning& meaning) noexcept {
+XYLEM_INLINE void note(const Call& call, const Meaning& meaning) noexcept {
   if (call.calls != 0) {
     write_record(call, meaning, RecordKind::kMpiCall, call.calls, call.begin, call.end);
   } else if ((meaning.flags & (kRecordSend | kRecordReceive)) != 0) {
-    note_completion(call, meaning);
+    note_left_out(call, meaning);
   }
 }
 

@@ -5,11 +5,12 @@
 // MPI_Comm_idup, because only then the communicator is there. Requests of plain sends are not in
 // it.
 //
-// A fixed table, eight ways to a set, no tombstones. A request is inserted by the thread that makes
+// A fixed table, seven ways to a set, no tombstones. A request is inserted by the thread that makes
 // it and completed by one thread at a time (MPI forbids two); both may run while others insert. A
 // full set does not track the new request, and the process counts that.
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "capture/abi_internal.h"
@@ -35,17 +36,22 @@ struct TrackedRequest {
   std::int32_t peer;
   std::int32_t tag;
   RequestKind kind;
-  bool active;  ///< A persistent request that was started and has not completed.
+  bool active;       ///< A persistent request that was started and has not completed.
+  std::uint8_t way;  ///< The table's: where its key stands in the set.
 };
 
-constexpr std::uint32_t kRequestWays = 8;
-constexpr std::uint32_t kRequestSets = 1u << 13;  ///< 65536 requests; touched as they are used.
+constexpr std::uint32_t kRequestWays = 7;
+constexpr std::uint32_t kRequestSets = 1u << 13;  ///< 57344 requests; touched as they are used.
 
-/// Keys apart from what they lead to: a request that is not tracked costs one cache line.
-struct alignas(64) RequestSet {
+/// Keys apart from what they lead to: a request that is not tracked costs one cache line. Aligned
+/// so that a request's address tells its set.
+constexpr std::size_t kRequestSetBytes = 512;
+struct alignas(kRequestSetBytes) RequestSet {
+  std::atomic<std::uint64_t> used;       ///< Ways from here on were never used.
   std::atomic<Word> keys[kRequestWays];  ///< 0: free; 1: in someone's hands.
   TrackedRequest requests[kRequestWays];
 };
+static_assert(sizeof(RequestSet) == kRequestSetBytes);
 
 /// One per process, in zeroed memory. All zero is empty.
 class RequestTable {
@@ -56,7 +62,7 @@ class RequestTable {
   TrackedRequest* insert(Word key, bool shared) noexcept;
   void publish(TrackedRequest* request, Word key) noexcept;
 
-  /// The request under `key`, or null.
+  /// The request under `key`, or null. Nothing is under 0 and 1.
   TrackedRequest* find(Word key) noexcept;
 
   /// Takes the request out of the others' sight before a call that may complete it, so that its
@@ -65,10 +71,48 @@ class RequestTable {
   void release(TrackedRequest* request) noexcept;
 
  private:
+  static constexpr Word kFree = 0;
+  static constexpr Word kClaimed = 1;
+
   RequestSet& set_of(Word key) noexcept;
-  std::atomic<Word>& key_of(TrackedRequest* request) noexcept;
+  static std::atomic<Word>& key_of(TrackedRequest* request) noexcept;
 
   RequestSet sets_[kRequestSets];
 };
+
+// MPICH numbers handles from below, Open MPI's are addresses: multiply, then take the upper bits.
+inline RequestSet& RequestTable::set_of(Word key) noexcept {
+  const std::uint64_t mixed = static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15u;
+  return sets_[(mixed >> 32) % kRequestSets];
+}
+
+inline std::atomic<Word>& RequestTable::key_of(TrackedRequest* request) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(request) & ~(kRequestSetBytes - 1);
+  return reinterpret_cast<RequestSet*>(at)->keys[request->way];
+}
+
+inline void RequestTable::publish(TrackedRequest* request, Word key) noexcept {
+  key_of(request).store(key, std::memory_order_release);
+}
+
+inline TrackedRequest* RequestTable::find(Word key) noexcept {
+  RequestSet& set = set_of(key);
+  const std::uint64_t used = set.used.load(std::memory_order_relaxed);
+  for (std::uint64_t way = 0; way < used; ++way) {
+    if (set.keys[way].load(std::memory_order_acquire) == key)
+      return key > kClaimed ? &set.requests[way] : nullptr;
+  }
+  return nullptr;
+}
+
+inline TrackedRequest* RequestTable::claim(Word key) noexcept {
+  TrackedRequest* found = find(key);
+  if (found != nullptr) key_of(found).store(kClaimed, std::memory_order_relaxed);
+  return found;
+}
+
+inline void RequestTable::release(TrackedRequest* request) noexcept {
+  key_of(request).store(kFree, std::memory_order_release);
+}
 
 }  // namespace xylem::capture

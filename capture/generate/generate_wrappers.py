@@ -14,6 +14,8 @@ import re
 import sys
 
 WRAPPER_FILES = 4  # Compiled side by side.
+REGISTERS = 6  # Arguments that x86-64 passes in registers.
+POINTER_BYTES = 8
 
 CLASSES = {"other": "kOther", "point_to_point": "kPointToPoint", "collective": "kCollective",
            "completion": "kCompletion", "probe": "kProbe", "communicator": "kCommunicator",
@@ -52,10 +54,10 @@ SHAPES = {
                "after_probe(call, {comm}, {status}, 0, {message});"),
     "improbe": ("{status!} = own_status(call, {status});",
                 "after_probe(call, {comm}, {status}, {flag}, {message});"),
-    "wait": ("{status!} = before_completion(call, 1, {request}, {status}, "
-             "process.abi.status_ignore);", "after_wait(call, {request}, {status}, 0);"),
-    "test": ("{status!} = before_completion(call, 1, {request}, {status}, "
-             "process.abi.status_ignore);", "after_wait(call, {request}, {status}, {flag});"),
+    "wait": ("{status!} = before_wait(call, {request}, {status});",
+             "after_wait(call, {request}, {status}, 0);"),
+    "test": ("{status!} = before_wait(call, {request}, {status});",
+             "after_wait(call, {request}, {status}, {flag});"),
     "waitall": ("{statuses!} = before_completion(call, {count}, {requests}, {statuses}, "
                 "process.abi.statuses_ignore);",
                 "after_waitall(call, {count}, {requests}, {statuses}, 0);"),
@@ -190,29 +192,35 @@ def matching(functions, pattern):
     return [n for n in (pattern, pattern + "_c") if n in functions]
 
 
-def wrapper(function):
-    """The exported function, which does nothing but jump to the real one when capture is off, and the
-    recording one, apart so that the first needs no stack of its own."""
+def wrapper(function, number):
+    """The three parts of a wrapper, see capture/wrapper_internal.h; `number` is the function's."""
+    name = function.name
     words = [f"a{i}" for i in range(len(function.types))]
     declared = ", ".join(f"Word {w}" for w in words)
-    number = f"k{function.name}"
     passed = ", ".join(words)
     returns_double = function.returns == "double"
     returned = "double" if returns_double else "Word"
-    real = f"{'real_double' if returns_double else 'real'}({', '.join([number] + words)})"
+    real = f"{'real_double' if returns_double else 'real'}({', '.join([f'k{name}'] + words)})"
     before, after = SHAPES.get(function.shape, ("", ""))
     # Only an int is a return code; handles, addresses and times are not.
     code = "result" if function.returns == "int" else "0"
-    lines = [f"static XYLEM_RECORDING {returned} record_{function.name}({declared}) {{",
+    lines = [f"XYLEM_RECORDING {returned} record_{name}({declared}) {{",
              "  Call call;",
-             f"  if (!is_on() || !enter(call, {number})) return {real};"]
+             f"  if (!enter(call, k{name})) return {real};"]
     lines += [f"  {function.fill(before)}"] if before else []
     lines += [f"  const {returned} result = {real};", f"  call.stop({code});"]
     lines += [f"  {function.fill(after)}", "  leave();"] if after else ["  close_plain(call);"]
     lines += ["  return result;", "}",
-              f"XYLEM_WRAPPER {returned} {function.name}({declared}) {{",
-              f"  if (is_on() || !is_found({number})) return record_{function.name}({passed});",
-              f"  return {real.replace('real', 'found', 1)};", "}\n\n"]
+              f"XYLEM_FIRST {returned} first_{name}({declared}) {{", f"  return {real};", "}"]
+    if len(words) > REGISTERS:
+        declared = ", ".join(f"[[maybe_unused]] Word {w}" for w in words)
+        lines += [f"XYLEM_WRAPPER_OF_MANY({name}, {number * POINTER_BYTES}, ({declared}), "
+                  f"({passed}))\n\n"]
+    else:
+        lines += [f"XYLEM_WRAPPER {returned} {name}({declared}) {{",
+                  f"  if (is_on()) return record_{name}({passed});",
+                  f"  if (!is_found(k{name})) return first_{name}({passed});",
+                  f"  return {real.replace('real', 'found', 1)};", "}\n\n"]
     return "\n".join(lines)
 
 
@@ -245,11 +253,11 @@ def generate(prototypes, meaning, folder):
           f"const FunctionClass function_classes[kFunctionCount] = {{\n{classes}}};\n\n"
           "}  // namespace xylem::capture\n")
 
-    wrapped = [f for f in functions.values() if f.shape != BY_HAND]
+    wrapped = [(f, number) for number, f in enumerate(functions.values()) if f.shape != BY_HAND]
     for part in range(WRAPPER_FILES):
-        bodies = "".join(wrapper(f) for f in wrapped[part::WRAPPER_FILES])
+        bodies = "".join(wrapper(*f) for f in wrapped[part::WRAPPER_FILES])
         write(folder / f"xylem_capture_wrappers_{part}.cc",
-              f"{MADE_BY}\n#include \"capture/meaning_internal.h\"\n"
+              f"{MADE_BY}\n#include \"capture/hot_shapes_internal.h\"\n"
               "#include \"capture/wrapper_internal.h\"\n\n"
               f"using namespace xylem::capture;\n\n{bodies}")
 

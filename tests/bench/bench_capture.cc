@@ -1,8 +1,9 @@
 // What capture adds to an MPI call.
 //
-//   bench_capture [MPI [ROUNDS]]          defaults: mpich, 31 rounds
+//   bench_capture [MPI [ROUNDS [SUBJECT]]]        defaults: mpich, 31 rounds, all subjects
 //
-// One rank (tests/support/mpi/calls_per_second.c) on the first core in five settings that take
+// A subject is one MPI call or a few that belong together; its figure is per call. One rank
+// (tests/support/mpi/calls_per_second.c) on the first core in five settings that take
 // turns, batch by batch, so that the machine's moods hit all alike:
 //
 //   none       not preloaded
@@ -43,7 +44,18 @@ namespace {
 
 using namespace xylem::capture;
 
-constexpr long kCalls = 100'000;  // A batch fits into a ring of the default size.
+// With two records a call at most, a batch fits into a ring of the default size.
+constexpr long kCalls = 100'000;
+constexpr const char* kSubjects[] = {"comm_rank",
+                                     "iprobe",
+                                     "test",
+                                     "sendrecv",
+                                     "sendrecv_strided",
+                                     "isend_recv_wait",
+                                     "irecv_send_wait",
+                                     "irecv_isend_waitall",
+                                     "allreduce",
+                                     "bcast"};
 constexpr double kFloorOfBars = 18;
 constexpr int kWarmUps = 3;              // Enough to touch every page of the ring.
 constexpr long kDrainPauseNs = 200'000;  // Several turns in a batch; an agent's are rarer.
@@ -206,7 +218,7 @@ double floor_of(const Bench& bench, int rounds) {
 // `bar` in ns where the floor is kFloorOfBars.
 void print(const char* function, const char* setting, double floor, double figure, double bar) {
   bar *= floor / kFloorOfBars;
-  printf("%-10s %-10s floor %5.1f ns  figure %6.2f ns  ratio %5.2f  bar %5.1f ns  %s\n", function,
+  printf("%-20s %-8s floor %5.1f ns  figure %6.2f ns  ratio %5.2f  bar %5.1f ns  %s\n", function,
          setting, floor, figure, figure / floor, bar, figure <= bar ? "reached" : "MISSED");
 }
 
@@ -229,7 +241,7 @@ void measure(const Bench& bench, const char* function, const char* sample, doubl
     d_written.push_back(d - a);
     d_drained.push_back(e - a);
   }
-  printf("%-10s call alone %.1f ns; sampling %s; lost %llu\n", function, median(base), sample,
+  printf("%-20s call alone %.1f ns; sampling %s; lost %llu\n", function, median(base), sample,
          static_cast<unsigned long long>(written.lost() + drained.lost()));
   print(function, "dormant", floor, median(d_dormant), 1);
   print(function, "off", floor, median(d_off), 1);
@@ -242,6 +254,7 @@ void measure(const Bench& bench, const char* function, const char* sample, doubl
 int main(int count, char** arguments) {
   const std::string mpi = count > 1 ? arguments[1] : "mpich";
   const int rounds = count > 2 ? std::max(1, atoi(arguments[2])) : 31;
+  const std::string only = count > 3 ? arguments[3] : "";
   const auto here = std::filesystem::canonical("/proc/self/exe").parent_path();
   char run[17];
   snprintf(run, sizeof run, "%016x", static_cast<unsigned>(getpid()));
@@ -262,9 +275,10 @@ int main(int count, char** arguments) {
   }
   pin(1);
   const double floor = floor_of(bench, rounds);
-  for (const char* function : {"rank", "iprobe", "sendrecv"})
-    measure(bench, function, "none", floor, rounds);
-  measure(bench, "iprobe", "MPI_Iprobe=1000", floor, rounds);
+  for (const char* subject : kSubjects) {
+    if (only.empty() || only == subject) measure(bench, subject, "none", floor, rounds);
+  }
+  if (only.empty()) measure(bench, "iprobe", "MPI_Iprobe=1000", floor, rounds);
   std::filesystem::remove_all(bench.folder);
   return 0;
 }

@@ -264,6 +264,13 @@ class Fates(CaptureTest):
                 self.assertEqual((job.returncode, job.stderr), (0, ""))
                 self.assertFalse(self.run_folder.exists())
 
+    def test_without_an_address_every_argument_is_passed_on(self):
+        for mpi in MPIS:  # A program that calls functions of up to twelve arguments.
+            with self.subTest(mpi):
+                prefix = self.folder / "own"
+                job = self.run_job(mpirun(mpi, 4, "meanings", prefix), XYLEM_ADDRESS="")
+                self.assertEqual((job.returncode, job.stderr), (0, ""))
+
 
 class AgentStart(CaptureTest):
     """Here the ranks start capture_probe as they would start xylem-backend."""

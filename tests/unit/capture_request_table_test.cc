@@ -32,6 +32,17 @@ TEST_F(RequestTableTest, FindsWhatWasPutAndNothingElse) {
   EXPECT_EQ(table_->find(0x98000002), nullptr);
 }
 
+TEST_F(RequestTableTest, HasNothingUnderTheKeysThatMarkFreeAndClaimed) {
+  constexpr Word kKeys = 2 * kRequestSets;  // So that each set has some of either.
+  for (Word key = 2; key < kKeys; ++key) put(key, 1);
+  for (Word key = 2; key < kKeys; key += 2) table_->release(table_->claim(key));
+  for (Word key = 3; key < kKeys; key += 2) table_->claim(key);
+  for (Word key : {Word{0}, Word{1}}) {
+    EXPECT_EQ(table_->find(key), nullptr);
+    EXPECT_EQ(table_->claim(key), nullptr);
+  }
+}
+
 TEST_F(RequestTableTest, AClaimedRequestIsOutOfSightUntilItIsPublishedAgain) {
   put(10, 1);
   TrackedRequest* claimed = table_->claim(10);

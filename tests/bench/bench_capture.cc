@@ -18,6 +18,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -264,6 +265,9 @@ int main(int count, char** arguments) {
   bench.run = run;
   bench.folder = "/dev/shm/xylem-" + std::to_string(geteuid()) + "-" + run;
   if (mkdir(bench.folder.c_str(), 0700) != 0) stop(bench.folder.c_str());
+  // As an agent does, so that no other agent takes the folder for one that was left behind.
+  const int held = open(bench.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (held < 0 || flock(held, LOCK_SH) != 0) stop(bench.folder.c_str());
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", bench.folder.c_str(),

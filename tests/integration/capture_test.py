@@ -5,6 +5,7 @@ Needs XYLEM_BUILD, the build folder.
 """
 
 import collections
+import fcntl
 import os
 import pathlib
 import secrets
@@ -80,6 +81,13 @@ class CaptureTest(unittest.TestCase):
         self.run_folder = pathlib.Path(f"/dev/shm/xylem-{os.geteuid()}-{self.run_id}")
         self.addCleanup(shutil.rmtree, self.run_folder, ignore_errors=True)
 
+    def make_run_folder(self):
+        """Held as an agent holds its own, so that no agent of another run sweeps it away."""
+        self.run_folder.mkdir(mode=0o700)
+        held = os.open(self.run_folder, os.O_RDONLY | os.O_DIRECTORY)
+        self.addCleanup(os.close, held)
+        fcntl.flock(held, fcntl.LOCK_SH)
+
     def variables(self, **more):
         return environment(**{"XYLEM_ADDRESS": "127.0.0.1:1", "XYLEM_RUN": self.run_id,
                               "XYLEM_KEY": secrets.token_hex(32), "XYLEM_BACKEND": PROBE,
@@ -91,7 +99,7 @@ class CaptureTest(unittest.TestCase):
 
     def watch(self, command, processes, *options, **more):
         """Runs a job under capture_probe; gives the finished job and the probe's report."""
-        self.run_folder.mkdir(mode=0o700)
+        self.make_run_folder()
         output = self.folder / "probe.tsv"
         probe = subprocess.Popen([PROBE, "--folder", str(self.run_folder), "--processes",
                                   str(processes), "--output", str(output), *options],
@@ -329,7 +337,7 @@ class AgentStart(CaptureTest):
                     (self.folder / f"probe-{host}.tsv").unlink()
 
     def test_a_stale_socket_is_replaced(self):
-        self.run_folder.mkdir(mode=0o700)
+        self.make_run_folder()
         import socket
         left = socket.socket(socket.AF_UNIX)
         left.bind(str(self.run_folder / "agent"))
@@ -363,13 +371,12 @@ class AgentStart(CaptureTest):
         self.assert_off("XYLEM_RUN is not a run id", XYLEM_RUN="../../etc")
 
     def test_a_folder_open_to_others_is_not_trusted(self):
-        self.run_folder.mkdir()
+        self.make_run_folder()
         self.run_folder.chmod(0o755)
         self.assert_off("not a private folder of this user: /dev/shm/xylem-")
 
     def test_a_lock_that_is_held_delays_but_does_not_hang(self):
-        import fcntl
-        self.run_folder.mkdir(mode=0o700)
+        self.make_run_folder()
         with open(self.run_folder / "lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.assert_off("another process holds the lock for too long: /dev/shm/xylem-")

@@ -276,6 +276,9 @@ int run_as_agent() {
     const ssize_t n = readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), target, 511);
     if (n > 0 && fd != fileno(out)) fprintf(out, "descriptor\t%d\t%.*s\n", fd, int(n), target);
   }
+  // As an agent does, so that no other agent takes the folder for one that was left behind.
+  const int held = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (held < 0 || flock(held, LOCK_SH) != 0) return 2;
   cpu_set_t processors;
   sched_getaffinity(0, sizeof processors, &processors);
   fprintf(out, "processors\t%d\n", CPU_COUNT(&processors));

@@ -209,4 +209,17 @@ std::vector<Event> sample_events() {
   return events;
 }
 
+std::vector<Fields> sample_waves() {
+  const Fields every_type{{1, std::int64_t{-42}},
+                          {2, std::uint64_t{1} << 63},
+                          {3, 0.1},
+                          {4, std::string("node01")},
+                          {5, std::vector<std::byte>{std::byte{1}, std::byte{0}, std::byte{255}}},
+                          {6, std::vector<std::int64_t>{-1, 0, 1}},
+                          {7, std::vector<std::uint64_t>{1, 2}},
+                          {8, std::vector<double>{-0.5, 1e300}},
+                          {65535, std::vector<std::string>{"main", "", std::string("a\0b", 3)}}};
+  return {every_type, {}, Fields{{1, std::int64_t{7}}}};
+}
+
 }  // namespace xylem::wire::testing

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "wire/chunk.h"
+#include "wire/fields.h"
 #include "wire/message.h"
 #include "wire/profile.h"
 #include "wire/registration.h"
@@ -26,5 +27,7 @@ Registration sample_registration();
 Tombstone sample_tombstone();
 ProfileWindow sample_window();
 std::vector<Event> sample_events();
+/// Three waves; the first has a field of every type, the second none.
+std::vector<Fields> sample_waves();
 
 }  // namespace xylem::wire::testing

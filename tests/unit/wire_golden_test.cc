@@ -15,6 +15,7 @@
 
 #include "tests/support/golden_bytes.h"
 #include "tests/support/wire_samples.h"
+#include "wire/waves.h"
 
 namespace xylem::wire {
 namespace {
@@ -59,6 +60,14 @@ TEST(Golden, EveryPayloadIsReadAsItWasMeant) {
   const auto chunk = decode_chunk(golden("chunk"));
   ASSERT_TRUE(chunk) << chunk.error().message;
   EXPECT_EQ(*chunk, testing::sample_events());
+
+  const auto waves = decode_waves(golden("waves"), testing::sample_waves().size());
+  ASSERT_TRUE(waves) << waves.error().message;
+  EXPECT_EQ(*waves, testing::sample_waves());
+
+  const auto fields = decode_fields(golden("fields"));
+  ASSERT_TRUE(fields) << fields.error().message;
+  EXPECT_EQ(*fields, testing::sample_waves().front());
 }
 
 bool write_golden(const std::filesystem::path& folder) {
@@ -77,6 +86,8 @@ bool write_golden(const std::filesystem::path& folder) {
   good = write("tombstone", encode(testing::sample_tombstone())) && good;
   good = write("window", encode(testing::sample_window())) && good;
   good = write("chunk", ChunkEncoder().encode(testing::sample_events())) && good;
+  good = write("waves", encode_waves(testing::sample_waves())) && good;
+  good = write("fields", encode_fields(testing::sample_waves().front())) && good;
   return good;
 }
 

@@ -1,0 +1,97 @@
+#pragma once
+
+// What users of a tree send: numbered, typed values. Checked when read, and evolvable: a reader
+// finds what it knows by number and type, skips the rest, and passes unknown numbers on as they
+// are.
+//
+//   Fields sent{{1, std::int64_t{42}}, {2, std::vector<double>{0.5, 0.25}}};
+//   const Result<std::int64_t> answer = sent.get<std::int64_t>(1);
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace xylem::wire {
+
+/// What a field is for is agreed on between those who write and those who read it. A number that
+/// was given a meaning keeps it; a new meaning takes a new number.
+using FieldNumber = std::uint16_t;
+
+/// Strings are bytes to xylem: any encoding, zeros allowed. Nothing is converted from one type to
+/// another: what was sent as int64 is read as int64.
+using FieldValue =
+    std::variant<std::int64_t, std::uint64_t, double, std::string, std::vector<std::byte>,
+                 std::vector<std::int64_t>, std::vector<std::uint64_t>, std::vector<double>,
+                 std::vector<std::string>>;
+
+/// "int64", "uint64", "float64", "string", "bytes", "array of int64", ... "array of string".
+std::string_view type_name(const FieldValue& value);
+
+/// The fields of one wave, in order of their numbers, each number at most once. A value; not
+/// thread-safe. Memory: 48 bytes a field, and what strings and arrays hold.
+class Fields {
+ public:
+  Fields() = default;
+  /// Of two with the same number the later counts.
+  Fields(std::initializer_list<std::pair<FieldNumber, FieldValue>> fields);
+
+  /// Replaces the value of that number, or adds it. Cheapest in ascending order.
+  Fields& set(FieldNumber number, FieldValue value);
+
+  /// A copy of the value. Fails with kNotFound when there is no such number, and with
+  /// kInvalidArgument when it is of another type; the sentence names the number and both types.
+  template <typename T>
+  Result<T> get(FieldNumber number) const;
+
+  /// nullptr when there is no such number. Valid until the next set(), reserve() or assignment.
+  const FieldValue* find(FieldNumber number) const;
+  FieldValue* find(FieldNumber number);
+
+  /// nullptr when there is no such number, or when it is of another type.
+  template <typename T>
+  const T* find_as(FieldNumber number) const {
+    const FieldValue* value = find(number);
+    return value == nullptr ? nullptr : std::get_if<T>(value);
+  }
+
+  /// Room for so many fields without another allocation.
+  void reserve(std::size_t count) { fields_.reserve(count); }
+
+  /// Pairs of number and value, ascending.
+  auto begin() const { return fields_.begin(); }
+  auto end() const { return fields_.end(); }
+  std::size_t size() const { return fields_.size(); }
+  bool empty() const { return fields_.empty(); }
+
+  /// What these fields take in a packet, exactly: whoever bounds a packet adds them up.
+  std::size_t bytes() const;
+
+  /// Equal numbers, types and values. Floating point as by ==, so fields with a NaN differ from
+  /// themselves.
+  bool operator==(const Fields&) const = default;
+
+ private:
+  std::vector<std::pair<FieldNumber, FieldValue>> fields_;
+};
+
+// What get() fails with. `wanted` is a value of the type that was asked for.
+Unexpected no_such_field(FieldNumber number, const FieldValue& wanted);
+Unexpected other_type(FieldNumber number, const FieldValue& found, const FieldValue& wanted);
+
+template <typename T>
+Result<T> Fields::get(FieldNumber number) const {
+  const FieldValue* value = find(number);
+  if (value == nullptr) return no_such_field(number, FieldValue(T{}));
+  const T* typed = std::get_if<T>(value);
+  if (typed == nullptr) return other_type(number, *value, FieldValue(T{}));
+  return *typed;
+}
+
+}  // namespace xylem::wire

@@ -34,13 +34,16 @@ Result<Pipe> make_pipe() {
 }
 
 // Between fork and exec. Descriptors are first moved out of each other's way.
-[[noreturn]] void become(const char* program, char* const* arguments, int key, int error) {
+[[noreturn]] void become(const char* program, char* const* arguments, int key, int error,
+                         int last_words) {
   ::setsid();
   const int key_copy = ::fcntl(key, F_DUPFD, 10);
   const int error_copy = ::fcntl(error, F_DUPFD, 10);
+  const int words_copy = ::fcntl(last_words, F_DUPFD, 10);
   const int nowhere = ::open("/dev/null", O_RDWR);
   ::dup2(nowhere, 0);
   ::dup2(nowhere, 1);
+  ::dup2(words_copy, 2);
   ::dup2(key_copy, kKeyFd);
   ::dup3(error_copy, kErrorFd, O_CLOEXEC);
   ::syscall(SYS_close_range, 3u, 3u, 0u);
@@ -53,6 +56,18 @@ Result<Pipe> make_pipe() {
   const int why = errno;
   [[maybe_unused]] const ssize_t told = ::write(kErrorFd, &why, sizeof why);
   ::_exit(kNotStarted);
+}
+
+// The last line of what there is; the pipe holds 64 KiB and the child has ended.
+std::string last_line(const UniqueFd& pipe) {
+  std::string text;
+  char piece[4096];
+  for (ssize_t size; (size = ::read(pipe.get(), piece, sizeof piece)) > 0;) {
+    text.append(piece, static_cast<std::size_t>(size));
+    if (text.size() > sizeof piece) text.erase(0, text.size() - sizeof piece);
+  }
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
 }
 
 }  // namespace
@@ -72,6 +87,8 @@ Result<StartedProcess> CommProcessStarter::start(NodeId node, std::uint32_t leve
                                     setting_.front_end,
                                     "--key-fd",
                                     std::to_string(kKeyFd),
+                                    "--host",
+                                    setting_.host,
                                     "--host-key",
                                     setting_.host_key,
                                     "--socket",
@@ -84,6 +101,10 @@ Result<StartedProcess> CommProcessStarter::start(NodeId node, std::uint32_t leve
   if (!key) return unexpected(std::move(key.error()));
   auto error = make_pipe();
   if (!error) return unexpected(std::move(error.error()));
+  auto last_words = make_pipe();
+  if (!last_words) return unexpected(std::move(last_words.error()));
+  ::fcntl(last_words->read.get(), F_SETFL, O_NONBLOCK);
+  ::fcntl(last_words->write.get(), F_SETFL, O_NONBLOCK);
   const std::string hex = net::to_hex(setting_.key);  // Fits into a pipe.
   if (::write(key->write.get(), hex.data(), hex.size()) != static_cast<ssize_t>(hex.size())) {
     return unexpected(Code::kInternal, "cannot hand the key to a communication process");
@@ -95,7 +116,10 @@ Result<StartedProcess> CommProcessStarter::start(NodeId node, std::uint32_t leve
     return unexpected(Code::kExhausted,
                       std::string("cannot start a communication process: ") + std::strerror(errno));
   }
-  if (child == 0) become(words[0].c_str(), arguments.data(), key->read.get(), error->write.get());
+  if (child == 0) {
+    become(words[0].c_str(), arguments.data(), key->read.get(), error->write.get(),
+           last_words->write.get());
+  }
   error->write.reset();
   int why = 0;
   ssize_t got = 0;
@@ -109,6 +133,7 @@ Result<StartedProcess> CommProcessStarter::start(NodeId node, std::uint32_t leve
   }
   StartedProcess started;
   started.pid = child;
+  errors_[child] = std::move(last_words->read);
   started.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   return started;
 }
@@ -116,9 +141,12 @@ Result<StartedProcess> CommProcessStarter::start(NodeId node, std::uint32_t leve
 std::string CommProcessStarter::collect(int pid) {
   int status = 0;
   if (::waitpid(pid, &status, WNOHANG) != pid) return {};
+  const auto said = errors_.extract(pid);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   if (WIFEXITED(status)) {
-    return "the communication process ended with code " + std::to_string(WEXITSTATUS(status));
+    const std::string why = said ? last_line(said.mapped()) : std::string();
+    return "the communication process ended with code " + std::to_string(WEXITSTATUS(status)) +
+           (why.empty() ? "" : ": " + why);
   }
   return std::string("the communication process was killed: ") + strsignal(WTERMSIG(status));
 }

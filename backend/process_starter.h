@@ -2,6 +2,7 @@
 
 // Starting communication processes, as the agent sees it.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,16 +35,18 @@ struct CommProcessSetting {
   std::string run;
   std::string front_end;  ///< host:port[,host:port]
   std::string folder;     ///< The host's run folder, for its Unix socket.
+  std::string host;       ///< This host's name, for notices.
   std::string host_key;
   std::string log_level = "warn";
   net::Key key{};
 };
 
-/// Starts programs: a session of their own, standard streams on /dev/null (errors go where ours
-/// go), no descriptor of ours. The command line is
-///   xylem-commproc --run RUN --node N --level N --front-end ADDRESSES --key-fd 4
+/// Starts programs: a session of their own, standard input and output on /dev/null, standard error
+/// in a pipe to us that never blocks them, no descriptor of ours. The command line is
+///   xylem-commproc --run RUN --node N --level N --front-end ADDRESSES --key-fd 4 --host NAME
 ///                  --host-key KEY --socket FOLDER/commproc-N --log-level LEVEL
-/// and the key stands in the pipe on descriptor 4, never on a command line or in an environment.
+/// What collect() tells of one that ended badly closes with the last line that it wrote there. The
+/// key stands in the pipe on descriptor 4, never on a command line or in an environment.
 class CommProcessStarter final : public ProcessStarter {
  public:
   explicit CommProcessStarter(CommProcessSetting setting);
@@ -52,6 +55,7 @@ class CommProcessStarter final : public ProcessStarter {
 
  private:
   CommProcessSetting setting_;
+  std::map<int, UniqueFd> errors_;  // What each child says, by its process id.
 };
 
 }  // namespace xylem::backend

@@ -12,13 +12,15 @@ namespace {
 
 // The one piece of state that all of a program shares: where its log goes.
 struct Log {
-  std::shared_ptr<spdlog::logger> logger;
+  std::unique_ptr<spdlog::logger> logger;
   std::function<void(Level, std::string_view)> sink;
+  std::function<void(Level, std::string_view)> listener;
   Level level = Level::kWarn;
 };
 
-std::shared_ptr<spdlog::logger> make_logger(std::string_view program, spdlog::sink_ptr sink) {
-  auto logger = std::make_shared<spdlog::logger>(std::string(program), std::move(sink));
+// A sink_ptr is a shared_ptr because spdlog takes sinks in no other way.
+std::unique_ptr<spdlog::logger> make_logger(std::string_view program, spdlog::sink_ptr sink) {
+  auto logger = std::make_unique<spdlog::logger>(std::string(program), std::move(sink));
   logger->set_level(spdlog::level::trace);
   logger->set_pattern("%H:%M:%S.%e %n[" + std::to_string(::getpid()) + "] %l %v");
   logger->flush_on(spdlog::level::trace);
@@ -26,7 +28,7 @@ std::shared_ptr<spdlog::logger> make_logger(std::string_view program, spdlog::si
 }
 
 Log& the_log() {
-  static Log log{make_logger("xylem", std::make_shared<spdlog::sinks::stderr_sink_mt>()), {}};
+  static Log log{make_logger("xylem", std::make_shared<spdlog::sinks::stderr_sink_mt>()), {}, {}};
   return log;
 }
 
@@ -63,7 +65,8 @@ void append_value(std::string& line, const std::string& value) {
 
 void log(Level level, std::string_view message, std::initializer_list<LogField> fields) {
   Log& log = the_log();
-  if (level < log.level && !log.sink) return;
+  const bool is_heard = log.listener && level >= Level::kWarn;
+  if (level < log.level && !log.sink && !is_heard) return;
   std::string line(message);
   for (const LogField& field : fields) {
     line += ' ';
@@ -71,9 +74,10 @@ void log(Level level, std::string_view message, std::initializer_list<LogField> 
     line += '=';
     append_value(line, field.value);
   }
+  if (is_heard) log.listener(level, line);
   if (log.sink) {
     log.sink(level, line);
-  } else {
+  } else if (level >= log.level) {
     log.logger->log(spdlog_level(level), line);
   }
 }
@@ -107,6 +111,10 @@ Level parse_level(std::string_view name) {
 
 void set_log_sink(std::function<void(Level, std::string_view)> sink) {
   the_log().sink = std::move(sink);
+}
+
+void set_log_listener(std::function<void(Level, std::string_view)> listener) {
+  the_log().listener = std::move(listener);
 }
 
 }  // namespace xylem

@@ -46,6 +46,11 @@ void configure_log(std::string_view program, Level level, const std::string& fil
 /// "debug", "info", "warn", "error"; anything else gives kWarn.
 Level parse_level(std::string_view name);
 
+/// Gets warnings and errors besides, whatever the level set, in the thread that logs them, until an
+/// empty function is set: for a process whose own log nobody reads. What a listener borrows must
+/// outlive that. It must not log.
+void set_log_listener(std::function<void(Level, std::string_view line)> listener);
+
 /// For tests: gets every line instead of the file, until an empty function is set.
 void set_log_sink(std::function<void(Level, std::string_view line)> sink);
 

@@ -113,6 +113,7 @@ backend::CommProcessSetting comm_process_setting(const Setting& setting) {
   child.run = setting.run;
   child.front_end = setting.address;
   child.folder = setting.folder;
+  child.host = setting.host;
   child.host_key = setting.host_key;
   child.log_level = setting.log_level;
   child.key = setting.key;
@@ -134,6 +135,11 @@ int work(const Setting& setting, const backend::GuardOptions& guard, backend::Ru
   ::sigaddset(&term, SIGTERM);
   const UniqueFd terminate(::signalfd(-1, &term, SFD_CLOEXEC | SFD_NONBLOCK));
 
+  net::NoticeBoard notices(
+      {wire::Role::kBackEnd, setting.host, static_cast<std::uint32_t>(::getpid())});
+  set_log_listener([&notices](Level level, std::string_view line) {
+    notices.post(level, line, monotonic_now());
+  });
   backend::GuardChannel channel(std::move(inheritance.channel), std::move(inheritance.listener),
                                 folder);
   backend::CommProcessStarter starter(comm_process_setting(setting));
@@ -142,7 +148,10 @@ int work(const Setting& setting, const backend::GuardOptions& guard, backend::Ru
   network.run = setting.run;
   network.key = setting.key;
   network.host_key = setting.host_key;
-  return net::run_node(agent, std::move(network));
+  network.notices = &notices;
+  const int code = net::run_node(agent, std::move(network));
+  set_log_listener({});
+  return code;
 }
 
 int run() {

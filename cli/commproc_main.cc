@@ -2,7 +2,10 @@
 // over a pipe; people never start it.
 //
 //   xylem-commproc --run RUN --node N --level N --front-end HOST:PORT[,HOST:PORT] --key-fd N
-//                  [--host-key KEY --socket PATH] [--log-level LEVEL]
+//                  [--host NAME --host-key KEY --socket PATH] [--log-level LEVEL]
+//
+// What stops it goes to standard error, which its agent reads; what happens later goes up the tree
+// as notices. XYLEM_LOG_FILE gets both.
 
 #include <signal.h>
 #include <unistd.h>
@@ -10,6 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +33,7 @@ struct Arguments {
   std::uint32_t level = 1;
   std::string front_end;
   int key_fd = -1;
+  std::string host;
   std::string host_key;
   std::string socket;
   std::string log_level = "warn";
@@ -61,7 +66,9 @@ Result<std::vector<UniqueFd>> open_sockets(const std::string& unix_path, bool lo
 }
 
 int run(const Arguments& arguments) {
-  configure_log("xylem-commproc", parse_level(arguments.log_level));
+  const char* log_file = std::getenv("XYLEM_LOG_FILE");
+  configure_log("xylem-commproc", parse_level(arguments.log_level),
+                log_file == nullptr ? "" : log_file);
   auto key = read_key(arguments.key_fd);
   if (!key) return fail(key.error().message);
   auto front_end = parse_addresses(arguments.front_end);
@@ -85,7 +92,14 @@ int run(const Arguments& arguments) {
   options.level = arguments.level;
   options.front_end = *std::move(front_end);
   commproc::CommProcess node(std::move(options));
+  net::NoticeBoard notices(
+      {wire::Role::kCommProcess, arguments.host, static_cast<std::uint32_t>(::getpid())});
+  set_log_listener([&notices](Level level, std::string_view line) {
+    notices.post(level, line, monotonic_now());
+  });
+  network.notices = &notices;
   const int code = net::run_node(node, std::move(network));
+  set_log_listener({});
   if (arguments.socket.empty()) return code;
   ::unlink(arguments.socket.c_str());
   held.reset();
@@ -105,6 +119,7 @@ int main(int argc, char** argv) {
   app.add_option("--level", arguments.level)->required();
   app.add_option("--front-end", arguments.front_end)->required();
   app.add_option("--key-fd", arguments.key_fd)->required();
+  app.add_option("--host", arguments.host);
   app.add_option("--host-key", arguments.host_key);
   app.add_option("--socket", arguments.socket);
   app.add_option("--log-level", arguments.log_level);

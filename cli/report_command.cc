@@ -212,13 +212,29 @@ std::string losses_text(const Report& report) {
   return text;
 }
 
+std::string notices_text(const Report& report) {
+  if (report.notices.empty()) return {};
+  std::string text = fmt::format("\n{} from agents and communication processes\n",
+                                 plural(report.notices_in_all, "notice", "notices"));
+  for (const Report::Notice& notice : report.notices) {
+    text +=
+        fmt::format("  {} on {}: {}: {}{}\n", notice.role, notice.host, notice.level, notice.text,
+                    notice.times > 1 ? fmt::format(" ({} times)", notice.times) : "");
+  }
+  if (report.notices_dropped > 0) {
+    text +=
+        fmt::format("  and {} more that were not passed on\n", count_text(report.notices_dropped));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string report_text(const Report& report) {
   std::string text = head_text(report) + account_text(report);
   if (!report.functions.empty()) text += functions_text(report);
   for (const Report::WorldShare& share : report.shares) text += share_text(share);
-  text += waits_text(report) + losses_text(report);
+  text += waits_text(report) + losses_text(report) + notices_text(report);
   if (!report.faults.empty()) text += "\nTotals that differ from what is stored\n";
   for (const std::string& fault : report.faults) text += "  " + fault + '\n';
   return text;
@@ -348,6 +364,13 @@ std::string report_json(const Report& report) {
                 item.member("count", loss.count).member("calls", loss.calls);
                 return item.member("reason", loss.reason);
               }));
+  json.member("notices", list(report.notices, [](const Report::Notice& notice) {
+                Json item('{');
+                item.member("host", notice.host).member("role", notice.role);
+                item.member("level", notice.level).member("text", notice.text);
+                return item.member("times", notice.times);
+              }));
+  json.member("notices_dropped", report.notices_dropped);
   Json faults('[');
   for (const std::string& fault : report.faults) faults.add(storage::to_json(fault));
   return json.member("faults", faults).text() + '\n';

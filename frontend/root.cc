@@ -75,6 +75,8 @@ void Root::on_message(net::LinkId link, wire::Message message, Nanos now) {
     on_attached(*attached);
   } else if (const auto* leaves = std::get_if<wire::LeafSet>(&message)) {
     on_leaves(link, *leaves, now);
+  } else if (const auto* notice = std::get_if<wire::Notice>(&message)) {
+    owner_.on_notice(*notice, now);
   } else if (const auto* report = std::get_if<wire::LinkReport>(&message)) {
     owner_.on_link_report(*report, now);
   } else if (std::holds_alternative<wire::Goodbye>(message)) {

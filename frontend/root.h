@@ -42,6 +42,8 @@ class RootOwner {
   /// It was heard of again.
   virtual void on_found(const OverlayNode& back_end) = 0;
   virtual void on_link_report(const wire::LinkReport& report, Nanos now) = 0;
+  /// A process of the tree has logged a warning or an error.
+  virtual void on_notice(const wire::Notice& notice, Nanos now) = 0;
 };
 
 /// Answers each back end with a leaf id and the front end as parent, so that data flows at once;

@@ -99,6 +99,19 @@ void Session::on_link_report(const wire::LinkReport& report, Nanos now) {
   keep(clock);
 }
 
+void Session::on_notice(const wire::Notice& notice, Nanos now) {
+  const std::string from = std::string(wire::role_name(notice.role)) + " " +
+                           std::to_string(notice.pid) + " on " + notice.host;
+  const Level level = notice.error ? Level::kError : Level::kWarn;
+  if (notice.dropped == 0) {
+    log(level, notice.text, {{"from", from}});
+  } else {
+    log(level, notice.text, {{"from", from}, {"dropped_before", notice.dropped}});
+  }
+  // An age that exceeds the run's own cannot be right; a negative time would sort before it.
+  keep(storage::NoticeRow{notice, std::max<Nanos>(0, run_time(now) - notice.age_ns)});
+}
+
 void Session::place_when_gathered(Nanos now) {
   if (root_.is_placed() || exit_code_ || !gathering_.complete(now)) return;
   std::map<LeafId, std::size_t> processes;

@@ -84,6 +84,7 @@ class Session final : public net::Node, private RootOwner {
   void on_lost(const OverlayNode& back_end) override;
   void on_found(const OverlayNode& back_end) override;
   void on_link_report(const wire::LinkReport& report, Nanos now) override;
+  void on_notice(const wire::Notice& notice, Nanos now) override;
   void note_registration(const wire::Packet& packet, Nanos now);
   void place_when_gathered(Nanos now);
 

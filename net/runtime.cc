@@ -62,11 +62,15 @@ class Loop final : public Network, private LinkHost {
   ~Loop() override {
     // Watched descriptors are their owners' to close.
     for (auto& [fd, descriptor] : watched_) descriptor.release();
+    if (options_.notices != nullptr) options_.notices->set_wake({});
   }
 
   int run() {
     for (UniqueFd& fd : options_.listening) open_acceptor(std::move(fd));
     for (auto& acceptor : acceptors_) spawn(context_.get_executor(), accept_loop(acceptor));
+    if (options_.notices != nullptr) {
+      options_.notices->set_wake([this] { asio::post(context_, [this] { send_notices(); }); });
+    }
     asio::post(context_, [this] { node_.on_start(*this, monotonic_now()); });
     context_.run();
     return exit_code_;
@@ -89,7 +93,10 @@ class Loop final : public Network, private LinkHost {
     return it == links_.end() ? LinkStatus{} : it->second.link->status();
   }
 
-  void set_upward(LinkId link) override { upward_ = link; }
+  void set_upward(LinkId link) override {
+    upward_ = link;
+    send_notices();
+  }
 
   void watch(int fd) override {
     if (watched_.contains(fd)) return;
@@ -107,7 +114,9 @@ class Loop final : public Network, private LinkHost {
   void set_timer(Nanos when) override {
     timer_.expires_after(std::chrono::nanoseconds(std::max<Nanos>(0, when - monotonic_now())));
     timer_.async_wait([this](error_code error) {
-      if (!error) node_.on_timer(monotonic_now());
+      if (error) return;
+      node_.on_timer(monotonic_now());
+      send_notices();
     });
   }
 
@@ -118,6 +127,7 @@ class Loop final : public Network, private LinkHost {
     if (stop_called_) return;
     stop_called_ = true;
     exit_code_ = exit_code;
+    send_notices();
     for (auto& [id, entry] : links_) entry.link->close("the process ends");
     stopping_.expires_after(std::chrono::nanoseconds(kStopGrace));
     stopping_.async_wait([this](error_code) { context_.stop(); });
@@ -134,7 +144,11 @@ class Loop final : public Network, private LinkHost {
   // ---- LinkHost ----
 
   void on_link_message(LinkId link, wire::Message message) override {
-    node_.on_message(link, std::move(message), monotonic_now());
+    if (auto* notice = std::get_if<wire::Notice>(&message); notice && options_.notices) {
+      pass_on(link, std::move(*notice));
+    } else {
+      node_.on_message(link, std::move(message), monotonic_now());
+    }
     wake_children_if_drained();
   }
 
@@ -153,6 +167,28 @@ class Loop final : public Network, private LinkHost {
     for (auto& [id, entry] : links_) {
       if (entry.accepted) entry.link->wake_reader();
     }
+  }
+
+  // ---- notices ----
+
+  // They go up only: one from above would come back to who sent it.
+  void pass_on(LinkId link, wire::Notice notice) {
+    const auto it = links_.find(link);
+    if (it == links_.end() || !it->second.accepted) return;
+    options_.notices->pass_on(std::move(notice), monotonic_now());
+    send_notices();
+  }
+
+  void send_notices() {
+    if (options_.notices == nullptr || !upward_) return;
+    const auto up = links_.find(*upward_);
+    const Nanos now = monotonic_now();
+    if (up == links_.end() || !options_.notices->due(now)) return;
+    options_.notices->set_sending(true);
+    for (wire::Notice& notice : options_.notices->take(now)) {
+      up->second.link->send(wire::Message(std::move(notice)));
+    }
+    options_.notices->set_sending(false);
   }
 
   // ---- accepting ----

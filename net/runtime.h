@@ -10,6 +10,7 @@
 #include "base/unique_fd.h"
 #include "net/key.h"
 #include "net/node.h"
+#include "net/notice_board.h"
 
 namespace xylem::net {
 
@@ -33,6 +34,10 @@ struct RuntimeOptions {
   NodeId node = wire::kNoNode;  ///< Told in Welcome.
   Nanos proof_deadline = kProofDeadline;  ///< Shorter in tests.
   bool is_root = false;                   ///< The front end: its clock is the run's.
+  /// What is posted there goes up as soon as there is an upward link, and what children send is
+  /// passed on by way of it; the Node never sees a notice. None: the Node gets notices as other
+  /// messages, as the front end does. Borrowed.
+  NoticeBoard* notices = nullptr;
   /// Listening sockets, TCP or Unix, already bound. addresses() tells of them.
   std::vector<UniqueFd> listening;
   /// Numeric addresses under which peers reach sockets bound to any address.

@@ -60,6 +60,9 @@ class MemoryStore final : public Store {
   Result<void> put_link(const wire::LinkReport&, Nanos) override {
     return keep_nothing(sizeof(wire::LinkReport));
   }
+  Result<void> put_notice(const wire::Notice& notice, Nanos) override {
+    return keep_nothing(sizeof(wire::Notice) + notice.text.size());
+  }
   Result<void> put_host_lost(LeafId leaf, const std::string& reason) override {
     if (reason.empty()) {
       now_.lost_hosts.erase(leaf);

@@ -25,13 +25,19 @@ struct LinkRow {
   Nanos at_ns = 0;
 };
 
+/// See Store::put_notice.
+struct NoticeRow {
+  wire::Notice notice;
+  Nanos at_ns = 0;
+};
+
 /// See Store::put_host_lost.
 struct HostLost {
   LeafId leaf{};
   std::string reason;
 };
 
-using Row = std::variant<wire::Packet, NodeRow, ClockRow, LinkRow, HostLost>;
+using Row = std::variant<wire::Packet, NodeRow, ClockRow, LinkRow, NoticeRow, HostLost>;
 
 struct RunEnd {
   int exit_code = -1;

@@ -218,6 +218,21 @@ std::vector<Report::Loss> read_losses(Inquiry& inquiry, std::size_t most) {
   return losses;
 }
 
+// Files of the first schema have no such table.
+void read_notices(Inquiry& inquiry, std::size_t most, Report& report) {
+  if (inquiry.ask("SELECT 1 FROM sqlite_schema WHERE name = 'notice'").empty()) return;
+  const auto row = inquiry.ask_one("SELECT count(*), sum(dropped) FROM notice", 2);
+  report.notices_in_all = count_of(row[0]);
+  if (!is_null(row[1])) report.notices_dropped = count_of(row[1]);
+  for (const auto& line : inquiry.ask(
+           "SELECT host, role, level, text, count(*) FROM notice GROUP BY host, role, level, text"
+           " ORDER BY level, min(at_ns), host" +
+           limit(most))) {
+    report.notices.push_back({text_of(line[0]), text_of(line[1]), text_of(line[2]),
+                              text_of(line[3]), count_of(line[4])});
+  }
+}
+
 }  // namespace
 
 double Report::RankShare::share() const {
@@ -235,6 +250,7 @@ Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
   report.shares = read_shares(inquiry, limits.ranks);
   report.waits = read_waits(inquiry, limits.waits);
   report.losses = read_losses(inquiry, limits.losses);
+  read_notices(inquiry, limits.notices, report);
   if (inquiry.failure) return unexpected(*std::move(inquiry.failure));
   return report;
 }

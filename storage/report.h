@@ -22,6 +22,7 @@ struct ReportLimits {
   std::size_t ranks = 16;  ///< Of a world with more, half so many of either end are shown.
   std::size_t waits = 10;
   std::size_t losses = 20;
+  std::size_t notices = 10;
 };
 
 struct Report {
@@ -87,6 +88,11 @@ struct Report {
     std::uint64_t count = 0;             ///< How many such losses.
     std::optional<std::uint64_t> calls;  ///< None: not known.
   };
+  /// What processes of the tree logged, alike lines of a host as one.
+  struct Notice {
+    std::string host, role, level, text;
+    std::uint64_t times = 0;
+  };
 
   Run run;
   std::vector<World> worlds;
@@ -98,7 +104,10 @@ struct Report {
   std::vector<WorldShare> shares;
   std::vector<Wait> waits;  ///< By time.
   std::vector<Loss> losses;
-  std::vector<std::string> faults;  ///< Of verify_totals; sentences. Empty: none, or not asked.
+  std::vector<Notice> notices;  ///< Errors first, then by time.
+  std::uint64_t notices_in_all = 0;
+  std::uint64_t notices_dropped = 0;  ///< By processes that had too much to say.
+  std::vector<std::string> faults;    ///< Of verify_totals; sentences. Empty: none, or not asked.
 };
 
 /// Fails as RunFile::query does.

@@ -144,11 +144,17 @@ CREATE VIEW loss AS
   FROM host WHERE lost_reason IS NOT NULL;
 )sql";
 
+constexpr const char* kVersion2Tables = R"sql(
+CREATE TABLE notice(
+  at_ns INTEGER, host TEXT, role TEXT, pid INTEGER, level TEXT, text TEXT, dropped INTEGER);
+)sql";
+
 struct Migration {
   const char* tables;
   const char* views;
 };
-constexpr std::array kMigrations = {Migration{kVersion1Tables, kVersion1Views}};
+constexpr std::array kMigrations = {Migration{kVersion1Tables, kVersion1Views},
+                                    Migration{kVersion2Tables, ""}};
 
 struct FileVersion {
   std::int64_t application = 0;

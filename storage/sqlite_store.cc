@@ -95,6 +95,7 @@ class SqliteStore final : public Store {
   Result<void> put_node(const NodeRow& node) override;
   Result<void> put_clock(const ClockRow& clock) override;
   Result<void> put_link(const wire::LinkReport& report, Nanos at_ns) override;
+  Result<void> put_notice(const wire::Notice& notice, Nanos at_ns) override;
   Result<void> put_host_lost(LeafId leaf, const std::string& reason) override;
   std::size_t pending_bytes() const override { return pending_bytes_; }
   Result<void> commit() override;
@@ -122,11 +123,12 @@ class SqliteStore final : public Store {
                " at_ns = ?2, queue_bytes = ?3, most_queue_bytes = max(most_queue_bytes, ?3),"
                " sent_bytes = ?4, sent_packets = ?5, round_trip_ns = ?6, offset_ns = ?7,"
                " error_ns = ?8, refused = ?9"),
+          notice(c, "INSERT INTO notice VALUES(?,?,?,?,?,?,?)"),
           host_lost(
               c,
               "INSERT INTO host(leaf, lost_reason) VALUES(?,nullif(?,'')) ON CONFLICT DO UPDATE SET"
               " lost_reason = excluded.lost_reason") {}
-    Statement begin, commit, node, clock, link, host_lost;
+    Statement begin, commit, node, clock, link, notice, host_lost;
   };
 
   std::unique_ptr<Parts> parts_;
@@ -195,6 +197,13 @@ Result<void> SqliteStore::put_link(const wire::LinkReport& report, Nanos at_ns) 
                        report.sent_packets, report.round_trip_ns, report.offset_ns, report.error_ns,
                        report.refused);
   return settle_put(sizeof(wire::LinkReport));
+}
+
+Result<void> SqliteStore::put_notice(const wire::Notice& notice, Nanos at_ns) {
+  if (auto begun = begin_transaction(); !begun) return begun;
+  statements_.notice.run(at_ns, notice.host, wire::role_name(notice.role), notice.pid,
+                         notice.error ? "error" : "warning", notice.text, notice.dropped);
+  return settle_put(sizeof(wire::Notice) + notice.text.size());
 }
 
 Result<void> SqliteStore::put_host_lost(LeafId leaf, const std::string& reason) {

@@ -72,8 +72,9 @@ struct AccountLine {
   bool operator==(const AccountLine&) const = default;
 };
 
-/// A run's store. Calls come from one thread at a time, in this order: begin_run once; then puts and commits
-/// in any number; end_run once. What is put becomes visible and durable together, at commit.
+/// A run's store. Calls come from one thread at a time, in this order: begin_run once; then puts
+/// and commits in any number; end_run once. What is put becomes visible and durable together, at
+/// commit.
 ///
 /// When a commit fails, everything since the last one is undone, in the store's memory too, and the
 /// same packets may be put again later. The store stays usable. When a put fails for want of the
@@ -96,6 +97,9 @@ class Store {
   virtual Result<void> put_node(const NodeRow& node) = 0;
   virtual Result<void> put_clock(const ClockRow& clock) = 0;
   virtual Result<void> put_link(const wire::LinkReport& report, Nanos at_ns) = 0;
+
+  /// A warning or an error that a process of the tree has logged at `at_ns` of the run's time.
+  virtual Result<void> put_notice(const wire::Notice& notice, Nanos at_ns) = 0;
 
   /// A host is gone for good without having said its last: its accounts stay incomplete, with the
   /// reason in `loss`. An empty reason takes that back: the host was heard of again.

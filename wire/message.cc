@@ -225,6 +225,17 @@ void write(const LinkReport& m, schema::Message::Builder message) {
   out.setRefused(m.refused);
 }
 
+void write(const Notice& m, schema::Message::Builder message) {
+  auto out = message.initNotice();
+  out.setRole(static_cast<schema::Role>(m.role));
+  out.setHost(text(m.host));
+  out.setPid(m.pid);
+  out.setError(m.error);
+  out.setAgeNs(m.age_ns);
+  out.setText(text(m.text));
+  out.setDropped(m.dropped);
+}
+
 // ---- Out of the schema. Each throws Malformed on what no sender of ours writes. ----
 
 IntervalSet read(capnp::List<schema::Interval>::Reader in) {
@@ -273,14 +284,18 @@ Parent read(schema::Parent::Reader in) {
   return {NodeId{in.getNode()}, read_all(in.getAddresses())};
 }
 
+Role read(schema::Role in) {
+  const auto role = static_cast<std::uint16_t>(in);
+  require(role <= static_cast<std::uint16_t>(Role::kTool), "it has an unknown role");
+  return static_cast<Role>(role);
+}
+
 Hello read(schema::Hello::Reader in) {
   Hello m;
   m.magic = in.getMagic();
   m.major = in.getMajor();
   m.features = in.getFeatures();
-  const auto role = static_cast<std::uint16_t>(in.getRole());
-  require(role <= static_cast<std::uint16_t>(Role::kTool), "the hello has an unknown role");
-  m.role = static_cast<Role>(role);
+  m.role = read(in.getRole());
   m.run = text(in.getRun());
   m.node = NodeId{in.getNode()};
   m.leaf = LeafId{in.getLeaf()};
@@ -377,6 +392,28 @@ LinkReport read(schema::LinkReport::Reader in) {
   return m;
 }
 
+// It ends on somebody's terminal, so it must not be able to steer it.
+std::string one_line(std::string text) {
+  if (text.size() > kMaxNoticeBytes) text.resize(kMaxNoticeBytes);
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
+  }
+  return text;
+}
+
+Notice read(schema::Notice::Reader in) {
+  require(in.getAgeNs() >= 0, "the age of a notice is negative");
+  Notice m;
+  m.role = read(in.getRole());
+  m.host = one_line(text(in.getHost()));
+  m.pid = in.getPid();
+  m.error = in.getError();
+  m.age_ns = in.getAgeNs();
+  m.text = one_line(text(in.getText()));
+  m.dropped = in.getDropped();
+  return m;
+}
+
 Message read_small(schema::Message::Reader in);
 
 Message read(schema::Message::Reader in) {
@@ -400,6 +437,8 @@ Message read(schema::Message::Reader in) {
       return read(in.getPong());
     case Tag::LINK_REPORT:
       return read(in.getLinkReport());
+    case Tag::NOTICE:
+      return read(in.getNotice());
     default:
       return read_small(in);
   }

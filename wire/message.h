@@ -180,15 +180,30 @@ struct LinkReport {
   bool operator==(const LinkReport&) const = default;
 };
 
+/// No notice says more; what is longer was cut by its sender and is cut by who reads it.
+constexpr std::size_t kMaxNoticeBytes = 512;
+
+struct Notice {
+  Role role = Role::kBackEnd;
+  std::string host;
+  std::uint32_t pid = 0;
+  bool error = false;  ///< Else a warning.
+  Nanos age_ns = 0;    ///< Not negative.
+  std::string text;    ///< One line; decode() puts spaces for control characters.
+  std::uint32_t dropped = 0;
+  bool operator==(const Notice&) const = default;
+};
+
 /// A tag that this version does not know. Count it and go on.
 struct Unknown {
   std::uint16_t tag = 0;
   bool operator==(const Unknown&) const = default;
 };
 
-using Message = std::variant<Unknown, Hello, Challenge, Welcome, Proof, Refusal, HostReport,
-                             StartCommProcess, CommProcessReport, Assignment, Attached, LeafSet,
-                             Packet, Acknowledgement, Control, Ping, Pong, Goodbye, LinkReport>;
+using Message =
+    std::variant<Unknown, Hello, Challenge, Welcome, Proof, Refusal, HostReport, StartCommProcess,
+                 CommProcessReport, Assignment, Attached, LeafSet, Packet, Acknowledgement, Control,
+                 Ping, Pong, Goodbye, LinkReport, Notice>;
 
 // ---- Frames. Pure functions of their arguments: any thread may call them. ----
 //

@@ -184,6 +184,17 @@ struct LinkReport {
   refused @7 :UInt64;            # connections turned away here
 }
 
+struct Notice {
+  # Up, relayed to the front end: a warning or an error that a process of the tree has logged.
+  role @0 :Role;
+  host @1 :Text;
+  pid @2 :UInt32;
+  error @3 :Bool;                # else a warning
+  ageNs @4 :Int64;               # from its writing to its sending; relaying nodes add their own
+  text @5 :Text;                 # one line of at most 512 bytes
+  dropped @6 :UInt32;            # notices that the sender gave up before this one
+}
+
 struct Message {
   union {
     hello @0 :Hello;
@@ -204,6 +215,7 @@ struct Message {
     pong @15 :Pong;
     goodbye @16 :Goodbye;
     linkReport @17 :LinkReport;
+    notice @18 :Notice;
   }
 }
 

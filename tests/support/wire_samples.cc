@@ -101,6 +101,18 @@ LinkReport sample_link_report() {
   return m;
 }
 
+Notice sample_notice() {
+  Notice m;
+  m.role = Role::kCommProcess;
+  m.host = "node12";
+  m.pid = 4243;
+  m.error = true;
+  m.age_ns = 250 * kMillisecond;
+  m.text = "no parent for too long, giving up node=17";
+  m.dropped = 3;
+  return m;
+}
+
 Assignment sample_assignment() {
   const Parent first{NodeId{6}, sample_addresses()};
   const Parent root{NodeId{0}, {{"10.1.2.1", 40000, "", ""}}};
@@ -130,6 +142,7 @@ std::vector<NamedMessage> sample_messages() {
       {"pong", Pong{1, 2, 3, -4, 5}},
       {"goodbye", Goodbye{"all is acknowledged"}},
       {"link_report", sample_link_report()},
+      {"notice", sample_notice()},
   };
 }
 

@@ -73,6 +73,14 @@ class Answers : public testing::Test {
     node(5, Role::kBackEnd, "node1", 2, 2, LeafId{1}, "left");
     node(6, Role::kBackEnd, "node3", 2, 2, LeafId{3}, "lost");
     ASSERT_TRUE(store_->put_link({NodeId{1}, 0, 0, 0, 120 * kMicrosecond, 0, 0, 0}, kSecond));
+    wire::Notice notice;
+    notice.host = "node2";
+    notice.text = "front end's clock not known, this host's is taken";
+    ASSERT_TRUE(store_->put_notice(notice, kSecond));
+    notice.dropped = 2;
+    ASSERT_TRUE(store_->put_notice(notice, 2 * kSecond));
+    notice = {wire::Role::kCommProcess, "node1", 102, true, 0, "no parent for too long", 0};
+    ASSERT_TRUE(store_->put_notice(notice, 3 * kSecond));
   }
 
   /// Event i begins at 1.2 i ms.

@@ -38,6 +38,10 @@ class FragileStore final : public storage::Store {
   Result<void> put_link(const wire::LinkReport& report, Nanos at) override {
     return inner_->put_link(report, at);
   }
+  Result<void> put_notice(const wire::Notice& notice, Nanos at) override {
+    notices.emplace_back(notice, at);
+    return inner_->put_notice(notice, at);
+  }
   Result<void> put_host_lost(LeafId leaf, const std::string& reason) override {
     if (!reason.empty()) lost.push_back(leaf);
     return inner_->put_host_lost(leaf, reason);
@@ -55,6 +59,7 @@ class FragileStore final : public storage::Store {
   Result<std::vector<storage::AccountLine>> account() override { return inner_->account(); }
 
   std::map<NodeId, storage::NodeRow> nodes;
+  std::vector<std::pair<wire::Notice, Nanos>> notices;
   std::vector<LeafId> lost;
   std::optional<int> ended_with;
 
@@ -464,6 +469,27 @@ TEST_F(SessionTest, GivesUpAtTheEndThoughPacketsKeepComingThatCannotBeStored) {
   }
   EXPECT_EQ(network_.stopped, 0);
   EXPECT_NE(session_->outcome().trouble.find("no room left"), std::string::npos);
+}
+
+TEST_F(SessionTest, LogsAndStoresWhatOthersLoggedWithTheTimeAtWhichTheyDid) {
+  start();
+  const auto link = join(3);
+  network_.advance(*session_, 10 * kSecond);
+  wire::Notice notice;
+  notice.host = "node3";
+  notice.pid = 812;
+  notice.age_ns = 4 * kSecond;
+  notice.text = "a process cannot be watched";
+  network_.deliver(*session_, link, notice);
+  notice.age_ns = 3600 * kSecond;  // Older than the run: from its start.
+  network_.deliver(*session_, link, notice);
+  network_.advance(*session_, kSecond);
+  ASSERT_EQ(store_.notices.size(), 2u);
+  EXPECT_EQ(store_.notices[0].first.host, "node3");
+  EXPECT_EQ(store_.notices[0].second, 6 * kSecond);
+  EXPECT_EQ(store_.notices[1].second, 0);
+  ASSERT_EQ(said_.size(), 2u);
+  EXPECT_EQ(said_[0], "a process cannot be watched from=\"back_end 812 on node3\"");
 }
 
 TEST_F(SessionTest, IgnoresNodesThatNobodyPlanned) {

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <future>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -247,6 +248,80 @@ TEST(Runtime, MeasuresTheClockOfTheRootWithABound) {
   EXPECT_GT(status.round_trip_ns, 0);
   // Both ends have the same clock here, so the true offset is 0.
   EXPECT_LE(std::abs(status.offset_ns), status.error_ns);
+}
+
+// ---- notices ----
+
+// A node between a root and a leaf, with a board: it is told of both links and of no notice.
+struct RelayNode {
+  RelayNode(const Key& key, const wire::Address& root, const wire::Address& own, UniqueFd listener)
+      : board({wire::Role::kCommProcess, "middle", 2}) {
+    node.start = [root](Network& n) {
+      wire::Hello hello;
+      hello.role = wire::Role::kCommProcess;
+      n.connect({kFrontEndNode, {root}}, hello);
+    };
+    node.up = [this](Network& n, LinkId link, const Peer& peer) {
+      if (!peer.accepted) n.set_upward(link);
+    };
+    node.message = [](Network&, LinkId, wire::Message message) {
+      EXPECT_FALSE(std::holds_alternative<wire::Notice>(message));
+    };
+    node.down = [](Network& n, LinkId, const Error&) { n.stop(0); };
+    address = own;
+    options.run = "run1";
+    options.key = key;
+    options.notices = &board;
+    options.listening.push_back(std::move(listener));
+  }
+  int run() { return run_node(node, std::move(options)); }
+
+  ScriptedNode node;
+  NoticeBoard board;
+  RuntimeOptions options;
+  wire::Address address;
+};
+
+TEST(Runtime, CarriesNoticesOfEveryNodeToTheRoot) {
+  const Key key = make_key();
+  std::map<std::string, wire::Notice> heard;
+  ScriptedNode server;
+  server.message = [&heard](Network& n, LinkId, wire::Message message) {
+    if (auto* notice = std::get_if<wire::Notice>(&message)) heard[notice->host] = *notice;
+    if (heard.size() == 2) n.stop(0);
+  };
+  Root root(server, key);
+  auto listener = listen_tcp("127.0.0.1", 0);
+  ASSERT_TRUE(listener);
+  wire::Address middle_address;
+  middle_address.host = "127.0.0.1";
+  middle_address.port = *bound_port(*listener);
+  RelayNode middle(key, root.address, middle_address, *std::move(listener));
+  middle.board.post(Level::kError, "said before there was a link", monotonic_now() - kSecond);
+  auto relaying = std::async(std::launch::async, [&middle] { return middle.run(); });
+
+  NoticeBoard board({wire::Role::kBackEnd, "leaf", 3});
+  RuntimeOptions options;
+  options.run = "run1";
+  options.key = key;
+  options.notices = &board;
+  ScriptedNode leaf;
+  leaf.start = [middle_address](Network& n) {
+    n.connect({NodeId{1}, {middle_address}}, wire::Hello{});
+  };
+  leaf.up = [&board](Network& n, LinkId link, const Peer&) {
+    n.set_upward(link);
+    board.post(Level::kWarn, "said later", monotonic_now());
+  };
+  leaf.down = [](Network& n, LinkId, const Error&) { n.stop(0); };
+  EXPECT_EQ(run_node(leaf, std::move(options)), 0);
+  EXPECT_EQ(relaying.get(), 0);
+  EXPECT_EQ(root.wait(), 0);
+  EXPECT_EQ(heard["middle"].text, "said before there was a link");
+  EXPECT_TRUE(heard["middle"].error);
+  EXPECT_GE(heard["middle"].age_ns, kSecond);
+  EXPECT_EQ(heard["leaf"].text, "said later");
+  EXPECT_EQ(heard["leaf"].pid, 3u);
 }
 
 // ---- strangers ----

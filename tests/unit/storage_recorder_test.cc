@@ -23,6 +23,9 @@ class GatedStore final : public Store {
   Result<void> put_link(const wire::LinkReport& report, Nanos at) override {
     return inner_->put_link(report, at);
   }
+  Result<void> put_notice(const wire::Notice& notice, Nanos at) override {
+    return inner_->put_notice(notice, at);
+  }
   Result<void> put_host_lost(LeafId leaf, const std::string& reason) override {
     return inner_->put_host_lost(leaf, reason);
   }

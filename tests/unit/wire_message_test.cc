@@ -184,7 +184,7 @@ TEST(Message, WithAnyBitFlippedIsRefusedOrIsAMessage) {
 
 TEST(Message, OfAnUnknownTagIsToldApart) {
   Bytes frame = encode(sample_messages().front().message);
-  for (const int number : {18, 19, 1000, 0xffff}) {
+  for (const int number : {19, 20, 1000, 0xffff}) {
     const auto tag = static_cast<std::uint16_t>(number);
     std::memcpy(frame.data() + kTagAt, &tag, sizeof(tag));
     const auto message = decode(without_length(frame));
@@ -321,6 +321,22 @@ TEST(Message, WithANonceOrProofOfAnotherSizeIsRefused) {
     expect_refused(message_of([&](auto m) { m.initWelcome().setProof(some); }), "not 32 bytes");
     expect_refused(message_of([&](auto m) { m.initProof().setMac(some); }), "not 32 bytes");
   }
+}
+
+TEST(Message, OfANoticeIsOneLineOfBoundedLengthThatCannotSteerATerminal) {
+  Notice notice;
+  notice.host = "node\n12";
+  notice.text = "\x1b[2Jlost\r\n" + std::string(2 * kMaxNoticeBytes, 'x');
+  const auto read = decode(without_length(encode(Message(notice))));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(std::get<Notice>(*read).host, "node 12");
+  EXPECT_EQ(std::get<Notice>(*read).text.substr(0, 10), " [2Jlost  ");
+  EXPECT_EQ(std::get<Notice>(*read).text.size(), kMaxNoticeBytes);
+}
+
+TEST(Message, OfANoticeFromTheFutureIsRefused) {
+  expect_refused(message_of([](auto message) { message.initNotice().setAgeNs(-1); }),
+                 "the age of a notice is negative");
 }
 
 TEST(Message, OfAnUnknownRoleIsRefused) {

@@ -93,6 +93,8 @@ Result<StartedProcess> CommProcessStarter::start(NodeId node, std::uint32_t leve
                                     setting_.host_key,
                                     "--socket",
                                     setting_.folder + "/commproc-" + number,
+                                    "--tls",
+                                    setting_.tls ? "on" : "off",
                                     "--log-level",
                                     setting_.log_level};
   const std::vector<char*> arguments = argv_of(words);

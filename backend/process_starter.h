@@ -37,6 +37,7 @@ struct CommProcessSetting {
   std::string folder;     ///< The host's run folder, for its Unix socket.
   std::string host;       ///< This host's name, for notices.
   std::string host_key;
+  bool tls = true;
   std::string log_level = "warn";
   net::Key key{};
 };
@@ -44,7 +45,7 @@ struct CommProcessSetting {
 /// Starts programs: a session of their own, standard input and output on /dev/null, standard error
 /// in a pipe to us that never blocks them, no descriptor of ours. The command line is
 ///   xylem-commproc --run RUN --node N --level N --front-end ADDRESSES --key-fd 4 --host NAME
-///                  --host-key KEY --socket FOLDER/commproc-N --log-level LEVEL
+///                  --host-key KEY --socket FOLDER/commproc-N --tls on|off --log-level LEVEL
 /// What collect() tells of one that ended badly closes with the last line that it wrote there. The
 /// key stands in the pipe on descriptor 4, never on a command line or in an environment.
 class CommProcessStarter final : public ProcessStarter {

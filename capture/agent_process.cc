@@ -27,7 +27,8 @@ constexpr long kPauseNs = 1'000'000;
 constexpr unsigned kMostProcessors = 8192;
 
 constexpr const char* kPassedOn[] = {
-    "PATH=", "HOME=", "TMPDIR=", "USER=", "LANG=", "XYLEM_ADDRESS=", "XYLEM_RUN=", "XYLEM_LOG"};
+    "PATH=",          "HOME=",      "TMPDIR=",   "USER=",     "LANG=",
+    "XYLEM_ADDRESS=", "XYLEM_RUN=", "XYLEM_LOG", "XYLEM_TLS="};
 
 // What the two child processes read and leave: they run in the application's memory.
 struct Start {

@@ -10,9 +10,15 @@
 namespace xylem {
 namespace {
 
+constexpr std::string_view kUnix = "unix:";
+
 Result<wire::Address> parse_address(std::string_view text) {
   const auto colon = text.rfind(':');
   wire::Address address;
+  if (text.starts_with(kUnix) && text.size() > kUnix.size()) {
+    address.unix_path = text.substr(kUnix.size());
+    return address;
+  }
   const char* end = text.data() + text.size();
   if (colon != std::string_view::npos && colon > 0) {
     std::string_view host = text.substr(0, colon);
@@ -22,7 +28,7 @@ Result<wire::Address> parse_address(std::string_view text) {
     if (parsed.ec == std::errc() && parsed.ptr == end && !host.empty()) return address;
   }
   return unexpected(Code::kInvalidArgument,
-                    "'" + std::string(text) + "' is not an address; write HOST:PORT");
+                    "'" + std::string(text) + "' is not an address; write HOST:PORT or unix:PATH");
 }
 
 }  // namespace

@@ -11,7 +11,8 @@
 
 namespace xylem {
 
-/// "10.0.0.1:4711,[fe80::1]:4711" as numeric addresses in that order. Fails with kInvalidArgument.
+/// "unix:/dev/shm/x/socket,10.0.0.1:4711,[fe80::1]:4711" as addresses in that order, numeric ones
+/// and paths. Fails with kInvalidArgument.
 Result<std::vector<wire::Address>> parse_addresses(std::string_view text);
 
 /// Reads the key from a descriptor to its end, and closes it. Fails with kInvalidArgument.

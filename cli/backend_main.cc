@@ -2,8 +2,8 @@
 // by a launcher in its place; people never start it.
 //
 //   descriptors  3: the listening socket in the run's folder, 4: a pipe with the key
-//   environment  XYLEM_ADDRESS, XYLEM_RUN, XYLEM_FOLDER, XYLEM_HOST; XYLEM_LOG_LEVEL,
-//   XYLEM_LOG_FILE
+//   environment  XYLEM_ADDRESS, XYLEM_RUN, XYLEM_FOLDER, XYLEM_HOST; XYLEM_TLS (on|off),
+//   XYLEM_LOG_LEVEL, XYLEM_LOG_FILE
 //
 // Returns at once, leaving a daemon: the guard, which starts the worker.
 
@@ -40,6 +40,7 @@ struct Setting {
   std::string folder;
   std::string host;
   std::string host_key;
+  bool tls = true;
   std::string log_level = "warn";
   std::string libexec;  // Where programs like this one are.
   std::vector<wire::Address> front_end;
@@ -76,6 +77,7 @@ Result<Setting> read_setting() {
         std::pair{"XYLEM_FOLDER", &setting.folder}, std::pair{"XYLEM_HOST", &setting.host}}) {
     if (auto taken = take(name, *into); !taken) return unexpected(std::move(taken.error()));
   }
+  if (const char* tls = std::getenv("XYLEM_TLS")) setting.tls = std::string_view(tls) != "off";
   if (const char* level = std::getenv("XYLEM_LOG_LEVEL")) setting.log_level = level;
   auto front_end = parse_addresses(setting.address);
   if (!front_end) return unexpected(std::move(front_end.error()));
@@ -115,6 +117,7 @@ backend::CommProcessSetting comm_process_setting(const Setting& setting) {
   child.folder = setting.folder;
   child.host = setting.host;
   child.host_key = setting.host_key;
+  child.tls = setting.tls;
   child.log_level = setting.log_level;
   child.key = setting.key;
   return child;
@@ -147,10 +150,13 @@ int work(const Setting& setting, const backend::GuardOptions& guard, backend::Ru
   net::RuntimeOptions network;
   network.run = setting.run;
   network.key = setting.key;
+  network.tls = setting.tls;
   network.host_key = setting.host_key;
   network.notices = &notices;
   const int code = net::run_node(agent, std::move(network));
   set_log_listener({});
+  // A front end that was killed with all that started it leaves its folder.
+  backend::sweep_run_folders(backend::own_run_folders());
   return code;
 }
 

@@ -2,7 +2,7 @@
 // over a pipe; people never start it.
 //
 //   xylem-commproc --run RUN --node N --level N --front-end HOST:PORT[,HOST:PORT] --key-fd N
-//                  [--host NAME --host-key KEY --socket PATH] [--log-level LEVEL]
+//                  [--tls on|off] [--host NAME --host-key KEY --socket PATH] [--log-level LEVEL]
 //
 // What stops it goes to standard error, which its agent reads; what happens later goes up the tree
 // as notices. XYLEM_LOG_FILE gets both.
@@ -36,6 +36,7 @@ struct Arguments {
   std::string host;
   std::string host_key;
   std::string socket;
+  std::string tls = "on";
   std::string log_level = "warn";
 };
 
@@ -47,7 +48,7 @@ int fail(const std::string& sentence) {
 // A run that stays on loopback stays there altogether.
 bool is_loopback(const std::vector<wire::Address>& addresses) {
   return std::all_of(addresses.begin(), addresses.end(), [](const wire::Address& address) {
-    return address.host.starts_with("127.") || address.host == "::1";
+    return !address.unix_path.empty() || address.host.starts_with("127.") || address.host == "::1";
   });
 }
 
@@ -82,6 +83,7 @@ int run(const Arguments& arguments) {
   net::RuntimeOptions network;
   network.run = arguments.run;
   network.key = *key;
+  network.tls = arguments.tls == "on";
   network.node = NodeId{arguments.node};
   network.host_key = arguments.host_key;
   network.listening = *std::move(sockets);
@@ -122,6 +124,7 @@ int main(int argc, char** argv) {
   app.add_option("--host", arguments.host);
   app.add_option("--host-key", arguments.host_key);
   app.add_option("--socket", arguments.socket);
+  app.add_option("--tls", arguments.tls)->check(CLI::IsMember({"on", "off"}));
   app.add_option("--log-level", arguments.log_level);
   CLI11_PARSE(app, argc, argv);
   return xylem::run(arguments);

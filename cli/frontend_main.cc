@@ -15,9 +15,11 @@
 #include <string>
 #include <vector>
 
+#include "backend/run_folder.h"
 #include "base/log.h"
 #include "cli/account_line.h"
 #include "cli/version.h"
+#include "frontend/front_end_process.h"
 #include "frontend/session.h"
 #include "frontend/setup.h"
 #include "net/runtime.h"
@@ -64,11 +66,13 @@ storage::RunFacts facts_of(const frontend::Setup& setup) {
   return facts;
 }
 
-// With --test-size the folders of the pretended hosts carry a suffix.
-bool agent_on_this_host(const std::string& run_folder) {
+// With --test-size the folders of the pretended hosts carry a suffix; ours is no agent's.
+bool agent_on_this_host(const std::string& run, const std::string& run_folder) {
   std::error_code error;
   const std::filesystem::path wanted(run_folder);
+  const std::filesystem::path ours(frontend::front_end_folder(run));
   for (const auto& entry : std::filesystem::directory_iterator(wanted.parent_path(), error)) {
+    if (entry.path() == ours) continue;
     if (entry.path().filename().string().starts_with(wanted.filename().string())) return true;
   }
   return false;
@@ -96,7 +100,9 @@ frontend::SessionOptions session_options(const frontend::Setup& setup, const tre
   options.chunks = setup.chunks;
   options.control_fd = control_fd;
   options.remote = setup.remote;
-  options.agent_expected = [folder = setup.run_folder] { return agent_on_this_host(folder); };
+  options.agent_expected = [run = setup.run, folder = setup.run_folder] {
+    return agent_on_this_host(run, folder);
+  };
   return options;
 }
 
@@ -119,15 +125,21 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   if (!recorder) return fail(control_fd, recorder.error());
   answer(control_fd, "ready");
 
+  // Of our Unix socket. Whoever started us removes it too, unless it was killed.
+  backend::RunFolder folder(frontend::front_end_folder(setup->run));
+  folder.hold();
+
   net::RuntimeOptions network;
   network.run = setup->run;
   network.key = setup->key;
+  network.tls = setup->tls;
   network.node = kFrontEndNode;
   network.is_root = true;
   network.listening = std::move(listening);
   network.reachable_hosts = setup->reachable_hosts;
   frontend::Session session(session_options(*setup, *shape, control_fd), **recorder);
   const int code = net::run_node(session, std::move(network));
+  folder.remove();
   if (!setup->quiet) print_account_line(session.outcome(), setup->store);
   answer(control_fd, "done");
   return code;

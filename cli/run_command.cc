@@ -17,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string_view>
 
 #include "backend/run_folder.h"
@@ -101,11 +102,32 @@ Result<Listening> listen(const std::string& wanted, std::uint16_t port, bool rem
   return result;
 }
 
+// What runs on this host reaches the front end by a socket in a private folder, which is removed by
+// the front end, or by whoever sweeps when nobody holds it any more. Without one (no /dev/shm, say)
+// TCP does. Hosts that are only pretended are apart, as real ones would be.
+std::unique_ptr<backend::RunFolder> listen_locally(const RunOptions& options,
+                                                   const std::string& run,
+                                                   std::vector<UniqueFd>& sockets) {
+  if (options.test_size != 0) return nullptr;
+  const std::string path = frontend::front_end_folder(run);
+  if (::mkdir(path.c_str(), 0700) != 0) return nullptr;
+  auto folder = std::make_unique<backend::RunFolder>(path);
+  folder->hold();
+  auto socket = net::listen_unix(frontend::front_end_socket(run));
+  if (!socket) {
+    folder->remove();
+    return nullptr;
+  }
+  sockets.push_back(*std::move(socket));
+  return folder;
+}
+
 // Everything that is up before a job can start.
 struct Started {
   frontend::FrontEndProcess front_end;
   frontend::Environment environment;
-  std::vector<UniqueFd> sockets;  // Held open: the address outlives the front end.
+  std::vector<UniqueFd> sockets;               // Held open: the address outlives the front end.
+  std::unique_ptr<backend::RunFolder> folder;  // Of the Unix socket among them, if there is one.
 };
 
 frontend::Setup make_setup(const RunOptions& options, const std::string& printed_options,
@@ -124,6 +146,7 @@ frontend::Setup make_setup(const RunOptions& options, const std::string& printed
   setup.settle = options.settle;
   setup.window = options.window;
   setup.chunks = options.chunks;
+  setup.tls = options.tls;
   setup.quiet = options.quiet;
   setup.log_level = options.log_level;
   setup.run_folder = frontend::run_folder(setup.run);
@@ -151,16 +174,24 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
   frontend::Setup setup = make_setup(options, printed_options, command);
   setup.reachable_hosts = listening->reachable;
   setup.remote = facts.names_hosts || many_nodes;
+  frontend::LaunchOptions launch;
+  auto folder = listen_locally(options, setup.run, listening->sockets);
+  if (folder) launch.addresses.push_back("unix:" + frontend::front_end_socket(setup.run));
   auto front_end =
       frontend::FrontEndProcess::start(installation->frontend, setup, listening->sockets);
-  if (!front_end) return unexpected(std::move(front_end.error()));
-
-  frontend::LaunchOptions launch;
+  if (!front_end) {
+    if (folder) folder->remove();
+    return unexpected(std::move(front_end.error()));
+  }
+  if (!options.tls) {
+    std::fputs("xylem: --tls off: what goes over TCP can be read and changed on its way\n", stderr);
+  }
   for (const std::string& host : listening->reachable) {
     const bool v6 = host.find(':') != std::string::npos;
     launch.addresses.push_back((v6 ? "[" + host + "]" : host) + ":" +
                                std::to_string(listening->port));
   }
+  launch.tls = options.tls;
   launch.run = setup.run;
   launch.key = setup.key;
   launch.capture_library = installation->capture_library;
@@ -171,13 +202,15 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
   launch.remote = !listening->loopback;
   Started started{*std::move(front_end),
                   frontend::job_environment(launch, frontend::current_environment()),
-                  std::move(listening->sockets)};
+                  std::move(listening->sockets), std::move(folder)};
   return started;
 }
 
 void finish(Started& started, int exit_code) {
   auto finished = started.front_end.finish(exit_code);
   if (!finished) std::fprintf(stderr, "xylem: %s\n", finished.error().message.c_str());
+  if (started.folder) started.folder->remove();
+  started.folder.reset();
   // Where the agents of this host were killed there is nobody else to do it.
   backend::sweep_run_folders(backend::own_run_folders());
 }

@@ -99,6 +99,8 @@ const std::vector<Setting>& run_settings() {
       {"interface", "auto", false,
        "Where the front end listens: interface, address, all, or auto (loopback for a local job)"},
       {"port", "0", false, "TCP port of the front end; 0 takes a free one"},
+      {"tls", "on", false,
+       "on: TCP links are encrypted; off: not, for measurements and networks of your own"},
       {"ring", "0", false,
        "Records a thread's ring holds, a power of two; 0 is the default, 262144"},
       {"test-size", "0", false, "Pretend so many hosts on this one, to try a tree"},
@@ -176,6 +178,10 @@ Result<RunOptions> check_settings(const std::vector<SettingValue>& values) {
   if (auto good = check_choice(setting("log-level"), {"debug", "info", "warn", "error"}); !good) {
     return unexpected(good.error());
   }
+  if (auto good = check_choice(setting("tls"), {"on", "off"}); !good) {
+    return unexpected(good.error());
+  }
+  options.tls = setting("tls").value == "on";
   auto topology = check_topology(setting("topology").value);
   if (!topology) return bad(setting("topology"), topology.error().message);
   options.topology = *topology;

@@ -34,6 +34,7 @@ struct RunOptions {
   std::string sample;
   std::string interface;
   std::uint16_t port = 0;
+  bool tls = true;
   unsigned ring_records = 0;  ///< 0: the library's default.
   unsigned test_size = 0;
   bool quiet = false;

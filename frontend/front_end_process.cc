@@ -159,4 +159,7 @@ std::string run_folder(const std::string& run) {
   return "/dev/shm/xylem-" + std::to_string(::getuid()) + "-" + run;
 }
 
+std::string front_end_folder(const std::string& run) { return run_folder(run) + "-front-end"; }
+std::string front_end_socket(const std::string& run) { return front_end_folder(run) + "/socket"; }
+
 }  // namespace xylem::frontend

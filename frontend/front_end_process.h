@@ -45,4 +45,9 @@ class FrontEndProcess {
 /// The folder where the agents of this host meet: /dev/shm/xylem-UID-RUN.
 std::string run_folder(const std::string& run);
 
+/// The front end's own folder on its host, beside that, and the socket in it at which agents and
+/// communication processes of this host reach it.
+std::string front_end_folder(const std::string& run);
+std::string front_end_socket(const std::string& run);
+
 }  // namespace xylem::frontend

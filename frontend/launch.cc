@@ -14,9 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kForwarded[] = {"LD_PRELOAD", "XYLEM_ADDRESS",  "XYLEM_RUN",
-                                      "XYLEM_KEY",  "XYLEM_BACKEND",  "XYLEM_SAMPLE",
-                                      "XYLEM_RING", "XYLEM_TEST_SIZE"};
+constexpr const char* kForwarded[] = {"LD_PRELOAD", "XYLEM_ADDRESS",   "XYLEM_RUN",
+                                      "XYLEM_KEY",  "XYLEM_BACKEND",   "XYLEM_SAMPLE",
+                                      "XYLEM_RING", "XYLEM_TEST_SIZE", "XYLEM_TLS"};
 constexpr std::string_view kOpenMpiForwardList = "OMPI_MCA_mca_base_env_list";
 
 std::string resolve(const std::string& program, std::string_view path) {
@@ -112,6 +112,7 @@ Environment job_environment(const LaunchOptions& options, const std::vector<std:
   job.emplace_back("XYLEM_RUN", options.run);
   job.emplace_back("XYLEM_KEY", net::to_hex(options.key));
   job.emplace_back("XYLEM_BACKEND", options.backend);
+  job.emplace_back("XYLEM_TLS", options.tls ? "on" : "off");
   if (!options.sample.empty()) job.emplace_back("XYLEM_SAMPLE", options.sample);
   if (options.ring_records != 0) {
     job.emplace_back("XYLEM_RING", std::to_string(options.ring_records));

@@ -30,11 +30,13 @@ CommandFacts inspect_command(const std::vector<std::string>& command, std::strin
 
 /// What a job's environment must say.
 struct LaunchOptions {
-  std::vector<std::string> addresses;  ///< host:port of the front end, best first.
+  /// host:port or unix:PATH of the front end, best first.
+  std::vector<std::string> addresses;
   std::string run;
   net::Key key{};
   std::string capture_library;  ///< Absolute path.
   std::string backend;          ///< Absolute path.
+  bool tls = true;              ///< `--tls`
   std::string sample;           ///< As `--sample`; empty for the default.
   unsigned ring_records = 0;    ///< 0: default.
   unsigned test_size = 0;       ///< `--test-size`; 0: real hosts.

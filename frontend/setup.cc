@@ -28,6 +28,7 @@ void each_field(Setup_& setup, Field field) {
   field("window", setup.window);
   field("chunks", setup.chunks);
   field("remote", setup.remote);
+  field("tls", setup.tls);
   field("quiet", setup.quiet);
   field("reachable_hosts", setup.reachable_hosts);
   field("run_folder", setup.run_folder);

@@ -29,6 +29,7 @@ struct Setup {
   Nanos window = 250 * kMillisecond;
   bool chunks = false;
   bool remote = false;  ///< The job may run on other hosts.
+  bool tls = true;      ///< `--tls`
   bool quiet = false;   ///< No account on standard error at the end.
   std::vector<std::string> reachable_hosts;
   std::string run_folder;        ///< Where agents of this host meet; a prefix with `--test-size`.

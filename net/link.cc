@@ -76,6 +76,7 @@ void Link::close(const std::string& reason) {
 LinkStatus Link::status() const {
   const ClockEstimate estimate = clock_.estimate(monotonic_now());
   LinkStatus status;
+  status.transport = transport_->kind();
   status.queue_bytes = queued_.size() + writing_.size();
   status.sent_bytes = sent_bytes_;
   status.sent_messages = sent_messages_;

@@ -12,6 +12,7 @@ wire::LinkReport make_link_report(NodeId node, const Network& network, LinkId up
   report.round_trip_ns = status.round_trip_ns;
   report.offset_ns = status.offset_ns;
   report.error_ns = status.error_ns;
+  report.transport = status.transport;
   report.refused = network.refused();
   return report;
 }

@@ -32,6 +32,7 @@ struct Peer {
 
 /// How a link does, for reports and clocks.
 struct LinkStatus {
+  wire::Transport transport = wire::Transport::kUnknown;
   std::size_t queue_bytes = 0;  ///< Handed to send(), not yet taken by the kernel.
   std::uint64_t sent_bytes = 0;
   std::uint64_t sent_messages = 0;
@@ -50,9 +51,9 @@ class Network {
   /// Queues a message. On a link that is down it is dropped: the Node has been or will be told.
   virtual void send(LinkId link, wire::Message message) = 0;
 
-  /// Connects to a parent, trying its addresses in order (a Unix path only when the host key is
-  /// ours). Ends with on_link_up or on_connect_failed, which carry `node`. `hello` fills in role,
-  /// node, leaf, level and control version; magic, run and nonce are the network's.
+  /// Connects to a parent, trying its addresses in order (a Unix path only when its host key is
+  /// ours, or it has none). Ends with on_link_up or on_connect_failed, which carry `node`. `hello`
+  /// fills in role, node, leaf, level and control version; magic, run and nonce are the network's.
   virtual void connect(const wire::Parent& parent, const wire::Hello& hello) = 0;
 
   /// Closes after everything queued is sent or 1 s has passed. The Node hears on_link_down.

@@ -1,5 +1,8 @@
 #include "net/runtime.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -10,6 +13,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <list>
 #include <map>
 #include <optional>
@@ -41,6 +45,20 @@ std::string describe(const asio::generic::stream_protocol::endpoint& endpoint) {
 bool is_unix(const Socket& socket) {
   error_code error;
   return socket.local_endpoint(error).protocol().family() == AF_UNIX;
+}
+
+// The key proves the run; that a Unix socket's other end is this user's costs nothing to know
+// before a word is said. Root of another user namespace shows as somebody else, and then TCP is
+// there.
+Result<void> check_owner(Socket& socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return unexpected(Code::kPermissionDenied, "the owner of the other end cannot be seen");
+  }
+  if (peer.uid == ::geteuid()) return {};
+  return unexpected(Code::kPermissionDenied,
+                    "the other end belongs to user " + std::to_string(peer.uid));
 }
 
 // Small frames must not wait for more to come; a dead host must not keep a socket for hours.
@@ -299,13 +317,18 @@ class Loop final : public Network, private LinkHost {
 
   // TLS or not is decided by the first byte, so that a plain stranger gets a clear refusal.
   asio::awaitable<Result<std::unique_ptr<Transport>>> accept_transport(Socket socket) {
-    if (is_unix(socket)) co_return make_plain_transport(std::move(socket));
+    if (is_unix(socket)) {
+      auto owner = check_owner(socket);
+      if (!owner) co_return unexpected(std::move(owner.error()));
+      co_return make_plain_transport(std::move(socket));
+    }
     unsigned char first = 0;
     auto [error, size] = co_await socket.async_receive(asio::buffer(&first, 1),
                                                        asio::socket_base::message_peek, kAwait);
     if (error) co_return unexpected(Code::kUnavailable, "closed before it said anything");
     const bool tls = first == kTlsHandshakeRecord;
     if (tls != options_.tls) {
+      if (!tls) co_await refuse_plainly(socket);
       co_return unexpected(Code::kPermissionDenied,
                            tls ? "it speaks TLS, this run does not" : "it does not speak TLS");
     }
@@ -313,15 +336,34 @@ class Loop final : public Network, private LinkHost {
     co_return co_await tls_.wrap(std::move(socket), true);
   }
 
+  // Who has TLS off where we have it on gets a sentence in its own terms.
+  asio::awaitable<void> refuse_plainly(Socket& socket) {
+    wire::Refusal refusal;
+    refusal.sentence =
+        "links of this run use TLS, and yours does not; give both sides the same --tls";
+    const wire::Bytes frame = wire::encode(wire::Message(std::move(refusal)));
+    const auto buffer = asio::buffer(frame.data(), frame.size());
+    co_await asio::async_write(socket, buffer, kAwait);
+    // What it has sent is read, lest closing resets the connection under the sentence.
+    error_code ignored;
+    socket.shutdown(asio::socket_base::shutdown_send, ignored);
+    wire::Bytes piece(wire::kMaxHelloBytes);
+    co_await socket.async_read_some(asio::buffer(piece.data(), piece.size()), kAwait);
+  }
+
   // ---- connecting ----
 
   asio::awaitable<void> connect_to(wire::Parent parent, wire::Hello hello) {
     std::string failures;
-    bool all_refused = true;
+    int asked = 0;
+    int refused = 0;
     hello.run = options_.run;
     hello.host_key = options_.host_key;
     for (const wire::Address& address : parent.addresses) {
-      if (!address.unix_path.empty() && address.host_key != options_.host_key) continue;
+      if (!address.host_key.empty() && !address.unix_path.empty() &&
+          address.host_key != options_.host_key) {
+        continue;
+      }
       asio::steady_timer deadline(context_, std::chrono::nanoseconds(options_.proof_deadline));
       auto outcome =
           co_await (connect_once(address, hello, parent.node) || deadline.async_wait(kAwait));
@@ -330,15 +372,18 @@ class Loop final : public Network, private LinkHost {
                                    : address.unix_path;
       if (outcome.index() == 1) {
         failures += name + ": no answer in time; ";
-        all_refused = false;
+        ++asked;
       } else if (auto& done = std::get<0>(outcome); done) {
         co_return;
       } else {
         failures += name + ": " + done.error().message + "; ";
-        all_refused = all_refused && done.error().code == Code::kPermissionDenied;
+        // On another host a path leads nowhere: that says nothing of the parent.
+        const bool is_refused = done.error().code == Code::kPermissionDenied;
+        asked += is_refused || address.unix_path.empty() ? 1 : 0;
+        refused += is_refused ? 1 : 0;
       }
     }
-    all_refused = all_refused && !failures.empty();
+    const bool all_refused = refused > 0 && refused == asked;
     if (failures.empty()) failures = "no address is known; ";
     failures.resize(failures.size() - 2);
     const Error why{all_refused ? Code::kPermissionDenied : Code::kUnavailable, failures};
@@ -389,6 +434,11 @@ class Loop final : public Network, private LinkHost {
     Socket socket(context_);
     auto [error] = co_await socket.async_connect(endpoint, kAwait);
     if (error) co_return unexpected(Code::kUnavailable, error.message());
+    if (is_unix(socket)) {
+      // Whoever listens there is no parent that refuses.
+      auto owner = check_owner(socket);
+      if (!owner) co_return unexpected(Code::kUnavailable, std::move(owner.error().message));
+    }
     tune(socket);
     if (!address.unix_path.empty() || !options_.tls) {
       co_return make_plain_transport(std::move(socket));

@@ -29,9 +29,12 @@ constexpr std::size_t kMaxQueueBytes = 64u << 20;
 struct RuntimeOptions {
   std::string run;  ///< Run id; a hello must name it.
   Key key{};
-  bool tls = true;              ///< Over TCP. Both sides must agree; Unix sockets never use it.
-  std::string host_key;         ///< Unix paths are tried only when the peer's host key is equal.
-  NodeId node = wire::kNoNode;  ///< Told in Welcome.
+  /// Over TCP. Both sides must agree, or they refuse each other with a sentence. Unix sockets never
+  /// use it: both ends are processes of one user on one host, which each checks first of all.
+  bool tls = true;
+  /// A Unix path is tried when its host key is this one, or when it has none (wire::Address).
+  std::string host_key;
+  NodeId node = wire::kNoNode;            ///< Told in Welcome.
   Nanos proof_deadline = kProofDeadline;  ///< Shorter in tests.
   bool is_root = false;                   ///< The front end: its clock is the run's.
   /// What is posted there goes up as soon as there is an upward link, and what children send is
@@ -53,7 +56,9 @@ int run_node(Node& node, RuntimeOptions options);
 /// of this host, with a sentence naming both.
 Result<UniqueFd> listen_tcp(const std::string& host, std::uint16_t port);
 
-/// A Unix socket that listens on the path. Removes what stands there first.
+/// A Unix socket that listens on the path; its file has mode 0600. Removes what stands there first.
+/// Fails with kInvalidArgument on a path that is too long for a socket (107 characters), and as
+/// listen_tcp. The file stays when the socket is closed: whoever made it removes it.
 Result<UniqueFd> listen_unix(const std::string& path);
 
 /// The port a TCP socket is bound to.

@@ -3,12 +3,15 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "net/runtime.h"
 
@@ -41,6 +44,8 @@ std::string remedy(int error) {
 
 Result<UniqueFd> listen_on(const sockaddr* address, socklen_t length, const std::string& name) {
   UniqueFd fd(::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // On Linux bind() makes the file with the socket's own mode, so it is never open to others.
+  if (fd && address->sa_family == AF_UNIX) ::fchmod(fd.get(), 0600);
   // No SO_REUSEADDR surprise: an address in use is refused, one in TIME_WAIT is not.
   const int on = 1;
   if (fd) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -50,6 +55,14 @@ Result<UniqueFd> listen_on(const sockaddr* address, socklen_t length, const std:
                       "cannot listen on " + name + ": " + std::strerror(error) + remedy(error));
   }
   return fd;
+}
+
+std::optional<sockaddr_un> unix_address(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof address.sun_path) return std::nullopt;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return address;
 }
 
 }  // namespace
@@ -72,15 +85,13 @@ Result<UniqueFd> listen_tcp(const std::string& host, std::uint16_t port) {
 }
 
 Result<UniqueFd> listen_unix(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof address.sun_path) {
+  const auto address = unix_address(path);
+  if (!address) {
     return unexpected(Code::kInvalidArgument,
                       "a socket's path has 1 to 107 characters, this one not: '" + path + "'");
   }
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   ::unlink(path.c_str());
-  return listen_on(reinterpret_cast<const sockaddr*>(&address), sizeof address, path);
+  return listen_on(reinterpret_cast<const sockaddr*>(&*address), sizeof *address, path);
 }
 
 Result<std::uint16_t> bound_port(const UniqueFd& socket) {

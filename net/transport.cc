@@ -27,7 +27,7 @@ Unexpected gone(const error_code& error) {
 template <typename Stream>
 class StreamTransport final : public Transport {
  public:
-  explicit StreamTransport(Stream stream) : stream_(std::move(stream)) {}
+  StreamTransport(Stream stream, wire::Transport kind) : stream_(std::move(stream)), kind_(kind) {}
   ~StreamTransport() override { close(); }
 
   asio::awaitable<Result<std::size_t>> read_some(std::span<std::byte> buffer) override {
@@ -44,6 +44,8 @@ class StreamTransport final : public Transport {
     co_return Result<void>();
   }
 
+  wire::Transport kind() const noexcept override { return kind_; }
+
   void close() noexcept override {
     error_code ignored;
     stream_.lowest_layer().close(ignored);
@@ -51,6 +53,7 @@ class StreamTransport final : public Transport {
 
  private:
   Stream stream_;
+  const wire::Transport kind_;
 };
 
 // OpenSSL hands the key out through callbacks; each context carries a pointer to it.
@@ -113,7 +116,10 @@ void restrict_context(asio::ssl::context& context, Key& key) {
 }  // namespace
 
 std::unique_ptr<Transport> make_plain_transport(Socket socket) {
-  return std::make_unique<StreamTransport<Socket>>(std::move(socket));
+  error_code error;
+  const bool is_unix = socket.local_endpoint(error).protocol().family() == AF_UNIX;
+  return std::make_unique<StreamTransport<Socket>>(
+      std::move(socket), is_unix ? wire::Transport::kUnix : wire::Transport::kTcp);
 }
 
 TlsKey::TlsKey(const Key& key)
@@ -133,10 +139,11 @@ asio::awaitable<Result<std::unique_ptr<Transport>>> TlsKey::wrap(Socket socket, 
     // TLS's own errors are a verdict; a connection that broke is not.
     const bool verdict = error.category() == asio::error::get_ssl_category();
     co_return unexpected(verdict ? Code::kPermissionDenied : Code::kUnavailable,
-                         "no TLS with the run's key: " + error.message());
+                         "no TLS with the run's key: " + error.message() +
+                             (server ? "" : "; is TLS off on the other side?"));
   }
   std::unique_ptr<Transport> transport =
-      std::make_unique<StreamTransport<Stream>>(std::move(stream));
+      std::make_unique<StreamTransport<Stream>>(std::move(stream), wire::Transport::kTls);
   co_return Result<std::unique_ptr<Transport>>(std::move(transport));
 }
 

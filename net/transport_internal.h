@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "net/key.h"
+#include "wire/message.h"
 
 namespace xylem::net {
 
@@ -24,6 +25,7 @@ class Transport {
   /// At least one byte. Fails with kUnavailable when the peer is gone.
   virtual asio::awaitable<Result<std::size_t>> read_some(std::span<std::byte> buffer) = 0;
   virtual asio::awaitable<Result<void>> write_all(std::span<const std::byte> bytes) = 0;
+  virtual wire::Transport kind() const noexcept = 0;
   /// Ends all waiting operations.
   virtual void close() noexcept = 0;
 };

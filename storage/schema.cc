@@ -147,6 +147,7 @@ CREATE VIEW loss AS
 constexpr const char* kVersion2Tables = R"sql(
 CREATE TABLE notice(
   at_ns INTEGER, host TEXT, role TEXT, pid INTEGER, level TEXT, text TEXT, dropped INTEGER);
+ALTER TABLE link ADD COLUMN transport TEXT;
 )sql";
 
 struct Migration {

@@ -119,10 +119,11 @@ class SqliteStore final : public Store {
           node(c, "INSERT OR REPLACE INTO node VALUES(?,?,?,?,?,?,?,?)"),
           clock(c, "INSERT INTO clock VALUES(?,?,?,?)"),
           link(c,
-               "INSERT INTO link VALUES(?1,?2,?3,?3,?4,?5,?6,?7,?8,?9) ON CONFLICT DO UPDATE SET"
+               "INSERT INTO link VALUES(?1,?2,?3,?3,?4,?5,?6,?7,?8,?9,nullif(?10,'')) ON CONFLICT "
+               "DO UPDATE SET"
                " at_ns = ?2, queue_bytes = ?3, most_queue_bytes = max(most_queue_bytes, ?3),"
                " sent_bytes = ?4, sent_packets = ?5, round_trip_ns = ?6, offset_ns = ?7,"
-               " error_ns = ?8, refused = ?9"),
+               " error_ns = ?8, refused = ?9, transport = excluded.transport"),
           notice(c, "INSERT INTO notice VALUES(?,?,?,?,?,?,?)"),
           host_lost(
               c,
@@ -195,7 +196,7 @@ Result<void> SqliteStore::put_link(const wire::LinkReport& report, Nanos at_ns) 
   if (auto begun = begin_transaction(); !begun) return begun;
   statements_.link.run(report.node, at_ns, report.queue_bytes, report.sent_bytes,
                        report.sent_packets, report.round_trip_ns, report.offset_ns, report.error_ns,
-                       report.refused);
+                       report.refused, wire::transport_name(report.transport));
   return settle_put(sizeof(wire::LinkReport));
 }
 

@@ -223,6 +223,7 @@ void write(const LinkReport& m, schema::Message::Builder message) {
   out.setOffsetNs(m.offset_ns);
   out.setErrorNs(m.error_ns);
   out.setRefused(m.refused);
+  out.setTransport(static_cast<std::uint16_t>(m.transport));
 }
 
 void write(const Notice& m, schema::Message::Builder message) {
@@ -389,6 +390,9 @@ LinkReport read(schema::LinkReport::Reader in) {
   m.offset_ns = in.getOffsetNs();
   m.error_ns = in.getErrorNs();
   m.refused = in.getRefused();
+  // A later version may know more; then it is not known here.
+  const auto transport = static_cast<Transport>(in.getTransport());
+  m.transport = transport > Transport::kTls ? Transport::kUnknown : transport;
   return m;
 }
 
@@ -517,6 +521,20 @@ const char* role_name(Role role) {
       return "tool";
   }
   return "unknown";
+}
+
+const char* transport_name(Transport transport) {
+  switch (transport) {
+    case Transport::kUnix:
+      return "unix";
+    case Transport::kTcp:
+      return "tcp";
+    case Transport::kTls:
+      return "tls";
+    case Transport::kUnknown:
+      break;
+  }
+  return "";
 }
 
 Bytes encode(const Packet& packet) {

@@ -78,9 +78,17 @@ struct Address {
   std::string host;
   std::uint16_t port = 0;
   std::string unix_path;
+  /// Of the host on which the path has a meaning. Empty: the path says so itself, since it holds
+  /// what no other host has; whoever does not find it is elsewhere.
   std::string host_key;
   bool operator==(const Address&) const = default;
 };
+
+/// Over what a link goes.
+enum class Transport : std::uint16_t { kUnknown = 0, kUnix = 1, kTcp = 2, kTls = 3 };
+
+/// "unix", "tcp", "tls"; empty when it is not known.
+const char* transport_name(Transport transport);
 
 struct HostReport {
   std::string name;
@@ -177,6 +185,7 @@ struct LinkReport {
   Nanos offset_ns = 0;
   Nanos error_ns = 0;
   std::uint64_t refused = 0;
+  Transport transport = Transport::kUnknown;
   bool operator==(const LinkReport&) const = default;
 };
 

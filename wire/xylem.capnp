@@ -71,7 +71,7 @@ struct Address {
   host @0 :Text;                 # numeric address; empty with a unix path
   port @1 :UInt16;
   unixPath @2 :Text;             # abstract or file name, only for peers of the same host
-  hostKey @3 :Text;              # the host on which unixPath has a meaning
+  hostKey @3 :Text;              # the host on which unixPath has a meaning; empty: where it is found
 }
 
 struct HostReport {
@@ -182,6 +182,7 @@ struct LinkReport {
   offsetNs @5 :Int64;
   errorNs @6 :Int64;
   refused @7 :UInt64;            # connections turned away here
+  transport @8 :UInt16;          # 0 not known, 1 Unix socket, 2 TCP, 3 TCP with TLS
 }
 
 struct Notice {

@@ -1,6 +1,6 @@
 """What a whole run costs its machine, and how fresh what it shows is.
 
-    system_bench.py [--build build/release] [--only NAME]... [--mpi mpich|openmpi]
+    system_bench.py [--build build/release] [--only NAME]... [--link NAME]... [--mpi mpich|openmpi]
 
 Rows, with the bars of docs/performance.md:
 
@@ -11,6 +11,10 @@ Rows, with the bars of docs/performance.md:
     visibility_profile, visibility_trace
                   from a call to the moment another SQL reader has it in its answer
     run_overhead  what `xylem run` adds to the wall time of a job that does nothing; a remark
+
+Each is measured over each kind of link, and `_tcp`, `_tls` or `_unix` stands behind its name: TCP
+with TLS off, for which the bars hold; TCP with TLS; and the Unix socket that a run on one host
+takes by itself. Over TCP the run pretends to be on a host of its own (--test-size 1).
 
 Each prints `name: floor=... figure=... ratio=... bar=... PASS|MISS`, the floor measured in the same
 run, and lines that begin with `#` say how. A busy machine widens intervals, so the load average is
@@ -48,6 +52,12 @@ CALLS_A_STEP = 4
 SHARE_BAR = 0.01
 SLOW_DOWN_BAR = 0.01
 MEMORY_BAR = 8 * MIB
+LINKS = {
+    "tcp": ("--test-size", "1", "--tls", "off"),
+    "tls": ("--test-size", "1", "--tls", "on"),
+    "unix": (),
+}
+BARS_HOLD_OVER = "tcp"
 IDLE_CPU_BAR = 0.001
 VISIBLE_BAR = 1.0
 RING_MEMORY = "memfd:xylem-rings"
@@ -64,9 +74,13 @@ class Rows:
 
     def __init__(self):
         self.missed = []
+        self.link = BARS_HOLD_OVER
 
     def add(self, name, floor, figure, ratio, bar, met):
         """`met` is None for a row without a bar."""
+        name = f"{name}_{self.link}"
+        if self.link != BARS_HOLD_OVER:
+            met = None
         verdict = "remark" if met is None else "PASS" if met else "MISS"
         print(f"{name}: floor={floor} figure={figure} ratio={ratio:.3g} bar={bar} {verdict}",
               flush=True)
@@ -241,8 +255,15 @@ class Bench:
         """`command` under xylem, in a store of its own, which becomes self.store."""
         self.runs += 1
         self.store = self.folder / f"{self.runs}.db"
-        return [harness.XYLEM, "run", "--quiet", "--store", str(self.store), *options, "--",
-                *command]
+        return [harness.XYLEM, "run", "--quiet", "--store", str(self.store),
+                *LINKS[self.rows.link], *options, "--", *command]
+
+    def check_link(self):
+        """Raises when the last run did not go over the kind of link that its rows are named after."""
+        found = {row["transport"] for row in harness.Store(self.store).rows(
+            "SELECT transport FROM link WHERE transport IS NOT NULL")}
+        if found != {self.rows.link}:
+            raise RuntimeError(f"links of kind {found or 'unknown'} instead of {self.rows.link}")
 
     def run(self, command):
         return self.reaper.finish(self.reaper.start(command, self.folder / "log"))
@@ -531,6 +552,7 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", default=os.environ.get("XYLEM_BUILD", SOURCE / "build/release"))
     parser.add_argument("--only", action="append", choices=BENCHES)
+    parser.add_argument("--link", action="append", choices=LINKS, help="one kind only [all]")
     parser.add_argument("--mpi", default="mpich", choices=("mpich", "openmpi"))
     parser.add_argument("--ranks", type=int, default=2, help="of the paced job [2]")
     parser.add_argument("--pairs", type=int, default=10, help="runs with and without, in turn [10]")
@@ -559,7 +581,10 @@ def main():
     try:
         bench = Bench(options, folder)
         for name in options.only or BENCHES:
-            BENCHES[name](bench)
+            for link in options.link or LINKS:
+                bench.rows.link = link
+                BENCHES[name](bench)
+                bench.check_link()
     finally:
         end_what_is_left()
         shutil.rmtree(folder, ignore_errors=True)

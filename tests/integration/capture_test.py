@@ -309,7 +309,7 @@ class AgentStart(CaptureTest):
         agent = self.agent(os.uname().nodename)
         self.assertEqual(agent["key"], [[key]])
         names = {line[0].split("=")[0] for line in agent["environment"]}
-        self.assertLessEqual(names, {"PATH", "HOME", "TMPDIR", "USER", "LANG", "XYLEM_ADDRESS",
+        self.assertLessEqual(names, {"PATH", "HOME", "TMPDIR", "USER", "LANG", "XYLEM_TLS", "XYLEM_ADDRESS",
                                      "XYLEM_RUN", "XYLEM_FOLDER", "XYLEM_HOST", "XYLEM_LOG"})
         self.assertIn("XYLEM_LOG", names)
         self.assertEqual([d[1] for d in agent["descriptor"] if d[0] in "012"], ["/dev/null"] * 3)

@@ -341,7 +341,8 @@ class Strangers(WholeSystemTest):
         process = self.start("run", "--store", "run.db", "--", str(script), stdin=subprocess.PIPE)
         wait_until(lambda: (self.folder / "address").exists() and (self.folder / "address").read_text(),
                    "the job has started")
-        host, port = (self.folder / "address").read_text().strip().rsplit(":", 1)
+        local, tcp, *_ = (self.folder / "address").read_text().strip().split(",")
+        host, port = tcp.rsplit(":", 1)
         generator = random.Random(7)  # Fixed, so that a failure can be repeated.
         said = [b"", b"\x00", b"GET / HTTP/1.0\r\n\r\n", b"\xff" * 5000, b"\x16\x03\x01\x02\x00\x01" + b"a" * 300,
                 *(generator.randbytes(generator.randrange(1, 400)) for _ in range(80))]
@@ -350,6 +351,10 @@ class Strangers(WholeSystemTest):
             stranger = socket.create_connection((host, int(port)), timeout=5)
             stranger.sendall(text)
             silent.append(stranger)  # Kept open: half a hello, then silence.
+            stranger = socket.socket(socket.AF_UNIX)
+            stranger.connect(local.removeprefix("unix:"))
+            stranger.sendall(text)
+            silent.append(stranger)
         process.stdin.write("go\n")
         process.stdin.flush()
         self.assertEqual(process.wait(timeout=60), 0)

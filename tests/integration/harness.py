@@ -85,6 +85,10 @@ def run_folders():
         if not program.startswith(str(BUILD)):
             foreign.update(entry.removeprefix("XYLEM_FOLDER=") for entry in environment_of(pid)
                            if entry.startswith("XYLEM_FOLDER="))
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):  # Of jobs, which name their run.
+        job = dict(entry.split("=", 1) for entry in environment_of(folder.name) if "=" in entry)
+        if "XYLEM_RUN" in job and not job.get("XYLEM_BACKEND", "").startswith(str(BUILD)):
+            foreign.update(map(str, pathlib.Path("/dev/shm").glob(f"xylem-*-{job['XYLEM_RUN']}-front-end")))
     return sorted({str(p) for p in pathlib.Path("/dev/shm").glob("xylem-*")} - foreign)
 
 

@@ -35,7 +35,7 @@ TEST(JobEnvironment, TellsOpenMpiToForwardOnlyWhenHostsAreRemote) {
   options.remote = true;
   EXPECT_EQ(value(job_environment(options, {"OMPI_MCA_mca_base_env_list=FOO"}),
                   "OMPI_MCA_mca_base_env_list"),
-            "FOO;LD_PRELOAD;XYLEM_ADDRESS;XYLEM_RUN;XYLEM_KEY;XYLEM_BACKEND");
+            "FOO;LD_PRELOAD;XYLEM_ADDRESS;XYLEM_RUN;XYLEM_KEY;XYLEM_BACKEND;XYLEM_TLS");
 }
 
 TEST(JobEnvironment, GivesAllAddresses) {

@@ -15,6 +15,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "wire/packet.h"
+#include "wire/stream.h"
 
 namespace xylem::wire {
 
@@ -154,6 +155,7 @@ struct Control {
   Nanos window_ns = 250 * kMillisecond;
   bool finish = false;
   Nanos epoch_ns = 0;
+  std::vector<StreamSpec> streams;  ///< Those of tools that are open.
   bool operator==(const Control&) const = default;
 };
 
@@ -203,16 +205,49 @@ struct Notice {
   bool operator==(const Notice&) const = default;
 };
 
+/// To the leaves named: what a tool sends down a stream.
+struct Multicast {
+  StreamId stream{};
+  std::uint64_t number = 0;  ///< From 1, by stream.
+  IntervalSet leaves;
+  Bytes payload;  ///< One Fields, see wire/waves.h.
+  bool operator==(const Multicast&) const = default;
+};
+
+/// A leaf missed the multicasts [first, end) of a stream: nobody kept them for it.
+struct MulticastGap {
+  StreamId stream{};
+  LeafId leaf{};
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+  bool operator==(const MulticastGap&) const = default;
+};
+
+/// A node cannot take part in a stream, and why.
+struct StreamRefused {
+  StreamId stream{};
+  NodeId node = kNoNode;
+  std::string host;
+  std::string reason;
+  bool operator==(const StreamRefused&) const = default;
+};
+
+/// All nodes from here to the leaves have taken, or refused, the streams of control's version.
+struct StreamsTaken {
+  std::uint64_t version = 0;
+  bool operator==(const StreamsTaken&) const = default;
+};
+
 /// A tag that this version does not know. Count it and go on.
 struct Unknown {
   std::uint16_t tag = 0;
   bool operator==(const Unknown&) const = default;
 };
 
-using Message =
-    std::variant<Unknown, Hello, Challenge, Welcome, Proof, Refusal, HostReport, StartCommProcess,
-                 CommProcessReport, Assignment, Attached, LeafSet, Packet, Acknowledgement, Control,
-                 Ping, Pong, Goodbye, LinkReport, Notice>;
+using Message = std::variant<Unknown, Hello, Challenge, Welcome, Proof, Refusal, HostReport,
+                             StartCommProcess, CommProcessReport, Assignment, Attached, LeafSet,
+                             Packet, Acknowledgement, Control, Ping, Pong, Goodbye, LinkReport,
+                             Multicast, MulticastGap, StreamRefused, StreamsTaken, Notice>;
 
 // ---- Frames. Pure functions of their arguments: any thread may call them. ----
 //

@@ -152,6 +152,49 @@ struct Control {
   windowNs @3 :UInt64;
   finish @4 :Bool;               # the run is over: send the rest, then leave
   epochNs @5 :Int64;             # zero of the run's time, on the front end's monotonic clock
+  streams @6 :List(StreamSpec);  # those of tools that are open
+}
+
+struct StreamSpec {
+  id @0 :UInt32;
+  name @1 :Text;
+  leaves @2 :List(Interval);     # empty: all, also those that join later
+  synchronisation @3 :UInt16;    # see wire/stream.h
+  timeOutNs @4 :UInt64;
+  aggregation @5 :Text;          # empty: packets are passed on as they are
+  parameters @6 :Data;           # one Fields
+  plugin @7 :Text;               # absolute path; empty: built in
+  pluginSha256 @8 :Data;         # 32 bytes
+  whenFull @9 :UInt16;
+}
+
+struct Multicast {
+  # Down: to the leaves named. A node keeps the recent ones for children that attach later.
+  stream @0 :UInt32;
+  number @1 :UInt64;             # from 1, by stream; a leaf drops what it has seen
+  leaves @2 :List(Interval);
+  payload @3 :Data;              # one Fields
+}
+
+struct MulticastGap {
+  # Up, relayed to the front end: a leaf missed these, and nobody had them any more.
+  stream @0 :UInt32;
+  leaf @1 :UInt32;
+  first @2 :UInt64;
+  end @3 :UInt64;
+}
+
+struct StreamRefused {
+  # Up, relayed to the front end: a node cannot take part in a stream.
+  stream @0 :UInt32;
+  node @1 :UInt32;
+  host @2 :Text;
+  reason @3 :Text;
+}
+
+struct StreamsTaken {
+  # Up: this node and all below have taken, or refused, the streams of that version of control.
+  version @0 :UInt64;
 }
 
 struct Ping {
@@ -217,6 +260,10 @@ struct Message {
     goodbye @16 :Goodbye;
     linkReport @17 :LinkReport;
     notice @18 :Notice;
+    multicast @19 :Multicast;
+    multicastGap @20 :MulticastGap;
+    streamRefused @21 :StreamRefused;
+    streamsTaken @22 :StreamsTaken;
   }
 }
 

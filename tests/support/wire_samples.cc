@@ -77,6 +77,21 @@ Packet sample_packet() {
   return m;
 }
 
+StreamSpec sample_stream() {
+  StreamSpec spec;
+  spec.id = StreamId{107};
+  spec.name = "queue lengths";
+  spec.leaves = leaves(1, 20, 40);
+  spec.synchronisation = Synchronisation::kTimeOut;
+  spec.time_out_ns = 40 * kMillisecond;
+  spec.aggregation = "histogram";
+  spec.parameters = bytes_of("fields");
+  spec.plugin = "/opt/tool/libhistogram.so";
+  spec.plugin_sha256 = counted_from<Sha256>(33);
+  spec.when_full = WhenFull::kDropOldest;
+  return spec;
+}
+
 Control sample_control() {
   Control m;
   m.version = 12;
@@ -85,6 +100,12 @@ Control sample_control() {
   m.window_ns = 125 * kMillisecond;
   m.finish = true;
   m.epoch_ns = -123456789;
+  return m;
+}
+
+Control sample_control_of_streams() {
+  Control m = sample_control();
+  m.streams = {sample_stream(), {}};
   return m;
 }
 
@@ -143,6 +164,12 @@ std::vector<NamedMessage> sample_messages() {
       {"goodbye", Goodbye{"all is acknowledged"}},
       {"link_report", sample_link_report()},
       {"notice", sample_notice()},
+      {"control_of_streams", sample_control_of_streams()},
+      {"multicast", Multicast{StreamId{107}, 12, leaves(1, 20, 40), bytes_of("fields")}},
+      {"multicast_gap", MulticastGap{StreamId{107}, LeafId{4}, 9, 12}},
+      {"stream_refused",
+       StreamRefused{StreamId{107}, NodeId{17}, "node12", "libhistogram.so: no such file"}},
+      {"streams_taken", StreamsTaken{13}},
   };
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 #include <random>
+#include <set>
 
 #include "tests/support/hostile_bytes.h"
 #include "tests/support/wire_samples.h"
@@ -78,14 +79,15 @@ schema::PacketId::Builder fill_packet(schema::Message::Builder message) {
 }
 
 TEST(Message, EveryOneComesBackAsItWas) {
+  std::set<std::size_t> kinds = {Message(Unknown{}).index()};
   for (const auto& [name, message] : sample_messages()) {
     SCOPED_TRACE(name);
     const auto back = decode(without_length(encode(message)));
     ASSERT_TRUE(back) << back.error().message;
     EXPECT_EQ(*back, message);
+    kinds.insert(message.index());
   }
-  EXPECT_EQ(sample_messages().size() + 1, std::variant_size_v<Message>)
-      << "a message has no sample";
+  EXPECT_EQ(kinds.size(), std::variant_size_v<Message>) << "a message has no sample";
 }
 
 TEST(Message, DefaultsComeBackToo) {
@@ -184,7 +186,7 @@ TEST(Message, WithAnyBitFlippedIsRefusedOrIsAMessage) {
 
 TEST(Message, OfAnUnknownTagIsToldApart) {
   Bytes frame = encode(sample_messages().front().message);
-  for (const int number : {19, 20, 1000, 0xffff}) {
+  for (const int number : {23, 24, 1000, 0xffff}) {
     const auto tag = static_cast<std::uint16_t>(number);
     std::memcpy(frame.data() + kTagAt, &tag, sizeof(tag));
     const auto message = decode(without_length(frame));

@@ -148,13 +148,16 @@ class WholeSystemTest(unittest.TestCase):
         self.addCleanup(lambda: os.environ.pop("TMPDIR") if before is None
                         else os.environ.update(TMPDIR=before))
 
+    def own_processes(self):
+        """As xylem_processes(), of this test alone."""
+        return {pid: command for pid, command in xylem_processes().items()
+                if f"TMPDIR={self.folder}" in environment_of(pid)}
+
     def end_leftovers(self):
         """Runs even when a test failed: the next one shall start clean. Ends what descends from this
         test and nothing else; on an emulated cluster taking it down ends the rest."""
-        for pid in xylem_processes():
+        for pid in self.own_processes():
             variables = environment_of(pid)
-            if f"TMPDIR={self.folder}" not in variables:
-                continue
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:

@@ -41,17 +41,23 @@ class KilledTest(WholeSystemTest):
         self.process = self.start("run", "--store", "run.db", "--detail", "trace", *options, "--", "sh", "-c",
                                   '"$@" && echo done', "sh", *job)
         self.store = Store(self.folder / "run.db")
-        wait_until(self.seen, "data of the job is stored", 60)
+        self.unseen = ""
+        try:
+            wait_until(self.seen, "data of the job is stored", 60)
+        except AssertionError as why:
+            self.process.kill()
+            self.fail(f"{why}; {self.unseen}; {self.process.communicate()}")
         return self.process
 
     def seen(self):
         try:
             return self.store.value(self.STORED) > 0
-        except AssertionError:
+        except AssertionError as why:  # No store yet, or no account in it.
+            self.unseen = str(why)
             return False
 
     def processes(self, name):
-        return [pid for pid in xylem_processes() if pid not in self.before and name_of(pid) == name]
+        return [pid for pid in self.own_processes() if name_of(pid) == name]
 
     def kill(self, name, how=signal.SIGKILL, number=0):
         pids = sorted(self.processes(name))
@@ -141,13 +147,13 @@ class Agents(KilledTest):
 
 class CommProcesses(KilledTest):
     def test_a_killed_one_loses_nothing(self):
-        self.start_job(6, "--test-size", "4", "--topology", "kary:2", ranks=4)
+        self.start_job(15, "--test-size", "4", "--topology", "kary:2", ranks=4)
         wait_until(lambda: len(self.processes("xylem-commproc")) >= 2, "communication processes run", 60)
         wait_until(lambda: self.store.value(self.ATTACHED) == 4, "all agents are below them", 60)
         killed = xylem_processes()[sorted(self.processes("xylem-commproc"))[0]].split()
-        self.kill("xylem-commproc")
         node = int(killed[killed.index("--node") + 1])
         self.assertGreater(self.store.value(f"SELECT count(*) FROM node WHERE parent = {node}"), 0)
+        self.kill("xylem-commproc")
         wait_until(lambda: self.store.value(f"SELECT count(*) FROM node WHERE parent = {node}") == 0,
                    "who was below it is below another node")
         self.finish()

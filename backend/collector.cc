@@ -374,6 +374,10 @@ wire::AccountRow Collector::account_of(const Process& process) const {
   row.lane = process.lane;
   row.captured = counters.calls;
   row.lost = counters.lost;
+  row.lost_messages = counters.lost_messages;
+  row.lost_message_bytes = counters.lost_message_bytes;
+  row.lost_receives = counters.lost_receives;
+  row.untracked_receives = counters.untracked_receives;
   row.windowed = process.windowed + builder_->calls(process.lane);
   row.ended = process.final_counted;
   for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {

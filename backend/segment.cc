@@ -157,6 +157,9 @@ SegmentCounters Segment::counters() const {
   const std::uint32_t functions = function_count();
   for (std::uint32_t ring = 0; ring < rings(); ++ring) {
     const ThreadRing& from = ring_at(ring);
+    sum.lost_messages += from.lost_messages.load(std::memory_order_acquire);
+    sum.lost_message_bytes += from.lost_message_bytes.load(std::memory_order_acquire);
+    sum.lost_receives += from.lost_receives.load(std::memory_order_acquire);
     for (std::uint32_t f = 0; f < functions; ++f) {
       // Losses first: a call is counted before it is lost, so lost never runs ahead of calls.
       sum.lost += from.lost[f].load(std::memory_order_acquire);
@@ -166,6 +169,7 @@ SegmentCounters Segment::counters() const {
   const std::uint64_t ringless = header().ringless_calls.load(std::memory_order_relaxed);
   sum.lost += ringless;
   sum.calls += ringless;
+  sum.untracked_receives = header().untracked_requests.load(std::memory_order_relaxed);
   return sum;
 }
 

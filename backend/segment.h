@@ -33,8 +33,12 @@ struct RingProgress {
 
 /// A process's counters, summed over its threads.
 struct SegmentCounters {
-  std::uint64_t calls = 0;  ///< Ringless calls included.
-  std::uint64_t lost = 0;   ///< Ringless calls included.
+  std::uint64_t calls = 0;          ///< Ringless calls included.
+  std::uint64_t lost = 0;           ///< Ringless calls included.
+  std::uint64_t lost_messages = 0;  ///< Sends whose record met a full ring.
+  std::uint64_t lost_message_bytes = 0;
+  std::uint64_t lost_receives = 0;       ///< Receives whose record met a full ring.
+  std::uint64_t untracked_receives = 0;  ///< Receives whose completion could not be followed.
   bool operator==(const SegmentCounters&) const = default;
 };
 

@@ -40,6 +40,11 @@ void prepare_ring(Thread& thread) {
   }
 }
 
+// One writer: no atomic addition.
+void add(std::atomic<std::uint64_t>& counter, std::uint64_t more) {
+  counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_release);
+}
+
 }  // namespace
 
 constinit Process process{.gate = &closed_gate, .abi = {}};
@@ -61,13 +66,17 @@ Thread* take_ring(std::uint16_t function) noexcept {
   return thread;
 }
 
-bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function,
-               std::uint32_t calls) noexcept {
+bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function, std::uint32_t calls,
+               std::uint8_t flags, std::uint64_t bytes) noexcept {
   ThreadRing& ring = *thread.ring;
   ring.writer_tail = ring.tail.load(std::memory_order_acquire);
   if (head - ring.writer_tail < thread.capacity) return true;
-  std::atomic<std::uint64_t>& lost = ring.lost[function];
-  lost.store(lost.load(std::memory_order_relaxed) + calls, std::memory_order_release);
+  add(ring.lost[function], calls);
+  if ((flags & kRecordSend) != 0) {
+    add(ring.lost_messages, 1);
+    add(ring.lost_message_bytes, bytes);
+  }
+  if ((flags & kRecordReceive) != 0) add(ring.lost_receives, 1);
   return false;
 }
 

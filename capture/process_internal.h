@@ -114,10 +114,10 @@ extern constinit thread_local ThreadState thread_state
 /// ring, or null when there is nothing to record in (which has then been counted).
 Thread* take_ring(std::uint16_t function) noexcept;
 
-/// A full ring: looks at the reader's tail again. False, and `calls` count as lost, when it is
-/// full still.
+/// A full ring: looks at the reader's tail again. False when it is full still: then `calls`, and
+/// the payload that `flags` and `bytes` tell of, count as lost.
 [[gnu::cold]] bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function,
-                             std::uint32_t calls) noexcept;
+                             std::uint32_t calls, std::uint8_t flags, std::uint64_t bytes) noexcept;
 
 /// Makes room for `count` requests in `thread`; false when memory is out: none is tracked then.
 bool make_request_room(Thread& thread, std::uint32_t count) noexcept;
@@ -212,7 +212,7 @@ XYLEM_INLINE void write_record(const Call& call, const Meaning& meaning, RecordK
   ThreadRing& ring = *thread.ring;
   const std::uint64_t head = ring.head.load(std::memory_order_relaxed);
   if (__builtin_expect(head - ring.writer_tail >= thread.capacity, 0)) {
-    if (!make_room(thread, head, call.function, calls)) return;
+    if (!make_room(thread, head, call.function, calls, meaning.flags, meaning.bytes)) return;
   }
   Record& record = thread.records[head & (thread.capacity - 1)];
   record.begin = begin;

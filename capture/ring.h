@@ -12,7 +12,9 @@
 //  - The writer fills a slot, then publishes it by storing `head` (release).
 //  - A call counts in `calls[f]` before its record is written. A record stands for `calls` calls of
 //    its function: those since the previous record or loss of that function in that thread.
-//  - When `head - tail == capacity`, the record's calls go to `lost[f]` instead.
+//  - When `head - tail == capacity`, the record's calls go to `lost[f]` instead. Payload that it
+//  told
+//    of goes to the other lost_ counters, also of a completion record, which stands for no call.
 //  - So at the end of a process, for each thread and function:
 //      calls = sum of its records' calls + lost + pending,
 //    pending being calls without a record yet: the rest of a sampled function, or one call that
@@ -120,7 +122,12 @@ struct alignas(64) ThreadRing {
   std::atomic<std::uint64_t> head;  ///< Records published so far.
   std::uint64_t writer_tail;  ///< The writer's copy of tail, refreshed when the ring looks full.
   std::atomic<std::uint32_t> used;  ///< 1 since a thread first took this ring; rings are reused.
-  std::uint32_t pad0[11];
+  std::uint32_t pad0;
+  // Of records that met a full ring.
+  std::atomic<std::uint64_t> lost_messages;       ///< Those with kRecordSend.
+  std::atomic<std::uint64_t> lost_message_bytes;  ///< What these sent.
+  std::atomic<std::uint64_t> lost_receives;       ///< Those with kRecordReceive.
+  std::uint64_t pad1[2];
 
   // Agent's, on a line of its own.
   alignas(64) std::atomic<std::uint64_t> tail;  ///< Records before it may be overwritten.
@@ -128,7 +135,7 @@ struct alignas(64) ThreadRing {
   std::uint64_t chunk_position;                 ///< Records before it are in journalled chunks.
   std::uint64_t chunk_events;  ///< Records that chunks hold; fewer when chunks were off.
   std::uint64_t chunk_calls;   ///< Calls that these records stand for.
-  std::uint64_t pad1[3];
+  std::uint64_t pad2[3];
 
   // Writer's: exact counts, read at any time by the agent.
   alignas(64) std::atomic<std::uint64_t> calls[kMaxFunctions];
@@ -136,6 +143,8 @@ struct alignas(64) ThreadRing {
 
   // Then, from the next page on: Record[ring_records].
 };
+
+static_assert(offsetof(ThreadRing, tail) == 64);
 
 struct alignas(64) SegmentHeader {
   std::uint64_t magic;

@@ -199,6 +199,11 @@ std::string loss_sentence(const Report::Loss& loss) {
   const std::string calls = loss.calls ? plural(*loss.calls, "call", "calls") : "calls unknown";
   const std::string host = loss.host.empty() ? "?" : loss.host;
   if (loss.part == "host") return fmt::format("host {} was lost: {}", host, loss.reason);
+  if (loss.messages) {
+    const std::string payload = loss.bytes ? " with " + bytes_text(*loss.bytes) : "";
+    return fmt::format("{}{} of {}: {}", plural(*loss.messages, "message", "messages"), payload,
+                       host, loss.reason);
+  }
   if (loss.part == "ring") return fmt::format("{} on {}: {}", calls, host, loss.reason);
   return fmt::format("{} of {} on {}: {}",
                      plural(loss.count, loss.part.c_str(), (loss.part + "s").c_str()), calls, host,
@@ -362,6 +367,7 @@ std::string report_json(const Report& report) {
                 Json item('{');
                 item.member("part", loss.part).member("host", loss.host);
                 item.member("count", loss.count).member("calls", loss.calls);
+                item.member("messages", loss.messages).member("bytes", loss.bytes);
                 return item.member("reason", loss.reason);
               }));
   json.member("notices", list(report.notices, [](const Report::Notice& notice) {

@@ -207,12 +207,16 @@ std::vector<Report::Wait> read_waits(Inquiry& inquiry, std::size_t most) {
 
 std::vector<Report::Loss> read_losses(Inquiry& inquiry, std::size_t most) {
   std::vector<Report::Loss> losses;
-  for (const auto& row : inquiry.ask(
-           "SELECT part, host, reason, count(*), sum(calls) FROM loss GROUP BY part, host, reason"
-           " ORDER BY sum(calls) IS NOT NULL, sum(calls) DESC, part, host" +
-           limit(most))) {
-    Report::Loss loss{text_of(row[0]), text_of(row[1]), text_of(row[2]), count_of(row[3]), {}};
+  for (const auto& row :
+       inquiry.ask("SELECT part, host, reason, count(*), sum(calls), sum(messages), sum(bytes) "
+                   "FROM loss GROUP BY part, host, reason"
+                   " ORDER BY sum(calls) IS NOT NULL, sum(calls) DESC, part, host" +
+                   limit(most))) {
+    Report::Loss loss{
+        text_of(row[0]), text_of(row[1]), text_of(row[2]), count_of(row[3]), {}, {}, {}};
     if (!is_null(row[4])) loss.calls = count_of(row[4]);
+    if (!is_null(row[5])) loss.messages = count_of(row[5]);
+    if (!is_null(row[6])) loss.bytes = count_of(row[6]);
     losses.push_back(std::move(loss));
   }
   return losses;

@@ -83,10 +83,12 @@ struct Report {
     std::uint64_t calls = 0;
   };
   struct Loss {
-    std::string part;  ///< "ring", "window", "chunk", "registration", "host"
+    /// "ring", "message", "receive", "window", "chunk", "registration", "host"
+    std::string part;
     std::string host, reason;
     std::uint64_t count = 0;             ///< How many such losses.
-    std::optional<std::uint64_t> calls;  ///< None: not known.
+    std::optional<std::uint64_t> calls;  ///< None: not known, or the part is not counted in calls.
+    std::optional<std::uint64_t> messages, bytes;  ///< Of "message"; "receive" has no bytes.
   };
   /// What processes of the tree logged, alike lines of a host as one.
   struct Notice {

@@ -150,12 +150,65 @@ CREATE TABLE notice(
 ALTER TABLE link ADD COLUMN transport TEXT;
 )sql";
 
+constexpr const char* kVersion3Tables = R"sql(
+ALTER TABLE process ADD COLUMN lost_messages INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE process ADD COLUMN lost_message_bytes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE process ADD COLUMN lost_receives INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE process ADD COLUMN untracked_receives INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+// Calls of threads without a ring (lost, and of no function) may have been sends too.
+constexpr const char* kVersion3Views = R"sql(
+DROP VIEW comm_matrix;
+CREATE VIEW comm_matrix AS
+  SELECT p.world, p.rank AS source, m.destination, m.bytes, m.messages,
+         p.ended AND h.lost_reason IS NULL AND p.stored_calls = p.windowed AND p.lost_messages = 0
+           AND p.ring_lost = (SELECT total(r.calls) FROM ring_loss r WHERE r.process = p.id)
+           AS complete
+  FROM matrix_sum m JOIN process p ON p.id = m.process LEFT JOIN host h ON h.leaf = p.leaf
+  WHERE p.world IS NOT NULL;
+
+DROP VIEW loss;
+CREATE VIEW loss AS
+  SELECT 'ring' AS part, p.world, p.rank, h.name AS host,
+         coalesce(f.name, 'function ' || r.function) AS function, r.calls,
+         'the ring was full: the agent could not keep up' AS reason, NULL AS wave, NULL AS wave_end,
+         NULL AS messages, NULL AS bytes
+  FROM ring_loss r JOIN process p ON p.id = r.process LEFT JOIN host h ON h.leaf = p.leaf
+       LEFT JOIN function f ON f.id = r.function
+  WHERE r.calls > 0
+  UNION ALL
+  SELECT 'message', p.world, p.rank, h.name, NULL, NULL,
+         'sent while the ring was full: comm_matrix is short of them', NULL, NULL,
+         p.lost_messages, p.lost_message_bytes
+  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_messages > 0
+  UNION ALL
+  SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
+         'received while the ring was full: wait_matrix is short of them', NULL, NULL,
+         p.lost_receives, NULL
+  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_receives > 0
+  UNION ALL
+  SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
+         'their completion could not be followed: wait_matrix is short of them', NULL, NULL,
+         p.untracked_receives, NULL
+  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.untracked_receives > 0
+  UNION ALL
+  SELECT CASE g.stream WHEN 1 THEN 'registration' WHEN 2 THEN 'window' ELSE 'chunk' END,
+         p.world, p.rank, coalesce(h.name, 'leaves ' || g.sources), NULL, g.calls, g.reason,
+         g.wave, g.wave_end, NULL, NULL
+  FROM given_up g LEFT JOIN process p ON p.id = g.process LEFT JOIN host h ON h.leaf = g.leaf
+  UNION ALL
+  SELECT 'host', NULL, NULL, name, NULL, NULL, lost_reason, NULL, NULL, NULL, NULL
+  FROM host WHERE lost_reason IS NOT NULL;
+)sql";
+
 struct Migration {
   const char* tables;
   const char* views;
 };
 constexpr std::array kMigrations = {Migration{kVersion1Tables, kVersion1Views},
-                                    Migration{kVersion2Tables, ""}};
+                                    Migration{kVersion2Tables, ""},
+                                    Migration{kVersion3Tables, kVersion3Views}};
 
 struct FileVersion {
   std::int64_t application = 0;

@@ -29,7 +29,9 @@ SqliteIntake::WindowStatements::WindowStatements(Connection& c)
              " last_ns = max(coalesce(last_ns, ?4), ?4) WHERE id = ?1"),
       account(c,
               "UPDATE process SET captured = ?3, ring_lost = ?4, windowed = ?5, events = ?6,"
-              " event_calls = ?7, ended = ?8, account_wave = ?2 WHERE id = ?1 AND account_wave < ?2"
+              " event_calls = ?7, ended = ?8, lost_messages = ?9, lost_message_bytes = ?10,"
+              " lost_receives = ?11, untracked_receives = ?12, account_wave = ?2 WHERE id = ?1 AND "
+              "account_wave < ?2"
               " RETURNING 1"),
       ring_loss(c, "INSERT OR REPLACE INTO ring_loss VALUES(?,?,?)"),
       alias(c, "SELECT function FROM function_alias WHERE leaf = ? AND id = ?"),
@@ -234,8 +236,9 @@ void SqliteIntake::store_profile_rows(const wire::ProfileWindow& window) {
 
 void SqliteIntake::store_account(std::uint64_t wave, const wire::AccountRow& row) {
   const ProcessId process = process_of(row.leaf, row.lane);
-  const bool newest = window_.account.first(process, wave, row.captured, row.lost, row.windowed,
-                                            row.events, row.event_calls, row.ended);
+  const bool newest = window_.account.first(
+      process, wave, row.captured, row.lost, row.windowed, row.events, row.event_calls, row.ended,
+      row.lost_messages, row.lost_message_bytes, row.lost_receives, row.untracked_receives);
   if (!newest) return;
   window_.account.reset();
   for (const wire::LossRow& loss : row.loss_by_function) {

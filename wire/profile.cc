@@ -19,7 +19,8 @@ using internal::require;
 // Sizes of rows in version 1, which no later version goes below.
 constexpr std::size_t kProfileWords = 9;
 constexpr std::size_t kMatrixWords = 4;
-constexpr std::size_t kAccountWords = 8;
+constexpr std::size_t kAccountWords = 12;
+constexpr std::size_t kFewestAccountWords = 8;  // As versions before 0.2 wrote them.
 constexpr std::size_t kWaitWords = 4;
 constexpr std::size_t kLossWords = 2;
 // ProfileWindow with its pointers and the tags of four lists.
@@ -108,6 +109,10 @@ void write(const AccountRow& row, schema::AccountRow::Builder out) {
   out.setEvents(row.events);
   out.setEventCalls(row.event_calls);
   out.setWindowed(row.windowed);
+  out.setLostMessages(row.lost_messages);
+  out.setLostMessageBytes(row.lost_message_bytes);
+  out.setLostReceives(row.lost_receives);
+  out.setUntrackedReceives(row.untracked_receives);
   auto losses = out.initLossByFunction(static_cast<unsigned>(row.loss_by_function.size()));
   unsigned i = 0;
   for (const LossRow& loss : row.loss_by_function) {
@@ -167,6 +172,10 @@ void read(schema::AccountRow::Reader in, std::size_t size, AccountRow& row) {
   row.events = in.getEvents();
   row.event_calls = in.getEventCalls();
   row.windowed = in.getWindowed();
+  row.lost_messages = in.getLostMessages();
+  row.lost_message_bytes = in.getLostMessageBytes();
+  row.lost_receives = in.getLostReceives();
+  row.untracked_receives = in.getUntrackedReceives();
   const auto losses = in.getLossByFunction();
   row.loss_by_function.reserve(checked_count(losses, kLossWords, size));
   for (const auto loss : losses) {
@@ -188,7 +197,7 @@ ProfileWindow read(schema::ProfileWindow::Reader in, std::size_t size) {
   require(window.begin_ns <= window.end_ns, "a window ends before it begins");
   read_all(in.getRows(), kProfileWords, size, window.rows);
   read_all(in.getMatrix(), kMatrixWords, size, window.matrix);
-  read_all(in.getAccounts(), kAccountWords, size, window.accounts);
+  read_all(in.getAccounts(), kFewestAccountWords, size, window.accounts);
   read_all(in.getWaits(), kWaitWords, size, window.waits);
   return window;
 }

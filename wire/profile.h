@@ -94,7 +94,11 @@ struct AccountRow {
   std::uint64_t windowed = 0;  ///< Calls in windows so far, this one included.
   std::uint64_t events = 0;    ///< Records in chunks so far.
   std::uint64_t event_calls = 0;
-  bool ended = false;  ///< The process is gone; these are final.
+  std::uint64_t lost_messages = 0;  ///< Sends whose record met a full ring: in no matrix row.
+  std::uint64_t lost_message_bytes = 0;
+  std::uint64_t lost_receives = 0;       ///< Receives whose record met a full ring: in no wait row.
+  std::uint64_t untracked_receives = 0;  ///< Receives whose completion could not be followed.
+  bool ended = false;                    ///< The process is gone; these are final.
   std::vector<LossRow> loss_by_function;
   bool operator==(const AccountRow&) const = default;
 };

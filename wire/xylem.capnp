@@ -325,6 +325,10 @@ struct AccountRow {
   eventCalls @6 :UInt64;         # calls that these records stand for
   lossByFunction @7 :List(LossRow);
   windowed @8 :UInt64;           # calls in windows so far, this one included
+  lostMessages @9 :UInt64;       # sends whose record met a full ring: no matrix row counts them
+  lostMessageBytes @10 :UInt64;  # their payload
+  lostReceives @11 :UInt64;      # receives whose record met a full ring: no wait row counts them
+  untrackedReceives @12 :UInt64; # receives whose completion the library could not follow
 }
 
 struct WaitRow {

@@ -34,6 +34,7 @@ class Report:
         self.processes, self.records = {}, []
         self.calls, self.recorded, self.lost = (collections.Counter() for _ in range(3))
         self.bytes, self.traffic = collections.Counter(), {}
+        self.lost_messages, self.lost_receives = {}, {}
         for kind, *c in cells(path):
             if kind == "process":
                 self.processes[int(c[0])] = dict(
@@ -45,11 +46,19 @@ class Report:
                 self.recorded[key] += int(c[4])
                 self.lost[key] += int(c[5])
                 self.bytes[key] += int(c[7])
+            elif kind == "lost":
+                self.lost_messages[int(c[1])] = (int(c[2]), int(c[3]))
+                self.lost_receives[int(c[1])] = int(c[4])
             elif kind in ("send", "receive"):
                 self.traffic[(kind, int(c[1]), int(c[2]))] = (int(c[3]), int(c[4]))
             elif kind == "record":
                 self.records.append(dict(rank=int(c[0]), function=c[2], kind=int(c[3]),
                                          flags=int(c[4]), calls=int(c[10])))
+
+    def messages(self, kind, rank):
+        """Messages and bytes of a rank to or from all others."""
+        of = [sums for (k, r, _), sums in self.traffic.items() if (k, r) == (kind, rank)]
+        return sum(m for m, _ in of), sum(b for _, b in of)
 
     def only_process(self):
         (process,) = self.processes.values()
@@ -58,6 +67,8 @@ class Report:
 
 class Own:
     """What a program counted itself; see tests/support/mpi/own_counts.h."""
+
+    messages = Report.messages
 
     def __init__(self, prefix, ranks):
         self.calls, self.bytes, self.traffic = {}, {}, {}
@@ -169,6 +180,13 @@ class Counts(CaptureTest):
                 self.assertGreater(sum(seen.lost.values()), 0)
                 for key, calls in own.calls.items():
                     self.assertEqual(seen.recorded[key] + seen.lost[key], calls, key)
+                for rank in range(len(seen.processes)):
+                    sent, received = own.messages("send", rank), own.messages("receive", rank)
+                    found = zip(seen.messages("send", rank), seen.lost_messages[rank])
+                    self.assertEqual(tuple(sum(pair) for pair in found), sent, f"rank {rank}")
+                    self.assertGreater(seen.lost_messages[rank][0], 0)
+                    self.assertEqual(seen.messages("receive", rank)[0] + seen.lost_receives[rank],
+                                     received[0], f"rank {rank}")
 
     def test_switched_off_it_records_nothing_more(self):
         own, seen = self.count(MPIS[0], 50_000, 1, "--disable")

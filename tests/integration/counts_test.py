@@ -53,6 +53,26 @@ class Counts(WholeSystemTest):
         store, _ = self.count("mpich", 4, 100_000, 1)
         self.assertEqual(store.value("SELECT count(*) FROM event"), 0)
 
+    def test_what_a_ring_too_small_loses_is_missing_and_said(self):
+        prefix = self.folder / "own"
+        store = self.run_job(mpirun("mpich", 4, "count_calls", 200_000, 1, 7, prefix),
+                             "--sample", "none", timeout=300, env={"XYLEM_RING": "64"})
+        own = Own(prefix, 4)
+        self.assertEqual(store.value("SELECT sum(captured) FROM account"), own.total())
+        self.assertEqual(store.value("SELECT sum(captured - stored - lost) FROM account"), 0)
+        sent = [sum(sums) for sums in zip(*own.sends.values())]
+        found = store.rows("SELECT sum(messages) AS messages, sum(bytes) AS bytes FROM comm_matrix")[0]
+        lost = store.rows("SELECT sum(messages) AS messages, sum(bytes) AS bytes FROM loss "
+                          "WHERE part = 'message'")[0]
+        self.assertGreater(lost["messages"], 0)
+        self.assertEqual([found["messages"] + lost["messages"], found["bytes"] + lost["bytes"]], sent)
+        short = "rank IN (SELECT rank FROM loss WHERE part = 'message')"
+        self.assertEqual(store.value(f"SELECT count(*) FROM comm_matrix JOIN account "
+                                     f"ON rank = source WHERE comm_matrix.complete = ({short})"), 0)
+        self.assertRegex(self.xylem("report", store.path).stdout,
+                         "messages with .* sent while the ring was full: comm_matrix is short")
+        self.assert_nothing_left()
+
     def test_through_a_tree_on_pretended_hosts(self):
         store, _ = self.count("mpich", 8, 600_000, 1, "--detail", "trace", "--test-size", "8",
                               "--topology", "kary:2")

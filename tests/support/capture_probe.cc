@@ -104,6 +104,9 @@ class Watched {
             static_cast<unsigned>(h.state.load(std::memory_order_acquire)), h.mpi_library,
             number(h.ringless_calls), number(h.untracked_requests), h.threads.load(), h.program);
     for (std::uint32_t f = 0; f < h.function_count; ++f) report_function(out, f);
+    fprintf(out, "lost\t%d\t%u\t%llu\t%llu\t%llu\n", pid_, h.rank,
+            over_rings(&ThreadRing::lost_messages), over_rings(&ThreadRing::lost_message_bytes),
+            over_rings(&ThreadRing::lost_receives));
     for (const auto& [peer, sent] : sends_)
       fprintf(out, "send\t%d\t%u\t%d\t%llu\t%llu\n", pid_, h.rank, peer, number(sent.messages),
               number(sent.bytes));
@@ -155,6 +158,12 @@ class Watched {
             header_->rank, r.thread, header_->functions[r.function].name,
             static_cast<unsigned>(r.kind), r.flags, r.peer, number(r.bytes), r.tag, r.comm,
             r.result, r.calls, number(r.begin), number(r.end), number(r.request));
+  }
+
+  unsigned long long over_rings(std::atomic<std::uint64_t> ThreadRing::*counter) {
+    unsigned long long sum = 0;
+    for (std::uint32_t t = 0; t < header_->threads.load(); ++t) sum += (ring(t).*counter).load();
+    return sum;
   }
 
   static void count(Traffic& traffic, const Record& r) {

@@ -94,6 +94,29 @@ TEST_F(SqliteStoreTest, CanBeReadByItsOwnerOnly) {
   EXPECT_EQ(mode_of(path_ + "-shm"), 0600u);
 }
 
+TEST_F(SqliteStoreTest, TellsMessagesThatMetAFullRingAndWhoseMatrixIsShortOfThem) {
+  auto store = make_store({path_});
+  ASSERT_TRUE(store->put(registration_packet(7, {process_row(1, 0), process_row(2, 1)})));
+  wire::ProfileWindow window;
+  window.rows = {profile_row(7, 1, 10), profile_row(7, 2, 10)};
+  window.matrix = {{LeafId{7}, Lane{1}, Rank{1}, 80, 10}, {LeafId{7}, Lane{2}, Rank{0}, 80, 10}};
+  window.accounts = {account_row(7, 1, 10, true), account_row(7, 2, 10, true)};
+  window.accounts[1].lost_messages = 3;  // Of completions: no call is lost with them.
+  window.accounts[1].lost_message_bytes = 24;
+  window.accounts[1].lost_receives = 2;
+  window.accounts[1].untracked_receives = 1;
+  ASSERT_TRUE(store->put(window_packet(0, IntervalSet::of(7), window)));
+  ASSERT_TRUE(store->commit());
+  EXPECT_EQ(ask(path_, "SELECT group_concat(source || ':' || complete) FROM comm_matrix"),
+            "0:1,1:0");
+  EXPECT_EQ(ask(path_,
+                "SELECT rank || ' ' || messages || ' ' || bytes FROM loss"
+                " WHERE part = 'message'"),
+            "1 3 24");
+  EXPECT_EQ(ask(path_, "SELECT group_concat(messages) FROM loss WHERE part = 'receive'"), "2,1");
+  EXPECT_EQ(ask(path_, "SELECT min(complete) FROM account"), "1");
+}
+
 TEST_F(SqliteStoreTest, RefusesWhatStandsThereAlready) {
   make_store({path_});
   const Error exists = refusal({path_});

@@ -171,6 +171,16 @@ TEST(ProfileWindow, ComesBackAsItWas) {
   const auto back = decode_profile_window(encode(sample_window()));
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(*back, sample_window());
+  ProfileWindow short_of;
+  short_of.accounts.resize(1);
+  short_of.accounts[0].lane = Lane{1};
+  short_of.accounts[0].lost_messages = 3;
+  short_of.accounts[0].lost_message_bytes = 4096;
+  short_of.accounts[0].lost_receives = 2;
+  short_of.accounts[0].untracked_receives = 1;
+  const auto losses = decode_profile_window(encode(short_of));
+  ASSERT_TRUE(losses) << losses.error().message;
+  EXPECT_EQ(*losses, short_of);
   const auto empty = decode_profile_window(encode(ProfileWindow{}));
   ASSERT_TRUE(empty) << empty.error().message;
   EXPECT_EQ(*empty, ProfileWindow{});

@@ -1,0 +1,123 @@
+#pragma once
+
+// What the built-in aggregations share: sentences, reading of states that a peer sent, numbers of
+// any type.
+
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "wire/fields.h"
+
+namespace xylem::filters::internal {
+
+/// kInvalidArgument: "FILTER: WHY".
+Unexpected refused(std::string_view filter, const std::string& why);
+
+/// "FILTER: field N is TYPE; it takes WHAT", or that there is no such field (nullptr).
+Unexpected not_taken(std::string_view filter, wire::FieldNumber number,
+                     const wire::FieldValue* found, std::string_view what);
+
+/// Fails when there is a parameter of another number: it would be ignored in silence.
+Result<void> only_parameters(std::string_view filter, const wire::Fields& parameters,
+                             std::initializer_list<wire::FieldNumber> known);
+
+/// Reads a state, which may come from a liar. The first fault is kept; after it values are empty.
+class StateReader {
+ public:
+  StateReader(std::string_view filter, const wire::Fields& state)
+      : filter_(filter), state_(state) {}
+
+  template <typename T>
+  const T& get(wire::FieldNumber number) {
+    static const T kNone{};
+    const T* value = state_.find_as<T>(number);
+    if (value == nullptr) note(number, wire::FieldValue(kNone));
+    return value == nullptr ? kNone : *value;
+  }
+  void require(bool condition, const char* fault) {
+    if (!condition && fault_.empty()) fault_ = fault;
+  }
+
+  explicit operator bool() const { return fault_.empty(); }
+  Unexpected error() const;
+
+ private:
+  void note(wire::FieldNumber number, const wire::FieldValue& wanted);
+
+  std::string_view filter_;
+  const wire::Fields& state_;
+  std::string fault_;
+};
+
+/// One NaN for all, so that which of two comes first does not show.
+inline double canonical(double value) {
+  return value != value ? std::numeric_limits<double>::quiet_NaN() : value;
+}
+inline std::int64_t canonical(std::int64_t value) { return value; }
+inline std::uint64_t canonical(std::uint64_t value) { return value; }
+
+/// Integers wrap, modulo 2^64: the only rule of a fixed size that is associative.
+inline std::int64_t add(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+inline std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a + b; }
+inline double add(double a, double b) { return canonical(a + b); }
+
+template <typename T>
+T least(T a, T b) {
+  return b < a ? b : a;
+}
+template <typename T>
+T greatest(T a, T b) {
+  return a < b ? b : a;
+}
+/// Of zeros the negative one is less; NaN when either is. So the order does not show.
+inline double least(double a, double b) {
+  if (a != a || b != b) return canonical(a + b);
+  if (a == b) return std::signbit(a) ? a : b;
+  return b < a ? b : a;
+}
+inline double greatest(double a, double b) {
+  if (a != a || b != b) return canonical(a + b);
+  if (a == b) return std::signbit(a) ? b : a;
+  return a < b ? b : a;
+}
+
+template <typename T>
+constexpr bool kIsNumber = std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint64_t> ||
+                           std::is_same_v<T, double>;
+
+constexpr std::string_view kNumbers = "int64, uint64, float64 and arrays of them";
+
+/// Calls `take` with the one number of a scalar, or all of an array, as a span<const T>. False when
+/// the value is neither.
+template <typename Take>
+bool take_numbers(const wire::FieldValue& value, const Take& take) {
+  return std::visit(
+      [&]<typename T>(const T& held) {
+        if constexpr (kIsNumber<T>) {
+          take(std::span<const T>(&held, 1));
+          return true;
+        } else if constexpr (requires { typename T::value_type; }) {
+          if constexpr (kIsNumber<typename T::value_type>) {
+            take(std::span<const typename T::value_type>(held));
+            return true;
+          }
+          return false;
+        } else {
+          return false;
+        }
+      },
+      value);
+}
+
+}  // namespace xylem::filters::internal

@@ -1,0 +1,39 @@
+#pragma once
+
+// Which leaves sent the same: the leaves as classes of equal value, as a tool wants them that asks
+// where ten thousand processes are and gets five answers.
+
+#include <memory>
+#include <vector>
+
+#include "base/interval_set.h"
+#include "filters/aggregation.h"
+
+namespace xylem::filters {
+
+namespace classes {
+/// Takes an int64, uint64, float64 or string. Of float64 -0 and 0 are two values; all NaNs are one.
+/// What is made of more is one string: a stack, for instance, a line for each frame.
+constexpr wire::FieldNumber kValue = 1;
+
+// Gives:
+constexpr wire::FieldNumber kValues = 1;  ///< array of the type that was sent, ascending, each once
+/// array of uint64: how many intervals of leaves each class has. Those of class 0 come first in
+/// kFirsts and kEnds, then those of class 1 and so on.
+constexpr wire::FieldNumber kIntervals = 2;
+constexpr wire::FieldNumber kFirsts = 3;  ///< array of uint64: the first leaf of each interval
+constexpr wire::FieldNumber kEnds = 4;    ///< array of uint64: one past its last leaf
+}  // namespace classes
+
+/// "classes". No parameters. Bit for bit.
+///
+/// Fails (lift) without field 1 or when it is of another type, (merge) when leaves sent different
+/// types, or when one leaf is in both states. Grows with the classes, and with the intervals in
+/// which their leaves lie.
+Result<std::shared_ptr<const Aggregation>> make_classes(const wire::Fields& parameters);
+
+/// The leaves of each class of a result, in the order of classes::kValues. Fails with
+/// kInvalidArgument when the fields are no result of this filter.
+Result<std::vector<IntervalSet>> leaves_of_classes(const wire::Fields& result);
+
+}  // namespace xylem::filters

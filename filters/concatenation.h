@@ -1,0 +1,29 @@
+#pragma once
+
+// What all leaves sent, in order of their ids: the flat gather.
+
+#include <memory>
+
+#include "filters/aggregation.h"
+
+namespace xylem::filters {
+
+namespace concatenation {
+/// Takes any fields of smaller numbers. Field n of each leaf is a piece of the result's field n: an
+/// array, in which a scalar is one element. (bytes stay bytes.)
+constexpr wire::FieldNumber kFieldsEnd = 0x4000;
+/// Result field kLengths + n: array of uint64, the elements of each piece of field n, in the order
+/// of kLeaves; 0 where a leaf did not send it.
+constexpr wire::FieldNumber kLengths = 0x4000;
+/// Array of uint64: the leaves that contributed, ascending.
+constexpr wire::FieldNumber kLeaves = 0xffff;
+}  // namespace concatenation
+
+/// "concatenation". No parameters. Bit for bit, floating point too: nothing is computed.
+///
+/// Fails (lift) on fields of numbers that it does not take, (merge) when leaves sent a field as
+/// different types (a number and an array of the same type do fit), or when one leaf is in both.
+/// Grows with the leaves: the caller bounds what a packet may hold.
+Result<std::shared_ptr<const Aggregation>> make_concatenation(const wire::Fields& parameters);
+
+}  // namespace xylem::filters

@@ -1,0 +1,90 @@
+#pragma once
+
+// Merges what leaves sent in a tree of any shape and any order, as a property test wants it.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "filters/aggregation.h"
+#include "wire/waves.h"
+
+namespace xylem::testing {
+
+struct Sent {
+  LeafId leaf{};
+  wire::Fields fields;
+};
+
+/// Different leaves in any order, some of them neighbours; each sends what `make` makes.
+template <typename Make>
+std::vector<Sent> any_leaves(std::mt19937_64& random, const Make& make) {
+  std::vector<Sent> sent(1 + random() % 40);
+  std::uint32_t leaf = 0;
+  for (Sent& one : sent) {
+    leaf += random() % 4 == 0 ? 7 : 1;
+    one = {LeafId{leaf}, make()};
+  }
+  std::shuffle(sent.begin(), sent.end(), random);
+  return sent;
+}
+
+/// A filter that is built in, or a failed test.
+inline std::shared_ptr<const filters::Aggregation> built_in(const std::string& name,
+                                                            const wire::Fields& parameters = {}) {
+  auto made = filters::make_aggregation(name, parameters);
+  EXPECT_TRUE(made) << made.error().message;
+  return *made;
+}
+
+/// Lifts each, merges any two until one is left, finishes it. About half of the states travel in
+/// between, as bytes. Fails the test when a step fails.
+inline wire::Fields in_any_tree(const filters::Aggregation& aggregation,
+                                const std::vector<Sent>& sent, std::mt19937_64& random) {
+  std::vector<wire::Fields> states;
+  for (const Sent& one : sent) {
+    auto lifted = aggregation.lift(one.leaf, one.fields);
+    EXPECT_TRUE(lifted) << lifted.error().message;
+    states.push_back(std::move(*lifted));
+  }
+  while (states.size() > 1) {
+    std::swap(states[random() % states.size()], states.back());
+    wire::Fields last = std::move(states.back());
+    states.pop_back();
+    if (random() % 2 == 0) last = *wire::decode_fields(wire::encode_fields(last));
+    wire::Fields& into = states[random() % states.size()];
+    const auto merged = aggregation.merge(into, last);
+    EXPECT_TRUE(merged) << merged.error().message;
+  }
+  auto result = aggregation.finish(std::move(states.front()));
+  EXPECT_TRUE(result) << result.error().message;
+  return *result;
+}
+
+/// The same bits: as ==, but a NaN is equal to itself and 0 is not -0.
+inline ::testing::AssertionResult same_bits(const wire::Fields& a, const wire::Fields& b) {
+  if (wire::encode_fields(a) == wire::encode_fields(b)) return ::testing::AssertionSuccess();
+  auto failure = ::testing::AssertionFailure();
+  for (const auto* fields : {&a, &b}) {
+    failure << (fields == &a ? "not the same:" : " and:");
+    for (const auto& [number, value] : *fields) {
+      failure << " " << number << "=" << wire::type_name(value) << " ";
+      std::visit(
+          [&]<typename T>(const T& held) {
+            if constexpr (std::is_same_v<T, std::vector<std::byte>>) {
+              failure << held.size() << " bytes";
+            } else {
+              failure << ::testing::PrintToString(held);
+            }
+          },
+          value);
+    }
+  }
+  return failure;
+}
+
+}  // namespace xylem::testing

@@ -21,88 +21,15 @@
 
 #include "base/log.h"
 #include "net/runtime.h"
+#include "tests/support/scripted_node.h"
 
 namespace xylem::net {
 namespace {
 
 using namespace std::chrono_literals;
-
-// A node whose reactions are given as functions.
-struct ScriptedNode : Node {
-  std::function<void(Network&)> start = [](Network&) {};
-  std::function<void(Network&, LinkId, const Peer&)> up = [](Network&, LinkId, const Peer&) {};
-  std::function<void(Network&, LinkId, wire::Message)> message = [](Network&, LinkId,
-                                                                    wire::Message) {};
-  std::function<void(Network&, LinkId, const Error&)> down = [](Network&, LinkId, const Error&) {};
-  std::function<void(Network&, const Error&)> failed = [](Network& n, const Error&) { n.stop(1); };
-  std::function<void(Network&)> timer = [](Network& n) { n.stop(99); };
-
-  Network* network = nullptr;
-  void on_start(Network& n, Nanos now) override {
-    network = &n;
-    n.set_timer(now + 20 * kSecond);  // A test that hangs ends with 99.
-    start(n);
-  }
-  void on_link_up(LinkId l, const Peer& p, Nanos) override { up(*network, l, p); }
-  void on_connect_failed(NodeId, const Error& e, Nanos) override { failed(*network, e); }
-  void on_message(LinkId l, wire::Message m, Nanos) override { message(*network, l, std::move(m)); }
-  void on_link_down(LinkId l, const Error& e, Nanos) override { down(*network, l, e); }
-  void on_timer(Nanos) override { timer(*network); }
-  void on_readable(int, Nanos) override {}
-};
-
-// A root on loopback in a thread of its own.
-class Root {
- public:
-  explicit Root(ScriptedNode& node, const Key& key, bool tls = true, std::string unix_path = {},
-                Nanos proof_deadline = kProofDeadline)
-      : node_(node) {
-    RuntimeOptions options;
-    options.proof_deadline = proof_deadline;
-    options.run = "run1";
-    options.key = key;
-    options.tls = tls;
-    options.node = kFrontEndNode;
-    options.is_root = true;
-    options.host_key = "here";
-    auto socket = unix_path.empty() ? listen_tcp("127.0.0.1", 0) : listen_unix(unix_path);
-    EXPECT_TRUE(socket) << socket.error().message;
-    if (unix_path.empty()) {
-      address.host = "127.0.0.1";
-      address.port = *bound_port(*socket);
-    } else {
-      address.unix_path = unix_path;
-      address.host_key = "here";
-    }
-    options.listening.push_back(*std::move(socket));
-    done_ = std::async(std::launch::async, [this, moved = std::move(options)]() mutable {
-      return run_node(node_, std::move(moved));
-    });
-  }
-  int wait() { return done_.get(); }
-
-  wire::Address address;
-
- private:
-  ScriptedNode& node_;
-  std::future<int> done_;
-};
-
-int run_client(ScriptedNode& node, const Key& key, const wire::Address& address, bool tls = true) {
-  RuntimeOptions options;
-  options.run = "run1";
-  options.key = key;
-  options.tls = tls;
-  options.host_key = "here";
-  node.start = [&node, address, inner = node.start](Network& network) {
-    inner(network);
-    wire::Hello hello;
-    hello.role = wire::Role::kBackEnd;
-    hello.level = 3;
-    network.connect({kFrontEndNode, {address}}, hello);
-  };
-  return run_node(node, std::move(options));
-}
+using testing::Root;
+using testing::run_client;
+using testing::ScriptedNode;
 
 // Sends a packet of so many bytes down and expects it back.
 void echo(bool tls, const std::string& unix_path, std::size_t bytes) {
@@ -221,121 +148,6 @@ TEST(Runtime, RefusesWhoHasTlsOffWhereItIsOnWithASentence) {
 
 TEST(Runtime, RefusesWhoHasTlsOnWhereItIsOffWithASentence) {
   EXPECT_NE(disagree_on_tls(false).find("is TLS off on the other side?"), std::string::npos);
-}
-
-// ---- Unix sockets ----
-
-class UnixSocket : public testing::Test {
- protected:
-  UnixSocket() {
-    std::string name = (std::filesystem::temp_directory_path() / "xylem-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    set_log_sink([](Level, std::string_view) {});
-  }
-  ~UnixSocket() override {
-    set_log_sink({});
-    std::filesystem::remove_all(folder_);
-  }
-  std::string path() const { return folder_ / "socket"; }
-
-  // Does it in a thread that is another user; a socket remembers who made it listen or connect.
-  template <typename Work>
-  static auto as_somebody_else(Work work) {
-    return std::async(std::launch::async,
-                      [work] {
-                        constexpr uid_t kNobody = 65534;
-                        // The system call changes this thread alone, unlike setresuid().
-                        EXPECT_EQ(::syscall(SYS_setresuid, kNobody, kNobody, kNobody), 0);
-                        return work();
-                      })
-        .get();
-  }
-
-  std::filesystem::path folder_;
-};
-
-TEST_F(UnixSocket, IsOpenToItsOwnerOnly) {
-  const mode_t before = ::umask(0);
-  const auto socket = listen_unix(path());
-  ::umask(before);
-  ASSERT_TRUE(socket);
-  EXPECT_EQ(std::filesystem::status(path()).permissions(),
-            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-}
-
-TEST_F(UnixSocket, NeedsAShortPath) {
-  const auto socket = listen_unix("/tmp/" + std::string(103, 'x'));
-  ASSERT_FALSE(socket);
-  EXPECT_EQ(socket.error().code, Code::kInvalidArgument);
-}
-
-TEST_F(UnixSocket, WithoutAHostKeyIsTriedWhereItIsFoundAndElseTcpIs) {
-  for (const bool is_here : {true, false}) {
-    const Key key = make_key();
-    ScriptedNode server;
-    server.down = [](Network& n, LinkId, const Error&) { n.stop(0); };
-    Root root(server, key, true, is_here ? path() : std::string());
-    wire::Address local;
-    local.unix_path = is_here ? path() : path() + "-on-another-host";
-    RuntimeOptions options;
-    options.run = "run1";
-    options.key = key;
-    options.host_key = "my own";
-    ScriptedNode client;
-    wire::Transport transport = wire::Transport::kUnknown;
-    client.start = [&](Network& n) {
-      n.connect({kFrontEndNode, {local, root.address}}, wire::Hello{});
-    };
-    client.up = [&transport](Network& n, LinkId link, const Peer&) {
-      transport = n.status(link).transport;
-      n.stop(0);
-    };
-    EXPECT_EQ(run_node(client, std::move(options)), 0);
-    EXPECT_EQ(root.wait(), 0);
-    EXPECT_EQ(transport, is_here ? wire::Transport::kUnix : wire::Transport::kTls);
-  }
-}
-
-TEST_F(UnixSocket, RefusesAnotherUserBeforeAWordIsSaid) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
-  const Key key = make_key();
-  ScriptedNode server;
-  server.up = [](Network& n, LinkId, const Peer&) { n.stop(n.refused() == 1 ? 0 : 1); };
-  Root root(server, key, true, path());
-  // As if both the folder and the file had been opened to everybody.
-  std::filesystem::permissions(folder_, std::filesystem::perms::all);
-  std::filesystem::permissions(path(), std::filesystem::perms::all);
-  as_somebody_else([this] {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, path().c_str(), path().size() + 1);
-    const UniqueFd stranger(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    EXPECT_EQ(::connect(stranger.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    char byte;
-    EXPECT_LE(::recv(stranger.get(), &byte, 1, 0), 0);
-    return 0;
-  });
-  ScriptedNode friendly;
-  friendly.up = [](Network& n, LinkId, const Peer&) { n.stop(0); };
-  EXPECT_EQ(run_client(friendly, key, root.address), 0);
-  EXPECT_EQ(root.wait(), 0);
-}
-
-TEST_F(UnixSocket, OfAnotherUserIsNotSpokenTo) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
-  std::filesystem::permissions(folder_, std::filesystem::perms::all);
-  const auto trap = as_somebody_else([this] { return listen_unix(path()); });
-  ASSERT_TRUE(trap) << trap.error().message;
-  ScriptedNode client;
-  std::string why;
-  client.failed = [&why](Network& n, const Error& e) {
-    why = e.message;
-    n.stop(0);
-  };
-  wire::Address address;
-  address.unix_path = path();
-  EXPECT_EQ(run_client(client, make_key(), address), 0);
-  EXPECT_NE(why.find("the other end belongs to user 65534"), std::string::npos) << why;
 }
 
 TEST(Runtime, TellsWhenAParentCannotBeReached) {
@@ -501,7 +313,7 @@ class Stranger {
   UniqueFd fd_;
 };
 
-class Strangers : public testing::Test {
+class Strangers : public ::testing::Test {
  protected:
   Strangers() {
     set_log_sink([](Level, std::string_view) {});

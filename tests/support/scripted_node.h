@@ -1,0 +1,95 @@
+#pragma once
+
+// Nodes over real sockets for tests: one whose reactions are functions, a root in a thread of its
+// own, and a client that connects to it.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <future>
+#include <string>
+#include <utility>
+
+#include "net/runtime.h"
+
+namespace xylem::net::testing {
+
+// A node whose reactions are given as functions.
+struct ScriptedNode : Node {
+  std::function<void(Network&)> start = [](Network&) {};
+  std::function<void(Network&, LinkId, const Peer&)> up = [](Network&, LinkId, const Peer&) {};
+  std::function<void(Network&, LinkId, wire::Message)> message = [](Network&, LinkId,
+                                                                    wire::Message) {};
+  std::function<void(Network&, LinkId, const Error&)> down = [](Network&, LinkId, const Error&) {};
+  std::function<void(Network&, const Error&)> failed = [](Network& n, const Error&) { n.stop(1); };
+  std::function<void(Network&)> timer = [](Network& n) { n.stop(99); };
+
+  Network* network = nullptr;
+  void on_start(Network& n, Nanos now) override {
+    network = &n;
+    n.set_timer(now + 20 * kSecond);  // A test that hangs ends with 99.
+    start(n);
+  }
+  void on_link_up(LinkId l, const Peer& p, Nanos) override { up(*network, l, p); }
+  void on_connect_failed(NodeId, const Error& e, Nanos) override { failed(*network, e); }
+  void on_message(LinkId l, wire::Message m, Nanos) override { message(*network, l, std::move(m)); }
+  void on_link_down(LinkId l, const Error& e, Nanos) override { down(*network, l, e); }
+  void on_timer(Nanos) override { timer(*network); }
+  void on_readable(int, Nanos) override {}
+};
+
+// A root on loopback in a thread of its own.
+class Root {
+ public:
+  explicit Root(ScriptedNode& node, const Key& key, bool tls = true, std::string unix_path = {},
+                Nanos proof_deadline = kProofDeadline)
+      : node_(node) {
+    RuntimeOptions options;
+    options.proof_deadline = proof_deadline;
+    options.run = "run1";
+    options.key = key;
+    options.tls = tls;
+    options.node = kFrontEndNode;
+    options.is_root = true;
+    options.host_key = "here";
+    auto socket = unix_path.empty() ? listen_tcp("127.0.0.1", 0) : listen_unix(unix_path);
+    EXPECT_TRUE(socket) << socket.error().message;
+    if (unix_path.empty()) {
+      address.host = "127.0.0.1";
+      address.port = *bound_port(*socket);
+    } else {
+      address.unix_path = unix_path;
+      address.host_key = "here";
+    }
+    options.listening.push_back(*std::move(socket));
+    done_ = std::async(std::launch::async, [this, moved = std::move(options)]() mutable {
+      return run_node(node_, std::move(moved));
+    });
+  }
+  int wait() { return done_.get(); }
+
+  wire::Address address;
+
+ private:
+  ScriptedNode& node_;
+  std::future<int> done_;
+};
+
+inline int run_client(ScriptedNode& node, const Key& key, const wire::Address& address,
+                      bool tls = true) {
+  RuntimeOptions options;
+  options.run = "run1";
+  options.key = key;
+  options.tls = tls;
+  options.host_key = "here";
+  node.start = [&node, address, inner = node.start](Network& network) {
+    inner(network);
+    wire::Hello hello;
+    hello.role = wire::Role::kBackEnd;
+    hello.level = 3;
+    network.connect({kFrontEndNode, {address}}, hello);
+  };
+  return run_node(node, std::move(options));
+}
+
+}  // namespace xylem::net::testing

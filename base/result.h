@@ -21,6 +21,7 @@ enum class Code {
   kExhausted,         ///< A limit is reached: disk, memory, descriptors, a bounded queue.
   kCorrupt,           ///< Bytes that do not mean what they should.
   kTimedOut,          ///< A deadline passed.
+  kSuperseded,        ///< Somebody else has taken over; this process has no say any more.
   kInternal,          ///< The system refused something that normally works.
 };
 

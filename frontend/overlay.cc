@@ -22,7 +22,16 @@ const char* node_state_name(NodeState state) {
   return "lost";
 }
 
-Overlay::Overlay(std::string host, std::uint32_t pid) {
+NodeState parse_node_state(std::string_view name) {
+  for (const NodeState state :
+       {NodeState::kStarting, NodeState::kStarted, NodeState::kAttached, NodeState::kLeft}) {
+    if (name == node_state_name(state)) return state;
+  }
+  return NodeState::kLost;
+}
+
+Overlay::Overlay(std::string host, std::uint32_t pid, std::uint32_t ids_from)
+    : next_node_(ids_from + 1), next_leaf_(ids_from + 1) {
   OverlayNode front_end;
   front_end.id = kFrontEndNode;
   front_end.role = wire::Role::kFrontEnd;
@@ -57,10 +66,20 @@ OverlayNode& Overlay::join(const wire::HostReport& report) {
   node.pid = report.pid;
   node.level = 1;
   node.leaf = LeafId{next_leaf_++};
+  leaves_.insert(raw(node.leaf));
   const NodeId id = add(std::move(node));
   by_host_key_.emplace(report.host_key, id);
   hosts_.push_back(id);
   return nodes_.at(id);
+}
+
+void Overlay::restore(OverlayNode node) {
+  const NodeId id = node.id;
+  const auto [it, is_new] = nodes_.emplace(id, std::move(node));
+  if (!is_new || it->second.role != wire::Role::kBackEnd) return;
+  by_host_key_.insert_or_assign(it->second.host_key, id);
+  hosts_.push_back(id);
+  leaves_.insert(raw(it->second.leaf));
 }
 
 Result<std::vector<NodeId>> Overlay::place(const tree::Shape& shape,
@@ -181,6 +200,15 @@ std::vector<NodeId> Overlay::line_of(const OverlayNode& node) const {
       const NodeId here = node_of_plan(candidate);
       if (here != kFrontEndNode && is_living(here)) line.push_back(here);
     }
+  } else {
+    // Levels fall on the way, so that it ends whatever nodes have said.
+    const OverlayNode* below = &node;
+    for (auto up = nodes_.find(node.parent);
+         up != nodes_.end() && up->first != kFrontEndNode && up->second.level < below->level;
+         up = nodes_.find(below->parent)) {
+      below = &up->second;
+      if (is_living(up->first) && !below->addresses.empty()) line.push_back(up->first);
+    }
   }
   line.push_back(kFrontEndNode);
   return line;
@@ -214,7 +242,5 @@ const OverlayNode* Overlay::find(LeafId leaf) const {
   }
   return nullptr;
 }
-
-IntervalSet Overlay::leaves() const { return IntervalSet::range(1, next_leaf_); }
 
 }  // namespace xylem::frontend

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -22,6 +23,8 @@ enum class NodeState { kStarting, kStarted, kAttached, kLeft, kLost };
 
 /// "starting", "started", "attached", "left", "lost".
 const char* node_state_name(NodeState state);
+/// The inverse; kLost for any other text.
+NodeState parse_node_state(std::string_view name);
 
 struct OverlayNode {
   NodeId id{};
@@ -39,13 +42,17 @@ struct OverlayNode {
 /// Not thread-safe.
 class Overlay {
  public:
-  /// The tree of just the front end.
-  Overlay(std::string host, std::uint32_t pid);
+  /// The tree of just the front end. Nodes and leaves are numbered from `ids_from` + 1 on.
+  Overlay(std::string host, std::uint32_t pid, std::uint32_t ids_from = 0);
 
   void set_front_end_addresses(std::vector<wire::Address> addresses);
 
   /// A back end reports. The same host key gets the same node and leaf again, over restarts.
   OverlayNode& join(const wire::HostReport& report);
+
+  /// A node that a former front end knew, or that says so: it keeps its place. One whose id is
+  /// known here already is left as it is.
+  void restore(OverlayNode node);
 
   /// Chooses hosts for the communication processes of `shape`, given what each back end's host
   /// carries already (`processes`, by leaf), and a place for every back end. Returns the nodes to
@@ -67,7 +74,8 @@ class Overlay {
   /// O12).
   void attach_late(NodeId back_end);
 
-  /// Parents in the order in which to try them: the parent, then its ancestors up to the front end.
+  /// Parents in the order in which to try them: the parent and the fall-backs that the plan gives;
+  /// without a plan the parent and its ancestors. The front end last.
   wire::Assignment assignment(NodeId id) const;
 
   OverlayNode* find(NodeId node);
@@ -75,7 +83,7 @@ class Overlay {
   const OverlayNode* find(LeafId leaf) const;
   const std::map<NodeId, OverlayNode>& nodes() const noexcept { return nodes_; }
   /// Every leaf that ever joined.
-  IntervalSet leaves() const;
+  const IntervalSet& leaves() const noexcept { return leaves_; }
 
  private:
   NodeId add(OverlayNode node);
@@ -92,8 +100,9 @@ class Overlay {
   std::optional<placement::Plan> plan_;      // Before it is placed: everybody below the front end.
   std::vector<NodeId> planned_;              // Node of the plan -> node here.
   std::map<NodeId, NodeId> planned_parent_;  // Node here -> its parent in the plan.
-  std::uint32_t next_node_ = 1;
-  std::uint32_t next_leaf_ = 1;
+  std::uint32_t next_node_;
+  std::uint32_t next_leaf_;
+  IntervalSet leaves_;
 };
 
 }  // namespace xylem::frontend

@@ -11,6 +11,9 @@
 namespace xylem::frontend {
 namespace {
 
+constexpr unsigned kIdBits = 20;       // A million hosts for each front end of a run.
+constexpr unsigned kControlBits = 32;  // Versions of control.
+
 std::string local_host_name() {
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
@@ -22,15 +25,50 @@ std::string local_host_name() {
 Root::Root(RootOptions options, RootOwner& owner)
     : options_(std::move(options)),
       owner_(owner),
-      overlay_(local_host_name(), static_cast<std::uint32_t>(::getpid())) {}
+      overlay_(local_host_name(), static_cast<std::uint32_t>(::getpid()),
+               static_cast<std::uint32_t>((options_.front_ends - 1) << kIdBits)) {}
 
 void Root::start(net::Network& network, wire::Control control, Nanos now) {
   network_ = &network;
   control_ = control;
-  control_.version = 1;
+  control_.version = ((options_.front_ends - 1) << kControlBits) + 1;
   last_change_ = now;
   overlay_.set_front_end_addresses(network.addresses());
   tell(kFrontEndNode);
+  restore(now);
+}
+
+// Nodes that were children of the former front end come by themselves; the others stay where they
+// are. A tree that had been placed is not placed anew.
+void Root::restore(Nanos now) {
+  ended_ = options_.ended;
+  for (OverlayNode& node : std::exchange(options_.nodes, {})) {
+    if (node.id == kFrontEndNode) continue;
+    const bool is_comm_process = node.role == wire::Role::kCommProcess;
+    if (is_comm_process) placed_ = assigned_ = true;
+    if (!is_comm_process && node.state == NodeState::kLeft) ended_.insert(raw(node.leaf));
+    if (!is_comm_process && node.state == NodeState::kLost) given_up_.insert(node.leaf);
+    const LeafId leaf = node.leaf;
+    overlay_.restore(std::move(node));
+    if (!is_comm_process) owner_.on_joined(leaf, now);
+  }
+}
+
+// It had its place from a former front end, which did not live to store it.
+void Root::recall(const net::Peer& peer) {
+  if (options_.front_ends == 1 || peer.node == wire::kNoNode || overlay_.find(peer.node)) return;
+  const bool is_back_end = peer.role == wire::Role::kBackEnd && peer.leaf != wire::kNoLeaf;
+  if (!is_back_end && peer.role != wire::Role::kCommProcess) return;
+  OverlayNode node;
+  node.id = peer.node;
+  node.role = peer.role;
+  node.host = peer.address;
+  node.host_key = peer.host_key;
+  node.level = peer.level;
+  node.leaf = is_back_end ? peer.leaf : wire::kNoLeaf;
+  node.state = NodeState::kAttached;
+  overlay_.restore(std::move(node));
+  tell(peer.node);
 }
 
 // ---- links ----
@@ -39,6 +77,7 @@ void Root::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
   links_.insert(link);
   network_->send(link, control_);
   // A node that comes back names itself; a new one gets its number after its report.
+  recall(peer);
   const OverlayNode* known = overlay_.find(peer.node);
   if (known == nullptr || known->role != peer.role) return;
   link_of_node_[peer.node] = link;

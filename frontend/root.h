@@ -25,6 +25,13 @@ struct RootOptions {
   Nanos start_limit = 5 * kSecond;
   /// A host that is below no link for so long is gone.
   Nanos lost_limit = 10 * kSecond;
+  /// Front ends of this run so far, this one included. Each has numbers of its own for control, for
+  /// nodes and for leaves, so that nothing that a former one gave out is given again, known here or
+  /// not.
+  std::uint64_t front_ends = 1;
+  /// What the former ones knew: the tree goes on as it is.
+  std::vector<OverlayNode> nodes;
+  IntervalSet ended;  ///< Leaves whose last packets are stored.
 };
 
 /// Whom a Root serves. Called from within the Root's own calls; may call its acknowledge().
@@ -89,6 +96,8 @@ class Root {
   Nanos last_change() const noexcept { return last_change_; }
 
  private:
+  void restore(Nanos now);
+  void recall(const net::Peer& peer);
   void on_host_report(net::LinkId link, const wire::HostReport& report, Nanos now);
   void on_comm_process_report(net::LinkId link, const wire::CommProcessReport& report);
   void on_attached(const wire::Attached& attached);

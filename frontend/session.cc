@@ -29,7 +29,33 @@ storage::NodeRow row_of(const OverlayNode& node) {
   row.pid = node.pid;
   row.leaf = node.leaf;
   row.state = node_state_name(node.state);
+  row.host_key = node.host_key;
+  row.addresses = node.addresses;
   return row;
+}
+
+OverlayNode node_of(storage::NodeRow row) {
+  OverlayNode node;
+  node.id = row.id;
+  node.role = row.role;
+  node.host = std::move(row.host);
+  node.parent = row.parent;
+  node.level = row.level;
+  node.pid = row.pid;
+  node.leaf = row.leaf;
+  node.state = parse_node_state(row.state);
+  node.host_key = std::move(row.host_key);
+  node.addresses = std::move(row.addresses);
+  return node;
+}
+
+RootOptions root_options(const SessionOptions& options) {
+  RootOptions root{options.shape, options.start_limit, options.lost_limit, 1, {}, {}};
+  if (!options.past) return root;
+  root.front_ends = options.past->front_ends;
+  for (const storage::NodeRow& row : options.past->nodes) root.nodes.push_back(node_of(row));
+  root.ended = options.past->ended;
+  return root;
 }
 
 }  // namespace
@@ -37,12 +63,12 @@ storage::NodeRow row_of(const OverlayNode& node) {
 Session::Session(SessionOptions options, storage::Recorder& recorder)
     : options_(std::move(options)),
       recorder_(recorder),
-      root_({options_.shape, options_.start_limit, options_.lost_limit}, *this),
+      root_(root_options(options_), *this),
       gathering_(options_.settle) {}
 
 void Session::on_start(net::Network& network, Nanos now) {
   network_ = &network;
-  epoch_ = now;
+  epoch_ = options_.past ? options_.past->epoch_ns : now;
   wire::Control control;
   control.enabled = true;
   control.chunks = options_.chunks;
@@ -180,10 +206,11 @@ void Session::take_recorded(Nanos now) {
   recording_ = false;
   if (end_is_recorded_) return ended(*std::move(done));
   acknowledge(*std::move(done), now);
-  if (is_over_) record_end(now);
+  if (is_over_ && !is_replaced_) record_end(now);
 }
 
 void Session::acknowledge(storage::Recorded done, Nanos now) {
+  if (done.failure && done.failure->code == Code::kSuperseded) return give_way(*done.failure);
   if (done.failure) {
     note_store_trouble(*done.failure);
     failed_ = std::move(done.batch);
@@ -198,6 +225,14 @@ void Session::acknowledge(storage::Recorded done, Nanos now) {
   root_.ended(done.ended);
   if (!done.stored.empty()) last_progress_ = now;
   root_.acknowledge({std::move(done.stored), std::move(done.missing)});
+}
+
+void Session::give_way(const Error& why) {
+  log(Level::kError, "this front end ends", {{"why", why.message}});
+  is_over_ = true;
+  is_replaced_ = true;
+  outcome_.trouble = why.message;
+  network_->stop(kReplaced);
 }
 
 // The root has no link upwards that would be reported, but it is the one that strangers find.
@@ -315,6 +350,7 @@ void Session::ended(storage::Recorded done) {
   outcome_.hosts = root_.overlay().leaves().count();
   outcome_.ranks = gathering_.ranks();
   outcome_.account = std::move(done.account);
+  if (done.failure && done.failure->code == Code::kSuperseded) return give_way(*done.failure);
   if (done.failure) outcome_.trouble = done.failure->message;
   if (done.end_failure) outcome_.trouble = done.end_failure->message;
   if (outcome_.trouble.empty() && gathering_.worlds() > 0 && !gathering_.worlds_complete()) {

@@ -41,6 +41,8 @@ struct SessionOptions {
   std::function<bool()> agent_expected = [] { return false; };
   /// The job may run on hosts that we cannot look at.
   bool remote = false;
+  /// What a former front end of this run has left; none for the first.
+  std::optional<storage::Past> past;
 };
 
 /// What is left to say at the end.
@@ -58,10 +60,14 @@ struct SessionOutcome {
 /// and stops the network.
 ///
 /// Acknowledges nothing that is not committed. When the store fails, it says so once, acknowledges
-/// nothing and goes on trying. A store that is slow delays acknowledgements, nothing else.
+/// nothing and goes on trying. A store that is slow delays acknowledgements, nothing else. When
+/// another front end has taken over the run, stops the network with kReplaced: it has stored and
+/// acknowledged nothing since, and its children find the other one by themselves.
 /// Single-threaded, driven by a Network.
 class Session final : public net::Node, private RootOwner {
  public:
+  static constexpr int kReplaced = 3;
+
   /// `recorder` is borrowed and outlives the session.
   Session(SessionOptions options, storage::Recorder& recorder);
 
@@ -93,6 +99,7 @@ class Session final : public net::Node, private RootOwner {
   void record(Nanos now);
   void take_recorded(Nanos now);
   void acknowledge(storage::Recorded done, Nanos now);
+  void give_way(const Error& why);
   void note_store_trouble(const Error& error);
   void report_refusals(Nanos now);
 
@@ -130,6 +137,7 @@ class Session final : public net::Node, private RootOwner {
   std::uint64_t refused_told_ = 0;
   std::string control_text_;
   bool is_over_ = false;
+  bool is_replaced_ = false;
   bool end_is_recorded_ = false;  // The batch under way is the last.
   SessionOutcome outcome_;
 };

@@ -1,6 +1,6 @@
 // The store of tests, and the model that the real one must agree with: plain maps, and a commit
 // that copies them all. Slow and obvious on purpose. What no test can ask a Store for (names,
-// nodes, clocks, links) is not kept.
+// clocks, links) is not kept.
 
 #include <map>
 #include <memory>
@@ -12,6 +12,7 @@
 #include "storage/store.h"
 
 namespace xylem::storage {
+
 namespace {
 
 struct Process {
@@ -22,7 +23,12 @@ struct Process {
   std::uint64_t stored = 0;
 };
 
-struct State {
+}  // namespace
+
+struct MemoryRun::State {
+  Nanos epoch_ns = 0;
+  std::map<NodeId, NodeRow> nodes;
+  IntervalSet ended;
   std::map<std::pair<LeafId, Lane>, Process> processes;
   std::map<wire::WorldKey, WorldId> worlds;
   std::map<std::pair<StreamId, std::uint64_t>, IntervalSet> sources_of_wave;
@@ -31,9 +37,32 @@ struct State {
   std::set<LeafId> lost_hosts;
 };
 
+MemoryRun::MemoryRun(bool checks_epoch)
+    : committed_(std::make_unique<State>()), checks_epoch_(checks_epoch) {}
+MemoryRun::~MemoryRun() = default;
+
 class MemoryStore final : public Store {
  public:
-  Result<void> begin_run(const RunFacts&) override { return commit(); }
+  explicit MemoryStore(MemoryRun& run)
+      : run_(run), epoch_(++run.front_ends_), now_(*run.committed_) {}
+  /// A run that nobody else opens.
+  explicit MemoryStore(std::unique_ptr<MemoryRun> own) : MemoryStore(*own) {
+    own_ = std::move(own);
+  }
+
+  Past past() const {
+    Past past;
+    past.front_ends = epoch_;
+    past.epoch_ns = now_.epoch_ns;
+    for (const auto& [id, row] : now_.nodes) past.nodes.push_back(row);
+    past.ended = now_.ended;
+    return past;
+  }
+
+  Result<void> begin_run(const RunFacts& facts) override {
+    now_.epoch_ns = facts.epoch_ns;
+    return commit();
+  }
 
   Result<PutOutcome> put(const wire::Packet& packet) override {
     if (auto possible = check_identity(packet.id); !possible) return unexpected(possible.error());
@@ -55,7 +84,10 @@ class MemoryStore final : public Store {
     return outcome;
   }
 
-  Result<void> put_node(const NodeRow&) override { return keep_nothing(sizeof(NodeRow)); }
+  Result<void> put_node(const NodeRow& row) override {
+    now_.nodes[row.id] = row;
+    return keep_nothing(sizeof(NodeRow));
+  }
   Result<void> put_clock(const ClockRow&) override { return keep_nothing(sizeof(ClockRow)); }
   Result<void> put_link(const wire::LinkReport&, Nanos) override {
     return keep_nothing(sizeof(wire::LinkReport));
@@ -75,8 +107,12 @@ class MemoryStore final : public Store {
   std::size_t pending_bytes() const override { return pending_bytes_; }
 
   Result<void> commit() override {
-    committed_ = now_;
     pending_bytes_ = 0;
+    if (run_.front_ends_ != epoch_ && run_.checks_epoch_) {
+      now_ = *run_.committed_;
+      return unexpected(Code::kSuperseded, "another front end has taken over this run");
+    }
+    *run_.committed_ = now_;
     return {};
   }
 
@@ -84,16 +120,17 @@ class MemoryStore final : public Store {
 
   Result<std::vector<AccountLine>> account() override {
     std::map<LeafId, std::uint64_t> gaps;
-    for (const auto& [where, process] : committed_.processes) gaps[where.first] += gap(process);
+    for (const auto& [where, process] : run_.committed_->processes)
+      gaps[where.first] += gap(process);
     std::map<std::pair<WorldId, Rank>, AccountLine> lines;
-    for (const auto& [where, process] : committed_.processes) {
+    for (const auto& [where, process] : run_.committed_->processes) {
       if (!process.world) continue;
-      const auto given_up = committed_.given_up.find(where.first);
+      const auto given_up = run_.committed_->given_up.find(where.first);
       const bool attributed =
-          given_up != committed_.given_up.end() && given_up->second == gaps[where.first];
+          given_up != run_.committed_->given_up.end() && given_up->second == gaps[where.first];
       AccountLine line{*process.world, process.rank, process.account.captured, process.stored,
                        process.account.lost + (attributed ? gap(process) : 0)};
-      line.complete = process.account.ended && !committed_.lost_hosts.contains(where.first) &&
+      line.complete = process.account.ended && !run_.committed_->lost_hosts.contains(where.first) &&
                       line.stored + line.lost == process.account.windowed + process.account.lost &&
                       line.captured == line.stored + line.lost;
       lines[{line.world, line.rank}] = line;
@@ -123,6 +160,8 @@ class MemoryStore final : public Store {
   }
 
   void keep(const wire::Packet& packet) {
+    if (packet.last && packet.id.stream == wire::kWindowStream)
+      now_.ended.insert(packet.id.sources);
     const Content content = open_payload(packet);
     if (const auto* window = std::get_if<wire::ProfileWindow>(&content)) {
       keep_window(packet.id.wave, *window);
@@ -163,13 +202,21 @@ class MemoryStore final : public Store {
     now_.given_up[leaf_of(id)] += tombstone.calls;
   }
 
-  State now_;
-  State committed_;
+  std::unique_ptr<MemoryRun> own_;
+  MemoryRun& run_;
+  std::uint64_t epoch_;
+  MemoryRun::State now_;
   std::size_t pending_bytes_ = 0;
 };
 
-}  // namespace
+std::unique_ptr<Store> make_memory_store() {
+  return std::make_unique<MemoryStore>(std::make_unique<MemoryRun>());
+}
 
-std::unique_ptr<Store> make_memory_store() { return std::make_unique<MemoryStore>(); }
+ResumedStore open_memory_store(MemoryRun& run) {
+  auto store = std::make_unique<MemoryStore>(run);
+  Past past = store->past();
+  return {std::move(store), std::move(past)};
+}
 
 }  // namespace xylem::storage

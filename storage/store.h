@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "base/interval_set.h"
 #include "base/result.h"
 #include "wire/message.h"
 #include "wire/packet.h"
@@ -28,6 +29,7 @@ struct RunFacts {
   Nanos started_realtime_ns = 0;
   Nanos window_ns = 0;
   bool chunks = false;  ///< --detail trace
+  Nanos epoch_ns = 0;   ///< Zero of the run's times, on the front end host's monotonic clock.
 };
 
 /// A node of the overlay as it stands; told again it replaces what was told before.
@@ -40,6 +42,17 @@ struct NodeRow {
   std::uint32_t pid = 0;
   LeafId leaf = wire::kNoLeaf;
   std::string state;  ///< "started", "attached", "left", "lost"
+  /// For a successor of the front end only; the tables do not show them.
+  std::string host_key = {};
+  std::vector<wire::Address> addresses = {};
+};
+
+/// What a successor of the front end must know of the run so far.
+struct Past {
+  std::uint64_t front_ends = 1;  ///< That have opened the store, this one included.
+  Nanos epoch_ns = 0;            ///< As RunFacts has it.
+  std::vector<NodeRow> nodes;
+  IntervalSet ended;  ///< Leaves whose last window is stored.
 };
 
 /// How a host's clock stands to the front end's.
@@ -109,7 +122,8 @@ class Store {
   virtual std::size_t pending_bytes() const = 0;
 
   /// Makes everything put so far visible and durable. Fails with kExhausted when the disk is full,
-  /// kUnavailable when the store cannot be written now, else kInternal.
+  /// kUnavailable when the store cannot be written now, kSuperseded when another front end has
+  /// opened the run meanwhile (nothing can be stored by this one any more), else kInternal.
   virtual Result<void> commit() = 0;
 
   /// The run is dissolving: room that was kept aside on the disk may be used from now on, so that
@@ -131,6 +145,34 @@ class Store {
 
 /// A store in memory, with the same decisions as the real one; for tests.
 std::unique_ptr<Store> make_memory_store();
+
+/// What memory stores have committed: outlives them, as a file outlives processes. One thread.
+class MemoryRun {
+ public:
+  /// `checks_epoch` = false breaks a rule: whoever was superseded may still commit. For the test
+  /// that shows that the model of the tree notices.
+  explicit MemoryRun(bool checks_epoch = true);
+  ~MemoryRun();
+  MemoryRun(const MemoryRun&) = delete;
+  MemoryRun& operator=(const MemoryRun&) = delete;
+
+ private:
+  friend class MemoryStore;
+  struct State;
+  std::unique_ptr<State> committed_;
+  std::uint64_t front_ends_ = 0;
+  bool checks_epoch_;
+};
+
+/// A store and what was there before it was opened.
+struct ResumedStore {
+  std::unique_ptr<Store> store;
+  Past past;
+};
+
+/// Opens the run; from now on all commits of earlier stores over it fail with kSuperseded. `run` is
+/// borrowed.
+ResumedStore open_memory_store(MemoryRun& run);
 
 /// How to open a run's file.
 struct SqliteOptions {

@@ -38,6 +38,7 @@ ClusterOptions draw_cluster(Random& random, Break broken) {
   options.chunk_events = random.one_in(2) ? 0 : 1 + static_cast<std::uint32_t>(random(1000));
   options.journal_bytes = random.one_in(2) ? backend::Journal::kSmallest : 1u << 20;
   options.store_break = store_break(broken);
+  options.checks_epoch = broken != Break::kNoEpoch;
   options.resends = broken != Break::kNoResend;
   options.merges_overlaps = broken == Break::kMergeOverlap;
   return options;
@@ -115,7 +116,8 @@ class Chaos {
         if (!world_.random().one_in(3)) return inflict();
         return tell(cluster_.lose_host());
       default:
-        return tell(cluster_.kill_front_end());
+        return tell(world_.random().one_in(2) ? cluster_.kill_front_end()
+                                              : cluster_.replace_front_end(some_time()));
     }
   }
 

@@ -79,7 +79,7 @@ TEST_P(BrokenRule, IsFoundWithinAHundredSeeds) {
 
 INSTANTIATE_TEST_SUITE_P(Model, BrokenRule,
                          ::testing::Values("no-dedupe", "no-resend", "merge-overlap",
-                                           "forget-tombstone"));
+                                           "forget-tombstone", "ack-before-commit", "no-epoch"));
 
 }  // namespace
 }  // namespace xylem::model

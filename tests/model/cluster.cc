@@ -24,7 +24,6 @@ std::string name_of(HostNumber host) {
 }  // namespace
 
 struct Cluster::FrontEnd {
-  std::unique_ptr<storage::Store> memory;
   std::unique_ptr<storage::Store> store;
   std::unique_ptr<storage::Recorder> recorder;
   UniqueFd control_reader;
@@ -33,7 +32,7 @@ struct Cluster::FrontEnd {
 };
 
 Cluster::Cluster(Simulation& world, const ClusterOptions& options)
-    : world_(world), options_(options) {
+    : world_(world), options_(options), run_(options.checks_epoch) {
   world_.on_exit = [this](ProcessId process, int code) { exited(process, code); };
   if (!options.resends) {
     world_.may_send = [this](ProcessId process, const wire::Message& message) {
@@ -60,9 +59,13 @@ Cluster::~Cluster() { world_.on_exit = {}; }
 
 void Cluster::start_front_end() {
   auto front_end = std::make_unique<FrontEnd>();
-  front_end->memory = storage::make_memory_store();
-  front_end->store = make_noting_store(*front_end->memory, holdings_, options_.store_break);
-  CHECK(front_end->store->begin_run({}).has_value());
+  storage::ResumedStore opened = storage::open_memory_store(run_);
+  front_end->store = make_noting_store(std::move(opened.store), holdings_, options_.store_break);
+  if (opened.past.front_ends == 1) {
+    storage::RunFacts facts;
+    facts.epoch_ns = opened.past.epoch_ns = world_.now();
+    CHECK(front_end->store->begin_run(facts).has_value());
+  }
   front_end->recorder = storage::make_direct_recorder(*front_end->store);
   int ends[2];
   CHECK(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
@@ -73,10 +76,12 @@ void Cluster::start_front_end() {
   session.settle = kSecond;
   session.chunks = options_.chunk_events != 0;
   session.control_fd = ends[0];
+  session.past = std::move(opened.past);
   front_ends_.push_back(std::move(front_end));
   FrontEnd& it = *front_ends_.back();
   it.process = world_.start(
       kFrontEndHost, std::make_unique<frontend::Session>(session, *it.recorder), kFrontEndPort);
+  if (is_finishing_) tell_finish();
 }
 
 void Cluster::start_worker(std::uint32_t index) {
@@ -110,7 +115,7 @@ void Cluster::start_comm_process(const CommProcess& what) {
 
 void Cluster::exited(ProcessId process, int) {
   comm_processes_.erase(process);
-  for (const auto& front_end : front_ends_) is_over_ |= front_end->process == process;
+  is_over_ |= process == front_ends_.back()->process;
 }
 
 std::string Cluster::kill_comm_process() {
@@ -149,7 +154,25 @@ std::string Cluster::kill_worker() {
   return "worker killed on " + name_of(host.leaf->host);
 }
 
-std::string Cluster::kill_front_end() { return {}; }
+std::string Cluster::kill_front_end() {
+  const ProcessId victim = front_ends_.back()->process;
+  if (is_over_ || !world_.is_alive(victim)) return {};
+  world_.kill(victim);
+  world_.at(world_.now() + world_.random().between(10 * kMillisecond, 5 * kSecond),
+            [this] { start_front_end(); });
+  return "front end killed";
+}
+
+std::string Cluster::replace_front_end(Nanos duration) {
+  const ProcessId victim = front_ends_.back()->process;
+  if (is_over_ || !world_.is_alive(victim) || world_.is_frozen(victim)) return {};
+  world_.freeze(victim);
+  world_.at(world_.now() + duration, [this, victim] { world_.thaw(victim); });
+  world_.at(world_.now() + world_.random().between(0, duration), [this, victim] {
+    if (!is_over_ && front_ends_.back()->process == victim) start_front_end();
+  });
+  return "front end frozen for " + std::to_string(duration / kMillisecond) + " ms and replaced";
+}
 
 std::string Cluster::lose_host() {
   std::size_t lost = 0;
@@ -174,6 +197,11 @@ std::string Cluster::freeze_something(Nanos duration) {
 }
 
 void Cluster::finish() {
+  is_finishing_ = true;
+  tell_finish();
+}
+
+void Cluster::tell_finish() {
   FrontEnd& front_end = *front_ends_.back();
   constexpr std::string_view kLine = "finish 0\n";
   CHECK(::write(front_end.control_writer.get(), kLine.data(), kLine.size()) > 0);

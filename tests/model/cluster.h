@@ -26,6 +26,7 @@ struct ClusterOptions {
   std::uint32_t chunk_events = 0;
   std::size_t journal_bytes = 1u << 20;
   StoreBreak store_break = StoreBreak::kNone;
+  bool checks_epoch = true;
   bool resends = true;
   bool merges_overlaps = false;
 };
@@ -42,6 +43,8 @@ class Cluster {
   std::string kill_comm_process();
   std::string kill_worker();
   std::string kill_front_end();
+  /// A successor is started while it is frozen; then it thaws.
+  std::string replace_front_end(Nanos duration);
   std::string lose_host();
   std::string freeze_something(Nanos duration);
 
@@ -72,17 +75,20 @@ class Cluster {
   struct FrontEnd;
 
   void start_front_end();
+  void tell_finish();
   void start_worker(std::uint32_t index);
   void start_comm_process(const CommProcess& what);
   void exited(ProcessId process, int code);
 
   Simulation& world_;
   ClusterOptions options_;
+  storage::MemoryRun run_;
   Holdings holdings_;
   std::vector<Host> hosts_;  // hosts_[i] is host i + 1.
   std::vector<std::unique_ptr<FrontEnd>> front_ends_;
   std::map<ProcessId, CommProcess> comm_processes_;
   std::uint16_t next_port_ = 2;
+  bool is_finishing_ = false;
   bool is_over_ = false;
 };
 

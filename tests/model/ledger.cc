@@ -11,41 +11,40 @@ namespace {
 
 class NotingStore final : public storage::Store {
  public:
-  NotingStore(storage::Store& store, Holdings& holdings, StoreBreak broken)
-      : store_(store), holdings_(holdings), broken_(broken) {}
+  NotingStore(std::unique_ptr<storage::Store> store, Holdings& holdings, StoreBreak broken)
+      : store_(std::move(store)), holdings_(holdings), broken_(broken) {}
 
   Result<void> begin_run(const storage::RunFacts& facts) override {
-    return store_.begin_run(facts);
+    return store_->begin_run(facts);
   }
 
   Result<storage::PutOutcome> put(const wire::Packet& packet) override {
     if (broken_ == StoreBreak::kForgetTombstone && packet.tombstone) return storage::PutOutcome{};
-    auto outcome = store_.put(packet);
+    auto outcome = store_->put(packet);
     if (!outcome) return outcome;
     if (broken_ == StoreBreak::kNoDedupe) *outcome = {};
     if (outcome->kind == storage::PutOutcome::Kind::kStored) note(packet);
     return outcome;
   }
 
-  Result<void> put_node(const storage::NodeRow& row) override { return store_.put_node(row); }
-  Result<void> put_clock(const storage::ClockRow& row) override { return store_.put_clock(row); }
+  Result<void> put_node(const storage::NodeRow& row) override { return store_->put_node(row); }
+  Result<void> put_clock(const storage::ClockRow& row) override { return store_->put_clock(row); }
   Result<void> put_link(const wire::LinkReport& report, Nanos at_ns) override {
-    return store_.put_link(report, at_ns);
+    return store_->put_link(report, at_ns);
   }
   Result<void> put_host_lost(LeafId leaf, const std::string& reason) override {
     lost_.emplace_back(leaf, !reason.empty());
-    return store_.put_host_lost(leaf, reason);
+    return store_->put_host_lost(leaf, reason);
   }
-  std::size_t pending_bytes() const override { return store_.pending_bytes(); }
+  std::size_t pending_bytes() const override { return store_->pending_bytes(); }
 
   Result<void> commit() override {
     if (broken_ == StoreBreak::kAckBeforeCommit) {
       // Says that it is done, and does it the next time.
-      std::swap(late_, noted_);
-      apply(std::exchange(noted_, {}));
-      return {};
+      says_only_ = !says_only_;
+      if (says_only_) return {};
     }
-    auto committed = store_.commit();
+    auto committed = store_->commit();
     Notes notes = std::exchange(noted_, {});
     auto lost = std::exchange(lost_, {});
     if (!committed) return committed;
@@ -61,13 +60,13 @@ class NotingStore final : public storage::Store {
   }
 
   Result<void> end_run(int exit_code, Nanos realtime_ns) override {
-    auto ended = store_.end_run(exit_code, realtime_ns);
-    apply(std::exchange(late_, {}));
+    auto ended = store_->end_run(exit_code, realtime_ns);
+    if (!ended) return ended;
     apply(std::exchange(noted_, {}));
     return ended;
   }
 
-  Result<std::vector<storage::AccountLine>> account() override { return store_.account(); }
+  Result<std::vector<storage::AccountLine>> account() override { return store_->account(); }
 
  private:
   using Notes = std::vector<std::pair<Contribution, Held>>;
@@ -117,11 +116,11 @@ class NotingStore final : public storage::Store {
     }
   }
 
-  storage::Store& store_;
+  std::unique_ptr<storage::Store> store_;
   Holdings& holdings_;
   StoreBreak broken_;
   Notes noted_;                                // Since the last commit.
-  Notes late_;                                 // Acknowledged and not committed.
+  bool says_only_ = false;
   std::vector<std::pair<LeafId, bool>> lost_;  // Since the last commit.
 };
 
@@ -133,9 +132,9 @@ std::string describe(const Contribution& contribution, const std::string& fault)
 
 }  // namespace
 
-std::unique_ptr<storage::Store> make_noting_store(storage::Store& store, Holdings& holdings,
-                                                  StoreBreak broken) {
-  return std::make_unique<NotingStore>(store, holdings, broken);
+std::unique_ptr<storage::Store> make_noting_store(std::unique_ptr<storage::Store> store,
+                                                  Holdings& holdings, StoreBreak broken) {
+  return std::make_unique<NotingStore>(std::move(store), holdings, broken);
 }
 
 void compare(LeafId leaf, const std::map<backend::PacketKey, Sent>& sent, bool survived,

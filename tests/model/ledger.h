@@ -45,9 +45,9 @@ struct Holdings {
 /// Rules of the store that can be broken on purpose.
 enum class StoreBreak { kNone, kNoDedupe, kForgetTombstone, kAckBeforeCommit };
 
-/// A store that notes in `holdings` what `store` has taken, when it is committed. Both borrowed.
-std::unique_ptr<storage::Store> make_noting_store(storage::Store& store, Holdings& holdings,
-                                                  StoreBreak broken);
+/// A store that notes in `holdings` (borrowed) what `store` has taken, when it is committed.
+std::unique_ptr<storage::Store> make_noting_store(std::unique_ptr<storage::Store> store,
+                                                  Holdings& holdings, StoreBreak broken);
 
 struct Comparison {
   std::uint64_t lost = 0;   ///< Sent and nowhere, or with other content.

@@ -47,6 +47,22 @@ TEST_F(OverlayTest, GivesAHostTheSameLeafAgainAfterARestart) {
   EXPECT_EQ(overlay_.leaves().count(), 2u);
 }
 
+TEST_F(OverlayTest, GoesOnWithWhatAFormerFrontEndKnew) {
+  join_hosts(4);
+  place("kary:2");
+  Overlay successor("head", 2, 1000);
+  for (const auto& [id, node] : overlay_.nodes()) successor.restore(node);
+  EXPECT_EQ(successor.leaves(), overlay_.leaves());
+  for (const auto& [id, node] : overlay_.nodes()) {
+    if (id == kFrontEndNode) continue;
+    const auto line = successor.assignment(id).parents;
+    EXPECT_EQ(line.front().node, overlay_.assignment(id).parents.front().node);
+    EXPECT_EQ(line.back().node, kFrontEndNode);
+  }
+  EXPECT_EQ(successor.join(report_of(2)).leaf, overlay_.join(report_of(2)).leaf);
+  EXPECT_GT(raw(successor.join(report_of(9)).leaf), 1000u) << "a number given out before";
+}
+
 TEST_F(OverlayTest, MakesTheFrontEndEverybodysParentBeforeItIsPlaced) {
   join_hosts(3);
   for (const auto& [id, node] : overlay_.nodes()) {

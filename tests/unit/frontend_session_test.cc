@@ -20,6 +20,7 @@ using storage::window_packet;
 class FragileStore final : public storage::Store {
  public:
   bool broken = false;
+  bool superseded = false;
   int commits = 0;
 
   Result<void> begin_run(const storage::RunFacts& facts) override {
@@ -49,6 +50,7 @@ class FragileStore final : public storage::Store {
   std::size_t pending_bytes() const override { return inner_->pending_bytes(); }
   Result<void> commit() override {
     if (broken) return unexpected(Code::kExhausted, "no room left on its disk");
+    if (superseded) return unexpected(Code::kSuperseded, "another front end has taken over");
     ++commits;
     return inner_->commit();
   }
@@ -106,6 +108,7 @@ class SessionTest : public ::testing::Test {
     options.settle = settle;
     options.control_fd = control_.get();
     options.waiting_bytes = waiting_bytes_;
+    options.past = past_;
     session_.emplace(std::move(options), recorder_);
     session_->on_start(network_, network_.now);
   }
@@ -156,6 +159,7 @@ class SessionTest : public ::testing::Test {
   FragileStore store_;
   SlowRecorder recorder_{store_};
   std::size_t waiting_bytes_ = 64u << 20;
+  std::optional<storage::Past> past_;
   xylem::testing::FakeNetwork network_;
   std::optional<Session> session_;
   std::vector<std::string> said_;
@@ -504,6 +508,64 @@ TEST_F(SessionTest, IgnoresNodesThatNobodyPlanned) {
   network_.deliver(*session_, link, health);
   network_.advance(*session_, kSecond);
   EXPECT_EQ(store_.nodes.size(), 2u);
+}
+
+TEST_F(SessionTest, GoesOnWithARunOfAFormerFrontEnd) {
+  storage::Past past;
+  past.front_ends = 2;
+  past.epoch_ns = 12'345;
+  past.nodes.push_back({NodeId{4}, wire::Role::kBackEnd, "node1", kFrontEndNode, 1, 9, LeafId{7},
+                        "attached", "key1"});
+  past_ = past;
+  start();
+  const net::LinkId known = join(1);
+  std::optional<wire::Control> control;
+  std::optional<wire::Assignment> place;
+  for (auto& sent : network_.take_sent()) {
+    if (const auto* it = std::get_if<wire::Control>(&sent.message)) control = *it;
+    if (const auto* it = std::get_if<wire::Assignment>(&sent.message)) place = *it;
+  }
+  ASSERT_TRUE(control && place);
+  EXPECT_EQ(control->epoch_ns, 12'345);
+  EXPECT_GT(control->version, 1000u) << "older than what the former one sent";
+  EXPECT_EQ(place->leaf, LeafId{7});
+  const wire::Assignment fresh = assignment_on(join(2));
+  EXPECT_GT(raw(fresh.leaf), 1000u) << "the former one may have given that number out";
+  network_.deliver(*session_, known, window_packet(1, 7, 10, account_row(7, 1, 10)));
+  network_.advance(*session_, kSecond);
+  EXPECT_EQ(network_.take_sent_of<wire::Acknowledgement>().size(), 1u);
+}
+
+TEST_F(SessionTest, BelievesALeafWhosePlaceItsPredecessorDidNotLiveToStore) {
+  storage::Past past;
+  past.front_ends = 2;
+  past_ = past;
+  start();
+  net::Peer peer;
+  peer.accepted = true;
+  peer.role = wire::Role::kBackEnd;
+  peer.node = NodeId{3};
+  peer.leaf = LeafId{9};
+  peer.level = 1;
+  peer.host_key = "key1";
+  const net::LinkId link = network_.link_up(*session_, peer);
+  finish(0);
+  network_.advance(*session_, kSecond);
+  EXPECT_FALSE(network_.stopped) << "it was not waited for";
+  leave(link);
+  EXPECT_EQ(network_.stopped, 0);
+}
+
+TEST_F(SessionTest, GivesWayToAnotherFrontEndWithoutAnAcknowledgement) {
+  start();
+  const net::LinkId link = join(1);
+  network_.take_sent();
+  store_.superseded = true;
+  network_.deliver(*session_, link, window_packet(1, 1, 10, account_row(1, 1, 10)));
+  network_.advance(*session_, kSecond);
+  EXPECT_EQ(network_.stopped, Session::kReplaced);
+  EXPECT_TRUE(network_.take_sent_of<wire::Acknowledgement>().empty());
+  EXPECT_NE(session_->outcome().trouble, "");
 }
 
 }  // namespace

@@ -318,6 +318,44 @@ TEST_P(EveryStore, TakesNodesClocksLinksAndItsEnd) {
   EXPECT_TRUE(store_->end_run(3, realtime_now()));
 }
 
+TEST(MemoryRun, TakesNothingFromWhomItSuperseded) {
+  MemoryRun run;
+  auto first = open_memory_store(run).store;
+  ASSERT_TRUE(first->begin_run({}));
+  ASSERT_TRUE(first->put(window_packet(1, IntervalSet::of(7), {})));
+  auto second = open_memory_store(run).store;
+  const auto late = first->commit();
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Code::kSuperseded);
+  const auto again = second->put(window_packet(1, IntervalSet::of(7), {}));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->kind, PutOutcome::Kind::kStored);
+  EXPECT_TRUE(second->commit());
+}
+
+TEST(MemoryRun, TellsASuccessorWhatIsCommittedAndNoMore) {
+  MemoryRun run;
+  auto first = open_memory_store(run).store;
+  RunFacts facts;
+  facts.epoch_ns = 42;
+  ASSERT_TRUE(first->begin_run(facts));
+  wire::Packet last = window_packet(3, IntervalSet::of(7), {});
+  last.last = true;
+  ASSERT_TRUE(first->put(last));
+  ASSERT_TRUE(first->put_node({NodeId{5}, wire::Role::kBackEnd, "node1", kFrontEndNode, 1, 9,
+                               LeafId{7}, "attached", "key"}));
+  ASSERT_TRUE(first->commit());
+  ASSERT_TRUE(first->put(window_packet(4, IntervalSet::of(8), {})));
+  const auto [second, past] = open_memory_store(run);
+  EXPECT_EQ(past.front_ends, 2u);
+  EXPECT_EQ(past.epoch_ns, 42);
+  EXPECT_EQ(past.ended, IntervalSet::of(7));
+  ASSERT_EQ(past.nodes.size(), 1u);
+  EXPECT_EQ(past.nodes[0].host_key, "key");
+  EXPECT_EQ(second->put(last)->kind, PutOutcome::Kind::kDuplicate);
+  EXPECT_EQ(second->put(window_packet(4, IntervalSet::of(8), {}))->kind, PutOutcome::Kind::kStored);
+}
+
 // Any packets in any order, some twice, some merged, some given up: both stores decide alike and
 // count alike, and neither counts a call twice.
 TEST(StoresAgree, OnAnyOrderOfPackets) {

@@ -26,7 +26,7 @@ class ManPage(unittest.TestCase):
 
 
 class FaultsPage(unittest.TestCase):
-    FILES = {"D": "daily_faults", "S": "signals", "K": "killed", "C": "cluster", "L": "late_init"}
+    FILES = {"D": "daily_faults", "S": "signals", "K": "killed", "C": "cluster", "L": "late_init", "N": "links"}
 
     def test_each_test_it_names_is_there(self):
         named = 0

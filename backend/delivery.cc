@@ -49,7 +49,7 @@ void Delivery::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
 }
 
 void Delivery::on_connect_failed(const Error& why, Nanos now) {
-  uplink_.on_connect_failed(why, now);
+  react(uplink_.on_connect_failed(why, now), now);
 }
 
 void Delivery::on_link_down(net::LinkId link, const Error& why, Nanos now) {

@@ -88,7 +88,7 @@ void CommProcess::ask_subtree_to_resend() {
 }
 
 void CommProcess::on_connect_failed(NodeId, const Error& why, Nanos now) {
-  uplink_.on_connect_failed(why, now);
+  react(uplink_.on_connect_failed(why, now));
   schedule(now);
 }
 

@@ -31,6 +31,7 @@ Uplink::Change Uplink::connect() {
 void Uplink::retry_later(Nanos now) {
   retry_pause_ = std::clamp(2 * retry_pause_, options_.first_retry, options_.longest_retry);
   retry_at_ = now + retry_pause_;
+  failed_ = 0;
 }
 
 void Uplink::choose_next() { next_ = (next_ + 1) % line_.size(); }
@@ -42,6 +43,7 @@ Uplink::Change Uplink::on_link_up(LinkId link) {
     return Change::kNone;
   }
   retry_pause_ = 0;
+  failed_ = 0;
   if (std::exchange(placed_meanwhile_, false) && node != line_.front().node) {
     network_->close(link, "the place in the tree has changed");
     next_ = 0;
@@ -70,7 +72,7 @@ Uplink::Change Uplink::adopt(LinkId link, NodeId node) {
   return Change::kAdopted;
 }
 
-void Uplink::on_connect_failed(const Error& why, Nanos now) {
+Uplink::Change Uplink::on_connect_failed(const Error& why, Nanos now) {
   const NodeId node = std::exchange(connecting_to_, std::nullopt).value_or(wire::kNoNode);
   log(Level::kDebug, "parent not reached", {{"parent", node}, {"why", why.message}});
   if (std::exchange(placed_meanwhile_, false)) {
@@ -78,9 +80,11 @@ void Uplink::on_connect_failed(const Error& why, Nanos now) {
   } else {
     choose_next();
     // A better parent was tried in vain: the present one will do.
-    if (parent_ && line_[next_].node == parent_node_) return;
+    if (parent_ && line_[next_].node == parent_node_) return Change::kNone;
   }
+  if (++failed_ < line_.size()) return connect();
   retry_later(now);
+  return Change::kNone;
 }
 
 Uplink::Change Uplink::on_link_down(LinkId link, const Error& why, Nanos now) {
@@ -106,6 +110,7 @@ Uplink::Change Uplink::assign(const wire::Assignment& assignment) {
   line_ = assignment.parents;
   if (line_.empty()) line_ = {wire::Parent{kFrontEndNode, options_.front_end}};
   next_ = 0;
+  failed_ = 0;
   if (connecting_to_) {
     placed_meanwhile_ = true;
     return Change::kNone;

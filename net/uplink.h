@@ -18,7 +18,8 @@ struct UplinkOptions {
   std::vector<wire::Address> front_end;
   /// What this node is, asked for at each attempt to connect.
   std::function<wire::Hello()> hello;
-  /// After a failed attempt the next comes so much later; doubled up to the longest.
+  /// When the whole line was tried in vain, the next round comes so much later; doubled up to the
+  /// longest. Within a round one attempt follows the other: each may have taken seconds.
   Nanos first_retry = 100 * kMillisecond;
   Nanos longest_retry = 2 * kSecond;
 };
@@ -56,7 +57,7 @@ class Uplink {
   void stop() { stopped_ = true; }
 
   Change on_link_up(LinkId link);
-  void on_connect_failed(const Error& why, Nanos now);
+  Change on_connect_failed(const Error& why, Nanos now);
   /// Not of an upward link: kNone.
   Change on_link_down(LinkId link, const Error& why, Nanos now);
   /// An assignment without parents means the front end.
@@ -97,6 +98,7 @@ class Uplink {
   bool stopped_ = false;
   Nanos retry_at_ = 0;  // 0: nothing to retry.
   Nanos retry_pause_ = 0;
+  std::size_t failed_ = 0;  // Attempts of this round.
   Nanos orphan_since_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/log.h"
 #include "tests/model/cluster.h"
 
 namespace xylem::model {
@@ -50,7 +51,13 @@ class Chaos {
   explicit Chaos(const ChaosOptions& options)
       : options_(options),
         world_(options.seed),
-        cluster_(world_, draw_cluster(world_.random(), options.broken)) {}
+        cluster_(world_, draw_cluster(world_.random(), options.broken)) {
+    if (!options_.tells) return;
+    set_log_sink([this](Level, std::string_view line) { say(std::string(line)); });
+  }
+  ~Chaos() {
+    if (options_.tells) set_log_sink({});
+  }
 
   ChaosOutcome run() {
     Random& random = world_.random();
@@ -73,11 +80,13 @@ class Chaos {
 
  private:
   void end_in_peace() {
-    const Nanos healed = world_.now();
+    // Answers may come by links that are dying.
+    const Nanos healed = world_.now() + net::kSilenceLimit;
     const auto all_are_heard = [&] { return cluster_.all_are_heard(healed); };
     world_.run_until(healed + kComeBack, all_are_heard);
     if (!all_are_heard()) fault_ = "not every host was heard of again";
     world_.run_until(world_.now() + world_.random().between(0, 5 * kSecond));
+    if (options_.tells) say("everybody was heard of again, the job ends");
     cluster_.finish();
   }
 
@@ -85,7 +94,10 @@ class Chaos {
   void tell(const std::string& what) {
     if (what.empty()) return;
     ++faults_;
-    if (!options_.tells) return;
+    if (options_.tells) say("FAULT " + what);
+  }
+
+  void say(const std::string& what) const {
     std::fprintf(stderr, "%9.3f %s\n", static_cast<double>(world_.now()) / kSecond, what.c_str());
   }
 

@@ -27,7 +27,7 @@ class Climber final : public Node {
   }
   void on_link_up(LinkId link, const Peer&, Nanos) override { last = uplink.on_link_up(link); }
   void on_connect_failed(NodeId, const Error& why, Nanos now) override {
-    uplink.on_connect_failed(why, now);
+    last = uplink.on_connect_failed(why, now);
   }
   void on_message(LinkId, wire::Message message, Nanos) override {
     last = uplink.assign(std::get<wire::Assignment>(message));
@@ -121,6 +121,19 @@ TEST_F(UplinkTest, TriesTheLineRoundAndRoundAfterALoss) {
   network_.link_up(node_);
   EXPECT_EQ(node_.uplink.parent_node(), kFrontEndNode);
   EXPECT_EQ(node_.uplink.former(), Former::kLost);
+}
+
+TEST_F(UplinkTest, PausesWhenTheWholeLineWasTriedAndNotBefore) {
+  network_.link_up(node_);
+  assign({3, 4, 0});
+  network_.link_down(node_, network_.link_up(node_));
+  for (const std::uint32_t next : {4u, 0u, 3u}) {
+    ASSERT_EQ(network_.connects.size(), 1u);
+    EXPECT_EQ(asked(), NodeId{next});
+    network_.refuse_connect(node_);
+  }
+  EXPECT_TRUE(network_.connects.empty());
+  EXPECT_GT(node_.uplink.next_due(), network_.now);
 }
 
 TEST_F(UplinkTest, ConnectsToAnotherAtOnceAndToTheSameAfterAPause) {

@@ -122,7 +122,7 @@ class NotingStore final : public storage::Store {
   std::unique_ptr<storage::Store> store_;
   Holdings& holdings_;
   StoreBreak broken_;
-  Notes noted_;                                // Since the last commit.
+  Notes noted_;  // Since the last commit.
   bool says_only_ = false;
   std::vector<std::pair<LeafId, bool>> lost_;  // Since the last commit.
 };

@@ -1,14 +1,15 @@
 // What fields cost on their way into a packet and out of it: single waves, batches of small ones,
-// large arrays beside a copy of the same bytes (the floor).
+// large arrays beside a copy of the same bytes (the floor); and what merging two states costs.
 //
 //   bench_waves --benchmark_filter=Batch
 
 #include <benchmark/benchmark.h>
 
-#include <cstring>
+#include <string>
 #include <vector>
 
 #include "base/check.h"
+#include "filters/aggregation.h"
 #include "wire/waves.h"
 
 namespace {
@@ -80,6 +81,34 @@ void DecodeArray(benchmark::State& state) {
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * kArrayBytes));
 }
 BENCHMARK(DecodeArray);
+
+void merge_states(benchmark::State& state, const filters::Aggregation& filter,
+                  const wire::Fields& sent) {
+  const wire::Fields other = *filter.lift(LeafId{2}, sent);
+  wire::Fields into = *filter.lift(LeafId{1}, sent);
+  for (auto _ : state) CHECK(filter.merge(into, other));
+}
+
+void MergeSum(benchmark::State& state) {
+  merge_states(state, **filters::make_aggregation("sum", {}), wire::Fields{{1, std::int64_t{1}}});
+}
+BENCHMARK(MergeSum);
+
+void MergeSumOfArrays(benchmark::State& state) {
+  merge_states(state, **filters::make_aggregation("sum", {}), large_array());
+  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * kArrayBytes));
+}
+BENCHMARK(MergeSumOfArrays);
+
+void MergeInPlugin(benchmark::State& state) {
+  const std::string path = XYLEM_TEST_PLUGINS "/span.so";
+  const auto sha256 = filters::plugin_fingerprint(path);
+  CHECK(sha256);
+  const auto span = filters::load_aggregation(path, *sha256, "span", {});
+  CHECK(span);
+  merge_states(state, **span, wire::Fields{{1, std::int64_t{1}}});
+}
+BENCHMARK(MergeInPlugin);
 
 }  // namespace
 

@@ -1,10 +1,19 @@
 // What holds for every built-in aggregation.
+//
+// States travel between nodes of different versions, so their bytes are golden as those of frames
+// are (tests/unit/wire_golden_test.cc). Missing files are written by
+//
+//   filters_test --write-golden=tests/golden/filters
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <iostream>
+
 #include "filters/aggregation.h"
 #include "tests/support/any_tree.h"
+#include "tests/support/golden_bytes.h"
 #include "tests/support/random_fields.h"
 
 namespace xylem::filters {
@@ -35,6 +44,39 @@ std::vector<Sample> every_built_in() {
           {"top", {{1, std::vector<double>{0.5, 2}}}},
           {"classes", {{1, "text"}}},
           {"matrix", {{1, one}, {2, one}, {3, one}}}};
+}
+
+// What leaves 3, 4 and 9 sent, merged.
+Fields state_of(const Sample& sample) {
+  const auto filter = built_in(sample.name);
+  Fields state = *filter->lift(LeafId{3}, sample.sent);
+  for (const LeafId leaf : {LeafId{4}, LeafId{9}}) {
+    EXPECT_TRUE(filter->merge(state, *filter->lift(leaf, sample.sent)));
+  }
+  return state;
+}
+
+TEST(Golden, StatesOfEveryBuiltInAreReadAsTheyWereMeant) {
+  for (const Sample& sample : every_built_in()) {
+    SCOPED_TRACE(sample.name);
+    const auto bytes =
+        xylem::testing::read_hex(std::filesystem::path(XYLEM_GOLDEN_DIR) / (sample.name + ".hex"));
+    const auto state = wire::decode_fields(bytes);
+    ASSERT_TRUE(state) << state.error().message;
+    EXPECT_TRUE(xylem::testing::same_bits(*state, state_of(sample)));
+  }
+}
+
+bool write_golden(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  bool good = true;
+  for (const Sample& sample : every_built_in()) {
+    const auto file = folder / (sample.name + ".hex");
+    if (std::filesystem::exists(file)) continue;
+    std::cout << "writing " << file << "\n";
+    good = xylem::testing::write_hex(file, wire::encode_fields(state_of(sample))) && good;
+  }
+  return good;
 }
 
 TEST(MakeAggregation, NamesTheKnownOnesWhenThereIsNone) {
@@ -109,3 +151,12 @@ TEST(BuiltIns, RefuseAStateThatIsEmpty) {
 
 }  // namespace
 }  // namespace xylem::filters
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  constexpr std::string_view kOption = "--write-golden=";
+  if (argc == 2 && std::string_view(argv[1]).starts_with(kOption)) {
+    return xylem::filters::write_golden(argv[1] + kOption.size()) ? 0 : 1;
+  }
+  return RUN_ALL_TESTS();
+}

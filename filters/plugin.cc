@@ -1,0 +1,361 @@
+#include "filters/plugin.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "filters/aggregation.h"
+#include "wire/message.h"
+#include "wire/waves.h"
+
+// The file is copied into sealed memory while its SHA-256 is taken, and the copy is what is loaded.
+// dlopen(path) would be shorter, and wrong twice: the file may change between the two, and the
+// dynamic linker answers with what it loaded from that path before, an older version perhaps.
+
+namespace xylem::filters {
+
+namespace {
+
+Unexpected refused(Code code, const std::string& path, const std::string& why) {
+  return unexpected(code, "plugin " + path + ": " + why);
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+  // Left open for ever.
+  void forget() { fd_ = -1; }
+
+ private:
+  int fd_;
+};
+
+// Opened, and found to be nobody's to change but its owner's.
+Result<Descriptor> open_trusted(const std::string& path) {
+  if (path.empty() || path.front() != '/') {
+    return refused(Code::kPermissionDenied, path, "its path is not absolute; give all of it");
+  }
+  // Not to wait for the writer of a named pipe.
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status = {};
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) {
+    const bool denied = errno == EACCES || errno == EPERM;
+    return refused(denied ? Code::kPermissionDenied : Code::kNotFound, path,
+                   std::string("it cannot be opened: ") + std::strerror(errno) +
+                       "; it must be at this path on every host");
+  }
+  const auto denied = [&](const char* why) { return refused(Code::kPermissionDenied, path, why); };
+  if (!S_ISREG(status.st_mode)) return denied("it is no regular file");
+  if (status.st_uid != 0 && status.st_uid != ::geteuid()) {
+    return denied("it belongs to another user; own it, or let root own it");
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return denied("group or others may write it; chmod go-w");
+  }
+  return file;
+}
+
+// Reads all of the file, giving each piece to `take`, which may fail.
+template <typename Take>
+Result<Sha256> read_all(const std::string& path, int file, const Take& take) {
+  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> digest(::EVP_MD_CTX_new(),
+                                                                  ::EVP_MD_CTX_free);
+  CHECK(digest && ::EVP_DigestInit_ex(digest.get(), ::EVP_sha256(), nullptr) == 1);
+  constexpr std::size_t kPiece = 64u << 10;
+  std::vector<std::byte> piece(kPiece);
+  std::size_t total = 0;
+  for (;;) {
+    const ssize_t got = ::read(file, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      return refused(Code::kNotFound, path,
+                     std::string("it cannot be read: ") + std::strerror(errno));
+    }
+    if (got == 0) break;
+    total += static_cast<std::size_t>(got);
+    if (total > kMaxPluginBytes) {
+      return refused(Code::kExhausted, path, "it is larger than 64 MiB; strip it");
+    }
+    const auto bytes = std::span(piece).first(static_cast<std::size_t>(got));
+    CHECK(::EVP_DigestUpdate(digest.get(), bytes.data(), bytes.size()) == 1);
+    if (!take(bytes)) {
+      return refused(Code::kExhausted, path,
+                     std::string("there is no memory for a copy: ") + std::strerror(errno));
+    }
+  }
+  Sha256 sha256{};
+  CHECK(::EVP_DigestFinal_ex(digest.get(), sha256.data(), nullptr) == 1);
+  return sha256;
+}
+
+bool write_all(int file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(file, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+std::string hex(const Sha256& sha256) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : sha256) (text += kDigits[byte >> 4]) += kDigits[byte & 15];
+  return text;
+}
+
+// The file's bytes in memory that nothing changes any more, if they are the announced ones.
+Result<Descriptor> sealed_copy(const std::string& path, const Sha256& announced) {
+  auto file = open_trusted(path);
+  if (!file) return unexpected(std::move(file.error()));
+  const std::string name = path.substr(path.rfind('/') + 1, 200);  // The kernel takes 249.
+  Descriptor copy(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const auto sha256 = read_all(path, file->get(), [&](std::span<const std::byte> bytes) {
+    return copy.get() >= 0 && write_all(copy.get(), bytes);
+  });
+  if (!sha256) return unexpected(sha256.error());
+  if (*sha256 != announced) {
+    return refused(Code::kCorrupt, path,
+                   "its SHA-256 here is " + hex(*sha256) + ", announced was " + hex(announced) +
+                       "; copy the same file to every host");
+  }
+  constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+  if (copy.get() < 0 || ::fcntl(copy.get(), F_ADD_SEALS, kSeals) != 0) {
+    return refused(Code::kExhausted, path,
+                   std::string("a copy cannot be made: ") + std::strerror(errno));
+  }
+  return copy;
+}
+
+// A loaded copy. Unloaded with the last aggregation of it.
+class Library {
+ public:
+  static Result<std::shared_ptr<const Library>> load(const std::string& path,
+                                                     const Sha256& announced) {
+    auto copy = sealed_copy(path, announced);
+    if (!copy) return unexpected(std::move(copy.error()));
+    const std::string name = "/proc/self/fd/" + std::to_string(copy->get());
+    void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+      return refused(Code::kCorrupt, path, std::string("it cannot be loaded: ") + ::dlerror());
+    }
+    std::shared_ptr<Library> library(new Library(path, name, std::move(*copy), handle));
+    if (auto good = library->check(); !good) return unexpected(std::move(good.error()));
+    return std::shared_ptr<const Library>(std::move(library));
+  }
+
+  ~Library() {
+    ::dlclose(handle_);
+    // The linker knows a library by the name it was opened with. Some cannot be unloaded (those
+    // with unique symbols); their descriptor stays open, so that no other gets its number and its
+    // name.
+    if (void* still_there = ::dlopen(name_.c_str(), RTLD_NOW | RTLD_NOLOAD)) {
+      ::dlclose(still_there);
+      copy_.forget();
+    }
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  const std::string& path() const { return path_; }
+
+  Result<const xylem_aggregation*> find(const std::string& name) const {
+    std::string known;
+    for (const xylem_aggregation& aggregation : all()) {
+      if (aggregation.name == name) return &aggregation;
+      known += (known.empty() ? "" : ", ") + std::string(aggregation.name);
+    }
+    return refused(
+        Code::kNotFound, path_,
+        "it has no aggregation \"" + name + "\"; it has " + (known.empty() ? "none" : known));
+  }
+
+ private:
+  Library(std::string path, std::string name, Descriptor copy, void* handle)
+      : path_(std::move(path)), name_(std::move(name)), copy_(std::move(copy)), handle_(handle) {}
+
+  std::span<const xylem_aggregation> all() const { return {table_->aggregations, table_->count}; }
+
+  Result<void> check() {
+    const auto entry =
+        reinterpret_cast<xylem_plugin_function>(::dlsym(handle_, XYLEM_PLUGIN_SYMBOL));
+    if (entry == nullptr) {
+      return refused(Code::kCorrupt, path_,
+                     "it exports no " XYLEM_PLUGIN_SYMBOL "; it is no plugin");
+    }
+    try {
+      table_ = entry();
+    } catch (...) {
+      table_ = nullptr;
+    }
+    if (table_ == nullptr) {
+      return refused(Code::kCorrupt, path_, XYLEM_PLUGIN_SYMBOL "() failed; it is no plugin");
+    }
+    if (table_->abi != XYLEM_PLUGIN_ABI) {
+      return refused(Code::kCorrupt, path_,
+                     "it was built for version " + std::to_string(table_->abi) +
+                         " of the plugin interface, this xylem has version " +
+                         std::to_string(XYLEM_PLUGIN_ABI) + "; build it again");
+    }
+    for (const xylem_aggregation& a : all()) {
+      if (a.name == nullptr || a.create == nullptr || a.destroy == nullptr || a.lift == nullptr ||
+          a.merge == nullptr || a.finish == nullptr) {
+        return refused(Code::kCorrupt, path_,
+                       std::string("an entry point of its aggregation ") +
+                           (a.name == nullptr ? "without a name" : a.name) + " is missing");
+      }
+    }
+    return {};
+  }
+
+  const std::string path_;
+  const std::string name_;  // For the dynamic linker.
+  Descriptor copy_;
+  void* const handle_;
+  const xylem_plugin_table* table_ = nullptr;
+};
+
+// Bytes that a plugin gives.
+struct Output : xylem_output {
+  Output() : xylem_output{&Output::take_place} {}
+
+  static std::uint8_t* take_place(xylem_output* self, std::size_t size) noexcept {
+    auto& place = static_cast<Output*>(self)->place;
+    if (size > wire::kMaxFrameBytes) return nullptr;
+    try {
+      place.assign(size, std::byte{0});
+    } catch (const std::bad_alloc&) {
+      return nullptr;  // What the plugin makes of it comes back as its error.
+    }
+    return reinterpret_cast<std::uint8_t*>(place.data());
+  }
+  std::string text() const {
+    return std::string(reinterpret_cast<const char*>(place.data()), place.size());
+  }
+
+  wire::Bytes place;
+};
+
+xylem_input input(const wire::Bytes& bytes) {
+  return {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
+}
+
+class Plugged final : public Aggregation {
+ public:
+  Plugged(std::shared_ptr<const Library> library, const xylem_aggregation& functions)
+      : library_(std::move(library)), functions_(functions) {}
+  ~Plugged() override {
+    if (self_ == nullptr) return;
+    try {
+      functions_.destroy(self_);
+    } catch (...) {
+      self_ = nullptr;  // Nobody is left who could be told.
+    }
+  }
+
+  Result<void> create(const wire::Fields& parameters) {
+    const wire::Bytes given = wire::encode_fields(parameters);
+    Output fault;
+    return call("create", fault, [&] { return functions_.create(input(given), &self_, &fault); });
+  }
+
+  Result<wire::Fields> lift(LeafId leaf, const wire::Fields& sent) const override {
+    const wire::Bytes given = wire::encode_fields(sent);
+    return fields("lift", [&](Output& state) {
+      return functions_.lift(self_, raw(leaf), input(given), &state);
+    });
+  }
+
+  Result<void> merge(wire::Fields& state, const wire::Fields& other) const override {
+    const wire::Bytes into = wire::encode_fields(state), from = wire::encode_fields(other);
+    auto merged = fields("merge", [&](Output& output) {
+      return functions_.merge(self_, input(into), input(from), &output);
+    });
+    if (!merged) return unexpected(std::move(merged.error()));
+    state = std::move(*merged);
+    return {};
+  }
+
+  Result<wire::Fields> finish(wire::Fields state) const override {
+    const wire::Bytes given = wire::encode_fields(state);
+    return fields("finish",
+                  [&](Output& result) { return functions_.finish(self_, input(given), &result); });
+  }
+
+ private:
+  template <typename Function>
+  Result<void> call(const char* step, const Output& output, const Function& function) const {
+    const auto failed = [&](Code code, const std::string& why) {
+      return refused(code, library_->path(),
+                     std::string(functions_.name) + ", " + step + ": " + why);
+    };
+    int status = XYLEM_FAILED;
+    try {
+      status = function();
+    } catch (const std::exception& thrown) {
+      return failed(Code::kInternal, std::string("it threw: ") + thrown.what());
+    } catch (...) {
+      return failed(Code::kInternal, "it threw");
+    }
+    if (status == XYLEM_OK) return {};
+    const std::string why = output.text();
+    return failed(status == XYLEM_INVALID_ARGUMENT ? Code::kInvalidArgument : Code::kInternal,
+                  why.empty() ? "it failed and does not say why" : why);
+  }
+
+  template <typename Function>
+  Result<wire::Fields> fields(const char* step, const Function& function) const {
+    Output output;
+    auto good = call(step, output, [&] { return function(output); });
+    if (!good) return unexpected(std::move(good.error()));
+    auto read = wire::decode_fields(output.place);
+    if (read) return read;
+    return refused(
+        Code::kInternal, library_->path(),
+        std::string(functions_.name) + ", " + step + " gave no fields: " + read.error().message);
+  }
+
+  const std::shared_ptr<const Library> library_;
+  const xylem_aggregation& functions_;
+  void* self_ = nullptr;
+};
+
+}  // namespace
+
+Result<Sha256> plugin_fingerprint(const std::string& path) {
+  const auto file = open_trusted(path);
+  if (!file) return unexpected(file.error());
+  return read_all(path, file->get(), [](std::span<const std::byte>) { return true; });
+}
+
+Result<std::shared_ptr<const Aggregation>> load_aggregation(const std::string& path,
+                                                            const Sha256& sha256,
+                                                            const std::string& name,
+                                                            const wire::Fields& parameters) {
+  auto library = Library::load(path, sha256);
+  if (!library) return unexpected(std::move(library.error()));
+  const auto functions = (*library)->find(name);
+  if (!functions) return unexpected(functions.error());
+  auto plugged = std::make_shared<Plugged>(std::move(*library), **functions);
+  if (auto made = plugged->create(parameters); !made) return unexpected(std::move(made.error()));
+  return std::shared_ptr<const Aggregation>(std::move(plugged));
+}
+
+}  // namespace xylem::filters

@@ -1,0 +1,57 @@
+// Shared objects that no xylem should load, or that break the rules of filters/plugin.h: built once
+// for each value of XYLEM_ODD.
+
+#include <cstring>
+#include <stdexcept>
+
+#include "filters/plugin.h"
+
+#define NO_PLUGIN 1     // exports nothing
+#define OTHER_ABI 2     // of the interface's next version
+#define NO_MERGE 3      // lacks an entry point
+#define LACKS_SYMBOL 4  // needs a function that is nowhere
+#define NO_TABLE 5      // xylem_plugin() gives nothing
+#define BREAKS_RULES 6  // loads; then throws across the border, gives no fields, or too much
+
+extern "C" {
+
+#if XYLEM_ODD == LACKS_SYMBOL
+int xylem_test_function_that_is_nowhere(void);
+#endif
+
+static int create(xylem_input, void** self, xylem_output*) {
+  *self = nullptr;
+  return XYLEM_OK;
+}
+static void destroy(void*) {}
+static int lift(const void*, uint32_t leaf, xylem_input, xylem_output* output) {
+  if (leaf == 1) throw std::runtime_error("across the border");
+  if (leaf == 2) return XYLEM_FAILED;
+  if (leaf == 3) return XYLEM_OK;  // Gave nothing.
+  if (leaf == 4) return output->allocate(output, 17u << 20) == nullptr ? XYLEM_FAILED : XYLEM_OK;
+  std::memset(output->allocate(output, 24), 0xff, 24);
+  return XYLEM_OK;
+}
+static int merge(const void*, xylem_input, xylem_input, xylem_output*) { return 77; }
+static int finish(const void*, xylem_input, xylem_output*) {
+#if XYLEM_ODD == LACKS_SYMBOL
+  return xylem_test_function_that_is_nowhere();
+#else
+  throw 5;
+#endif
+}
+
+#if XYLEM_ODD != NO_PLUGIN
+__attribute__((visibility("default"))) const xylem_plugin_table* xylem_plugin(void) {
+  static const xylem_aggregation kOdd = {
+      "odd", create, destroy, lift, XYLEM_ODD == NO_MERGE ? nullptr : merge, finish};
+  static const xylem_plugin_table kTable = {XYLEM_PLUGIN_ABI + (XYLEM_ODD == OTHER_ABI ? 1 : 0), 1,
+                                            &kOdd};
+  return XYLEM_ODD == NO_TABLE ? nullptr : &kTable;
+}
+#else
+// Used, so that no compiler complains.
+const void* xylem_test_parts[] = {(void*)create, (void*)destroy, (void*)lift, (void*)merge,
+                                  (void*)finish};
+#endif
+}

@@ -1,0 +1,65 @@
+// A plugin as its author writes it: how far apart the values of all leaves lie. And one that
+// misbehaves in each step, as its parameter says.
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "filters/plugin_adapter.h"
+
+#ifndef XYLEM_SPAN_SCALE
+#define XYLEM_SPAN_SCALE 1  // Another version of the same plugin has another.
+#endif
+
+namespace {
+
+using namespace xylem;
+using wire::Fields;
+
+// Takes field 1, int64; gives field 1, int64: the greatest less the least.
+class Span final : public filters::Aggregation {
+ public:
+  static Result<std::unique_ptr<Span>> create(const Fields& parameters) {
+    if (!parameters.empty()) return unexpected(Code::kInvalidArgument, "span takes no parameters");
+    return std::make_unique<Span>();
+  }
+
+  Result<Fields> lift(LeafId, const Fields& sent) const override {
+    const auto value = sent.get<std::int64_t>(1);
+    if (!value) return unexpected(value.error());
+    return Fields{{1, *value}, {2, *value}};
+  }
+
+  Result<void> merge(Fields& state, const Fields& other) const override {
+    for (const auto number : {wire::FieldNumber{1}, wire::FieldNumber{2}}) {
+      const auto mine = state.get<std::int64_t>(number), theirs = other.get<std::int64_t>(number);
+      if (!mine || !theirs) return unexpected(Code::kInvalidArgument, "no state of span");
+      state.set(number, number == 1 ? std::min(*mine, *theirs) : std::max(*mine, *theirs));
+    }
+    return {};
+  }
+
+  Result<Fields> finish(Fields state) const override {
+    const auto least = state.get<std::int64_t>(1), greatest = state.get<std::int64_t>(2);
+    if (!least || !greatest) return unexpected(Code::kInvalidArgument, "no state of span");
+    return Fields{{1, XYLEM_SPAN_SCALE * (*greatest - *least)}};
+  }
+};
+
+class Misbehaving final : public filters::Aggregation {
+ public:
+  static Result<std::unique_ptr<Misbehaving>> create(const Fields& parameters) {
+    if (parameters.find(1) != nullptr) throw std::runtime_error("thrown by create");
+    return std::make_unique<Misbehaving>();
+  }
+  Result<Fields> lift(LeafId, const Fields&) const override {
+    throw std::runtime_error("thrown by lift");
+  }
+  Result<void> merge(Fields&, const Fields&) const override {
+    return unexpected(Code::kInternal, "merge has a bad day");
+  }
+  Result<Fields> finish(Fields) const override { throw 7; }
+};
+
+}  // namespace
+
+XYLEM_PLUGIN(filters::plugged<Span>("span"), filters::plugged<Misbehaving>("misbehaving"));

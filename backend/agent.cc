@@ -19,7 +19,7 @@ Agent::Agent(AgentOptions options, Journal& journal, ProcessSource& source, Proc
     : options_(std::move(options)),
       journal_(journal),
       source_(source),
-      starter_(starter),
+      comm_processes_(starter),
       collector_(options_.collector, journal),
       delivery_({.front_end = options_.front_end,
                  .host_key = options_.host.host_key,
@@ -140,7 +140,9 @@ void Agent::on_message(net::LinkId, wire::Message message, Nanos now) {
       break;
     case Delivery::News::kNotOurs:
       if (const auto* order = std::get_if<wire::StartCommProcess>(&message)) {
-        start_comm_process(*order);
+        if (auto report = comm_processes_.start(*order, *network_)) {
+          delivery_.send_up(*std::move(report));
+        }
       }
       break;
     default:
@@ -149,36 +151,6 @@ void Agent::on_message(net::LinkId, wire::Message message, Nanos now) {
   start_encoding(now);
   advance_life(now);
   schedule(now);
-}
-
-// ---- communication processes ----
-
-void Agent::start_comm_process(const wire::StartCommProcess& order) {
-  auto started = starter_.start(order.node, order.level);
-  if (!started) {
-    wire::CommProcessReport report;
-    report.node = order.node;
-    report.failure = started.error().message;
-    delivery_.send_up(std::move(report));
-    return;
-  }
-  const int fd = started->pidfd.get();
-  if (fd < 0) return;  // Its end will not be seen; the system collects it with us.
-  children_.emplace(fd, std::pair(order.node, *std::move(started)));
-  network_->watch(fd);
-}
-
-void Agent::collect_child(int pidfd) {
-  const auto it = children_.find(pidfd);
-  if (it == children_.end()) return;
-  wire::CommProcessReport report;
-  report.node = it->second.first;
-  report.failure = starter_.collect(it->second.second.pid);
-  network_->unwatch(pidfd);
-  children_.erase(it);
-  if (report.failure.empty()) return;
-  log(Level::kWarn, "communication process ended", {{"why", report.failure}});
-  delivery_.send_up(std::move(report));
 }
 
 // ---- work ----
@@ -245,7 +217,9 @@ void Agent::on_readable(int fd, Nanos now) {
     if (finish_at_ == 0) finish_at_ = now;
   } else {
     process_gone(fd, now);
-    collect_child(fd);
+    if (auto report = comm_processes_.collect(fd, *network_)) {
+      delivery_.send_up(*std::move(report));
+    }
   }
   if (phase_ == Phase::kWatching || phase_ == Phase::kFinishing) next_drain_ = now;
   schedule(now);

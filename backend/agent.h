@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/collector.h"
+#include "backend/comm_processes.h"
 #include "backend/delivery.h"
 #include "backend/journal.h"
 #include "backend/process_source.h"
@@ -97,8 +98,6 @@ class Agent final : public net::Node {
 
   // Orders.
   wire::HostReport host_report() const;
-  void start_comm_process(const wire::StartCommProcess& order);
-  void collect_child(int pidfd);
 
   // Work.
   void start_encoding(Nanos now);
@@ -119,7 +118,7 @@ class Agent final : public net::Node {
   AgentOptions options_;
   Journal& journal_;
   ProcessSource& source_;
-  ProcessStarter& starter_;
+  CommProcesses comm_processes_;
   Collector collector_;
   Delivery delivery_;
   net::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
@@ -127,7 +126,6 @@ class Agent final : public net::Node {
 
   int source_fd_ = -1;
   std::map<int, std::pair<Lane, UniqueFd>> pidfds_;
-  std::map<int, std::pair<NodeId, StartedProcess>> children_;
   std::size_t processes_seen_ = 0;
 
   Nanos encode_at_ = 0;  // Then at the latest, clock or not; 0: place or control is missing.

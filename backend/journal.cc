@@ -195,7 +195,7 @@ Result<void> Journal::append(const Draft& draft) {
     return unexpected(Code::kAlreadyExists, "a packet of this identity waits in the journal");
   }
   rewind_when_empty();
-  if (!make_room(bytes)) {
+  if (!make_room(bytes, draft.packet.id.stream)) {
     return unexpected(Code::kExhausted,
                       "the agent's journal is full and nothing more can be given up: " +
                           std::to_string(live_bytes_) + " bytes wait for the front end");
@@ -218,9 +218,19 @@ std::size_t Journal::needed(std::size_t entry_bytes) const {
 }
 
 // A reserve stays free for the tombstones that make room.
-bool Journal::make_room(std::size_t entry_bytes) {
+bool Journal::may_give_up(StreamId stream) const {
+  if (stream == wire::kRegistrationStream) return false;
+  return !options_.may_give_up || options_.may_give_up(stream);
+}
+
+bool Journal::make_room(std::size_t entry_bytes, StreamId stream) {
   const std::size_t reserve = log().size() / 16;
   if (entry_bytes > log().size() / 2) return false;
+  // Whoever rather waits does not have others moved about at each attempt.
+  const bool waits = stream != wire::kRegistrationStream && !may_give_up(stream);
+  if (waits && needed(entry_bytes) + reserve > room() && live_bytes_ >= log().size() / 2) {
+    return false;
+  }
   // Each turn moves or shrinks the oldest; after as many as there are, a second round would find
   // only tombstones.
   for (std::size_t turns = 2 * offset_of_.size(); needed(entry_bytes) + reserve > room(); --turns) {
@@ -234,10 +244,10 @@ bool Journal::relocate_oldest() {
   const std::uint64_t offset = key_at_.begin()->first;
   const Entry& old = entry_at(offset);
   wire::Packet packet = read(key_at_.begin()->second);
-  const bool keep = packet.tombstone || packet.id.stream == wire::kRegistrationStream ||
-                    live_bytes_ < log().size() / 2;
+  const bool must_stay = packet.tombstone || !may_give_up(packet.id.stream);
+  const bool keep = must_stay || live_bytes_ < log().size() / 2;
   if (!keep || needed(old.bytes) > room()) {
-    if (packet.tombstone) return false;
+    if (must_stay) return false;
     packet.tombstone = true;
     packet.payload = wire::encode(wire::Tombstone{options_.reason, old.calls});
     if (needed(aligned(sizeof(Entry) + packet.payload.size())) > room()) return false;

@@ -18,7 +18,8 @@
 // again changes nothing.
 //
 // Giving up: when the log is full, its oldest packets are replaced by tombstones of the same
-// identity at the new end. Registrations are small and never given up. While at least half of the
+// identity at the new end. Registrations are small and never given up, nor are packets of streams
+// that say so: then whoever appends waits. While at least half of the
 // log is free but held by one old entry, that is moved as it is, and nothing is lost.
 
 #include <compare>
@@ -92,6 +93,9 @@ struct Memo {
 struct JournalOptions {
   /// Why packets become tombstones here, for the account.
   std::string reason = "the agent's journal was full";
+  /// Packets of which streams may be replaced by tombstones to make room; empty: of all but the
+  /// registrations.
+  std::function<bool(StreamId)> may_give_up;
   /// Freed pages go back to the system; the region must be mapped from a memfd.
   bool give_back = true;
   /// Called after every store into the region: tests cut there.
@@ -164,7 +168,8 @@ class Journal {
 
   std::size_t room() const;
   std::size_t needed(std::size_t entry_bytes) const;
-  bool make_room(std::size_t entry_bytes);
+  bool may_give_up(StreamId stream) const;
+  bool make_room(std::size_t entry_bytes, StreamId stream);
   bool relocate_oldest();
   std::uint64_t put(const wire::Packet& packet, std::uint64_t calls, const Progress& progress);
   void free_entry(std::uint64_t offset);

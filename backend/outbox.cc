@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace xylem::backend {
+namespace {
+
+bool is_of_a_tool(StreamId stream) { return raw(stream) >= raw(wire::kFirstToolStream); }
+
+}  // namespace
 
 Outbox::Outbox(OutboxOptions options, Journal& journal) : options_(options), journal_(journal) {}
 
@@ -44,6 +49,7 @@ std::vector<wire::Packet> Outbox::take_due(Nanos now) {
     packets.push_back(journal_.read(key));
     packets.back().alone = state.alone;
     state.sent = true;
+    state.wave_end = packets.back().id.wave_end;
     state.bytes = packets.back().payload.size();
     state.pause = options_.first_resend;
     in_flight_ += state.bytes;
@@ -58,9 +64,20 @@ Nanos Outbox::next_due() const {
 }
 
 void Outbox::acknowledge(const wire::PacketId& id) {
-  const PacketKey key = key_of(id);
-  const auto it = states_.find(key);
-  if (it == states_.end()) return;
+  if (!is_of_a_tool(id.stream)) {
+    if (const auto it = states_.find(key_of(id)); it != states_.end()) forget(it);
+    return;
+  }
+  for (const auto it : sent_overlapping(id)) {
+    State& state = it->second;
+    const std::uint64_t first = it->first.wave;
+    state.acknowledged.insert(std::max(first, id.wave), std::min(state.wave_end, id.wave_end));
+    if (state.acknowledged == IntervalSet::range(first, state.wave_end)) forget(it);
+  }
+}
+
+void Outbox::forget(States::iterator it) {
+  const PacketKey key = it->first;
   if (it->second.sent) {
     due_.erase({it->second.due, key});
     in_flight_ -= it->second.bytes;
@@ -70,10 +87,31 @@ void Outbox::acknowledge(const wire::PacketId& id) {
   journal_.acknowledge(key);
 }
 
+// Packets of a stream do not overlap: the first that may is the last that begins before it.
+std::vector<Outbox::States::iterator> Outbox::sent_overlapping(const wire::PacketId& id) {
+  std::vector<States::iterator> found;
+  auto it = states_.upper_bound(key_of(id));
+  if (it != states_.begin()) --it;
+  for (; it != states_.end(); ++it) {
+    const auto& [key, state] = *it;
+    if (key.stream > id.stream || (key.stream == id.stream && key.wave >= id.wave_end)) break;
+    const bool overlaps =
+        key.stream == id.stream && key.lane == id.lane && state.sent && state.wave_end > id.wave;
+    if (overlaps) found.push_back(it);
+  }
+  return found;
+}
+
 void Outbox::resend(const wire::PacketId& id) {
   if (id.stream == wire::kEveryStream) return resend_everything(0);
-  const auto it = states_.find(key_of(id));
-  if (it == states_.end() || !it->second.sent) return;
+  if (is_of_a_tool(id.stream)) {
+    for (const auto it : sent_overlapping(id)) resend(it);
+  } else if (const auto it = states_.find(key_of(id)); it != states_.end() && it->second.sent) {
+    resend(it);
+  }
+}
+
+void Outbox::resend(States::iterator it) {
   it->second.pause = options_.first_resend / 2;  // Doubled when it goes.
   set_due(it->first, it->second, 0);
 }

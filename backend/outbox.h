@@ -12,6 +12,7 @@
 
 #include "backend/journal.h"
 #include "base/clock.h"
+#include "base/interval_set.h"
 #include "wire/packet.h"
 
 namespace xylem::backend {
@@ -44,9 +45,11 @@ class Outbox {
   /// When take_due() has something again if nothing happens; 0: not before something happens.
   Nanos next_due() const;
 
-  /// The root has stored it: gone from the journal too. Not ours, or known already: no matter.
+  /// The root has stored it: gone from the journal too. Not ours, or known already: no matter. On
+  /// tools' streams it names waves; a packet is gone when all of its waves have been named.
   void acknowledge(const wire::PacketId& id);
-  /// The root, or a node on the way, asks for it again. The stream kEveryStream stands for all.
+  /// The root, or a node on the way, asks for it again; on tools' streams, for every packet that
+  /// has one of the waves. The stream kEveryStream stands for all.
   void resend(const wire::PacketId& id);
   /// The way that packets took is gone, or has changed: all that is not acknowledged by `when` is
   /// sent again.
@@ -63,13 +66,19 @@ class Outbox {
     Nanos due = 0;  // When it is to be sent again; meaningless before it was sent.
     Nanos pause = 0;
     std::size_t bytes = 0;
+    std::uint64_t wave_end = 0;  // Known when it was sent.
+    IntervalSet acknowledged;    // Of its waves, on tools' streams.
   };
+  using States = std::map<PacketKey, State>;
+  std::vector<States::iterator> sent_overlapping(const wire::PacketId& id);
+  void forget(States::iterator it);
+  void resend(States::iterator it);
   State& take_in(const PacketKey& key);
   void set_due(const PacketKey& key, State& state, Nanos when);
 
   OutboxOptions options_;
   Journal& journal_;
-  std::map<PacketKey, State> states_;
+  States states_;
   std::deque<PacketKey> fresh_;                // Not sent by us yet; may hold acknowledged ones.
   std::set<std::pair<Nanos, PacketKey>> due_;  // Sent ones.
   std::size_t in_flight_ = 0;

@@ -76,27 +76,28 @@ CommProcessStarter::CommProcessStarter(CommProcessSetting setting) : setting_(st
 
 Result<StartedProcess> CommProcessStarter::start(NodeId node, std::uint32_t level) {
   const std::string number = std::to_string(raw(node));
-  std::vector<std::string> words = {setting_.program,
-                                    "--run",
-                                    setting_.run,
-                                    "--node",
-                                    number,
-                                    "--level",
-                                    std::to_string(level),
-                                    "--front-end",
-                                    setting_.front_end,
-                                    "--key-fd",
-                                    std::to_string(kKeyFd),
-                                    "--host",
-                                    setting_.host,
-                                    "--host-key",
-                                    setting_.host_key,
-                                    "--socket",
-                                    setting_.folder + "/commproc-" + number,
-                                    "--tls",
-                                    setting_.tls ? "on" : "off",
-                                    "--log-level",
-                                    setting_.log_level};
+  std::vector<std::string> words = {
+      setting_.program,
+      "--run",
+      setting_.run,
+      "--node",
+      number,
+      "--level",
+      std::to_string(level),
+      "--front-end",
+      setting_.front_end,
+      "--key-fd",
+      std::to_string(kKeyFd),
+      "--host",
+      setting_.host,
+      "--host-key",
+      setting_.host_key,
+      "--socket",
+      setting_.folder.empty() ? "" : setting_.folder + "/commproc-" + number,
+      "--tls",
+      setting_.tls ? "on" : "off",
+      "--log-level",
+      setting_.log_level};
   const std::vector<char*> arguments = argv_of(words);
 
   auto key = make_pipe();

@@ -34,7 +34,7 @@ struct CommProcessSetting {
   std::string program;  ///< Absolute path of xylem-commproc.
   std::string run;
   std::string front_end;  ///< host:port[,host:port]
-  std::string folder;     ///< The host's run folder, for its Unix socket.
+  std::string folder;     ///< The host's run folder, for its Unix socket; empty: none.
   std::string host;       ///< This host's name, for notices.
   std::string host_key;
   bool tls = true;

@@ -26,7 +26,7 @@
 #include "backend/run_folder.h"
 #include "base/log.h"
 #include "capture/ring.h"
-#include "cli/address.h"
+#include "net/address.h"
 #include "net/runtime.h"
 
 namespace xylem {
@@ -79,10 +79,10 @@ Result<Setting> read_setting() {
   }
   if (const char* tls = std::getenv("XYLEM_TLS")) setting.tls = std::string_view(tls) != "off";
   if (const char* level = std::getenv("XYLEM_LOG_LEVEL")) setting.log_level = level;
-  auto front_end = parse_addresses(setting.address);
+  auto front_end = net::parse_addresses(setting.address);
   if (!front_end) return unexpected(std::move(front_end.error()));
   setting.front_end = *std::move(front_end);
-  auto key = read_key(capture::kBackendKeyFd);
+  auto key = net::read_key(capture::kBackendKeyFd);
   if (!key) return unexpected(std::move(key.error()));
   setting.key = *key;
   setting.libexec = own_folder();

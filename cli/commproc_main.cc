@@ -20,8 +20,8 @@
 
 #include "backend/run_folder.h"
 #include "base/log.h"
-#include "cli/address.h"
 #include "commproc/comm_process.h"
+#include "net/address.h"
 #include "net/runtime.h"
 
 namespace xylem {
@@ -70,13 +70,14 @@ int run(const Arguments& arguments) {
   const char* log_file = std::getenv("XYLEM_LOG_FILE");
   configure_log("xylem-commproc", parse_level(arguments.log_level),
                 log_file == nullptr ? "" : log_file);
-  auto key = read_key(arguments.key_fd);
+  auto key = net::read_key(arguments.key_fd);
   if (!key) return fail(key.error().message);
-  auto front_end = parse_addresses(arguments.front_end);
+  auto front_end = net::parse_addresses(arguments.front_end);
   if (!front_end) return fail(front_end.error().message);
-  const std::string run_folder = arguments.socket.substr(0, arguments.socket.rfind('/'));
-  std::optional<backend::RunFolder> held(run_folder);
-  held->hold();  // Our socket is there, whatever becomes of the agent.
+  // A run folder that our socket is in, whatever becomes of the agent. Tools' trees have none.
+  const std::string run_folder = arguments.socket.substr(0, arguments.socket.find_last_of('/'));
+  std::optional<backend::RunFolder> held;
+  if (!arguments.socket.empty()) held.emplace(run_folder).hold();
   auto sockets = open_sockets(arguments.socket, is_loopback(*front_end));
   if (!sockets) return fail(sockets.error().message);
 
@@ -92,6 +93,7 @@ int run(const Arguments& arguments) {
   commproc::CommProcessOptions options;
   options.node = NodeId{arguments.node};
   options.level = arguments.level;
+  options.host = arguments.host;
   options.front_end = *std::move(front_end);
   commproc::CommProcess node(std::move(options));
   net::NoticeBoard notices(

@@ -19,6 +19,7 @@ constexpr Nanos kReportInterval = 1 * kSecond;
 CommProcess::CommProcess(CommProcessOptions options)
     : options_(std::move(options)),
       windows_(filters::merge_window_packets, options_.windows),
+      streams_({options_.node, options_.host}),
       uplink_({.front_end = options_.front_end, .hello = [this] { return hello(); }}) {}
 
 wire::Hello CommProcess::hello() const {
@@ -56,6 +57,8 @@ void CommProcess::react(net::Uplink::Change change) {
     network_->send(*uplink_.link(), std::move(report));
   } else if (change == net::Uplink::Change::kAdopted) {
     tell_leaves();
+    taken_told_ = 0;
+    tell_streams_taken();
     if (uplink_.former() != net::Uplink::Former::kNone) ask_subtree_to_resend();
   }
 }
@@ -73,6 +76,7 @@ void CommProcess::accept_child(net::LinkId link, const net::Peer& peer) {
     tell_leaves();
   }
   if (control_) network_->send(link, *control_);
+  for (wire::Multicast& recent : streams_.recent()) network_->send(link, std::move(recent));
 }
 
 // A communication process keeps nothing that it has sent, so what was on its way is sent again by
@@ -106,6 +110,8 @@ void CommProcess::from_child(net::LinkId link, wire::Message message, Nanos now)
   if (auto* packet = std::get_if<wire::Packet>(&message)) {
     if (packet->id.stream == wire::kWindowStream) {
       windows_.add(std::move(*packet), now);
+    } else if (raw(packet->id.stream) >= raw(wire::kFirstToolStream)) {
+      streams_.add(std::move(*packet), now);
     } else {
       send_up(std::move(message));
     }
@@ -122,8 +128,13 @@ void CommProcess::from_child(net::LinkId link, wire::Message message, Nanos now)
   } else if (std::holds_alternative<wire::Attached>(message) ||
              std::holds_alternative<wire::LinkReport>(message) ||
              std::holds_alternative<wire::HostReport>(message) ||
-             std::holds_alternative<wire::CommProcessReport>(message)) {
+             std::holds_alternative<wire::CommProcessReport>(message) ||
+             std::holds_alternative<wire::MulticastGap>(message) ||
+             std::holds_alternative<wire::StreamRefused>(message)) {
     send_up(std::move(message));
+  } else if (const auto* taken = std::get_if<wire::StreamsTaken>(&message)) {
+    taken_[link] = taken->version;
+    tell_streams_taken();
   }
 }
 
@@ -135,13 +146,39 @@ void CommProcess::from_parent(wire::Message message) {
     for (auto& [child, part] : router_.split(*ack)) network_->send(child, std::move(part));
   } else if (const auto* control = std::get_if<wire::Control>(&message)) {
     take_control(*control);
+  } else if (const auto* down = std::get_if<wire::Multicast>(&message)) {
+    streams_.keep(*down);
+    multicast(*down);
   }
+}
+
+void CommProcess::multicast(const wire::Multicast& down) {
+  for (const auto& [child, node] : children_) {
+    const bool concerned = down.leaves.empty() || router_.leaves_of(child).intersects(down.leaves);
+    if (concerned) network_->send(child, down);
+  }
+}
+
+// Control goes down at once and is answered from the leaves upwards: when this is told, all below
+// have looked at the streams of that version.
+void CommProcess::tell_streams_taken() {
+  if (!control_ || !uplink_.parent()) return;
+  std::uint64_t version = control_->version;
+  for (const auto& [child, node] : children_) {
+    const auto it = taken_.find(child);
+    version = std::min(version, it == taken_.end() ? 0 : it->second);
+  }
+  if (version <= taken_told_) return;
+  taken_told_ = version;
+  send_up(wire::StreamsTaken{version});
 }
 
 void CommProcess::take_control(const wire::Control& control) {
   if (control_ && control.version <= control_->version) return;
   control_ = control;
+  for (wire::StreamRefused& refused : streams_.open(control.streams)) send_up(std::move(refused));
   for (const auto& [child, node] : children_) network_->send(child, control);
+  tell_streams_taken();
 }
 
 void CommProcess::send_up(wire::Message message) {
@@ -152,6 +189,8 @@ void CommProcess::send_up(wire::Message message) {
 void CommProcess::send_ready(Nanos now) {
   windows_.set_expected(router_.expected());
   for (wire::Packet& packet : windows_.take_ready(now)) send_up(std::move(packet));
+  streams_.set_expected(router_.expected());
+  for (wire::Packet& packet : streams_.take_ready(now)) send_up(std::move(packet));
   schedule(now);
 }
 
@@ -163,7 +202,9 @@ void CommProcess::on_link_down(net::LinkId link, const Error& why, Nanos now) {
   if (children_.erase(link) > 0) {
     // Leaves that ended here stay ended; others are looked for elsewhere.
     router_.remove_living(link);
+    taken_.erase(link);
     tell_leaves();
+    tell_streams_taken();
     send_ready(now);
     end_if_done(now);
     return;
@@ -197,6 +238,7 @@ void CommProcess::end_if_done(Nanos now) {
   uplink_.stop();
   if (finished) {
     for (wire::Packet& packet : windows_.flush()) send_up(std::move(packet));
+    for (wire::Packet& packet : streams_.flush()) send_up(std::move(packet));
     send_up(wire::Goodbye{"the run is over"});
   } else {
     log(Level::kWarn, "no parent for too long, giving up", {{"node", options_.node}});
@@ -205,7 +247,7 @@ void CommProcess::end_if_done(Nanos now) {
 }
 
 void CommProcess::schedule(Nanos now) {
-  Nanos next = std::min(next_report_, windows_.next_deadline());
+  Nanos next = std::min({next_report_, windows_.next_deadline(), streams_.next_deadline()});
   if (const Nanos retry = uplink_.next_due(); retry != 0) next = std::min(next, retry);
   if (!uplink_.link()) next = std::min(next, uplink_.orphan_since() + options_.orphan_limit + 1);
   network_->set_timer(std::max(next, now));

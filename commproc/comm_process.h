@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "commproc/stream_relay.h"
 #include "filters/wave_merger.h"
 #include "net/node.h"
 #include "net/router.h"
@@ -25,6 +26,7 @@ struct CommProcessOptions {
   /// more.
   Nanos orphan_limit = 60 * kSecond;
   filters::WaveMergerOptions windows;
+  std::string host;  ///< Its name, for people.
 };
 
 /// Life: connects to the front end and reports where it listens; gets its place (Assignment);
@@ -50,6 +52,8 @@ class CommProcess final : public net::Node {
   wire::Hello hello() const;
   void react(net::Uplink::Change change);
   void ask_subtree_to_resend();
+  void multicast(const wire::Multicast& down);
+  void tell_streams_taken();
   void take_control(const wire::Control& control);
   void from_child(net::LinkId link, wire::Message message, Nanos now);
   void from_parent(wire::Message message);
@@ -65,6 +69,9 @@ class CommProcess final : public net::Node {
   net::Router router_;
   std::map<net::LinkId, NodeId> children_;
   filters::WaveMerger windows_;
+  StreamRelay streams_;
+  std::map<net::LinkId, std::uint64_t> taken_;  // Version of the streams taken below each child.
+  std::uint64_t taken_told_ = 0;
 
   net::Uplink uplink_;
   Nanos next_report_ = 0;

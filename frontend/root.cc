@@ -91,6 +91,7 @@ void Root::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
 
 void Root::on_link_down(net::LinkId link, const Error& why, Nanos now) {
   links_.erase(link);
+  taken_.erase(link);
   router_.remove_living(link);
   const auto it = node_of_link_.find(link);
   if (it != node_of_link_.end()) {
@@ -118,6 +119,12 @@ void Root::on_message(net::LinkId link, wire::Message message, Nanos now) {
     owner_.on_notice(*notice, now);
   } else if (const auto* report = std::get_if<wire::LinkReport>(&message)) {
     owner_.on_link_report(*report, now);
+  } else if (const auto* taken = std::get_if<wire::StreamsTaken>(&message)) {
+    on_taken(link, taken->version);
+  } else if (const auto* refused = std::get_if<wire::StreamRefused>(&message)) {
+    owner_.on_stream_refused(*refused);
+  } else if (const auto* gap = std::get_if<wire::MulticastGap>(&message)) {
+    owner_.on_multicast_gap(*gap);
   } else if (std::holds_alternative<wire::Goodbye>(message)) {
     on_goodbye(link);
     last_change_ = now;
@@ -164,10 +171,14 @@ void Root::on_attached(const wire::Attached& attached) {
   OverlayNode* node = overlay_.find(attached.node);
   const OverlayNode* parent = overlay_.find(attached.parent);
   if (node == nullptr || parent == nullptr || attached.node == kFrontEndNode) return;
+  // Its place is told to a node before it attaches: another parent is one that it found itself.
+  const bool healed = assigned_ && node->parent != attached.parent;
+  attached_to_[attached.node] = attached.parent;
   node->state = NodeState::kAttached;
   node->parent = attached.parent;
   node->level = std::max(node->level, parent->level + 1);
   tell(attached.node);
+  if (healed) owner_.on_healed(*node);
 }
 
 void Root::on_leaves(net::LinkId link, const wire::LeafSet& leaves, Nanos now) {
@@ -211,6 +222,18 @@ void Root::place(const std::map<LeafId, std::size_t>& processes, Nanos now) {
     network_->send(link->second, wire::StartCommProcess{node, overlay_.find(node)->level});
     tell(node);
   }
+}
+
+bool Root::is_settled() const {
+  if (!assigned_) return false;
+  const auto& nodes = overlay_.nodes();
+  return std::all_of(nodes.begin(), nodes.end(), [this](const auto& entry) {
+    const OverlayNode& node = entry.second;
+    const bool is_there = node.state == NodeState::kAttached || node.state == NodeState::kStarted;
+    const auto at = attached_to_.find(node.id);
+    return node.id == kFrontEndNode || !is_there ||
+           (at != attached_to_.end() && at->second == node.parent);
+  });
 }
 
 void Root::assign_when_started(Nanos now) {
@@ -286,12 +309,45 @@ void Root::acknowledge(const wire::Acknowledgement& all) {
   for (auto& [link, part] : router_.split(all)) network_->send(link, std::move(part));
 }
 
+void Root::send_control() {
+  ++control_.version;
+  for (const net::LinkId link : links_) network_->send(link, control_);
+}
+
+std::uint64_t Root::set_streams(std::vector<wire::StreamSpec> streams) {
+  control_.streams = std::move(streams);
+  send_control();
+  return control_.version;
+}
+
+void Root::on_taken(net::LinkId link, std::uint64_t version) {
+  taken_[link] = version;
+  tell_streams_taken();
+}
+
+void Root::tell_streams_taken() {
+  std::uint64_t version = control_.version;
+  for (const auto& [link, node] : node_of_link_) {
+    const auto it = taken_.find(link);
+    version = std::min(version, it == taken_.end() ? 0 : it->second);
+  }
+  if (version <= taken_told_) return;
+  taken_told_ = version;
+  owner_.on_streams_taken(version);
+}
+
+void Root::multicast(const wire::Multicast& down) {
+  for (const auto& [link, node] : node_of_link_) {
+    const bool concerned = down.leaves.empty() || router_.leaves_of(link).intersects(down.leaves);
+    if (concerned) network_->send(link, down);
+  }
+}
+
 // ---- end ----
 
 void Root::finish() {
   control_.finish = true;
-  ++control_.version;
-  for (const net::LinkId link : links_) network_->send(link, control_);
+  send_control();
 }
 
 IntervalSet Root::open_leaves() const {

@@ -51,6 +51,14 @@ class RootOwner {
   virtual void on_link_report(const wire::LinkReport& report, Nanos now) = 0;
   /// A process of the tree has logged a warning or an error.
   virtual void on_notice(const wire::Notice& notice, Nanos now) = 0;
+
+  // Only where set_streams() is used.
+  /// A node has found another parent than the last one.
+  virtual void on_healed(const OverlayNode&) {}
+  virtual void on_multicast_gap(const wire::MulticastGap&) {}
+  virtual void on_stream_refused(const wire::StreamRefused&) {}
+  /// All nodes have looked at the streams of this version of control.
+  virtual void on_streams_taken(std::uint64_t) {}
 };
 
 /// Answers each back end with a leaf id and the front end as parent, so that data flows at once;
@@ -74,6 +82,14 @@ class Root {
   /// Makes the tree, once. `processes` are what each back end's host carries already, by leaf.
   void place(const std::map<LeafId, std::size_t>& processes, Nanos now);
   bool is_placed() const noexcept { return placed_; }
+  /// It is made, and every node has attached to the parent that it was told.
+  bool is_settled() const;
+
+  /// The streams of tools that are open from now on. Returns the version of control that says so.
+  std::uint64_t set_streams(std::vector<wire::StreamSpec> streams);
+  void multicast(const wire::Multicast& multicast);
+  /// Leaves that are below and still send.
+  IntervalSet expected() const { return router_.expected(); }
 
   /// Tells the tree to send what is left and to dissolve.
   void finish();
@@ -103,6 +119,9 @@ class Root {
   void on_attached(const wire::Attached& attached);
   void on_leaves(net::LinkId link, const wire::LeafSet& leaves, Nanos now);
   void on_goodbye(net::LinkId link);
+  void on_taken(net::LinkId link, std::uint64_t version);
+  void tell_streams_taken();
+  void send_control();
   void assign_when_started(Nanos now);
   void give_up_comm_process(NodeId id, NodeState state);
   void send_assignment(NodeId id);
@@ -119,6 +138,9 @@ class Root {
   std::set<net::LinkId> links_;
   std::map<NodeId, net::LinkId> link_of_node_;
   std::map<net::LinkId, NodeId> node_of_link_;
+  std::map<NodeId, NodeId> attached_to_;        // As the nodes themselves have told.
+  std::map<net::LinkId, std::uint64_t> taken_;  // Version of the streams taken below each link.
+  std::uint64_t taken_told_ = 0;
   bool placed_ = false;
   bool assigned_ = false;
   Nanos start_deadline_ = 0;

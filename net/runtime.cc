@@ -68,10 +68,13 @@ void tune(Socket& socket) {
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
 }
 
-class Loop final : public Network, private LinkHost {
+}  // namespace
+
+class EventLoop::Loop final : public Network, private LinkHost {
  public:
   Loop(Node& node, RuntimeOptions options)
-      : node_(node),
+      : work_(context_.get_executor()),
+        node_(node),
         options_(std::move(options)),
         tls_(options_.key),
         timer_(context_),
@@ -83,15 +86,38 @@ class Loop final : public Network, private LinkHost {
     if (options_.notices != nullptr) options_.notices->set_wake({});
   }
 
-  int run() {
+  void start() {
+    if (std::exchange(started_, true)) return;
     for (UniqueFd& fd : options_.listening) open_acceptor(std::move(fd));
     for (auto& acceptor : acceptors_) spawn(context_.get_executor(), accept_loop(acceptor));
     if (options_.notices != nullptr) {
       options_.notices->set_wake([this] { asio::post(context_, [this] { send_notices(); }); });
     }
     asio::post(context_, [this] { node_.on_start(*this, monotonic_now()); });
+  }
+
+  void run() {
+    start();
     context_.run();
-    return exit_code_;
+  }
+
+  void run_until(const std::function<bool()>& done, Nanos deadline) {
+    start();
+    context_.poll();
+    while (!done() && !context_.stopped()) {
+      const Nanos left = deadline - monotonic_now();
+      if (left <= 0 || context_.run_one_for(std::chrono::nanoseconds(left)) == 0) return;
+      context_.poll();
+    }
+  }
+
+  bool is_stopped() const { return context_.stopped(); }
+  int exit_code() const { return exit_code_; }
+  void post(std::function<void()> work) { asio::post(context_, std::move(work)); }
+  void post_at(Nanos when, std::function<void()> work) {
+    post([this, when, work = std::move(work)]() mutable {
+      spawn(context_.get_executor(), run_at(when, std::move(work)));
+    });
   }
 
   void send(LinkId link, wire::Message message) override {
@@ -145,6 +171,7 @@ class Loop final : public Network, private LinkHost {
     if (stop_called_) return;
     stop_called_ = true;
     exit_code_ = exit_code;
+    work_.reset();
     send_notices();
     for (auto& [id, entry] : links_) entry.link->close("the process ends");
     stopping_.expires_after(std::chrono::nanoseconds(kStopGrace));
@@ -158,6 +185,12 @@ class Loop final : public Network, private LinkHost {
     std::shared_ptr<Link> link;
     bool accepted = false;
   };
+
+  asio::awaitable<void> run_at(Nanos when, std::function<void()> work) {
+    asio::steady_timer timer(context_, std::chrono::nanoseconds(when - monotonic_now()));
+    co_await timer.async_wait(kAwait);
+    work();
+  }
 
   // ---- LinkHost ----
 
@@ -482,6 +515,8 @@ class Loop final : public Network, private LinkHost {
   }
 
   asio::io_context context_{1};
+  // Having nothing to do is not the end.
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
   Node& node_;
   RuntimeOptions options_;
   TlsKey tls_;
@@ -496,14 +531,28 @@ class Loop final : public Network, private LinkHost {
   std::uint64_t last_link_ = 0;
   std::uint64_t refused_ = 0;
   bool stop_called_ = false;
+  bool started_ = false;
   int exit_code_ = 0;
 };
 
-}  // namespace
+EventLoop::EventLoop(Node& node, RuntimeOptions options)
+    : loop_(std::make_unique<Loop>(node, std::move(options))) {}
+EventLoop::~EventLoop() = default;
+void EventLoop::run() { loop_->run(); }
+void EventLoop::run_until(const std::function<bool()>& done, Nanos deadline) {
+  loop_->run_until(done, deadline);
+}
+bool EventLoop::is_stopped() const { return loop_->is_stopped(); }
+int EventLoop::exit_code() const { return loop_->exit_code(); }
+void EventLoop::post(std::function<void()> work) { loop_->post(std::move(work)); }
+void EventLoop::post_at(Nanos when, std::function<void()> work) {
+  loop_->post_at(when, std::move(work));
+}
 
 int run_node(Node& node, RuntimeOptions options) {
-  Loop loop(node, std::move(options));
-  return loop.run();
+  EventLoop loop(node, std::move(options));
+  loop.run();
+  return loop.exit_code();
 }
 
 }  // namespace xylem::net

@@ -2,6 +2,8 @@
 
 // The event loop that drives a Node over real links.
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,35 @@ struct RuntimeOptions {
   std::vector<UniqueFd> listening;
   /// Numeric addresses under which peers reach sockets bound to any address.
   std::vector<std::string> reachable_hosts;
+};
+
+/// The event loop as an object, for programs that have a life beside it. The Node is called by
+/// whichever thread is within run() or run_until(): one at a time, the caller's care.
+class EventLoop {
+ public:
+  EventLoop(Node& node, RuntimeOptions options);
+  ~EventLoop();
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  /// Until the Node calls Network::stop.
+  void run();
+  /// Until `done` or the deadline (monotonic) or the Node's stop; `done` is asked after each event.
+  /// Everything that is ready is handled first, also when `done` holds already.
+  void run_until(const std::function<bool()>& done, Nanos deadline);
+
+  bool is_stopped() const;
+  int exit_code() const;  ///< What the Node stopped with.
+
+  /// Runs `work` on the loop, in the order of the calls. From any thread, while the loop lives;
+  /// what is posted after the Node's stop may never run.
+  void post(std::function<void()> work);
+  /// The same at a time (monotonic).
+  void post_at(Nanos when, std::function<void()> work);
+
+ private:
+  class Loop;
+  std::unique_ptr<Loop> loop_;
 };
 
 /// Runs until the Node calls Network::stop, and returns its exit code. Uses this thread only.

@@ -205,12 +205,12 @@ struct Notice {
   bool operator==(const Notice&) const = default;
 };
 
-/// To the leaves named: what a tool sends down a stream.
+/// What a tool sends down a stream.
 struct Multicast {
   StreamId stream{};
   std::uint64_t number = 0;  ///< From 1, by stream.
-  IntervalSet leaves;
-  Bytes payload;  ///< One Fields, see wire/waves.h.
+  IntervalSet leaves;        ///< Empty: all.
+  Bytes payload;             ///< One Fields, see wire/waves.h.
   bool operator==(const Multicast&) const = default;
 };
 

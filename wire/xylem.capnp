@@ -172,7 +172,7 @@ struct Multicast {
   # Down: to the leaves named. A node keeps the recent ones for children that attach later.
   stream @0 :UInt32;
   number @1 :UInt64;             # from 1, by stream; a leaf drops what it has seen
-  leaves @2 :List(Interval);
+  leaves @2 :List(Interval);     # empty: all
   payload @3 :Data;              # one Fields
 }
 

@@ -7,8 +7,8 @@
 
 #include "base/config.h"
 #include "cli/account_line.h"
-#include "cli/address.h"
 #include "cli/run_options.h"
+#include "net/address.h"
 
 namespace xylem {
 namespace {
@@ -81,14 +81,14 @@ TEST(RunOptions, AnUnknownKeyOfTheFileIsNamedWithItsLine) {
 }
 
 TEST(ParseAddresses, ReadsListsAndBrackets) {
-  const auto addresses = parse_addresses("10.0.0.1:4711,[fe80::1]:80");
+  const auto addresses = net::parse_addresses("10.0.0.1:4711,[fe80::1]:80");
   ASSERT_TRUE(addresses) << addresses.error().message;
   ASSERT_EQ(addresses->size(), 2u);
   EXPECT_EQ(addresses->at(0).host, "10.0.0.1");
   EXPECT_EQ(addresses->at(0).port, 4711);
   EXPECT_EQ(addresses->at(1).host, "fe80::1");
   for (const char* bad : {"", "x", ":1", "x:", "x:99999", "x:1y", "a:1,,b:2"}) {
-    EXPECT_FALSE(parse_addresses(bad)) << bad;
+    EXPECT_FALSE(net::parse_addresses(bad)) << bad;
   }
 }
 

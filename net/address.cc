@@ -1,4 +1,4 @@
-#include "cli/address.h"
+#include "net/address.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/unique_fd.h"
 
-namespace xylem {
+namespace xylem::net {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
@@ -48,7 +48,7 @@ Result<std::vector<wire::Address>> parse_addresses(std::string_view text) {
   return addresses;
 }
 
-Result<net::Key> read_key(int fd) {
+Result<Key> read_key(int fd) {
   const UniqueFd owner(fd);
   std::string text;
   char piece[256];
@@ -56,9 +56,9 @@ Result<net::Key> read_key(int fd) {
   for (ssize_t size; text.size() < kLongest && (size = ::read(fd, piece, sizeof piece)) > 0;) {
     text.append(piece, static_cast<std::size_t>(size));
   }
-  auto key = net::parse_key(text);
+  auto key = parse_key(text);
   std::fill(text.begin(), text.end(), '\0');
   return key;
 }
 
-}  // namespace xylem
+}  // namespace xylem::net

@@ -9,13 +9,13 @@
 #include "net/key.h"
 #include "wire/message.h"
 
-namespace xylem {
+namespace xylem::net {
 
 /// "unix:/dev/shm/x/socket,10.0.0.1:4711,[fe80::1]:4711" as addresses in that order, numeric ones
 /// and paths. Fails with kInvalidArgument.
 Result<std::vector<wire::Address>> parse_addresses(std::string_view text);
 
 /// Reads the key from a descriptor to its end, and closes it. Fails with kInvalidArgument.
-Result<net::Key> read_key(int fd);
+Result<Key> read_key(int fd);
 
-}  // namespace xylem
+}  // namespace xylem::net

@@ -1,0 +1,206 @@
+#include "backend/leaf_node.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "filters/stream_filter.h"
+#include "wire/registration.h"
+#include "wire/waves.h"
+
+namespace xylem::backend {
+
+LeafNode::LeafNode(LeafNodeOptions options, Journal& journal, ProcessStarter& starter,
+                   LeafOwner& owner)
+    : options_(std::move(options)),
+      owner_(owner),
+      journal_(journal),
+      delivery_({.front_end = options_.front_end,
+                 .host_key = options_.host.host_key,
+                 .report = [this] { return options_.host; },
+                 .outbox = options_.outbox},
+                journal),
+      comm_processes_(starter) {}
+
+void LeafNode::on_start(net::Network& network, Nanos now) {
+  network_ = &network;
+  delivery_.start(network, now);
+  delivery_.connect(now);
+  schedule(now);
+}
+
+void LeafNode::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
+  delivery_.on_link_up(link, peer, now);
+  schedule(now);
+}
+
+void LeafNode::on_connect_failed(NodeId, const Error& why, Nanos now) {
+  delivery_.on_connect_failed(why, now);
+  // Asking again with the same key would not help.
+  if (!joined_ && why.code == Code::kPermissionDenied) end(why.message);
+  schedule(now);
+}
+
+void LeafNode::on_link_down(net::LinkId link, const Error& why, Nanos now) {
+  delivery_.on_link_down(link, why, now);
+  schedule(now);
+}
+
+void LeafNode::on_message(net::LinkId, wire::Message message, Nanos now) {
+  if (const auto* multicast = std::get_if<wire::Multicast>(&message)) {
+    take_multicast(*multicast);
+    return schedule(now);
+  }
+  if (const auto* order = std::get_if<wire::StartCommProcess>(&message)) {
+    if (auto report = comm_processes_.start(*order, *network_)) {
+      delivery_.send_up(*std::move(report));
+    }
+    return schedule(now);
+  }
+  switch (delivery_.on_message(message, now)) {
+    case Delivery::News::kAcknowledged:
+      owner_.on_room();
+      end_when_done(now);
+      break;
+    case Delivery::News::kControl:
+    case Delivery::News::kPlace:
+      take_control();
+      end_when_done(now);
+      break;
+    case Delivery::News::kNotOurs:
+    case Delivery::News::kNothing:
+      break;
+  }
+  schedule(now);
+}
+
+// Streams name leaves, so they have a meaning only when we know which one we are.
+void LeafNode::take_control() {
+  const auto& control = delivery_.control();
+  if (delivery_.leaf() == wire::kNoLeaf || !control) return;
+  if (!std::exchange(joined_, true)) owner_.on_joined(delivery_.leaf());
+  if (control->version > streams_version_) {
+    streams_version_ = control->version;
+    std::map<StreamId, LeafStreamState> former = std::exchange(streams_, {});
+    std::vector<LeafStreamState> open;
+    for (const wire::StreamSpec& spec : control->streams) {
+      if (!spec.leaves.empty() && !spec.leaves.contains(raw(delivery_.leaf()))) continue;
+      auto known = former.find(spec.id);
+      LeafStreamState state{spec, known == former.end() ? nullptr : known->second.aggregation};
+      if (known == former.end()) {
+        auto aggregation = filters::aggregation_of(spec);
+        if (!aggregation) {
+          delivery_.send_up(wire::StreamRefused{spec.id, delivery_.node(), options_.host.name,
+                                                std::move(aggregation.error().message)});
+          continue;
+        }
+        state.aggregation = *std::move(aggregation);
+      }
+      open.push_back(streams_.emplace(spec.id, std::move(state)).first->second);
+    }
+    owner_.on_streams(std::move(open));
+  }
+  delivery_.send_up(wire::StreamsTaken{streams_version_});
+  if (control->finish && !std::exchange(finish_told_, true)) owner_.on_finish();
+}
+
+void LeafNode::take_multicast(const wire::Multicast& multicast) {
+  if (!streams_.contains(multicast.stream)) return;
+  if (!multicast.leaves.empty() && !multicast.leaves.contains(raw(delivery_.leaf()))) return;
+  const auto [last, is_first] = last_multicast_.try_emplace(multicast.stream, multicast.number);
+  if (!is_first) {
+    if (multicast.number <= last->second) return;
+    if (multicast.number > last->second + 1) {
+      delivery_.send_up(wire::MulticastGap{multicast.stream, delivery_.leaf(), last->second + 1,
+                                           multicast.number});
+    }
+    last->second = multicast.number;
+  }
+  auto fields = wire::decode_fields(multicast.payload);
+  if (!fields) {
+    log(Level::kWarn, "a multicast cannot be read", {{"why", fields.error().message}});
+  } else if (!owner_.on_multicast(multicast.stream, multicast.number, *std::move(fields))) {
+    delivery_.send_up(wire::MulticastGap{multicast.stream, delivery_.leaf(), multicast.number,
+                                         multicast.number + 1});
+  }
+}
+
+bool LeafNode::put(StreamId stream, std::uint64_t first, std::span<const wire::Fields> waves,
+                   Nanos now) {
+  Draft draft;
+  draft.packet.id = id_of(stream, first, first + waves.size());
+  draft.packet.payload = wire::encode_waves(waves);
+  return append(std::move(draft), now);
+}
+
+bool LeafNode::put_lost(StreamId stream, std::uint64_t first, std::uint64_t end, Nanos now) {
+  Draft draft;
+  draft.packet.id = id_of(stream, first, end);
+  draft.packet.tombstone = true;
+  draft.packet.payload = wire::encode(wire::Tombstone{"the leaf's journal was full", end - first});
+  return append(std::move(draft), now);
+}
+
+wire::PacketId LeafNode::id_of(StreamId stream, std::uint64_t first, std::uint64_t end) const {
+  wire::PacketId id;
+  id.stream = stream;
+  id.wave = first;
+  id.wave_end = end;
+  id.sources = IntervalSet::of(raw(delivery_.leaf()));
+  return id;
+}
+
+bool LeafNode::append(Draft draft, Nanos now) {
+  draft.calls = draft.packet.id.wave_end - draft.packet.id.wave;
+  if (!journal_.append(draft)) return false;
+  delivery_.add(key_of(draft.packet.id));
+  delivery_.send_due(now);
+  schedule(now);
+  return true;
+}
+
+void LeafNode::leave(Nanos deadline, Nanos now) {
+  leave_by_ = std::max<Nanos>(1, deadline);
+  end_when_done(now);
+  if (network_ != nullptr) schedule(now);
+}
+
+void LeafNode::on_timer(Nanos now) {
+  delivery_.on_timer(now);
+  end_when_done(now);
+  schedule(now);
+}
+
+void LeafNode::on_readable(int fd, Nanos) {
+  if (auto report = comm_processes_.collect(fd, *network_)) delivery_.send_up(*std::move(report));
+}
+
+void LeafNode::end_when_done(Nanos now) {
+  if (ended_ || network_ == nullptr) return;
+  if (delivery_.uplink().orphan_for(now) > options_.orphan_limit) {
+    end("the front end was not reached any more");
+  } else if (leave_by_ != 0 && delivery_.is_done()) {
+    end("");
+  } else if (leave_by_ != 0 && now >= leave_by_) {
+    end(std::to_string(journal_.keys().size()) + " packets were not acknowledged in time");
+  }
+}
+
+void LeafNode::end(const std::string& why) {
+  ended_ = true;
+  delivery_.end(why.empty() ? "all is delivered" : why);
+  network_->stop(why.empty() ? 0 : 1);
+  owner_.on_closed(why);
+}
+
+void LeafNode::schedule(Nanos now) {
+  if (ended_) return;
+  Nanos next = now + options_.orphan_limit;
+  if (const Nanos due = delivery_.next_due(); due != 0) next = std::min(next, due);
+  if (leave_by_ != 0) next = std::min(next, leave_by_);
+  network_->set_timer(std::max(next, now));
+}
+
+}  // namespace xylem::backend

@@ -1,0 +1,108 @@
+#pragma once
+
+// The leaf of a tool's tree: streams instead of rings.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/comm_processes.h"
+#include "backend/delivery.h"
+#include "backend/journal.h"
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "filters/aggregation.h"
+#include "net/node.h"
+#include "wire/fields.h"
+#include "wire/message.h"
+#include "wire/stream.h"
+
+namespace xylem::backend {
+
+/// A stream as it stands at this leaf.
+struct LeafStreamState {
+  wire::StreamSpec spec;
+  std::shared_ptr<const filters::Aggregation> aggregation;  ///< Null: it has none.
+};
+
+/// Whom a LeafNode serves. Called from within the LeafNode's calls.
+class LeafOwner {
+ public:
+  virtual ~LeafOwner() = default;
+  virtual void on_joined(LeafId leaf) = 0;
+  /// All streams that are open and include this leaf.
+  virtual void on_streams(std::vector<LeafStreamState> streams) = 0;
+  /// Each number of a stream once, in order. False: there is no room for it, it counts as missed.
+  virtual bool on_multicast(StreamId stream, std::uint64_t number, wire::Fields fields) = 0;
+  /// The journal may have room again; something may have been acknowledged.
+  virtual void on_room() = 0;
+  /// The tree is dissolving: what is left should be put now; leave() follows.
+  virtual void on_finish() = 0;
+  /// The end. Empty: all is delivered.
+  virtual void on_closed(const std::string& why) = 0;
+};
+
+struct LeafNodeOptions {
+  std::vector<wire::Address> front_end;
+  wire::HostReport host;
+  OutboxOptions outbox;
+  /// Without a front end for so long, what is left is lost.
+  Nanos orphan_limit = 60 * kSecond;
+};
+
+/// Life: connects, reports, gets a leaf id and the streams; journals and delivers what is put;
+/// leaves when told to and all is acknowledged. Starts communication processes on
+/// its host when the front end asks for it. One thread; what is given by reference is borrowed.
+class LeafNode final : public net::Node {
+ public:
+  LeafNode(LeafNodeOptions options, Journal& journal, ProcessStarter& starter, LeafOwner& owner);
+
+  /// Journals the waves `first`, `first + 1`, ... of a stream, already lifted. False while there is
+  /// no room: put them again after on_room().
+  bool put(StreamId stream, std::uint64_t first, std::span<const wire::Fields> waves, Nanos now);
+  /// The same waves as lost: what goes up is that they were given up here.
+  bool put_lost(StreamId stream, std::uint64_t first, std::uint64_t end, Nanos now);
+  /// Everything that was put is acknowledged.
+  bool is_delivered() const { return delivery_.is_done(); }
+  /// Ends when everything is acknowledged, or at `deadline` in any case.
+  void leave(Nanos deadline, Nanos now);
+
+  void on_start(net::Network& network, Nanos now) override;
+  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) override;
+  void on_connect_failed(NodeId node, const Error& why, Nanos now) override;
+  void on_message(net::LinkId link, wire::Message message, Nanos now) override;
+  void on_link_down(net::LinkId link, const Error& why, Nanos now) override;
+  void on_timer(Nanos now) override;
+  void on_readable(int fd, Nanos now) override;
+
+ private:
+  wire::PacketId id_of(StreamId stream, std::uint64_t first, std::uint64_t end) const;
+  bool append(Draft draft, Nanos now);
+  void take_control();
+  void take_multicast(const wire::Multicast& multicast);
+  void end_when_done(Nanos now);
+  void end(const std::string& why);
+  void schedule(Nanos now);
+
+  LeafNodeOptions options_;
+  LeafOwner& owner_;
+  Journal& journal_;
+  Delivery delivery_;
+  CommProcesses comm_processes_;
+  net::Network* network_ = nullptr;  // Valid from on_start() on.
+  std::map<StreamId, LeafStreamState> streams_;
+  std::map<StreamId, std::uint64_t> last_multicast_;
+  std::uint64_t streams_version_ = 0;
+  bool joined_ = false;
+  bool finish_told_ = false;
+  Nanos leave_by_ = 0;  // 0: not leaving.
+  bool ended_ = false;
+};
+
+}  // namespace xylem::backend

@@ -1,0 +1,116 @@
+#include "commproc/stream_relay.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "filters/stream_filter.h"
+
+namespace xylem::commproc {
+
+std::vector<wire::StreamRefused> StreamRelay::open(const std::vector<wire::StreamSpec>& streams) {
+  for (auto it = streams_.begin(); it != streams_.end();) {
+    const bool is_open = std::any_of(streams.begin(), streams.end(),
+                                     [&](const auto& spec) { return spec.id == it->first; });
+    if (is_open) {
+      ++it;
+      continue;
+    }
+    if (it->second.reducer) {
+      auto rest = filters::pack(it->first, it->second.reducer->flush());
+      std::move(rest.begin(), rest.end(), std::back_inserter(ready_));
+    }
+    all_recent_bytes_ -= it->second.recent_bytes;
+    it = streams_.erase(it);
+  }
+  std::vector<wire::StreamRefused> refused;
+  for (const wire::StreamSpec& spec : streams) {
+    if (streams_.contains(spec.id)) continue;
+    Stream& stream = streams_.emplace(spec.id, spec).first->second;
+    auto aggregation = filters::aggregation_of(spec);
+    if (!aggregation) {
+      refused.push_back(
+          {spec.id, options_.node, options_.host, std::move(aggregation.error().message)});
+    } else if (*aggregation != nullptr) {
+      stream.reducer.emplace(*std::move(aggregation), filters::reducer_options(spec));
+      expect(stream);
+    }
+  }
+  return refused;
+}
+
+void StreamRelay::expect(Stream& stream) const {
+  const IntervalSet& members = stream.spec.leaves;
+  stream.reducer->set_expected(members.empty() ? expected_ : expected_.intersection(members));
+}
+
+void StreamRelay::set_expected(const IntervalSet& leaves) {
+  if (leaves == expected_) return;
+  expected_ = leaves;
+  for (auto& [id, stream] : streams_) {
+    if (stream.reducer) expect(stream);
+  }
+}
+
+void StreamRelay::add(wire::Packet packet, Nanos now) {
+  const auto it = streams_.find(packet.id.stream);
+  const bool taken =
+      it != streams_.end() && it->second.reducer && it->second.reducer->add(packet, now);
+  if (!taken) ready_.push_back(std::move(packet));
+}
+
+std::vector<wire::Packet> StreamRelay::take_ready(Nanos now) {
+  for (auto& [id, stream] : streams_) {
+    if (!stream.reducer) continue;
+    auto packets = filters::pack(id, stream.reducer->take_ready(now));
+    std::move(packets.begin(), packets.end(), std::back_inserter(ready_));
+  }
+  return std::exchange(ready_, {});
+}
+
+Nanos StreamRelay::next_deadline() const {
+  Nanos next = std::numeric_limits<Nanos>::max();
+  for (const auto& [id, stream] : streams_) {
+    if (stream.reducer) next = std::min(next, stream.reducer->next_deadline());
+  }
+  return next;
+}
+
+std::vector<wire::Packet> StreamRelay::flush() {
+  for (auto& [id, stream] : streams_) {
+    if (!stream.reducer) continue;
+    auto packets = filters::pack(id, stream.reducer->flush());
+    std::move(packets.begin(), packets.end(), std::back_inserter(ready_));
+  }
+  return std::exchange(ready_, {});
+}
+
+void StreamRelay::drop_oldest(Stream& stream) {
+  const std::size_t bytes = stream.recent.front().payload.size();
+  stream.recent.pop_front();
+  stream.recent_bytes -= bytes;
+  all_recent_bytes_ -= bytes;
+}
+
+void StreamRelay::keep(const wire::Multicast& multicast) {
+  const auto it = streams_.find(multicast.stream);
+  if (it == streams_.end()) return;
+  Stream& stream = it->second;
+  stream.recent.push_back(multicast);
+  stream.recent_bytes += multicast.payload.size();
+  all_recent_bytes_ += multicast.payload.size();
+  while (stream.recent_bytes > options_.recent_bytes ||
+         (all_recent_bytes_ > options_.all_recent_bytes && stream.recent_bytes > 0)) {
+    drop_oldest(stream);
+  }
+}
+
+std::vector<wire::Multicast> StreamRelay::recent() const {
+  std::vector<wire::Multicast> all;
+  for (const auto& [id, stream] : streams_) {
+    all.insert(all.end(), stream.recent.begin(), stream.recent.end());
+  }
+  return all;
+}
+
+}  // namespace xylem::commproc

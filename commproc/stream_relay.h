@@ -1,0 +1,76 @@
+#pragma once
+
+// The streams of tools at an inner node: reduces what comes up, keeps a little of what went down.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/interval_set.h"
+#include "filters/stream_reducer.h"
+#include "wire/message.h"
+#include "wire/stream.h"
+
+namespace xylem::commproc {
+
+struct StreamRelayOptions {
+  NodeId node{};
+  std::string host;
+  /// Of each stream's multicasts so much is kept for children that attach later, and of all
+  /// together.
+  std::size_t recent_bytes = 1u << 20;
+  std::size_t all_recent_bytes = 8u << 20;
+};
+
+/// Pure: told the time, the leaves and what comes; gives what is to be sent. Not thread-safe.
+class StreamRelay {
+ public:
+  explicit StreamRelay(StreamRelayOptions options) : options_(std::move(options)) {}
+
+  /// The streams that are open now. Whatever waits of one that is not any more is given out by the
+  /// next take_ready(). Returns those in which this node cannot take part: their packets are passed
+  /// on as they are.
+  std::vector<wire::StreamRefused> open(const std::vector<wire::StreamSpec>& streams);
+
+  /// The leaves below that still send.
+  void set_expected(const IntervalSet& leaves);
+
+  /// A packet from below, of any stream but the monitor's.
+  void add(wire::Packet packet, Nanos now);
+  /// What is to be sent up now.
+  std::vector<wire::Packet> take_ready(Nanos now);
+  /// When a wave's time is up; a very late time when none waits.
+  Nanos next_deadline() const;
+  /// Everything that waits.
+  std::vector<wire::Packet> flush();
+
+  /// Keeps a multicast that goes down; the oldest make room for it.
+  void keep(const wire::Multicast& multicast);
+  /// In the order in which they went down, by stream.
+  std::vector<wire::Multicast> recent() const;
+
+ private:
+  struct Stream {
+    explicit Stream(wire::StreamSpec its) : spec(std::move(its)) {}
+    wire::StreamSpec spec;
+    std::optional<filters::StreamReducer> reducer;  // None: packets are passed on as they are.
+    std::deque<wire::Multicast> recent;
+    std::size_t recent_bytes = 0;
+  };
+  void expect(Stream& stream) const;
+  void drop_oldest(Stream& stream);
+
+  StreamRelayOptions options_;
+  IntervalSet expected_;
+  std::map<StreamId, Stream> streams_;
+  std::vector<wire::Packet> ready_;
+  std::size_t all_recent_bytes_ = 0;
+};
+
+}  // namespace xylem::commproc

@@ -1,0 +1,21 @@
+#pragma once
+
+// What a stream's specification asks of a node.
+
+#include <memory>
+
+#include "base/result.h"
+#include "filters/aggregation.h"
+#include "filters/stream_reducer.h"
+#include "wire/stream.h"
+
+namespace xylem::filters {
+
+/// The stream's aggregation, built in or from its plugin; null when it has none. Fails as
+/// make_aggregation() and load_aggregation() do, and with kCorrupt when its parameters cannot be
+/// read.
+Result<std::shared_ptr<const Aggregation>> aggregation_of(const wire::StreamSpec& spec);
+
+ReducerOptions reducer_options(const wire::StreamSpec& spec);
+
+}  // namespace xylem::filters

@@ -1,0 +1,160 @@
+#include "frontend/inbox.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "filters/stream_filter.h"
+#include "wire/waves.h"
+
+namespace xylem::frontend {
+namespace {
+
+wire::PacketId one_wave(const wire::PacketId& id, std::uint64_t wave, IntervalSet sources) {
+  wire::PacketId part;
+  part.stream = id.stream;
+  part.wave = wave;
+  part.wave_end = wave + 1;
+  part.sources = std::move(sources);
+  return part;
+}
+
+// Names that follow one another become one.
+void append(std::vector<wire::PacketId>& ids, wire::PacketId id) {
+  if (!ids.empty() && ids.back().wave_end == id.wave && ids.back().sources == id.sources) {
+    ids.back().wave_end = id.wave_end;
+  } else {
+    ids.push_back(std::move(id));
+  }
+}
+
+}  // namespace
+
+Inbox::Inbox(wire::StreamSpec spec, std::shared_ptr<const filters::Aggregation> aggregation,
+             std::size_t queue_bytes)
+    : spec_(std::move(spec)),
+      aggregation_(std::move(aggregation)),
+      queue_limit_(queue_bytes),
+      reducer_(aggregation_, filters::reducer_options(spec_)) {}
+
+void Inbox::take(wire::Packet packet, Nanos now) {
+  std::vector<wire::Fields> waves;
+  std::uint64_t* counter = &account_.contributions;
+  if (packet.tombstone) {
+    counter = &account_.lost;
+  } else if (auto read = wire::decode_waves(packet.payload, packet.id.wave_end - packet.id.wave)) {
+    waves = *std::move(read);
+  } else {
+    // Sent again it would be no better: it counts as come, so that its leaf forgets it.
+    log(Level::kError, "a packet cannot be read",
+        {{"stream", spec_.name}, {"why", read.error().message}});
+    counter = &account_.unreadable;
+  }
+  const bool as_a_whole = judge(packet.id) != Verdict::kMixed;
+  if (as_a_whole && !admit(packet.id, *counter)) return;
+  for (std::uint64_t wave = packet.id.wave; wave < packet.id.wave_end; ++wave) {
+    const wire::PacketId id = one_wave(packet.id, wave, packet.id.sources);
+    if (!as_a_whole && !admit(id, *counter)) continue;
+    if (!waves.empty()) hand_on(id, std::move(waves[wave - packet.id.wave]), now);
+  }
+  deliver(reducer_.take_ready(now));
+}
+
+Inbox::Verdict Inbox::judge(const wire::PacketId& id) const {
+  const IntervalSet range = IntervalSet::range(id.wave, id.wave_end);
+  bool any_new = false;
+  bool any_known = false;
+  for (const auto& run : id.sources.intervals()) {
+    for (auto leaf = run.first; leaf < run.end; ++leaf) {
+      const bool known = leaf < waves_of_.size() && waves_of_[leaf].intersects(range);
+      (known ? any_known : any_new) = true;
+      // Some of a leaf's waves are known, others not.
+      if (known && !waves_of_[leaf].contains(range)) return Verdict::kMixed;
+    }
+  }
+  if (any_known) return any_new ? Verdict::kMixed : Verdict::kKnown;
+  return Verdict::kNew;
+}
+
+// Counts and answers it. True when it is new, and so ours to hand on.
+bool Inbox::admit(const wire::PacketId& id, std::uint64_t& counter) {
+  const std::uint64_t contributions = (id.wave_end - id.wave) * id.sources.count();
+  switch (judge(id)) {
+    case Verdict::kKnown:
+      account_.duplicates += contributions;
+      append(waiting_.stored, id);
+      return false;
+    case Verdict::kMixed:
+      append(waiting_.resend, one_wave(id, id.wave, new_sources(id)));
+      return false;
+    case Verdict::kNew:
+      break;
+  }
+  counter += contributions;
+  note(id);
+  append(waiting_.stored, id);
+  return true;
+}
+
+IntervalSet Inbox::new_sources(const wire::PacketId& id) const {
+  IntervalSet fresh;
+  for (const auto& run : id.sources.intervals()) {
+    for (auto leaf = run.first; leaf < run.end; ++leaf) {
+      if (leaf >= waves_of_.size() || !waves_of_[leaf].contains(id.wave)) fresh.insert(leaf);
+    }
+  }
+  return fresh;
+}
+
+void Inbox::note(const wire::PacketId& id) {
+  for (const auto& run : id.sources.intervals()) {
+    if (run.end > waves_of_.size()) waves_of_.resize(run.end);
+    for (auto leaf = run.first; leaf < run.end; ++leaf) {
+      waves_of_[leaf].insert(id.wave, id.wave_end);
+    }
+  }
+}
+
+void Inbox::hand_on(const wire::PacketId& id, wire::Fields state, Nanos now) {
+  if (aggregation_) {
+    reducer_.add(id.wave, id.sources, std::move(state), now);
+  } else {
+    std::vector<filters::ReducedWave> one;
+    one.push_back({id.wave, id.sources, std::move(state)});
+    deliver(std::move(one));
+  }
+}
+
+void Inbox::deliver(std::vector<filters::ReducedWave> waves) {
+  for (filters::ReducedWave& wave : waves) {
+    Wave done{wave.number, std::move(wave.sources), std::move(wave.state)};
+    if (aggregation_) {
+      auto result = aggregation_->finish(std::move(done.fields));
+      if (!result) {
+        log(Level::kError, "a wave cannot be finished",
+            {{"stream", spec_.name}, {"wave", done.number}, {"why", result.error().message}});
+        account_.unreadable += done.sources.count();
+        continue;
+      }
+      done.fields = *std::move(result);
+    }
+    queued_bytes_ += done.fields.bytes();
+    queue_.push_back(std::move(done));
+  }
+}
+
+void Inbox::on_timer(Nanos now) { deliver(reducer_.take_ready(now)); }
+
+std::optional<Wave> Inbox::receive() {
+  if (queue_.empty()) return std::nullopt;
+  Wave wave = std::move(queue_.front());
+  queue_.pop_front();
+  queued_bytes_ -= wave.fields.bytes();
+  return wave;
+}
+
+wire::Acknowledgement Inbox::take_acknowledgement() {
+  if (queued_bytes_ > queue_limit_) return {};
+  return std::exchange(waiting_, {});
+}
+
+}  // namespace xylem::frontend

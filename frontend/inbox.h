@@ -1,0 +1,85 @@
+#pragma once
+
+// The root's end of a stream that its own program receives: decides what is new, reduces it, keeps
+// it until it is asked for.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/interval_set.h"
+#include "base/result.h"
+#include "filters/aggregation.h"
+#include "filters/stream_reducer.h"
+#include "frontend/wave.h"
+#include "wire/fields.h"
+#include "wire/message.h"
+#include "wire/stream.h"
+
+namespace xylem::frontend {
+
+/// Every contribution of a leaf to a wave is taken exactly once, in whatever packets it arrives:
+///   a wave of a packet whose sources are all new    -> taken;
+///   all known                                       -> dropped;
+///   some known (merged on two ways)                 -> dropped, those that are new asked again.
+/// So what is taken is disjoint, and the reduction counts nobody twice. A tombstone takes the place
+/// of the waves that it stands for: what comes of them later is dropped.
+///
+/// Pure: told the time and the leaves. Not thread-safe.
+class Inbox {
+ public:
+  /// `aggregation` may be empty: then each packet's waves come as they are. While more than
+  /// `queue_bytes` wait to be received, nothing is acknowledged, so that the leaves stop sending.
+  Inbox(wire::StreamSpec spec, std::shared_ptr<const filters::Aggregation> aggregation,
+        std::size_t queue_bytes);
+
+  void set_expected(const IntervalSet& leaves) { reducer_.set_expected(leaves); }
+
+  void take(wire::Packet packet, Nanos now);
+  /// Gives out waves whose time is up.
+  void on_timer(Nanos now);
+  Nanos next_deadline() const { return reducer_.next_deadline(); }
+
+  /// The next wave, when there is one.
+  std::optional<Wave> receive();
+  bool has_wave() const noexcept { return !queue_.empty(); }
+  std::size_t queued_bytes() const noexcept { return queued_bytes_; }
+
+  /// More waits than the bound: nothing is acknowledged.
+  bool is_full() const noexcept { return queued_bytes_ > queue_limit_; }
+  /// take_acknowledgement() has something.
+  bool owes_acknowledgement() const {
+    return queued_bytes_ <= queue_limit_ && !(waiting_.stored.empty() && waiting_.resend.empty());
+  }
+  /// What is to go down now: acknowledgements, and what is asked again.
+  wire::Acknowledgement take_acknowledgement();
+
+  const StreamAccount& account() const noexcept { return account_; }
+  const wire::StreamSpec& spec() const noexcept { return spec_; }
+
+ private:
+  enum class Verdict { kNew, kKnown, kMixed };
+  /// All of the waves [first, end) are alike, or there is just one.
+  Verdict judge(const wire::PacketId& id) const;
+  IntervalSet new_sources(const wire::PacketId& id) const;
+  void note(const wire::PacketId& id);
+  bool admit(const wire::PacketId& id, std::uint64_t& counter);
+  void hand_on(const wire::PacketId& id, wire::Fields state, Nanos now);
+  void deliver(std::vector<filters::ReducedWave> waves);
+
+  wire::StreamSpec spec_;
+  std::shared_ptr<const filters::Aggregation> aggregation_;
+  std::size_t queue_limit_;
+  filters::StreamReducer reducer_;
+  std::vector<IntervalSet> waves_of_;  // By leaf id: the waves that have come.
+  wire::Acknowledgement waiting_;
+  std::deque<Wave> queue_;
+  std::size_t queued_bytes_ = 0;
+  StreamAccount account_;
+};
+
+}  // namespace xylem::frontend

@@ -1,0 +1,226 @@
+#include "frontend/tree_node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "filters/stream_filter.h"
+#include "wire/waves.h"
+
+namespace xylem::frontend {
+namespace {
+
+constexpr std::size_t kMostEvents = 4096;
+constexpr Nanos kLookInterval = 500 * kMillisecond;
+
+}  // namespace
+
+TreeNode::TreeNode(TreeNodeOptions options)
+    : options_(std::move(options)),
+      root_(options_.root, *this),
+      next_stream_(raw(wire::kFirstToolStream)) {}
+
+// ---- the program's calls ----
+
+Result<StreamId> TreeNode::open(wire::StreamSpec spec) {
+  for (const auto& [id, open] : streams_) {
+    if (open.inbox.spec().name == spec.name) {
+      return unexpected(Code::kAlreadyExists, "a stream named '" + spec.name + "' is open already");
+    }
+  }
+  auto aggregation = filters::aggregation_of(spec);
+  if (!aggregation) return unexpected(std::move(aggregation.error()));
+  spec.id = StreamId{next_stream_++};
+  Open open(Inbox(spec, *std::move(aggregation), options_.queue_bytes));
+  open.inbox.set_expected(root_.expected());
+  Open& stream = streams_.emplace(spec.id, std::move(open)).first->second;
+  stream.version = root_.set_streams(specs());
+  return spec.id;
+}
+
+Result<bool> TreeNode::is_open(StreamId stream) const {
+  const auto it = streams_.find(stream);
+  if (it == streams_.end()) return unexpected(Code::kUnavailable, "the stream is closed");
+  if (it->second.refused) return unexpected(*it->second.refused);
+  return taken_version_ >= it->second.version;
+}
+
+void TreeNode::close(StreamId stream) {
+  if (streams_.erase(stream) > 0 && network_ != nullptr) root_.set_streams(specs());
+}
+
+std::vector<wire::StreamSpec> TreeNode::specs() const {
+  std::vector<wire::StreamSpec> specs;
+  for (const auto& [id, open] : streams_) specs.push_back(open.inbox.spec());
+  return specs;
+}
+
+Result<std::uint64_t> TreeNode::next_multicast(StreamId stream) {
+  const auto it = streams_.find(stream);
+  if (it == streams_.end()) return unexpected(Code::kUnavailable, "the stream is closed");
+  return ++it->second.multicasts;
+}
+
+void TreeNode::multicast(StreamId stream, std::uint64_t number, const wire::Fields& fields) {
+  const auto it = streams_.find(stream);
+  if (it == streams_.end()) return;
+  root_.multicast({stream, number, it->second.inbox.spec().leaves, wire::encode_fields(fields)});
+}
+
+void TreeNode::finish() { root_.finish(); }
+
+Inbox* TreeNode::inbox(StreamId stream) {
+  const auto it = streams_.find(stream);
+  return it == streams_.end() ? nullptr : &it->second.inbox;
+}
+
+std::optional<TreeEvent> TreeNode::take_event() {
+  if (events_.empty()) return std::nullopt;
+  TreeEvent event = std::move(events_.front());
+  events_.pop_front();
+  return event;
+}
+
+std::size_t TreeNode::attached_leaves() const {
+  std::size_t count = 0;
+  for (const auto& [id, node] : root_.overlay().nodes()) {
+    count += node.leaf != wire::kNoLeaf && node.state == NodeState::kAttached ? 1 : 0;
+  }
+  return count;
+}
+
+// ---- Node ----
+
+void TreeNode::on_start(net::Network& network, Nanos now) {
+  network_ = &network;
+  wire::Control control;
+  control.epoch_ns = now;
+  root_.start(network, std::move(control), now);
+  after_event(now);
+}
+
+void TreeNode::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
+  root_.on_link_up(link, peer, now);
+  after_event(now);
+}
+
+void TreeNode::on_connect_failed(NodeId, const Error&, Nanos) {}  // The root connects to nobody.
+
+void TreeNode::on_link_down(net::LinkId link, const Error& why, Nanos now) {
+  root_.on_link_down(link, why, now);
+  after_event(now);
+}
+
+void TreeNode::on_message(net::LinkId link, wire::Message message, Nanos now) {
+  root_.on_message(link, std::move(message), now);
+  after_event(now);
+}
+
+void TreeNode::on_timer(Nanos now) {
+  root_.on_timer(now);
+  for (auto& [id, open] : streams_) open.inbox.on_timer(now);
+  after_event(now);
+}
+
+void TreeNode::on_readable(int, Nanos) {}
+
+void TreeNode::after_event(Nanos now) {
+  place_when_gathered(now);
+  send_acknowledgements();
+  Nanos next = now + kLookInterval;
+  const IntervalSet expected = root_.expected();
+  for (auto& [id, open] : streams_) {
+    const IntervalSet& members = open.inbox.spec().leaves;
+    open.inbox.set_expected(members.empty() ? expected : expected.intersection(members));
+    next = std::min(next, open.inbox.next_deadline());
+  }
+  if (!root_.is_placed()) next = std::min(next, last_joined_ + options_.settle);
+  network_->set_timer(std::max(next, now + kMillisecond));
+}
+
+void TreeNode::place_when_gathered(Nanos now) {
+  const IntervalSet leaves = root_.overlay().leaves();
+  if (root_.is_placed() || leaves.empty()) return;
+  const bool all = options_.expected > 0 && leaves.count() >= options_.expected;
+  const bool settled = options_.expected == 0 && now >= last_joined_ + options_.settle;
+  if (!all && !settled) return;
+  std::map<LeafId, std::size_t> processes;
+  for (const auto& run : leaves.intervals()) {
+    for (auto leaf = run.first; leaf < run.end; ++leaf) {
+      processes[LeafId{static_cast<std::uint32_t>(leaf)}] = 1;
+    }
+  }
+  root_.place(processes, now);
+}
+
+void TreeNode::send_acknowledgements() {
+  for (auto& [id, open] : streams_) {
+    const wire::Acknowledgement due = open.inbox.take_acknowledgement();
+    if (!due.stored.empty() || !due.resend.empty()) root_.acknowledge(due);
+  }
+}
+
+// ---- RootOwner ----
+
+void TreeNode::on_packet(wire::Packet packet, Nanos now) {
+  const auto it = streams_.find(packet.id.stream);
+  if (it != streams_.end()) {
+    it->second.inbox.take(std::move(packet), now);
+  } else {
+    // Of a stream that was closed: its leaves need not keep it.
+    root_.acknowledge({{std::move(packet.id)}, {}});
+  }
+}
+
+void TreeNode::on_node(const OverlayNode& node) {
+  if (node.leaf == wire::kNoLeaf || node.state != NodeState::kLeft) return;
+  const auto [state, is_new] = states_.try_emplace(node.leaf, node.state);
+  if (is_new) tell(TreeEvent::Kind::kLeft, node.leaf, node.host, "left");
+}
+
+void TreeNode::on_joined(LeafId leaf, Nanos now) {
+  last_joined_ = now;
+  states_.erase(leaf);
+  tell(TreeEvent::Kind::kJoined, leaf, root_.overlay().find(leaf)->host, "joined");
+}
+
+void TreeNode::on_lost(const OverlayNode& back_end) {
+  tell(TreeEvent::Kind::kLost, back_end.leaf, back_end.host, "was not heard of any more");
+}
+
+void TreeNode::on_found(const OverlayNode& back_end) {
+  tell(TreeEvent::Kind::kFound, back_end.leaf, back_end.host, "was heard of again");
+}
+
+void TreeNode::on_link_report(const wire::LinkReport&, Nanos) {}
+
+void TreeNode::on_notice(const wire::Notice& notice, Nanos) {
+  tell(TreeEvent::Kind::kNotice, wire::kNoLeaf, notice.host, notice.text);
+}
+
+void TreeNode::on_healed(const OverlayNode& node) {
+  const OverlayNode* parent = root_.overlay().find(node.parent);
+  tell(TreeEvent::Kind::kHealed, node.leaf, node.host,
+       "node " + std::to_string(raw(node.id)) + " is now below node " +
+           std::to_string(raw(node.parent)) + (parent ? " on " + parent->host : ""));
+}
+
+void TreeNode::on_multicast_gap(const wire::MulticastGap& gap) {
+  const OverlayNode* back_end = root_.overlay().find(gap.leaf);
+  const auto stream = streams_.find(gap.stream);
+  tell(TreeEvent::Kind::kGap, gap.leaf, back_end ? back_end->host : "",
+       "missed multicasts " + std::to_string(gap.first) + " to " + std::to_string(gap.end - 1) +
+           (stream != streams_.end() ? " of '" + stream->second.inbox.spec().name + "'" : ""));
+}
+
+void TreeNode::on_stream_refused(const wire::StreamRefused& refused) {
+  const auto it = streams_.find(refused.stream);
+  if (it == streams_.end() || it->second.refused) return;
+  it->second.refused = Error{Code::kCorrupt, "host " + refused.host + ": " + refused.reason};
+}
+
+void TreeNode::tell(TreeEvent::Kind kind, LeafId leaf, const std::string& host, std::string text) {
+  if (events_.size() >= kMostEvents) events_.pop_front();
+  events_.push_back({kind, leaf, host, std::move(text)});
+}
+
+}  // namespace xylem::frontend

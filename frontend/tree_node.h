@@ -1,0 +1,111 @@
+#pragma once
+
+// The front end of a tool's tree: what the root does with streams that its program receives.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "frontend/inbox.h"
+#include "frontend/root.h"
+#include "frontend/tree.h"
+#include "net/node.h"
+#include "wire/message.h"
+
+namespace xylem::frontend {
+
+struct TreeNodeOptions {
+  RootOptions root;
+  /// The tree is placed when so many leaves are there; 0: `settle` after the last one.
+  std::size_t expected = 0;
+  Nanos settle = 2 * kSecond;
+  std::size_t queue_bytes = 16u << 20;
+};
+
+/// Logic without threads: calls come one at a time, from the loop or, for those that say so, from
+/// the program under the same lock.
+class TreeNode final : public net::Node, private RootOwner {
+ public:
+  explicit TreeNode(TreeNodeOptions options);
+
+  // ---- for the program, on the loop, any time after on_start() ----
+
+  /// Tells all nodes. Fails with kAlreadyExists when a stream of that name is open, and as
+  /// filters::aggregation_of().
+  Result<StreamId> open(wire::StreamSpec spec);
+  /// Whether all nodes have answered; an error when one has refused. Asked until it says true.
+  Result<bool> is_open(StreamId stream) const;
+  void close(StreamId stream);
+  /// Sends what next_multicast() numbered.
+  void multicast(StreamId stream, std::uint64_t number, const wire::Fields& fields);
+  void finish();
+  /// Sends what the program's receiving has set free.
+  void send_acknowledgements();
+
+  // ---- for the program; these send nothing ----
+
+  /// Counts from 1. Fails with kUnavailable when the stream is closed.
+  Result<std::uint64_t> next_multicast(StreamId stream);
+  /// Null when the stream is closed.
+  Inbox* inbox(StreamId stream);
+  std::optional<TreeEvent> take_event();
+  /// The tree is placed, and every node that is there has found its place.
+  bool is_settled() const { return root_.is_settled(); }
+  const Overlay& overlay() const { return root_.overlay(); }
+  std::size_t attached_leaves() const;
+  /// After finish(): everybody has left.
+  bool is_dissolved() const { return root_.control().finish && !root_.has_links(); }
+  IntervalSet open_leaves() const { return root_.open_leaves(); }
+
+  void on_start(net::Network& network, Nanos now) override;
+  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) override;
+  void on_connect_failed(NodeId node, const Error& why, Nanos now) override;
+  void on_message(net::LinkId link, wire::Message message, Nanos now) override;
+  void on_link_down(net::LinkId link, const Error& why, Nanos now) override;
+  void on_timer(Nanos now) override;
+  void on_readable(int fd, Nanos now) override;
+
+ private:
+  struct Open {
+    explicit Open(Inbox its) : inbox(std::move(its)) {}
+    Inbox inbox;
+    std::uint64_t version = 0;  // Of control, that tells of it.
+    std::uint64_t multicasts = 0;
+    std::optional<Error> refused;
+  };
+
+  void on_packet(wire::Packet packet, Nanos now) override;
+  void on_node(const OverlayNode& node) override;
+  void on_joined(LeafId leaf, Nanos now) override;
+  void on_lost(const OverlayNode& back_end) override;
+  void on_found(const OverlayNode& back_end) override;
+  void on_link_report(const wire::LinkReport& report, Nanos now) override;
+  void on_notice(const wire::Notice& notice, Nanos now) override;
+  void on_healed(const OverlayNode& node) override;
+  void on_multicast_gap(const wire::MulticastGap& gap) override;
+  void on_stream_refused(const wire::StreamRefused& refused) override;
+  void on_streams_taken(std::uint64_t version) override { taken_version_ = version; }
+
+  std::vector<wire::StreamSpec> specs() const;
+  void tell(TreeEvent::Kind kind, LeafId leaf, const std::string& host, std::string text);
+  void place_when_gathered(Nanos now);
+  void after_event(Nanos now);
+
+  TreeNodeOptions options_;
+  net::Network* network_ = nullptr;  // Valid from on_start() on.
+  Root root_;
+  std::map<StreamId, Open> streams_;
+  std::uint32_t next_stream_;
+  std::uint64_t taken_version_ = 0;
+  Nanos last_joined_ = 0;
+  std::deque<TreeEvent> events_;
+  std::map<LeafId, NodeState> states_;
+};
+
+}  // namespace xylem::frontend

@@ -82,7 +82,9 @@ class Elementwise final : public Aggregation {
   }
 
   Result<void> merge(wire::Fields& state, const wire::Fields& other) const override {
-    for (const auto& [number, from] : other) {
+    for (const auto& field : other) {
+      const wire::FieldNumber number = field.first;
+      const wire::FieldValue& from = field.second;
       wire::FieldValue* into = state.find(number);
       if (into == nullptr) {
         state.set(number, from);

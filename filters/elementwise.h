@@ -14,6 +14,7 @@ namespace xylem::filters {
 /// arrays element by element. A leaf need not send every field: what is missing does not count.
 /// Fails (lift) on other types, (merge) when two leaves sent a field as different types, one as a
 /// number and one as an array, or as arrays of different lengths.
+/// What only one state has is passed on unread, also when a peer lies and it is no number.
 ///
 /// Integers: bit for bit. Sums wrap modulo 2^64, as a flat sum in the same type would; send float64
 /// where that may happen. min and max of float64: bit for bit, -0 is less than +0. A NaN that any

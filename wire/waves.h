@@ -26,8 +26,8 @@ Bytes encode_waves(std::span<const Fields> waves);
 
 /// Fails with kCorrupt on anything else, and when there are not `expected` waves: on numbers that
 /// do not ascend, on a type that this version does not know. Allocates at most ten times the
-/// payload and a KiB, whatever it says of itself. Every type of value may come; who reads a field checks its
-/// type.
+/// payload and a KiB, whatever it says of itself. Every type of value may come; who reads a field
+/// checks its type.
 Result<std::vector<Fields>> decode_waves(std::span<const std::byte> payload, std::size_t expected);
 
 /// One Fields. As long as 8 bytes and Fields::bytes().

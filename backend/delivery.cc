@@ -11,6 +11,7 @@ namespace {
 constexpr Nanos kReportInterval = 1 * kSecond;
 // A planned change of parent: what went by the old way is acknowledged by it soon, or never.
 constexpr Nanos kOldWayPatience = 1 * kSecond;
+constexpr std::size_t kMostHeld = 64;
 constexpr std::size_t kLongestQueue = 16u << 20;
 
 }  // namespace
@@ -62,6 +63,9 @@ void Delivery::react(net::Uplink::Change change, Nanos now) {
   } else if (change == net::Uplink::Change::kAdopted) {
     network_->send(*uplink_.parent(), wire::LeafSet{IntervalSet::of(raw(leaf_)), {}});
     const bool moved = uplink_.former() == net::Uplink::Former::kMoved;
+    for (wire::Message& message : std::exchange(held_, {})) {
+      network_->send(*uplink_.parent(), std::move(message));
+    }
     outbox_.resend_everything(moved ? now + kOldWayPatience : 0);
     next_report_ = now;
     send_due(now);
@@ -120,7 +124,11 @@ void Delivery::send_due(Nanos now) {
 }
 
 void Delivery::send_up(wire::Message message) {
-  if (const auto link = uplink_.link()) network_->send(*link, std::move(message));
+  if (const auto link = uplink_.link()) {
+    network_->send(*link, std::move(message));
+  } else if (held_.size() < kMostHeld) {
+    held_.push_back(std::move(message));
+  }
 }
 
 void Delivery::report_link(Nanos now) {

@@ -74,7 +74,7 @@ class Delivery {
   /// Says goodbye; connects to nobody any more.
   void end(const std::string& why);
 
-  /// For reports: dropped when there is no way up.
+  /// For reports: a few are held while there is no way up.
   void send_up(wire::Message message);
 
   NodeId node() const { return node_; }
@@ -111,6 +111,7 @@ class Delivery {
   bool clock_known_ = false;
   Nanos offset_ns_ = 0;
   Nanos next_report_ = 0;
+  std::vector<wire::Message> held_;  // For the next parent.
 };
 
 }  // namespace xylem::backend

@@ -20,6 +20,9 @@ std::string local_host_name() {
   return name.data();
 }
 
+// Reports come each second; a link is lost after three of silence.
+constexpr Nanos kReportPatience = 5 * kSecond;
+
 }  // namespace
 
 Root::Root(RootOptions options, RootOwner& owner)
@@ -45,13 +48,16 @@ void Root::restore(Nanos now) {
   for (OverlayNode& node : std::exchange(options_.nodes, {})) {
     if (node.id == kFrontEndNode) continue;
     const bool is_comm_process = node.role == wire::Role::kCommProcess;
-    if (is_comm_process) placed_ = assigned_ = true;
+    if (is_comm_process) placed_ = true;
+    if (is_comm_process && node.state == NodeState::kAttached) heard_[node.id] = now;
     if (!is_comm_process && node.state == NodeState::kLeft) ended_.insert(raw(node.leaf));
     if (!is_comm_process && node.state == NodeState::kLost) given_up_.insert(node.leaf);
     const LeafId leaf = node.leaf;
     overlay_.restore(std::move(node));
     if (!is_comm_process) owner_.on_joined(leaf, now);
   }
+  assigned_ = placed_ && overlay_.all_started();
+  start_deadline_ = now + options_.start_limit;
 }
 
 // It had its place from a former front end, which did not live to store it.
@@ -112,12 +118,13 @@ void Root::on_message(net::LinkId link, wire::Message message, Nanos now) {
   } else if (const auto* started = std::get_if<wire::CommProcessReport>(&message)) {
     on_comm_process_report(link, *started);
   } else if (const auto* attached = std::get_if<wire::Attached>(&message)) {
-    on_attached(*attached);
+    on_attached(*attached, now);
   } else if (const auto* leaves = std::get_if<wire::LeafSet>(&message)) {
     on_leaves(link, *leaves, now);
   } else if (const auto* notice = std::get_if<wire::Notice>(&message)) {
     owner_.on_notice(*notice, now);
   } else if (const auto* report = std::get_if<wire::LinkReport>(&message)) {
+    hear_of(report->node, now);
     owner_.on_link_report(*report, now);
   } else if (const auto* taken = std::get_if<wire::StreamsTaken>(&message)) {
     on_taken(link, taken->version);
@@ -135,6 +142,7 @@ void Root::on_message(net::LinkId link, wire::Message message, Nanos now) {
 void Root::on_timer(Nanos now) {
   assign_when_started(now);
   look_for_lost_hosts(now);
+  look_for_lost_comm_processes(now, options_.lost_limit);
 }
 
 void Root::on_host_report(net::LinkId link, const wire::HostReport& report, Nanos now) {
@@ -155,8 +163,9 @@ void Root::on_comm_process_report(net::LinkId link, const wire::CommProcessRepor
   const OverlayNode* node = overlay_.find(report.node);
   if (node == nullptr || node->role != wire::Role::kCommProcess) return;
   if (!report.failure.empty()) {
-    log(Level::kWarn, "communication process not started",
-        {{"node", report.node}, {"why", report.failure}});
+    const bool ran = node->state != NodeState::kStarting;
+    log(Level::kWarn, ran ? "communication process ended" : "communication process not started",
+        {{"node", report.node}, {"host", node->host}, {"why", report.failure}});
     give_up_comm_process(report.node, NodeState::kLost);
     return;
   }
@@ -167,10 +176,11 @@ void Root::on_comm_process_report(net::LinkId link, const wire::CommProcessRepor
   if (assigned_) send_assignment(report.node);
 }
 
-void Root::on_attached(const wire::Attached& attached) {
+void Root::on_attached(const wire::Attached& attached, Nanos now) {
   OverlayNode* node = overlay_.find(attached.node);
   const OverlayNode* parent = overlay_.find(attached.parent);
   if (node == nullptr || parent == nullptr || attached.node == kFrontEndNode) return;
+  hear_of(attached.node, now);
   // Its place is told to a node before it attaches: another parent is one that it found itself.
   const bool healed = assigned_ && node->parent != attached.parent;
   attached_to_[attached.node] = attached.parent;
@@ -267,6 +277,26 @@ void Root::send_assignment(NodeId id) {
   if (link != link_of_node_.end()) network_->send(link->second, overlay_.assignment(id));
 }
 
+// Every node reports on its link each second, wherever it is in the tree.
+void Root::hear_of(NodeId id, Nanos now) {
+  OverlayNode* node = overlay_.find(id);
+  if (node == nullptr || node->role != wire::Role::kCommProcess) return;
+  heard_[id] = now;
+  if (node->state != NodeState::kLost) return;
+  node->state = NodeState::kAttached;
+  tell(id);
+}
+
+void Root::look_for_lost_comm_processes(Nanos now, Nanos limit) {
+  for (const auto& [id, heard] : std::map(heard_)) {
+    const OverlayNode* node = overlay_.find(id);
+    if (node->state != NodeState::kAttached || now - heard < limit) continue;
+    log(Level::kWarn, "communication process not heard of any more",
+        {{"node", id}, {"host", node->host}});
+    give_up_comm_process(id, NodeState::kLost);
+  }
+}
+
 void Root::look_for_lost_hosts(Nanos now) {
   const IntervalSet missing = overlay_.leaves().difference(router_.below().leaves);
   for (auto it = missing_since_.begin(); it != missing_since_.end();) {
@@ -356,13 +386,13 @@ IntervalSet Root::open_leaves() const {
   return open;
 }
 
-void Root::close() {
+void Root::close(Nanos now) {
+  look_for_lost_comm_processes(now, kReportPatience);
   IntervalSet ended = router_.below().ended;
   ended.insert(ended_);
   for (const auto& [id, node] : std::map(overlay_.nodes())) {
-    const bool gone = node.role == wire::Role::kCommProcess
-                          ? node.state == NodeState::kAttached
-                          : node.leaf != wire::kNoLeaf && ended.contains(raw(node.leaf));
+    const bool gone = node.leaf == wire::kNoLeaf ? node.state == NodeState::kAttached
+                                                 : ended.contains(raw(node.leaf));
     if (!gone) continue;
     overlay_.find(id)->state = NodeState::kLeft;
     tell(id);

@@ -104,8 +104,8 @@ class Root {
   IntervalSet open_leaves() const;
   bool has_links() const noexcept { return !links_.empty(); }
   void give_up(LeafId leaf);
-  /// At the end: who has done its work counts as having left.
-  void close();
+  /// At the end: who has done its work counts as having left, this front end too.
+  void close(Nanos now);
 
   const Overlay& overlay() const noexcept { return overlay_; }
   /// When the tree last changed or said goodbye.
@@ -116,7 +116,7 @@ class Root {
   void recall(const net::Peer& peer);
   void on_host_report(net::LinkId link, const wire::HostReport& report, Nanos now);
   void on_comm_process_report(net::LinkId link, const wire::CommProcessReport& report);
-  void on_attached(const wire::Attached& attached);
+  void on_attached(const wire::Attached& attached, Nanos now);
   void on_leaves(net::LinkId link, const wire::LeafSet& leaves, Nanos now);
   void on_goodbye(net::LinkId link);
   void on_taken(net::LinkId link, std::uint64_t version);
@@ -126,6 +126,8 @@ class Root {
   void give_up_comm_process(NodeId id, NodeState state);
   void send_assignment(NodeId id);
   void look_for_lost_hosts(Nanos now);
+  void hear_of(NodeId comm_process, Nanos now);
+  void look_for_lost_comm_processes(Nanos now, Nanos limit);
   void take_back(LeafId leaf);
   void tell(NodeId id) { owner_.on_node(*overlay_.find(id)); }
 
@@ -144,6 +146,7 @@ class Root {
   bool placed_ = false;
   bool assigned_ = false;
   Nanos start_deadline_ = 0;
+  std::map<NodeId, Nanos> heard_;  // Communication processes that have attached.
   std::map<LeafId, Nanos> missing_since_;
   std::set<LeafId> given_up_;
   IntervalSet ended_;

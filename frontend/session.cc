@@ -153,7 +153,16 @@ void Session::place_when_gathered(Nanos now) {
 
 // ---- store ----
 
-void Session::keep(storage::Row row) { waiting_.rows.push_back(std::move(row)); }
+// Samples of how the tree does are of no use to a store that cannot take what it must.
+void Session::keep(storage::Row row) {
+  const bool is_sample = std::holds_alternative<storage::LinkRow>(row) ||
+                         std::holds_alternative<storage::ClockRow>(row) ||
+                         std::holds_alternative<storage::NoticeRow>(row);
+  if (is_sample && waiting_bytes_ > options_.waiting_bytes) return;
+  const auto* packet = std::get_if<wire::Packet>(&row);
+  waiting_bytes_ += sizeof row + (packet != nullptr ? packet->payload.size() : 0);
+  waiting_.rows.push_back(std::move(row));
+}
 
 void Session::note_store_trouble(const Error& error) {
   if (store_trouble_ == error.message) return;
@@ -171,7 +180,6 @@ void Session::on_packet(wire::Packet packet, Nanos now) {
     }
     return;
   }
-  waiting_bytes_ += packet.payload.size();
   keep(std::move(packet));
   if (waiting_bytes_ >= options_.commit_bytes && failed_.rows.empty()) record(now);
 }
@@ -327,7 +335,7 @@ void Session::end_when_done(Nanos now) {
 void Session::end(Nanos now, std::string trouble) {
   is_over_ = true;
   report_refusals(now);
-  root_.close();
+  root_.close(now);
   outcome_.trouble = std::move(trouble);
   record_end(now);
 }

@@ -74,8 +74,12 @@ class SlowRecorder final : public storage::Recorder {
  public:
   explicit SlowRecorder(storage::Store& store) : store_(store) {}
   bool stalls = false;
+  std::size_t most_rows = 0;
 
-  void record(storage::Batch batch) override { batch_ = std::move(batch); }
+  void record(storage::Batch batch) override {
+    most_rows = std::max(most_rows, batch.rows.size());
+    batch_ = std::move(batch);
+  }
   std::optional<storage::Recorded> take() override {
     if (stalls || !batch_) return std::nullopt;
     return storage::record_now(store_, *std::exchange(batch_, std::nullopt));
@@ -330,6 +334,59 @@ TEST_F(SessionTest, PlacesTheTreeWhenTheWorldIsComplete) {
   EXPECT_EQ(moved, 4);
 }
 
+TEST_F(SessionTest, CountsACommunicationProcessAsLostThatIsNotHeardOfAndTakesItBack) {
+  start("kary:2");
+  std::vector<net::LinkId> hosts;
+  for (int host = 1; host <= 4; ++host) hosts.push_back(join(host));
+  for (std::uint32_t leaf = 1; leaf <= 4; ++leaf) {
+    network_.deliver(*session_, hosts[leaf - 1],
+                     registration_packet(leaf, {process_row(1, leaf - 1)}));
+  }
+  const auto orders = network_.take_sent_of<wire::StartCommProcess>();
+  ASSERT_EQ(orders.size(), 2u);
+  for (const auto& order : orders) {
+    wire::CommProcessReport report;
+    report.node = order.node;
+    report.addresses = {{"10.0.0.1", 7, "", ""}};
+    network_.deliver(*session_, hosts[0], report);
+    network_.deliver(*session_, hosts[0], wire::Attached{order.node, kFrontEndNode});
+  }
+  // The first goes on reporting, by whatever way; the second falls silent.
+  wire::LinkReport alive;
+  alive.node = orders[0].node;
+  for (int second = 0; second < 12; ++second) {
+    network_.deliver(*session_, hosts[0], alive);
+    network_.advance(*session_, kSecond);
+  }
+  EXPECT_EQ(store_.nodes.at(orders[0].node).state, "attached");
+  EXPECT_EQ(store_.nodes.at(orders[1].node).state, "lost");
+  EXPECT_TRUE(was_said("communication process not heard of any more"));
+  alive.node = orders[1].node;
+  network_.deliver(*session_, hosts[0], alive);
+  network_.advance(*session_, kSecond);
+  EXPECT_EQ(store_.nodes.at(orders[1].node).state, "attached");
+}
+
+TEST_F(SessionTest, HoldsABoundedAmountForAStoreThatFailsForHours) {
+  waiting_bytes_ = 100'000;
+  start();
+  const net::LinkId link = join(1);
+  store_.broken = true;
+  std::uint64_t wave = 0;
+  for (int second = 0; second < 3600; ++second) {
+    wire::LinkReport report;
+    report.node = NodeId{1};
+    network_.deliver(*session_, link, report);
+    ++wave;
+    network_.deliver(*session_, link, window_packet(wave, 1, 10, account_row(1, 1, 10 * wave)));
+    network_.advance(*session_, kSecond);
+  }
+  store_.broken = false;
+  network_.advance(*session_, 5 * kSecond);
+  EXPECT_GT(recorder_.most_rows, 100u);
+  EXPECT_LE(recorder_.most_rows, 100'000 / sizeof(storage::Row) + 2);
+}
+
 TEST_F(SessionTest, DoesWithoutACommunicationProcessThatDoesNotStart) {
   start("kary:2");
   std::vector<net::LinkId> hosts;
@@ -367,6 +424,7 @@ TEST_F(SessionTest, EndsWithTheJobWhenAllHostsHaveLeft) {
   EXPECT_EQ(store_.ended_with, 7);
   EXPECT_EQ(session_->outcome().hosts, 1u);
   EXPECT_EQ(session_->outcome().trouble, "");
+  EXPECT_EQ(store_.nodes.at(kFrontEndNode).state, "left");
 }
 
 TEST_F(SessionTest, EndsAtOnceWhenNobodyCame) {

@@ -2,6 +2,7 @@
 
 #include <toml++/toml.h>
 
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -99,7 +100,12 @@ Result<std::vector<ConfigEntry>> load_config(const std::string& path) {
 Result<long long> parse_duration(std::string_view text) {
   static constexpr Unit kUnits[] = {{"ns", 1},  {"us", 1e3}, {"ms", 1e6},
                                     {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
-  return parse_quantity(text, kUnits, 1e9, "250ms or 2s");
+  auto duration = parse_quantity(text, kUnits, 1, "250ms or 2s");
+  const bool has_unit = !text.empty() && std::isalpha(static_cast<unsigned char>(text.back())) != 0;
+  if (!duration || *duration == 0 || has_unit) return duration;
+  const std::string number(text);
+  return unexpected(Code::kInvalidArgument, "'" + number + "' has no unit; write for example " +
+                                                number + "s or " + number + "ms");
 }
 
 Result<long long> parse_size(std::string_view text) {

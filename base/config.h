@@ -28,7 +28,7 @@ Result<std::vector<ConfigEntry>> parse_config(std::string_view text, std::string
 /// Reads a file. Fails as parse_config, and with kNotFound when it cannot be read.
 Result<std::vector<ConfigEntry>> load_config(const std::string& path);
 
-/// "200ms", "2s", "1.5s", "10us", "1m" to nanoseconds; a bare number is seconds.
+/// "200ms", "2s", "1.5s", "10us", "1m" to nanoseconds. A number other than 0 needs its unit.
 /// Fails with kInvalidArgument on anything else, on negative values and on overflow.
 Result<long long> parse_duration(std::string_view text);
 

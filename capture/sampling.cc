@@ -34,29 +34,35 @@ bool set_named(const char* name, std::size_t length, std::uint32_t number,
   return found;
 }
 
+// One part, up to a comma or the end. False when it says nothing.
+bool set_part(const char* part, std::atomic<std::uint32_t>* every) {
+  const char* text = part;
+  while (*text != 0 && *text != ',' && *text != '=') ++text;
+  const auto length = static_cast<std::size_t>(text - part);
+  if (*text == '=') {
+    std::uint32_t number = 0;
+    ++text;
+    const bool is_number = read_number(&text, &number) && (*text == 0 || *text == ',');
+    return is_number && number != 0 && set_named(part, length, number, every);
+  }
+  if (!equals(part, length, "none")) return false;
+  set_all(every, 1);
+  return true;
+}
+
 }  // namespace
 
 const char* set_sampling(const char* text, std::atomic<std::uint32_t>* every) noexcept {
   set_all(every, 1);
   for (const std::uint16_t function : kSpun)
     every[function].store(kDefaultSampling, std::memory_order_relaxed);
+  const char* wrong = nullptr;
   while (text != nullptr && *text != 0) {
-    const char* const part = text;
-    while (*text != 0 && *text != ',' && *text != '=') ++text;
-    const auto length = static_cast<std::size_t>(text - part);
-    if (*text == '=') {
-      std::uint32_t number = 0;
-      ++text;
-      if (!read_number(&text, &number) || number == 0 || (*text != 0 && *text != ',')) return part;
-      if (!set_named(part, length, number, every)) return part;
-    } else if (equals(part, length, "none")) {
-      set_all(every, 1);
-    } else {
-      return part;
-    }
+    if (!set_part(text, every) && wrong == nullptr) wrong = text;
+    while (*text != 0 && *text != ',') ++text;
     if (*text == ',') ++text;
   }
-  return nullptr;
+  return wrong;
 }
 
 }  // namespace xylem::capture

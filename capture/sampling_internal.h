@@ -13,8 +13,8 @@ constexpr std::uint32_t kDefaultSampling = 1000;
 
 /// Fills `every` (kMaxFunctions of them) from XYLEM_SAMPLE's text: null or empty for the defaults;
 /// "none" gives each call a record; FUNCTION=N (FUNCTION may end in *) changes what stands
-/// before it. Parts are separated by commas. Returns null, or the first part that says nothing:
-/// an unknown function, no number, or 0. The parts before it count.
+/// before it. Parts are separated by commas. Returns null, or where the first part begins that says
+/// nothing: an unknown function, no number from 1 to 2^32 - 1. All other parts count.
 const char* set_sampling(const char* text, std::atomic<std::uint32_t>* every) noexcept;
 
 }  // namespace xylem::capture

@@ -68,8 +68,13 @@ void fill(SegmentHeader& header, std::uint32_t ring_records) {
     strncpy(entry.name, function_names[f], sizeof entry.name - 1);
     entry.function_class = function_classes[f];
   }
-  if (const char* part = set_sampling(getenv(kEnvSample), header.sample_every))
-    say("XYLEM_SAMPLE: neither \"none\" nor FUNCTION=N, from here on ignored: ", part);
+  if (const char* part = set_sampling(getenv(kEnvSample), header.sample_every)) {
+    Text<128> item;
+    while (*part != 0 && *part != ',') item.add(*part++);
+    say("XYLEM_SAMPLE: neither \"none\" nor FUNCTION=N with an MPI function and N from 1, "
+        "ignored: ",
+        item.c_str());
+  }
   header.state.store(ProcessState::kStarting, std::memory_order_relaxed);
   header.enabled.store(1, std::memory_order_relaxed);
   header.magic = kSegmentMagic;

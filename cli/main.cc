@@ -28,7 +28,8 @@ class RunFlags {
     for (const Setting& setting : run_settings()) {
       const std::string flag = std::string("--") + setting.name;
       std::string& value = values_.emplace_back();
-      CLI::Option* option = setting.is_switch ? app.add_flag(flag, setting.help)
+      // `--overwrite=false` is a value too; whoever checks it sees it as it was written.
+      CLI::Option* option = setting.is_switch ? app.add_flag(flag, value, setting.help)
                                               : app.add_option(flag, value, setting.help);
       options_.push_back(option);
     }
@@ -41,8 +42,7 @@ class RunFlags {
     for (std::size_t i = 0; i < options_.size(); ++i) {
       if (options_[i]->count() == 0) continue;
       const Setting& setting = run_settings()[i];
-      flags.push_back({setting.name, setting.is_switch ? "true" : values_[i],
-                       std::string("--") + setting.name});
+      flags.push_back({setting.name, values_[i], std::string("--") + setting.name});
     }
     return layer_settings(flags, config_, frontend::current_environment());
   }
@@ -80,16 +80,62 @@ int with_options(const RunFlags& flags,
 struct CommandLine {
   std::vector<std::string> ours;
   std::vector<std::string> command;
+  bool has_dashes = false;
 };
 
+// `--` ends our options only where the command has not begun; else it is a word of the command.
 CommandLine split(int argc, char** argv) {
   CommandLine line;
   std::vector<std::string> all(argv + 1, argv + argc);
   const bool has_command = !all.empty() && (all.front() == "run" || all.front() == "exec");
   const auto dashes = has_command ? std::find(all.begin(), all.end(), "--") : all.end();
   line.ours.assign(all.begin(), dashes);
-  if (dashes != all.end()) line.command.assign(dashes + 1, all.end());
+  line.has_dashes = dashes != all.end();
+  if (line.has_dashes) line.command.assign(dashes + 1, all.end());
   return line;
+}
+
+// The command of run or exec. Fails where its first word looks like an option of ours: a mistyped
+// one would be started, and leave a store behind.
+Result<std::vector<std::string>> command_of(const CLI::App& verb, const CommandLine& line) {
+  std::vector<std::string> words = verb.remaining();
+  if (!words.empty() && words.front().starts_with("-")) {
+    return unexpected(Code::kInvalidArgument,
+                      words.front() + " is no option of xylem " + verb.get_name() + "; `xylem " +
+                          verb.get_name() + " --help` lists them, and a command goes behind --");
+  }
+  if (!words.empty() && line.has_dashes) words.emplace_back("--");
+  words.insert(words.end(), line.command.begin(), line.command.end());
+  return words;
+}
+
+std::string joined(const std::vector<std::string>& words, const char* between) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
+  return text;
+}
+
+// What is wrong with the command line, as one sentence in the form of all others.
+int explain(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const std::vector<std::string> strays = app.remaining();  // Outside of any verb.
+  if (chosen.empty() || !strays.empty()) {
+    std::vector<std::string> verbs;
+    for (const CLI::App* verb : app.get_subcommands(nullptr)) verbs.push_back(verb->get_name());
+    std::string what = "a verb is missing";
+    if (!strays.empty() && strays.front().starts_with("-")) {
+      what = strays.front() + " is no option of xylem";
+    } else if (!strays.empty()) {
+      what = "'" + strays.front() + "' is no verb of xylem";
+    }
+    return fail(what + "; the verbs are " + joined(verbs, ", ") +
+                ", and `xylem --help` tells more");
+  }
+  const std::string verb = chosen.front()->get_name();
+  const std::vector<std::string> surplus = chosen.front()->remaining();
+  const std::string what =
+      surplus.empty() ? error.what() : "not expected: '" + joined(surplus, "', '") + "'";
+  return fail(verb + ": " + what + "; `xylem " + verb + " --help` tells more");
 }
 
 int run_program(int argc, char** argv) {
@@ -101,19 +147,19 @@ int run_program(int argc, char** argv) {
 
   CommandLine line = split(argc, argv);
   int code = 0;
-  const auto command_of = [&line](CLI::App& sub) {
-    std::vector<std::string> rest = sub.remaining();
-    rest.insert(rest.end(), line.command.begin(), line.command.end());
-    return rest;
-  };
 
   CLI::App* run =
       app.add_subcommand("run", "Run a job under xylem: xylem run [OPTIONS] -- COMMAND");
   run->prefix_command();
   const RunFlags run_flags(*run);
   run->callback([&] {
+    const auto command = command_of(*run, line);
+    if (!command) {
+      code = fail(command.error().message);
+      return;
+    }
     code = with_options(run_flags, [&](const RunOptions& options, const std::string& printed) {
-      return run_job(options, printed, command_of(*run));
+      return run_job(options, printed, *command);
     });
   });
 
@@ -137,7 +183,10 @@ int run_program(int argc, char** argv) {
   exec->prefix_command();
   std::string env_file;
   exec->add_option("--env-file", env_file, "Environment written by xylem serve --env-file");
-  exec->callback([&] { code = exec_rank(env_file, command_of(*exec)); });
+  exec->callback([&] {
+    const auto command = command_of(*exec, line);
+    code = command ? exec_rank(env_file, *command) : fail(command.error().message);
+  });
 
   add_query_command(app, code);
   add_report_command(app, code);
@@ -147,8 +196,7 @@ int run_program(int argc, char** argv) {
   try {
     app.parse(line.ours);
   } catch (const CLI::ParseError& e) {
-    const int status = app.exit(e);
-    return status == 0 ? 0 : 2;
+    return e.get_exit_code() == 0 ? app.exit(e) : explain(app, e);
   }
   return code;
 }

@@ -1,11 +1,14 @@
 #include "cli/run_options.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <charconv>
 #include <filesystem>
 
 #include "base/config.h"
+#include "capture/ring.h"
+#include "capture/sampling_internal.h"
 #include "frontend/launch.h"
 #include "tree/shape.h"
 #include "tree/topology_text.h"
@@ -53,7 +56,9 @@ Result<Nanos> to_duration(const SettingValue& setting, Nanos least, Nanos most,
                           const std::string& range) {
   auto duration = parse_duration(setting.value);
   if (!duration) return bad(setting, duration.error().message);
-  if (*duration < least || *duration > most) return bad(setting, "must be " + range);
+  if (*duration < least || *duration > most) {
+    return bad(setting, "'" + setting.value + "' is not " + range);
+  }
   return Nanos{*duration};
 }
 
@@ -64,23 +69,16 @@ Result<void> check_choice(const SettingValue& setting, std::vector<std::string> 
   return bad(setting, "'" + setting.value + "' is not one of " + list);
 }
 
-// The library that runs in the ranks knows the functions; here the form is checked.
+// Judged by the code that reads it in the ranks, which says the same to whoever sets it there.
 Result<void> check_sample(const SettingValue& setting) {
-  std::string_view rest = setting.value;
-  if (rest.empty() || rest == "none") return {};
-  while (!rest.empty()) {
-    const std::string_view item = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
-    const auto equals = item.find('=');
-    const std::string_view number =
-        equals == std::string_view::npos ? std::string_view() : item.substr(equals + 1);
-    const bool is_number =
-        !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
-    if (!item.starts_with("MPI") || !is_number) {
-      return bad(setting, "'" + std::string(item) + "' is not FUNCTION=N, as in MPI_Test=100");
-    }
-  }
-  return {};
+  std::vector<std::atomic<std::uint32_t>> every(capture::kMaxFunctions);
+  const char* part = capture::set_sampling(setting.value.c_str(), every.data());
+  if (part == nullptr) return {};
+  const std::string_view rest(part);
+  const std::string item(rest.substr(0, rest.find(',')));
+  return bad(setting, "'" + item +
+                          "' is neither none nor FUNCTION=N, with an MPI function (or the begin of "
+                          "one and *) and N from 1 to 4294967295, as in MPI_Test=100");
 }
 
 }  // namespace
@@ -90,12 +88,14 @@ const std::vector<Setting>& run_settings() {
       {"store", "", false, "File to store the run in [xylem-JOBID.db or xylem-PID.db]"},
       {"overwrite", "false", true, "Replace the store if it exists"},
       {"detail", "profile", false, "profile: windows only; trace: every event too"},
-      {"topology", "kary:16", false, "flat, kary:K, balanced:DEPTHxFANOUT, or a topology file"},
+      {"topology", "kary:16", false,
+       "flat, kary:K, balanced:DEPTHxFANOUT, binomial:ORDER, or a topology file"},
       {"placement", "even", false, "Policy that chooses hosts for communication processes: even"},
       {"window", "250ms", false, "Length of a profile window, 10ms to 60s"},
       {"settle", "2s", false, "Place the tree so long after the last newcomer at the latest"},
       {"sample", "", false,
-       "Record 1 in N calls: FUNCTION=N[,FUNCTION=N], or none [MPI_Iprobe, MPI_Test*: 1000]"},
+       "Record 1 in N calls: FUNCTION=N[,FUNCTION=N], or none [of MPI_Iprobe, "
+       "MPI_Improbe, MPI_Test, MPI_Testall, MPI_Testany, MPI_Testsome: 1000]"},
       {"interface", "auto", false,
        "Where the front end listens: interface, address, all, or auto (loopback for a local job)"},
       {"port", "0", false, "TCP port of the front end; 0 takes a free one"},
@@ -125,11 +125,13 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<SettingValue>
     it->source = std::move(source);
     return true;
   };
-  if (!config_path.empty()) {
-    auto entries = load_config(config_path);
+  const std::string path =
+      config_path.empty() ? frontend::variable(environment, "XYLEM_CONFIG") : config_path;
+  if (!path.empty()) {
+    auto entries = load_config(path);
     if (!entries) return unexpected(std::move(entries.error()));
     for (const ConfigEntry& entry : *entries) {
-      const std::string where = config_path + ":" + std::to_string(entry.line) + ": ";
+      const std::string where = path + ":" + std::to_string(entry.line) + ": ";
       if (!put(entry.key, entry.value, where + entry.key)) {
         return unexpected(
             Code::kInvalidArgument,
@@ -194,7 +196,7 @@ Result<RunOptions> check_settings(const std::vector<SettingValue>& values) {
   options.quiet = *quiet;
 
   const auto window =
-      to_duration(setting("window"), 10 * kMillisecond, 60 * kSecond, "10ms to 60s");
+      to_duration(setting("window"), 10 * kMillisecond, 60 * kSecond, "from 10ms to 60s");
   if (!window) return unexpected(window.error());
   options.window = *window;
   const auto settle = to_duration(setting("settle"), 0, 600 * kSecond, "at most 10 minutes");

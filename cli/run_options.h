@@ -16,7 +16,7 @@ namespace xylem {
 struct Setting {
   const char* name;
   const char* fallback;
-  bool is_switch;  ///< Takes no value on the command line; "true" or "false" elsewhere.
+  bool is_switch;  ///< True when it stands on the command line without a value; else true or false.
   const char* help;
 };
 
@@ -48,8 +48,9 @@ struct SettingValue {
   std::string source;  ///< "--window", "XYLEM_WINDOW", "x.toml:3: window" or "default"
 };
 
-/// Puts the layers together. `flags` are those given on the command line; `config_path` may be
-/// empty; `environment` holds NAME=VALUE strings. Fails with kInvalidArgument on an unknown key of
+/// Puts the layers together. `flags` are those given on the command line; `config_path` is that of
+/// `--config`, and when it is empty XYLEM_CONFIG's is taken, if any; `environment` holds NAME=VALUE
+/// strings. Fails with kInvalidArgument on an unknown key of
 /// the file, with its line.
 Result<std::vector<SettingValue>> layer_settings(const std::vector<SettingValue>& flags,
                                                  const std::string& config_path,

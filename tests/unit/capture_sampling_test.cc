@@ -45,10 +45,12 @@ TEST_F(Sampling, ALaterPartChangesWhatStandsBefore) {
   EXPECT_EQ(every(kMPI_Iprobe), kDefaultSampling);
 }
 
-TEST_F(Sampling, NamesThePartThatSaysNothing) {
+TEST_F(Sampling, NamesThePartThatSaysNothingAndKeepsTheOthers) {
   EXPECT_EQ(set("MPI_Send=4,MPI_Sendd=5,MPI_Recv=6"), "MPI_Sendd=5,MPI_Recv=6");
   EXPECT_EQ(every(kMPI_Send), 4u);
-  EXPECT_EQ(every(kMPI_Recv), 1u);
+  EXPECT_EQ(every(kMPI_Recv), 6u);
+  EXPECT_EQ(set("MPI_Send=99999999999,MPI_Recv=8"), "MPI_Send=99999999999,MPI_Recv=8");
+  EXPECT_EQ(every(kMPI_Recv), 8u);
   EXPECT_EQ(set("MPI_Send"), "MPI_Send");
   EXPECT_EQ(set("MPI_Send="), "MPI_Send=");
   EXPECT_EQ(set("MPI_Send=0"), "MPI_Send=0");

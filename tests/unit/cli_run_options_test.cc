@@ -53,6 +53,67 @@ TEST(RunOptions, ErrorsNameWhereTheValueStands) {
   }
 }
 
+TEST(RunOptions, ASwitchIsTrueOrFalseAndNothingElse) {
+  for (const char* name : {"overwrite", "quiet"}) {
+    const std::string flag = std::string("--") + name;
+    const auto options = options_of({{name, "banana", flag}});
+    ASSERT_FALSE(options) << name;
+    EXPECT_EQ(options.error().message, flag + ": 'banana' is neither true nor false");
+  }
+  const auto options = options_of({{"overwrite", "false", "--overwrite"}});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_FALSE(options->overwrite);
+}
+
+TEST(RunOptions, ATimeHasAUnitAndIsShownWhenItIsOutOfRange) {
+  const auto bare = options_of({{"window", "5", "--window"}});
+  ASSERT_FALSE(bare);
+  EXPECT_NE(bare.error().message.find("'5' has no unit"), std::string::npos)
+      << bare.error().message;
+  const auto large = options_of({{"window", "1h", "--window"}});
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().message, "--window: '1h' is not from 10ms to 60s");
+  EXPECT_TRUE(options_of({{"settle", "0", "--settle"}})) << "nothing needs no unit";
+}
+
+TEST(RunOptions, SamplingIsCheckedAsTheRanksReadIt) {
+  for (const char* good : {"", "none", "MPI_Test=100", "MPI_Test*=50,MPI_Send=4294967295"}) {
+    EXPECT_TRUE(options_of({{"sample", good, "--sample"}})) << good;
+  }
+  const struct {
+    const char* value;
+    const char* item;
+  } bad[] = {{"MPI_Send=0", "MPI_Send=0"},
+             {"MPI_Test=5,MPI_Send=4294967296", "MPI_Send=4294967296"},
+             {"MPI_Sendd=5,MPI_Recv=1", "MPI_Sendd=5"},
+             {"MPI_Test", "MPI_Test"},
+             {"=5", "=5"}};
+  for (const auto& it : bad) {
+    const auto options = options_of({{"sample", it.value, "--sample"}});
+    ASSERT_FALSE(options) << it.value;
+    EXPECT_EQ(options.error().message.rfind("--sample: '" + std::string(it.item) + "' is", 0), 0u)
+        << options.error().message;
+  }
+}
+
+TEST(RunOptions, TheFileMayBeNamedByTheEnvironment) {
+  const auto folder = std::filesystem::temp_directory_path();
+  const auto path = [&](const char* name) {
+    return (folder / ("xylem-" + std::to_string(::getpid()) + name)).string();
+  };
+  std::ofstream(path("a.toml")) << "window = '1s'\n";
+  std::ofstream(path("b.toml")) << "window = '2s'\n";
+  const std::vector<std::string> environment = {"XYLEM_CONFIG=" + path("a.toml")};
+  const auto named = layer_settings({}, "", environment);
+  const auto overruled = layer_settings({}, path("b.toml"), environment);
+  std::filesystem::remove(path("a.toml"));
+  std::filesystem::remove(path("b.toml"));
+  ASSERT_TRUE(named) << named.error().message;
+  ASSERT_TRUE(overruled) << overruled.error().message;
+  EXPECT_EQ(check_settings(*named)->window, kSecond);
+  EXPECT_EQ(check_settings(*overruled)->window, 2 * kSecond) << "a flag goes before";
+}
+
 TEST(RunOptions, PrintAsAFileThatGivesTheSameAgain) {
   const auto values = layer_settings(
       {{"sample", "MPI_Test=3", "--sample"}, {"overwrite", "true", "--overwrite"}}, "", {});

@@ -51,7 +51,7 @@ class CommandLine(WholeSystemTest):
             self.assertIn(f"{verb}: not expected: '--fnord'", self.refused(verb, "--fnord", "x.db"))
         self.assertIn("report: not expected: 'y'", self.refused("report", "x.db", "y"))
         self.assertIn("--csv excludes --json", self.refused("query", "x.db", "--csv", "--json"))
-        self.assertIn("serve: --until-pid", self.refused("serve", "--until-pid", "self"))
+        self.assertIn("--until-pid = self", self.refused("serve", "--until-pid", "self"))
         self.assertIn("run: --store", self.refused("run", "--store"))
 
     def test_help_names_what_the_code_takes(self):

@@ -17,6 +17,7 @@ namespace {
 
 struct Process {
   std::optional<WorldId> world;
+  wire::WorldKey world_key{};
   Rank rank{};
   std::optional<std::uint64_t> account_wave;
   wire::AccountRow account;  ///< The newest.
@@ -31,6 +32,7 @@ struct MemoryRun::State {
   IntervalSet ended;
   std::map<std::pair<LeafId, Lane>, Process> processes;
   std::map<wire::WorldKey, WorldId> worlds;
+  std::map<wire::WorldKey, std::uint32_t> world_sizes;
   std::map<std::pair<StreamId, std::uint64_t>, IntervalSet> sources_of_wave;
   std::map<std::pair<LeafId, Lane>, IntervalSet> records;
   std::map<LeafId, std::uint64_t> given_up;  ///< Calls of windows.
@@ -55,6 +57,16 @@ class MemoryStore final : public Store {
     past.front_ends = epoch_;
     past.epoch_ns = now_.epoch_ns;
     for (const auto& [id, row] : now_.nodes) past.nodes.push_back(row);
+    for (const auto& [where, process] : now_.processes) {
+      PastProcess& row = past.processes.emplace_back();
+      row.leaf = where.first;
+      row.lane = where.second;
+      row.initialised = process.world.has_value();
+      if (!row.initialised) continue;
+      row.world_key = process.world_key;
+      row.world_size = now_.world_sizes.at(process.world_key);
+      row.rank = process.rank;
+    }
     past.ended = now_.ended;
     return past;
   }
@@ -193,6 +205,8 @@ class MemoryStore final : public Store {
       if (!row.initialised) continue;
       const WorldId next{static_cast<std::uint32_t>(now_.worlds.size())};
       process.world = now_.worlds.try_emplace(row.world_key, next).first->second;
+      now_.world_sizes.try_emplace(row.world_key, row.world_size);
+      process.world_key = row.world_key;
       process.rank = row.rank;
     }
   }

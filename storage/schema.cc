@@ -202,13 +202,23 @@ CREATE VIEW loss AS
   FROM host WHERE lost_reason IS NOT NULL;
 )sql";
 
+// For a successor of the front end. One row in `succession`.
+constexpr const char* kVersion4Tables = R"sql(
+ALTER TABLE run ADD COLUMN front_ends INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE node ADD COLUMN host_key TEXT;
+CREATE TABLE node_address(
+  node INTEGER, position INTEGER, host TEXT, port INTEGER, unix_path TEXT, host_key TEXT,
+  PRIMARY KEY(node, position)) WITHOUT ROWID;
+CREATE TABLE succession(epoch_ns INTEGER NOT NULL, ended TEXT NOT NULL);
+)sql";
+
 struct Migration {
   const char* tables;
   const char* views;
 };
-constexpr std::array kMigrations = {Migration{kVersion1Tables, kVersion1Views},
-                                    Migration{kVersion2Tables, ""},
-                                    Migration{kVersion3Tables, kVersion3Views}};
+constexpr std::array kMigrations = {
+    Migration{kVersion1Tables, kVersion1Views}, Migration{kVersion2Tables, ""},
+    Migration{kVersion3Tables, kVersion3Views}, Migration{kVersion4Tables, ""}};
 
 struct FileVersion {
   std::int64_t application = 0;

@@ -24,6 +24,7 @@
 #include "storage/sqlite_internal.h"
 #include "storage/store.h"
 #include "storage/store_file_internal.h"
+#include "storage/succession_internal.h"
 
 namespace xylem::storage {
 namespace {
@@ -39,10 +40,11 @@ constexpr Nanos kMirrorAtOnce = 3600 * kSecond;
 /// stands in the file itself before there is a log, so that claim_file knows it after any crash.
 constexpr const char* kSettings =
     "PRAGMA page_size = 16384; PRAGMA application_id = 0x78796c6d;"
-    "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+    "PRAGMA synchronous = NORMAL;"
     "PRAGMA busy_timeout = 2000; PRAGMA cache_spill = OFF; PRAGMA cache_size = -16384;"
     "PRAGMA journal_size_limit = 67108864;"
     "PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF";
+constexpr const char* kWriteAhead = "PRAGMA journal_mode = WAL";
 
 /// A command line that a shell would read back as the same arguments.
 std::string shell_line(const std::vector<std::string>& arguments) {
@@ -80,8 +82,12 @@ class SqliteStore final : public Store {
     bool mirrors() const { return !live_folder.empty(); }
   };
 
-  explicit SqliteStore(std::unique_ptr<Parts> parts)
-      : parts_(std::move(parts)), connection_(parts_->connection), intake_(connection_) {
+  /// `front_ends` is 0 before there is a run in the file.
+  explicit SqliteStore(std::unique_ptr<Parts> parts, std::uint64_t front_ends = 0)
+      : parts_(std::move(parts)),
+        connection_(parts_->connection),
+        intake_(connection_),
+        front_ends_(front_ends) {
     if (parts_->mirrors()) mirror_.emplace(connection_, parts_->target);
     reserve_.take(parts_->live.path, kReserveBytes);
   }
@@ -116,7 +122,7 @@ class SqliteStore final : public Store {
     explicit Statements(Connection& c)
         : begin(c, "BEGIN IMMEDIATE"),
           commit(c, "COMMIT"),
-          node(c, "INSERT OR REPLACE INTO node VALUES(?,?,?,?,?,?,?,?)"),
+          node(c, "INSERT OR REPLACE INTO node VALUES(?,?,?,?,?,?,?,?,?)"),
           clock(c, "INSERT INTO clock VALUES(?,?,?,?)"),
           link(c,
                "INSERT INTO link VALUES(?1,?2,?3,?3,?4,?5,?6,?7,?8,?9,nullif(?10,'')) ON CONFLICT "
@@ -135,19 +141,23 @@ class SqliteStore final : public Store {
   std::unique_ptr<Parts> parts_;
   Connection& connection_;
   SqliteIntake intake_;
+  Succession succession_{connection_};
   Statements statements_{connection_};
+  std::uint64_t front_ends_;  ///< Of the run, this one included.
   std::optional<Mirror> mirror_;
   Reserve reserve_;
   Nanos mirrored_at_ns_ = 0;
   std::size_t pending_bytes_ = 0;
   bool in_transaction_ = false;
   bool ended_ = false;
+  bool superseded_ = false;
   std::optional<Error> undone_because_;  ///< A put failed; the next commit says so.
 };
 
 SqliteStore::~SqliteStore() {
   roll_back();
-  if (mirror_ && !ended_) {
+  // Whoever has taken over writes the live file now, and copies it.
+  if (mirror_ && !ended_ && !superseded_) {
     if (auto finished = finish_mirror(); !finished) {
       log(Level::kError, "store not copied; it stays where it was written",
           {{"live", parts_->live.path}, {"why", finished.error().message}});
@@ -163,7 +173,9 @@ Result<void> SqliteStore::begin_run(const RunFacts& facts) {
       .run(facts.run_id, shell_line(facts.command), facts.directory, facts.user, facts.host,
            facts.version, facts.options, facts.chunks ? "trace" : "profile", facts.window_ns,
            facts.started_realtime_ns);
+  succession_.begin(facts.epoch_ns);
   if (auto put = settle_put(facts.options.size()); !put) return put;
+  front_ends_ = 1;
   return commit();
 }
 
@@ -171,6 +183,10 @@ Result<PutOutcome> SqliteStore::put(const wire::Packet& packet) {
   if (auto possible = check_identity(packet.id); !possible) return unexpected(possible.error());
   if (auto begun = begin_transaction(); !begun) return unexpected(begun.error());
   PutOutcome outcome = intake_.put(packet);
+  if (packet.last && packet.id.stream == wire::kWindowStream &&
+      outcome.kind == PutOutcome::Kind::kStored) {
+    succession_.note_ended(packet.id.sources);
+  }
   if (auto put = settle_put(packet.payload.size()); !put) return unexpected(put.error());
   return outcome;
 }
@@ -182,7 +198,8 @@ Result<void> SqliteStore::put_node(const NodeRow& node) {
   std::optional<LeafId> leaf;
   if (node.leaf != wire::kNoLeaf) leaf = node.leaf;
   statements_.node.run(node.id, wire::role_name(node.role), node.host, parent, node.level, node.pid,
-                       leaf, node.state);
+                       leaf, node.state, node.host_key);
+  succession_.note_addresses(node);
   return settle_put(sizeof(NodeRow));
 }
 
@@ -217,12 +234,21 @@ Result<void> SqliteStore::begin_transaction() {
   if (undone_because_) return unexpected(*undone_because_);
   if (in_transaction_) return {};
   statements_.begin.run();
-  if (auto begun = connection_.take(); !begun) {
-    undone_because_ = begun.error();
+  // From here to the commit nobody else can write, and so not take over.
+  const bool newest = front_ends_ == 0 || succession_.is_newest(front_ends_);
+  auto begun = connection_.take();
+  if (begun && newest) {
+    in_transaction_ = true;
     return begun;
   }
-  in_transaction_ = true;
-  return {};
+  if (begun) {
+    superseded_ = true;
+    begun = unexpected(Code::kSuperseded,
+                       parts_->target + ": another front end has taken over this run");
+  }
+  undone_because_ = begun.error();
+  roll_back();
+  return begun;
 }
 
 Result<void> SqliteStore::settle_put(std::size_t bytes) {
@@ -377,11 +403,41 @@ Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options) {
     return give_up(opened.error());
   }
   connection.execute(kSettings);
+  connection.execute(kWriteAhead);
   if (auto set = connection.take(); !set) return give_up(set.error());
   if (auto migrated = migrate(connection); !migrated) return give_up(migrated.error());
   auto store = std::make_unique<SqliteStore>(std::move(*parts));
   if (auto ready = store->ready(); !ready) return unexpected(ready.error());
   return Result<std::unique_ptr<Store>>(std::move(store));
+}
+
+Result<ResumedStore> resume_sqlite_store(const ResumeOptions& options) {
+  auto parts = std::make_unique<SqliteStore::Parts>();
+  parts->target = options.path;
+  const bool elsewhere = options.live_path != options.path;
+  // The former one had copied everything and removed the live file: it had only to say so.
+  const bool copied = elsewhere && !std::filesystem::exists(options.live_path) &&
+                      std::filesystem::exists(options.path);
+  auto live = reclaim_file(copied ? options.path : options.live_path, !copied);
+  if (!live) return unexpected(std::move(live.error()));
+  parts->live = std::move(*live);
+  if (elsewhere && !copied) {
+    parts->live_folder = std::filesystem::path(options.live_path).parent_path();
+  }
+  Connection& connection = parts->connection;
+  auto opened =
+      connection.open(parts->live.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, options.path);
+  if (!opened) return unexpected(std::move(opened.error()));
+  connection.execute(kSettings);
+  if (!copied) connection.execute(kWriteAhead);
+  if (auto set = connection.take(); !set) return unexpected(std::move(set.error()));
+  if (auto migrated = migrate(connection); !migrated)
+    return unexpected(std::move(migrated.error()));
+  auto past = take_over(connection, options.run_id);
+  if (!past) return unexpected(std::move(past.error()));
+  auto store = std::make_unique<SqliteStore>(std::move(parts), past->front_ends);
+  if (auto ready = store->ready(); !ready) return unexpected(std::move(ready.error()));
+  return ResumedStore{std::move(store), *std::move(past)};
 }
 
 }  // namespace xylem::storage

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "wire/message.h"
 #include "wire/packet.h"
+#include "wire/registration.h"
 
 namespace xylem::storage {
 
@@ -41,18 +42,31 @@ struct NodeRow {
   std::uint32_t level = 0;  ///< 0 is the front end.
   std::uint32_t pid = 0;
   LeafId leaf = wire::kNoLeaf;
-  std::string state;  ///< "started", "attached", "left", "lost"
-  /// For a successor of the front end only; the tables do not show them.
-  std::string host_key = {};
+  std::string state;          ///< "started", "attached", "left", "lost"
+  std::string host_key = {};  ///< Tells hosts apart whose names are the same.
+  /// Where it listens; for a successor of the front end only.
   std::vector<wire::Address> addresses = {};
+  bool operator==(const NodeRow&) const = default;
+};
+
+/// A process that was heard of; the rest is known once it is initialised.
+struct PastProcess {
+  LeafId leaf{};
+  Lane lane{};
+  bool initialised = false;
+  wire::WorldKey world_key{};
+  std::uint32_t world_size = 0;
+  Rank rank{};
+  bool operator==(const PastProcess&) const = default;
 };
 
 /// What a successor of the front end must know of the run so far.
 struct Past {
-  std::uint64_t front_ends = 1;  ///< That have opened the store, this one included.
-  Nanos epoch_ns = 0;            ///< As RunFacts has it.
-  std::vector<NodeRow> nodes;
-  IntervalSet ended;  ///< Leaves whose last window is stored.
+  std::uint64_t front_ends = 1;        ///< That have opened the store, this one included.
+  Nanos epoch_ns = 0;                  ///< As RunFacts has it.
+  std::vector<NodeRow> nodes;          ///< By id.
+  std::vector<PastProcess> processes;  ///< By leaf and lane.
+  IntervalSet ended;                   ///< Leaves whose last window is stored.
 };
 
 /// How a host's clock stands to the front end's.
@@ -187,5 +201,22 @@ struct SqliteOptions {
 /// Fails with kAlreadyExists, kPermissionDenied, kExhausted or kInvalidArgument and a sentence that
 /// names the path.
 Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options);
+
+/// Which file a successor of the front end goes on with.
+struct ResumeOptions {
+  std::string path;  ///< As SqliteOptions had it.
+  /// As live_path() of the former store said. When only `path` is left of the two, the former one
+  /// had come to its very end: `path` is gone on with.
+  std::string live_path;
+  std::string run_id;  ///< As RunFacts had it.
+};
+
+/// Goes on with the run of a front end that is dead, or counts as dead: from now on each commit of
+/// its store fails with kSuperseded. begin_run must not be called again. Commits and counts as if
+/// there had been one store all along, after the former one's end_run, too.
+/// Fails with kNotFound, kPermissionDenied, kExhausted or kUnavailable (among others while a former
+/// front end stands still in the middle of a commit: to be tried again), kInvalidArgument when
+/// another run's file stands there, kCorrupt when the file does not hold what it must.
+Result<ResumedStore> resume_sqlite_store(const ResumeOptions& options);
 
 }  // namespace xylem::storage

@@ -102,6 +102,22 @@ Result<ClaimedFile> claim_file(const std::string& path, bool overwrite, bool loc
   return file;
 }
 
+Result<ClaimedFile> reclaim_file(const std::string& path, bool lock) {
+  ClaimedFile file{path, UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC))};
+  if (!file.lock) {
+    const int why = errno;
+    const Code code = why == ENOENT || why == ENOTDIR                 ? Code::kNotFound
+                      : why == EACCES || why == EPERM || why == EROFS ? Code::kPermissionDenied
+                                                                      : Code::kInternal;
+    return unexpected(code, path + ": the store cannot be opened again: " + std::strerror(why));
+  }
+  if (!is_a_run(file.lock.get())) {
+    return unexpected(Code::kInvalidArgument, path + ": it is not a run of xylem any more");
+  }
+  if (lock) static_cast<void>(::flock(file.lock.get(), LOCK_EX | LOCK_NB));
+  return file;
+}
+
 long file_system_of(const std::string& path) {
   struct statfs found {};
   if (::statfs(folder_of(path).c_str(), &found) != 0) return 0;

@@ -30,6 +30,11 @@ struct ClaimedFile {
 ///   kPermissionDenied, kNotFound (its folder), kExhausted.
 Result<ClaimedFile> claim_file(const std::string& path, bool overwrite, bool lock);
 
+/// A file that a former process of the same run has made, to go on with. `lock` as above, where it
+/// can be had: a former process that stands still has it for as long as it lives.
+/// Fails with kNotFound, kPermissionDenied, kInvalidArgument (not a run of xylem), else kInternal.
+Result<ClaimedFile> reclaim_file(const std::string& path, bool lock);
+
 /// f_type of statfs for the folder that `path` is in; 0 when that cannot be asked.
 long file_system_of(const std::string& path);
 /// NFS, Lustre, GPFS, BeeGFS or CIFS: where several hosts may write and WAL cannot work.

@@ -193,6 +193,34 @@ TEST_F(SqliteStoreTest, LosesNothingCommittedWhenItsProcessIsKilled) {
   EXPECT_EQ(ask(path_, "SELECT count(*) FROM event"), "100");
 }
 
+TEST_F(SqliteStoreTest, IsNotGoneOnWithWhereItIsGoneOrNotTheSameRun) {
+  const auto refused = [&](const std::string& run_id) {
+    auto resumed = resume_sqlite_store({path_, path_, run_id});
+    EXPECT_FALSE(resumed);
+    return resumed ? Error{} : resumed.error();
+  };
+  EXPECT_EQ(refused("").code, Code::kNotFound);
+  EXPECT_THAT(refused("").message, HasSubstr(path_ + ": the store cannot be opened again"));
+  make_store({path_});
+  EXPECT_EQ(refused("another").code, Code::kInvalidArgument);
+  EXPECT_THAT(refused("another").message, HasSubstr("another run"));
+  EXPECT_EQ(ask(path_, "SELECT front_ends FROM run"), "1");
+  std::ofstream(path_) << "something else that is no store at all";
+  EXPECT_EQ(refused("").code, Code::kInvalidArgument);
+}
+
+TEST_F(SqliteStoreTest, CanBeGoneOnWithOnceWhoHeldItInACommitIsGone) {
+  auto first = make_store({path_});
+  ASSERT_TRUE(first->put(window_packet(0, 7, 10, account_row(7, 1, 10))));
+  const auto early = resume_sqlite_store({path_, path_, ""});
+  ASSERT_FALSE(early);
+  EXPECT_EQ(early.error().code, Code::kUnavailable) << early.error().message;
+  first.reset();
+  const auto resumed = resume_sqlite_store({path_, path_, ""});
+  ASSERT_TRUE(resumed) << resumed.error().message;
+  EXPECT_EQ(resumed->past.front_ends, 2u);
+}
+
 TEST_F(SqliteStoreTest, FindsTotalsThatDifferFromWhatIsStored) {
   auto store = make_store({path_});
   ASSERT_TRUE(store->put(registration_packet(7, {process_row(1, 0)})));
@@ -352,6 +380,28 @@ TEST_F(NetworkFileSystem, KeepsTheLiveFileWhenTheCopyCannotBeMade) {
   ASSERT_FALSE(ended);
   EXPECT_THAT(ended.error().message, HasSubstr("the whole run stands in " + store->live_path()));
   EXPECT_EQ(ask(store->live_path(), "SELECT count(*) FROM event"), "100");
+}
+
+TEST_F(NetworkFileSystem, GoesOnWithTheLiveFileAndCopiesItAtTheEnd) {
+  auto first = make_store({path_, false, kNfs});
+  const std::string live = first->live_path();
+  auto resumed = resume_sqlite_store({path_, live, ""});
+  ASSERT_TRUE(resumed) << resumed.error().message;
+  EXPECT_FALSE(first->put(window_packet(0, 7, 10, account_row(7, 1, 10))));
+  EXPECT_FALSE(first->commit());
+  first.reset();
+  ASSERT_EQ(::access(live.c_str(), F_OK), 0) << "whom it superseded has removed it";
+  auto& second = resumed->store;
+  ASSERT_TRUE(second->put(registration_packet(7, {process_row(1, 0)})));
+  ASSERT_TRUE(second->end_run(0, realtime_now()));
+  EXPECT_NE(::access(live.c_str(), F_OK), 0);
+  EXPECT_EQ(ask(path_, "SELECT count(*) FROM rank"), "1");
+  // The former one had only to say that it was done.
+  auto third = resume_sqlite_store({path_, live, ""});
+  ASSERT_TRUE(third) << third.error().message;
+  ASSERT_TRUE(third->store->end_run(0, realtime_now()));
+  EXPECT_EQ(ask(path_, "SELECT front_ends FROM run"), "3");
+  EXPECT_EQ(ask(path_, "PRAGMA journal_mode"), "delete");
 }
 
 TEST_F(NetworkFileSystem, KnowsThemByTheirNumbers) {

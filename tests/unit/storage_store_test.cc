@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
 
 #include "tests/unit/storage_packets.h"
@@ -318,42 +319,145 @@ TEST_P(EveryStore, TakesNodesClocksLinksAndItsEnd) {
   EXPECT_TRUE(store_->end_run(3, realtime_now()));
 }
 
-TEST(MemoryRun, TakesNothingFromWhomItSuperseded) {
-  MemoryRun run;
-  auto first = open_memory_store(run).store;
-  ASSERT_TRUE(first->begin_run({}));
-  ASSERT_TRUE(first->put(window_packet(1, IntervalSet::of(7), {})));
-  auto second = open_memory_store(run).store;
-  const auto late = first->commit();
-  ASSERT_FALSE(late);
-  EXPECT_EQ(late.error().code, Code::kSuperseded);
-  const auto again = second->put(window_packet(1, IntervalSet::of(7), {}));
-  ASSERT_TRUE(again);
+// One run, and its front ends one after the other, in memory or in a file.
+class EverySuccession : public testing::TestWithParam<const char*> {
+ protected:
+  /// Of the first front end.
+  std::unique_ptr<Store> begin() {
+    RunFacts facts;
+    facts.run_id = kRun;
+    facts.epoch_ns = 42;
+    std::unique_ptr<Store> store;
+    if (is_in_memory()) {
+      store = open_memory_store(run_).store;
+    } else {
+      auto made = make_sqlite_store({path_});
+      EXPECT_TRUE(made) << made.error().message;
+      store = std::move(*made);
+      live_path_ = store->live_path();
+    }
+    EXPECT_TRUE(store->begin_run(facts));
+    return store;
+  }
+  ResumedStore take_over() {
+    if (is_in_memory()) return open_memory_store(run_);
+    auto resumed = resume_sqlite_store({path_, live_path_, kRun});
+    EXPECT_TRUE(resumed) << resumed.error().message;
+    return std::move(*resumed);
+  }
+  bool is_in_memory() const { return GetParam() == std::string("memory"); }
+
+  static constexpr const char* kRun = "3a";
+  Folder folder_;
+  std::string path_ = folder_.file("run.db");
+  std::string live_path_;
+  MemoryRun run_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Storage, EverySuccession, testing::Values("memory", "sqlite"),
+                         [](const auto& which) { return std::string(which.param); });
+
+wire::Packet last_window(std::uint64_t wave, std::uint32_t leaf) {
+  wire::Packet packet = window_packet(wave, IntervalSet::of(leaf), {});
+  packet.last = true;
+  return packet;
+}
+
+/// What a front end that was superseded stores: the failure of its commit.
+std::optional<Code> code_of_commit(Store& store, const wire::Packet& packet) {
+  static_cast<void>(store.put(packet));
+  const auto committed = store.commit();
+  if (committed) return std::nullopt;
+  return committed.error().code;
+}
+
+TEST_P(EverySuccession, TakesNothingFromWhomItSuperseded) {
+  auto first = begin();
+  const auto packet = window_packet(1, IntervalSet::of(7), {});
+  auto second = take_over().store;
+  EXPECT_EQ(code_of_commit(*first, packet), Code::kSuperseded);
+  EXPECT_EQ(code_of_commit(*first, packet), Code::kSuperseded) << "not once, but for good";
+  const auto end = first->end_run(0, realtime_now());
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().code, Code::kSuperseded);
+  first.reset();
+  const auto again = second->put(packet);
+  ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->kind, PutOutcome::Kind::kStored);
   EXPECT_TRUE(second->commit());
 }
 
-TEST(MemoryRun, TellsASuccessorWhatIsCommittedAndNoMore) {
-  MemoryRun run;
-  auto first = open_memory_store(run).store;
-  RunFacts facts;
-  facts.epoch_ns = 42;
-  ASSERT_TRUE(first->begin_run(facts));
-  wire::Packet last = window_packet(3, IntervalSet::of(7), {});
-  last.last = true;
-  ASSERT_TRUE(first->put(last));
-  ASSERT_TRUE(first->put_node({NodeId{5}, wire::Role::kBackEnd, "node1", kFrontEndNode, 1, 9,
-                               LeafId{7}, "attached", "key"}));
+TEST_P(EverySuccession, TellsASuccessorWhatIsCommittedAndNoMore) {
+  auto first = begin();
+  const NodeRow back_end{
+      NodeId{5}, wire::Role::kBackEnd, "node1", kFrontEndNode, 1, 9, LeafId{7}, "attached", "key",
+      {}};
+  NodeRow inner{NodeId{6},
+                wire::Role::kCommProcess,
+                "node1",
+                kFrontEndNode,
+                1,
+                10,
+                wire::kNoLeaf,
+                "started",
+                "key",
+                {{"10.0.0.1", 4711, "", ""}}};
+  ASSERT_TRUE(first->put_node(inner));
+  inner.state = "attached";
+  inner.addresses = {{"10.0.0.2", 4712, "", ""}, {"", 0, "/dev/shm/x/socket", "node1-key"}};
+  wire::ProcessRow early = process_row(2, 1);
+  early.initialised = false;
+  ASSERT_TRUE(first->put(last_window(3, 7)));
+  ASSERT_TRUE(first->put(last_window(3, 8)));
+  ASSERT_TRUE(first->put(registration_packet(7, {process_row(1, 3, 9, 64), early})));
+  ASSERT_TRUE(first->put_node(inner));
+  ASSERT_TRUE(first->put_node(back_end));
   ASSERT_TRUE(first->commit());
   ASSERT_TRUE(first->put(window_packet(4, IntervalSet::of(8), {})));
-  const auto [second, past] = open_memory_store(run);
+  ASSERT_TRUE(first->put(last_window(5, 9)));
+  first.reset();  // Before it has committed.
+
+  const auto [second, past] = take_over();
   EXPECT_EQ(past.front_ends, 2u);
   EXPECT_EQ(past.epoch_ns, 42);
-  EXPECT_EQ(past.ended, IntervalSet::of(7));
-  ASSERT_EQ(past.nodes.size(), 1u);
-  EXPECT_EQ(past.nodes[0].host_key, "key");
-  EXPECT_EQ(second->put(last)->kind, PutOutcome::Kind::kDuplicate);
+  EXPECT_EQ(past.ended, IntervalSet::range(7, 9));
+  EXPECT_EQ(past.nodes, (std::vector{back_end, inner}));
+  EXPECT_EQ(past.processes,
+            (std::vector<PastProcess>{{LeafId{7}, Lane{1}, true, world_key(9), 64, Rank{3}},
+                                      {LeafId{7}, Lane{2}, false, {}, 0, Rank{}}}));
+  EXPECT_EQ(second->put(last_window(3, 7))->kind, PutOutcome::Kind::kDuplicate);
   EXPECT_EQ(second->put(window_packet(4, IntervalSet::of(8), {}))->kind, PutOutcome::Kind::kStored);
+  EXPECT_TRUE(second->commit());
+}
+
+TEST_P(EverySuccession, CountsOnThroughAnyNumberOfFrontEnds) {
+  auto store = begin();
+  ASSERT_TRUE(store->put(registration_packet(7, {process_row(1, 0)})));
+  for (std::uint64_t wave = 0; wave < 5; ++wave) {
+    const bool ended = wave == 4;
+    const auto packet = window_packet(wave, 7, 10, account_row(7, 1, 10 * (wave + 1), ended));
+    ASSERT_TRUE(store->put(packet));
+    ASSERT_TRUE(store->commit());
+    store.reset();
+    auto resumed = take_over();
+    EXPECT_EQ(resumed.past.front_ends, wave + 2);
+    store = std::move(resumed.store);
+    EXPECT_EQ(store->put(packet)->kind, PutOutcome::Kind::kDuplicate);
+  }
+  ASSERT_TRUE(store->commit());
+  EXPECT_EQ(*store->account(), (std::vector{line(0, 0, 50, 50, 0, true)}));
+}
+
+TEST_P(EverySuccession, EndsARunAgainWhoseFrontEndDiedRightAfterItsEnd) {
+  auto first = begin();
+  ASSERT_TRUE(first->put(registration_packet(7, {process_row(1, 0)})));
+  ASSERT_TRUE(first->put(window_packet(0, 7, 10, account_row(7, 1, 10, true))));
+  ASSERT_TRUE(first->end_run(3, realtime_now()));
+  first.reset();
+  auto [second, past] = take_over();
+  EXPECT_EQ(past.front_ends, 2u);
+  ASSERT_TRUE(second->end_run(3, realtime_now()));
+  EXPECT_EQ(*second->account(), (std::vector{line(0, 0, 10, 10, 0, true)}));
 }
 
 // Any packets in any order, some twice, some merged, some given up: both stores decide alike and

@@ -63,6 +63,7 @@ storage::RunFacts facts_of(const frontend::Setup& setup) {
   facts.started_realtime_ns = realtime_now();
   facts.window_ns = setup.window;
   facts.chunks = setup.chunks;
+  facts.epoch_ns = monotonic_now();
   return facts;
 }
 
@@ -78,21 +79,27 @@ bool agent_on_this_host(const std::string& run, const std::string& run_folder) {
   return false;
 }
 
-Result<std::unique_ptr<storage::Store>> open_store(const frontend::Setup& setup) {
+Result<storage::ResumedStore> open_store(const frontend::Setup& setup) {
+  if (!setup.live_path.empty()) {
+    return storage::resume_sqlite_store({setup.store, setup.live_path, setup.run});
+  }
   storage::SqliteOptions options;
   options.path = setup.store;
   options.overwrite = setup.overwrite;
   options.pretend_file_system = setup.pretend_file_system;
   auto store = storage::make_sqlite_store(options);
-  if (!store) return store;
-  if (auto begun = (*store)->begin_run(facts_of(setup)); !begun) {
+  if (!store) return unexpected(std::move(store.error()));
+  const storage::RunFacts facts = facts_of(setup);
+  if (auto begun = (*store)->begin_run(facts); !begun) {
     return unexpected(std::move(begun.error()));
   }
-  return store;
+  storage::Past past;
+  past.epoch_ns = facts.epoch_ns;
+  return storage::ResumedStore{*std::move(store), std::move(past)};
 }
 
 frontend::SessionOptions session_options(const frontend::Setup& setup, const tree::Shape& shape,
-                                         int control_fd) {
+                                         int control_fd, storage::Past past) {
   frontend::SessionOptions options;
   options.shape = shape;
   options.settle = setup.settle;
@@ -100,6 +107,7 @@ frontend::SessionOptions session_options(const frontend::Setup& setup, const tre
   options.chunks = setup.chunks;
   options.control_fd = control_fd;
   options.remote = setup.remote;
+  options.past = std::move(past);
   options.agent_expected = [run = setup.run, folder = setup.run_folder] {
     return agent_on_this_host(run, folder);
   };
@@ -119,11 +127,11 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   configure_log("xylem-frontend", parse_level(setup->log_level));
   auto shape = tree::parse_shape(setup->shape);
   if (!shape) return fail(control_fd, shape.error());
-  auto store = open_store(*setup);
-  if (!store) return fail(control_fd, store.error());
-  auto recorder = storage::make_thread_recorder(**store);
+  auto opened = open_store(*setup);
+  if (!opened) return fail(control_fd, opened.error());
+  auto recorder = storage::make_thread_recorder(*opened->store);
   if (!recorder) return fail(control_fd, recorder.error());
-  answer(control_fd, "ready");
+  answer(control_fd, "ready " + opened->store->live_path());
 
   // Of our Unix socket. Whoever started us removes it too, unless it was killed.
   backend::RunFolder folder(frontend::front_end_folder(setup->run));
@@ -137,8 +145,10 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   network.is_root = true;
   network.listening = std::move(listening);
   network.reachable_hosts = setup->reachable_hosts;
-  frontend::Session session(session_options(*setup, *shape, control_fd), **recorder);
+  frontend::Session session(session_options(*setup, *shape, control_fd, std::move(opened->past)),
+                            **recorder);
   const int code = net::run_node(session, std::move(network));
+  if (code == frontend::Session::kReplaced) return code;  // The rest is the other one's.
   folder.remove();
   if (!setup->quiet) print_account_line(session.outcome(), setup->store);
   answer(control_fd, "done");

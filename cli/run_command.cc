@@ -126,8 +126,7 @@ std::unique_ptr<backend::RunFolder> listen_locally(const RunOptions& options,
 struct Started {
   frontend::FrontEndProcess front_end;
   frontend::Environment environment;
-  std::vector<UniqueFd> sockets;               // Held open: the address outlives the front end.
-  std::unique_ptr<backend::RunFolder> folder;  // Of the Unix socket among them, if there is one.
+  std::unique_ptr<backend::RunFolder> folder;  // Of its Unix socket, if there is one.
 };
 
 frontend::Setup make_setup(const RunOptions& options, const std::string& printed_options,
@@ -177,8 +176,10 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
   frontend::LaunchOptions launch;
   auto folder = listen_locally(options, setup.run, listening->sockets);
   if (folder) launch.addresses.push_back("unix:" + frontend::front_end_socket(setup.run));
-  auto front_end =
-      frontend::FrontEndProcess::start(installation->frontend, setup, listening->sockets);
+  launch.run = setup.run;
+  launch.key = setup.key;
+  auto front_end = frontend::FrontEndProcess::start(installation->frontend, std::move(setup),
+                                                    std::move(listening->sockets));
   if (!front_end) {
     if (folder) folder->remove();
     return unexpected(std::move(front_end.error()));
@@ -192,8 +193,6 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
                                std::to_string(listening->port));
   }
   launch.tls = options.tls;
-  launch.run = setup.run;
-  launch.key = setup.key;
   launch.capture_library = installation->capture_library;
   launch.backend = installation->backend;
   launch.sample = options.sample;
@@ -202,13 +201,15 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
   launch.remote = !listening->loopback;
   Started started{*std::move(front_end),
                   frontend::job_environment(launch, frontend::current_environment()),
-                  std::move(listening->sockets), std::move(folder)};
+                  std::move(folder)};
   return started;
 }
 
+void say(const std::string& sentence) { std::fprintf(stderr, "xylem: %s\n", sentence.c_str()); }
+
 void finish(Started& started, int exit_code) {
-  auto finished = started.front_end.finish(exit_code);
-  if (!finished) std::fprintf(stderr, "xylem: %s\n", finished.error().message.c_str());
+  auto finished = started.front_end.finish(exit_code, say);
+  if (!finished) say(finished.error().message);
   if (started.folder) started.folder->remove();
   started.folder.reset();
   // Where the agents of this host were killed there is nobody else to do it.
@@ -236,10 +237,8 @@ int run_job(const RunOptions& options, const std::string& printed_options,
     fail(job.error().message);
     return code;
   }
-  const int code = job->wait(witness, [&started] {
-    const std::string news = started->front_end.news_of_its_death();
-    if (!news.empty()) fail(news);
-  });
+  const int code =
+      job->wait(witness, [&started] { return started->front_end.attend(monotonic_now(), say); });
   finish(*started, code);
   return code;
 }
@@ -271,8 +270,9 @@ Result<void> write_env_file(const std::string& path, const frontend::Environment
   return unexpected(Code::kPermissionDenied, path + ": cannot be written: " + why);
 }
 
-// Waits for SIGTERM, SIGINT or SIGHUP, or for the end of `pid`.
-void wait_for_end(int pid) {
+// Waits for SIGTERM, SIGINT or SIGHUP, or for the end of `pid`; meanwhile looks after the front
+// end.
+void wait_for_end(int pid, frontend::FrontEndProcess& front_end) {
   const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   const UniqueFd owner(pidfd);
   sigset_t ending;
@@ -283,6 +283,7 @@ void wait_for_end(int pid) {
     if (::sigtimedwait(&ending, nullptr, &patience) > 0) return;
     pollfd watched{pidfd, POLLIN, 0};
     if (pidfd < 0 || ::poll(&watched, 1, 0) > 0) return;
+    front_end.attend(monotonic_now(), say);
   }
 }
 
@@ -346,7 +347,7 @@ UniqueFd set_piped_stderr_aside() {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   ::dup2(null, STDIN_FILENO);
   ::dup2(null, STDOUT_FILENO);
-  wait_for_end(until);
+  wait_for_end(until, started->front_end);
   finish(*started, 0);
   if (!env_file.empty()) ::unlink(env_file.c_str());
   std::_Exit(0);

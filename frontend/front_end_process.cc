@@ -9,9 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 #include "base/argv.h"
 
@@ -20,32 +24,21 @@ namespace {
 
 constexpr int kChildControlFd = 3;
 constexpr int kFirstSpareFd = 64;  // Above every number that the child's descriptors get.
+constexpr Nanos kLookAtStart = 50 * kMillisecond;  // Until a successor is ready.
 
 // A copy that cannot collide with the numbers that the child's descriptors get.
 UniqueFd lift(int fd) { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, kFirstSpareFd)); }
 
-Result<std::string> read_line(int fd) {
-  std::string line;
-  for (;;) {
-    char c;
-    const ssize_t size = ::read(fd, &c, 1);
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return unexpected(Code::kUnavailable, "the front end ended unexpectedly");
-    if (c == '\n') return line;
-    line += c;
-  }
-}
-
-Result<void> write_line(int fd, const std::string& line) {
+// A dead reader is noticed when it is reaped, not here.
+void write_line(int fd, const std::string& line) {
   const std::string text = line + "\n";
   std::size_t at = 0;
   while (at < text.size()) {
     const ssize_t size = ::send(fd, text.data() + at, text.size() - at, MSG_NOSIGNAL);
     if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return unexpected(Code::kUnavailable, "the front end ended unexpectedly");
+    if (size <= 0) return;
     at += static_cast<std::size_t>(size);
   }
-  return {};
 }
 
 Result<pid_t> spawn(const std::string& program, int control,
@@ -83,76 +76,183 @@ Result<pid_t> spawn(const std::string& program, int control,
   return pid;
 }
 
+std::string how_it_ended(int status) {
+  return WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                             : "code " + std::to_string(WEXITSTATUS(status));
+}
+
+std::string in_seconds(Nanos pause) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g s",
+                static_cast<double>(pause) / static_cast<double>(kSecond));
+  return text.data();
+}
+
+void wait_readable(int fd) {
+  pollfd waiting{fd, POLLIN, 0};
+  while (::poll(&waiting, 1, -1) < 0 && errno == EINTR) {
+  }
+}
+
 }  // namespace
 
-Result<FrontEndProcess> FrontEndProcess::start(const std::string& program, const Setup& setup,
-                                               const std::vector<UniqueFd>& listening) {
+Result<FrontEndProcess> FrontEndProcess::start(const std::string& program, Setup setup,
+                                               std::vector<UniqueFd> listening) {
+  FrontEndProcess process(program, std::move(setup), std::move(listening));
+  if (auto launched = process.launch(); !launched) return unexpected(std::move(launched.error()));
+  while (process.is_there() && !process.is_ready_) {
+    wait_readable(process.control_.get());
+    process.hear();
+    process.reap_if_dead();
+  }
+  if (process.is_ready_) return process;
+  if (!process.failure_.empty()) return unexpected(Code::kInvalidArgument, process.failure_);
+  return unexpected(Code::kUnavailable, "the front end died at its start (" + process.death_ + ")");
+}
+
+Result<void> FrontEndProcess::launch() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return unexpected(Code::kInternal, std::string("no socket pair: ") + std::strerror(errno));
   }
-  UniqueFd ours(ends[0]);
+  control_.reset(ends[0]);
   UniqueFd theirs(ends[1]);
-  auto pid = spawn(program, theirs.get(), listening);
+  heard_.clear();
+  failure_.clear();
+  is_ready_ = false;
+  auto pid = spawn(program_, theirs.get(), listening_);
   if (!pid) return unexpected(std::move(pid.error()));
+  pid_ = *pid;
   theirs.reset();
-  FrontEndProcess process(*pid, std::move(ours));
-  auto written = write_line(process.control_.get(), to_json(setup));
-  auto answer = written ? read_line(process.control_.get())
-                        : Result<std::string>(unexpected(written.error()));
-  if (answer && *answer == "ready") return process;
-  process.control_.reset();
-  ::waitpid(*pid, nullptr, 0);
-  if (!answer) return unexpected(std::move(answer.error()));
-  constexpr std::string_view kError = "error ";
-  return unexpected(Code::kInvalidArgument,
-                    answer->starts_with(kError) ? answer->substr(kError.size()) : *answer);
+  write_line(control_.get(), to_json(setup_));
+  return {};
 }
 
-// Waits until the front end has something to say. Whoever interrupts twice is not kept waiting.
-void FrontEndProcess::wait_for_answer() {
+// ---- what it says ----
+
+void FrontEndProcess::hear() {
+  std::array<char, 4096> piece;
+  for (;;) {
+    const ssize_t size = ::recv(control_.get(), piece.data(), piece.size(), MSG_DONTWAIT);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    heard_.append(piece.data(), static_cast<std::size_t>(size));
+  }
+  for (std::size_t end; (end = heard_.find('\n')) != std::string::npos;) {
+    heed(heard_.substr(0, end));
+    heard_.erase(0, end + 1);
+  }
+}
+
+void FrontEndProcess::heed(const std::string& line) {
+  constexpr std::string_view kReady = "ready ";
+  constexpr std::string_view kError = "error ";
+  if (line.starts_with(kReady)) {
+    is_ready_ = true;
+    setup_.live_path = line.substr(kReady.size());
+    if (exit_code_) tell_to_finish();
+  } else if (line.starts_with(kError)) {
+    failure_ = line.substr(kError.size());
+  } else if (line == "done") {
+    is_done_ = true;
+  }
+}
+
+void FrontEndProcess::tell_to_finish() {
+  write_line(control_.get(), "finish " + std::to_string(*exit_code_));
+}
+
+// ---- its death ----
+
+void FrontEndProcess::reap_if_dead() {
+  int status = 0;
+  if (!is_there() || ::waitpid(pid_, &status, WNOHANG) != pid_) return;
+  hear();  // Its last words.
+  pid_ = -1;
+  control_.reset();
+  death_ = how_it_ended(status);
+}
+
+void FrontEndProcess::decide(Nanos now, const Say& say) {
+  if (exit_code_ && (interrupts_ > 1 || ++deaths_while_finishing_ >= kMostDeaths)) {
+    is_given_up_ = true;
+    return;
+  }
+  restart_at_ = restarts_.next(now);
+  const std::string when =
+      restart_at_ > now ? " takes over in " + in_seconds(restart_at_ - now) : " takes over";
+  if (failure_.empty()) {
+    say("the front end died (" + death_ + "); the job goes on, another front end" + when);
+  } else if (failure_ != failure_said_) {
+    say("no front end can take over for now: " + failure_ +
+        "; the job goes on, its hosts keep for a minute what is not stored");
+  }
+  failure_said_ = failure_;
+}
+
+std::optional<Nanos> FrontEndProcess::attend(Nanos now, const Say& say) {
+  if (is_given_up_) return std::nullopt;
+  if (is_there()) {
+    hear();
+    reap_if_dead();
+    if (!is_there() && !is_done_) decide(now, say);
+  }
+  if (is_there() && is_ready_ && !failure_said_.empty()) {
+    failure_said_.clear();
+    say("a front end has taken over");
+  }
+  if (!is_there() && !is_done_ && !is_given_up_ && now >= restart_at_) {
+    if (auto launched = launch(); !launched) {
+      failure_ = launched.error().message;
+      decide(now, say);
+    }
+  }
+  if (is_there()) return is_ready_ ? std::nullopt : std::optional(kLookAtStart);
+  if (is_done_ || is_given_up_) return std::nullopt;
+  return std::max(restart_at_ - now, kMillisecond);
+}
+
+// ---- the end ----
+
+// Whoever interrupts twice is not kept waiting.
+void FrontEndProcess::answer_interrupt(const Say& say) {
+  if (++interrupts_ == 1) {
+    say("the job has ended, its data is being stored; once more to give it up");
+  } else if (is_there()) {
+    ::kill(pid_, SIGKILL);
+  } else {
+    is_given_up_ = true;
+  }
+}
+
+Result<void> FrontEndProcess::finish(int exit_code, const Say& say) {
+  exit_code_ = exit_code;
+  // The hosts wait for seconds only from now on, so there is no time for long pauses.
+  restarts_ = {};
+  restart_at_ = 0;
+  if (is_there() && is_ready_) tell_to_finish();
   sigset_t ending;
   sigemptyset(&ending);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ending, signal);
   const UniqueFd signals(::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
-  for (int interrupts = 0;;) {
-    pollfd waiting[2] = {{control_.get(), POLLIN, 0}, {signals.get(), POLLIN, 0}};
-    if (::poll(waiting, 2, -1) < 0 && errno != EINTR) return;
-    if (waiting[0].revents != 0) return;
+  for (;;) {
+    const std::optional<Nanos> again = attend(monotonic_now(), say);
+    if (is_given_up_ || (is_done_ && !is_there())) break;
+    // At the end of its life its descriptors close a little before it can be reaped.
+    constexpr Nanos kReapPause = 5 * kMillisecond;
+    pollfd waiting[2] = {{signals.get(), POLLIN, 0}, {control_ ? control_.get() : -1, POLLIN, 0}};
+    char c;
+    const bool is_closed = control_ && ::recv(control_.get(), &c, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
+    if (is_closed) waiting[1].fd = -1;
+    const std::optional<Nanos> most = is_closed ? std::optional(kReapPause) : again;
+    const int timeout = most ? static_cast<int>(*most / kMillisecond) : -1;
+    if (::poll(waiting, 2, timeout) <= 0 || waiting[0].revents == 0) continue;
     signalfd_siginfo which{};
-    if (::read(signals.get(), &which, sizeof which) != sizeof which) continue;
-    if (++interrupts == 1) {
-      std::fputs("xylem: the job has ended, its data is being stored; once more to give it up\n",
-                 stderr);
-    } else {
-      ::kill(pid_, SIGKILL);
-    }
+    if (::read(signals.get(), &which, sizeof which) == sizeof which) answer_interrupt(say);
   }
-}
-
-std::string FrontEndProcess::news_of_its_death() {
-  siginfo_t how{};
-  const bool dead =
-      ::waitid(P_PID, static_cast<id_t>(pid_), &how, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-      how.si_pid == pid_;
-  if (!dead || death_told_) return "";
-  death_told_ = true;
-  return "the front end died; the job goes on, what it does from now on is not stored";
-}
-
-Result<void> FrontEndProcess::finish(int exit_code) {
-  auto said = write_line(control_.get(), "finish " + std::to_string(exit_code));
-  if (said) wait_for_answer();
-  auto answer = said ? read_line(control_.get()) : Result<std::string>(unexpected(said.error()));
-  control_.reset();
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (answer) return {};
-  return unexpected(Code::kUnavailable,
-                    "the front end died before everything was stored" +
-                        (WIFSIGNALED(status) ? " (signal " + std::to_string(WTERMSIG(status)) + ")"
-                                             : std::string()));
+  if (is_done_) return {};
+  return unexpected(Code::kUnavailable, "the front end died before everything was stored (" +
+                                            (failure_.empty() ? death_ : failure_) + ")");
 }
 
 std::string run_folder(const std::string& run) {

@@ -1,45 +1,84 @@
 #pragma once
 
-// The front end as a child process of `xylem run` and `xylem serve`.
+// The front end as a child process of `xylem run` and `xylem serve`, and its successors.
 
 #include <sys/types.h>
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "frontend/restarts.h"
 #include "frontend/setup.h"
 
 namespace xylem::frontend {
 
-/// The listening sockets stay open here, so the address outlives the process. The child runs in a
-/// session of its own, so that keys pressed at the terminal do not reach it.
+/// Keeps a run's front end alive. The listening sockets and the setup stay here, so that a front
+/// end that died gets a successor at the same addresses, with the same store: at once, then with
+/// growing pauses (see Restarts). One that merely stands still is left alone, since it is not dead.
+/// Each runs in a session of its own, so that keys pressed at the terminal do not reach it.
+///
+/// Life: start(); attend() whenever it asks for it, while the job runs; finish() once. One thread.
+/// Reaps the front ends only; no other child is touched.
 class FrontEndProcess {
  public:
+  /// Says a sentence to the user.
+  using Say = std::function<void(const std::string& sentence)>;
+
   /// Starts `program` and waits until it has opened the store. Fails with its sentence when it
   /// cannot, kNotFound when the program cannot be started.
-  static Result<FrontEndProcess> start(const std::string& program, const Setup& setup,
-                                       const std::vector<UniqueFd>& listening);
+  static Result<FrontEndProcess> start(const std::string& program, Setup setup,
+                                       std::vector<UniqueFd> listening);
 
-  pid_t pid() const noexcept { return pid_; }
+  /// Looks after it; never waits. To be called when a child of this process may have ended, and at
+  /// the latest after what it returned the last time (nothing: no need). Says when a front end died
+  /// and what is done about it, and when a successor cannot go on with the store; the same failure
+  /// is said once.
+  std::optional<Nanos> attend(Nanos now, const Say& say);
 
-  /// The sentence, once, when the process has died while the job runs; else empty.
-  std::string news_of_its_death();
-
-  /// Tells it that the job has ended, and waits until everything is stored. Fails with
-  /// kUnavailable when it died before it had said that it was done. Of the signals that SignalGate
-  /// blocks, a first one is answered with a sentence; a second one ends the front end.
-  Result<void> finish(int exit_code);
+  /// Tells it that the job has ended, and waits until everything is stored, by a successor or two
+  /// if need be. Fails with kUnavailable when they died, or could not open the store, kMostDeaths
+  /// times meanwhile. Of the signals that SignalGate blocks, a first one is answered with a
+  /// sentence; a second one ends the front end for good, which fails alike.
+  Result<void> finish(int exit_code, const Say& say);
+  static constexpr int kMostDeaths = 5;
 
  private:
-  void wait_for_answer();
+  FrontEndProcess(std::string program, Setup setup, std::vector<UniqueFd> listening)
+      : program_(std::move(program)), setup_(std::move(setup)), listening_(std::move(listening)) {}
 
-  FrontEndProcess(pid_t pid, UniqueFd control) : pid_(pid), control_(std::move(control)) {}
+  Result<void> launch();
+  bool is_there() const { return pid_ > 0; }
+  void hear();
+  void heed(const std::string& line);
+  void reap_if_dead();
+  void decide(Nanos now, const Say& say);
+  void tell_to_finish();
+  void answer_interrupt(const Say& say);
 
-  pid_t pid_;
+  std::string program_;
+  Setup setup_;  // live_path is filled in by the first front end's answer.
+  std::vector<UniqueFd> listening_;
+
+  pid_t pid_ = -1;
   UniqueFd control_;
-  bool death_told_ = false;
+  std::string heard_;  // Of the line that is not yet whole.
+  bool is_ready_ = false;
+  bool is_done_ = false;
+  std::string failure_;  // What the present one answered instead of ready.
+  std::string death_;    // How the last one ended.
+
+  Restarts restarts_;
+  Nanos restart_at_ = 0;  // Of the next one, while there is none.
+  std::string failure_said_;
+  std::optional<int> exit_code_;  // Finishing since it is set.
+  int deaths_while_finishing_ = 0;
+  int interrupts_ = 0;
+  bool is_given_up_ = false;
 };
 
 /// The folder where the agents of this host meet: /dev/shm/xylem-UID-RUN.

@@ -94,7 +94,7 @@ Result<Job> Job::start(const std::vector<std::string>& command, const Environmen
   return unexpected(error == EACCES ? Code::kPermissionDenied : Code::kNotFound, why);
 }
 
-int Job::wait(GroupWitness& witness, const std::function<void()>& child_changed) {
+int Job::wait(GroupWitness& witness, const std::function<std::optional<Nanos>()>& attend) {
   const sigset_t gated = gated_signals();
   for (;;) {
     int status = 0;
@@ -102,9 +102,10 @@ int Job::wait(GroupWitness& witness, const std::function<void()>& child_changed)
     if (ended == pid_) {
       return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
-    child_changed();
+    const std::optional<Nanos> again = attend();
     siginfo_t how{};
-    const int signal = ::sigwaitinfo(&gated, &how);
+    const timespec most{again.value_or(0) / kSecond, again.value_or(0) % kSecond};
+    const int signal = again ? ::sigtimedwait(&gated, &how, &most) : ::sigwaitinfo(&gated, &how);
     if (signal <= 0 || signal == SIGCHLD) continue;
     // The terminal's come from the kernel and go to the whole group.
     const bool job_has_it = witness.reached_group(signal).value_or(how.si_code > 0);

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "frontend/group_witness.h"
 #include "frontend/launch.h"
@@ -52,9 +53,9 @@ class Job {
 
   /// Waits for the end; meanwhile hands on to the job each signal that came to us alone, as
   /// `witness` tells; without it those that do not come from the terminal. Returns what a shell
-  /// would: the exit code, or 128 + signal. Calls `child_changed` when any child of this process
-  /// may have ended.
-  int wait(GroupWitness& witness, const std::function<void()>& child_changed);
+  /// would: the exit code, or 128 + signal. Calls `attend` when any child of this process may have
+  /// ended, and at the latest after what it returned the last time (nothing: no need).
+  int wait(GroupWitness& witness, const std::function<std::optional<Nanos>()>& attend);
 
  private:
   explicit Job(pid_t pid) : pid_(pid) {}

@@ -42,7 +42,7 @@ void Root::start(net::Network& network, wire::Control control, Nanos now) {
 }
 
 // Nodes that were children of the former front end come by themselves; the others stay where they
-// are. A tree that had been placed is not placed anew.
+// are. A tree that had been placed is not placed anew; who was not yet moved to its place stays.
 void Root::restore(Nanos now) {
   ended_ = options_.ended;
   for (OverlayNode& node : std::exchange(options_.nodes, {})) {
@@ -50,6 +50,8 @@ void Root::restore(Nanos now) {
     const bool is_comm_process = node.role == wire::Role::kCommProcess;
     if (is_comm_process) placed_ = true;
     if (is_comm_process && node.state == NodeState::kAttached) heard_[node.id] = now;
+    const bool is_gone = node.state == NodeState::kLeft || node.state == NodeState::kLost;
+    if (node.parent == kFrontEndNode && !is_gone) returning_.insert(node.id);
     if (!is_comm_process && node.state == NodeState::kLeft) ended_.insert(raw(node.leaf));
     if (!is_comm_process && node.state == NodeState::kLost) given_up_.insert(node.leaf);
     const LeafId leaf = node.leaf;
@@ -58,6 +60,7 @@ void Root::restore(Nanos now) {
   }
   assigned_ = placed_ && overlay_.all_started();
   start_deadline_ = now + options_.start_limit;
+  return_deadline_ = now + options_.return_limit;
 }
 
 // It had its place from a former front end, which did not live to store it.
@@ -81,6 +84,7 @@ void Root::recall(const net::Peer& peer) {
 
 void Root::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
   links_.insert(link);
+  returning_.erase(peer.node);
   network_->send(link, control_);
   // A node that comes back names itself; a new one gets its number after its report.
   recall(peer);
@@ -140,6 +144,7 @@ void Root::on_message(net::LinkId link, wire::Message message, Nanos now) {
 }
 
 void Root::on_timer(Nanos now) {
+  if (now >= return_deadline_) returning_.clear();
   assign_when_started(now);
   look_for_lost_hosts(now);
   look_for_lost_comm_processes(now, options_.lost_limit);

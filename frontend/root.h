@@ -32,6 +32,8 @@ struct RootOptions {
   /// What the former ones knew: the tree goes on as it is.
   std::vector<OverlayNode> nodes;
   IntervalSet ended;  ///< Leaves whose last packets are stored.
+  /// Those that were its children come back within this time, or not at all.
+  Nanos return_limit = 5 * kSecond;
 };
 
 /// Whom a Root serves. Called from within the Root's own calls; may call its acknowledge().
@@ -103,6 +105,8 @@ class Root {
   /// Leaves from which more may come: neither ended, nor gone, nor given up.
   IntervalSet open_leaves() const;
   bool has_links() const noexcept { return !links_.empty(); }
+  /// A child of the former front end may still come back.
+  bool awaits_return() const noexcept { return !returning_.empty(); }
   void give_up(LeafId leaf);
   /// At the end: who has done its work counts as having left, this front end too.
   void close(Nanos now);
@@ -147,6 +151,8 @@ class Root {
   bool assigned_ = false;
   Nanos start_deadline_ = 0;
   std::map<NodeId, Nanos> heard_;  // Communication processes that have attached.
+  std::set<NodeId> returning_;
+  Nanos return_deadline_ = 0;
   std::map<LeafId, Nanos> missing_since_;
   std::set<LeafId> given_up_;
   IntervalSet ended_;

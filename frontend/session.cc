@@ -50,7 +50,10 @@ OverlayNode node_of(storage::NodeRow row) {
 }
 
 RootOptions root_options(const SessionOptions& options) {
-  RootOptions root{options.shape, options.start_limit, options.lost_limit, 1, {}, {}};
+  RootOptions root;
+  root.shape = options.shape;
+  root.start_limit = options.start_limit;
+  root.lost_limit = options.lost_limit;
   if (!options.past) return root;
   root.front_ends = options.past->front_ends;
   for (const storage::NodeRow& row : options.past->nodes) root.nodes.push_back(node_of(row));
@@ -75,11 +78,24 @@ void Session::on_start(net::Network& network, Nanos now) {
   control.window_ns = options_.window;
   control.epoch_ns = epoch_;
   root_.start(network, control, now);
+  if (options_.past) recall_processes(now);
   last_progress_ = now;
   next_commit_ = now + options_.commit_interval;
   if (options_.control_fd >= 0) network.watch(options_.control_fd);
   if (recorder_.fd() >= 0) network.watch(recorder_.fd());
   schedule(now);
+}
+
+void Session::recall_processes(Nanos now) {
+  for (const storage::PastProcess& past : options_.past->processes) {
+    wire::ProcessRow row;
+    row.lane = past.lane;
+    row.initialised = past.initialised;
+    row.world_key = past.world_key;
+    row.world_size = past.world_size;
+    row.rank = past.rank;
+    gathering_.process_seen(past.leaf, row, now);
+  }
 }
 
 // ---- the tree ----
@@ -140,6 +156,7 @@ void Session::on_notice(const wire::Notice& notice, Nanos now) {
 
 void Session::place_when_gathered(Nanos now) {
   if (root_.is_placed() || exit_code_ || !gathering_.complete(now)) return;
+  if (root_.awaits_return()) return;
   std::map<LeafId, std::size_t> processes;
   const IntervalSet leaves = root_.overlay().leaves();
   for (const auto& run : leaves.intervals()) {
@@ -315,7 +332,7 @@ void Session::end_when_done(Nanos now) {
   broadcast_finish_when_ready(now);
   if (!root_.control().finish) return;
   const IntervalSet open = root_.open_leaves();
-  if (open.empty() && !root_.has_links()) {
+  if (open.empty() && !root_.has_links() && !root_.awaits_return()) {
     end(now, "");
     return;
   }

@@ -41,7 +41,7 @@ struct SessionOptions {
   std::function<bool()> agent_expected = [] { return false; };
   /// The job may run on hosts that we cannot look at.
   bool remote = false;
-  /// What a former front end of this run has left; none for the first.
+  /// What former front ends of this run have left; for the first one, if anything, the epoch.
   std::optional<storage::Past> past;
 };
 
@@ -91,6 +91,7 @@ class Session final : public net::Node, private RootOwner {
   void on_found(const OverlayNode& back_end) override;
   void on_link_report(const wire::LinkReport& report, Nanos now) override;
   void on_notice(const wire::Notice& notice, Nanos now) override;
+  void recall_processes(Nanos now);
   void note_registration(const wire::Packet& packet, Nanos now);
   void place_when_gathered(Nanos now);
 

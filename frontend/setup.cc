@@ -23,6 +23,7 @@ void each_field(Setup_& setup, Field field) {
   field("options", setup.options);
   field("store", setup.store);
   field("overwrite", setup.overwrite);
+  field("live_path", setup.live_path);
   field("shape", setup.shape);
   field("settle", setup.settle);
   field("window", setup.window);

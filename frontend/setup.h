@@ -2,7 +2,8 @@
 
 // What `xylem run` and `xylem serve` hand to the front end process, over its control channel: one
 // line of JSON, so that neither the key nor anything else stands on a command line. Lines after it
-// say `finish CODE`. The front end answers `ready`, or `error SENTENCE`, and at its end `done`.
+// say `finish CODE`. The front end answers `ready LIVE_PATH`, or `error SENTENCE`, and at its end
+// `done`.
 
 #include <cstdint>
 #include <string>
@@ -24,6 +25,9 @@ struct Setup {
   std::string options;  ///< As `--print-config` shows them.
   std::string store;
   bool overwrite = false;
+  /// For a successor: where the former front end's store is written (its answer). Empty: the run
+  /// begins.
+  std::string live_path;
   std::string shape;  ///< `--topology`
   Nanos settle = 2 * kSecond;
   Nanos window = 250 * kMillisecond;

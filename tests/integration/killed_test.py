@@ -4,12 +4,14 @@ missing is counted."""
 
 import os
 import pathlib
+import random
 import signal
 import sqlite3
+import subprocess
 import time
 import unittest
 
-from harness import Own, Store, WholeSystemTest, mpirun, wait_until, xylem_processes
+from harness import XYLEM, Own, Store, WholeSystemTest, environment, mpirun, wait_until, xylem_processes
 
 
 def name_of(pid):
@@ -162,17 +164,170 @@ class CommProcesses(KilledTest):
 
 
 class FrontEnd(KilledTest):
-    def test_killed_it_does_not_harm_the_job_and_its_store_opens(self):
+    def front_end(self):
+        """The one that runs now; waited for where a dead one has no successor yet."""
+        return wait_until(lambda: self.processes("xylem-frontend"), "a front end runs", 60)[0]
+
+    def wait_for_stored(self, more_than):
+        """More of the job is stored than that; returns how much."""
+        wait_until(lambda: self.store.value(self.STORED) > more_than, "more is stored", 60)
+        return self.store.value(self.STORED)
+
+    def wait_for_successor(self, number):
+        wait_until(lambda: self.front_ends() == number, f"front end {number} has taken over", 60)
+
+    def front_ends(self):
+        return self.store.value("SELECT front_ends FROM run")
+
+    def assert_tree(self, back_ends, comm_processes=0):
+        """The front end of the table is the last one, and everybody has left."""
+        nodes = self.store.rows("SELECT * FROM node ORDER BY id")
+        self.assertEqual(nodes[0]["role"], "front_end")
+        self.assertEqual([n["role"] for n in nodes].count("back_end"), back_ends, nodes)
+        self.assertEqual([n["role"] for n in nodes].count("comm_process"), comm_processes, nodes)
+        self.assertEqual({n["state"] for n in nodes[1:]}, {"left"}, nodes)
+
+    def test_killed_it_has_a_successor_that_loses_nothing(self):
+        for library in ("mpich", "openmpi"):
+            with self.subTest(library):
+                self.start_job(4, library=library)
+                first = self.kill("xylem-frontend")
+                self.wait_for_successor(2)
+                self.wait_for_stored(self.store.value(self.STORED))
+                second = self.front_end()
+                said = self.finish()
+                self.assertEqual(said.count("front end died (signal 9)"), 1, said)
+                self.assertRegex(said, "complete; run.db")
+                self.assert_all_stored()
+                self.assert_tree(back_ends=1)
+                self.assertEqual(self.store.value("SELECT pid FROM node WHERE role = 'front_end'"), second)
+                self.assertNotEqual(first, second)
+                self.assert_nothing_left()
+                os.unlink(self.folder / "run.db")
+
+    def test_killed_three_times_at_random_moments_it_loses_nothing(self):
+        seed = int(os.environ.get("XYLEM_SEED", time.time_ns() % 1_000_000))
+        print(f"seed {seed}")
+        chance = random.Random(seed)
+        self.start_job(10, "--test-size", "2", ranks=4)
+        for number in (2, 3, 4):
+            # Commits come every 200 ms and more often: within two of them it is in one sooner or later.
+            moment = time.monotonic() + chance.uniform(0, 0.4)
+            wait_until(lambda: time.monotonic() > moment, "the moment has come")
+            os.kill(self.front_end(), signal.SIGKILL)
+            self.wait_for_successor(number)
+        self.finish()
+        self.assert_all_stored()
+        self.assert_tree(back_ends=2)
+        self.assertEqual(self.front_ends(), 4)
+        self.assert_nothing_left()
+
+    def test_killed_within_a_commit_it_loses_nothing(self):
+        self.start_job(6)
+        for number in (2, 3):
+            # Its commits wait for this lock, so that it dies in one.
+            lock = sqlite3.connect(self.folder / "run.db", timeout=30, isolation_level=None)
+            lock.execute("BEGIN IMMEDIATE")
+            front_end = self.front_end()
+            wait_until(lambda: self.waits_for_the_store(front_end), "it is in a commit")
+            os.kill(front_end, signal.SIGKILL)
+            lock.execute("ROLLBACK")
+            lock.close()
+            self.wait_for_successor(number)
+            self.wait_for_stored(self.store.value(self.STORED))
+        self.finish()
+        self.assert_all_stored()
+        self.assert_nothing_left()
+
+    @staticmethod
+    def waits_for_the_store(pid):
+        """SQLite sleeps between its attempts to get the lock; nothing else in a front end does."""
+        threads = pathlib.Path(f"/proc/{pid}/task").iterdir()
+        return any("nanosleep" in (thread / "wchan").read_text() for thread in threads)
+
+    def test_killed_again_and_again_while_the_end_is_stored_it_loses_nothing(self):
         self.start_job(3)
-        self.kill("xylem-frontend")
+        stopped = self.front_end()
+        os.kill(stopped, signal.SIGSTOP)  # So that all that is left to store is stored by successors.
+        job = [pid for pid in self.children() if name_of(pid) == "sh"]
+        wait_until(lambda: not job or not pathlib.Path(f"/proc/{job[0]}").exists(), "the job has ended", 60)
+        os.kill(stopped, signal.SIGKILL)
+        for number in (2, 3):
+            self.wait_for_successor(number)
+            for pid in self.processes("xylem-frontend"):  # It may be done already.
+                os.kill(pid, signal.SIGKILL)
+        self.finish()
+        self.assert_all_stored()
+        self.assert_nothing_left()
+
+    def children(self):
+        listed = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(pid) for pid in listed.read_text().split()]
+
+    def test_killed_above_communication_processes_it_loses_nothing(self):
+        self.start_job(14, "--test-size", "4", "--topology", "kary:2", ranks=4)
+        wait_until(lambda: self.store.value(self.ATTACHED) == 4, "all agents are below communication processes", 60)
+        comm_processes = len(self.processes("xylem-commproc"))
+        for number in (2, 3):
+            self.kill("xylem-frontend")
+            self.wait_for_successor(number)
+            self.wait_for_stored(self.store.value(self.STORED))
+        self.finish()
+        self.assert_all_stored()
+        self.assert_tree(back_ends=4, comm_processes=comm_processes)
+        self.assert_nothing_left()
+
+    def test_killed_in_a_job_of_two_million_calls_it_loses_nothing(self):
+        prefix = self.folder / "own"
+        self.start_job(0, "--sample", "none", "--ring", 1 << 20, command=mpirun("mpich", 4, "count_calls", 2_000_000, 1, 7, prefix))
+        for number in (2, 3, 4):
+            self.kill("xylem-frontend")
+            self.wait_for_successor(number)
+        self.finish(300)
+        self.assert_exact(self.store, Own(prefix, 4))
+        self.assert_all_stored()
+        self.assert_nothing_left()
+
+    def test_whose_successor_cannot_open_the_store_does_not_harm_the_job(self):
+        self.start_job(5)
         stored = [line["stored"] for line in self.store.account()]
-        said = self.finish()
-        self.assertIn("the front end died; the job goes on", said, "said while the job runs")
-        self.assertRegex(said, "front end died before everything was stored .signal 9")
-        self.assertEqual([line["stored"] for line in self.store.account()], stored)
-        self.assertFalse(any(line["complete"] for line in self.store.account()))
+        away = self.folder / "away"
+        away.mkdir()
+        for file in self.folder.glob("run.db*"):
+            file.rename(away / file.name)
+        self.kill("xylem-frontend")
+        said = self.finish_without_a_store()
+        self.assertRegex(said, "no front end can take over for now: .*run.db: the store cannot be opened again: "
+                               "No such file or directory; the job goes on")
+        self.assertEqual(said.count("for now"), 1, said)
+        self.assertRegex(said, "front end died before everything was stored")
+        self.store = Store(away / "run.db")
+        self.assert_intact(self.store)
+        self.assertLessEqual(stored, [line["stored"] for line in self.store.account()])
         # Agents look for another front end for a minute, then count what they hold as lost.
         self.assert_nothing_left(seconds=90)
+
+    def finish_without_a_store(self):
+        out, said = self.process.communicate(timeout=120)
+        self.assertEqual((self.process.returncode, out), (0, "done\n"), said)
+        return said
+
+    def test_serving_it_has_a_successor_too(self):
+        served = self.xylem("serve", "--store", "run.db", "--until-pid", os.getpid())
+        self.assertEqual(served.returncode, 0, served.stderr)
+        variables = dict(line.removeprefix("export ").split("=", 1) for line in served.stdout.splitlines())
+        env = environment(**{name: value.strip("'") for name, value in variables.items()})
+        self.store = Store(self.folder / "run.db")
+        job = subprocess.Popen(mpirun("mpich", 2, "behave", "loop", 4), env=env, cwd=self.folder)
+        self.addCleanup(job.wait)
+        wait_until(self.seen, "data of the job is stored", 60)
+        self.kill("xylem-frontend")
+        self.wait_for_successor(2)
+        self.assertEqual(job.wait(timeout=60), 0)
+        stopped = subprocess.run([XYLEM, "serve", "--stop"], env=env, capture_output=True, text=True, timeout=90)
+        self.assertEqual(stopped.returncode, 0, stopped.stderr)
+        self.assert_all_stored()
+        self.assert_nothing_left()
 
     def test_stopped_for_longer_than_a_heartbeat_it_loses_nothing(self):
         self.start_job(8)

@@ -160,19 +160,17 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
   auto installation = frontend::find_installation();
   if (!installation) return unexpected(std::move(installation.error()));
   const char* path = std::getenv("PATH");
-  const frontend::CommandFacts facts =
-      frontend::inspect_command(command, path != nullptr ? path : "");
+  const frontend::CommandFacts facts = frontend::inspect_command(
+      command, path != nullptr ? path : "", frontend::current_environment());
   const char* nodes = std::getenv("SLURM_JOB_NUM_NODES");
   const bool many_nodes = nodes != nullptr && std::atoi(nodes) > 1;
   // What a script or a later launcher will do cannot be known: it must be able to reach us.
-  const bool may_be_remote = facts.launcher == frontend::Launcher::kNone;
-  auto listening =
-      listen(options.interface, options.port, facts.names_hosts || many_nodes || may_be_remote);
+  auto listening = listen(options.interface, options.port, !facts.is_local);
   if (!listening) return unexpected(std::move(listening.error()));
 
   frontend::Setup setup = make_setup(options, printed_options, command);
   setup.reachable_hosts = listening->reachable;
-  setup.remote = facts.names_hosts || many_nodes;
+  setup.remote = !facts.is_local && (facts.launcher != frontend::Launcher::kNone || many_nodes);
   frontend::LaunchOptions launch;
   auto folder = listen_locally(options, setup.run, listening->sockets);
   if (folder) launch.addresses.push_back("unix:" + frontend::front_end_socket(setup.run));

@@ -97,7 +97,8 @@ const std::vector<Setting>& run_settings() {
        "Record 1 in N calls: FUNCTION=N[,FUNCTION=N], or none [of MPI_Iprobe, "
        "MPI_Improbe, MPI_Test, MPI_Testall, MPI_Testany, MPI_Testsome: 1000]"},
       {"interface", "auto", false,
-       "Where the front end listens: interface, address, all, or auto (loopback for a local job)"},
+       "Where the front end listens: interface, address, all, or auto (loopback where a launcher "
+       "names no other hosts; for scripts the first other address)"},
       {"port", "0", false, "TCP port of the front end; 0 takes a free one"},
       {"tls", "on", false,
        "on: TCP links are encrypted; off: not, for measurements and networks of your own"},

@@ -17,16 +17,25 @@ namespace xylem::frontend {
 /// Which launcher a command line starts with.
 enum class Launcher { kNone, kOpenMpi, kMpich, kSlurm };
 
-/// What can be told from a command line before it runs.
+/// What can be told from a command line and its environment before it runs.
 struct CommandFacts {
   Launcher launcher = Launcher::kNone;
-  /// An option that names hosts or a host file is there, or Slurm gives more than one node.
+  /// An option that names hosts or a host file is there.
   bool names_hosts = false;
+  /// Proved: all ranks will be on this host. Only a known launcher that is not srun, outside any
+  /// scheduler's job (Slurm, PBS, LSF, Grid Engine and others by their variables), to which neither
+  /// an option, nor a variable, nor an MCA parameter (of the command line, the environment, or Open
+  /// MPI's parameter files) gives a list of hosts or a file that may hold one. When in doubt,
+  /// false.
+  bool is_local = false;
 };
 
-/// Looks at the program's name (and, for plain `mpirun`, at what it links to by alternatives) and
-/// at its options. Pure but for resolving the program in `path`.
-CommandFacts inspect_command(const std::vector<std::string>& command, std::string_view path);
+/// Looks at the program's name (and, for plain `mpirun`, at what it links to by alternatives), at
+/// its options up to each program, and at `environment` (NAME=VALUE strings). Pure but for
+/// resolving programs in `path` and reading Open MPI's parameter files and default host file in
+/// $HOME/.openmpi, /etc/openmpi and the launcher's own ../etc.
+CommandFacts inspect_command(const std::vector<std::string>& command, std::string_view path,
+                             const std::vector<std::string>& environment);
 
 /// What a job's environment must say.
 struct LaunchOptions {

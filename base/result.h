@@ -44,8 +44,11 @@ inline Unexpected unexpected(Code code, std::string message) {
 template <typename T>
 class [[nodiscard]] Result {
  public:
+  // Implicit, so that a function can return a value or unexpected(...) as it is.
+  // NOLINTBEGIN(google-explicit-constructor)
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   Result(Unexpected failure) : state_(std::in_place_index<1>, std::move(failure.error)) {}
+  // NOLINTEND(google-explicit-constructor)
 
   bool has_value() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }
@@ -71,6 +74,7 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor)
   Result(Unexpected failure) : error_(std::move(failure.error)), failed_(true) {}
 
   bool has_value() const noexcept { return !failed_; }

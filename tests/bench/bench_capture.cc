@@ -39,8 +39,6 @@
 
 #include "capture/ring.h"
 
-extern char** environ;
-
 namespace {
 
 using namespace xylem::capture;

@@ -82,7 +82,7 @@ inline int run_client(ScriptedNode& node, const Key& key, const wire::Address& a
   options.key = key;
   options.tls = tls;
   options.host_key = "here";
-  node.start = [&node, address, inner = node.start](Network& network) {
+  node.start = [address, inner = node.start](Network& network) {
     inner(network);
     wire::Hello hello;
     hello.role = wire::Role::kBackEnd;

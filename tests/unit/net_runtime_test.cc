@@ -223,7 +223,7 @@ struct RelayNode {
       hello.role = wire::Role::kCommProcess;
       n.connect({kFrontEndNode, {root}}, hello);
     };
-    node.up = [this](Network& n, LinkId link, const Peer& peer) {
+    node.up = [](Network& n, LinkId link, const Peer& peer) {
       if (!peer.accepted) n.set_upward(link);
     };
     node.message = [](Network&, LinkId, wire::Message message) {

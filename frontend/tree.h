@@ -3,9 +3,9 @@
 // The front end of a tree, in any program: starts the tree or waits for its leaves, opens streams,
 // receives what they bring, sends down.
 //
-//   auto tree = xylem::frontend::Tree::start({.back_end = {"/opt/tool/leaf"}, .hosts = {"n1",
-//   "n2"}}); auto sum = (*tree)->open({.name = "sum", .aggregation = "sum"}); auto wave =
-//   sum->receive(10 * xylem::kSecond);
+//   auto tree = Tree::start({.hosts = {"n1", "n2"}, .back_end = {"/opt/tool/leaf"}});
+//   auto sum = (*tree)->open({.name = "sum", .aggregation = "sum"});
+//   auto wave = sum->receive(10 * kSecond);
 //
 // Leaves are programs that use backend/leaf.h. What they send arrives exactly once, whatever node
 // between dies.

@@ -1,0 +1,49 @@
+# What tool builders install: one static library, the public headers under include/xylem/, and how
+# CMake (find_package(xylem)) and pkg-config (xylem) find both. tests/install/ builds against it.
+include(CMakePackageConfigHelpers)
+
+# Public headers include only one another, and no third party's; tests/install/ compiles each alone.
+set(XYLEM_PUBLIC_HEADERS
+  base/awaitable.h base/check.h base/clock.h base/ids.h base/interval_set.h base/result.h
+  wire/fields.h wire/packet.h wire/waves.h
+  filters/aggregation.h filters/classes.h filters/concatenation.h filters/elementwise.h
+  filters/histogram.h filters/matrix.h filters/moments.h filters/plugin.h filters/plugin_adapter.h
+  filters/quantiles.h filters/top.h
+  frontend/tree.h frontend/wave.h
+  backend/leaf.h)
+
+# All folders that a tool's front end or leaf needs, in one archive: a linker takes what is used.
+set(objects)
+foreach(folder IN ITEMS base tree wire placement filters net storage backend frontend)
+  list(APPEND objects $<TARGET_OBJECTS:xylem_${folder}>)
+endforeach()
+add_library(xylem_archive STATIC ${objects})
+set_target_properties(xylem_archive PROPERTIES OUTPUT_NAME xylem EXPORT_NAME archive
+                                               LINKER_LANGUAGE CXX)
+target_compile_features(xylem_archive INTERFACE cxx_std_20)
+target_include_directories(xylem_archive INTERFACE $<INSTALL_INTERFACE:include>)
+# Both ways of finding the package name these, so nobody needs C in a project for Cap'n Proto's own.
+set(XYLEM_NEEDS "capnp libzstd openssl sqlite3 spdlog fmt")
+target_link_libraries(xylem_archive INTERFACE
+  $<INSTALL_INTERFACE:PkgConfig::xylem_needs> Threads::Threads ${CMAKE_DL_LIBS})
+install(TARGETS xylem_archive EXPORT xylemTargets ARCHIVE DESTINATION lib)
+
+# What a program links says what it is; the front end's also says where xylem-commproc is.
+foreach(part IN ITEMS frontend backend filters)
+  add_library(xylem_package_${part} INTERFACE)
+  target_link_libraries(xylem_package_${part} INTERFACE xylem_archive)
+  set_target_properties(xylem_package_${part} PROPERTIES EXPORT_NAME ${part})
+  install(TARGETS xylem_package_${part} EXPORT xylemTargets)
+endforeach()
+
+install(EXPORT xylemTargets NAMESPACE xylem:: DESTINATION lib/cmake/xylem)
+configure_package_config_file(cmake/xylemConfig.cmake.in xylemConfig.cmake
+                              INSTALL_DESTINATION lib/cmake/xylem)
+write_basic_package_version_file(xylemConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/xylemConfig.cmake ${PROJECT_BINARY_DIR}/xylemConfigVersion.cmake
+        DESTINATION lib/cmake/xylem)
+configure_file(cmake/xylem.pc.in xylem.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/xylem.pc DESTINATION lib/pkgconfig)
+
+install(CODE "set(headers \"${XYLEM_PUBLIC_HEADERS}\")\nset(source \"${PROJECT_SOURCE_DIR}\")")
+install(SCRIPT cmake/install_headers.cmake)

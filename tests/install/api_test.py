@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""The API of tool builders stands alone: headers, both ways of finding it, and every example, installed and built."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ["XYLEM_BUILD"])
+
+EXAMPLES = {
+    "integer_sum": "1 times the ids of 16 leaves: 136\n"
+                   "2 times the ids of 16 leaves: 272\n"
+                   "3 times the ids of 16 leaves: 408\n",
+    "histogram": "from -inf ms: 64\nfrom    1 ms: 576\nfrom   10 ms: 5760\nfrom  100 ms: 9600\n",
+    "custom_filter": "the longest word of 16 leaves: cambium\n",
+    "stack_classes": "14 leaves (1-4,7-16) at main;solve;MPI_Barrier\n"
+                     " 1 leaves (6) at main;solve;MPI_Recv\n"
+                     " 1 leaves (5) at main;solve;compute\n",
+    "two_streams": "100 means of 16 leaves are right\n32 lines came as they were\n",
+}
+
+
+def run(*words, **more):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=600, **more)
+    assert done.returncode == 0, f"{' '.join(map(str, words))}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def processes_of(folder):
+    """Command lines of living processes whose program lies in a folder."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            if os.readlink(entry / "exe").startswith(str(folder)):
+                found.append((entry / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            pass  # It has ended, or is not ours to look at.
+    return found
+
+
+class InstalledApi(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.own = tempfile.TemporaryDirectory(prefix="xylem-api-")
+        cls.folder = pathlib.Path(cls.own.name)
+        cls.prefix = cls.folder / "prefix"
+        run("cmake", "--install", BUILD, "--prefix", cls.prefix)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.own.cleanup()
+
+    def tearDown(self):
+        self.assertEqual(processes_of(self.folder), [], "processes are left")
+
+    def build(self, source, name, *more):
+        run("cmake", "-S", source, "-B", self.folder / name, f"-DCMAKE_PREFIX_PATH={self.prefix}", *more)
+        run("cmake", "--build", self.folder / name, "-j", "2")
+        return self.folder / name
+
+    def test_every_public_header_compiles_alone_and_brings_no_third_party(self):
+        headers = sorted((self.prefix / "include").rglob("*.h"))
+        self.assertIn(self.prefix / "include/xylem/frontend/tree.h", headers)
+        for header in headers:
+            with self.subTest(header=header.name):
+                source = self.folder / "one.cc"
+                source.write_text(f"#include <{header.relative_to(self.prefix / 'include')}>\n")
+                read = subprocess.run(["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic",
+                                       "-Werror", "-M", f"-I{self.prefix}/include", str(source)],
+                                      capture_output=True, text=True, timeout=600)
+                self.assertEqual(read.returncode, 0, read.stderr)
+                for foreign in ("/boost/", "/capnp/", "/kj/", "/openssl/", "/spdlog/", "/fmt/", "sqlite3.h"):
+                    self.assertNotIn(foreign, read.stdout)
+
+    def test_a_project_finds_it_by_cmake(self):
+        built = self.build(SOURCE / "tests/install/outside", "outside", "-DCMAKE_CXX_FLAGS=-I" +
+                           str(SOURCE / "tests/install/outside"))
+        said = run(built / "outside").split()
+        self.assertEqual(said, [f"{self.prefix}/libexec/xylem/xylem-commproc", "42"])
+        self.assertTrue(os.access(said[0], os.X_OK))
+
+    def test_a_project_finds_it_by_cmake_after_the_package_was_moved(self):
+        moved = self.folder / "moved"
+        run("cp", "-a", self.prefix, moved)
+        run("cmake", "-S", SOURCE / "tests/install/outside", "-B", self.folder / "outside_moved",
+            f"-DCMAKE_PREFIX_PATH={moved}", "-DCMAKE_CXX_FLAGS=-I" + str(SOURCE / "tests/install/outside"))
+        run("cmake", "--build", self.folder / "outside_moved")
+        said = run(self.folder / "outside_moved/outside").split()
+        self.assertEqual(said, [f"{moved}/libexec/xylem/xylem-commproc", "42"])
+
+    def test_a_project_finds_it_by_pkg_config(self):
+        path = {**os.environ, "PKG_CONFIG_PATH": f"{self.prefix}/lib/pkgconfig"}
+        flags = run("pkg-config", "--cflags", "--libs", "xylem", env=path).split()
+        program = self.folder / "by_pkg_config"
+        source = SOURCE / "tests/install/outside"
+        run("g++", "-std=c++20", source / "outside.cc", f"-I{source}", *flags, "-o", program)
+        self.assertEqual(run(program).split(), [f"{self.prefix}/libexec/xylem/xylem-commproc", "42"])
+
+    def test_every_example_prints_what_it_should(self):
+        built = self.build(SOURCE / "examples", "examples", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror")
+        listed = {path.stem for path in (SOURCE / "examples").glob("*.cc")} - {"longest_word"}
+        self.assertEqual(listed, set(EXAMPLES))
+        for name, expected in EXAMPLES.items():
+            with self.subTest(example=name):
+                self.assertEqual(run(built / name), expected)
+                self.assertEqual(processes_of(self.folder), [], "processes are left")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -13,6 +13,8 @@ namespace xylem::commproc {
 namespace {
 
 constexpr Nanos kReportInterval = 1 * kSecond;
+// One for each node below is usual; the oldest make room.
+constexpr std::size_t kMostReports = 4096;
 
 }  // namespace
 
@@ -57,6 +59,7 @@ void CommProcess::react(net::Uplink::Change change) {
     network_->send(*uplink_.link(), std::move(report));
   } else if (change == net::Uplink::Change::kAdopted) {
     tell_leaves();
+    for (wire::Message& report : std::exchange(reports_, {})) send_up(std::move(report));
     taken_told_ = 0;
     tell_streams_taken();
     if (uplink_.former() != net::Uplink::Former::kNone) ask_subtree_to_resend();
@@ -125,13 +128,14 @@ void CommProcess::from_child(net::LinkId link, wire::Message message, Nanos now)
     left.ended = left.leaves;
     router_.set_leaves(link, left);
     tell_leaves();
+  } else if (std::holds_alternative<wire::LinkReport>(message)) {
+    send_up(std::move(message));  // Another follows in a second.
   } else if (std::holds_alternative<wire::Attached>(message) ||
-             std::holds_alternative<wire::LinkReport>(message) ||
              std::holds_alternative<wire::HostReport>(message) ||
              std::holds_alternative<wire::CommProcessReport>(message) ||
              std::holds_alternative<wire::MulticastGap>(message) ||
              std::holds_alternative<wire::StreamRefused>(message)) {
-    send_up(std::move(message));
+    report_up(std::move(message));
   } else if (const auto* taken = std::get_if<wire::StreamsTaken>(&message)) {
     taken_[link] = taken->version;
     tell_streams_taken();
@@ -176,7 +180,7 @@ void CommProcess::tell_streams_taken() {
 void CommProcess::take_control(const wire::Control& control) {
   if (control_ && control.version <= control_->version) return;
   control_ = control;
-  for (wire::StreamRefused& refused : streams_.open(control.streams)) send_up(std::move(refused));
+  for (wire::StreamRefused& refused : streams_.open(control.streams)) report_up(std::move(refused));
   for (const auto& [child, node] : children_) network_->send(child, control);
   tell_streams_taken();
 }
@@ -184,6 +188,13 @@ void CommProcess::take_control(const wire::Control& control) {
 void CommProcess::send_up(wire::Message message) {
   // Without a parent a packet is dropped: its leaf has it in the journal and is asked to resend.
   if (uplink_.parent()) network_->send(*uplink_.parent(), std::move(message));
+}
+
+// What is said only once waits for a parent: at the start children are often quicker than we are.
+void CommProcess::report_up(wire::Message message) {
+  if (uplink_.parent()) return send_up(std::move(message));
+  if (reports_.size() >= kMostReports) reports_.pop_front();
+  reports_.push_back(std::move(message));
 }
 
 void CommProcess::send_ready(Nanos now) {

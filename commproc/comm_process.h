@@ -2,6 +2,7 @@
 
 // The inner node of the tree.
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,7 +35,8 @@ struct CommProcessOptions {
 /// or until it is an orphan for too long. A lost parent is replaced by the next in the line; what
 /// was in flight then is asked for again from all leaves below.
 ///
-/// Keeps no packet after it was sent. Single-threaded, driven by a Network.
+/// Keeps no packet after it was sent. What nodes below tell once (that they attached, or refuse a
+/// stream) waits for a parent when there is none. Single-threaded, driven by a Network.
 class CommProcess final : public net::Node {
  public:
   explicit CommProcess(CommProcessOptions options);
@@ -58,6 +60,7 @@ class CommProcess final : public net::Node {
   void from_child(net::LinkId link, wire::Message message, Nanos now);
   void from_parent(wire::Message message);
   void send_up(wire::Message message);
+  void report_up(wire::Message message);
   void send_ready(Nanos now);
   void tell_leaves();
   void report_links(Nanos now);
@@ -72,6 +75,7 @@ class CommProcess final : public net::Node {
   StreamRelay streams_;
   std::map<net::LinkId, std::uint64_t> taken_;  // Version of the streams taken below each child.
   std::uint64_t taken_told_ = 0;
+  std::deque<wire::Message> reports_;  // What nodes below tell once; only while there is no parent.
 
   net::Uplink uplink_;
   Nanos next_report_ = 0;

@@ -150,6 +150,22 @@ TEST_F(CommProcessTest, AsksItsSubtreeToResendWhenItHasANewParent) {
   }
 }
 
+TEST_F(CommProcessTest, KeepsWhatIsToldOnceUntilItHasAParent) {
+  network_.link_down(node_, front_end_);
+  network_.deliver(node_, left_, wire::Attached{NodeId{101}, NodeId{9}});
+  network_.deliver(node_, left_, wire::StreamRefused{StreamId{16}, NodeId{101}, "n1", "no file"});
+  EXPECT_TRUE(network_.take_sent_of<wire::Attached>().empty());
+  network_.advance(node_, 10 * kSecond);
+  network_.link_up(node_);
+  std::vector<std::string> told;
+  for (const auto& sent : network_.take_sent()) {
+    const auto* attached = std::get_if<wire::Attached>(&sent.message);
+    if (attached && attached->node == NodeId{101}) told.push_back("attached");
+    if (std::holds_alternative<wire::StreamRefused>(sent.message)) told.push_back("refused");
+  }
+  EXPECT_EQ(told, (std::vector<std::string>{"attached", "refused"}));
+}
+
 TEST_F(CommProcessTest, EndsWhenTheRunIsOverAndItsChildrenHaveLeft) {
   finish();
   EXPECT_FALSE(network_.stopped);

@@ -21,12 +21,6 @@ void add_up(std::uint64_t& sum, std::uint64_t more) {
   if (__builtin_add_overflow(sum, more, &sum)) sum = std::numeric_limits<std::uint64_t>::max();
 }
 
-std::uint64_t times(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::uint64_t>::max()
-                                                : product;
-}
-
 bool is_completion(const Record& record) { return record.kind == RecordKind::kCompletion; }
 
 bool has_peer(const Record& record, std::uint8_t flag) {
@@ -97,13 +91,17 @@ void WindowBuilder::add_one(Lane lane, const TimedRecord& timed, std::uint64_t s
   const std::uint64_t calls = is_completion(record) ? 0 : record.calls;
   wire::ProfileRow& into = row(lane, function_of(record));
   add_up(into.bytes, record.bytes);
+  std::uint64_t time = duration;
   if (calls != 0) {
+    time = times_[raw(lane)].take(record.thread, function_of(record), timed.begin_ns, timed.end_ns,
+                                  calls, begin_ns());
     into.min_ns = into.calls == 0 ? duration : std::min(into.min_ns, duration);
     into.max_ns = std::max(into.max_ns, duration);
-    into.histogram.add(duration, calls);
+    into.histogram.add(duration, 1);
+    if (calls > 1) into.histogram.add((time - duration) / (calls - 1), calls - 1);
     into.estimated |= calls > 1;
     add_up(into.calls, calls);
-    add_up(into.time_ns, times(duration, calls));
+    add_up(into.time_ns, time);
   }
   if (has_peer(record, capture::kRecordSend)) {
     Traffic& traffic = matrix_[pair_key(lane, record.peer)];
@@ -112,17 +110,22 @@ void WindowBuilder::add_one(Lane lane, const TimedRecord& timed, std::uint64_t s
   }
   if (has_peer(record, capture::kRecordReceive)) {
     Wait& wait = waits_[pair_key(lane, record.peer)];
-    add_up(wait.time_ns, times(duration, std::max<std::uint64_t>(1, calls)) / sharing);
+    add_up(wait.time_ns, time / sharing);
     add_up(wait.calls, std::max<std::uint64_t>(1, calls));
   }
 }
 
 void WindowBuilder::add_calls(Lane lane, FunctionId function, std::uint64_t calls) {
   if (calls == 0) return;
+  const std::uint64_t time = times_[raw(lane)].of_unrecorded(function, calls, end_ns());
+  const std::uint64_t each = time / calls;
   wire::ProfileRow& into = row(lane, function);
-  into.min_ns = 0;
-  into.histogram.add(0, calls);
+  into.min_ns = into.calls == 0 ? each : std::min(into.min_ns, each);
+  into.max_ns = std::max(into.max_ns, each);
+  into.histogram.add(each, calls);
+  into.estimated = true;
   add_up(into.calls, calls);
+  add_up(into.time_ns, time);
 }
 
 wire::ProfileRow& WindowBuilder::row(Lane lane, FunctionId function) {
@@ -161,7 +164,9 @@ std::uint64_t WindowBuilder::calls(Lane lane, FunctionId function) const {
 void WindowBuilder::forget(Lane lane) {
   const bool in_use = std::any_of(rows_.begin(), rows_.end(),
                                   [lane](const wire::ProfileRow& row) { return row.lane == lane; });
-  if (!in_use) row_of_.erase(raw(lane));
+  if (in_use) return;
+  row_of_.erase(raw(lane));
+  times_.erase(raw(lane));
 }
 
 wire::ProfileWindow WindowBuilder::build() const {

@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backend/time_estimate.h"
 #include "base/clock.h"
 #include "base/ids.h"
 #include "capture/ring.h"
@@ -40,12 +41,13 @@ constexpr std::uint64_t slice_of(Nanos end_ns, Nanos window_ns) {
 /// Collects one slice's records of all processes of a host. One thread.
 ///
 /// Rules. Calls: the sum of `calls` of records that are not completions; those never change a count
-/// of calls. Time: a record's duration, times `calls` when it stands for several (then the row is
-/// marked estimated); the histogram counts its calls in the bucket of one. Bytes: as recorded,
-/// never scaled, of completions too: what sampling leaves out comes as completions. Matrix: a
-/// record with kRecordSend and a peer adds its bytes and one message. Waits: a record with
-/// kRecordReceive and a peer adds its time; completions share the time of their call evenly. Sums
-/// stop at 2^64 - 1.
+/// of calls. Time: a record's duration; when it stands for several calls, an estimate from it
+/// (backend/time_estimate.h) and the row is marked estimated. Least and longest are of timed calls;
+/// the histogram has the timed call in its bucket and the others in that of their mean. Bytes: as
+/// recorded, never scaled, of completions too: what sampling leaves out comes as completions.
+/// Matrix: a record with kRecordSend and a peer adds its bytes and one message. Waits: a record
+/// with kRecordReceive and a peer adds its time; completions share the time of their call evenly.
+/// Sums stop at 2^64 - 1.
 class WindowBuilder {
  public:
   /// More completions of one call are counted in parts, each with a share of the whole time.
@@ -69,7 +71,8 @@ class WindowBuilder {
   /// that no more of them can come.
   std::size_t add(Lane lane, std::span<const TimedRecord> records, bool complete);
 
-  /// Calls that left no record and never will: counted, with zero time.
+  /// Calls that left no record and never will: counted, and the row is marked estimated. Their time
+  /// is the mean of the function's recorded calls in this process so far; 0 when there is none.
   void add_calls(Lane lane, FunctionId function, std::uint64_t calls);
 
   bool empty() const noexcept { return rows_.empty() && matrix_.empty() && waits_.empty(); }
@@ -110,8 +113,9 @@ class WindowBuilder {
   std::uint64_t slice_ = 0;
   Nanos window_ns_ = 1;
   std::vector<wire::ProfileRow> rows_;
-  // Per lane: function -> index into rows_ + 1; kept between windows.
+  // Per lane, kept between windows. Function -> index into rows_ + 1:
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> row_of_;
+  std::unordered_map<std::uint32_t, TimeEstimate> times_;
   std::unordered_map<std::uint64_t, Traffic> matrix_;
   std::unordered_map<std::uint64_t, Wait> waits_;
 };

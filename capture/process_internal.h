@@ -185,10 +185,14 @@ XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept {
 
   // One writer: a plain increment, atomic only against the agent's read.
   std::atomic<std::uint64_t>& calls = thread->ring->calls[function];
-  calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  const std::uint64_t before = calls.load(std::memory_order_relaxed);
+  calls.store(before + 1, std::memory_order_relaxed);
 
+  // The first, second, fourth, eighth ... call is timed too: else a function with few calls would
+  // have no time at all.
   const std::uint32_t pending = thread->pending[function] + 1;
-  if (pending < thread->sample_every[function].load(std::memory_order_relaxed)) {
+  if (pending < thread->sample_every[function].load(std::memory_order_relaxed) &&
+      ((before + 1) & before) != 0) {
     thread->pending[function] = pending;
     call.calls = 0;
     call.begin = call.end = 0;

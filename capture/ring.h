@@ -175,7 +175,8 @@ struct alignas(64) SegmentHeader {
 
   // Agent's: calls of each function that are in journalled windows, over all threads.
   alignas(64) std::uint64_t windowed_calls[kMaxFunctions];
-  // Process's at start, then the agent's: 1 in N calls gets a record.
+  // Process's at start, then the agent's: 1 in N calls gets a record,
+  // and of each ring and function the calls number 1, 2, 4, 8 ... do.
   std::atomic<std::uint32_t> sample_every[kMaxFunctions];
   FunctionEntry functions[kMaxFunctions];
 };

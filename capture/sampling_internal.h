@@ -1,6 +1,10 @@
 #pragma once
 
 // Which calls get a record. Counts are exact whatever is sampled.
+//
+// Where one call in N gets a record, the calls number 1, 2, 4, 8 ... of each ring and function get
+// one too: a function with fewer than N calls has times all the same, and a record more per
+// doubling costs nothing.
 
 #include <atomic>
 #include <cstdint>

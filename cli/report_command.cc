@@ -134,8 +134,11 @@ std::string account_text(const Report& report) {
   return text;
 }
 
+const char* about(bool estimated) { return estimated ? "~" : ""; }
+
 std::string functions_text(const Report& report) {
-  std::string text = "\nTime in MPI, all ranks: " + duration_text(report.mpi_ns) + '\n';
+  std::string text = "\nTime in MPI, all ranks: ";
+  text += about(report.mpi_estimated) + duration_text(report.mpi_ns) + '\n';
   Columns columns({{"function", kLeft},
                    {"calls", kRight},
                    {"total", kRight},
@@ -143,40 +146,44 @@ std::string functions_text(const Report& report) {
                    {"mean", kRight},
                    {"longest", kRight},
                    {"payload", kRight}});
-  bool any_estimated = false;
   for (const Report::Function& function : report.functions) {
-    any_estimated = any_estimated || function.estimated;
-    const char* const about = function.estimated ? "~" : "";
+    const char* const tilde = about(function.estimated);
     const Nanos mean =
         function.calls == 0 ? 0 : function.time_ns / static_cast<Nanos>(function.calls);
-    columns.add({function.name, count_text(function.calls), about + duration_text(function.time_ns),
-                 percent(function.share), about + duration_text(mean),
+    columns.add({function.name, count_text(function.calls), tilde + duration_text(function.time_ns),
+                 about(report.mpi_estimated) + percent(function.share), tilde + duration_text(mean),
                  duration_text(function.max_ns),
                  function.bytes == 0 ? "" : bytes_text(function.bytes)});
   }
   text += columns.text();
   const std::uint64_t more = report.functions_in_all - report.functions.size();
   if (more != 0) text += "  and " + plural(more, "function", "functions") + " more\n";
-  if (any_estimated) text += "  ~ estimated: some of the calls were timed, all were counted\n";
+  if (report.mpi_estimated)
+    text += "  ~ estimated: some of the calls were timed, all were counted\n";
   return text;
+}
+
+std::string share_text(const Report::RankShare& rank) {
+  return about(rank.estimated) + percent(rank.share());
 }
 
 std::string share_text(const Report::WorldShare& share) {
   std::string text = fmt::format("\nShare of MPI, world {}, {}\n", raw(share.world),
                                  plural(share.ranks, "rank", "ranks"));
-  text += fmt::format("  least {} (rank {}), mean {}, most {} (rank {})\n",
-                      percent(share.least.share()), raw(share.least.rank), percent(share.mean),
-                      percent(share.most.share()), raw(share.most.rank));
+  text += fmt::format("  least {} (rank {}), mean {}, most {} (rank {})\n", share_text(share.least),
+                      raw(share.least.rank), about(share.estimated) + percent(share.mean),
+                      share_text(share.most), raw(share.most.rank));
   text += fmt::format(
       "  imbalance {} of the time in MPI, {} of the time outside"
       " (max / mean - 1 over ranks)\n",
-      percent(share.mpi_imbalance), percent(share.other_imbalance));
+      about(share.estimated) + percent(share.mpi_imbalance),
+      about(share.estimated) + percent(share.other_imbalance));
   Columns columns({{"rank", kRight}, {"in MPI", kRight}, {"of", kRight}, {"share", kRight}});
   const bool cut = share.shown.size() < share.ranks;
   for (std::size_t i = 0; i < share.shown.size(); ++i) {
     const Report::RankShare& rank = share.shown[i];
-    columns.add({count_text(raw(rank.rank)), duration_text(rank.mpi_ns),
-                 duration_text(rank.span_ns), percent(rank.share())});
+    columns.add({count_text(raw(rank.rank)), about(rank.estimated) + duration_text(rank.mpi_ns),
+                 duration_text(rank.span_ns), share_text(rank)});
     if (cut && i + 1 == share.shown.size() / 2) columns.add({"...", "", "", ""});
   }
   return text + columns.text();
@@ -331,14 +338,15 @@ Json json_of(const Report::Function& function) {
 Json json_of(const Report::RankShare& rank) {
   Json json('{');
   json.member("rank", rank.rank).member("mpi_ns", rank.mpi_ns).member("span_ns", rank.span_ns);
-  return json.member("share", rank.share());
+  return json.member("share", rank.share()).member("estimated", rank.estimated);
 }
 
 Json json_of(const Report::WorldShare& share) {
   Json json('{');
   json.member("world", share.world).member("ranks", share.ranks);
   json.member("least", json_of(share.least)).member("most", json_of(share.most));
-  json.member("mean", share.mean).member("mpi_imbalance", share.mpi_imbalance);
+  json.member("mean", share.mean).member("estimated", share.estimated);
+  json.member("mpi_imbalance", share.mpi_imbalance);
   json.member("other_imbalance", share.other_imbalance);
   return json.member("shown", list(share.shown, [](const auto& r) { return json_of(r); }));
 }
@@ -354,7 +362,7 @@ std::string report_json(const Report& report) {
                 return item.member("size", world.size).member("registered", world.registered);
               }));
   json.member("account", json_of(report.account)).member("events", json_of(report.events));
-  json.member("mpi_ns", report.mpi_ns);
+  json.member("mpi_ns", report.mpi_ns).member("mpi_estimated", report.mpi_estimated);
   json.member("functions", list(report.functions, [](const auto& f) { return json_of(f); }));
   json.member("shares", list(report.shares, [](const auto& s) { return json_of(s); }));
   json.member("waits", list(report.waits, [](const Report::Wait& wait) {

@@ -113,10 +113,13 @@ Report::EventAccount read_event_account(Inquiry& inquiry) {
 }
 
 void read_functions(Inquiry& inquiry, std::size_t most, Report& report) {
-  const auto sums =
-      inquiry.ask_one("SELECT sum(time_ns), count(DISTINCT function) FROM function_total", 2);
+  const auto sums = inquiry.ask_one(
+      "SELECT sum(time_ns), count(DISTINCT function), max(estimated)"
+      " FROM function_total",
+      3);
   report.mpi_ns = integer_of(sums[0]);
   report.functions_in_all = count_of(sums[1]);
+  report.mpi_estimated = integer_of(sums[2]) != 0;
   for (const auto& row : inquiry.ask(
            "SELECT function, max(class), sum(calls), sum(bytes), sum(time_ns) AS time, max(max_ns),"
            " max(estimated) FROM function_total GROUP BY function ORDER BY time DESC, function" +
@@ -151,6 +154,7 @@ Report::WorldShare share_of_world(WorldId world, std::vector<Report::RankShare> 
     const auto in_mpi = static_cast<double>(rank.mpi_ns);
     const double outside = std::max(0.0, static_cast<double>(rank.span_ns) - in_mpi);
     shares += rank.share();
+    share.estimated |= rank.estimated;
     mpi += in_mpi;
     most_mpi = std::max(most_mpi, in_mpi);
     other += outside;
@@ -180,10 +184,11 @@ std::vector<Report::WorldShare> read_shares(Inquiry& inquiry, std::size_t shown)
            "SELECT p.world, p.rank, (SELECT sum(time_ns) FROM function_sum s WHERE s.process ="
            " p.id), CASE WHEN p.events > 0 AND p.stored_events = p.events"
            " THEN (SELECT max(end_ns) - min(begin_ns) FROM event_chunk c WHERE c.process = p.id)"
-           " ELSE p.last_ns - p.first_ns END FROM process p WHERE p.world IS NOT NULL AND"
+           " ELSE p.last_ns - p.first_ns END, (SELECT max(estimated) FROM function_sum s WHERE"
+           " s.process = p.id) FROM process p WHERE p.world IS NOT NULL AND"
            " p.first_ns IS NOT NULL ORDER BY p.world, p.rank")) {
     worlds[id_of<WorldId>(row[0])].push_back(
-        {id_of<Rank>(row[1]), integer_of(row[2]), integer_of(row[3])});
+        {id_of<Rank>(row[1]), integer_of(row[2]), integer_of(row[3]), integer_of(row[4]) != 0});
   }
   std::vector<Report::WorldShare> shares;
   shares.reserve(worlds.size());

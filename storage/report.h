@@ -58,13 +58,14 @@ struct Report {
     std::uint64_t calls = 0, bytes = 0;
     Nanos time_ns = 0, max_ns = 0;
     double share = 0;        ///< Of the time in MPI, 0 to 1.
-    bool estimated = false;  ///< Some of its calls were timed by a sample.
+    bool estimated = false;  ///< Not all of its calls were timed.
   };
   /// A rank's time in MPI over its span: from its first to its last event where all are stored,
   /// else from the first to the last window in which it called. Several threads add up.
   struct RankShare {
     Rank rank{};
     Nanos mpi_ns = 0, span_ns = 0;
+    bool estimated = false;  ///< A function in mpi_ns is.
     double share() const;
   };
   struct WorldShare {
@@ -72,6 +73,7 @@ struct Report {
     std::uint64_t ranks = 0;
     RankShare least, most;
     double mean = 0;               ///< Of the ranks' shares.
+    bool estimated = false;        ///< The share of some rank is.
     double mpi_imbalance = 0;      ///< max / mean - 1 of the ranks' time in MPI.
     double other_imbalance = 0;    ///< max / mean - 1 of the ranks' time outside of it.
     std::vector<RankShare> shown;  ///< By rank when all are; else lowest shares, then highest.
@@ -101,6 +103,7 @@ struct Report {
   Account account;
   EventAccount events;
   Nanos mpi_ns = 0;                 ///< Of all ranks.
+  bool mpi_estimated = false;       ///< A function in it is: so are all shares of it.
   std::vector<Function> functions;  ///< By time.
   std::uint64_t functions_in_all = 0;
   std::vector<WorldShare> shares;

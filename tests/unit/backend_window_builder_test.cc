@@ -80,16 +80,33 @@ TEST(WindowBuilder, CountsLateRecordsInTheOpenSlice) {
 
 TEST(WindowBuilder, ScalesTheTimeOfASampleByItsCallsAndSaysSo) {
   WindowBuilder builder = opened();
-  TimedRecord sample = call(1, 0, 10);
-  sample.record.calls = 1000;
+  TimedRecord sample = call(1, 200, 202);
+  sample.record.calls = 50;
   sample.record.bytes = 4;
-  builder.add(Lane{1}, std::vector{sample}, true);
+  builder.add(Lane{1}, std::vector{call(1, 0, 2), sample}, true);
   const auto row = builder.build().rows.at(0);
   EXPECT_TRUE(row.estimated);
-  EXPECT_EQ(row.calls, 1000u);
-  EXPECT_EQ(row.time_ns, 10'000u);
-  EXPECT_EQ(row.max_ns, 10u);
+  EXPECT_EQ(row.calls, 51u);
+  EXPECT_EQ(row.time_ns, 102u);
+  EXPECT_EQ(row.max_ns, 2u);
   EXPECT_EQ(row.bytes, 4u) << "bytes are exact: what sampling left out comes as completions";
+}
+
+TEST(WindowBuilder, GivesASampleNoMoreTimeThanItsCallsCanHaveTaken) {
+  WindowBuilder builder = opened();
+  TimedRecord sample = call(1, 100, 210);
+  sample.record.calls = 50;
+  sample.record.peer = 3;
+  sample.record.flags = capture::kRecordReceive;
+  builder.add(Lane{1}, std::vector{call(1, 0, 10), sample}, true);
+  const auto window = builder.build();
+  const wire::ProfileRow& row = window.rows.at(0);
+  EXPECT_EQ(row.time_ns, 210u);
+  EXPECT_EQ(row.max_ns, 110u);
+  EXPECT_EQ(row.histogram.total(), 51u);
+  EXPECT_EQ(row.histogram.count(1), 49u) << "the others took 1 ns each";
+  ASSERT_EQ(window.waits.size(), 1u);
+  EXPECT_EQ(window.waits[0].time_ns, 200u);
 }
 
 TEST(WindowBuilder, SendsCountInTheMatrixOnlyWithAPeer) {
@@ -133,17 +150,30 @@ TEST(WindowBuilder, TakesAGroupThatIsTooLargeInParts) {
   EXPECT_EQ(builder.add(Lane{1}, many, false), many.size());
 }
 
-TEST(WindowBuilder, CallsWithoutARecordHaveNoTime) {
+TEST(WindowBuilder, CallsWithoutARecordTakeTheTimeOfThoseBeforeAndAreMarked) {
   WindowBuilder builder = opened();
   builder.add(Lane{1}, std::vector{call(1, 0, 10)}, true);
+  builder.clear();
+  builder.open(1, kWindow);
   builder.add_calls(Lane{1}, FunctionId{1}, 5);
   const auto row = builder.build().rows.at(0);
-  EXPECT_EQ(row.calls, 6u);
-  EXPECT_EQ(row.time_ns, 10u);
-  EXPECT_EQ(row.min_ns, 0u);
+  EXPECT_EQ(row.calls, 5u);
+  EXPECT_EQ(row.time_ns, 50u);
+  EXPECT_EQ(row.min_ns, 10u);
+  EXPECT_EQ(row.max_ns, 10u);
+  EXPECT_TRUE(row.estimated);
+  EXPECT_EQ(row.histogram.total(), 5u);
+  EXPECT_EQ(builder.calls(Lane{1}), 5u);
+  EXPECT_EQ(builder.calls(Lane{1}, FunctionId{1}), 5u);
+}
+
+TEST(WindowBuilder, CallsThatWereNeverTimedHaveNoTimeAndAreMarked) {
+  WindowBuilder builder = opened();
+  builder.add_calls(Lane{1}, FunctionId{1}, 5);
+  const auto row = builder.build().rows.at(0);
+  EXPECT_EQ(row.time_ns, 0u);
   EXPECT_EQ(row.histogram.count(0), 5u);
-  EXPECT_EQ(builder.calls(Lane{1}), 6u);
-  EXPECT_EQ(builder.calls(Lane{1}, FunctionId{1}), 6u);
+  EXPECT_TRUE(row.estimated);
 }
 
 TEST(WindowBuilder, ClearBeginsANewPartOfTheSameSlice) {
@@ -206,15 +236,17 @@ TEST(WindowBuilder, AgreesWithASlowModelWhateverTheBatches) {
     std::mt19937 source(seed);
     const auto random = [&source] { return static_cast<int>(source() & 0xffff); };
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    WindowBuilder builder = opened();
+    WindowBuilder builder(kLeaf);
+    builder.open(0, kSecond);
     Model model;
     std::uint64_t waited = 0, expected_wait = 0;
     for (std::uint32_t lane = 1; lane <= 3; ++lane) {
       std::vector<TimedRecord> records;
+      Nanos now = 0;
       while (records.size() < 200) {
-        const Nanos begin = random() % 200;
-        TimedRecord timed =
-            call(static_cast<std::uint16_t>(random() % 5), begin, begin + random() % 50);
+        const Nanos begin = now + 50 * 50;  // Room for what a sample may stand for.
+        now = begin + random() % 50;
+        TimedRecord timed = call(static_cast<std::uint16_t>(random() % 5), begin, now);
         timed.record.bytes = static_cast<std::uint64_t>(random() % 100);
         timed.record.peer = random() % 4 - 1;
         if (random() % 4 == 0) timed.record.flags = capture::kRecordSend;
@@ -228,7 +260,7 @@ TEST(WindowBuilder, AgreesWithASlowModelWhateverTheBatches) {
         const auto duration = static_cast<std::uint64_t>(timed.end_ns - timed.begin_ns);
         expected_wait += duration / group * group;
       }
-      records.push_back(call(0, 0, 1));  // No group at the very end.
+      records.push_back(call(0, now, now + 1));  // No group at the very end.
       for (const TimedRecord& timed : records) model.add(Lane{lane}, timed);
       std::size_t at = 0;
       std::size_t batch = 1;

@@ -6,6 +6,8 @@
  *   behave abort          1000 calls, then rank 0 calls MPI_Abort
  *   behave _exit          1000 calls, then everyone leaves without MPI_Finalize
  *   behave loop SECONDS   a barrier and some messages every millisecond, for so long
+ *   behave probe COUNT    COUNT calls of MPI_Iprobe, a millisecond apart
+ *   behave poll SECONDS   nothing but MPI_Iprobe, for so long
  *   behave late SECONDS   MPI_Init only after so long
  */
 
@@ -40,6 +42,18 @@ static void loop(double seconds) {
   }
 }
 
+static void probe(void) {
+  int found;
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
+}
+
+static void poll(double seconds) {
+  const double end = MPI_Wtime() + seconds;
+  while (MPI_Wtime() < end) {
+    for (int i = 0; i < 1000; ++i) probe();
+  }
+}
+
 int main(int count, char** arguments) {
   const char* how = count > 1 ? arguments[1] : "";
   const double amount = count > 2 ? atof(arguments[2]) : 0;
@@ -49,6 +63,10 @@ int main(int count, char** arguments) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (strcmp(how, "loop") == 0) {
     loop(amount);
+  } else if (strcmp(how, "poll") == 0) {
+    poll(amount);
+  } else if (strcmp(how, "probe") == 0) {
+    for (int i = 0; i < (int)amount; ++i, rest(0.001)) probe();
   } else if (strcmp(how, "exit") != 0) {
     thousand_calls();
     MPI_Barrier(MPI_COMM_WORLD);

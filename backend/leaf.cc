@@ -33,6 +33,8 @@ constexpr std::size_t kPacketBytes = 64u << 10;
 // Taken over from the program, not yet in the journal.
 constexpr std::size_t kOutgoingBytes = 1u << 20;
 constexpr std::size_t kReceivedBytes = 8u << 20;
+// Under Threading::kCaller waves that follow one another within this share a packet.
+constexpr Nanos kGather = 100 * kMicrosecond;
 constexpr Nanos kCloseAtEnd = 1 * kSecond;
 
 Error closed_error(const std::string& why) {
@@ -133,6 +135,7 @@ class LeafStream::Impl final : public LeafOwner {
   std::size_t received_bytes_ = 0;
   std::list<Waiter> waiters_;
   bool pump_is_posted_ = false;
+  Nanos last_pump_ = 0;
   bool delivered_ = true;
   bool leaving_ = false;
   bool closed_ = false;
@@ -251,6 +254,7 @@ bool LeafStream::Impl::wait(std::unique_lock<std::mutex>& lock, Nanos deadline, 
     return changed_.wait_until(lock, until, done);
   }
   lock.unlock();
+  pump();
   loop_.run_until(
       [&] {
         const std::lock_guard again(mutex_);
@@ -309,11 +313,16 @@ Result<void> LeafStream::Impl::send(const std::string& name, std::optional<std::
                       "stream '" + name + "': wave " + std::to_string(*wave) +
                           " was sent before; the next is " + std::to_string(open->next_wave));
   }
+  const bool idle = delivered_;
   enqueue(*open, wave.value_or(open->next_wave), *std::move(lifted));
   if (options_.threading == Threading::kOwnThread) {
     pump_soon();
     return {};
   }
+  // A system call for each wave would cost more than all else: while others are on their way, what
+  // follows closely shares a packet.
+  const bool full = open->outgoing.size() > 1;
+  if (!idle && !full && monotonic_now() < last_pump_ + kGather) return {};
   lock.unlock();
   pump();
   serve(0);
@@ -342,6 +351,7 @@ void LeafStream::Impl::pump_soon() {
 // On the loop: from the program's hands into the journal, as far as there is room.
 void LeafStream::Impl::pump() {
   std::unique_lock lock(mutex_);
+  last_pump_ = monotonic_now();
   pump_is_posted_ = false;
   for (auto& [stream, open] : streams_) {
     while (!open.outgoing.empty()) {
@@ -518,6 +528,7 @@ Result<void> LeafStream::Impl::close(Nanos timeout) {
 }
 
 void LeafStream::Impl::serve(Nanos time) {
+  if (time > 0) pump();
   loop_.run_until([time] { return time == 0; }, deadline_of(time));
 }
 

@@ -25,8 +25,9 @@ namespace xylem::backend {
 
 enum class Threading {
   kOwnThread,  ///< A thread of the library serves the links, whatever the program does meanwhile.
-  /// Links are served within calls only: no thread and fewer wake-ups, but a program that calls
-  /// nothing for three seconds is taken for dead (and joins again by itself).
+  /// Links are served within calls only: no thread and fewer wake-ups. What was sent last may wait
+  /// for the next call: flush() or serve() before a long pause. A program that calls nothing for
+  /// three seconds is taken for dead (and joins again by itself).
   kCaller,
 };
 

@@ -1,0 +1,307 @@
+// What a tree of tools costs: the workloads that MRNet is measured with (same shapes, sizes and
+// synchronisation), leaves in processes of their own.
+//
+//   bench_tree [ROW...] [--leaves N] [--shape SHAPE] [--tls]    rows: start latency waves small
+//   large
+//
+//   start     time until all leaves are attached and the tree is placed; floor: as many processes
+//   of
+//             this program that end at once
+//   latency   broadcast and sum round trip, one outstanding; floor: a round trip of one byte over
+//             loopback between two blocked processes
+//   waves     sums a second, every leaf sending as fast as the tree takes them
+//   small     packets of two numbers a second at the front end, passed on as they come
+//   large     packets of 64 KiB, GB/s at the front end; floor: one copy through two sockets
+//   memory    proportional set size of a leaf, of a communication process and of this front end
+//
+// A leaf is this program with --leaf. It answers what the front end multicasts on the stream.
+
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backend/leaf.h"
+#include "base/unique_fd.h"
+#include "frontend/tree.h"
+
+namespace xylem {
+namespace {
+
+using frontend::StreamOptions;
+using frontend::Tree;
+using frontend::TreeOptions;
+
+constexpr Nanos kPatience = 300 * kSecond;
+constexpr std::size_t kLargeBytes = 64u << 10;
+
+// What a multicast asks of each leaf: so many waves of a kind.
+enum class Kind : std::int64_t { kNumber = 1, kPair = 2, kLarge = 3 };
+constexpr wire::FieldNumber kKindField = 1;
+constexpr wire::FieldNumber kCountField = 2;
+
+double seconds_since(Nanos begin) { return static_cast<double>(monotonic_now() - begin) * 1e-9; }
+
+template <typename T>
+T must(Result<T> result, const char* what) {
+  if (result) return *std::move(result);
+  std::fprintf(stderr, "bench_tree: %s: %s\n", what, result.error().message.c_str());
+  std::exit(1);
+}
+
+void must(const Result<void>& result, const char* what) {
+  if (result) return;
+  std::fprintf(stderr, "bench_tree: %s: %s\n", what, result.error().message.c_str());
+  std::exit(1);
+}
+
+// ---- the leaf ----
+
+int leaf_main() {
+  backend::LeafOptions options;
+  options.threading = backend::Threading::kCaller;
+  auto leaf = must(backend::Leaf::join(std::move(options)), "join");
+  for (;;) {
+    auto order = leaf->receive(kPatience);
+    if (!order) return order.error().code == Code::kUnavailable ? 0 : 1;
+    auto stream = must(leaf->stream(order->stream, kPatience), "stream");
+    const auto kind = static_cast<Kind>(*order->fields.get<std::int64_t>(kKindField));
+    const std::int64_t count = *order->fields.get<std::int64_t>(kCountField);
+    wire::Fields fields{{1, std::int64_t{1}}};
+    if (kind == Kind::kPair) fields.set(2, 0.5);
+    if (kind == Kind::kLarge) fields = {{1, std::vector<std::byte>(kLargeBytes)}};
+    for (std::int64_t i = 0; i < count; ++i) must(stream.send(fields, kPatience), "send");
+  }
+}
+
+// ---- floors ----
+
+double spawn_floor(const std::string& self, std::size_t count) {
+  const Nanos begin = monotonic_now();
+  std::vector<pid_t> children(count);
+  std::string version = "--version";
+  std::string program = self;
+  char* words[] = {program.data(), version.data(), nullptr};
+  for (pid_t& child : children) {
+    if (::posix_spawn(&child, words[0], nullptr, nullptr, words, environ) != 0) std::exit(1);
+  }
+  for (const pid_t child : children) ::waitpid(child, nullptr, 0);
+  return seconds_since(begin);
+}
+
+// Two blocked processes over TCP on loopback; the median round trip of one byte, in seconds.
+double loopback_floor() {
+  const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size);
+  ::listen(listener.get(), 1);
+  ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  const UniqueFd here(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ::connect(here.get(), reinterpret_cast<sockaddr*>(&address), size);
+  UniqueFd there(::accept(listener.get(), nullptr, nullptr));
+  const int on = 1;
+  for (const int fd : {here.get(), there.get()}) {
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+  const pid_t child = ::fork();
+  char byte = 0;
+  if (child == 0) {
+    while (::read(there.get(), &byte, 1) == 1 && ::write(there.get(), &byte, 1) == 1) {
+      if (byte == 1) break;
+    }
+    std::_Exit(0);
+  }
+  std::vector<double> times;
+  for (int i = 0; i < 2000; ++i) {
+    const Nanos begin = monotonic_now();
+    byte = i == 1999 ? 1 : 0;
+    if (::write(here.get(), &byte, 1) != 1 || ::read(here.get(), &byte, 1) != 1) break;
+    times.push_back(seconds_since(begin));
+  }
+  ::waitpid(child, nullptr, 0);
+  std::nth_element(times.begin(), times.begin() + 1000, times.end());
+  return times[1000];
+}
+
+// ---- rows ----
+
+struct Bench {
+  std::unique_ptr<Tree> tree;
+  std::size_t leaves = 16;
+};
+
+frontend::Stream open(Bench& bench, const char* name, bool sum) {
+  StreamOptions options;
+  options.name = name;
+  if (sum) options.aggregation = "sum";
+  return must(bench.tree->open(std::move(options), kPatience), "open");
+}
+
+void order(frontend::Stream& stream, Kind kind, std::int64_t count) {
+  must(stream.multicast({{kKindField, static_cast<std::int64_t>(kind)}, {kCountField, count}}),
+       "multicast");
+}
+
+void latency(Bench& bench) {
+  auto stream = open(bench, "latency", true);
+  std::vector<double> times;
+  const int rounds = bench.leaves > 64 ? 200 : 1000;
+  for (int i = 0; i < rounds + rounds / 10; ++i) {
+    const Nanos begin = monotonic_now();
+    order(stream, Kind::kNumber, 1);
+    const auto wave = must(stream.receive(kPatience), "receive");
+    if (wave.sources.count() != bench.leaves) std::fprintf(stderr, "a wave is not whole\n");
+    if (i >= rounds / 10) times.push_back(seconds_since(begin));
+  }
+  std::sort(times.begin(), times.end());
+  const double floor = loopback_floor();
+  const double p50 = times[times.size() / 2];
+  std::printf(
+      "latency   floor %6.1f us   figure %7.1f us (p99 %.1f)   ratio %5.1f   bar 4 or 355 us\n",
+      floor * 1e6, p50 * 1e6, times[times.size() * 99 / 100] * 1e6, p50 / floor);
+}
+
+void waves(Bench& bench) {
+  auto stream = open(bench, "waves", true);
+  const std::int64_t count = bench.leaves > 64 ? 5000 : 100'000;
+  const Nanos begin = monotonic_now();
+  order(stream, Kind::kNumber, count);
+  std::int64_t whole = 0;
+  for (std::uint64_t taken = 0; taken < static_cast<std::uint64_t>(count) * bench.leaves;) {
+    const auto wave = must(stream.receive(kPatience), "receive");
+    taken += wave.sources.count();
+    whole += wave.sources.count() == bench.leaves ? 1 : 0;
+  }
+  const double seconds = seconds_since(begin);
+  std::printf("waves     figure %8.0f /s   bar %d /s   (%lld of %lld whole)\n",
+              static_cast<double>(count) / seconds, 3 * 10'942, static_cast<long long>(whole),
+              static_cast<long long>(count));
+}
+
+void packets(Bench& bench, const char* name, Kind kind, std::int64_t count) {
+  auto stream = open(bench, name, false);
+  const Nanos begin = monotonic_now();
+  order(stream, kind, count);
+  const std::int64_t all = count * static_cast<std::int64_t>(bench.leaves);
+  std::size_t bytes = 0;
+  for (std::int64_t i = 0; i < all; ++i) {
+    const auto wave = must(stream.receive(kPatience), "receive");
+    if (kind == Kind::kLarge) bytes += kLargeBytes;
+  }
+  const double seconds = seconds_since(begin);
+  if (kind == Kind::kLarge) {
+    std::printf("large     figure %8.3f GB/s\n", static_cast<double>(bytes) / seconds * 1e-9);
+  } else {
+    std::printf("small     figure %8.0f /s   bar %d /s (1 leaf), %d /s (16 by a CP)\n",
+                static_cast<double>(all) / seconds, 3 * 350'000, 3 * 140'000);
+  }
+}
+
+double pss_mib(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/smaps_rollup");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("Pss:")) return std::strtod(line.c_str() + 4, nullptr) / 1024;
+  }
+  return 0;
+}
+
+void memory() {
+  std::vector<double> leaves;
+  std::vector<double> inner;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string pid = entry.path().filename();
+    std::ifstream file(entry.path() / "comm");
+    std::string name;
+    std::getline(file, name);
+    std::ifstream command(entry.path() / "cmdline");
+    std::string words{std::istreambuf_iterator<char>(command), {}};
+    if (name == "xylem-commproc") inner.push_back(pss_mib(pid));
+    if (name == "bench_tree" && words.find("--leaf") != std::string::npos) {
+      leaves.push_back(pss_mib(pid));
+    }
+  }
+  const auto most = [](const std::vector<double>& of) {
+    return of.empty() ? 0.0 : *std::max_element(of.begin(), of.end());
+  };
+  std::printf(
+      "memory    leaf %.2f MiB (bar 4)   communication process %.2f MiB (bar 6)   front end %.2f\n",
+      most(leaves), most(inner), pss_mib("self"));
+}
+
+int front_end_main(const std::vector<std::string>& words) {
+  Bench bench;
+  TreeOptions options;
+  options.shape = "flat";
+  options.tls = false;
+  std::vector<std::string> rows;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--leaves") {
+      bench.leaves = std::strtoul(words.at(++i).c_str(), nullptr, 10);
+    } else if (words[i] == "--shape") {
+      options.shape = words.at(++i);
+    } else if (words[i] == "--tls") {
+      options.tls = true;
+    } else {
+      rows.push_back(words[i]);
+    }
+  }
+  if (rows.empty()) rows = {"start", "latency", "waves", "small", "large", "memory"};
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  options.comm_process =
+      std::filesystem::path(self).parent_path().parent_path() / "libexec/xylem/xylem-commproc";
+  options.back_end = {self, "--leaf"};
+  options.back_ends_per_host = bench.leaves;
+  options.start_limit = kPatience;
+  std::printf("%zu leaves, %s, %s\n", bench.leaves, options.shape.c_str(),
+              options.tls ? "TLS" : "TCP");
+  const double floor = spawn_floor(self, bench.leaves);
+  const Nanos begin = monotonic_now();
+  bench.tree = must(Tree::start(std::move(options)), "start");
+  const double start = seconds_since(begin);
+  for (const std::string& row : rows) {
+    if (row == "start") {
+      std::printf(
+          "start     floor %6.3f s   figure %7.3f s   ratio %5.1f   bar 2 (256), 2.5 (1024)\n",
+          floor, start, start / floor);
+    } else if (row == "latency") {
+      latency(bench);
+    } else if (row == "waves") {
+      waves(bench);
+    } else if (row == "small") {
+      packets(bench, "small", Kind::kPair, bench.leaves > 1 ? 50'000 : 500'000);
+    } else if (row == "large") {
+      packets(bench, "large", Kind::kLarge, bench.leaves > 1 ? 500 : 5000);
+    } else if (row == "memory") {
+      memory();
+    }
+    std::fflush(stdout);
+  }
+  must(bench.tree->close(kPatience), "close");
+  return 0;
+}
+
+}  // namespace
+}  // namespace xylem
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words[0] == "--version") return 0;
+  if (!words.empty() && words[0] == "--leaf") return xylem::leaf_main();
+  return xylem::front_end_main(words);
+}

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -45,17 +44,26 @@ int fail(const std::string& sentence) {
   return 2;
 }
 
-// A run that stays on loopback stays there altogether.
-bool is_loopback(const std::vector<wire::Address>& addresses) {
-  return std::all_of(addresses.begin(), addresses.end(), [](const wire::Address& address) {
-    return !address.unix_path.empty() || address.host.starts_with("127.") || address.host == "::1";
-  });
+// Where to listen for other hosts. The front end announces one address, unless it listens on all
+// (`--interface all`): then the network that leads there is the run's, and no other sees us. A run
+// that stays on loopback so stays there altogether.
+std::string listening_host(const std::vector<wire::Address>& front_end) {
+  std::vector<std::string> hosts;
+  for (const wire::Address& address : front_end) {
+    if (address.unix_path.empty()) hosts.push_back(address.host);
+  }
+  if (hosts.empty()) return "127.0.0.1";
+  const bool v6 = hosts.front().find(':') != std::string::npos;
+  if (hosts.size() > 1) return v6 ? "::" : "0.0.0.0";
+  // Without a route the front end will not be reached either; the link says so better than we can.
+  const auto own = net::address_towards(hosts.front());
+  return own ? *own : v6 ? "::1" : "127.0.0.1";
 }
 
 // Listens where other hosts can reach it, and for neighbours on this host on a Unix socket.
-Result<std::vector<UniqueFd>> open_sockets(const std::string& unix_path, bool loopback) {
+Result<std::vector<UniqueFd>> open_sockets(const std::string& unix_path, const std::string& host) {
   std::vector<UniqueFd> sockets;
-  auto tcp = net::listen_tcp(loopback ? "127.0.0.1" : "0.0.0.0", 0);
+  auto tcp = net::listen_tcp(host, 0);
   if (!tcp) return unexpected(std::move(tcp.error()));
   sockets.push_back(*std::move(tcp));
   if (!unix_path.empty()) {
@@ -78,7 +86,8 @@ int run(const Arguments& arguments) {
   const std::string run_folder = arguments.socket.substr(0, arguments.socket.find_last_of('/'));
   std::optional<backend::RunFolder> held;
   if (!arguments.socket.empty()) held.emplace(run_folder).hold();
-  auto sockets = open_sockets(arguments.socket, is_loopback(*front_end));
+  const std::string host = listening_host(*front_end);
+  auto sockets = open_sockets(arguments.socket, host);
   if (!sockets) return fail(sockets.error().message);
 
   net::RuntimeOptions network;
@@ -88,7 +97,7 @@ int run(const Arguments& arguments) {
   network.node = NodeId{arguments.node};
   network.host_key = arguments.host_key;
   network.listening = *std::move(sockets);
-  for (const auto& it : net::interface_addresses()) network.reachable_hosts.push_back(it.address);
+  network.reachable_hosts = net::reachable_addresses(host, net::interface_addresses());
 
   commproc::CommProcessOptions options;
   options.node = NodeId{arguments.node};

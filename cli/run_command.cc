@@ -71,8 +71,10 @@ Result<Listening> listen(const std::string& wanted, std::uint16_t port, bool rem
   Listening result;
   std::string bind_to = wanted;
   if (wanted == "all") {
-    bind_to = "0.0.0.0";
-    for (const auto& it : all) result.reachable.push_back(it.address);
+    // Announced is what the socket's family can take: on a host of IPv6 alone, IPv6.
+    const bool v6 =
+        !all.empty() && !all.front().loopback && all.front().address.find(':') != std::string::npos;
+    bind_to = v6 ? "::" : "0.0.0.0";
   } else if (wanted == "auto" && (!remote || all.empty() || all.front().loopback)) {
     bind_to = "127.0.0.1";
   } else if (wanted == "auto") {
@@ -93,7 +95,7 @@ Result<Listening> listen(const std::string& wanted, std::uint16_t port, bool rem
   auto bound = net::bound_port(*socket);
   if (!bound) return unexpected(std::move(bound.error()));
   result.port = *bound;
-  if (result.reachable.empty()) result.reachable.push_back(bind_to);
+  result.reachable = net::reachable_addresses(bind_to, all);
   result.loopback = std::all_of(all.begin(), all.end(), [&](const auto& it) {
     return it.loopback || std::find(result.reachable.begin(), result.reachable.end(), it.address) ==
                               result.reachable.end();

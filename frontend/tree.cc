@@ -151,12 +151,11 @@ Result<std::unique_ptr<Stream::Impl::Parts>> Stream::Impl::prepare(TreeOptions o
   parts->network.is_root = true;
   parts->network.listening.push_back(*std::move(socket));
   std::string addresses;
-  for (const auto& it : net::interface_addresses()) {
-    if (host != "0.0.0.0" && it.address != host) continue;
-    parts->network.reachable_hosts.push_back(it.address);
-    const bool six = it.address.find(':') != std::string::npos;
-    addresses += (addresses.empty() ? "" : ",") + (six ? "[" + it.address + "]" : it.address) +
-                 ":" + std::to_string(*port);
+  parts->network.reachable_hosts = net::reachable_addresses(host, net::interface_addresses());
+  for (const std::string& it : parts->network.reachable_hosts) {
+    const bool six = it.find(':') != std::string::npos;
+    addresses +=
+        (addresses.empty() ? "" : ",") + (six ? "[" + it + "]" : it) + ":" + std::to_string(*port);
   }
   parts->environment = {"XYLEM_ADDRESS=" + addresses, "XYLEM_RUN=" + parts->network.run,
                         "XYLEM_KEY=" + net::to_hex(parts->network.key),

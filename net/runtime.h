@@ -106,4 +106,15 @@ struct InterfaceAddress {
 /// left out.
 std::vector<InterfaceAddress> interface_addresses();
 
+/// The numeric addresses under which others reach a socket that listens on `host`: `host` itself,
+/// or, for "0.0.0.0" and "::", those in `all` of its family; loopback only where there are no
+/// others. Never empty.
+std::vector<std::string> reachable_addresses(const std::string& host,
+                                             const std::vector<InterfaceAddress>& all);
+
+/// The numeric address of this host from which `host` (numeric) is reached, by the kernel's routes;
+/// nothing is sent. Fails with kUnavailable when no route leads there, kInvalidArgument when `host`
+/// is not numeric.
+Result<std::string> address_towards(const std::string& host);
+
 }  // namespace xylem::net

@@ -57,6 +57,33 @@ Result<UniqueFd> listen_on(const sockaddr* address, socklen_t length, const std:
   return fd;
 }
 
+// A numeric address of either family, with its length.
+struct TcpAddress {
+  sockaddr_storage storage{};
+  socklen_t length = 0;
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+};
+
+Result<TcpAddress> tcp_address(const std::string& host, std::uint16_t port) {
+  TcpAddress address;
+  auto& v4 = reinterpret_cast<sockaddr_in&>(address.storage);
+  auto& v6 = reinterpret_cast<sockaddr_in6&>(address.storage);
+  if (::inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) {
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port);
+    address.length = sizeof v4;
+    return address;
+  }
+  address.storage = {};
+  if (::inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) == 1) {
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+    address.length = sizeof v6;
+    return address;
+  }
+  return unexpected(Code::kInvalidArgument, "'" + host + "' is not a numeric address");
+}
+
 std::optional<sockaddr_un> unix_address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -68,20 +95,9 @@ std::optional<sockaddr_un> unix_address(const std::string& path) {
 }  // namespace
 
 Result<UniqueFd> listen_tcp(const std::string& host, std::uint16_t port) {
-  const std::string name = host + " port " + std::to_string(port);
-  sockaddr_in v4{};
-  v4.sin_family = AF_INET;
-  v4.sin_port = htons(port);
-  if (::inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) {
-    return listen_on(reinterpret_cast<const sockaddr*>(&v4), sizeof v4, name);
-  }
-  sockaddr_in6 v6{};
-  v6.sin6_family = AF_INET6;
-  v6.sin6_port = htons(port);
-  if (::inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) == 1) {
-    return listen_on(reinterpret_cast<const sockaddr*>(&v6), sizeof v6, name);
-  }
-  return unexpected(Code::kInvalidArgument, "'" + host + "' is not a numeric address");
+  auto address = tcp_address(host, port);
+  if (!address) return unexpected(std::move(address.error()));
+  return listen_on(address->get(), address->length, host + " port " + std::to_string(port));
 }
 
 Result<UniqueFd> listen_unix(const std::string& path) {
@@ -137,6 +153,43 @@ std::vector<InterfaceAddress> interface_addresses() {
   addresses.reserve(found.size());
   for (auto& [order, address] : found) addresses.push_back(std::move(address));
   return addresses;
+}
+
+std::vector<std::string> reachable_addresses(const std::string& host,
+                                             const std::vector<InterfaceAddress>& all) {
+  if (host != "0.0.0.0" && host != "::") return {host};
+  const bool v6 = host == "::";
+  std::vector<std::string> found;
+  for (const bool loopback : {false, true}) {
+    if (!found.empty()) break;
+    for (const InterfaceAddress& it : all) {
+      const bool is_v6 = it.address.find(':') != std::string::npos;
+      if (is_v6 == v6 && it.loopback == loopback) found.push_back(it.address);
+    }
+  }
+  if (found.empty()) found.push_back(v6 ? "::1" : "127.0.0.1");
+  return found;
+}
+
+Result<std::string> address_towards(const std::string& host) {
+  constexpr std::uint16_t kAnyPort = 9;  // Connecting UDP asks the routes, no more.
+  auto there = tcp_address(host, kAnyPort);
+  if (!there) return unexpected(std::move(there.error()));
+  const UniqueFd fd(::socket(there->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage here{};
+  socklen_t length = sizeof here;
+  if (!fd || ::connect(fd.get(), there->get(), there->length) != 0 ||
+      ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&here), &length) != 0) {
+    return unexpected(Code::kUnavailable, "no route leads to " + host + ": " +
+                                              std::strerror(errno) + "; `ip route` lists them");
+  }
+  char text[INET6_ADDRSTRLEN] = "";
+  if (here.ss_family == AF_INET) {
+    ::inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in&>(here).sin_addr, text, sizeof text);
+  } else {
+    ::inet_ntop(AF_INET6, &reinterpret_cast<sockaddr_in6&>(here).sin6_addr, text, sizeof text);
+  }
+  return std::string(text);
 }
 
 }  // namespace xylem::net

@@ -396,5 +396,28 @@ TEST(InterfaceAddresses, HasLoopbackLast) {
   EXPECT_TRUE(addresses.back().loopback);
 }
 
+TEST(ReachableAddresses, AreThoseOfTheSocketsFamilyAndLoopbackOnlyAlone) {
+  const std::vector<InterfaceAddress> all = {{"e0", "10.1.0.1", false},
+                                             {"e1", "10.2.0.1", false},
+                                             {"e0", "fd00::1", false},
+                                             {"lo", "127.0.0.1", true},
+                                             {"lo", "::1", true}};
+  using Hosts = std::vector<std::string>;
+  EXPECT_EQ(reachable_addresses("0.0.0.0", all), (Hosts{"10.1.0.1", "10.2.0.1"}));
+  EXPECT_EQ(reachable_addresses("::", all), Hosts{"fd00::1"});
+  EXPECT_EQ(reachable_addresses("10.2.0.1", all), Hosts{"10.2.0.1"});
+  EXPECT_EQ(reachable_addresses("0.0.0.0", {{"lo", "127.0.0.1", true}}), Hosts{"127.0.0.1"});
+  EXPECT_EQ(reachable_addresses("0.0.0.0", {}), Hosts{"127.0.0.1"});
+}
+
+TEST(AddressTowards, IsThisHostsOwnEndOfTheWay) {
+  const auto own = address_towards("127.0.0.1");
+  ASSERT_TRUE(own) << own.error().message;
+  EXPECT_EQ(*own, "127.0.0.1");
+  const auto name = address_towards("node01");
+  ASSERT_FALSE(name);
+  EXPECT_EQ(name.error().code, Code::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace xylem::net

@@ -58,6 +58,32 @@ Result<Pipe> make_pipe() {
   ::_exit(kNotStarted);
 }
 
+std::vector<std::string> command_line(const CommProcessSetting& setting, NodeId node,
+                                      std::uint32_t level) {
+  const std::string number = std::to_string(raw(node));
+  return {setting.program,
+          "--run",
+          setting.run,
+          "--node",
+          number,
+          "--level",
+          std::to_string(level),
+          "--front-end",
+          setting.front_end,
+          "--key-fd",
+          std::to_string(kKeyFd),
+          "--host",
+          setting.host,
+          "--host-key",
+          setting.host_key,
+          "--socket",
+          setting.folder.empty() ? "" : setting.folder + "/commproc-" + number,
+          "--tls",
+          setting.tls ? "on" : "off",
+          "--log-level",
+          setting.log_level};
+}
+
 // The last line of what there is; the pipe holds 64 KiB and the child has ended.
 std::string last_line(const UniqueFd& pipe) {
   std::string text;
@@ -75,29 +101,7 @@ std::string last_line(const UniqueFd& pipe) {
 CommProcessStarter::CommProcessStarter(CommProcessSetting setting) : setting_(std::move(setting)) {}
 
 Result<StartedProcess> CommProcessStarter::start(NodeId node, std::uint32_t level) {
-  const std::string number = std::to_string(raw(node));
-  std::vector<std::string> words = {
-      setting_.program,
-      "--run",
-      setting_.run,
-      "--node",
-      number,
-      "--level",
-      std::to_string(level),
-      "--front-end",
-      setting_.front_end,
-      "--key-fd",
-      std::to_string(kKeyFd),
-      "--host",
-      setting_.host,
-      "--host-key",
-      setting_.host_key,
-      "--socket",
-      setting_.folder.empty() ? "" : setting_.folder + "/commproc-" + number,
-      "--tls",
-      setting_.tls ? "on" : "off",
-      "--log-level",
-      setting_.log_level};
+  std::vector<std::string> words = command_line(setting_, node, level);
   const std::vector<char*> arguments = argv_of(words);
 
   auto key = make_pipe();

@@ -164,6 +164,44 @@ class Cluster(WholeSystemTest):
         except AssertionError:
             return 0
 
+    def test_a_front_end_that_dies_twice_above_a_binary_tree(self):
+        prefix = self.folder / "own"
+        job = self.job("openmpi", {host: 1 for host in self.hosts()}, PROGRAMS / "count_calls.openmpi", 3_000_000,
+                       1, 9, prefix)
+        process = subprocess.Popen([CLUSTER, "exec", "head", "--", XYLEM, "run", "--store", "run.db", "--detail",
+                                    "trace", "--sample", "none", "--ring", str(1 << 20), "--topology", "kary:2",
+                                    "--", *job],
+                                   env=self.env, cwd=self.folder, text=True, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        wait_until(lambda: self.asked("SELECT count(*) FROM node b JOIN node p ON p.id = b.parent WHERE "
+                                      "b.role = 'back_end' AND p.role = 'comm_process'") == HOSTS,
+                   "all agents are below communication processes", 120)
+        for number in (2, 3):
+            front_end, = [pid for pid, command in xylem_processes().items()
+                          if "xylem-frontend" in command and pid not in self.before]
+            os.kill(front_end, signal.SIGKILL)
+            wait_until(lambda: self.asked("SELECT front_ends FROM run") == number, "another one has taken over", 60)
+            self.assertIsNone(process.poll(), "the job is too short to show anything")
+        _, said = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 0, said)
+        store = Store(self.folder / "run.db")
+        self.assert_intact(store)
+        self.assert_exact(store, Own(prefix, HOSTS))
+        self.assert_adds_up(store)
+        nodes = store.rows("SELECT * FROM node ORDER BY id")
+        self.assertEqual([n["role"] for n in nodes].count("comm_process"), 6, nodes)
+        self.assertEqual(sorted(n["host"] for n in nodes if n["role"] == "back_end"), self.hosts())
+        self.assertEqual({n["state"] for n in nodes}, {"left"}, nodes)
+        self.assert_nothing_on_any_host()
+
+    def asked(self, sql):
+        """Of the store that is being written; nothing while there is none."""
+        try:
+            return Store(self.folder / "run.db").value(sql)
+        except AssertionError:
+            return None
+
     def test_no_command_line_on_any_host_shows_the_key(self):
         prefix = self.folder / "keys"
         script = self.folder / "rank.sh"

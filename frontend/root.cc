@@ -126,7 +126,7 @@ void Root::on_message(net::LinkId link, wire::Message message, Nanos now) {
   } else if (const auto* leaves = std::get_if<wire::LeafSet>(&message)) {
     on_leaves(link, *leaves, now);
   } else if (const auto* notice = std::get_if<wire::Notice>(&message)) {
-    owner_.on_notice(*notice, now);
+    if (notices_.add(*notice)) owner_.on_notice(*notice, now);
   } else if (const auto* report = std::get_if<wire::LinkReport>(&message)) {
     hear_of(report->node, now);
     owner_.on_link_report(*report, now);

@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "frontend/overlay.h"
+#include "net/known_notices.h"
 #include "net/node.h"
 #include "net/router.h"
 #include "tree/shape.h"
@@ -51,7 +52,7 @@ class RootOwner {
   /// It was heard of again.
   virtual void on_found(const OverlayNode& back_end) = 0;
   virtual void on_link_report(const wire::LinkReport& report, Nanos now) = 0;
-  /// A process of the tree has logged a warning or an error.
+  /// A process of the tree has logged a warning or an error. Once for each.
   virtual void on_notice(const wire::Notice& notice, Nanos now) = 0;
 
   // Only where set_streams() is used.
@@ -141,6 +142,7 @@ class Root {
   wire::Control control_;
   Overlay overlay_;
   net::Router router_;
+  net::KnownNotices notices_;
   std::set<net::LinkId> links_;
   std::map<NodeId, net::LinkId> link_of_node_;
   std::map<net::LinkId, NodeId> node_of_link_;

@@ -156,6 +156,8 @@ void Link::on_frame_message(wire::Message message) {
 }
 
 void Link::on_pong(const wire::Pong& pong) {
+  // The peer tells which ping: no later one than there can have been.
+  answered_ping_ = std::max(answered_ping_, std::min(pong.ping_sent_ns, monotonic_now()));
   clock_.add(pong.ping_sent_ns, pong.received_ns, pong.sent_ns, monotonic_now());
   root_offset_ns_ = pong.root_offset_ns;
   root_error_ns_ = pong.root_error_ns;

@@ -44,6 +44,8 @@ class Link {
   /// Ends run() once the queue is written, or 1 s from now.
   void close(const std::string& reason);
   LinkStatus status() const;
+  /// When the newest ping was sent that the peer has answered (monotonic); 0: none yet.
+  Nanos answered_ping() const { return answered_ping_; }
   /// Called by the loop when upward_is_full() may have become false.
   void wake_reader();
 
@@ -68,6 +70,7 @@ class Link {
   asio::steady_timer readable_;  // Used as a condition: children may be read again.
   asio::steady_timer beat_;
   Nanos last_heard_ = 0;
+  Nanos answered_ping_ = 0;
   std::optional<std::string> closing_;
   Nanos close_deadline_ = 0;
 

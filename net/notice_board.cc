@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "net/node.h"
+
 namespace xylem::net {
 
 NoticeBoard::NoticeBoard(Author author) : author_(std::move(author)) {}
@@ -13,13 +15,16 @@ double NoticeBoard::tokens_at(Nanos now) const {
   return std::min<double>(kBurst, tokens_ + more);
 }
 
-wire::Notice NoticeBoard::sign(bool error, std::string text) const {
+wire::Notice NoticeBoard::sign(bool error, std::string text, Nanos now) {
+  // Of the time, so that a successor with the same pid does not begin anew.
+  number_ = std::max(number_ + 1, static_cast<std::uint64_t>(std::max<Nanos>(0, now)));
   wire::Notice notice;
   notice.role = author_.role;
   notice.host = author_.host;
   notice.pid = author_.pid;
   notice.error = error;
   notice.text = std::move(text);
+  notice.number = number_;
   return notice;
 }
 
@@ -41,7 +46,7 @@ void NoticeBoard::post(Level level, std::string_view line, Nanos now) {
   }
   tokens_ -= 1;
   wire::Notice notice =
-      sign(level == Level::kError, std::string(line.substr(0, wire::kMaxNoticeBytes)));
+      sign(level == Level::kError, std::string(line.substr(0, wire::kMaxNoticeBytes)), now);
   notice.dropped = std::exchange(dropped_, 0);
   keep(std::move(notice), now);
   if (wake_) wake_();
@@ -57,17 +62,30 @@ std::vector<wire::Notice> NoticeBoard::take(Nanos now) {
   if (dropped_ > 0 && tokens_at(now) >= 1) {
     tokens_ = tokens_at(now) - 1;
     counted_at_ = now;
-    wire::Notice notice = sign(false, "more was said than is passed on");
+    wire::Notice notice = sign(false, "more was said than is passed on", now);
     notice.dropped = std::exchange(dropped_, 0);
     kept_.push_back({std::move(notice), now});
   }
   std::vector<wire::Notice> taken;
   for (Kept& kept : kept_) {
-    kept.notice.age_ns += std::max<Nanos>(0, now - kept.since);
-    taken.push_back(std::move(kept.notice));
+    taken.push_back(kept.notice);
+    taken.back().age_ns += std::max<Nanos>(0, now - kept.since);
+    held_.push_back({std::move(kept), now});
   }
   kept_.clear();
+  while (held_.size() > kHeld) held_.pop_front();
   return taken;
+}
+
+void NoticeBoard::confirm(Nanos answered) {
+  while (!held_.empty() && held_.front().taken + kSilenceLimit <= answered) held_.pop_front();
+}
+
+void NoticeBoard::send_again() {
+  while (!held_.empty()) {
+    kept_.push_front(std::move(held_.back().kept));
+    held_.pop_back();
+  }
 }
 
 }  // namespace xylem::net

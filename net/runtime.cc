@@ -233,8 +233,11 @@ class EventLoop::Loop final : public Network, private LinkHost {
   void send_notices() {
     if (options_.notices == nullptr || !upward_) return;
     const auto up = links_.find(*upward_);
+    if (up == links_.end()) return;
     const Nanos now = monotonic_now();
-    if (up == links_.end() || !options_.notices->due(now)) return;
+    if (std::exchange(told_, *upward_) != *upward_) options_.notices->send_again();
+    options_.notices->confirm(up->second.link->answered_ping());
+    if (!options_.notices->due(now)) return;
     options_.notices->set_sending(true);
     for (wire::Notice& notice : options_.notices->take(now)) {
       up->second.link->send(wire::Message(std::move(notice)));
@@ -528,6 +531,7 @@ class EventLoop::Loop final : public Network, private LinkHost {
   std::map<int, asio::posix::stream_descriptor> watched_;
   std::vector<wire::Address> addresses_;
   std::optional<LinkId> upward_;
+  std::optional<LinkId> told_;  // Where notices went last.
   std::uint64_t last_link_ = 0;
   std::uint64_t refused_ = 0;
   bool stop_called_ = false;

@@ -202,6 +202,8 @@ struct Notice {
   Nanos age_ns = 0;    ///< Not negative.
   std::string text;    ///< One line; decode() puts spaces for control characters.
   std::uint32_t dropped = 0;
+  /// With host and pid the notice's name: it may come twice, by two ways. 0: of an older peer.
+  std::uint64_t number = 0;
   bool operator==(const Notice&) const = default;
 };
 

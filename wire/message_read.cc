@@ -235,6 +235,7 @@ Notice read(schema::Notice::Reader in) {
   m.age_ns = in.getAgeNs();
   m.text = one_line(text(in.getText()));
   m.dropped = in.getDropped();
+  m.number = in.getNumber();
   return m;
 }
 

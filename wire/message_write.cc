@@ -222,6 +222,7 @@ void write(const Notice& m, schema::Message::Builder message) {
   out.setAgeNs(m.age_ns);
   out.setText(text(m.text));
   out.setDropped(m.dropped);
+  out.setNumber(m.number);
 }
 
 void write(const Multicast& m, schema::Message::Builder message) {

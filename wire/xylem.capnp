@@ -237,6 +237,7 @@ struct Notice {
   ageNs @4 :Int64;               # from its writing to its sending; relaying nodes add their own
   text @5 :Text;                 # one line of at most 512 bytes
   dropped @6 :UInt32;            # notices that the sender gave up before this one
+  number @7 :UInt64;             # host, pid and number name a notice: it may come twice. 0: none
 }
 
 struct Message {

@@ -554,6 +554,20 @@ TEST_F(SessionTest, LogsAndStoresWhatOthersLoggedWithTheTimeAtWhichTheyDid) {
   EXPECT_EQ(said_[0], "a process cannot be watched from=\"back_end 812 on node3\"");
 }
 
+TEST_F(SessionTest, LogsAndStoresANoticeOnceThatCameTwice) {
+  start();
+  const auto link = join(3);
+  wire::Notice notice;
+  notice.host = "node3";
+  notice.text = "the disk is full";
+  notice.number = 9;
+  network_.deliver(*session_, link, notice);
+  network_.deliver(*session_, link, notice);
+  network_.advance(*session_, kSecond);
+  EXPECT_EQ(store_.notices.size(), 1u);
+  EXPECT_EQ(said_.size(), 1u);
+}
+
 TEST_F(SessionTest, IgnoresNodesThatNobodyPlanned) {
   start();
   const net::LinkId link = join(1);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "net/node.h"
 #include "net/notice_board.h"
 
 namespace xylem::net {
@@ -89,6 +90,66 @@ TEST(NoticeBoard, AddsItsOwnTimeToWhatItPassesOn) {
   const auto taken = board.take(kStart + 2);
   EXPECT_EQ(taken[0].age_ns, 7);
   EXPECT_EQ(taken[0].host, "node9");
+}
+
+TEST(NoticeBoard, NumbersWhatItSaysOfItselfAndNothingElse) {
+  NoticeBoard board = make_board();
+  board.post(Level::kWarn, "one", kStart);
+  board.post(Level::kWarn, "two", kStart);
+  wire::Notice notice;
+  notice.number = 5;
+  board.pass_on(notice, kStart);
+  const auto taken = board.take(kStart);
+  EXPECT_LT(0u, taken[0].number);
+  EXPECT_LT(taken[0].number, taken[1].number);
+  EXPECT_EQ(taken[2].number, 5u);
+  NoticeBoard successor = make_board();
+  successor.post(Level::kWarn, "three", kStart + kMillisecond);
+  EXPECT_LT(taken[1].number, successor.take(kStart + kMillisecond)[0].number);
+}
+
+TEST(NoticeBoard, SendsAgainWhatADyingParentMayHaveLost) {
+  NoticeBoard board = make_board();
+  board.post(Level::kWarn, "one", kStart);
+  const auto first = board.take(kStart);
+  board.post(Level::kWarn, "two", kStart + 1);
+  board.confirm(kStart + kSilenceLimit - 1);
+  EXPECT_EQ(board.take(kStart + 1).size(), 1u) << "to the same parent each goes once";
+  board.send_again();
+  ASSERT_TRUE(board.due(kStart + 9));
+  const auto again = board.take(kStart + 9);
+  ASSERT_EQ(again.size(), 2u);
+  EXPECT_EQ(again[0].text, "one");
+  EXPECT_EQ(again[0].number, first[0].number);
+  EXPECT_EQ(again[0].age_ns, 9);
+  EXPECT_EQ(again[1].text, "two");
+}
+
+TEST(NoticeBoard, LetsGoWhatTheParentMustHavePassedOn) {
+  NoticeBoard board = make_board();
+  board.post(Level::kWarn, "one", kStart);
+  board.take(kStart);
+  board.post(Level::kWarn, "two", kStart + 1);
+  board.take(kStart + 1);
+  board.confirm(kStart + kSilenceLimit);
+  board.send_again();
+  const auto again = board.take(kStart + 9 * kSecond);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].text, "two");
+}
+
+TEST(NoticeBoard, HoldsABoundedNumber) {
+  NoticeBoard board = make_board();
+  for (std::size_t i = 0; i < NoticeBoard::kHeld + 3; ++i) {
+    wire::Notice notice;
+    notice.text = std::to_string(i);
+    board.pass_on(std::move(notice), kStart);
+    board.take(kStart);
+  }
+  board.send_again();
+  const auto again = board.take(kStart);
+  ASSERT_EQ(again.size(), NoticeBoard::kHeld);
+  EXPECT_EQ(again[0].text, "3");
 }
 
 TEST(NoticeBoard, TakesNothingWhileItsNoticesAreSent) {

@@ -286,6 +286,49 @@ TEST(Runtime, CarriesNoticesOfEveryNodeToTheRoot) {
   EXPECT_EQ(heard["leaf"].pid, 3u);
 }
 
+TEST(Runtime, SendsNoticesOfADeadParentToTheNextOne) {
+  const Key key = make_key();
+  std::optional<wire::Notice> died_with;
+  ScriptedNode parent;
+  parent.message = [&died_with](Network& n, LinkId, wire::Message message) {
+    if (auto* notice = std::get_if<wire::Notice>(&message)) died_with = *notice;
+    n.stop(0);
+  };
+  Root first(parent, key);
+  std::optional<wire::Notice> heard;
+  ScriptedNode next;
+  next.message = [&heard](Network& n, LinkId, wire::Message message) {
+    if (auto* notice = std::get_if<wire::Notice>(&message)) heard = *notice;
+    n.stop(0);
+  };
+  Root second(next, key);
+
+  NoticeBoard board({wire::Role::kBackEnd, "leaf", 3});
+  board.post(Level::kWarn, "said once", monotonic_now());
+  RuntimeOptions options;
+  options.run = "run1";
+  options.key = key;
+  options.notices = &board;
+  int downs = 0;
+  ScriptedNode leaf;
+  leaf.start = [&first](Network& n) { n.connect({NodeId{1}, {first.address}}, wire::Hello{}); };
+  leaf.up = [](Network& n, LinkId link, const Peer&) {
+    n.set_upward(link);
+    n.set_timer(monotonic_now() + 10 * kSecond);  // Who hears nothing hangs up.
+  };
+  leaf.timer = [](Network& n) { n.stop(1); };
+  leaf.down = [&](Network& n, LinkId, const Error&) {
+    if (++downs == 2) return n.stop(0);
+    n.connect({NodeId{2}, {second.address}}, wire::Hello{});
+  };
+  EXPECT_EQ(run_node(leaf, std::move(options)), 0) << "the second parent heard nothing";
+  if (!heard) return;
+  EXPECT_EQ(first.wait(), 0);
+  EXPECT_EQ(second.wait(), 0);
+  EXPECT_EQ(heard->text, "said once");
+  EXPECT_EQ(heard->number, died_with->number);
+}
+
 // ---- strangers ----
 
 class Stranger {

@@ -336,6 +336,14 @@ TEST(Message, OfANoticeIsOneLineOfBoundedLengthThatCannotSteerATerminal) {
   EXPECT_EQ(std::get<Notice>(*read).text.size(), kMaxNoticeBytes);
 }
 
+TEST(Message, OfANoticeCarriesItsNumber) {
+  Notice notice;
+  notice.number = ~0ull;
+  const auto read = decode(without_length(encode(Message(notice))));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(std::get<Notice>(*read), notice);
+}
+
 TEST(Message, OfANoticeFromTheFutureIsRefused) {
   expect_refused(message_of([](auto message) { message.initNotice().setAgeNs(-1); }),
                  "the age of a notice is negative");

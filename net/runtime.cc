@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "net/handshake.h"
 #include "net/link_internal.h"
+#include "net/refusals.h"
 #include "net/spawn_internal.h"
 
 namespace xylem::net {
@@ -165,13 +166,14 @@ class EventLoop::Loop final : public Network, private LinkHost {
   }
 
   std::vector<wire::Address> addresses() const override { return addresses_; }
-  std::uint64_t refused() const override { return refused_; }
+  std::uint64_t refused() const override { return refusals_.count(); }
 
   void stop(int exit_code) override {
     if (stop_called_) return;
     stop_called_ = true;
     exit_code_ = exit_code;
     work_.reset();
+    refusals_.tell(monotonic_now());
     send_notices();
     for (auto& [id, entry] : links_) entry.link->close("the process ends");
     stopping_.expires_after(std::chrono::nanoseconds(kStopGrace));
@@ -184,6 +186,11 @@ class EventLoop::Loop final : public Network, private LinkHost {
     // The coroutine that runs the link and this table both need it; whoever is last lets it go.
     std::shared_ptr<Link> link;
     bool accepted = false;
+  };
+
+  struct Unproved {
+    asio::steady_timer deadline;
+    bool evicted = false;  // And no longer in unproved_.
   };
 
   asio::awaitable<void> run_at(Nanos when, std::function<void()> work) {
@@ -284,14 +291,16 @@ class EventLoop::Loop final : public Network, private LinkHost {
       if (error == asio::error::operation_aborted) co_return;
       if (error) {
         // Out of descriptors, most likely: wait for some to come back instead of spinning.
-        ++refused_;
+        refuse("unknown", error.message());
         asio::steady_timer pause(context_, std::chrono::milliseconds(100));
         co_await pause.async_wait(kAwait);
         continue;
       }
       if (unproved_.size() >= kMaxUnproved) {
-        ++refused_;
-        unproved_.front()();  // The oldest stranger goes first.
+        Unproved* oldest = unproved_.front();
+        unproved_.pop_front();
+        oldest->evicted = true;
+        oldest->deadline.cancel();
       }
       spawn(context_.get_executor(), greet(Socket(std::move(socket))));
     }
@@ -302,11 +311,13 @@ class EventLoop::Loop final : public Network, private LinkHost {
     tune(socket);
     error_code ignored;
     const std::string address = describe(socket.remote_endpoint(ignored));
-    asio::steady_timer deadline(context_, std::chrono::nanoseconds(options_.proof_deadline));
-    const auto place = unproved_.insert(unproved_.end(), [&deadline] { deadline.cancel(); });
-    auto outcome = co_await (prove(std::move(socket), address) || deadline.async_wait(kAwait));
-    unproved_.erase(place);
-    if (outcome.index() == 1) {
+    Unproved self{asio::steady_timer(context_, std::chrono::nanoseconds(options_.proof_deadline))};
+    const auto place = unproved_.insert(unproved_.end(), &self);
+    auto outcome = co_await (prove(std::move(socket), address) || self.deadline.async_wait(kAwait));
+    if (!self.evicted) unproved_.erase(place);
+    if (outcome.index() == 1 && self.evicted) {
+      refuse(address, "too many connections that have not proved the key: the oldest goes");
+    } else if (outcome.index() == 1) {
       refuse(address, "no proof of the key in time");
     } else if (auto& failed = std::get<0>(outcome); !failed) {
       refuse(address, failed.error().message);
@@ -314,8 +325,14 @@ class EventLoop::Loop final : public Network, private LinkHost {
   }
 
   void refuse(const std::string& address, const std::string& why) {
-    ++refused_;
-    log(Level::kWarn, "connection refused", {{"from", address}, {"why", why}});
+    refusals_.add(address, why, monotonic_now());
+    const auto due = refusals_.due();
+    if (!due || telling_ == due) return;
+    telling_ = due;
+    post_at(*due, [this] {
+      const Nanos now = monotonic_now();
+      if (refusals_.due().value_or(now + 1) <= now) refusals_.tell(now);
+    });
   }
 
   asio::awaitable<Result<void>> prove(Socket socket, std::string address) {
@@ -526,14 +543,15 @@ class EventLoop::Loop final : public Network, private LinkHost {
   asio::steady_timer timer_;
   asio::steady_timer stopping_;
   std::list<Acceptor> acceptors_;
-  std::list<std::function<void()>> unproved_;  // How to end each, oldest first.
+  std::list<Unproved*> unproved_;  // Oldest first; each lives in its greet().
   std::map<LinkId, Entry> links_;
   std::map<int, asio::posix::stream_descriptor> watched_;
   std::vector<wire::Address> addresses_;
   std::optional<LinkId> upward_;
   std::optional<LinkId> told_;  // Where notices went last.
   std::uint64_t last_link_ = 0;
-  std::uint64_t refused_ = 0;
+  Refusals refusals_;
+  std::optional<Nanos> telling_;  // When they will be told.
   bool stop_called_ = false;
   bool started_ = false;
   int exit_code_ = 0;

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <functional>
 #include <future>
+#include <list>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -397,6 +399,38 @@ TEST_F(Strangers, WhoSayNothingAreThrownOutInTime) {
   Stranger silent(root.address.port);
   EXPECT_TRUE(silent.is_thrown_out());
   expect_service(root, 1);
+}
+
+TEST_F(Strangers, BeyondTheMostPushOutTheOldestAndAreCountedOnceAndToldInFewLines) {
+  constexpr std::size_t kBeyond = 20;
+  rlimit files{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+  const rlimit before = files;
+  files.rlim_cur = 4 * kMaxUnproved;  // Both ends are in this process.
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0) << "the hard limit is " << files.rlim_max;
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  set_log_sink([&](Level, std::string_view line) {
+    const std::lock_guard lock(mutex);
+    lines.emplace_back(line);
+  });
+  Root root(server_, key_, true, "", 600 * kSecond);
+  std::list<Stranger> silent;
+  while (silent.size() < kMaxUnproved + kBeyond) silent.emplace_back(root.address.port);
+  auto oldest = silent.begin();
+  for (std::size_t i = 0; i < kBeyond; ++i) EXPECT_TRUE((oldest++)->is_thrown_out()) << i;
+  expect_service(root, kBeyond + 1);  // The friend was one more.
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  ASSERT_GE(lines.size(), 2u);
+  EXPECT_LE(lines.size(), 5u);  // Two, where it took no longer than an interval.
+  EXPECT_NE(lines[0].find("too many connections"), std::string::npos) << lines[0];
+  std::size_t more = 0;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const auto at = lines[i].find("more connections refused count=");
+    ASSERT_NE(at, std::string::npos) << lines[i];
+    more += std::stoul(lines[i].substr(lines[i].find('=') + 1));
+  }
+  EXPECT_EQ(more, kBeyond);
 }
 
 TEST_F(Strangers, AreNotAllocatedWhatTheyClaim) {

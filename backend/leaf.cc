@@ -553,7 +553,7 @@ Awaitable<Result<Received>> LeafStream::async_receive(Nanos timeout) {
 
 Result<void> LeafStream::flush(Nanos timeout) { return impl_->flush(timeout); }
 
-Result<std::unique_ptr<Leaf>> Leaf::join(LeafOptions options) {
+Result<std::unique_ptr<Leaf>> Leaf::join(const LeafOptions& options) {
   auto impl = LeafStream::Impl::make(options);
   if (!impl) return unexpected(std::move(impl.error()));
   std::unique_ptr<Leaf> leaf(new Leaf(*std::move(impl)));

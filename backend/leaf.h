@@ -88,7 +88,7 @@ class Leaf {
  public:
   /// Waits until the front end has given it a place. Fails with kInvalidArgument when there is no
   /// address, run or key; kPermissionDenied when the front end refuses the key; kTimedOut.
-  static Result<std::unique_ptr<Leaf>> join(LeafOptions options = {});
+  static Result<std::unique_ptr<Leaf>> join(const LeafOptions& options = {});
   /// Closes, with a second to deliver what is left.
   ~Leaf();
   Leaf(const Leaf&) = delete;

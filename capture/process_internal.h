@@ -105,7 +105,7 @@ struct Process {
 };
 
 /// Known to assembly too (wrapper_internal.h), which relies on `gate` being first.
-extern Process process __asm__("xylem_capture_process") [[gnu::visibility("hidden")]];
+[[gnu::visibility("hidden")]] extern Process process __asm__("xylem_capture_process");
 static_assert(offsetof(Process, gate) == 0 && offsetof(Gate, enabled) == 0);
 extern constinit thread_local ThreadState thread_state
     [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];

@@ -14,8 +14,8 @@
 namespace xylem::capture {
 
 /// Addresses found so far; null until a function is first called. Written by find_real only.
-extern void* real_functions[kFunctionCount] __asm__("xylem_capture_real_functions")
-    [[gnu::visibility("hidden")]];
+[[gnu::visibility("hidden")]] extern void* real_functions[kFunctionCount] __asm__(
+    "xylem_capture_real_functions");
 
 /// Looks `function` up and remembers it. Never null: for a function that this MPI does not have,
 /// says so once on standard error and gives one that returns MPI_ERR_OTHER.

@@ -2,48 +2,21 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <condition_variable>
 #include <cstdlib>
-#include <deque>
-#include <list>
-#include <map>
-#include <mutex>
-#include <optional>
-#include <set>
-#include <thread>
 #include <utility>
-#include <vector>
 
-#include "backend/journal.h"
-#include "backend/leaf_node.h"
-#include "backend/mapping.h"
-#include "backend/process_starter.h"
+#include "backend/leaf_internal.h"
+#include "base/check.h"
 #include "capture/ring.h"
 #include "net/address.h"
 #include "net/key.h"
-#include "net/runtime.h"
 
 namespace xylem::backend {
 namespace {
 
-// One packet holds no more: then it goes while the next is filled.
-constexpr std::size_t kPacketWaves = 256;
-constexpr std::size_t kPacketBytes = 64u << 10;
-// Taken over from the program, not yet in the journal.
-constexpr std::size_t kOutgoingBytes = 1u << 20;
-constexpr std::size_t kReceivedBytes = 8u << 20;
-// Under Threading::kCaller waves that follow one another within this share a packet.
-constexpr Nanos kGather = 100 * kMicrosecond;
 constexpr Nanos kCloseAtEnd = 1 * kSecond;
-
-Error closed_error(const std::string& why) {
-  return {Code::kUnavailable, why.empty() ? "the tree is closed" : "the tree is closed: " + why};
-}
-
-Error time_out_error(const std::string& what) { return {Code::kTimedOut, what + " in time"}; }
-
-Nanos deadline_of(Nanos timeout) { return monotonic_now() + timeout; }
 
 std::string from_environment(const std::string& given, const char* name) {
   if (!given.empty()) return given;
@@ -59,94 +32,11 @@ std::string host_name() {
 
 }  // namespace
 
-// Calls of the program and of the node meet here, under the mutex. The node itself is only touched
-// on the loop.
-class LeafStream::Impl final : public LeafOwner {
- public:
-  static Result<std::shared_ptr<Impl>> make(const LeafOptions& options);
-  struct Parts {
-    LeafNodeOptions node;
-    net::RuntimeOptions network;
-    Mapping memory;
-    // Streams whose packets may be given up; the journal asks, on the loop.
-    std::unique_ptr<std::set<StreamId>> droppable;
-    std::optional<Journal> journal;
-    std::unique_ptr<CommProcessStarter> starter;
-  };
-  Impl(const LeafOptions& options, Parts parts);
-  ~Impl() override { stop(); }
+Error leaf_closed(const std::string& why) {
+  return {Code::kUnavailable, why.empty() ? "the tree is closed" : "the tree is closed: " + why};
+}
 
-  Result<void> join();
-  LeafId id() const {
-    const std::lock_guard lock(mutex_);
-    return id_.value_or(wire::kNoLeaf);
-  }
-  Result<void> wait_for_stream(const std::string& name, Nanos timeout);
-  Result<void> send(const std::string& name, std::optional<std::uint64_t> wave,
-                    const wire::Fields& fields, Nanos timeout);
-  Result<Received> receive(const std::string& name, Nanos timeout);
-  void receive_then(const std::string& name, Nanos timeout,
-                    std::function<void(Result<Received>)> then);
-  Result<void> flush(Nanos timeout);
-  Result<void> wait_until_closed(Nanos timeout);
-  Result<void> close(Nanos timeout);
-  void serve(Nanos time);
-
- private:
-  struct Run {
-    std::uint64_t first = 0;
-    std::vector<wire::Fields> waves;
-    std::size_t bytes = 0;
-  };
-  struct Open {
-    LeafStreamState state;
-    std::uint64_t next_wave = 0;
-    std::deque<Run> outgoing;
-    std::size_t outgoing_bytes = 0;
-  };
-  struct Waiter {
-    std::string stream;  // Empty: any.
-    std::function<void(Result<Received>)> then;
-  };
-
-  // LeafOwner, on the loop.
-  void on_joined(LeafId leaf) override;
-  void on_streams(std::vector<LeafStreamState> streams) override;
-  bool on_multicast(StreamId stream, std::uint64_t number, wire::Fields fields) override;
-  void on_room() override;
-  void on_finish() override;
-  void on_closed(const std::string& why) override;
-
-  template <typename Done>
-  bool wait(std::unique_lock<std::mutex>& lock, Nanos deadline, const Done& done);
-  Open* find(const std::string& name);
-  void enqueue(Open& open, std::uint64_t wave, wire::Fields fields);
-  void pump_soon();
-  void pump();
-  bool put(StreamId stream, const Open& open, const Run& run);
-  std::optional<Received> take_received(const std::string& name);
-  void stop();
-
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<LeafId> id_;  // Since the front end has given us a place.
-  std::map<StreamId, Open> streams_;
-  std::deque<Received> received_;
-  std::size_t received_bytes_ = 0;
-  std::list<Waiter> waiters_;
-  bool pump_is_posted_ = false;
-  Nanos last_pump_ = 0;
-  bool delivered_ = true;
-  bool leaving_ = false;
-  bool closed_ = false;
-  std::string why_closed_;
-
-  const LeafOptions options_;
-  Parts parts_;
-  LeafNode node_;
-  net::EventLoop loop_;
-  std::thread thread_;  // Last: it uses all of the above.
-};
+Error leaf_timed_out(const std::string& what) { return {Code::kTimedOut, what + " in time"}; }
 
 // ---- making and joining ----
 
@@ -175,7 +65,7 @@ Result<net::RuntimeOptions> network_of(const LeafOptions& options, std::string& 
 
 CommProcessSetting comm_process_setting(const std::string& address,
                                         const net::RuntimeOptions& network,
-                                        const wire::HostReport& host) {
+                                        const wire::HostReport& host, Nanos orphan_limit) {
   CommProcessSetting setting;
   setting.program = from_environment("", "XYLEM_COMMPROC");
   setting.run = network.run;
@@ -184,6 +74,7 @@ CommProcessSetting comm_process_setting(const std::string& address,
   setting.host_key = host.host_key;
   setting.tls = network.tls;
   setting.key = network.key;
+  setting.orphan_limit = orphan_limit;
   return setting;
 }
 
@@ -203,6 +94,7 @@ Result<std::shared_ptr<LeafStream::Impl>> LeafStream::Impl::make(const LeafOptio
   std::array<std::uint8_t, 16> random{};
   net::fill_random(random);
   parts.node.host.host_key = "leaf:" + net::to_hex(random);
+  parts.node.orphan_limit = options.orphan_limit;
 
   auto memory = make_memory("xylem-leaf-journal", options.journal_bytes);
   if (!memory) return unexpected(std::move(memory.error()));
@@ -210,7 +102,7 @@ Result<std::shared_ptr<LeafStream::Impl>> LeafStream::Impl::make(const LeafOptio
   if (!mapping) return unexpected(std::move(mapping.error()));
   parts.memory = *std::move(mapping);
   parts.starter = std::make_unique<CommProcessStarter>(
-      comm_process_setting(address, parts.network, parts.node.host));
+      comm_process_setting(address, parts.network, parts.node.host, options.orphan_limit));
   parts.droppable = std::make_unique<std::set<StreamId>>();
   JournalOptions journal_options;
   journal_options.reason = "the leaf's journal was full";
@@ -232,23 +124,18 @@ LeafStream::Impl::Impl(const LeafOptions& options, Parts parts)
 Result<void> LeafStream::Impl::join() {
   if (options_.threading == Threading::kOwnThread) thread_ = std::thread([this] { loop_.run(); });
   std::unique_lock lock(mutex_);
-  const bool done =
-      wait(lock, deadline_of(options_.join_limit), [this] { return id_.has_value() || closed_; });
+  const bool done = wait(lock, monotonic_now() + options_.join_limit,
+                         [this] { return id_.has_value() || closed_; });
   if (closed_) return unexpected(Code::kPermissionDenied, why_closed_);
-  if (!done) return unexpected(time_out_error("the front end gave this leaf no place"));
+  if (!done) return unexpected(leaf_timed_out("the front end gave this leaf no place"));
   return {};
-}
-
-void LeafStream::Impl::stop() {
-  if (!thread_.joinable()) return;
-  static_cast<void>(close(kCloseAtEnd));
-  thread_.join();
 }
 
 // With a thread of our own the loop runs there, and we wait for what it tells; without, it runs
 // here.
-template <typename Done>
-bool LeafStream::Impl::wait(std::unique_lock<std::mutex>& lock, Nanos deadline, const Done& done) {
+bool LeafStream::Impl::wait(std::unique_lock<std::mutex>& lock, Nanos deadline,
+                            const std::function<bool()>& done) {
+  if (is_on_own_thread()) return done();
   if (options_.threading == Threading::kOwnThread) {
     const auto until = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline));
     return changed_.wait_until(lock, until, done);
@@ -265,251 +152,14 @@ bool LeafStream::Impl::wait(std::unique_lock<std::mutex>& lock, Nanos deadline, 
   return done();
 }
 
-// ---- sending ----
-
-LeafStream::Impl::Open* LeafStream::Impl::find(const std::string& name) {
-  for (auto& [id, open] : streams_) {
-    if (open.state.spec.name == name) return &open;
-  }
-  return nullptr;
-}
-
-Result<void> LeafStream::Impl::wait_for_stream(const std::string& name, Nanos timeout) {
-  std::unique_lock lock(mutex_);
-  const bool done =
-      wait(lock, deadline_of(timeout), [&] { return closed_ || find(name) != nullptr; });
-  if (closed_) return unexpected(closed_error(why_closed_));
-  if (!done) return unexpected(time_out_error("no stream '" + name + "' was opened"));
-  return {};
-}
-
-Result<void> LeafStream::Impl::send(const std::string& name, std::optional<std::uint64_t> wave,
-                                    const wire::Fields& fields, Nanos timeout) {
-  std::unique_lock lock(mutex_);
-  Open* open = find(name);
-  if (closed_ || leaving_) return unexpected(closed_error(why_closed_));
-  if (open == nullptr) return unexpected(Code::kUnavailable, "stream '" + name + "' is closed");
-  const auto aggregation = open->state.aggregation;
-  Result<wire::Fields> lifted = fields;
-  if (aggregation) {
-    lock.unlock();
-    lifted = aggregation->lift(id(), fields);
-    lock.lock();
-    if (!lifted) return unexpected(std::move(lifted.error()));
-  }
-  const bool has_room = wait(lock, deadline_of(timeout), [&] {
-    open = find(name);
-    return closed_ || open == nullptr || open->outgoing_bytes < kOutgoingBytes;
-  });
-  if (closed_) return unexpected(closed_error(why_closed_));
-  if (open == nullptr) return unexpected(Code::kUnavailable, "stream '" + name + "' is closed");
-  if (!has_room) {
-    return unexpected(time_out_error("stream '" + name +
-                                     "': the tree does not take more, and what "
-                                     "waits here was not taken"));
-  }
-  if (wave && *wave < open->next_wave) {
-    return unexpected(Code::kInvalidArgument,
-                      "stream '" + name + "': wave " + std::to_string(*wave) +
-                          " was sent before; the next is " + std::to_string(open->next_wave));
-  }
-  const bool idle = delivered_;
-  enqueue(*open, wave.value_or(open->next_wave), *std::move(lifted));
-  if (options_.threading == Threading::kOwnThread) {
-    pump_soon();
-    return {};
-  }
-  // A system call for each wave would cost more than all else: while others are on their way, what
-  // follows closely shares a packet.
-  const bool full = open->outgoing.size() > 1;
-  if (!idle && !full && monotonic_now() < last_pump_ + kGather) return {};
-  lock.unlock();
-  pump();
-  serve(0);
-  return {};
-}
-
-void LeafStream::Impl::enqueue(Open& open, std::uint64_t wave, wire::Fields fields) {
-  const std::size_t bytes = fields.bytes();
-  const bool follows = !open.outgoing.empty() &&
-                       open.outgoing.back().first + open.outgoing.back().waves.size() == wave &&
-                       open.outgoing.back().waves.size() < kPacketWaves &&
-                       open.outgoing.back().bytes + bytes <= kPacketBytes;
-  if (!follows) open.outgoing.push_back({wave, {}, 0});
-  open.outgoing.back().waves.push_back(std::move(fields));
-  open.outgoing.back().bytes += bytes;
-  open.outgoing_bytes += bytes;
-  open.next_wave = wave + 1;
-  delivered_ = false;
-}
-
-void LeafStream::Impl::pump_soon() {
-  if (std::exchange(pump_is_posted_, true)) return;
-  loop_.post([this] { pump(); });
-}
-
-// On the loop: from the program's hands into the journal, as far as there is room.
-void LeafStream::Impl::pump() {
-  std::unique_lock lock(mutex_);
-  last_pump_ = monotonic_now();
-  pump_is_posted_ = false;
-  for (auto& [stream, open] : streams_) {
-    while (!open.outgoing.empty()) {
-      Run run = std::move(open.outgoing.front());
-      open.outgoing.pop_front();
-      lock.unlock();
-      const bool taken = put(stream, open, run);
-      lock.lock();
-      if (!taken) {
-        open.outgoing.push_front(std::move(run));
-        break;
-      }
-      open.outgoing_bytes -= run.bytes;
-    }
-  }
-  delivered_ = node_.is_delivered();
-  for (const auto& [stream, open] : streams_) delivered_ = delivered_ && open.outgoing.empty();
-  changed_.notify_all();
-}
-
-bool LeafStream::Impl::put(StreamId stream, const Open& open, const Run& run) {
-  const Nanos now = monotonic_now();
-  if (node_.put(stream, run.first, run.waves, now)) return true;
-  return open.state.spec.when_full == wire::WhenFull::kDropNewest &&
-         node_.put_lost(stream, run.first, run.first + run.waves.size(), now);
-}
-
-Result<void> LeafStream::Impl::flush(Nanos timeout) {
-  std::unique_lock lock(mutex_);
-  const bool done = wait(lock, deadline_of(timeout), [this] { return closed_ || delivered_; });
-  if (delivered_) return {};
-  if (closed_) return unexpected(closed_error(why_closed_));
-  if (!done) return unexpected(time_out_error("not everything was acknowledged"));
-  return {};
-}
-
-// ---- receiving ----
-
-std::optional<Received> LeafStream::Impl::take_received(const std::string& name) {
-  for (auto it = received_.begin(); it != received_.end(); ++it) {
-    if (!name.empty() && it->stream != name) continue;
-    Received received = std::move(*it);
-    received_.erase(it);
-    received_bytes_ -= received.fields.bytes();
-    return received;
-  }
-  return std::nullopt;
-}
-
-Result<Received> LeafStream::Impl::receive(const std::string& name, Nanos timeout) {
-  std::unique_lock lock(mutex_);
-  std::optional<Received> received;
-  wait(lock, deadline_of(timeout), [&] {
-    if (!received) received = take_received(name);
-    return received.has_value() || closed_;
-  });
-  if (received) return *std::move(received);
-  if (closed_) return unexpected(closed_error(why_closed_));
-  return unexpected(time_out_error("nothing was received"));
-}
-
-void LeafStream::Impl::receive_then(const std::string& name, Nanos timeout,
-                                    std::function<void(Result<Received>)> then) {
-  std::unique_lock lock(mutex_);
-  auto received = take_received(name);
-  if (received || closed_) {
-    lock.unlock();
-    if (received) return then(*std::move(received));
-    return then(unexpected(closed_error(why_closed_)));
-  }
-  const auto waiter = waiters_.insert(waiters_.end(), {name, std::move(then)});
-  const void* identity = &*waiter;
-  loop_.post_at(deadline_of(timeout), [this, identity] {
-    std::unique_lock again(mutex_);
-    const auto it = std::find_if(waiters_.begin(), waiters_.end(),
-                                 [&](const Waiter& one) { return &one == identity; });
-    if (it == waiters_.end()) return;
-    const auto resume = std::move(it->then);
-    waiters_.erase(it);
-    again.unlock();
-    resume(unexpected(time_out_error("nothing was received")));
-  });
-}
-
-// ---- from the node ----
-
-void LeafStream::Impl::on_joined(LeafId leaf) {
-  const std::lock_guard lock(mutex_);
-  id_ = leaf;
-  changed_.notify_all();
-}
-
-void LeafStream::Impl::on_streams(std::vector<LeafStreamState> streams) {
-  const std::lock_guard lock(mutex_);
-  std::map<StreamId, Open> former = std::exchange(streams_, {});
-  parts_.droppable->clear();
-  for (LeafStreamState& state : streams) {
-    const StreamId id = state.spec.id;
-    if (state.spec.when_full == wire::WhenFull::kDropOldest) parts_.droppable->insert(id);
-    const auto known = former.find(id);
-    Open open = known == former.end() ? Open{} : std::move(known->second);
-    open.state = std::move(state);
-    streams_.emplace(id, std::move(open));
-  }
-  changed_.notify_all();
-}
-
-bool LeafStream::Impl::on_multicast(StreamId stream, std::uint64_t number, wire::Fields fields) {
-  std::unique_lock lock(mutex_);
-  const auto it = streams_.find(stream);
-  if (it == streams_.end()) return false;
-  Received received{it->second.state.spec.name, number, std::move(fields)};
-  const auto waiter = std::find_if(waiters_.begin(), waiters_.end(), [&](const Waiter& one) {
-    return one.stream.empty() || one.stream == received.stream;
-  });
-  if (waiter != waiters_.end()) {
-    const auto resume = std::move(waiter->then);
-    waiters_.erase(waiter);
-    lock.unlock();
-    resume(std::move(received));
-    return true;
-  }
-  if (received_bytes_ > kReceivedBytes) return false;
-  received_bytes_ += received.fields.bytes();
-  received_.push_back(std::move(received));
-  changed_.notify_all();
-  return true;
-}
-
-void LeafStream::Impl::on_room() { pump(); }
-
-void LeafStream::Impl::on_finish() {
-  {
-    const std::lock_guard lock(mutex_);
-    leaving_ = true;
-  }
-  pump();
-  node_.leave(monotonic_now() + options_.join_limit, monotonic_now());
-}
-
-void LeafStream::Impl::on_closed(const std::string& why) {
-  std::unique_lock lock(mutex_);
-  closed_ = true;
-  why_closed_ = why;
-  std::list<Waiter> waiters = std::exchange(waiters_, {});
-  changed_.notify_all();
-  lock.unlock();
-  for (Waiter& waiter : waiters) waiter.then(unexpected(closed_error(why)));
-}
-
 // ---- end ----
 
 Result<void> LeafStream::Impl::wait_until_closed(Nanos timeout) {
   std::unique_lock lock(mutex_);
-  if (!wait(lock, deadline_of(timeout), [this] { return closed_; })) {
-    return unexpected(time_out_error("the tree was not closed"));
+  if (!wait(lock, monotonic_now() + timeout, [this] { return closed_; })) {
+    return unexpected(leaf_timed_out("the tree was not closed"));
   }
-  if (!why_closed_.empty()) return unexpected(closed_error(why_closed_));
+  if (!why_closed_.empty()) return unexpected(leaf_closed(why_closed_));
   return {};
 }
 
@@ -518,18 +168,29 @@ Result<void> LeafStream::Impl::close(Nanos timeout) {
     const std::lock_guard lock(mutex_);
     leaving_ = true;
   }
-  const Nanos deadline = deadline_of(timeout);
+  const Nanos deadline = monotonic_now() + timeout;
   loop_.post([this, deadline] {
     pump();
     node_.leave(deadline, monotonic_now());
   });
   // The node itself gives up at the deadline, and says what is lost.
-  return wait_until_closed(timeout + kCloseAtEnd);
+  auto closed = wait_until_closed(timeout + kCloseAtEnd);
+  if (options_.threading == Threading::kCaller) {
+    // Its goodbye is still on the way out.
+    loop_.run_until([this] { return loop_.is_stopped(); }, monotonic_now() + kCloseAtEnd);
+  }
+  return closed;
+}
+
+void LeafStream::Impl::stop() {
+  CHECK(!is_on_own_thread());  // A coroutine must not end the leaf that resumed it.
+  static_cast<void>(close(kCloseAtEnd));
+  if (thread_.joinable()) thread_.join();
 }
 
 void LeafStream::Impl::serve(Nanos time) {
   if (time > 0) pump();
-  loop_.run_until([time] { return time == 0; }, deadline_of(time));
+  loop_.run_until([time] { return time == 0; }, monotonic_now() + time);
 }
 
 // ---- the public face ----
@@ -546,7 +207,7 @@ Result<Received> LeafStream::receive(Nanos timeout) { return impl_->receive(name
 
 Awaitable<Result<Received>> LeafStream::async_receive(Nanos timeout) {
   return Awaitable<Result<Received>>(
-      [impl = impl_, name = name_, timeout](std::function<void(Result<Received>)> then) {
+      [impl = impl_, name = name_, timeout](Completion<Result<Received>> then) {
         impl->receive_then(name, timeout, std::move(then));
       });
 }
@@ -561,7 +222,7 @@ Result<std::unique_ptr<Leaf>> Leaf::join(const LeafOptions& options) {
   return leaf;
 }
 
-Leaf::~Leaf() { static_cast<void>(close(kCloseAtEnd)); }
+Leaf::~Leaf() { impl_->stop(); }
 
 LeafId Leaf::id() const { return impl_->id(); }
 

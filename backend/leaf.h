@@ -33,7 +33,7 @@ enum class Threading {
 
 struct LeafOptions {
   /// Where the front end listens, the run, and its key in hexadecimal. Empty: from XYLEM_ADDRESS,
-  /// XYLEM_RUN and XYLEM_KEY, which Tree::environment() prints; the key is taken out of the
+  /// XYLEM_RUN and XYLEM_KEY, which Tree::environment() gives; the key is taken out of the
   /// environment, so that children do not inherit it.
   std::string address{}, run{}, key{};
   std::string name{};  ///< Shown as its host; empty: the host's name.
@@ -41,6 +41,9 @@ struct LeafOptions {
   std::size_t journal_bytes = 8u << 20;
   Threading threading = Threading::kOwnThread;
   Nanos join_limit = 30 * kSecond;
+  /// Without a front end for so long the leaf closes itself, and so do the communication processes
+  /// that it has started; what was not delivered is lost.
+  Nanos orphan_limit = 60 * kSecond;
 };
 
 /// A multicast that came down.
@@ -50,16 +53,18 @@ struct Received {
   wire::Fields fields;
 };
 
-/// A stream as its leaf sees it. A name for it: cheap to copy, valid while the Leaf lives.
+/// A stream as its leaf sees it. A name for it: cheap to copy; closed when the Leaf is gone.
 /// Thread-safe unless the leaf is under Threading::kCaller. Every call fails with kUnavailable when
-/// the tree or the stream is closed, and with kTimedOut at its time-out (ns from now).
+/// the tree or the stream is closed, and with kTimedOut at its time-out (ns from now). Coroutines
+/// go on on the library's thread: there nothing waits, every time-out is as if it were 0.
 class LeafStream {
  public:
   const std::string& name() const { return name_; }
 
   /// Sends the next wave of this leaf: one more than the last, from 0 on. Returns when it is taken
   /// over; waits while the journal is full, if the stream is one that blocks.
-  /// Fails with kInvalidArgument on fields that the stream's aggregation does not take.
+  /// Fails with kInvalidArgument on fields that the stream's aggregation does not take, and on more
+  /// than a quarter of journal_bytes.
   Result<void> send(const wire::Fields& fields, Nanos timeout = 10 * kSecond);
   /// The same with a number of your own, for instance that of the multicast it answers: larger than
   /// the last one, else kInvalidArgument.
@@ -83,13 +88,14 @@ class LeafStream {
   std::string name_;
 };
 
-/// Several may live in one process.
+/// Several may live in one process: since the first takes the key out of the environment, a program
+/// that wants more reads it before and gives it to each.
 class Leaf {
  public:
   /// Waits until the front end has given it a place. Fails with kInvalidArgument when there is no
   /// address, run or key; kPermissionDenied when the front end refuses the key; kTimedOut.
   static Result<std::unique_ptr<Leaf>> join(const LeafOptions& options = {});
-  /// Closes, with a second to deliver what is left.
+  /// Closes, with a second to deliver what is left. Not in a coroutine that the library resumed.
   ~Leaf();
   Leaf(const Leaf&) = delete;
   Leaf& operator=(const Leaf&) = delete;

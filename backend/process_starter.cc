@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -81,7 +82,9 @@ std::vector<std::string> command_line(const CommProcessSetting& setting, NodeId 
           "--tls",
           setting.tls ? "on" : "off",
           "--log-level",
-          setting.log_level};
+          setting.log_level,
+          "--orphan-limit",
+          std::to_string(std::max<Nanos>(1, setting.orphan_limit / kSecond))};
 }
 
 // The last line of what there is; the pipe holds 64 KiB and the child has ended.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -39,6 +40,7 @@ struct CommProcessSetting {
   std::string host_key;
   bool tls = true;
   std::string log_level = "warn";
+  Nanos orphan_limit = 60 * kSecond;  ///< Without a parent for so long it ends.
   net::Key key{};
 };
 
@@ -46,6 +48,7 @@ struct CommProcessSetting {
 /// in a pipe to us that never blocks them, no descriptor of ours. The command line is
 ///   xylem-commproc --run RUN --node N --level N --front-end ADDRESSES --key-fd 4 --host NAME
 ///                  --host-key KEY --socket FOLDER/commproc-N --tls on|off --log-level LEVEL
+///                  --orphan-limit SECONDS
 /// What collect() tells of one that ended badly closes with the last line that it wrote there. The
 /// key stands in the pipe on descriptor 4, never on a command line or in an environment.
 class CommProcessStarter final : public ProcessStarter {

@@ -3,6 +3,7 @@
 //
 //   xylem-commproc --run RUN --node N --level N --front-end HOST:PORT[,HOST:PORT] --key-fd N
 //                  [--tls on|off] [--host NAME --host-key KEY --socket PATH] [--log-level LEVEL]
+//                  [--orphan-limit SECONDS]
 //
 // What stops it goes to standard error, which its agent reads; what happens later goes up the tree
 // as notices. XYLEM_LOG_FILE gets both.
@@ -37,6 +38,7 @@ struct Arguments {
   std::string socket;
   std::string tls = "on";
   std::string log_level = "warn";
+  std::int64_t orphan_limit = 60;
 };
 
 int fail(const std::string& sentence) {
@@ -104,6 +106,7 @@ int run(const Arguments& arguments) {
   options.level = arguments.level;
   options.host = arguments.host;
   options.front_end = *std::move(front_end);
+  options.orphan_limit = arguments.orphan_limit * kSecond;
   commproc::CommProcess node(std::move(options));
   net::NoticeBoard notices(
       {wire::Role::kCommProcess, arguments.host, static_cast<std::uint32_t>(::getpid())});
@@ -137,6 +140,7 @@ int main(int argc, char** argv) {
   app.add_option("--socket", arguments.socket);
   app.add_option("--tls", arguments.tls)->check(CLI::IsMember({"on", "off"}));
   app.add_option("--log-level", arguments.log_level);
+  app.add_option("--orphan-limit", arguments.orphan_limit)->check(CLI::Range(1, 86400));
   CLI11_PARSE(app, argc, argv);
   return xylem::run(arguments);
 }

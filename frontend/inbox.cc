@@ -1,5 +1,6 @@
 #include "frontend/inbox.h"
 
+#include <limits>
 #include <utility>
 
 #include "base/log.h"
@@ -17,6 +18,9 @@ wire::PacketId one_wave(const wire::PacketId& id, std::uint64_t wave, IntervalSe
   part.sources = std::move(sources);
   return part;
 }
+
+// A wave costs memory also when it is empty.
+std::size_t cost_of(const Wave& wave) { return wave.fields.bytes() + sizeof(Wave); }
 
 // Names that follow one another become one.
 void append(std::vector<wire::PacketId>& ids, wire::PacketId id) {
@@ -37,6 +41,10 @@ Inbox::Inbox(wire::StreamSpec spec, std::shared_ptr<const filters::Aggregation> 
       reducer_(aggregation_, filters::reducer_options(spec_)) {}
 
 void Inbox::take(wire::Packet packet, Nanos now) {
+  if (is_overfull()) {
+    not_taken_.insert(packet.id.sources);
+    return;
+  }
   std::vector<wire::Fields> waves;
   std::uint64_t* counter = &account_.contributions;
   if (packet.tombstone) {
@@ -81,7 +89,8 @@ bool Inbox::admit(const wire::PacketId& id, std::uint64_t& counter) {
   switch (judge(id)) {
     case Verdict::kKnown:
       account_.duplicates += contributions;
-      append(waiting_.stored, id);
+      // While nothing is acknowledged it waits for that already: the leaf is only impatient.
+      if (!is_full()) append(waiting_.stored, id);
       return false;
     case Verdict::kMixed:
       append(waiting_.resend, one_wave(id, id.wave, new_sources(id)));
@@ -137,7 +146,7 @@ void Inbox::deliver(std::vector<filters::ReducedWave> waves) {
       }
       done.fields = *std::move(result);
     }
-    queued_bytes_ += done.fields.bytes();
+    queued_bytes_ += cost_of(done);
     queue_.push_back(std::move(done));
   }
 }
@@ -148,12 +157,20 @@ std::optional<Wave> Inbox::receive() {
   if (queue_.empty()) return std::nullopt;
   Wave wave = std::move(queue_.front());
   queue_.pop_front();
-  queued_bytes_ -= wave.fields.bytes();
+  queued_bytes_ -= cost_of(wave);
   return wave;
 }
 
 wire::Acknowledgement Inbox::take_acknowledgement() {
-  if (queued_bytes_ > queue_limit_) return {};
+  if (is_full()) return {};
+  if (!not_taken_.empty()) {
+    // All that these leaves still have of the stream; what is acknowledged now is named first.
+    wire::PacketId all;
+    all.stream = spec_.id;
+    all.wave_end = std::numeric_limits<std::uint64_t>::max();
+    all.sources = std::exchange(not_taken_, {});
+    waiting_.resend.push_back(std::move(all));
+  }
   return std::exchange(waiting_, {});
 }
 

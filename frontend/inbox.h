@@ -33,7 +33,9 @@ namespace xylem::frontend {
 class Inbox {
  public:
   /// `aggregation` may be empty: then each packet's waves come as they are. While more than
-  /// `queue_bytes` wait to be received, nothing is acknowledged, so that the leaves stop sending.
+  /// `queue_bytes` wait to be received, nothing is acknowledged, so that the leaves stop sending;
+  /// while more than twice that, nothing is taken either: what was on its way comes again when it
+  /// is asked for. That bounds the memory, whatever the number of leaves.
   Inbox(wire::StreamSpec spec, std::shared_ptr<const filters::Aggregation> aggregation,
         std::size_t queue_bytes);
 
@@ -51,9 +53,11 @@ class Inbox {
 
   /// More waits than the bound: nothing is acknowledged.
   bool is_full() const noexcept { return queued_bytes_ > queue_limit_; }
+  bool is_overfull() const noexcept { return queued_bytes_ > 2 * queue_limit_; }
   /// take_acknowledgement() has something.
   bool owes_acknowledgement() const {
-    return queued_bytes_ <= queue_limit_ && !(waiting_.stored.empty() && waiting_.resend.empty());
+    return !is_full() &&
+           !(waiting_.stored.empty() && waiting_.resend.empty() && not_taken_.empty());
   }
   /// What is to go down now: acknowledgements, and what is asked again.
   wire::Acknowledgement take_acknowledgement();
@@ -77,6 +81,7 @@ class Inbox {
   filters::StreamReducer reducer_;
   std::vector<IntervalSet> waves_of_;  // By leaf id: the waves that have come.
   wire::Acknowledgement waiting_;
+  IntervalSet not_taken_;  // Leaves of which something came when there was no room for it.
   std::deque<Wave> queue_;
   std::size_t queued_bytes_ = 0;
   StreamAccount account_;

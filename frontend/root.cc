@@ -201,6 +201,15 @@ void Root::on_leaves(net::LinkId link, const wire::LeafSet& leaves, Nanos now) {
   for (const LeafId leaf : std::set(given_up_)) {
     if (leaves.leaves.contains(raw(leaf))) take_back(leaf);
   }
+  // Their goodbye went to a communication process.
+  for (const auto& run : leaves.ended.intervals()) {
+    for (auto number = run.first; number < run.end; ++number) {
+      const OverlayNode* node = overlay_.find(LeafId{static_cast<std::uint32_t>(number)});
+      if (node == nullptr || node->state != NodeState::kAttached) continue;
+      overlay_.find(node->id)->state = NodeState::kLeft;
+      tell(node->id);
+    }
+  }
   look_for_lost_hosts(now);
 }
 
@@ -239,16 +248,23 @@ void Root::place(const std::map<LeafId, std::size_t>& processes, Nanos now) {
   }
 }
 
-bool Root::is_settled() const {
-  if (!assigned_) return false;
-  const auto& nodes = overlay_.nodes();
-  return std::all_of(nodes.begin(), nodes.end(), [this](const auto& entry) {
-    const OverlayNode& node = entry.second;
+std::vector<NodeId> Root::unsettled() const {
+  std::vector<NodeId> unsettled;
+  for (const auto& [id, node] : overlay_.nodes()) {
     const bool is_there = node.state == NodeState::kAttached || node.state == NodeState::kStarted;
-    const auto at = attached_to_.find(node.id);
-    return node.id == kFrontEndNode || !is_there ||
-           (at != attached_to_.end() && at->second == node.parent);
-  });
+    if (id == kFrontEndNode || !is_there) continue;
+    const auto at = attached_to_.find(id);
+    if (at == attached_to_.end() || at->second != node.parent) unsettled.push_back(id);
+  }
+  return unsettled;
+}
+
+std::size_t Root::longest_queue() const {
+  std::size_t longest = 0;
+  for (const net::LinkId link : links_) {
+    longest = std::max(longest, network_->status(link).queue_bytes);
+  }
+  return longest;
 }
 
 void Root::assign_when_started(Nanos now) {

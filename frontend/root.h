@@ -86,7 +86,9 @@ class Root {
   void place(const std::map<LeafId, std::size_t>& processes, Nanos now);
   bool is_placed() const noexcept { return placed_; }
   /// It is made, and every node has attached to the parent that it was told.
-  bool is_settled() const;
+  bool is_settled() const { return assigned_ && unsettled().empty(); }
+  /// Nodes that have not attached to the parent that they were told.
+  std::vector<NodeId> unsettled() const;
 
   /// The streams of tools that are open from now on. Returns the version of control that says so.
   std::uint64_t set_streams(std::vector<wire::StreamSpec> streams);
@@ -105,6 +107,8 @@ class Root {
 
   /// Leaves from which more may come: neither ended, nor gone, nor given up.
   IntervalSet open_leaves() const;
+  /// Bytes that wait on the fullest link.
+  std::size_t longest_queue() const;
   bool has_links() const noexcept { return !links_.empty(); }
   /// A child of the former front end may still come back.
   bool awaits_return() const noexcept { return !returning_.empty(); }

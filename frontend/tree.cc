@@ -1,30 +1,20 @@
 #include "frontend/tree.h"
 
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <condition_variable>
-#include <functional>
-#include <list>
-#include <map>
-#include <mutex>
-#include <optional>
+#include <cstring>
 #include <set>
-#include <sstream>
-#include <thread>
 #include <utility>
 
-#include "filters/aggregation.h"
 #include "frontend/back_end_launch.h"
-#include "frontend/tree_node.h"
+#include "frontend/tree_internal.h"
 #include "net/key.h"
-#include "net/runtime.h"
 #include "tree/shape.h"
-#include "wire/waves.h"
 
 namespace xylem::frontend {
 namespace {
@@ -32,99 +22,17 @@ namespace {
 constexpr Nanos kCloseAtEnd = 5 * kSecond;
 constexpr Nanos kKillPatience = 2 * kSecond;
 
-Nanos deadline_of(Nanos timeout) { return monotonic_now() + timeout; }
-
-std::chrono::steady_clock::time_point time_point_of(Nanos when) {
-  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(when));
-}
-
-Error timed_out(const std::string& what) { return {Code::kTimedOut, what + " in time"}; }
-Error closed() { return {Code::kUnavailable, "the tree is closed"}; }
-
-wire::StreamSpec spec_of(const StreamOptions& options) {
-  wire::StreamSpec spec;
-  spec.name = options.name;
-  spec.leaves = options.leaves;
-  spec.synchronisation = static_cast<wire::Synchronisation>(options.synchronisation);
-  spec.time_out_ns = options.time_out;
-  spec.aggregation = options.aggregation;
-  if (!options.parameters.empty()) spec.parameters = wire::encode_fields(options.parameters);
-  spec.plugin = options.plugin;
-  spec.when_full = static_cast<wire::WhenFull>(options.when_full);
-  return spec;
-}
-
 bool all_are_here(const TreeOptions& options) {
   return options.launcher.empty() &&
          std::all_of(options.hosts.begin(), options.hosts.end(), is_this_host);
 }
 
+std::string where(const std::string& host) { return host.empty() ? "this host" : host; }
+
 }  // namespace
 
-// The node under a lock: the loop's thread takes it for each event, the program for each call. What
-// sends is done on the loop.
-class Stream::Impl final : public net::Node {
- public:
-  struct Parts {
-    TreeOptions options;
-    TreeNodeOptions node;
-    net::RuntimeOptions network;
-    std::vector<std::string> environment;
-  };
-  static Result<std::unique_ptr<Parts>> prepare(TreeOptions options);
-  explicit Impl(std::unique_ptr<Parts> parts);
-  ~Impl() override;
-
-  Result<void> start();
-  const std::vector<std::string>& environment() const { return parts_->environment; }
-  Result<void> wait_for_leaves(std::size_t count, Nanos timeout);
-  std::vector<LeafFacts> leaves() const;
-  std::string print() const;
-  Result<StreamId> open(const StreamOptions& options, Nanos timeout);
-  void close_stream(StreamId stream);
-  Result<Wave> receive(StreamId stream, Nanos timeout);
-  void receive_then(StreamId stream, Nanos timeout, std::function<void(Result<Wave>)> then);
-  Result<std::uint64_t> multicast(StreamId stream, const wire::Fields& fields);
-  StreamAccount account(StreamId stream) const;
-  Result<TreeEvent> next_event(Nanos timeout);
-  void next_event_then(Nanos timeout, std::function<void(Result<TreeEvent>)> then);
-  Result<void> close(Nanos timeout);
-
-  void on_start(net::Network& network, Nanos now) override;
-  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) override;
-  void on_connect_failed(NodeId node, const Error& why, Nanos now) override;
-  void on_message(net::LinkId link, wire::Message message, Nanos now) override;
-  void on_link_down(net::LinkId link, const Error& why, Nanos now) override;
-  void on_timer(Nanos now) override;
-  void on_readable(int fd, Nanos now) override;
-
- private:
-  // What a coroutine waits for: tried after each event; true when it is answered.
-  using Attempt = std::function<bool(bool last)>;
-
-  template <typename Event>
-  void on_event(const Event& event);
-  template <typename Work>
-  auto on_loop(Work work);
-  template <typename Done>
-  bool wait_until(std::unique_lock<std::mutex>& lock, Nanos deadline, const Done& done);
-  void wait_then(Nanos timeout, Attempt attempt);
-  std::optional<Wave> take_wave(StreamId stream);
-  std::string missing_hosts() const;
-  void end_children(Nanos deadline);
-
-  std::unique_ptr<Parts> parts_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  TreeNode node_;
-  std::list<Attempt> attempts_;
-  bool stopping_ = false;
-  bool closed_ = false;
-  std::set<pid_t> children_;
-  net::Network* network_ = nullptr;
-  net::EventLoop loop_;
-  std::thread thread_;  // Last: it uses all of the above.
-};
+Error tree_closed() { return {Code::kUnavailable, "the tree is closed"}; }
+Error tree_timed_out(const std::string& what) { return {Code::kTimedOut, what + " in time"}; }
 
 // ---- starting ----
 
@@ -164,6 +72,7 @@ Result<std::unique_ptr<Stream::Impl::Parts>> Stream::Impl::prepare(TreeOptions o
     parts->environment.push_back("XYLEM_COMMPROC=" + options.comm_process);
   }
   parts->node.root.shape = *shape;
+  parts->node.root.lost_limit = options.lost_limit;
   parts->node.expected = options.expected;
   if (options.expected == 0 && !others_start) {
     parts->node.expected = options.hosts.size() * options.back_ends_per_host;
@@ -180,35 +89,46 @@ Stream::Impl::Impl(std::unique_ptr<Parts> parts)
 }
 
 Result<void> Stream::Impl::start() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return network_ != nullptr; });
+  lock.unlock();
   const TreeOptions& options = parts_->options;
   if (options.back_end.empty()) return {};
-  for (const std::string& host : options.hosts) {
-    for (std::size_t i = 0; i < options.back_ends_per_host; ++i) {
-      auto child = launch_on(host, options.launcher, options.back_end, parts_->environment);
-      if (!child) return unexpected(std::move(child.error()));
-      children_.insert(*child);
-    }
-  }
-  return wait_for_leaves(parts_->node.expected, options.start_limit);
+  const Nanos deadline = monotonic_now() + options.start_limit;
+  if (auto launched = launch_all(); !launched) return launched;
+  lock.lock();
+  const std::size_t count = parts_->node.expected;
+  wait_until(lock, deadline, [&] { return !back_end_failure_.empty() || node_.has_all(count); });
+  if (node_.has_all(count)) return {};
+  if (!back_end_failure_.empty()) return unexpected(Code::kUnavailable, back_end_failure_);
+  return unexpected(tree_timed_out(node_.what_is_missing(count) + not_there()));
 }
 
-Stream::Impl::~Impl() {
-  static_cast<void>(close(kCloseAtEnd));
-  thread_.join();
+Result<void> Stream::Impl::launch_all() {
+  const TreeOptions& options = parts_->options;
+  for (const std::string& host : options.hosts) {
+    for (std::size_t i = 0; i < options.back_ends_per_host; ++i) {
+      auto pid = launch_on(host, options.launcher, options.back_end, parts_->environment);
+      if (!pid) return unexpected(std::move(pid.error()));
+      Child child{host, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0))), false};
+      const int fd = child.pidfd.get();
+      const std::lock_guard lock(mutex_);
+      children_.emplace(*pid, std::move(child));
+      if (fd >= 0) loop_.post([this, fd] { network_->watch(fd); });
+    }
+  }
+  return {};
 }
 
 Result<void> Stream::Impl::wait_for_leaves(std::size_t count, Nanos timeout) {
   std::unique_lock lock(mutex_);
-  const bool done = wait_until(lock, deadline_of(timeout), [&] {
-    return closed_ || (node_.is_settled() && node_.attached_leaves() >= count);
-  });
-  if (closed_) return unexpected(closed());
-  if (done) return {};
-  return unexpected(timed_out(std::to_string(node_.attached_leaves()) + " of " +
-                              std::to_string(count) + " back ends were there" + missing_hosts()));
+  wait_until(lock, monotonic_now() + timeout, [&] { return closed_ || node_.has_all(count); });
+  if (closed_) return unexpected(tree_closed());
+  if (node_.has_all(count)) return {};
+  return unexpected(tree_timed_out(node_.what_is_missing(count) + not_there()));
 }
 
-std::string Stream::Impl::missing_hosts() const {
+std::string Stream::Impl::not_there() const {
   std::set<std::string> seen;
   for (const auto& [id, node] : node_.overlay().nodes()) seen.insert(node.host);
   std::string missing;
@@ -220,16 +140,19 @@ std::string Stream::Impl::missing_hosts() const {
 
 // ---- the node, under the lock ----
 
-template <typename Event>
-void Stream::Impl::on_event(const Event& event) {
+void Stream::Impl::note_event() {
+  if (!node_.is_dissolved() || !stopping_) return;
+  closed_ = true;
+  network_->stop(0);
+}
+
+// Coroutines go on here, on the loop and without the lock, when their turn has come.
+void Stream::Impl::try_attempts() {
   std::list<Attempt> attempts;
   {
     const std::lock_guard lock(mutex_);
-    event();
-    if (node_.is_dissolved() && stopping_) network_->stop(0);
     attempts.swap(attempts_);
   }
-  changed_.notify_all();
   attempts.remove_if([](const Attempt& attempt) { return attempt(false); });
   if (attempts.empty()) return;
   const std::lock_guard lock(mutex_);
@@ -237,8 +160,10 @@ void Stream::Impl::on_event(const Event& event) {
 }
 
 void Stream::Impl::on_start(net::Network& network, Nanos now) {
-  network_ = &network;
-  on_event([&] { node_.on_start(network, now); });
+  on_event([&] {
+    network_ = &network;
+    node_.on_start(network, now);
+  });
 }
 
 void Stream::Impl::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
@@ -261,230 +186,80 @@ void Stream::Impl::on_timer(Nanos now) {
   on_event([&] { node_.on_timer(now); });
 }
 
-void Stream::Impl::on_readable(int, Nanos) {}
-
-// ---- the program's calls ----
-
-template <typename Done>
-bool Stream::Impl::wait_until(std::unique_lock<std::mutex>& lock, Nanos deadline,
-                              const Done& done) {
-  return changed_.wait_until(lock, time_point_of(deadline), done);
-}
-
-// Runs `work` on the loop, under the lock, and gives its outcome.
-template <typename Work>
-auto Stream::Impl::on_loop(Work work) {
-  std::optional<decltype(work())> outcome;
-  std::unique_lock lock(mutex_);
-  loop_.post([&] {
-    const std::lock_guard on_loop_lock(mutex_);
-    outcome.emplace(work());
-    changed_.notify_all();
-  });
-  changed_.wait(lock, [&] { return outcome.has_value(); });
-  return *std::move(outcome);
-}
-
-std::vector<LeafFacts> Stream::Impl::leaves() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<LeafFacts> leaves;
-  for (const auto& [id, node] : node_.overlay().nodes()) {
-    if (node.leaf == wire::kNoLeaf) continue;
-    leaves.push_back({node.leaf, node.host, node_state_name(node.state)});
-  }
-  return leaves;
-}
-
-std::string Stream::Impl::print() const {
-  const std::lock_guard lock(mutex_);
-  std::ostringstream out;
-  for (const auto& [id, node] : node_.overlay().nodes()) {
-    out << raw(id) << ' ' << wire::role_name(node.role) << ' ' << node.host << " level "
-        << node.level << " below " << raw(node.parent) << ' ' << node_state_name(node.state)
-        << '\n';
-  }
-  return out.str();
-}
-
-Result<StreamId> Stream::Impl::open(const StreamOptions& options, Nanos timeout) {
-  wire::StreamSpec spec = spec_of(options);
-  if (!spec.plugin.empty()) {
-    auto fingerprint = filters::plugin_fingerprint(spec.plugin);
-    if (!fingerprint) return unexpected(std::move(fingerprint.error()));
-    spec.plugin_sha256 = *fingerprint;
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    if (closed_ || stopping_) return unexpected(closed());
-  }
-  auto stream = on_loop([&] { return node_.open(std::move(spec)); });
-  if (!stream) return stream;
-  std::unique_lock lock(mutex_);
-  Result<bool> is_open = false;
-  wait_until(lock, deadline_of(timeout), [&] {
-    is_open = node_.is_open(*stream);
-    return closed_ || !is_open || *is_open;
-  });
-  lock.unlock();
-  if (is_open && *is_open) return stream;
-  close_stream(*stream);
-  if (!is_open) return unexpected(std::move(is_open.error()));
-  return unexpected(timed_out("stream '" + options.name + "': not every node answered"));
-}
-
-void Stream::Impl::close_stream(StreamId stream) {
-  loop_.post([this, stream] { on_event([&] { node_.close(stream); }); });
-}
-
-std::optional<Wave> Stream::Impl::take_wave(StreamId stream) {
-  Inbox* inbox = node_.inbox(stream);
-  if (inbox == nullptr) return std::nullopt;
-  const bool was_full = inbox->is_full();
-  auto wave = inbox->receive();
-  if (was_full && inbox->owes_acknowledgement()) {
-    loop_.post([this] {
-      const std::lock_guard lock(mutex_);
-      node_.send_acknowledgements();
-    });
-  }
-  return wave;
-}
-
-Result<Wave> Stream::Impl::receive(StreamId stream, Nanos timeout) {
-  std::unique_lock lock(mutex_);
-  std::optional<Wave> wave;
-  wait_until(lock, deadline_of(timeout), [&] {
-    wave = take_wave(stream);
-    return wave || closed_ || node_.inbox(stream) == nullptr;
-  });
-  if (wave) return *std::move(wave);
-  if (closed_) return unexpected(closed());
-  if (node_.inbox(stream) == nullptr) {
-    return unexpected(Code::kUnavailable, "the stream is closed");
-  }
-  return unexpected(timed_out("no wave was complete"));
-}
-
-// `attempt` is tried now, after each event, and for the last time at the time-out.
-void Stream::Impl::wait_then(Nanos timeout, Attempt attempt) {
-  auto shared = std::make_shared<Attempt>(std::move(attempt));
-  auto answered = std::make_shared<bool>(false);
-  const Attempt once = [shared, answered](bool last) {
-    if (*answered) return true;
-    *answered = (*shared)(last);
-    return *answered;
-  };
-  loop_.post([this, timeout, once] {
-    if (once(false)) return;
-    loop_.post_at(deadline_of(timeout), [once] { once(true); });
-    const std::lock_guard lock(mutex_);
-    attempts_.push_back(once);
-  });
-}
-
-void Stream::Impl::receive_then(StreamId stream, Nanos timeout,
-                                std::function<void(Result<Wave>)> then) {
-  wait_then(timeout, [this, stream, then = std::move(then)](bool last) {
-    std::unique_lock lock(mutex_);
-    auto wave = take_wave(stream);
-    const bool is_closed = closed_ || node_.inbox(stream) == nullptr;
-    lock.unlock();
-    if (wave) {
-      then(*std::move(wave));
-    } else if (is_closed) {
-      then(unexpected(Code::kUnavailable, "the stream is closed"));
-    } else if (last) {
-      then(unexpected(timed_out("no wave was complete")));
-    } else {
-      return false;
+// One of the processes that were started here has ended.
+void Stream::Impl::on_readable(int fd, Nanos) {
+  on_event([&] {
+    for (auto& [pid, child] : children_) {
+      if (child.pidfd.get() == fd && collect(pid, child)) network_->unwatch(fd);
     }
-    return true;
   });
 }
 
-Result<std::uint64_t> Stream::Impl::multicast(StreamId stream, const wire::Fields& fields) {
-  const std::lock_guard lock(mutex_);
-  if (closed_ || stopping_) return unexpected(closed());
-  auto number = node_.next_multicast(stream);
-  if (!number) return number;
-  loop_.post([this, stream, number = *number, fields] {
-    const std::lock_guard on_loop_lock(mutex_);
-    node_.multicast(stream, number, fields);
-  });
-  return number;
-}
-
-StreamAccount Stream::Impl::account(StreamId stream) const {
-  const std::lock_guard lock(mutex_);
-  const Inbox* inbox = const_cast<TreeNode&>(node_).inbox(stream);
-  return inbox == nullptr ? StreamAccount{} : inbox->account();
-}
-
-Result<TreeEvent> Stream::Impl::next_event(Nanos timeout) {
-  std::unique_lock lock(mutex_);
-  std::optional<TreeEvent> event;
-  wait_until(lock, deadline_of(timeout), [&] {
-    event = node_.take_event();
-    return event || closed_;
-  });
-  if (event) return *std::move(event);
-  if (closed_) return unexpected(closed());
-  return unexpected(timed_out("nothing has happened to the tree"));
-}
-
-void Stream::Impl::next_event_then(Nanos timeout, std::function<void(Result<TreeEvent>)> then) {
-  wait_then(timeout, [this, then = std::move(then)](bool last) {
-    std::unique_lock lock(mutex_);
-    auto event = node_.take_event();
-    const bool is_closed = closed_;
-    lock.unlock();
-    if (event) {
-      then(*std::move(event));
-    } else if (is_closed || last) {
-      then(unexpected(is_closed ? closed() : timed_out("nothing has happened to the tree")));
-    } else {
-      return false;
-    }
-    return true;
-  });
+bool Stream::Impl::collect(pid_t pid, Child& child) {
+  if (child.has_ended) return true;
+  int status = 0;
+  const pid_t ended = ::waitpid(pid, &status, WNOHANG);
+  if (ended == 0) return false;
+  child.has_ended = true;
+  if (ended < 0 || status == 0) return true;  // The program itself may have collected it.
+  const std::string how = WIFEXITED(status)
+                              ? "ended with code " + std::to_string(WEXITSTATUS(status))
+                              : std::string("was killed: ") + ::strsignal(WTERMSIG(status));
+  const std::string text = "a back end started on " + where(child.host) + " " + how;
+  if (back_end_failure_.empty()) back_end_failure_ = text;
+  if (!stopping_) node_.note(child.host, text);
+  return true;
 }
 
 // ---- closing ----
 
 Result<void> Stream::Impl::close(Nanos timeout) {
-  const Nanos deadline = deadline_of(timeout);
+  const Nanos deadline = monotonic_now() + timeout;
   std::unique_lock lock(mutex_);
-  if (closed_) return {};
-  if (!std::exchange(stopping_, true)) {
-    loop_.post([this] { on_event([&] { node_.finish(); }); });
+  const bool is_first = !std::exchange(stopping_, true);
+  if (is_first && !closed_) loop_.post([this] { on_event([&] { node_.finish(); }); });
+  wait_until(lock, deadline, [&] { return closed_; });
+  Result<void> outcome;
+  if (!closed_) {
+    const IntervalSet open = node_.open_leaves();
+    outcome =
+        unexpected(tree_timed_out(open.empty() ? "not all communication processes left"
+                                               : "leaves " + open.to_string() + " did not leave"));
+    closed_ = true;
+    loop_.post([this] { on_event([&] { network_->stop(0); }); });
   }
-  const bool done = wait_until(lock, deadline, [&] { return node_.is_dissolved(); });
-  std::string trouble;
-  const IntervalSet open = node_.open_leaves();
-  if (!done && !open.empty()) trouble = "leaves " + open.to_string() + " did not leave";
-  closed_ = true;
   lock.unlock();
-  loop_.post([this] { on_event([&] { network_->stop(0); }); });
-  end_children(std::max(deadline, deadline_of(kKillPatience)));
-  if (!trouble.empty()) return unexpected(timed_out(trouble));
-  return {};
+  end_children(std::max(deadline, monotonic_now() + kKillPatience));
+  return outcome;
 }
 
 // Back ends that were started here end by themselves when the tree is gone; those that do not are
 // asked, then made to.
 void Stream::Impl::end_children(Nanos deadline) {
-  const auto collect = [this](Nanos until) {
-    while (!children_.empty()) {
-      std::erase_if(children_, [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) != 0; });
-      if (children_.empty() || monotonic_now() >= until) return;
-      ::usleep(1000);
+  const auto all_have_ended = [this](int signal) {
+    const std::lock_guard lock(mutex_);
+    bool all = true;
+    for (auto& [pid, child] : children_) {
+      if (collect(pid, child)) continue;
+      all = false;
+      if (signal != 0) ::kill(pid, signal);
     }
+    return all;
   };
-  collect(deadline);
-  for (const pid_t child : children_) ::kill(child, SIGTERM);
-  collect(deadline_of(kKillPatience));
-  for (const pid_t child : children_) ::kill(child, SIGKILL);
-  collect(deadline_of(kKillPatience));
+  for (const int signal : {0, SIGTERM, SIGKILL}) {
+    if (signal != 0) deadline = monotonic_now() + kKillPatience;
+    if (all_have_ended(signal)) return;
+    while (monotonic_now() < deadline) {
+      ::usleep(1000);
+      if (all_have_ended(0)) return;
+    }
+  }
+}
+
+void Stream::Impl::stop() {
+  CHECK(!is_on_own_thread());  // A coroutine must not end the tree that resumed it.
+  static_cast<void>(close(kCloseAtEnd));
+  if (thread_.joinable()) thread_.join();
 }
 
 // ---- the public face ----
@@ -492,14 +267,13 @@ void Stream::Impl::end_children(Nanos deadline) {
 Result<Wave> Stream::receive(Nanos timeout) { return impl_->receive(id_, timeout); }
 
 Awaitable<Result<Wave>> Stream::async_receive(Nanos timeout) {
-  return Awaitable<Result<Wave>>(
-      [impl = impl_, id = id_, timeout](std::function<void(Result<Wave>)> then) {
-        impl->receive_then(id, timeout, std::move(then));
-      });
+  return Awaitable<Result<Wave>>([impl = impl_, id = id_, timeout](Completion<Result<Wave>> then) {
+    impl->receive_then(id, timeout, std::move(then));
+  });
 }
 
-Result<std::uint64_t> Stream::multicast(const wire::Fields& fields) {
-  return impl_->multicast(id_, fields);
+Result<std::uint64_t> Stream::multicast(const wire::Fields& fields, Nanos timeout) {
+  return impl_->multicast(id_, fields, timeout);
 }
 
 StreamAccount Stream::account() const { return impl_->account(id_); }
@@ -514,7 +288,7 @@ Result<std::unique_ptr<Tree>> Tree::start(TreeOptions options) {
   return tree;
 }
 
-Tree::~Tree() { static_cast<void>(impl_->close(kCloseAtEnd)); }
+Tree::~Tree() { impl_->stop(); }
 
 std::vector<std::string> Tree::environment() const { return impl_->environment(); }
 
@@ -534,10 +308,9 @@ Result<Stream> Tree::open(StreamOptions options, Nanos timeout) {
 Result<TreeEvent> Tree::next_event(Nanos timeout) { return impl_->next_event(timeout); }
 
 Awaitable<Result<TreeEvent>> Tree::async_next_event(Nanos timeout) {
-  return Awaitable<Result<TreeEvent>>(
-      [impl = impl_, timeout](std::function<void(Result<TreeEvent>)> then) {
-        impl->next_event_then(timeout, std::move(then));
-      });
+  return Awaitable<Result<TreeEvent>>([impl = impl_, timeout](Completion<Result<TreeEvent>> then) {
+    impl->next_event_then(timeout, std::move(then));
+  });
 }
 
 Result<void> Tree::close(Nanos timeout) { return impl_->close(timeout); }

@@ -55,6 +55,8 @@ struct TreeOptions {
   /// Back ends that are not there by then make start() fail; communication processes are done
   /// without.
   Nanos start_limit = 30 * kSecond;
+  /// A leaf that is not heard of for so long counts as lost. (Waves do not wait for it that long.)
+  Nanos lost_limit = 10 * kSecond;
 };
 
 /// When a node passes on a wave.
@@ -103,16 +105,19 @@ struct TreeEvent {
 
 class Tree;
 
-/// A stream as the front end sees it. A name for it: cheap to copy, valid while the Tree lives.
+/// A stream as the front end sees it. A name for it: cheap to copy; closed when the Tree is gone.
 /// Thread-safe. Fails with kUnavailable when the tree or the stream is closed, kTimedOut at its
-/// time-out (ns from now).
+/// time-out (ns from now). Coroutines go on on the library's thread: there nothing waits, every
+/// time-out is as if it were 0.
 class Stream {
  public:
   /// The next wave. Waves of one stream come in the order in which they are complete.
   Result<Wave> receive(Nanos timeout);
   Awaitable<Result<Wave>> async_receive(Nanos timeout);
-  /// To all leaves of the stream. Returns the multicast's number, from 1.
-  Result<std::uint64_t> multicast(const wire::Fields& fields);
+  /// To all leaves of the stream. Returns the multicast's number, from 1, when it is taken over;
+  /// waits while more than 8 MiB are on their way to the next nodes. Fails with kInvalidArgument on
+  /// more than a frame takes (16 MiB).
+  Result<std::uint64_t> multicast(const wire::Fields& fields, Nanos timeout = 10 * kSecond);
   StreamAccount account() const;
   /// Leaves can send no more on it; what is on its way is dropped.
   void close();
@@ -130,9 +135,10 @@ class Tree {
  public:
   /// Listens, starts the back ends if that is asked for, waits until all are there and the tree is
   /// placed; returns at once when others start them. Fails with kInvalidArgument (shape, host),
-  /// kNotFound (a program), kTimedOut (says which hosts are missing).
+  /// kNotFound (a program), kUnavailable (a back end ended badly: which and how), kTimedOut (says
+  /// what is missing, and on which hosts).
   static Result<std::unique_ptr<Tree>> start(TreeOptions options);
-  /// Closes, with five seconds to dissolve.
+  /// Closes, with five seconds to dissolve. Not in a coroutine that the library resumed.
   ~Tree();
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
@@ -143,7 +149,7 @@ class Tree {
   /// Waits until so many leaves are attached and the tree is placed.
   Result<void> wait_for_leaves(std::size_t count, Nanos timeout);
   std::vector<LeafFacts> leaves() const;
-  /// One line per node: what it is, where, and below whom.
+  /// One line per node: number, what it is, host, process id, level, below whom, leaf, state.
   std::string print() const;
 
   /// Opens a stream on every node. Fails with kAlreadyExists (the name), kInvalidArgument,

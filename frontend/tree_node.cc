@@ -88,6 +88,22 @@ std::size_t TreeNode::attached_leaves() const {
   return count;
 }
 
+std::string TreeNode::what_is_missing(std::size_t leaves) const {
+  const std::size_t attached = attached_leaves();
+  if (attached < leaves) {
+    return std::to_string(attached) + " of " + std::to_string(leaves) + " back ends were there";
+  }
+  std::string nodes;
+  for (const NodeId node : root_.unsettled()) nodes += " " + std::to_string(raw(node));
+  return nodes.empty() ? "all back ends were there, but the tree was not placed"
+                       : "all back ends were there, but not all nodes (" + nodes.substr(1) +
+                             ") found their places";
+}
+
+void TreeNode::note(const std::string& host, std::string text) {
+  tell(TreeEvent::Kind::kNotice, wire::kNoLeaf, host, std::move(text));
+}
+
 // ---- Node ----
 
 void TreeNode::on_start(net::Network& network, Nanos now) {

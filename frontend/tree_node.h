@@ -48,6 +48,9 @@ class TreeNode final : public net::Node, private RootOwner {
   /// Sends what the program's receiving has set free.
   void send_acknowledgements();
 
+  /// Bytes that wait on the fullest link.
+  std::size_t longest_queue() const { return root_.longest_queue(); }
+
   // ---- for the program; these send nothing ----
 
   /// Counts from 1. Fails with kUnavailable when the stream is closed.
@@ -59,6 +62,12 @@ class TreeNode final : public net::Node, private RootOwner {
   bool is_settled() const { return root_.is_settled(); }
   const Overlay& overlay() const { return root_.overlay(); }
   std::size_t attached_leaves() const;
+  /// So many leaves are attached, and the tree is settled.
+  bool has_all(std::size_t leaves) const { return is_settled() && attached_leaves() >= leaves; }
+  /// Why has_all() says no, for people.
+  std::string what_is_missing(std::size_t leaves) const;
+  /// Tells the program something of a process that is no node, as a notice.
+  void note(const std::string& host, std::string text);
   /// After finish(): everybody has left.
   bool is_dissolved() const { return root_.control().finish && !root_.has_links(); }
   IntervalSet open_leaves() const { return root_.open_leaves(); }

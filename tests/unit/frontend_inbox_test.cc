@@ -110,16 +110,52 @@ TEST(Inbox, CountsWhatCannotBeReadAndAsksForItNoMore) {
 }
 
 TEST(Inbox, AcknowledgesNothingWhileItsQueueIsFull) {
-  Inbox inbox = sum_inbox(100);
+  Inbox inbox = sum_inbox(10'000);
   inbox.set_expected(IntervalSet::of(1));
-  for (std::uint64_t wave = 0; wave < 100; ++wave) inbox.take(from(1, wave, {1}), 0);
-  EXPECT_TRUE(inbox.is_full());
+  std::uint64_t wave = 0;
+  while (!inbox.is_full()) inbox.take(from(1, wave++, {1}), 0);
   EXPECT_TRUE(inbox.take_acknowledgement().stored.empty());
   while (inbox.receive()) {
   }
   const auto due = inbox.take_acknowledgement();
   ASSERT_EQ(due.stored.size(), 1u) << "neighbours are named together";
-  EXPECT_EQ(due.stored[0].wave_end, 100u);
+  EXPECT_EQ(due.stored[0].wave_end, wave);
+}
+
+TEST(Inbox, TakesNothingBeyondTwiceItsQueueAndAsksForItWhenThereIsRoom) {
+  Inbox inbox = sum_inbox(10'000);
+  inbox.set_expected(IntervalSet::of(1));
+  for (std::uint64_t wave = 0; wave < 1000; ++wave) inbox.take(from(1, wave, {1}), 0);
+  EXPECT_LE(inbox.queued_bytes(), 2 * 10'000u + 200);
+  std::uint64_t received = 0;
+  while (inbox.receive()) ++received;
+  EXPECT_LT(received, 1000u);
+  EXPECT_EQ(inbox.account().contributions, received);
+  const auto due = inbox.take_acknowledgement();
+  ASSERT_EQ(due.stored.size(), 1u);
+  EXPECT_EQ(due.stored[0].wave_end, received) << "what was not taken is not acknowledged";
+  ASSERT_EQ(due.resend.size(), 1u);
+  EXPECT_EQ(due.resend[0].sources, IntervalSet::of(1));
+  for (std::uint64_t wave = received; wave < received + 10; ++wave) {
+    inbox.take(from(1, wave, {1}), 0);
+  }
+  EXPECT_EQ(inbox.account().contributions, received + 10);
+}
+
+TEST(Inbox, KeepsNoAcknowledgementTwiceWhileItIsFull) {
+  Inbox inbox = sum_inbox(10'000);
+  inbox.set_expected(IntervalSet::range(1, 3));
+  std::uint64_t waves = 0;
+  while (!inbox.is_full()) {
+    inbox.take(from(1, waves, {1}), 0);
+    inbox.take(from(2, waves++, {1}), 0);
+  }
+  for (int impatience = 0; impatience < 10; ++impatience) {
+    for (std::uint64_t wave = 0; wave < waves; ++wave) inbox.take(from(1, wave, {1}), 0);
+  }
+  while (inbox.receive()) {
+  }
+  EXPECT_LE(inbox.take_acknowledgement().stored.size(), 2 * waves);
 }
 
 // Whatever is sent again, in whatever pieces and mergers: each contribution counts once.

@@ -1,0 +1,125 @@
+#pragma once
+
+// What is behind Leaf and LeafStream: leaf.cc makes, joins and closes it, leaf_traffic.cc sends and
+// receives.
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backend/journal.h"
+#include "backend/leaf.h"
+#include "backend/leaf_node.h"
+#include "backend/mapping.h"
+#include "backend/process_starter.h"
+#include "base/awaitable.h"
+#include "base/check.h"
+#include "net/runtime.h"
+
+namespace xylem::backend {
+
+/// Calls of the program and of the node meet here, under the mutex. The node itself is only touched
+/// on the loop. Whoever holds the Leaf calls stop(); names that outlive it find everything closed.
+class LeafStream::Impl final : public LeafOwner {
+ public:
+  static Result<std::shared_ptr<Impl>> make(const LeafOptions& options);
+  struct Parts {
+    LeafNodeOptions node;
+    net::RuntimeOptions network;
+    Mapping memory;
+    // Streams whose packets may be given up; the journal asks, on the loop.
+    std::unique_ptr<std::set<StreamId>> droppable;
+    std::optional<Journal> journal;
+    std::unique_ptr<CommProcessStarter> starter;
+  };
+  Impl(const LeafOptions& options, Parts parts);
+  ~Impl() override { CHECK(!thread_.joinable()); }
+
+  Result<void> join();
+  LeafId id() const {
+    const std::lock_guard lock(mutex_);
+    return id_.value_or(wire::kNoLeaf);
+  }
+  Result<void> wait_for_stream(const std::string& name, Nanos timeout);
+  Result<void> send(const std::string& name, std::optional<std::uint64_t> wave,
+                    const wire::Fields& fields, Nanos timeout);
+  Result<Received> receive(const std::string& name, Nanos timeout);
+  void receive_then(const std::string& name, Nanos timeout, Completion<Result<Received>> then);
+  Result<void> flush(Nanos timeout);
+  Result<void> wait_until_closed(Nanos timeout);
+  Result<void> close(Nanos timeout);
+  void serve(Nanos time);
+  /// Closes what is not closed and waits for the thread. Stops the program when called on it.
+  void stop();
+
+ private:
+  struct Run {
+    std::uint64_t first = 0;
+    std::vector<wire::Fields> waves;
+    std::size_t bytes = 0;
+  };
+  struct Open {
+    LeafStreamState state;
+    std::uint64_t next_wave = 0;
+    std::deque<Run> outgoing;
+    std::size_t outgoing_bytes = 0;
+  };
+  struct Waiter {
+    std::string stream;  // Empty: any.
+    Completion<Result<Received>> then;
+  };
+
+  // LeafOwner, on the loop.
+  void on_joined(LeafId leaf) override;
+  void on_streams(std::vector<LeafStreamState> streams) override;
+  bool on_multicast(StreamId stream, std::uint64_t number, wire::Fields fields) override;
+  void on_room() override;
+  void on_finish() override;
+  void on_closed(const std::string& why) override;
+
+  /// Until `done` or the deadline, and whether it is done. On our own thread, where coroutines go
+  /// on, there is nobody to wait for: it only looks.
+  bool wait(std::unique_lock<std::mutex>& lock, Nanos deadline, const std::function<bool()>& done);
+  Open* find(const std::string& name);
+  void enqueue(Open& open, std::uint64_t wave, wire::Fields fields);
+  void pump_soon();
+  void pump();
+  bool put(StreamId stream, const Open& open, const Run& run);
+  std::optional<Received> take_received(const std::string& name);
+  bool is_on_own_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<LeafId> id_;  // Since the front end has given us a place.
+  std::map<StreamId, Open> streams_;
+  std::deque<Received> received_;
+  std::size_t received_bytes_ = 0;
+  std::list<Waiter> waiters_;
+  bool pump_is_posted_ = false;
+  Nanos last_pump_ = 0;
+  bool delivered_ = true;
+  bool leaving_ = false;
+  bool closed_ = false;
+  std::string why_closed_;
+
+  const LeafOptions options_;
+  Parts parts_;
+  LeafNode node_;
+  net::EventLoop loop_;
+  std::thread thread_;  // Last: it uses all of the above.
+};
+
+Error leaf_closed(const std::string& why);
+Error leaf_timed_out(const std::string& what);
+
+}  // namespace xylem::backend

@@ -1,0 +1,278 @@
+// What a leaf's program sends and receives. The program's threads and the loop meet under the
+// mutex; the node is only touched on the loop.
+
+#include <algorithm>
+#include <utility>
+
+#include "backend/leaf_internal.h"
+#include "base/clock.h"
+
+namespace xylem::backend {
+namespace {
+
+// One packet holds no more: then it goes while the next is filled.
+constexpr std::size_t kPacketWaves = 256;
+constexpr std::size_t kPacketBytes = 64u << 10;
+// Taken over from the program, not yet in the journal.
+constexpr std::size_t kOutgoingBytes = 1u << 20;
+constexpr std::size_t kReceivedBytes = 8u << 20;
+// Under Threading::kCaller waves that follow one another within this share a packet.
+constexpr Nanos kGather = 100 * kMicrosecond;
+// An entry of the journal lies in one piece, whatever lies there already.
+constexpr std::size_t kJournalShare = 4;
+constexpr std::size_t kFrameHead = 64u << 10;
+
+// What holds fields costs memory also when they are empty.
+std::size_t cost_of(const wire::Fields& fields) { return fields.bytes() + sizeof(Received); }
+
+}  // namespace
+
+// ---- sending ----
+
+LeafStream::Impl::Open* LeafStream::Impl::find(const std::string& name) {
+  for (auto& [id, open] : streams_) {
+    if (open.state.spec.name == name) return &open;
+  }
+  return nullptr;
+}
+
+Result<void> LeafStream::Impl::wait_for_stream(const std::string& name, Nanos timeout) {
+  std::unique_lock lock(mutex_);
+  const bool done =
+      wait(lock, monotonic_now() + timeout, [&] { return closed_ || find(name) != nullptr; });
+  if (closed_) return unexpected(leaf_closed(why_closed_));
+  if (!done) return unexpected(leaf_timed_out("no stream '" + name + "' was opened"));
+  return {};
+}
+
+Result<void> LeafStream::Impl::send(const std::string& name, std::optional<std::uint64_t> wave,
+                                    const wire::Fields& fields, Nanos timeout) {
+  std::unique_lock lock(mutex_);
+  Open* open = find(name);
+  if (closed_ || leaving_) return unexpected(leaf_closed(why_closed_));
+  if (open == nullptr) return unexpected(Code::kUnavailable, "stream '" + name + "' is closed");
+  const auto aggregation = open->state.aggregation;
+  Result<wire::Fields> lifted = fields;
+  if (aggregation) {
+    lock.unlock();
+    lifted = aggregation->lift(id(), fields);
+    lock.lock();
+    if (!lifted) return unexpected(std::move(lifted.error()));
+  }
+  const std::size_t most =
+      std::min(options_.journal_bytes / kJournalShare, wire::kMaxFrameBytes - kFrameHead);
+  if (lifted->bytes() > most) {
+    return unexpected(Code::kInvalidArgument,
+                      "stream '" + name + "': a wave of " + std::to_string(lifted->bytes()) +
+                          " bytes; a quarter of the leaf's journal_bytes takes at most " +
+                          std::to_string(most));
+  }
+  const auto has_room = [&] {
+    open = find(name);
+    return closed_ || open == nullptr || open->outgoing_bytes < kOutgoingBytes;
+  };
+  const bool in_time = has_room() || wait(lock, monotonic_now() + timeout, has_room);
+  if (closed_) return unexpected(leaf_closed(why_closed_));
+  if (open == nullptr) return unexpected(Code::kUnavailable, "stream '" + name + "' is closed");
+  if (!in_time) {
+    return unexpected(leaf_timed_out("stream '" + name +
+                                     "': the tree does not take more, and what "
+                                     "waits here was not taken"));
+  }
+  if (wave && *wave < open->next_wave) {
+    return unexpected(Code::kInvalidArgument,
+                      "stream '" + name + "': wave " + std::to_string(*wave) +
+                          " was sent before; the next is " + std::to_string(open->next_wave));
+  }
+  const bool idle = delivered_;
+  enqueue(*open, wave.value_or(open->next_wave), *std::move(lifted));
+  if (options_.threading == Threading::kOwnThread) {
+    pump_soon();
+    return {};
+  }
+  // A system call for each wave would cost more than all else: while others are on their way, what
+  // follows closely shares a packet.
+  const bool full = open->outgoing.size() > 1;
+  if (!idle && !full && monotonic_now() < last_pump_ + kGather) return {};
+  lock.unlock();
+  pump();
+  serve(0);
+  return {};
+}
+
+void LeafStream::Impl::enqueue(Open& open, std::uint64_t wave, wire::Fields fields) {
+  const std::size_t bytes = cost_of(fields);
+  const bool follows = !open.outgoing.empty() &&
+                       open.outgoing.back().first + open.outgoing.back().waves.size() == wave &&
+                       open.outgoing.back().waves.size() < kPacketWaves &&
+                       open.outgoing.back().bytes + bytes <= kPacketBytes;
+  if (!follows) open.outgoing.push_back({wave, {}, 0});
+  open.outgoing.back().waves.push_back(std::move(fields));
+  open.outgoing.back().bytes += bytes;
+  open.outgoing_bytes += bytes;
+  open.next_wave = wave + 1;
+  delivered_ = false;
+}
+
+void LeafStream::Impl::pump_soon() {
+  if (std::exchange(pump_is_posted_, true)) return;
+  loop_.post([this] { pump(); });
+}
+
+// On the loop: from the program's hands into the journal, as far as there is room.
+void LeafStream::Impl::pump() {
+  std::unique_lock lock(mutex_);
+  last_pump_ = monotonic_now();
+  pump_is_posted_ = false;
+  for (auto& [stream, open] : streams_) {
+    while (!open.outgoing.empty()) {
+      Run run = std::move(open.outgoing.front());
+      open.outgoing.pop_front();
+      lock.unlock();
+      const bool taken = put(stream, open, run);
+      lock.lock();
+      if (!taken) {
+        open.outgoing.push_front(std::move(run));
+        break;
+      }
+      open.outgoing_bytes -= run.bytes;
+    }
+  }
+  delivered_ = node_.is_delivered();
+  for (const auto& [stream, open] : streams_) delivered_ = delivered_ && open.outgoing.empty();
+  changed_.notify_all();
+}
+
+bool LeafStream::Impl::put(StreamId stream, const Open& open, const Run& run) {
+  const Nanos now = monotonic_now();
+  if (node_.put(stream, run.first, run.waves, now)) return true;
+  return open.state.spec.when_full == wire::WhenFull::kDropNewest &&
+         node_.put_lost(stream, run.first, run.first + run.waves.size(), now);
+}
+
+Result<void> LeafStream::Impl::flush(Nanos timeout) {
+  std::unique_lock lock(mutex_);
+  const bool done = wait(lock, monotonic_now() + timeout, [this] { return closed_ || delivered_; });
+  if (delivered_) return {};
+  if (closed_) return unexpected(leaf_closed(why_closed_));
+  if (!done) return unexpected(leaf_timed_out("not everything was acknowledged"));
+  return {};
+}
+
+// ---- receiving ----
+
+std::optional<Received> LeafStream::Impl::take_received(const std::string& name) {
+  for (auto it = received_.begin(); it != received_.end(); ++it) {
+    if (!name.empty() && it->stream != name) continue;
+    Received received = std::move(*it);
+    received_.erase(it);
+    received_bytes_ -= cost_of(received.fields);
+    return received;
+  }
+  return std::nullopt;
+}
+
+Result<Received> LeafStream::Impl::receive(const std::string& name, Nanos timeout) {
+  std::unique_lock lock(mutex_);
+  std::optional<Received> received;
+  wait(lock, monotonic_now() + timeout, [&] {
+    if (!received) received = take_received(name);
+    return received.has_value() || closed_;
+  });
+  if (received) return *std::move(received);
+  if (closed_) return unexpected(leaf_closed(why_closed_));
+  return unexpected(leaf_timed_out("nothing was received"));
+}
+
+void LeafStream::Impl::receive_then(const std::string& name, Nanos timeout,
+                                    Completion<Result<Received>> then) {
+  std::unique_lock lock(mutex_);
+  auto received = take_received(name);
+  if (received || closed_) {
+    lock.unlock();
+    if (received) return then(*std::move(received));
+    return then(unexpected(leaf_closed(why_closed_)));
+  }
+  const auto waiter = waiters_.insert(waiters_.end(), {name, std::move(then)});
+  const Waiter* identity = &*waiter;
+  loop_.post_at(monotonic_now() + timeout, [this, identity] {
+    std::unique_lock again(mutex_);
+    const auto it = std::find_if(waiters_.begin(), waiters_.end(),
+                                 [&](const Waiter& one) { return &one == identity; });
+    if (it == waiters_.end()) return;
+    const auto resume = it->then;
+    waiters_.erase(it);
+    again.unlock();
+    resume(unexpected(leaf_timed_out("nothing was received")));
+  });
+}
+
+// ---- from the node ----
+
+void LeafStream::Impl::on_joined(LeafId leaf) {
+  const std::lock_guard lock(mutex_);
+  id_ = leaf;
+  changed_.notify_all();
+}
+
+void LeafStream::Impl::on_streams(std::vector<LeafStreamState> streams) {
+  const std::lock_guard lock(mutex_);
+  std::map<StreamId, Open> former = std::exchange(streams_, {});
+  parts_.droppable->clear();
+  for (LeafStreamState& state : streams) {
+    const StreamId id = state.spec.id;
+    if (state.spec.when_full == wire::WhenFull::kDropOldest) parts_.droppable->insert(id);
+    const auto known = former.find(id);
+    Open open = known == former.end() ? Open{} : std::move(known->second);
+    open.state = std::move(state);
+    streams_.emplace(id, std::move(open));
+  }
+  changed_.notify_all();
+  pump_soon();  // What waited on a stream that is closed now need not be delivered.
+}
+
+bool LeafStream::Impl::on_multicast(StreamId stream, std::uint64_t number, wire::Fields fields) {
+  std::unique_lock lock(mutex_);
+  const auto it = streams_.find(stream);
+  if (it == streams_.end()) return false;
+  Received received{it->second.state.spec.name, number, std::move(fields)};
+  waiters_.remove_if([](const Waiter& one) { return !one.then.is_wanted(); });
+  const auto waiter = std::find_if(waiters_.begin(), waiters_.end(), [&](const Waiter& one) {
+    return one.stream.empty() || one.stream == received.stream;
+  });
+  if (waiter != waiters_.end()) {
+    const auto resume = waiter->then;
+    waiters_.erase(waiter);
+    lock.unlock();
+    resume(std::move(received));
+    return true;
+  }
+  if (received_bytes_ > kReceivedBytes) return false;
+  received_bytes_ += cost_of(received.fields);
+  received_.push_back(std::move(received));
+  changed_.notify_all();
+  return true;
+}
+
+void LeafStream::Impl::on_room() { pump(); }
+
+void LeafStream::Impl::on_finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    leaving_ = true;
+  }
+  pump();
+  node_.leave(monotonic_now() + options_.join_limit, monotonic_now());
+}
+
+void LeafStream::Impl::on_closed(const std::string& why) {
+  std::unique_lock lock(mutex_);
+  closed_ = true;
+  why_closed_ = why;
+  std::list<Waiter> waiters = std::exchange(waiters_, {});
+  changed_.notify_all();
+  lock.unlock();
+  for (Waiter& waiter : waiters) waiter.then(unexpected(leaf_closed(why)));
+}
+
+}  // namespace xylem::backend

@@ -1,0 +1,262 @@
+// What a program calls while the tree lives.
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "filters/aggregation.h"
+#include "frontend/tree_internal.h"
+#include "wire/waves.h"
+
+namespace xylem::frontend {
+namespace {
+
+// Multicasts wait for their sender to slow down beyond this.
+constexpr std::size_t kMostDown = 8u << 20;
+constexpr std::size_t kFrameHead = 64u << 10;
+constexpr Nanos kLookAgain = 1 * kMillisecond;
+
+wire::StreamSpec spec_of(const StreamOptions& options) {
+  wire::StreamSpec spec;
+  spec.name = options.name;
+  spec.leaves = options.leaves;
+  spec.synchronisation = static_cast<wire::Synchronisation>(options.synchronisation);
+  spec.time_out_ns = options.time_out;
+  spec.aggregation = options.aggregation;
+  if (!options.parameters.empty()) spec.parameters = wire::encode_fields(options.parameters);
+  spec.plugin = options.plugin;
+  spec.when_full = static_cast<wire::WhenFull>(options.when_full);
+  return spec;
+}
+
+Error stream_closed() { return {Code::kUnavailable, "the stream is closed"}; }
+
+}  // namespace
+
+bool Stream::Impl::wait_until(std::unique_lock<std::mutex>& lock, Nanos deadline,
+                              const std::function<bool()>& done) {
+  if (is_on_own_thread()) return done();
+  const auto until = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline));
+  return changed_.wait_until(lock, until, done);
+}
+
+// What is posted under the lock before the tree is closed runs: the loop is stopped after that.
+template <typename T>
+Result<T> Stream::Impl::on_loop(const std::function<Result<T>()>& work) {
+  std::unique_lock lock(mutex_);
+  if (closed_ || stopping_) return unexpected(tree_closed());
+  if (is_on_own_thread()) return work();
+  std::optional<Result<T>> outcome;
+  loop_.post([&] {
+    const std::lock_guard on_loop_lock(mutex_);
+    outcome.emplace(work());
+    changed_.notify_all();
+  });
+  changed_.wait(lock, [&] { return outcome.has_value(); });
+  return *std::move(outcome);
+}
+
+std::vector<LeafFacts> Stream::Impl::leaves() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<LeafFacts> leaves;
+  for (const auto& [id, node] : node_.overlay().nodes()) {
+    if (node.leaf == wire::kNoLeaf) continue;
+    leaves.push_back({node.leaf, node.host, node_state_name(node.state)});
+  }
+  return leaves;
+}
+
+std::string Stream::Impl::print() const {
+  const std::lock_guard lock(mutex_);
+  std::ostringstream out;
+  for (const auto& [id, node] : node_.overlay().nodes()) {
+    out << raw(id) << ' ' << wire::role_name(node.role) << ' ' << node.host << " pid " << node.pid
+        << " level " << node.level;
+    if (id != kFrontEndNode) out << " below " << raw(node.parent);
+    if (node.leaf != wire::kNoLeaf) out << " leaf " << raw(node.leaf);
+    out << ' ' << node_state_name(node.state) << '\n';
+  }
+  return out.str();
+}
+
+Result<StreamId> Stream::Impl::open(const StreamOptions& options, Nanos timeout) {
+  if (options.name.empty()) {
+    return unexpected(Code::kInvalidArgument, "a stream needs a name: leaves find it by that");
+  }
+  wire::StreamSpec spec = spec_of(options);
+  if (!spec.plugin.empty()) {
+    auto fingerprint = filters::plugin_fingerprint(spec.plugin);
+    if (!fingerprint) return unexpected(std::move(fingerprint.error()));
+    spec.plugin_sha256 = *fingerprint;
+  }
+  auto stream = on_loop<StreamId>([&] { return node_.open(std::move(spec)); });
+  if (!stream) return stream;
+  std::unique_lock lock(mutex_);
+  Result<bool> is_open = false;
+  wait_until(lock, monotonic_now() + timeout, [&] {
+    is_open = node_.is_open(*stream);
+    return closed_ || !is_open || *is_open;
+  });
+  const bool is_closed = closed_;
+  lock.unlock();
+  if (is_open && *is_open) return stream;
+  close_stream(*stream);
+  if (!is_open) return unexpected(std::move(is_open.error()));
+  if (is_closed) return unexpected(tree_closed());
+  return unexpected(tree_timed_out("stream '" + options.name + "': not every node answered"));
+}
+
+void Stream::Impl::close_stream(StreamId stream) {
+  loop_.post([this, stream] { on_event([&] { node_.close(stream); }); });
+}
+
+std::optional<Wave> Stream::Impl::take_wave(StreamId stream) {
+  Inbox* inbox = node_.inbox(stream);
+  if (inbox == nullptr) return std::nullopt;
+  const bool was_full = inbox->is_full();
+  auto wave = inbox->receive();
+  if (was_full && inbox->owes_acknowledgement()) {
+    loop_.post([this] {
+      const std::lock_guard lock(mutex_);
+      node_.send_acknowledgements();
+    });
+  }
+  return wave;
+}
+
+Result<Wave> Stream::Impl::receive(StreamId stream, Nanos timeout) {
+  std::unique_lock lock(mutex_);
+  std::optional<Wave> wave;
+  wait_until(lock, monotonic_now() + timeout, [&] {
+    wave = take_wave(stream);
+    return wave || closed_ || node_.inbox(stream) == nullptr;
+  });
+  if (wave) return *std::move(wave);
+  if (closed_) return unexpected(tree_closed());
+  if (node_.inbox(stream) == nullptr) {
+    return unexpected(stream_closed());
+  }
+  return unexpected(tree_timed_out("no wave was complete"));
+}
+
+// `attempt` is tried on the loop: now, after each event, and for the last time at the time-out.
+// When the loop is gone, or about to go, here and for the last time.
+void Stream::Impl::wait_then(Nanos timeout, Attempt attempt) {
+  auto shared = std::make_shared<Attempt>(std::move(attempt));
+  auto answered = std::make_shared<bool>(false);
+  const Attempt once = [shared, answered](bool last) {
+    if (*answered) return true;
+    *answered = (*shared)(last);
+    return *answered;
+  };
+  std::unique_lock lock(mutex_);
+  if (closed_) {
+    lock.unlock();
+    once(true);
+    return;
+  }
+  loop_.post([this, timeout, once] {
+    if (once(false)) return;
+    loop_.post_at(monotonic_now() + timeout, [once] { once(true); });
+    const std::lock_guard on_loop_lock(mutex_);
+    attempts_.push_back(once);
+  });
+}
+
+void Stream::Impl::receive_then(StreamId stream, Nanos timeout, Completion<Result<Wave>> then) {
+  wait_then(timeout, [this, stream, then = std::move(then)](bool last) {
+    if (!then.is_wanted()) return true;
+    std::unique_lock lock(mutex_);
+    auto wave = take_wave(stream);
+    const bool is_closed = closed_ || node_.inbox(stream) == nullptr;
+    lock.unlock();
+    if (wave) {
+      then(*std::move(wave));
+    } else if (is_closed) {
+      then(unexpected(stream_closed()));
+    } else if (last) {
+      then(unexpected(tree_timed_out("no wave was complete")));
+    } else {
+      return false;
+    }
+    return true;
+  });
+}
+
+Result<std::uint64_t> Stream::Impl::multicast(StreamId stream, const wire::Fields& fields,
+                                              Nanos timeout) {
+  const std::size_t bytes = fields.bytes();
+  if (bytes > wire::kMaxFrameBytes - kFrameHead) {
+    return unexpected(Code::kInvalidArgument,
+                      "a multicast of " + std::to_string(bytes) + " bytes: " +
+                          std::to_string(wire::kMaxFrameBytes - kFrameHead) + " are the most");
+  }
+  std::unique_lock lock(mutex_);
+  const bool has_room = wait_until(lock, monotonic_now() + timeout, [&] {
+    if (closed_ || stopping_ || posted_down_bytes_ + down_queue_bytes_ <= kMostDown) return true;
+    watch_down_queue();
+    return false;
+  });
+  if (closed_ || stopping_) return unexpected(tree_closed());
+  if (!has_room) return unexpected(tree_timed_out("the tree takes no more multicasts"));
+  auto number = node_.next_multicast(stream);
+  if (!number) return number;
+  posted_down_bytes_ += bytes;
+  loop_.post([this, stream, number = *number, fields, bytes] {
+    const std::lock_guard on_loop_lock(mutex_);
+    node_.multicast(stream, number, fields);
+    posted_down_bytes_ -= bytes;
+    down_queue_bytes_ = node_.longest_queue();
+  });
+  return number;
+}
+
+// A queue that drains is no event: it is looked at while somebody waits for it.
+void Stream::Impl::watch_down_queue() {
+  if (std::exchange(watches_down_queue_, true)) return;
+  loop_.post_at(monotonic_now() + kLookAgain, [this] {
+    const std::lock_guard lock(mutex_);
+    watches_down_queue_ = false;
+    down_queue_bytes_ = node_.longest_queue();
+    changed_.notify_all();
+  });
+}
+
+StreamAccount Stream::Impl::account(StreamId stream) const {
+  const std::lock_guard lock(mutex_);
+  const Inbox* inbox = const_cast<TreeNode&>(node_).inbox(stream);
+  return inbox == nullptr ? StreamAccount{} : inbox->account();
+}
+
+Result<TreeEvent> Stream::Impl::next_event(Nanos timeout) {
+  std::unique_lock lock(mutex_);
+  std::optional<TreeEvent> event;
+  wait_until(lock, monotonic_now() + timeout, [&] {
+    event = node_.take_event();
+    return event || closed_;
+  });
+  if (event) return *std::move(event);
+  if (closed_) return unexpected(tree_closed());
+  return unexpected(tree_timed_out("nothing has happened to the tree"));
+}
+
+void Stream::Impl::next_event_then(Nanos timeout, Completion<Result<TreeEvent>> then) {
+  wait_then(timeout, [this, then = std::move(then)](bool last) {
+    if (!then.is_wanted()) return true;
+    std::unique_lock lock(mutex_);
+    auto event = node_.take_event();
+    const bool is_closed = closed_;
+    lock.unlock();
+    if (event) {
+      then(*std::move(event));
+    } else if (is_closed || last) {
+      then(unexpected(is_closed ? tree_closed()
+                                : tree_timed_out("nothing has happened to the tree")));
+    } else {
+      return false;
+    }
+    return true;
+  });
+}
+
+}  // namespace xylem::frontend

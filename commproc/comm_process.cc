@@ -151,8 +151,7 @@ void CommProcess::from_parent(wire::Message message) {
   } else if (const auto* control = std::get_if<wire::Control>(&message)) {
     take_control(*control);
   } else if (const auto* down = std::get_if<wire::Multicast>(&message)) {
-    streams_.keep(*down);
-    multicast(*down);
+    if (streams_.keep(*down)) multicast(*down);
   }
 }
 

@@ -20,7 +20,7 @@ std::vector<wire::StreamRefused> StreamRelay::open(const std::vector<wire::Strea
       auto rest = filters::pack(it->first, it->second.reducer->flush());
       std::move(rest.begin(), rest.end(), std::back_inserter(ready_));
     }
-    all_recent_bytes_ -= it->second.recent_bytes;
+    recent_.forget(it->first);
     it = streams_.erase(it);
   }
   std::vector<wire::StreamRefused> refused;
@@ -85,32 +85,8 @@ std::vector<wire::Packet> StreamRelay::flush() {
   return std::exchange(ready_, {});
 }
 
-void StreamRelay::drop_oldest(Stream& stream) {
-  const std::size_t bytes = stream.recent.front().payload.size();
-  stream.recent.pop_front();
-  stream.recent_bytes -= bytes;
-  all_recent_bytes_ -= bytes;
-}
-
-void StreamRelay::keep(const wire::Multicast& multicast) {
-  const auto it = streams_.find(multicast.stream);
-  if (it == streams_.end()) return;
-  Stream& stream = it->second;
-  stream.recent.push_back(multicast);
-  stream.recent_bytes += multicast.payload.size();
-  all_recent_bytes_ += multicast.payload.size();
-  while (stream.recent_bytes > options_.recent_bytes ||
-         (all_recent_bytes_ > options_.all_recent_bytes && stream.recent_bytes > 0)) {
-    drop_oldest(stream);
-  }
-}
-
-std::vector<wire::Multicast> StreamRelay::recent() const {
-  std::vector<wire::Multicast> all;
-  for (const auto& [id, stream] : streams_) {
-    all.insert(all.end(), stream.recent.begin(), stream.recent.end());
-  }
-  return all;
+bool StreamRelay::keep(const wire::Multicast& multicast) {
+  return !streams_.contains(multicast.stream) || recent_.keep(multicast);
 }
 
 }  // namespace xylem::commproc

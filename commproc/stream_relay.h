@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "filters/stream_reducer.h"
+#include "net/recent_multicasts.h"
 #include "wire/message.h"
 #include "wire/stream.h"
 
@@ -22,16 +22,14 @@ namespace xylem::commproc {
 struct StreamRelayOptions {
   NodeId node{};
   std::string host;
-  /// Of each stream's multicasts so much is kept for children that attach later, and of all
-  /// together.
-  std::size_t recent_bytes = 1u << 20;
-  std::size_t all_recent_bytes = 8u << 20;
+  net::RecentOptions recent{};  ///< Multicasts for children that attach later.
 };
 
 /// Pure: told the time, the leaves and what comes; gives what is to be sent. Not thread-safe.
 class StreamRelay {
  public:
-  explicit StreamRelay(StreamRelayOptions options) : options_(std::move(options)) {}
+  explicit StreamRelay(StreamRelayOptions options)
+      : options_(std::move(options)), recent_(options_.recent) {}
 
   /// The streams that are open now. Whatever waits of one that is not any more is given out by the
   /// next take_ready(). Returns those in which this node cannot take part: their packets are passed
@@ -50,27 +48,25 @@ class StreamRelay {
   /// Everything that waits.
   std::vector<wire::Packet> flush();
 
-  /// Keeps a multicast that goes down; the oldest make room for it.
-  void keep(const wire::Multicast& multicast);
+  /// Keeps a multicast that goes down; the oldest make room for it. False when it need not go
+  /// down: it did before.
+  bool keep(const wire::Multicast& multicast);
   /// In the order in which they went down, by stream.
-  std::vector<wire::Multicast> recent() const;
+  std::vector<wire::Multicast> recent() const { return recent_.all(); }
 
  private:
   struct Stream {
     explicit Stream(wire::StreamSpec its) : spec(std::move(its)) {}
     wire::StreamSpec spec;
     std::optional<filters::StreamReducer> reducer;  // None: packets are passed on as they are.
-    std::deque<wire::Multicast> recent;
-    std::size_t recent_bytes = 0;
   };
   void expect(Stream& stream) const;
-  void drop_oldest(Stream& stream);
 
   StreamRelayOptions options_;
   IntervalSet expected_;
   std::map<StreamId, Stream> streams_;
   std::vector<wire::Packet> ready_;
-  std::size_t all_recent_bytes_ = 0;
+  net::RecentMulticasts recent_;
 };
 
 }  // namespace xylem::commproc

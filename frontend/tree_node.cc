@@ -45,6 +45,7 @@ Result<bool> TreeNode::is_open(StreamId stream) const {
 }
 
 void TreeNode::close(StreamId stream) {
+  recent_.forget(stream);
   if (streams_.erase(stream) > 0 && network_ != nullptr) root_.set_streams(specs());
 }
 
@@ -63,7 +64,10 @@ Result<std::uint64_t> TreeNode::next_multicast(StreamId stream) {
 void TreeNode::multicast(StreamId stream, std::uint64_t number, const wire::Fields& fields) {
   const auto it = streams_.find(stream);
   if (it == streams_.end()) return;
-  root_.multicast({stream, number, it->second.inbox.spec().leaves, wire::encode_fields(fields)});
+  const wire::Multicast down{stream, number, it->second.inbox.spec().leaves,
+                             wire::encode_fields(fields)};
+  recent_.keep(down);
+  root_.multicast(down);
 }
 
 void TreeNode::finish() { root_.finish(); }
@@ -116,6 +120,7 @@ void TreeNode::on_start(net::Network& network, Nanos now) {
 
 void TreeNode::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
   root_.on_link_up(link, peer, now);
+  for (wire::Multicast& recent : recent_.all()) network_->send(link, std::move(recent));
   after_event(now);
 }
 

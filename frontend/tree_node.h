@@ -16,6 +16,7 @@
 #include "frontend/root.h"
 #include "frontend/tree.h"
 #include "net/node.h"
+#include "net/recent_multicasts.h"
 #include "wire/message.h"
 
 namespace xylem::frontend {
@@ -110,6 +111,7 @@ class TreeNode final : public net::Node, private RootOwner {
   net::Network* network_ = nullptr;  // Valid from on_start() on.
   Root root_;
   std::map<StreamId, Open> streams_;
+  net::RecentMulticasts recent_;  // For nodes that find us as their new parent.
   std::uint32_t next_stream_;
   std::uint64_t taken_version_ = 0;
   Nanos last_joined_ = 0;

@@ -5,27 +5,12 @@
 #include <vector>
 
 #include "base/awaitable.h"
+#include "tests/support/task.h"
 
 namespace xylem {
 namespace {
 
-// The smallest coroutine: starts at once, destroyed by its owner.
-struct Task {
-  struct promise_type {
-    Task get_return_object() {
-      return Task{std::coroutine_handle<promise_type>::from_promise(*this)};
-    }
-    std::suspend_never initial_suspend() { return {}; }
-    std::suspend_always final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-  explicit Task(std::coroutine_handle<promise_type> its) : handle(its) {}
-  Task(const Task&) = delete;
-  Task& operator=(const Task&) = delete;
-  ~Task() { handle.destroy(); }
-  std::coroutine_handle<promise_type> handle;
-};
+using testing::Task;
 
 Awaitable<int> later(std::optional<Completion<int>>* where) {
   return Awaitable<int>([where](Completion<int> done) { where->emplace(std::move(done)); });

@@ -1,13 +1,13 @@
 // The tool builders' API over loopback: a front end and several leaves in one process.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "backend/leaf.h"
-#include "frontend/tree.h"
+#include "tests/support/tool_tree.h"
 
 namespace xylem {
 namespace {
@@ -15,53 +15,10 @@ namespace {
 using backend::Leaf;
 using backend::LeafOptions;
 using frontend::StreamOptions;
-using frontend::Tree;
-using frontend::TreeOptions;
 
-constexpr Nanos kPatience = 30 * kSecond;
-
-std::string value_of(const std::vector<std::string>& environment, const std::string& name) {
-  for (const std::string& variable : environment) {
-    if (variable.starts_with(name + "=")) return variable.substr(name.size() + 1);
-  }
-  return "";
-}
-
-class TreeApiTest : public ::testing::Test {
- protected:
-  void start(std::size_t leaves, const std::string& shape = "flat") {
-    TreeOptions options;
-    options.shape = shape;
-    options.listen = "127.0.0.1";
-    options.expected = leaves;
-    auto tree = Tree::start(std::move(options));
-    ASSERT_TRUE(tree) << tree.error().message;
-    tree_ = *std::move(tree);
-    for (std::size_t i = 0; i < leaves; ++i) join("leaf" + std::to_string(i));
-    const auto all = tree_->wait_for_leaves(leaves, kPatience);
-    ASSERT_TRUE(all) << all.error().message;
-  }
-
-  void join(const std::string& name) {
-    LeafOptions options;
-    options.address = value_of(tree_->environment(), "XYLEM_ADDRESS");
-    options.run = value_of(tree_->environment(), "XYLEM_RUN");
-    options.key = value_of(tree_->environment(), "XYLEM_KEY");
-    options.name = name;
-    auto leaf = Leaf::join(std::move(options));
-    ASSERT_TRUE(leaf) << leaf.error().message;
-    leaves_.push_back(*std::move(leaf));
-  }
-
-  backend::LeafStream stream_of(std::size_t leaf, const std::string& name) {
-    auto stream = leaves_[leaf]->stream(name, kPatience);
-    EXPECT_TRUE(stream) << stream.error().message;
-    return *std::move(stream);
-  }
-
-  std::unique_ptr<Tree> tree_;
-  std::vector<std::unique_ptr<Leaf>> leaves_;
-};
+using TreeApiTest = testing::ToolTreeTest;
+using testing::kPatience;
+using testing::value_of;
 
 TEST_F(TreeApiTest, AddsUpOneNumberOfEachLeaf) {
   start(4);
@@ -192,6 +149,48 @@ TEST_F(TreeApiTest, ClosesTheTreeForItsLeaves) {
   for (auto& leaf : leaves_) EXPECT_TRUE(leaf->wait_until_closed(kPatience));
   EXPECT_EQ(stream.send({{1, std::int64_t{1}}}).error().code, Code::kUnavailable);
   EXPECT_EQ(raw->receive(kSecond).error().code, Code::kUnavailable);
+}
+
+TEST_F(TreeApiTest, RefusesASecondStreamOfTheSameNameUntilTheFirstIsClosed) {
+  start(1);
+  auto first = open({.name = "twin"});
+  const auto second = tree_->open({.name = "twin"});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kAlreadyExists);
+  EXPECT_NE(second.error().message.find("twin"), std::string::npos);
+  first.close();
+  EXPECT_TRUE(tree_->open({.name = "twin"}));
+}
+
+TEST_F(TreeApiTest, RefusesAStreamWithoutAName) {
+  start(1);
+  const auto stream = tree_->open({});
+  ASSERT_FALSE(stream);
+  EXPECT_EQ(stream.error().code, Code::kInvalidArgument);
+}
+
+TEST_F(TreeApiTest, ListsItsNodesWithTheirProcesses) {
+  start(1);
+  const std::string text = tree_->print();
+  EXPECT_NE(text.find("back_end leaf0 pid " + std::to_string(::getpid()) + " level 1 below 0 leaf"),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(TreeApiTest, FailsAtOnceWhenABackEndCannotStay) {
+  const Nanos before = monotonic_now();
+  const auto tree = frontend::Tree::start({.back_end = {"/bin/sh", "-c", "exit 7"}});
+  ASSERT_FALSE(tree);
+  EXPECT_EQ(tree.error().code, Code::kUnavailable);
+  EXPECT_NE(tree.error().message.find("code 7"), std::string::npos) << tree.error().message;
+  EXPECT_LT(monotonic_now() - before, 20 * kSecond) << "start_limit is 30 s";
+}
+
+TEST_F(TreeApiTest, NamesAProgramThatIsNotThere) {
+  const auto tree = frontend::Tree::start({.back_end = {"/no/such/program"}});
+  ASSERT_FALSE(tree);
+  EXPECT_EQ(tree.error().code, Code::kNotFound);
+  EXPECT_NE(tree.error().message.find("/no/such/program"), std::string::npos);
 }
 
 TEST_F(TreeApiTest, RefusesALeafWithAnotherKey) {

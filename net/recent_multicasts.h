@@ -1,0 +1,48 @@
+#pragma once
+
+// What went down lately, for children that attach later: a node's memory of multicasts.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "base/ids.h"
+#include "wire/message.h"
+
+namespace xylem::net {
+
+struct RecentOptions {
+  /// Of each stream, and of all together; payloads only. The oldest make room.
+  std::size_t stream_bytes = 1u << 20;
+  std::size_t all_bytes = 8u << 20;
+};
+
+/// Pure; not thread-safe. A leaf drops the numbers that it has seen, so a child may be given all.
+class RecentMulticasts {
+ public:
+  explicit RecentMulticasts(RecentOptions options = {}) : options_(options) {}
+
+  /// One that goes down now. False when it is known, or older than what is: a new parent sends what
+  /// our children have, or have reported as missed.
+  bool keep(const wire::Multicast& multicast);
+  /// The stream is closed.
+  void forget(StreamId stream);
+  /// In the order in which they went down, stream by stream.
+  std::vector<wire::Multicast> all() const;
+
+ private:
+  struct Stream {
+    std::deque<wire::Multicast> recent;
+    std::size_t bytes = 0;
+    std::uint64_t last = 0;  // Number of the newest, also when it was dropped.
+  };
+  void drop_oldest(Stream& stream);
+
+  RecentOptions options_;
+  std::map<StreamId, Stream> streams_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace xylem::net

@@ -1,0 +1,50 @@
+#pragma once
+
+// The smallest coroutine type, as a user of the library would write it.
+
+#include <atomic>
+#include <coroutine>
+#include <exception>
+#include <memory>
+#include <utility>
+
+namespace xylem::testing {
+
+/// Starts at once; destroyed by its owner: while it waits for what does not come, or after wait(),
+/// since another thread may still be within it.
+struct Task {
+  using Ended = std::shared_ptr<std::atomic<bool>>;
+  struct promise_type {
+    struct Last {
+      bool await_ready() noexcept { return false; }
+      // Whoever waits may destroy the coroutine before this returns.
+      void await_suspend(std::coroutine_handle<promise_type> of) noexcept {
+        const Ended ended = of.promise().ended;
+        ended->store(true);
+        ended->notify_all();
+      }
+      void await_resume() noexcept {}
+    };
+    Task get_return_object() {
+      return Task{std::coroutine_handle<promise_type>::from_promise(*this), ended};
+    }
+    std::suspend_never initial_suspend() { return {}; }
+    Last final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+    Ended ended = std::make_shared<std::atomic<bool>>(false);
+  };
+  Task(std::coroutine_handle<promise_type> its, Ended flag) : handle(its), ended(std::move(flag)) {}
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+  ~Task() { handle.destroy(); }
+
+  /// Until it has come to its end, on whatever thread.
+  void wait() const { ended->wait(false); }
+  bool has_ended() const { return ended->load(); }
+
+  std::coroutine_handle<promise_type> handle;
+  Ended ended;
+};
+
+}  // namespace xylem::testing

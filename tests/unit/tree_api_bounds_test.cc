@@ -1,0 +1,226 @@
+// What is bounded, given up, closed under a call that waits; and leaves without a thread.
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+#include <thread>
+
+#include "tests/support/tool_tree.h"
+
+namespace xylem {
+namespace {
+
+using TreeApiBoundsTest = testing::ToolTreeTest;
+using backend::Threading;
+using frontend::StreamAccount;
+using frontend::TreeEvent;
+using frontend::TreeOptions;
+using frontend::WhenFull;
+using testing::kPatience;
+
+constexpr std::size_t kSmallJournal = 256u << 10;
+
+// A front end that keeps little and a leaf that keeps little.
+class TightTreeTest : public TreeApiBoundsTest {
+ protected:
+  void SetUp() override {
+    TreeOptions options;
+    options.shape = "flat";
+    options.queue_bytes = 64u << 10;
+    start(std::move(options), 1);
+    backend::LeafOptions own = options_of("tight");
+    own.journal_bytes = kSmallJournal;
+    join(std::move(own));
+    tree_->wait_for_leaves(2, kPatience).value();
+    only_.insert(static_cast<std::uint64_t>(leaves_[1]->id()));
+  }
+
+  // Receives until nothing more is to come: everything is received or counted as lost.
+  std::uint64_t drain(frontend::Stream& stream, std::uint64_t sent) {
+    std::uint64_t received = 0;
+    for (;;) {
+      const StreamAccount account = stream.account();
+      if (received + account.lost >= sent) return received;
+      const auto wave = stream.receive(100 * kMillisecond);
+      if (wave) ++received;
+      EXPECT_TRUE(wave || wave.error().code == Code::kTimedOut);
+    }
+  }
+
+  IntervalSet only_;
+};
+
+TEST_F(TightTreeTest, MakesALeafWaitWhenTheFrontEndDoesNotReceive) {
+  auto raw = open({.name = "raw", .leaves = only_});
+  auto leaf = stream_of(1, "raw");
+  const std::string kilobyte(1024, 'x');
+  std::uint64_t sent = 0;
+  Result<void> outcome;
+  while ((outcome = leaf.send({{1, kilobyte}}, 100 * kMillisecond))) ASSERT_LT(++sent, 100'000u);
+  EXPECT_EQ(outcome.error().code, Code::kTimedOut) << outcome.error().message;
+  EXPECT_EQ(leaf.flush(kMillisecond).error().code, Code::kTimedOut);
+  EXPECT_EQ(drain(raw, sent), sent) << "what was taken over comes, what was refused does not";
+  EXPECT_EQ(raw.account().contributions, sent);
+  EXPECT_EQ(raw.account().lost, 0u);
+  EXPECT_TRUE(leaf.flush(kPatience));
+}
+
+TEST_F(TightTreeTest, CountsWhatItDroppedOfTheOldestAsLost) {
+  auto raw = open({.name = "raw", .leaves = only_, .when_full = WhenFull::kDropOldest});
+  auto leaf = stream_of(1, "raw");
+  const std::string kilobyte(1024, 'x');
+  constexpr std::uint64_t kSent = 3000;
+  for (std::uint64_t i = 0; i < kSent; ++i) ASSERT_TRUE(leaf.send({{1, kilobyte}}, kPatience));
+  const std::uint64_t received = drain(raw, kSent);
+  const StreamAccount account = raw.account();
+  EXPECT_EQ(account.contributions, received);
+  EXPECT_EQ(account.contributions + account.lost, kSent);
+  EXPECT_GT(account.lost, 0u);
+}
+
+TEST_F(TightTreeTest, CountsWhatItDroppedOfTheNewestAsLost) {
+  auto raw = open({.name = "raw", .leaves = only_, .when_full = WhenFull::kDropNewest});
+  auto leaf = stream_of(1, "raw");
+  const std::string kilobyte(1024, 'x');
+  constexpr std::uint64_t kSent = 3000;
+  for (std::uint64_t i = 0; i < kSent; ++i) ASSERT_TRUE(leaf.send({{1, kilobyte}}, kPatience));
+  const std::uint64_t received = drain(raw, kSent);
+  const StreamAccount account = raw.account();
+  EXPECT_EQ(account.contributions, received);
+  EXPECT_EQ(account.contributions + account.lost, kSent);
+  EXPECT_GT(account.lost, 0u);
+}
+
+TEST_F(TightTreeTest, RefusesAWaveThatNoJournalTakesAndGoesOn) {
+  auto raw = open({.name = "raw", .leaves = only_});
+  auto leaf = stream_of(1, "raw");
+  const auto sent = leaf.send({{1, std::string(kSmallJournal, 'x')}});
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code, Code::kInvalidArgument);
+  ASSERT_TRUE(leaf.send({{1, std::string("small")}}));
+  const auto wave = raw.receive(kPatience);
+  ASSERT_TRUE(wave);
+  EXPECT_EQ(wave->number, 0u);
+}
+
+TEST_F(TreeApiBoundsTest, RefusesAMulticastThatNoFrameTakes) {
+  start(1);
+  auto raw = open({.name = "raw"});
+  const auto number = raw.multicast({{1, std::string(16u << 20, 'x')}});
+  ASSERT_FALSE(number);
+  EXPECT_EQ(number.error().code, Code::kInvalidArgument);
+}
+
+TEST_F(TreeApiBoundsTest, RefusesAWaveNumberThatWasPassed) {
+  start(1);
+  open({.name = "raw"});
+  auto leaf = stream_of(0, "raw");
+  ASSERT_TRUE(leaf.send_wave(7, {}));
+  const auto again = leaf.send_wave(7, {});
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, Code::kInvalidArgument);
+}
+
+TEST_F(TightTreeTest, EndsCallsThatWaitWhenTheTreeIsClosed) {
+  auto raw = open({.name = "raw", .leaves = only_});
+  auto idle = open({.name = "idle"});
+  auto leaf = stream_of(1, "raw");
+  const auto code_of = [](const auto& outcome) {
+    return outcome ? Code::kInternal : outcome.error().code;
+  };
+  auto sender = std::async(std::launch::async, [&] {
+    Result<void> outcome;
+    while ((outcome = leaf.send({{1, std::string(1024, 'x')}}, kPatience))) {
+    }
+    return outcome.error().code;
+  });
+  auto below = std::async(std::launch::async, [&] { return code_of(leaf.receive(kPatience)); });
+  auto above = std::async(std::launch::async, [&] { return code_of(idle.receive(kPatience)); });
+  const auto closed = tree_->close(5 * kSecond);
+  EXPECT_FALSE(closed) << "what nobody received is not delivered";
+  EXPECT_EQ(above.get(), Code::kUnavailable);
+  // The leaf's end: it leaves by itself, or its own holder closes it.
+  EXPECT_FALSE(leaves_[1]->close(kSecond));
+  EXPECT_EQ(sender.get(), Code::kUnavailable);
+  EXPECT_EQ(below.get(), Code::kUnavailable);
+}
+
+TEST_F(TreeApiBoundsTest, LeavesNamesUsableWhenTheirHolderIsGone) {
+  start(1);
+  auto raw = open({.name = "raw"});
+  auto leaf = stream_of(0, "raw");
+  leaves_.clear();
+  EXPECT_EQ(leaf.send({}).error().code, Code::kUnavailable);
+  EXPECT_EQ(leaf.receive(kSecond).error().code, Code::kUnavailable);
+  tree_.reset();
+  EXPECT_EQ(raw.multicast({}).error().code, Code::kUnavailable);
+  EXPECT_EQ(raw.receive(kSecond).error().code, Code::kUnavailable);
+}
+
+class CallerTest : public TreeApiBoundsTest {
+ protected:
+  // A leaf in whose process nothing happens outside calls. start() needs the front end's answer.
+  void join_caller() {
+    backend::LeafOptions own = options_of("caller");
+    own.threading = Threading::kCaller;
+    join(std::move(own));
+  }
+};
+
+TEST_F(CallerTest, SendsAndReceivesWithinCalls) {
+  start(1);
+  join_caller();
+  auto open_stream = std::async(std::launch::async, [&] {
+    return tree_->open({.name = "ask", .aggregation = "sum"}, kPatience);
+  });
+  auto leaf = stream_of(1, "ask");
+  // Agreeing to the stream needs a few calls more.
+  while (open_stream.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    leaves_[1]->serve(kMillisecond);
+  }
+  auto ask = *open_stream.get();
+  auto other = stream_of(0, "ask");
+  for (std::int64_t round = 1; round <= 50; ++round) {
+    ASSERT_TRUE(ask.multicast({{1, round}}));
+    const auto question = leaf.receive(kPatience);
+    ASSERT_TRUE(question) << question.error().message;
+    ASSERT_TRUE(leaf.send_wave(question->number, question->fields));
+    ASSERT_TRUE(other.send_wave(question->number, other.receive(kPatience)->fields));
+    ASSERT_TRUE(leaf.flush(kPatience));
+    const auto wave = ask.receive(kPatience);
+    ASSERT_TRUE(wave) << wave.error().message;
+    EXPECT_EQ(*wave->fields.get<std::int64_t>(1), 2 * round);
+  }
+  leaves_.pop_back();
+  EXPECT_EQ(await_event(TreeEvent::Kind::kLeft).host, "caller") << "it has said goodbye";
+}
+
+TEST_F(CallerTest, IsTakenForDeadWhenItCallsNothingAndJoinsAgainByItself) {
+  TreeOptions options;
+  options.shape = "flat";
+  options.lost_limit = kSecond;
+  start(std::move(options), 1);
+  join_caller();
+  auto open_stream =
+      std::async(std::launch::async, [&] { return tree_->open({.name = "raw"}, kPatience); });
+  auto leaf = stream_of(1, "raw");
+  while (open_stream.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    leaves_[1]->serve(kMillisecond);
+  }
+  auto raw = *open_stream.get();
+  ASSERT_TRUE(leaf.send({{1, std::int64_t{1}}}));
+  EXPECT_EQ(await_event(TreeEvent::Kind::kLost).host, "caller");
+  ASSERT_TRUE(leaf.send({{1, std::int64_t{2}}}));
+  ASSERT_TRUE(leaf.flush(kPatience)) << "it has found its way back within the call";
+  EXPECT_EQ(await_event(TreeEvent::Kind::kFound).host, "caller");
+  for (std::int64_t value = 1; value <= 2; ++value) {
+    const auto wave = raw.receive(kPatience);
+    ASSERT_TRUE(wave) << wave.error().message;
+    EXPECT_EQ(*wave->fields.get<std::int64_t>(1), value);
+  }
+  EXPECT_EQ(raw.account().contributions, 2u);
+}
+
+}  // namespace
+}  // namespace xylem

@@ -80,7 +80,8 @@ void LeafNode::on_message(net::LinkId, wire::Message message, Nanos now) {
 void LeafNode::take_control() {
   const auto& control = delivery_.control();
   if (delivery_.leaf() == wire::kNoLeaf || !control) return;
-  if (!std::exchange(joined_, true)) owner_.on_joined(delivery_.leaf());
+  const bool was_there = std::exchange(joined_, true);
+  if (!was_there) owner_.on_joined(delivery_.leaf());
   if (control->version > streams_version_) {
     streams_version_ = control->version;
     std::map<StreamId, LeafStreamState> former = std::exchange(streams_, {});
@@ -97,9 +98,13 @@ void LeafNode::take_control() {
           continue;
         }
         state.aggregation = *std::move(aggregation);
+        // What went down before we were there is not ours.
+        if (was_there) last_multicast_.try_emplace(spec.id, 0);
       }
       open.push_back(streams_.emplace(spec.id, std::move(state)).first->second);
     }
+    std::erase_if(last_multicast_,
+                  [this](const auto& entry) { return !streams_.contains(entry.first); });
     owner_.on_streams(std::move(open));
   }
   delivery_.send_up(wire::StreamsTaken{streams_version_});

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "filters/aggregation.h"
+#include "filters/plugin_trial_internal.h"
 #include "wire/message.h"
 #include "wire/waves.h"
 
@@ -152,6 +153,9 @@ class Library {
     auto copy = sealed_copy(path, announced);
     if (!copy) return unexpected(std::move(copy.error()));
     const std::string name = "/proc/self/fd/" + std::to_string(copy->get());
+    if (auto good = try_loading(name); !good) {
+      return refused(good.error().code, path, good.error().message);
+    }
     void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
       return refused(Code::kCorrupt, path, std::string("it cannot be loaded: ") + ::dlerror());

@@ -17,7 +17,9 @@
  * - What it gives it writes into memory that it gets from output->allocate, once: fields when it
  *   returns XYLEM_OK; else a sentence for people, in UTF-8, without a zero at its end, or nothing.
  * - It lets no exception escape. (Those that do are caught and become an error, where the C++
- *   run-time libraries of both sides are one.) One that crashes takes the process with it.
+ *   run-time libraries of both sides are one.) One that crashes takes the process with it; but
+ *   every node first loads it, and calls xylem_plugin(), in a child process, and refuses one that
+ *   crashes, throws or takes longer than five seconds there.
  */
 
 #include <stddef.h>

@@ -79,6 +79,12 @@ std::string Stream::Impl::print() const {
   return out.str();
 }
 
+// The front end is the first node that may refuse a plugin.
+Error Stream::Impl::refused_here(const Error& why) const {
+  const std::lock_guard lock(mutex_);
+  return {why.code, "host " + node_.overlay().nodes().at(kFrontEndNode).host + ": " + why.message};
+}
+
 Result<StreamId> Stream::Impl::open(const StreamOptions& options, Nanos timeout) {
   if (options.name.empty()) {
     return unexpected(Code::kInvalidArgument, "a stream needs a name: leaves find it by that");
@@ -86,10 +92,11 @@ Result<StreamId> Stream::Impl::open(const StreamOptions& options, Nanos timeout)
   wire::StreamSpec spec = spec_of(options);
   if (!spec.plugin.empty()) {
     auto fingerprint = filters::plugin_fingerprint(spec.plugin);
-    if (!fingerprint) return unexpected(std::move(fingerprint.error()));
+    if (!fingerprint) return unexpected(refused_here(fingerprint.error()));
     spec.plugin_sha256 = *fingerprint;
   }
   auto stream = on_loop<StreamId>([&] { return node_.open(std::move(spec)); });
+  if (!stream && !options.plugin.empty()) return unexpected(refused_here(stream.error()));
   if (!stream) return stream;
   std::unique_lock lock(mutex_);
   Result<bool> is_open = false;
@@ -185,7 +192,8 @@ void Stream::Impl::receive_then(StreamId stream, Nanos timeout, Completion<Resul
 
 Result<std::uint64_t> Stream::Impl::multicast(StreamId stream, const wire::Fields& fields,
                                               Nanos timeout) {
-  const std::size_t bytes = fields.bytes();
+  const std::size_t bytes =
+      fields.bytes() + sizeof(wire::Multicast);  // Empty ones cost memory too.
   if (bytes > wire::kMaxFrameBytes - kFrameHead) {
     return unexpected(Code::kInvalidArgument,
                       "a multicast of " + std::to_string(bytes) + " bytes: " +

@@ -103,6 +103,7 @@ class Stream::Impl final : public net::Node {
   bool is_on_own_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
   std::optional<Wave> take_wave(StreamId stream);
   void watch_down_queue();
+  Error refused_here(const Error& why) const;
   std::string not_there() const;
   Result<void> launch_all();
   bool collect(pid_t pid, Child& child);

@@ -120,7 +120,10 @@ void TreeNode::on_start(net::Network& network, Nanos now) {
 
 void TreeNode::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
   root_.on_link_up(link, peer, now);
-  for (wire::Multicast& recent : recent_.all()) network_->send(link, std::move(recent));
+  // Who is new has missed nothing.
+  if (peer.node != wire::kNoNode) {
+    for (wire::Multicast& recent : recent_.all()) network_->send(link, std::move(recent));
+  }
   after_event(now);
 }
 

@@ -16,6 +16,7 @@ namespace xylem::filters {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using wire::Fields;
 using xylem::testing::any_leaves;
@@ -208,6 +209,20 @@ TEST_F(Plugin, IsRefusedWhenAnEntryPointIsMissing) {
 TEST_F(Plugin, IsRefusedWhenItLacksASymbol) {
   EXPECT_THAT(fault_of("lacks_symbol", Code::kCorrupt),
               HasSubstr("xylem_test_function_that_is_nowhere"));
+}
+
+TEST_F(Plugin, IsRefusedWhenItCrashesThrowsOrHangsAtLoad) {
+  ASSERT_EQ(::setenv("XYLEM_TEST_CRASH", "1", 1), 0);
+  EXPECT_THAT(fault_of("crashes", Code::kCorrupt),
+              HasSubstr("it crashes when it is loaded: Segmentation fault"));
+  ASSERT_EQ(::unsetenv("XYLEM_TEST_CRASH"), 0);
+  const Loaded loaded = load(copy_of("crashes"), "odd");
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  // Whether what is thrown gets out of the dynamic linker is the linker's affair.
+  EXPECT_THAT(fault_of("throws", Code::kCorrupt),
+              AnyOf(HasSubstr("it throws when it is loaded"),
+                    HasSubstr("it crashes when it is loaded: Aborted")));
+  EXPECT_THAT(fault_of("hangs", Code::kCorrupt), HasSubstr("it does not come back"));
 }
 
 TEST_F(Plugin, IsRefusedWhenItLacksTheName) {

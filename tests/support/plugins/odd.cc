@@ -1,6 +1,10 @@
 // Shared objects that no xylem should load, or that break the rules of filters/plugin.h: built once
 // for each value of XYLEM_ODD.
 
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 
@@ -12,6 +16,21 @@
 #define LACKS_SYMBOL 4  // needs a function that is nowhere
 #define NO_TABLE 5      // xylem_plugin() gives nothing
 #define BREAKS_RULES 6  // loads; then throws across the border, gives no fields, or too much
+#define CRASHES 7       // when it is loaded; only where XYLEM_TEST_CRASH is set
+#define THROWS 8        // when it is loaded
+#define HANGS 9         // when it is loaded
+
+#if XYLEM_ODD == CRASHES
+__attribute__((constructor)) static void crash() {
+  if (std::getenv("XYLEM_TEST_CRASH") != nullptr) std::raise(SIGSEGV);
+}
+#elif XYLEM_ODD == HANGS
+__attribute__((constructor)) static void hang() {
+  for (;;) ::pause();
+}
+#elif XYLEM_ODD == THROWS
+static const int kThrown = []() -> int { throw std::runtime_error("while it is loaded"); }();
+#endif
 
 extern "C" {
 

@@ -1,0 +1,88 @@
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/unique_fd.h"
+#include "filters/plugin.h"
+#include "filters/plugin_trial_internal.h"
+
+namespace xylem::filters {
+namespace {
+
+// What the child says before it ends; nothing when it could not.
+constexpr char kLoads = 'l';
+constexpr char kThrows = 't';
+
+[[noreturn]] void load_in_child(const char* name, int answer) {
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  for (const int fatal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) {
+    ::signal(fatal, SIG_DFL);  // The program's own handlers are not for this.
+  }
+  char said = kLoads;
+  try {
+    if (void* handle = ::dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
+      const auto entry =
+          reinterpret_cast<xylem_plugin_function>(::dlsym(handle, XYLEM_PLUGIN_SYMBOL));
+      if (entry != nullptr) entry();
+    }
+  } catch (...) {
+    said = kThrows;
+  }
+  [[maybe_unused]] const ssize_t told = ::write(answer, &said, 1);
+  ::_exit(0);
+}
+
+std::string how_it_ended(int status) {
+  if (WIFSIGNALED(status)) return std::string(": ") + ::strsignal(WTERMSIG(status));
+  return "";
+}
+
+}  // namespace
+
+Result<void> try_loading(const std::string& name, Nanos limit) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return unexpected(Code::kExhausted, std::string("it cannot be tried: ") + std::strerror(errno));
+  }
+  const UniqueFd read_end(ends[0]);
+  UniqueFd write_end(ends[1]);
+  const pid_t child = ::fork();
+  if (child < 0) {
+    return unexpected(Code::kExhausted, std::string("it cannot be tried: ") + std::strerror(errno));
+  }
+  if (child == 0) load_in_child(name.c_str(), write_end.get());
+  write_end = UniqueFd();
+
+  const Nanos deadline = monotonic_now() + limit;
+  pollfd answer{read_end.get(), POLLIN, 0};
+  int ready = -1;
+  while (ready < 0) {
+    const Nanos left = std::max<Nanos>(0, deadline - monotonic_now());
+    ready = ::poll(&answer, 1, static_cast<int>(left / kMillisecond));
+    if (ready < 0 && errno != EINTR) break;
+  }
+  char said = 0;
+  const bool has_said = ready > 0 && ::read(read_end.get(), &said, 1) == 1;
+  if (ready <= 0) ::kill(child, SIGKILL);
+  int status = 0;
+  // The program may collect children of its own accord; then we do not learn how this one ended.
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) break;
+  }
+  if (has_said && said == kLoads) return {};
+  if (has_said) return unexpected(Code::kCorrupt, "it throws when it is loaded");
+  if (ready <= 0) return unexpected(Code::kCorrupt, "it does not come back when it is loaded");
+  return unexpected(Code::kCorrupt, "it crashes when it is loaded" + how_it_ended(status));
+}
+
+}  // namespace xylem::filters

@@ -1,0 +1,134 @@
+// Both ends of a tool's tree as programs of their own, for tests that kill them:
+//
+//   tool_process answer STREAM             answers each multicast with its leaf id, field 1
+//   tool_process leave STREAM ID           the same; the leaf of that id leaves after its first
+//   tool_process send STREAM WAVES JOURNAL sends so many waves, field 1: wave * 1000 + leaf id,
+//   from
+//                                          a journal of so many bytes; meanwhile sends back, on
+//                                          "seen", each number of a multicast on "down"
+//   tool_process fill STREAM FOLDER        sends 64 KiB waves from a journal of 1 MiB until one is
+//                                          not taken, then says so by a file FOLDER/PID, and waits
+//   tool_process front_end LEAVES LIMIT COMMPROC
+//                                          a tree of so many `answer` leaves, kary:4, who close
+//                                          themselves LIMIT seconds after its death; prints the
+//                                          tree and stays
+//
+// All but the last end when the tree is closed, with code 0.
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "backend/leaf.h"
+#include "frontend/tree.h"
+
+namespace {
+
+using xylem::kMillisecond;
+using xylem::kSecond;
+using xylem::Nanos;
+
+constexpr Nanos kPatience = 600 * kSecond;
+constexpr std::size_t kFillBytes = 64u << 10;
+
+template <typename T>
+T must(xylem::Result<T> result) {
+  if (!result) {
+    std::fprintf(stderr, "tool_process: %s\n", result.error().message.c_str());
+    std::exit(1);
+  }
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+int answer(const std::vector<std::string>& words) {
+  xylem::backend::LeafOptions options;
+  if (const char* limit = std::getenv("TOOL_ORPHAN_LIMIT")) {
+    options.orphan_limit = std::atoi(limit) * kSecond;
+  }
+  const auto leaf = must(xylem::backend::Leaf::join(options));
+  auto stream = must(leaf->stream(words[1], kPatience));
+  const auto own = static_cast<std::int64_t>(leaf->id());
+  while (const auto question = stream.receive(kPatience)) {
+    must(stream.send_wave(question->number, {{1, own}}));
+    if (words[0] == "leave" && std::to_string(own) == words[2]) {
+      must(leaf->close(kPatience));
+      return 0;
+    }
+  }
+  return 0;
+}
+
+int send(const std::vector<std::string>& words) {
+  xylem::backend::LeafOptions options;
+  options.journal_bytes = std::stoul(words[3]);
+  const auto leaf = must(xylem::backend::Leaf::join(options));
+  auto up = must(leaf->stream(words[1], kPatience));
+  auto down = must(leaf->stream("down", kPatience));
+  auto seen = must(leaf->stream("seen", kPatience));
+  std::thread echo([&] {
+    while (const auto multicast = down.receive(kPatience)) {
+      must(seen.send({{1, static_cast<std::int64_t>(multicast->number)}}, kPatience));
+    }
+  });
+  const auto own = static_cast<std::int64_t>(leaf->id());
+  const std::int64_t waves = std::stol(words[2]);
+  for (std::int64_t wave = 0; wave < waves; ++wave) {
+    must(up.send({{1, wave * 1000 + own}}, kPatience));
+  }
+  must(leaf->wait_until_closed(kPatience));
+  echo.join();
+  return 0;
+}
+
+int fill(const std::vector<std::string>& words) {
+  xylem::backend::LeafOptions options;
+  options.journal_bytes = 1u << 20;
+  const auto leaf = must(xylem::backend::Leaf::join(options));
+  auto up = must(leaf->stream(words[1], kPatience));
+  const std::string piece(kFillBytes, 'x');
+  auto sent = up.send({{1, piece}}, 3 * kSecond);
+  while (sent) sent = up.send({{1, piece}}, 3 * kSecond);
+  if (sent.error().code != xylem::Code::kTimedOut) must(std::move(sent));
+  std::ofstream(words[2] + "/" + std::to_string(::getpid())) << "full\n";
+  static_cast<void>(leaf->wait_until_closed(kPatience));
+  return 0;
+}
+
+int front_end(const std::vector<std::string>& words) {
+  ::setenv("TOOL_ORPHAN_LIMIT", words[2].c_str(), 1);
+  xylem::frontend::TreeOptions options;
+  options.shape = "kary:4";
+  options.back_end = {std::filesystem::canonical("/proc/self/exe"), "answer", "sum"};
+  options.back_ends_per_host = std::stoul(words[1]);
+  options.comm_process = words[3];
+  options.start_limit = kPatience;
+  const auto tree = must(xylem::frontend::Tree::start(std::move(options)));
+  auto sum = must(tree->open({.name = "sum", .aggregation = "sum"}, kPatience));
+  must(sum.multicast({}));
+  must(sum.receive(kPatience));
+  std::printf("%send\n", tree->print().c_str());
+  std::fflush(stdout);
+  for (;;) ::pause();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const std::string role = words.empty() ? "" : words.front();
+  if (role == "answer" && words.size() == 2) return answer(words);
+  if (role == "leave" && words.size() == 3) return answer(words);
+  if (role == "send" && words.size() == 4) return send(words);
+  if (role == "fill" && words.size() == 3) return fill(words);
+  if (role == "front_end" && words.size() == 4) return front_end(words);
+  std::fprintf(stderr, "tool_process: see its source\n");
+  return 2;
+}

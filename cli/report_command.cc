@@ -212,6 +212,9 @@ std::string loss_sentence(const Report::Loss& loss) {
                        host, loss.reason);
   }
   if (loss.part == "ring") return fmt::format("{} on {}: {}", calls, host, loss.reason);
+  if (loss.count == 0) {
+    return fmt::format("{} in {}s of {} never came: {}", calls, loss.part, host, loss.reason);
+  }
   return fmt::format("{} of {} on {}: {}",
                      plural(loss.count, loss.part.c_str(), (loss.part + "s").c_str()), calls, host,
                      loss.reason);

@@ -22,6 +22,7 @@ struct Process {
   std::optional<std::uint64_t> account_wave;
   wire::AccountRow account;  ///< The newest.
   std::uint64_t stored = 0;
+  std::uint64_t closed = 0;  ///< Reported, and given up with its host at the end.
 };
 
 }  // namespace
@@ -128,7 +129,17 @@ class MemoryStore final : public Store {
     return {};
   }
 
-  Result<void> end_run(int, Nanos) override { return commit(); }
+  Result<void> end_run(int, Nanos) override {
+    auto before = commit();
+    for (auto& [where, process] : now_.processes) {
+      const std::uint64_t known = process.stored + process.account.lost;
+      const bool is_lost = now_.lost_hosts.contains(where.first);
+      process.closed =
+          is_lost && process.account.captured > known ? process.account.captured - known : 0;
+    }
+    auto ended = commit();
+    return before ? ended : before;
+  }
 
   Result<std::vector<AccountLine>> account() override {
     std::map<LeafId, std::uint64_t> gaps;
@@ -141,7 +152,8 @@ class MemoryStore final : public Store {
       const bool attributed =
           given_up != run_.committed_->given_up.end() && given_up->second == gaps[where.first];
       AccountLine line{*process.world, process.rank, process.account.captured, process.stored,
-                       process.account.lost + (attributed ? gap(process) : 0)};
+                       process.account.lost};
+      line.lost += process.closed != 0 ? process.closed : (attributed ? gap(process) : 0);
       line.complete = process.account.ended && !run_.committed_->lost_hosts.contains(where.first) &&
                       line.stored + line.lost == process.account.windowed + process.account.lost &&
                       line.captured == line.stored + line.lost;

@@ -213,8 +213,10 @@ std::vector<Report::Wait> read_waits(Inquiry& inquiry, std::size_t most) {
 std::vector<Report::Loss> read_losses(Inquiry& inquiry, std::size_t most) {
   std::vector<Report::Loss> losses;
   for (const auto& row :
-       inquiry.ask("SELECT part, host, reason, count(*), sum(calls), sum(messages), sum(bytes) "
-                   "FROM loss GROUP BY part, host, reason"
+       inquiry.ask("SELECT part, host, reason,"
+                   " count(*) * (wave IS NOT NULL OR part NOT IN ('window', 'chunk')),"
+                   " sum(calls), sum(messages), sum(bytes) FROM loss"
+                   " GROUP BY part, host, reason, wave IS NULL"
                    " ORDER BY sum(calls) IS NOT NULL, sum(calls) DESC, part, host" +
                    limit(most))) {
     Report::Loss loss{

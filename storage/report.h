@@ -88,7 +88,8 @@ struct Report {
     /// "ring", "message", "receive", "window", "chunk", "registration", "host"
     std::string part;
     std::string host, reason;
-    std::uint64_t count = 0;             ///< How many such losses.
+    /// How many such losses; 0: one of all windows, or chunks, that never came of a lost host.
+    std::uint64_t count = 0;
     std::optional<std::uint64_t> calls;  ///< None: not known, or the part is not counted in calls.
     std::optional<std::uint64_t> messages, bytes;  ///< Of "message"; "receive" has no bytes.
   };

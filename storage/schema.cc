@@ -212,13 +212,51 @@ CREATE TABLE node_address(
 CREATE TABLE succession(epoch_ns INTEGER NOT NULL, ended TEXT NOT NULL);
 )sql";
 
+// What a host that was lost for good had reported, and what never came of it; told at the end.
+constexpr const char* kVersion5Tables = R"sql(
+ALTER TABLE process ADD COLUMN closed_calls INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE process ADD COLUMN closed_events INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE process ADD COLUMN closed_event_calls INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+constexpr const char* kVersion5Views = R"sql(
+DROP VIEW account;
+CREATE VIEW account AS
+  SELECT world, rank, captured, stored, lost,
+         ended AND lost_reason IS NULL AND stored + lost = windowed + ring_lost
+           AND captured = stored + lost AS complete
+  FROM (
+    SELECT p.world, p.rank, p.captured, p.stored_calls AS stored,
+           p.ring_lost +
+             CASE WHEN p.closed_calls > 0 THEN p.closed_calls
+                  WHEN h.given_up_calls > 0 AND h.given_up_calls =
+                    (SELECT total(max(0, q.windowed - q.stored_calls))
+                     FROM process q WHERE q.leaf = p.leaf)
+                  THEN max(0, p.windowed - p.stored_calls) ELSE 0 END AS lost,
+           p.ended, p.windowed, p.ring_lost, h.lost_reason
+    FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL);
+
+DROP VIEW account_event;
+CREATE VIEW account_event AS
+  SELECT world, rank, events, stored_events, lost_events, calls, stored_calls, lost_calls,
+         ended AND lost_reason IS NULL AND events = stored_events + lost_events
+           AND calls = stored_calls + lost_calls AS complete
+  FROM (
+    SELECT p.world, p.rank, p.events, p.stored_events,
+           p.given_up_events + p.closed_events AS lost_events, p.event_calls AS calls,
+           p.stored_event_calls AS stored_calls,
+           p.given_up_event_calls + p.closed_event_calls AS lost_calls, p.ended, h.lost_reason
+    FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL);
+)sql";
+
 struct Migration {
   const char* tables;
   const char* views;
 };
 constexpr std::array kMigrations = {
     Migration{kVersion1Tables, kVersion1Views}, Migration{kVersion2Tables, ""},
-    Migration{kVersion3Tables, kVersion3Views}, Migration{kVersion4Tables, ""}};
+    Migration{kVersion3Tables, kVersion3Views}, Migration{kVersion4Tables, ""},
+    Migration{kVersion5Tables, kVersion5Views}};
 
 struct FileVersion {
   std::int64_t application = 0;

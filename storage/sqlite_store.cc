@@ -46,6 +46,27 @@ constexpr const char* kSettings =
     "PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF";
 constexpr const char* kWriteAhead = "PRAGMA journal_mode = WAL";
 
+/// A tombstone a process and stream, without a wave: for all of it that is not stored. Chunks may
+/// be here whose number came too late. Told again, by a successor, it is made anew.
+constexpr const char* kCloseLostHosts = R"sql(
+DELETE FROM given_up WHERE wave IS NULL;
+UPDATE process SET closed_calls = 0, closed_events = 0, closed_event_calls = 0;
+UPDATE process SET events = max(events, stored_events + given_up_events),
+  event_calls = max(event_calls, stored_event_calls + given_up_event_calls)
+  WHERE leaf IN (SELECT leaf FROM host WHERE lost_reason IS NOT NULL);
+UPDATE process SET closed_calls = max(0, captured - stored_calls - ring_lost),
+  closed_events = events - stored_events - given_up_events,
+  closed_event_calls = event_calls - stored_event_calls - given_up_event_calls
+  WHERE leaf IN (SELECT leaf FROM host WHERE lost_reason IS NOT NULL);
+INSERT INTO given_up(stream, sources, leaf, process, calls, reason)
+  SELECT 2, h.leaf, h.leaf, NULL, sum(p.closed_calls) - h.given_up_calls, h.lost_reason
+  FROM process p JOIN host h ON h.leaf = p.leaf GROUP BY h.leaf
+  HAVING sum(p.closed_calls) > h.given_up_calls
+  UNION ALL
+  SELECT 3, p.leaf, p.leaf, p.id, p.closed_event_calls, h.lost_reason
+  FROM process p JOIN host h ON h.leaf = p.leaf WHERE p.closed_events > 0;
+)sql";
+
 /// A command line that a shell would read back as the same arguments.
 std::string shell_line(const std::vector<std::string>& arguments) {
   std::string line;
@@ -323,6 +344,7 @@ Result<void> SqliteStore::end_run(int exit_code, Nanos ended_realtime_ns) {
   std::optional<int> code;
   if (exit_code >= 0) code = exit_code;
   Statement(connection_, "UPDATE run SET ended_ns = ?, exit_code = ?").run(ended_realtime_ns, code);
+  connection_.execute(kCloseLostHosts);
   if (auto put = settle_put(0); !put) return put;
   if (auto written = commit(); !written) return before ? written : before;
   ended_ = true;

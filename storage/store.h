@@ -128,8 +128,9 @@ class Store {
   /// A warning or an error that a process of the tree has logged at `at_ns` of the run's time.
   virtual Result<void> put_notice(const wire::Notice& notice, Nanos at_ns) = 0;
 
-  /// A host is gone for good without having said its last: its accounts stay incomplete, with the
-  /// reason in `loss`. An empty reason takes that back: the host was heard of again.
+  /// A host is not heard of any more and has not said its last: its accounts stay incomplete, with
+  /// the reason in `loss`. An empty reason takes that back: the host was heard of again. For good it
+  /// is gone with end_run.
   virtual Result<void> put_host_lost(LeafId leaf, const std::string& reason) = 0;
 
   /// Bytes put since the last commit, to decide when to commit.
@@ -149,6 +150,8 @@ class Store {
   virtual std::string live_path() const { return {}; }
 
   /// Writes the end of the run and commits. `exit_code` as `xylem run` returns it; -1 if unknown.
+  /// Closes the hosts that count as lost: one tombstone for all that their ranks had reported and
+  /// that is not stored, so that captured = stored + lost holds for them too, as last reported.
   /// When what was put before cannot be committed, the end is written all the same, and the failure
   /// returned. Nothing may be put afterwards.
   virtual Result<void> end_run(int exit_code, Nanos ended_realtime_ns) = 0;

@@ -217,7 +217,7 @@ bool Cluster::all_are_heard(Nanos since) const {
   });
 }
 
-Comparison Cluster::compare_all(bool all_came_back) const {
+Comparison Cluster::compare_all(bool all_came_back) {
   Comparison comparison;
   for (const Host& host : hosts_) {
     if (host.leaf->leaf == wire::kNoLeaf) continue;
@@ -230,7 +230,29 @@ Comparison Cluster::compare_all(bool all_came_back) const {
                               (host.leaf->ended ? " had everything acknowledged"
                                                 : " was not done when the front end ended");
   }
+  if (is_over_) compare_account(all_came_back, comparison);
   return comparison;
+}
+
+// Of a lost host too captured = stored + lost, and of it alone the account is never complete.
+void Cluster::compare_account(bool all_came_back, Comparison& comparison) {
+  const auto account = storage::open_memory_store(run_).store->account();
+  CHECK(account.has_value());
+  for (const storage::AccountLine& line : *account) {
+    const LeafHost& host = *hosts_.at(raw(line.rank)).leaf;
+    const bool counts_as_lost = holdings_.lost_hosts.contains(host.leaf);
+    const bool must_be_complete = all_came_back && !world_.is_lost(host.host) && host.given_up == 0;
+    const bool is_right = line.captured == line.stored + line.lost &&
+                          !(counts_as_lost && line.complete) &&
+                          (line.complete || !must_be_complete);
+    if (is_right) continue;
+    ++comparison.lost;
+    if (!comparison.first_fault.empty()) continue;
+    comparison.first_fault = "account of " + name_of(host.host) + ": " +
+                             std::to_string(line.captured) + " captured, " +
+                             std::to_string(line.stored) + " stored, " + std::to_string(line.lost) +
+                             " lost" + (line.complete ? ", complete" : "");
+  }
 }
 
 std::uint64_t Cluster::contributions() const {

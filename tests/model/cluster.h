@@ -55,8 +55,9 @@ class Cluster {
   /// The front end has ended.
   bool is_over() const { return is_over_; }
 
-  /// `all_came_back`: no host that survived may count as lost.
-  Comparison compare_all(bool all_came_back) const;
+  /// What is stored, and the account. `all_came_back`: no host that survived may count as lost.
+  /// Nothing may happen afterwards.
+  Comparison compare_all(bool all_came_back);
   std::uint64_t contributions() const;
   std::uint64_t digest() const;
 
@@ -76,6 +77,7 @@ class Cluster {
 
   void start_front_end();
   void tell_finish();
+  void compare_account(bool all_came_back, Comparison& comparison);
   void start_worker(std::uint32_t index);
   void start_comm_process(const CommProcess& what);
   void exited(ProcessId process, int code);

@@ -214,6 +214,13 @@ bool Leaf::seal_window(Nanos now, bool last) {
   row.function = kFunction;
   row.calls = host_.calls;
   window.rows.push_back(row);
+  wire::AccountRow account;
+  account.leaf = host_.leaf;
+  account.lane = kProcess;
+  account.captured = account.windowed = host_.captured + host_.calls;
+  account.events = account.event_calls = host_.records;
+  account.ended = last;
+  window.accounts.push_back(account);
   backend::Draft draft;
   draft.packet.id.stream = wire::kWindowStream;
   draft.packet.id.wave =
@@ -223,7 +230,7 @@ bool Leaf::seal_window(Nanos now, bool last) {
   draft.packet.payload = wire::encode(window);
   draft.calls = host_.calls;
   if (!append(std::move(draft))) return false;
-  host_.calls = 0;
+  host_.captured += std::exchange(host_.calls, 0);
   host_.last_is_journalled = last;
   return true;
 }

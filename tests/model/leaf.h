@@ -52,8 +52,9 @@ struct LeafHost {
   // The source: what a process has done, and how much of it is journalled.
   bool registered = false;
   bool last_is_journalled = false;
-  bool ended = false;  ///< All acknowledged, said goodbye.
-  std::uint64_t calls = 0;
+  bool ended = false;          ///< All acknowledged, said goodbye.
+  std::uint64_t calls = 0;     ///< Since the last window.
+  std::uint64_t captured = 0;  ///< Calls in windows.
   std::uint64_t records = 0;
   /// By number of events: only identity and calls of a chunk are compared, so that all are alike.
   std::map<std::uint32_t, wire::Bytes> chunks;

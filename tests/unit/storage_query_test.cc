@@ -239,6 +239,36 @@ TEST_F(QueryTest, TellsLossesWithTheirReason) {
             "ring|0|node0|MPI_Send|2|the ring was full: the agent could not keep up\n");
 }
 
+TEST_F(QueryTest, TellsAtTheEndWhatOfALostHostNeverCame) {
+  put_four_ranks();
+  auto account = account_row(1, 2, 100);
+  account.events = account.event_calls = 530;  // 500 are here.
+  put(window_packet(0, 1, 60, account));
+  ASSERT_TRUE(store_->put_host_lost(LeafId{1}, "no heartbeat for 3 s"));
+  ASSERT_TRUE(store_->end_run(0, 1));
+  EXPECT_EQ(ask("SELECT part, rank, host, calls, reason, wave FROM loss ORDER BY part"),
+            "chunk|3|node1|30|no heartbeat for 3 s|NULL\n"
+            "host|NULL|node1|NULL|no heartbeat for 3 s|NULL\n"
+            "window|NULL|node1|40|no heartbeat for 3 s|NULL\n");
+  EXPECT_EQ(ask("SELECT captured, stored, lost, complete FROM account WHERE rank = 3"),
+            "100|60|40|0\n");
+  EXPECT_EQ(
+      ask("SELECT events, stored_events, lost_events, calls, stored_calls, lost_calls, complete"
+          " FROM account_event WHERE rank = 3"),
+      "530|500|30|530|500|30|0\n");
+}
+
+TEST_F(QueryTest, KnowsOfALostHostThatItHadMoreEventsThanItLastReported) {
+  put_four_ranks();
+  auto account = account_row(1, 2, 10);
+  account.events = account.event_calls = 10;
+  put(window_packet(0, 1, 10, account));
+  ASSERT_TRUE(store_->put_host_lost(LeafId{1}, "no heartbeat for 3 s"));
+  ASSERT_TRUE(store_->end_run(0, 1));
+  EXPECT_EQ(ask("SELECT events, stored_events, lost_events FROM account_event WHERE rank = 3"),
+            "500|500|0\n");
+}
+
 TEST_F(QueryTest, AllowsOnlyReading) {
   put_four_ranks();
   const std::string victim = folder_.file("victim.db");
@@ -283,7 +313,7 @@ TEST_F(QueryTest, AllowsOnlyReading) {
   EXPECT_THAT(schema.error().message, HasSubstr("may not be modified"));
   EXPECT_NE(::access(victim.c_str(), F_OK), 0);
   EXPECT_EQ(ask("PRAGMA integrity_check"), "ok\n");
-  EXPECT_EQ(ask("PRAGMA user_version"), "4\n");
+  EXPECT_EQ(ask("PRAGMA user_version"), "5\n");
   EXPECT_THAT(ask("PRAGMA table_info(account)"), HasSubstr("captured"));
   EXPECT_EQ(ask("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<3)"
                 " SELECT sum(i) FROM n"),

@@ -260,6 +260,39 @@ TEST_P(EveryStore, LeavesAccountsOfALostHostIncomplete) {
   EXPECT_EQ(account(), (std::vector{line(0, 0, 10, 10, 0, false)}));
 }
 
+TEST_P(EveryStore, ClosesALostHostAtTheEndWithWhatItHadReportedAndNeverSent) {
+  register_one();
+  put(window_packet(0, 7, 10, account_row(7, 1, 10)));
+  put(window_packet(2, 7, 5, account_row(7, 1, 40, false, 3)));
+  ASSERT_TRUE(store_->put_host_lost(LeafId{7}, "no heartbeat for 3 s"));
+  commit();
+  EXPECT_EQ(account(), (std::vector{line(0, 0, 40, 15, 3, false)})) << "it may still come back";
+  ASSERT_TRUE(store_->end_run(0, 1));
+  EXPECT_EQ(account(), (std::vector{line(0, 0, 40, 15, 25, false)}));
+}
+
+TEST_P(EveryStore, CountsWhatALostHostHadGivenUpItselfOnce) {
+  register_one();
+  const auto window = window_packet(1, 7, 20, account_row(7, 1, 30));
+  put(window_packet(0, 7, 10, account_row(7, 1, 10)));
+  put(tombstone_of(window, 20, "the journal was full"));
+  put(window_packet(3, 7, 1, account_row(7, 1, 36)));
+  ASSERT_TRUE(store_->put_host_lost(LeafId{7}, "no heartbeat for 3 s"));
+  ASSERT_TRUE(store_->end_run(0, 1));
+  EXPECT_EQ(account(), (std::vector{line(0, 0, 36, 11, 25, false)}));
+}
+
+TEST_P(EveryStore, ClosesNoHostThatWasHeardOfAgain) {
+  register_one();
+  put(window_packet(0, 7, 10, account_row(7, 1, 10)));
+  ASSERT_TRUE(store_->put_host_lost(LeafId{7}, "no heartbeat for 3 s"));
+  commit();
+  ASSERT_TRUE(store_->put_host_lost(LeafId{7}, ""));
+  put(window_packet(1, 7, 5, account_row(7, 1, 15, true)));
+  ASSERT_TRUE(store_->end_run(0, 1));
+  EXPECT_EQ(account(), (std::vector{line(0, 0, 15, 15, 0, true)}));
+}
+
 TEST_P(EveryStore, StoresWhatCannotBeDecodedAsALossSoThatItIsNotSentAgain) {
   register_one();
   auto packet = window_packet(0, 7, 10, account_row(7, 1, 10));

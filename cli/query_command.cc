@@ -204,18 +204,6 @@ class JsonSink final : public storage::RowSink {
   std::size_t rows_ = 0;
 };
 
-std::unique_ptr<storage::RowSink> make_sink(ResultFormat format, std::ostream& out) {
-  switch (format) {
-    case ResultFormat::kCsv:
-      return std::make_unique<CsvSink>(out);
-    case ResultFormat::kJson:
-      return std::make_unique<JsonSink>(out);
-    case ResultFormat::kTable:
-      break;
-  }
-  return std::make_unique<TableSink>(out);
-}
-
 int fail(std::ostream& err, const std::string& sentence, int code) {
   err << "xylem query: " << sentence << '\n';
   return code;
@@ -243,6 +231,18 @@ int print_schema(storage::RunFile& run, std::ostream& out, std::ostream& err) {
 
 }  // namespace
 
+std::unique_ptr<storage::RowSink> make_result_sink(ResultFormat format, std::ostream& out) {
+  switch (format) {
+    case ResultFormat::kCsv:
+      return std::make_unique<CsvSink>(out);
+    case ResultFormat::kJson:
+      return std::make_unique<JsonSink>(out);
+    case ResultFormat::kTable:
+      break;
+  }
+  return std::make_unique<TableSink>(out);
+}
+
 int run_query(const QueryOptions& options, std::istream& in, std::ostream& out, std::ostream& err) {
   auto run = storage::RunFile::open(options.file);
   if (!run) return fail(err, run.error().message, 1);
@@ -254,7 +254,7 @@ int run_query(const QueryOptions& options, std::istream& in, std::ostream& out, 
   if (sql.find_first_not_of(" \t\r\n;") == std::string::npos) {
     return fail(err, "no SQL given; try xylem query " + options.file + " --schema", 2);
   }
-  const auto sink = make_sink(options.format, out);
+  const auto sink = make_result_sink(options.format, out);
   const auto asked = (*run)->query(sql, *sink);
   out.flush();
   return asked ? 0 : fail(err, asked.error().message, 1);

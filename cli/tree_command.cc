@@ -1,202 +1,167 @@
 #include "cli/tree_command.h"
 
-#include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <array>
+#include <chrono>
 #include <iostream>
 #include <map>
 #include <memory>
-#include <optional>
-#include <ranges>
-#include <utility>
-#include <vector>
+#include <thread>
 
-#include "cli/report_command.h"
+#include "base/config.h"
+#include "cli/query_command.h"
+#include "cli/tree_text.h"
 #include "storage/query.h"
-#include "tree/topology_text.h"
+#include "storage/tree_report.h"
 
 namespace xylem {
 namespace {
 
-using storage::integer_of;
-using storage::text_of;
+using storage::TreeReport;
+using storage::Value;
 
-struct Node {
-  std::int64_t id = 0;
-  std::string role, host, state;
-  std::optional<std::int64_t> parent;
-  std::int64_t level = 0;
-  std::int64_t ranks = 0;      ///< Here; after count_below, here and below.
-  std::int64_t back_ends = 0;  ///< Below, itself included.
-  std::optional<Nanos> round_trip_ns;
-  std::vector<std::size_t> children;
-  bool in_tree = false;  ///< Reached from the front end.
-};
+// Back to the upper left corner, and nothing below.
+constexpr const char* kClearScreen = "\033[H\033[J";
 
-Result<std::vector<Node>> read_nodes(storage::RunFile& run) {
-  const auto rows = run.rows(
-      "SELECT n.id, n.role, n.host, n.state, n.parent, n.level, (SELECT count(*) FROM process p"
-      " WHERE p.leaf = n.leaf AND p.world IS NOT NULL), l.round_trip_ns"
-      " FROM node n LEFT JOIN link l ON l.node = n.id ORDER BY n.id");
-  if (!rows) return unexpected(rows.error());
-  std::vector<Node> nodes;
-  std::map<std::int64_t, std::size_t> place;
-  for (const auto& row : *rows) {
-    Node node;
-    node.id = integer_of(row[0]);
-    node.role = text_of(row[1]);
-    node.host = text_of(row[2]);
-    node.state = text_of(row[3]);
-    if (row[4].index() != 0) node.parent = integer_of(row[4]);
-    node.level = integer_of(row[5]);
-    node.ranks = integer_of(row[6]);
-    if (row[7].index() != 0) node.round_trip_ns = integer_of(row[7]);
-    node.back_ends = node.role == "back_end" ? 1 : 0;
-    place[node.id] = nodes.size();
-    nodes.push_back(std::move(node));
+template <typename T>
+Value value_of(const std::optional<T>& value) {
+  if (!value) return {};
+  if constexpr (std::is_same_v<T, double>) {
+    return *value;
+  } else {
+    return static_cast<std::int64_t>(*value);
   }
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!nodes[i].parent) continue;
-    const auto parent = place.find(*nodes[i].parent);
-    if (parent != place.end()) nodes[parent->second].children.push_back(i);
-  }
-  return nodes;
 }
 
-/// The nodes below `root`, itself first, parents before children. A file may tell of a cycle: what
-/// was reached once is not followed again.
-std::vector<std::size_t> walk(std::vector<Node>& nodes, std::size_t root) {
-  std::vector<std::size_t> order;
-  std::vector<std::size_t> waiting = {root};
-  while (!waiting.empty()) {
-    const std::size_t at = waiting.back();
-    waiting.pop_back();
-    if (std::exchange(nodes[at].in_tree, true)) continue;
-    order.push_back(at);
-    waiting.insert(waiting.end(), nodes[at].children.rbegin(), nodes[at].children.rend());
+void print_rows(const TreeReport& report, ResultFormat format, std::ostream& out) {
+  const auto sink = make_result_sink(format, out);
+  const std::array<std::string, 16> names = {
+      "id",          "role",        "host",          "parent",      "level",
+      "state",       "ranks",       "silent_ns",     "reported_ns", "packets_per_s",
+      "bytes_per_s", "queue_bytes", "round_trip_ns", "refused",     "transport",
+      "at_ns"};
+  sink->begin(names);
+  for (const TreeReport::Node& node : report.nodes) {
+    const TreeReport::Link link = node.link.value_or(TreeReport::Link{});
+    const auto count = [&](std::uint64_t value) {
+      return node.link ? Value(static_cast<std::int64_t>(value)) : Value();
+    };
+    const std::array<Value, names.size()> row = {
+        static_cast<std::int64_t>(raw(node.id)),
+        node.role,
+        node.host,
+        value_of(node.parent),
+        node.level,
+        node.state,
+        static_cast<std::int64_t>(node.ranks),
+        value_of(node.silent_ns),
+        count(static_cast<std::uint64_t>(link.at_ns)),
+        value_of(link.packets_per_s),
+        value_of(link.bytes_per_s),
+        count(link.queue_bytes),
+        value_of(link.round_trip_ns),
+        count(link.refused),
+        link.transport.empty() ? Value() : Value(link.transport),
+        report.at_ns};
+    if (!sink->row(row)) return;
   }
-  return order;
+  sink->end();
 }
 
-void count_below(std::vector<Node>& nodes, const std::vector<std::size_t>& order) {
-  for (const std::size_t at : std::views::reverse(order)) {
-    for (const std::size_t child : nodes[at].children) {
-      nodes[at].ranks += nodes[child].ranks;
-      nodes[at].back_ends += nodes[child].back_ends;
+Result<void> print(const TreeReport& report, TreeFormat format, std::ostream& out) {
+  switch (format) {
+    case TreeFormat::kText:
+      out << tree_text(report);
+      break;
+    case TreeFormat::kTopology: {
+      const auto text = tree_topology(report);
+      if (!text) return unexpected(text.error());
+      out << *text;
+      break;
     }
+    case TreeFormat::kDot:
+      out << tree_dot(report);
+      break;
+    case TreeFormat::kCsv:
+      print_rows(report, ResultFormat::kCsv, out);
+      break;
+    case TreeFormat::kJson:
+      print_rows(report, ResultFormat::kJson, out);
+      break;
   }
+  out.flush();
+  return {};
 }
 
-std::string count_of(std::int64_t count, const char* what) {
-  return count_text(static_cast<std::uint64_t>(count)) + ' ' + what + (count == 1 ? "" : "s");
-}
-
-std::string line_of(const Node& node) {
-  std::string text = fmt::format("{} {} on {}, {}:", node.role, node.id, node.host, node.state);
-  if (node.role != "back_end") text += ' ' + count_of(node.back_ends, "back end") + ',';
-  text += ' ' + count_of(node.ranks, "rank");
-  if (node.round_trip_ns) text += ", round trip " + duration_text(*node.round_trip_ns);
-  return text;
-}
-
-void print_text(std::vector<Node>& nodes, std::size_t root, std::ostream& out) {
-  const auto order = walk(nodes, root);
-  count_below(nodes, order);
-  std::map<std::int64_t, std::size_t> depth;
-  for (const std::size_t at : order) {
-    const Node& node = nodes[at];
-    const bool is_root = at == root;
-    const std::size_t indent = is_root ? 0 : depth[*node.parent] + 1;
-    depth[node.id] = indent;
-    out << std::string(2 * indent, ' ') << line_of(node) << '\n';
-  }
-  bool first = true;
-  for (const Node& node : nodes) {
-    if (node.in_tree) continue;
-    if (std::exchange(first, false)) out << "not attached:\n";
-    out << "  " << line_of(node) << '\n';
-  }
-}
-
-void print_json(const std::vector<Node>& nodes, std::ostream& out) {
-  const auto text = [](const std::string& value) { return storage::to_json(value); };
-  const auto number = [](const std::optional<std::int64_t>& value) {
-    return value ? std::to_string(*value) : "null";
-  };
-  out << '[';
-  const char* between = "\n";
-  for (const Node& node : nodes) {
-    out << between
-        << fmt::format(
-               R"({{"id": {}, "role": {}, "host": {}, "parent": {}, "level": {}, "state": {}, )"
-               R"("ranks": {}, "round_trip_ns": {}}})",
-               node.id, text(node.role), text(node.host), number(node.parent), node.level,
-               text(node.state), node.ranks, number(node.round_trip_ns));
-    between = ",\n";
-  }
-  out << "\n]\n";
-}
-
-/// The front end and the communication processes; back ends attach by themselves.
-Result<std::string> topology_of(std::vector<Node>& nodes, std::size_t root) {
-  std::map<std::string, std::uint32_t> used;
-  std::vector<tree::Process> names(nodes.size());
-  const auto is_inner = [&](std::size_t at) { return nodes[at].role != "back_end"; };
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (is_inner(i)) names[i] = {nodes[i].host, used[nodes[i].host]++};
-  }
-  std::vector<tree::Branch> branches;
-  for (const std::size_t at : walk(nodes, root)) {
-    tree::Branch branch{names[at], {}};
-    for (const std::size_t child : nodes[at].children) {
-      if (is_inner(child)) branch.children.push_back(names[child]);
+Result<void> show(const TreeOptions& options, std::ostream& out) {
+  auto run = storage::RunFile::open(options.file);
+  if (!run) return unexpected(std::move(run.error()));
+  const bool is_screen = options.watch_ns && &out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
+  for (bool is_first = true;; is_first = false) {
+    const auto report = storage::make_tree_report(**run, options.at_ns);
+    if (!report) return unexpected(report.error());
+    if (is_screen) {
+      out << kClearScreen;
+    } else if (!is_first) {
+      out << '\n';
     }
-    if (is_inner(at) && !branch.children.empty()) branches.push_back(std::move(branch));
+    if (auto printed = print(*report, options.format, out); !printed) return printed;
+    if (!options.watch_ns || report->has_ended || !out) return {};
+    std::this_thread::sleep_for(std::chrono::nanoseconds(*options.watch_ns));
   }
-  if (branches.empty()) return print(tree::Topology(names[root]));
-  const auto topology = tree::Topology::make(branches);
-  if (!topology) return unexpected(topology.error());
-  return print(*topology);
+}
+
+std::string check_duration(const std::string& text) {
+  const auto duration = parse_duration(text);
+  if (!duration) return duration.error().message;
+  return *duration > 0 ? "" : "a time above zero is wanted, as in 1s";
 }
 
 }  // namespace
 
 int run_tree(const TreeOptions& options, std::ostream& out, std::ostream& err) {
-  const auto fail = [&err](const std::string& sentence) {
-    err << "xylem tree: " << sentence << '\n';
-    return 1;
-  };
-  auto run = storage::RunFile::open(options.file);
-  if (!run) return fail(run.error().message);
-  auto nodes = read_nodes(**run);
-  if (!nodes) return fail(nodes.error().message);
-  const auto root = std::ranges::find(*nodes, std::string("front_end"), &Node::role);
-  if (root == nodes->end()) {
-    return fail(options.file + ": it tells of no front end; the run ended before it had a tree");
-  }
-  const auto at = static_cast<std::size_t>(root - nodes->begin());
-  if (options.topology) {
-    const auto text = topology_of(*nodes, at);
-    if (!text) return fail(text.error().message);
-    out << *text;
-  } else if (options.json) {
-    print_json(*nodes, out);
-  } else {
-    print_text(*nodes, at, out);
-  }
-  out.flush();
-  return 0;
+  const auto shown = show(options, out);
+  if (shown) return 0;
+  err << "xylem tree: " << shown.error().message << '\n';
+  return 1;
 }
 
 void add_tree_command(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand("tree", "The overlay of a run, live or finished");
   const auto options = std::make_shared<TreeOptions>();
   command->add_option("FILE", options->file, "The run's file")->required();
-  CLI::Option* topology =
-      command->add_flag("--topology", options->topology, "The inner tree as a topology file");
-  command->add_flag("--json", options->json, "An array of processes")->excludes(topology);
-  command->callback([options, &code] { code = run_tree(*options, std::cout, std::cerr); });
+  const auto formats = std::make_shared<std::map<TreeFormat, bool>>();
+  const auto add_format = [&](const char* flag, TreeFormat format, const char* what) {
+    return command->add_flag(flag, (*formats)[format], what);
+  };
+  const std::array flags = {
+      add_format("--topology", TreeFormat::kTopology, "The inner tree as a topology file"),
+      add_format("--dot", TreeFormat::kDot, "A graph for Graphviz"),
+      add_format("--csv", TreeFormat::kCsv, "A row a process, comma-separated"),
+      add_format("--json", TreeFormat::kJson, "An array of processes")};
+  for (CLI::Option* one : flags) {
+    for (CLI::Option* other : flags) {
+      if (one < other) one->excludes(other);
+    }
+  }
+  const auto at = std::make_shared<std::string>();
+  const auto watch = std::make_shared<std::string>();
+  CLI::Option* at_option =
+      command->add_option("--at", *at, "As it stood so long after the start, as in 90s")
+          ->check(check_duration);
+  command->add_option("--watch", *watch, "Again each time so long has passed: 1s, 200ms")
+      ->check(check_duration)
+      ->excludes(at_option);
+  command->callback([options, formats, at, watch, &code] {
+    for (const auto& [format, is_chosen] : *formats) {
+      if (is_chosen) options->format = format;
+    }
+    if (!at->empty()) options->at_ns = *parse_duration(*at);
+    if (!watch->empty()) options->watch_ns = *parse_duration(*watch);
+    code = run_tree(*options, std::cout, std::cerr);
+  });
 }
 
 }  // namespace xylem

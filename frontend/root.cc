@@ -171,7 +171,7 @@ void Root::on_comm_process_report(net::LinkId link, const wire::CommProcessRepor
     const bool ran = node->state != NodeState::kStarting;
     log(Level::kWarn, ran ? "communication process ended" : "communication process not started",
         {{"node", report.node}, {"host", node->host}, {"why", report.failure}});
-    give_up_comm_process(report.node, NodeState::kLost);
+    give_up_comm_process(report.node, report.failure);
     return;
   }
   overlay_.started(report.node, report.addresses, report.pid);
@@ -240,7 +240,7 @@ void Root::place(const std::map<LeafId, std::size_t>& processes, Nanos now) {
   for (const NodeId node : *started) {
     const auto link = link_of_node_.find(overlay_.starter_of(node));
     if (link == link_of_node_.end()) {
-      give_up_comm_process(node, NodeState::kLost);
+      give_up_comm_process(node, "the host that was to start it is not there any more");
       continue;
     }
     network_->send(link->second, wire::StartCommProcess{node, overlay_.find(node)->level});
@@ -274,7 +274,7 @@ void Root::assign_when_started(Nanos now) {
   for (const auto& [id, node] : std::map(overlay_.nodes())) {
     if (node.role == wire::Role::kCommProcess && node.state == NodeState::kStarting) {
       log(Level::kWarn, "communication process did not report in time", {{"node", id}});
-      give_up_comm_process(id, NodeState::kLost);
+      give_up_comm_process(id, "it did not report in time");
     }
   }
   for (const auto& [id, node] : overlay_.nodes()) {
@@ -284,9 +284,10 @@ void Root::assign_when_started(Nanos now) {
   }
 }
 
-void Root::give_up_comm_process(NodeId id, NodeState state) {
-  const std::vector<NodeId> moved = overlay_.remove(id, state);
+void Root::give_up_comm_process(NodeId id, const std::string& why) {
+  const std::vector<NodeId> moved = overlay_.remove(id, NodeState::kLost);
   tell(id);
+  owner_.on_comm_process_lost(*overlay_.find(id), why);
   for (const NodeId child : moved) {
     tell(child);
     if (assigned_) send_assignment(child);
@@ -314,7 +315,7 @@ void Root::look_for_lost_comm_processes(Nanos now, Nanos limit) {
     if (node->state != NodeState::kAttached || now - heard < limit) continue;
     log(Level::kWarn, "communication process not heard of any more",
         {{"node", id}, {"host", node->host}});
-    give_up_comm_process(id, NodeState::kLost);
+    give_up_comm_process(id, "it is not heard of any more");
   }
 }
 

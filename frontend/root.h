@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -51,13 +52,15 @@ class RootOwner {
   virtual void on_lost(const OverlayNode& back_end) = 0;
   /// It was heard of again.
   virtual void on_found(const OverlayNode& back_end) = 0;
+  /// A communication process has ended or is not heard of any more.
+  virtual void on_comm_process_lost(const OverlayNode&, const std::string& /*why*/) {}
+  /// A node has found another parent than the one that it was told.
+  virtual void on_healed(const OverlayNode&) {}
   virtual void on_link_report(const wire::LinkReport& report, Nanos now) = 0;
   /// A process of the tree has logged a warning or an error. Once for each.
   virtual void on_notice(const wire::Notice& notice, Nanos now) = 0;
 
   // Only where set_streams() is used.
-  /// A node has found another parent than the last one.
-  virtual void on_healed(const OverlayNode&) {}
   virtual void on_multicast_gap(const wire::MulticastGap&) {}
   virtual void on_stream_refused(const wire::StreamRefused&) {}
   /// All nodes have looked at the streams of this version of control.
@@ -132,7 +135,7 @@ class Root {
   void tell_streams_taken();
   void send_control();
   void assign_when_started(Nanos now);
-  void give_up_comm_process(NodeId id, NodeState state);
+  void give_up_comm_process(NodeId id, const std::string& why);
   void send_assignment(NodeId id);
   void look_for_lost_hosts(Nanos now);
   void hear_of(NodeId comm_process, Nanos now);

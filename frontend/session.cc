@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <charconv>
 #include <iterator>
+#include <utility>
 
 #include "base/log.h"
 #include "wire/registration.h"
@@ -17,6 +18,8 @@ namespace {
 constexpr Nanos kRetryCommit = 1 * kSecond;
 // When the tree dissolves everybody waits for acknowledgements, and little comes.
 constexpr Nanos kLastCommits = 20 * kMillisecond;
+// As often as all other nodes.
+constexpr Nanos kReportInterval = 1 * kSecond;
 constexpr Nanos kLookInterval = 500 * kMillisecond;
 
 storage::NodeRow row_of(const OverlayNode& node) {
@@ -70,6 +73,7 @@ Session::Session(SessionOptions options, storage::Recorder& recorder)
       gathering_(options_.settle) {}
 
 void Session::on_start(net::Network& network, Nanos now) {
+  now_ = now;
   network_ = &network;
   epoch_ = options_.past ? options_.past->epoch_ns : now;
   wire::Control control;
@@ -101,33 +105,64 @@ void Session::recall_processes(Nanos now) {
 // ---- the tree ----
 
 void Session::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
+  now_ = now;
   root_.on_link_up(link, peer, now);
 }
 
 void Session::on_connect_failed(NodeId, const Error&, Nanos) {}  // The root connects to nobody.
 
 void Session::on_link_down(net::LinkId link, const Error& why, Nanos now) {
+  now_ = now;
   root_.on_link_down(link, why, now);
   end_when_done(now);
   schedule(now);
 }
 
 void Session::on_message(net::LinkId link, wire::Message message, Nanos now) {
+  now_ = now;
   root_.on_message(link, std::move(message), now);
   place_when_gathered(now);
   end_when_done(now);
   schedule(now);
 }
 
-void Session::on_node(const OverlayNode& node) { keep(row_of(node)); }
+void Session::on_node(const OverlayNode& node) {
+  storage::NodeRow row = row_of(node);
+  row.at_ns = run_time(now_);
+  keep(std::move(row));
+}
 
 void Session::on_joined(LeafId leaf, Nanos now) { gathering_.host_joined(leaf, now); }
 
 void Session::on_lost(const OverlayNode& back_end) {
   keep(storage::HostLost{back_end.leaf, "host " + back_end.host + " was not heard of any more"});
+  note(back_end, Level::kError, "not heard of any more");
 }
 
-void Session::on_found(const OverlayNode& back_end) { keep(storage::HostLost{back_end.leaf, ""}); }
+void Session::on_found(const OverlayNode& back_end) {
+  keep(storage::HostLost{back_end.leaf, ""});
+  note(back_end, Level::kWarn, "heard of again");
+}
+
+void Session::on_comm_process_lost(const OverlayNode& node, const std::string& why) {
+  note(node, Level::kError, "lost: " + why);
+}
+
+void Session::on_healed(const OverlayNode& node) {
+  note(node, Level::kWarn, "found another parent");
+}
+
+// What the root knows of a node stands beside what the node itself has logged.
+void Session::note(const OverlayNode& about, Level level, const std::string& text) {
+  wire::Notice notice;
+  notice.role = about.role;
+  notice.host = about.host;
+  notice.pid = about.pid;
+  notice.error = level == Level::kError;
+  notice.text = text;
+  const Nanos at_ns = run_time(now_);
+  keep(storage::NoticeRow{std::move(notice), at_ns});
+}
 
 void Session::on_link_report(const wire::LinkReport& report, Nanos now) {
   keep(storage::LinkRow{report, run_time(now)});
@@ -216,9 +251,10 @@ void Session::record(Nanos now) {
   storage::Batch batch = std::exchange(failed_, {});
   if (batch.rows.empty()) {
     batch = std::exchange(waiting_, {});
-    waiting_bytes_ = 0;
+    recording_bytes_ = std::exchange(waiting_bytes_, 0);
   }
   if (batch.rows.empty()) return;
+  recording_since_ = now;
   batch.dissolving = root_.control().finish;
   recording_ = true;
   recorder_.record(std::move(batch));
@@ -229,6 +265,7 @@ void Session::take_recorded(Nanos now) {
   auto done = recorder_.take();
   if (!done) return;
   recording_ = false;
+  longest_commit_ns_ = std::max(longest_commit_ns_, now - recording_since_);
   if (end_is_recorded_) return ended(*std::move(done));
   acknowledge(*std::move(done), now);
   if (is_over_ && !is_replaced_) record_end(now);
@@ -247,6 +284,8 @@ void Session::acknowledge(storage::Recorded done, Nanos now) {
   }
   if (!store_trouble_.empty()) log(Level::kWarn, "the store takes data again");
   store_trouble_.clear();
+  stored_packets_ += done.stored.size();
+  stored_bytes_ += recording_bytes_;
   root_.ended(done.ended);
   if (!done.stored.empty()) last_progress_ = now;
   root_.acknowledge({std::move(done.stored), std::move(done.missing)});
@@ -260,19 +299,24 @@ void Session::give_way(const Error& why) {
   network_->stop(kReplaced);
 }
 
-// The root has no link upwards that would be reported, but it is the one that strangers find.
-void Session::report_refusals(Nanos now) {
-  if (network_->refused() == refused_told_) return;
-  refused_told_ = network_->refused();
+// The root's link upwards is its way into the store.
+void Session::report_itself(Nanos now) {
+  next_report_ = now + kReportInterval;
   wire::LinkReport report;
   report.node = kFrontEndNode;
-  report.refused = refused_told_;
+  report.queue_bytes = waiting_bytes_ + (recording_ ? recording_bytes_ : 0);
+  report.sent_bytes = stored_bytes_;
+  report.sent_packets = stored_packets_;
+  const Nanos under_way = recording_ ? now - recording_since_ : 0;
+  report.round_trip_ns = std::max(std::exchange(longest_commit_ns_, 0), under_way);
+  report.refused = network_->refused();
   keep(storage::LinkRow{report, run_time(now)});
 }
 
 // ---- end ----
 
 void Session::on_readable(int fd, Nanos now) {
+  now_ = now;
   if (fd == recorder_.fd()) {
     take_recorded(now);
     if (waiting_bytes_ >= options_.commit_bytes && failed_.rows.empty()) record(now);
@@ -351,7 +395,7 @@ void Session::end_when_done(Nanos now) {
 
 void Session::end(Nanos now, std::string trouble) {
   is_over_ = true;
-  report_refusals(now);
+  report_itself(now);
   root_.close(now);
   outcome_.trouble = std::move(trouble);
   record_end(now);
@@ -385,10 +429,11 @@ void Session::ended(storage::Recorded done) {
 }
 
 void Session::on_timer(Nanos now) {
+  now_ = now;
   if (now >= next_commit_) record(now);
   root_.on_timer(now);
   place_when_gathered(now);
-  report_refusals(now);
+  if (now >= next_report_) report_itself(now);
   end_when_done(now);
   schedule(now);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "frontend/gathering.h"
 #include "frontend/root.h"
 #include "net/node.h"
@@ -89,6 +90,8 @@ class Session final : public net::Node, private RootOwner {
   void on_joined(LeafId leaf, Nanos now) override;
   void on_lost(const OverlayNode& back_end) override;
   void on_found(const OverlayNode& back_end) override;
+  void on_comm_process_lost(const OverlayNode& node, const std::string& why) override;
+  void on_healed(const OverlayNode& node) override;
   void on_link_report(const wire::LinkReport& report, Nanos now) override;
   void on_notice(const wire::Notice& notice, Nanos now) override;
   void recall_processes(Nanos now);
@@ -102,7 +105,8 @@ class Session final : public net::Node, private RootOwner {
   void acknowledge(storage::Recorded done, Nanos now);
   void give_way(const Error& why);
   void note_store_trouble(const Error& error);
-  void report_refusals(Nanos now);
+  void note(const OverlayNode& about, Level level, const std::string& text);
+  void report_itself(Nanos now);
 
   // End.
   void read_control(Nanos now);
@@ -135,7 +139,13 @@ class Session final : public net::Node, private RootOwner {
   std::optional<int> exit_code_;  // Finishing since it is set.
   Nanos finishing_since_ = 0;
   Nanos last_progress_ = 0;
-  std::uint64_t refused_told_ = 0;
+  Nanos now_ = 0;          // Of the event that is being handled.
+  Nanos next_report_ = 0;  // Of this front end's own way into the store:
+  std::uint64_t stored_packets_ = 0;
+  std::uint64_t stored_bytes_ = 0;
+  std::size_t recording_bytes_ = 0;
+  Nanos recording_since_ = 0;
+  Nanos longest_commit_ns_ = 0;  // Since the last report.
   std::string control_text_;
   bool is_over_ = false;
   bool is_replaced_ = false;

@@ -249,6 +249,35 @@ CREATE VIEW account_event AS
     FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL);
 )sql";
 
+// The past of the tree.
+constexpr const char* kVersion6Tables = R"sql(
+CREATE TABLE node_change(
+  at_ns INTEGER, node INTEGER NOT NULL, state TEXT, parent INTEGER, level INTEGER);
+CREATE TABLE link_sample(
+  node INTEGER, at_ns INTEGER, queue_bytes INTEGER, sent_bytes INTEGER, sent_packets INTEGER,
+  round_trip_ns INTEGER, PRIMARY KEY(node, at_ns)) WITHOUT ROWID;
+)sql";
+
+// A link's counters begin anew with each parent: then what it has sent since is all that is known.
+constexpr const char* kVersion6Views = R"sql(
+CREATE VIEW link_rate AS
+  SELECT node, begin_ns, end_ns, packets, bytes,
+         packets * 1e9 / (end_ns - begin_ns) AS packets_per_s,
+         bytes * 1e9 / (end_ns - begin_ns) AS bytes_per_s, queue_bytes, round_trip_ns
+  FROM (
+    SELECT node, begin_ns, end_ns, queue_bytes, round_trip_ns,
+           sent_packets - CASE WHEN is_new THEN 0 ELSE last_packets END AS packets,
+           sent_bytes - CASE WHEN is_new THEN 0 ELSE last_bytes END AS bytes
+    FROM (
+      SELECT *, last_packets > sent_packets OR last_bytes > sent_bytes AS is_new
+      FROM (
+        SELECT node, lag(at_ns) OVER samples AS begin_ns, at_ns AS end_ns, sent_packets, sent_bytes,
+               lag(sent_packets) OVER samples AS last_packets,
+               lag(sent_bytes) OVER samples AS last_bytes, queue_bytes, round_trip_ns
+        FROM link_sample WINDOW samples AS (PARTITION BY node ORDER BY at_ns))
+      WHERE begin_ns IS NOT NULL));
+)sql";
+
 struct Migration {
   const char* tables;
   const char* views;
@@ -256,7 +285,7 @@ struct Migration {
 constexpr std::array kMigrations = {
     Migration{kVersion1Tables, kVersion1Views}, Migration{kVersion2Tables, ""},
     Migration{kVersion3Tables, kVersion3Views}, Migration{kVersion4Tables, ""},
-    Migration{kVersion5Tables, kVersion5Views}};
+    Migration{kVersion5Tables, kVersion5Views}, Migration{kVersion6Tables, kVersion6Views}};
 
 struct FileVersion {
   std::int64_t application = 0;

@@ -11,6 +11,7 @@
 #include <cctype>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,8 @@ namespace {
 
 /// Enough for the last windows, tombstones and the end of a run of thousands of ranks.
 constexpr std::size_t kReserveBytes = 2u << 20;
+/// Of all links together: those of a thousand hosts for an hour are 20 MB.
+constexpr Nanos kSamplesPerSecond = 100;
 constexpr Nanos kMirrorEvery = 60 * kSecond;
 constexpr Nanos kMirrorSlice = 50 * kMillisecond;
 static_assert(kApplicationId == 0x78796c6d, "kSettings names it");
@@ -136,6 +139,7 @@ class SqliteStore final : public Store {
   /// After statements of a put: undoes everything when one failed.
   Result<void> settle_put(std::size_t bytes);
   void roll_back();
+  void keep_sample(const wire::LinkReport& report, Nanos at_ns);
   void advance_mirror();
   Result<void> finish_mirror();
 
@@ -144,6 +148,9 @@ class SqliteStore final : public Store {
         : begin(c, "BEGIN IMMEDIATE"),
           commit(c, "COMMIT"),
           node(c, "INSERT OR REPLACE INTO node VALUES(?,?,?,?,?,?,?,?,?)"),
+          node_change(c,
+                      "INSERT INTO node_change SELECT ?1,?2,?3,?4,?5 WHERE NOT EXISTS (SELECT 1"
+                      " FROM node WHERE id = ?2 AND state = ?3 AND parent IS ?4 AND level = ?5)"),
           clock(c, "INSERT INTO clock VALUES(?,?,?,?)"),
           link(c,
                "INSERT INTO link VALUES(?1,?2,?3,?3,?4,?5,?6,?7,?8,?9,nullif(?10,'')) ON CONFLICT "
@@ -151,12 +158,13 @@ class SqliteStore final : public Store {
                " at_ns = ?2, queue_bytes = ?3, most_queue_bytes = max(most_queue_bytes, ?3),"
                " sent_bytes = ?4, sent_packets = ?5, round_trip_ns = ?6, offset_ns = ?7,"
                " error_ns = ?8, refused = ?9, transport = excluded.transport"),
+          link_sample(c, "INSERT OR REPLACE INTO link_sample VALUES(?,?,?,?,?,?)"),
           notice(c, "INSERT INTO notice VALUES(?,?,?,?,?,?,?)"),
           host_lost(
               c,
               "INSERT INTO host(leaf, lost_reason) VALUES(?,nullif(?,'')) ON CONFLICT DO UPDATE SET"
               " lost_reason = excluded.lost_reason") {}
-    Statement begin, commit, node, clock, link, notice, host_lost;
+    Statement begin, commit, node, node_change, clock, link, link_sample, notice, host_lost;
   };
 
   std::unique_ptr<Parts> parts_;
@@ -167,6 +175,7 @@ class SqliteStore final : public Store {
   std::uint64_t front_ends_;  ///< Of the run, this one included.
   std::optional<Mirror> mirror_;
   Reserve reserve_;
+  std::map<NodeId, Nanos> sampled_;  ///< When the last sample of each link was kept.
   Nanos mirrored_at_ns_ = 0;
   std::size_t pending_bytes_ = 0;
   bool in_transaction_ = false;
@@ -218,6 +227,7 @@ Result<void> SqliteStore::put_node(const NodeRow& node) {
   if (node.id != kFrontEndNode) parent = node.parent;
   std::optional<LeafId> leaf;
   if (node.leaf != wire::kNoLeaf) leaf = node.leaf;
+  statements_.node_change.run(node.at_ns, node.id, node.state, parent, node.level);
   statements_.node.run(node.id, wire::role_name(node.role), node.host, parent, node.level, node.pid,
                        leaf, node.state, node.host_key);
   succession_.note_addresses(node);
@@ -235,7 +245,18 @@ Result<void> SqliteStore::put_link(const wire::LinkReport& report, Nanos at_ns) 
   statements_.link.run(report.node, at_ns, report.queue_bytes, report.sent_bytes,
                        report.sent_packets, report.round_trip_ns, report.offset_ns, report.error_ns,
                        report.refused, wire::transport_name(report.transport));
+  keep_sample(report, at_ns);
   return settle_put(sizeof(wire::LinkReport));
+}
+
+// Nodes of a large tree take turns, so that the past of an idle one stays small.
+void SqliteStore::keep_sample(const wire::LinkReport& report, Nanos at_ns) {
+  const auto [last, is_first] = sampled_.try_emplace(report.node, at_ns);
+  const Nanos interval = static_cast<Nanos>(sampled_.size()) * kSecond / kSamplesPerSecond;
+  if (!is_first && at_ns - last->second < interval) return;
+  last->second = at_ns;
+  statements_.link_sample.run(report.node, at_ns, report.queue_bytes, report.sent_bytes,
+                              report.sent_packets, report.round_trip_ns);
 }
 
 Result<void> SqliteStore::put_notice(const wire::Notice& notice, Nanos at_ns) {

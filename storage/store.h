@@ -46,6 +46,7 @@ struct NodeRow {
   std::string host_key = {};  ///< Tells hosts apart whose names are the same.
   /// Where it listens; for a successor of the front end only.
   std::vector<wire::Address> addresses = {};
+  Nanos at_ns = 0;  ///< Since when, in the run's time.
   bool operator==(const NodeRow&) const = default;
 };
 
@@ -121,8 +122,11 @@ class Store {
   /// and for an identity that no leaf can have made: never to be acknowledged, nor stored later.
   virtual Result<PutOutcome> put(const wire::Packet& packet) = 0;
 
+  /// Replaces what was told of the node before; that it was so is kept.
   virtual Result<void> put_node(const NodeRow& node) = 0;
   virtual Result<void> put_clock(const ClockRow& clock) = 0;
+  /// Replaces the node's last report. Of the past so many are kept as make a hundred a second over
+  /// all nodes.
   virtual Result<void> put_link(const wire::LinkReport& report, Nanos at_ns) = 0;
 
   /// A warning or an error that a process of the tree has logged at `at_ns` of the run's time.

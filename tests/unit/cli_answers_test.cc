@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
+#include <map>
+#include <random>
 #include <sstream>
 
 #include "cli/query_command.h"
@@ -23,6 +26,7 @@ using storage::process_row;
 using storage::profile_row;
 using storage::registration_packet;
 using storage::window_packet;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 struct Answer {
@@ -72,7 +76,12 @@ class Answers : public testing::Test {
     node(4, Role::kBackEnd, "node2", 1, 2, LeafId{2}, "left");
     node(5, Role::kBackEnd, "node1", 2, 2, LeafId{1}, "left");
     node(6, Role::kBackEnd, "node3", 2, 2, LeafId{3}, "lost");
-    ASSERT_TRUE(store_->put_link({NodeId{1}, 0, 0, 0, 120 * kMicrosecond, 0, 0, 0}, kSecond));
+    put_link(0, kSecond, 0, 0, 3 * kMillisecond);
+    put_link(0, 2 * kSecond, 4096, 40, 3 * kMillisecond);
+    put_link(1, kSecond, 10'000, 100, 120 * kMicrosecond);
+    put_link(1, 2 * kSecond, 2'010'000, 1600, 120 * kMicrosecond);
+    put_link(2, 2 * kSecond, 500, 5, 110 * kMicrosecond);
+    put_link(5, 2 * kSecond, 500, 5, 80 * kMicrosecond);
     wire::Notice notice;
     notice.host = "node2";
     notice.text = "front end's clock not known, this host's is taken";
@@ -81,6 +90,13 @@ class Answers : public testing::Test {
     ASSERT_TRUE(store_->put_notice(notice, 2 * kSecond));
     notice = {wire::Role::kCommProcess, "node1", 102, true, 0, "no parent for too long", 0};
     ASSERT_TRUE(store_->put_notice(notice, 3 * kSecond));
+  }
+
+  void put_link(std::uint32_t node, Nanos at_ns, std::uint64_t bytes, std::uint64_t packets,
+                Nanos round_trip_ns) {
+    const wire::LinkReport report{
+        NodeId{node}, 64 * node, bytes, packets, round_trip_ns, 0, 0, 0, wire::Transport::kTls};
+    ASSERT_TRUE(store_->put_link(report, at_ns));
   }
 
   /// Event i begins at 1.2 i ms.
@@ -200,16 +216,16 @@ TEST_F(Answers, ReportStaysShortWithManyRanks) {
   EXPECT_THAT(page.out, HasSubstr("..."));
 }
 
-TEST_F(Answers, TreeShowsWhoIsWhereAndWhatIsBelow) {
+TEST_F(Answers, TreeShowsWhoIsWhereAndHowItsLinkDoes) {
   make_run();
-  const Answer tree = answer(run_tree, TreeOptions{path_, false, false});
+  const Answer tree = answer(run_tree, TreeOptions{path_});
   EXPECT_EQ(tree.code, 0) << tree.err;
   expect_golden("tree.txt", tree.out);
 }
 
 TEST_F(Answers, TreePrintsATopologyThatCanBeReadBack) {
   make_run();
-  const Answer tree = answer(run_tree, TreeOptions{path_, true, false});
+  const Answer tree = answer(run_tree, TreeOptions{path_, TreeFormat::kTopology});
   EXPECT_EQ(tree.code, 0) << tree.err;
   expect_golden("tree.topology", tree.out);
   const auto parsed = tree::parse_topology(tree.out, "tree");
@@ -217,9 +233,50 @@ TEST_F(Answers, TreePrintsATopologyThatCanBeReadBack) {
   EXPECT_EQ(parsed->topology.size(), 3u);
 }
 
+TEST_F(Answers, TreeOfAnyStoredRunIsReadBackAsTheSameTree) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  begin();
+  for (int trial = 0; trial < 100; ++trial) {
+    // The same file again and again: a tree of `size` inner processes and as many back ends.
+    const std::uint32_t size = 2 + static_cast<std::uint32_t>(random() % 30);
+    std::vector<tree::Branch> branches;
+    std::map<std::string, std::uint32_t> used;
+    for (std::uint32_t id = 0; id < 32; ++id) {
+      const bool is_there = id < size;
+      const auto parent = static_cast<std::uint32_t>(id == 0 ? 0 : random() % std::min(id, size));
+      const std::string host = "node" + std::to_string(random() % 7);
+      const auto role = id == 0 ? wire::Role::kFrontEnd : wire::Role::kCommProcess;
+      // Those that are not there now were lost, and have nobody below them.
+      ASSERT_TRUE(store_->put_node({NodeId{id}, role, host, NodeId{parent}, 1, 1, wire::kNoLeaf,
+                                    is_there ? "attached" : "lost"}));
+      ASSERT_TRUE(store_->put_node({NodeId{100 + id}, wire::Role::kBackEnd, host, NodeId{parent}, 2,
+                                    1, LeafId{id}, "attached"}));
+      if (!is_there) continue;
+      branches.push_back({{host, used[host]++}, {}});
+      if (id > 0) branches[parent].children.push_back(branches[id].parent);
+    }
+    ASSERT_TRUE(store_->commit());
+    const Answer printed = answer(run_tree, TreeOptions{path_, TreeFormat::kTopology});
+    ASSERT_EQ(printed.code, 0) << printed.err;
+    const auto read = tree::parse_topology(printed.out, "printed");
+    ASSERT_TRUE(read) << read.error().message;
+    const auto model = tree::Topology::make(branches);
+    ASSERT_TRUE(model) << model.error().message;
+    ASSERT_EQ(read->topology, *model) << printed.out;
+  }
+}
+
 TEST_F(Answers, TreeIsAnArrayForPrograms) {
   make_run();
-  expect_golden("tree.json", answer(run_tree, TreeOptions{path_, false, true}).out);
+  expect_golden("tree.json", answer(run_tree, TreeOptions{path_, TreeFormat::kJson}).out);
+  expect_golden("tree.csv", answer(run_tree, TreeOptions{path_, TreeFormat::kCsv}).out);
+}
+
+TEST_F(Answers, TreeIsAGraphForGraphviz) {
+  make_run();
+  expect_golden("tree.dot", answer(run_tree, TreeOptions{path_, TreeFormat::kDot}).out);
 }
 
 TEST_F(Answers, TreeSetsProcessesWithoutAPlaceApart) {
@@ -231,14 +288,109 @@ TEST_F(Answers, TreeSetsProcessesWithoutAPlaceApart) {
   ASSERT_TRUE(store_->put_node(
       {NodeId{9}, wire::Role::kCommProcess, "node9", NodeId{9}, 1, 1, wire::kNoLeaf, "started"}));
   ASSERT_TRUE(store_->commit());
-  const Answer tree = answer(run_tree, TreeOptions{path_, false, false});
-  EXPECT_THAT(tree.out, HasSubstr("not attached:\n  back_end 8 on node8, started: 0 ranks\n"
-                                  "  comm_process 9 on node9"));
+  const Answer tree = answer(run_tree, TreeOptions{path_});
+  EXPECT_THAT(tree.out, ContainsRegex("below nobody:\n  back_end 8 on node8 +started +0\n"
+                                      "  comm_process 9 on node9 +started +0\n"));
+}
+
+TEST_F(Answers, TreeNamesWhoIsSilentAndWhoIsSlow) {
+  begin();
+  put_tree();
+  put_link(0, 9 * kSecond, 0, 0, 0);
+  put_link(1, 8 * kSecond, 0, 0, 90 * kMicrosecond);
+  put_link(5, 9 * kSecond, 0, 0, 21 * kMillisecond);
+  // Of its link nothing was heard for seven seconds.
+  ASSERT_TRUE(store_->put_node(
+      {NodeId{4}, wire::Role::kBackEnd, "node2", NodeId{1}, 2, 1, LeafId{2}, "attached"}));
+  put_link(4, 2 * kSecond, 0, 0, 95 * kMicrosecond);
+  put_link(2, 9 * kSecond, 0, 0, 95 * kMicrosecond);
+  ASSERT_TRUE(store_->commit());
+  const Answer tree = answer(run_tree, TreeOptions{path_});
+  EXPECT_THAT(tree.out, HasSubstr(": as it was at 9.00 s\n"));
+  EXPECT_THAT(tree.out, ContainsRegex("back_end 4 on node2 +silent 7.00 s"));
+  EXPECT_THAT(tree.out, HasSubstr("lost: back_end on node3\n"
+                                  "silent: back_end on node2\n"
+                                  "slow: back_end on node1; half of all round trips take "));
+}
+
+TEST_F(Answers, TreeGathersAlikeNoticesOverHosts) {
+  begin();
+  put_tree();
+  wire::Notice notice;
+  notice.text = "the disk is full";
+  notice.error = true;
+  for (const char* host : {"n07", "n02", "n01", "n03", "n03", "n04"}) {
+    notice.host = host;
+    ASSERT_TRUE(store_->put_notice(notice, 5 * kSecond));
+  }
+  ASSERT_TRUE(store_->commit());
+  EXPECT_THAT(answer(run_tree, TreeOptions{path_}).out,
+              HasSubstr("error: back_end on n[01-04,07]: the disk is full (6 times)\n"));
+}
+
+TEST_F(Answers, TreeShowsThePast) {
+  begin();
+  const auto put_node = [&](std::uint32_t parent, const char* state, Nanos at_ns) {
+    storage::NodeRow row{NodeId{2}, wire::Role::kBackEnd, "node2", NodeId{parent}, 1, 1, LeafId{1},
+                         state};
+    row.at_ns = at_ns;
+    ASSERT_TRUE(store_->put_node(row));
+  };
+  ASSERT_TRUE(store_->put_node({kFrontEndNode, wire::Role::kFrontEnd, "node0", kFrontEndNode, 0, 1,
+                                wire::kNoLeaf, "attached"}));
+  put_node(0, "attached", kSecond);
+  put_link(2, 2 * kSecond, 100, 1, kMillisecond);
+  put_node(0, "lost", 5 * kSecond);
+  put_node(0, "lost", 6 * kSecond);
+  put_link(2, 7 * kSecond, 100, 1, 2 * kMillisecond);
+  put_node(0, "left", 8 * kSecond);
+  ASSERT_TRUE(store_->end_run(0, (1'780'000'000 + 9) * kSecond));
+  const auto state_at = [&](Nanos at_ns) {
+    const std::string text = answer(run_tree, TreeOptions{path_, TreeFormat::kCsv, at_ns}).out;
+    const auto line = text.find("\n2,");
+    return line == std::string::npos ? ""
+                                     : text.substr(line + 1, text.find('\n', line + 1) - line - 1);
+  };
+  EXPECT_EQ(state_at(kSecond / 2), "");
+  EXPECT_THAT(state_at(3 * kSecond), HasSubstr(",attached,0,,2000000000,"));
+  EXPECT_THAT(state_at(5 * kSecond), HasSubstr(",lost,"));
+  EXPECT_THAT(state_at(7 * kSecond), HasSubstr(",lost,0,,7000000000,"));
+  EXPECT_THAT(state_at(20 * kSecond), HasSubstr(",left,"));
+  EXPECT_THAT(answer(run_tree, TreeOptions{path_, TreeFormat::kText, 3 * kSecond}).out,
+              HasSubstr(": as it was at 3.00 s\n"));
+}
+
+TEST_F(Answers, TreeThatIsWatchedIsPrintedUntilTheRunEnds) {
+  begin();
+  put_tree();
+  ASSERT_TRUE(store_->commit());
+  TreeOptions options{path_};
+  options.watch_ns = kMillisecond;
+  // Ends the run as soon as the tree was printed twice.
+  class Watched final : public std::stringbuf {
+   public:
+    explicit Watched(std::function<void()> end) : end_(std::move(end)) {}
+    int sync() override {
+      if (++printed == 2) end_();
+      return 0;
+    }
+    int printed = 0;
+
+   private:
+    std::function<void()> end_;
+  };
+  Watched buffer([this] { ASSERT_TRUE(store_->end_run(0, 1'780'000'000 * kSecond)); });
+  std::ostream out(&buffer);
+  std::ostringstream err;
+  EXPECT_EQ(run_tree(options, out, err), 0) << err.str();
+  EXPECT_EQ(buffer.printed, 3);
+  EXPECT_THAT(buffer.str(), HasSubstr("\n\n"));
+  EXPECT_THAT(buffer.str(), HasSubstr(": ended after "));
 }
 
 TEST_F(Answers, TreeSaysWhenThereIsNone) {
   begin();
-  const Answer tree = answer(run_tree, TreeOptions{path_, false, false});
+  const Answer tree = answer(run_tree, TreeOptions{path_});
   EXPECT_EQ(tree.code, 1);
   EXPECT_THAT(tree.err, HasSubstr("it tells of no front end"));
 }

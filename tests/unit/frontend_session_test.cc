@@ -37,6 +37,7 @@ class FragileStore final : public storage::Store {
     return inner_->put_clock(clock);
   }
   Result<void> put_link(const wire::LinkReport& report, Nanos at) override {
+    links.emplace_back(report, at);
     return inner_->put_link(report, at);
   }
   Result<void> put_notice(const wire::Notice& notice, Nanos at) override {
@@ -61,6 +62,7 @@ class FragileStore final : public storage::Store {
   Result<std::vector<storage::AccountLine>> account() override { return inner_->account(); }
 
   std::map<NodeId, storage::NodeRow> nodes;
+  std::vector<std::pair<wire::LinkReport, Nanos>> links;
   std::vector<std::pair<wire::Notice, Nanos>> notices;
   std::vector<LeafId> lost;
   std::optional<int> ended_with;
@@ -361,6 +363,9 @@ TEST_F(SessionTest, CountsACommunicationProcessAsLostThatIsNotHeardOfAndTakesItB
   EXPECT_EQ(store_.nodes.at(orders[0].node).state, "attached");
   EXPECT_EQ(store_.nodes.at(orders[1].node).state, "lost");
   EXPECT_TRUE(was_said("communication process not heard of any more"));
+  ASSERT_EQ(store_.notices.size(), 1u);
+  EXPECT_EQ(store_.notices[0].first.role, wire::Role::kCommProcess);
+  EXPECT_EQ(store_.notices[0].first.text, "lost: it is not heard of any more");
   alive.node = orders[1].node;
   network_.deliver(*session_, hosts[0], alive);
   network_.advance(*session_, kSecond);
@@ -462,9 +467,16 @@ TEST_F(SessionTest, GivesUpAHostThatIsGoneAndTakesItBack) {
   network_.advance(*session_, 2 * kSecond);
   ASSERT_EQ(store_.lost.size(), 1u);
   EXPECT_EQ(store_.nodes.at(NodeId{1}).state, "lost");
+  EXPECT_GE(store_.nodes.at(NodeId{1}).at_ns, 10 * kSecond);
   join(1);
   network_.advance(*session_, kSecond);
   EXPECT_EQ(store_.nodes.at(NodeId{1}).state, "attached");
+  // What became of it stands beside what processes log themselves.
+  ASSERT_EQ(store_.notices.size(), 2u);
+  EXPECT_EQ(store_.notices[0].first.host, "node1");
+  EXPECT_TRUE(store_.notices[0].first.error);
+  EXPECT_EQ(store_.notices[0].first.text, "not heard of any more");
+  EXPECT_EQ(store_.notices[1].first.text, "heard of again");
 }
 
 TEST_F(SessionTest, GivesUpWaitingForAHostThatNeverEnds) {
@@ -552,6 +564,47 @@ TEST_F(SessionTest, LogsAndStoresWhatOthersLoggedWithTheTimeAtWhichTheyDid) {
   EXPECT_EQ(store_.notices[1].second, 0);
   ASSERT_EQ(said_.size(), 2u);
   EXPECT_EQ(said_[0], "a process cannot be watched from=\"back_end 812 on node3\"");
+}
+
+TEST_F(SessionTest, NotesWhoFoundAnotherParentThanItWasTold) {
+  start("flat");
+  const auto link = join(1);
+  network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 1)}));
+  const auto other = join(2);  // Late: the tree is placed.
+  network_.deliver(*session_, other, wire::Attached{NodeId{2}, kFrontEndNode});
+  network_.advance(*session_, kSecond);
+  EXPECT_TRUE(store_.notices.empty()) << "it is where it was told to be";
+  network_.deliver(*session_, other, wire::Attached{NodeId{2}, NodeId{1}});
+  network_.advance(*session_, kSecond);
+  ASSERT_EQ(store_.notices.size(), 1u);
+  EXPECT_EQ(store_.notices[0].first.host, "node2");
+  EXPECT_EQ(store_.notices[0].first.text, "found another parent");
+}
+
+TEST_F(SessionTest, ReportsEachSecondOnItsOwnWayIntoTheStore) {
+  start();
+  const auto link = join(3);
+  const auto began = network_.now;
+  network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0)}));
+  recorder_.stalls = true;
+  for (int step = 0; step < 10; ++step) network_.advance(*session_, kSecond / 2);
+  recorder_.stalls = false;
+  network_.readable(*session_, SlowRecorder::kFd);
+  for (int step = 0; step < 4; ++step) network_.advance(*session_, kSecond / 2);
+  ASSERT_GE(store_.links.size(), 6u);
+  for (const auto& [report, at] : store_.links) EXPECT_EQ(report.node, kFrontEndNode);
+  const wire::LinkReport& last = store_.links.back().first;
+  EXPECT_EQ(last.sent_packets, 1u) << "the registration";
+  EXPECT_GT(last.sent_bytes, 0u);
+  EXPECT_LE(store_.links.back().second, network_.now - began + kSecond);
+  bool took_long = false;
+  bool waited = false;
+  for (const auto& [report, at] : store_.links) {
+    took_long = took_long || report.round_trip_ns >= 4 * kSecond;
+    waited = waited || report.queue_bytes > 0;
+  }
+  EXPECT_TRUE(took_long) << "the commit that stalled";
+  EXPECT_TRUE(waited);
 }
 
 TEST_F(SessionTest, LogsAndStoresANoticeOnceThatCameTwice) {

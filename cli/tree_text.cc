@@ -1,0 +1,239 @@
+#include "cli/tree_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "cli/report_command.h"
+#include "tree/host_list.h"
+#include "tree/observed.h"
+#include "tree/topology_text.h"
+
+namespace xylem {
+namespace {
+
+using storage::TreeReport;
+
+/// A link is slow when it takes ten times as long as the one in the middle, and more than a
+/// millisecond: below, neighbours on one host and on two differ as much.
+constexpr Nanos kSlowest = 10;
+constexpr Nanos kNeverSlow = 1 * kMillisecond;
+
+/// The nodes of a report as a tree.
+class Forest {
+ public:
+  explicit Forest(const TreeReport& report) : nodes_(report.nodes) {
+    std::map<NodeId, std::size_t> place;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) place[nodes_[i].id] = i;
+    children_.resize(nodes_.size());
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (!nodes_[i].parent) continue;
+      const auto parent = place.find(*nodes_[i].parent);
+      if (parent != place.end()) children_[parent->second].push_back(i);
+    }
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (!nodes_[i].parent) walk(i);
+    }
+    count_ranks();
+  }
+
+  struct Place {
+    std::size_t node;
+    std::size_t depth;
+  };
+  /// Parents before children, siblings by id; what no front end reaches is not among them.
+  const std::vector<Place>& order() const { return order_; }
+  std::uint64_t ranks_below(std::size_t node) const { return ranks_[node]; }
+  const std::vector<std::size_t>& children(std::size_t node) const { return children_[node]; }
+  bool is_attached(std::size_t node) const { return reached_.contains(node); }
+
+ private:
+  // A file may tell of a cycle: what was reached once is not followed again.
+  void walk(std::size_t root) {
+    std::vector<Place> waiting = {{root, 0}};
+    while (!waiting.empty()) {
+      const Place at = waiting.back();
+      waiting.pop_back();
+      if (!reached_.insert(at.node).second) continue;
+      order_.push_back(at);
+      const auto& below = children_[at.node];
+      for (auto it = below.rbegin(); it != below.rend(); ++it)
+        waiting.push_back({*it, at.depth + 1});
+    }
+  }
+
+  void count_ranks() {
+    for (const TreeReport::Node& node : nodes_) ranks_.push_back(node.ranks);
+    for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
+      for (const std::size_t child : children_[at->node]) ranks_[at->node] += ranks_[child];
+    }
+  }
+
+  const std::vector<TreeReport::Node>& nodes_;
+  std::vector<std::vector<std::size_t>> children_;
+  std::set<std::size_t> reached_;
+  std::vector<Place> order_;
+  std::vector<std::uint64_t> ranks_;
+};
+
+using Cells = std::vector<std::string>;
+
+std::string rate_text(double per_second) {
+  return per_second < 100 ? fmt::format("{:.1f}", per_second)
+                          : count_text(static_cast<std::uint64_t>(per_second));
+}
+
+Cells cells_of(const TreeReport::Node& node, std::size_t depth, std::uint64_t ranks) {
+  Cells cells = {fmt::format("{:{}}{} {} on {}", "", 2 * depth, node.role, raw(node.id), node.host),
+                 node.silent_ns ? "silent " + duration_text(*node.silent_ns) : node.state,
+                 count_text(ranks),
+                 "",
+                 "",
+                 "",
+                 ""};
+  if (!node.link) return cells;
+  const TreeReport::Link& link = *node.link;
+  if (link.packets_per_s) cells[3] = rate_text(*link.packets_per_s);
+  if (link.bytes_per_s) cells[4] = bytes_text(static_cast<std::uint64_t>(*link.bytes_per_s));
+  cells[5] = bytes_text(link.queue_bytes);
+  if (link.round_trip_ns) cells[6] = duration_text(*link.round_trip_ns);
+  return cells;
+}
+
+// Two columns of words, then numbers.
+void append_rows(std::string& text, const std::vector<Cells>& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const Cells& cells : rows) {
+    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], cells[i].size());
+  }
+  for (const Cells& cells : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (i > 0) line += "  ";
+      line += i < 2 ? fmt::format("{:<{}}", cells[i], widths[i])
+                    : fmt::format("{:>{}}", cells[i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+}
+
+void append_tree(std::string& text, const TreeReport& report) {
+  const Forest forest(report);
+  std::vector<Cells> rows = {
+      {"PROCESS", "STATE", "RANKS", "PACKETS/S", "BYTES/S", "QUEUE", "ROUND TRIP"}};
+  for (const Forest::Place& at : forest.order()) {
+    rows.push_back(cells_of(report.nodes[at.node], at.depth, forest.ranks_below(at.node)));
+  }
+  bool is_first = true;
+  for (std::size_t i = 0; i < report.nodes.size(); ++i) {
+    if (forest.is_attached(i)) continue;
+    if (std::exchange(is_first, false)) rows.push_back({"below nobody:", "", "", "", "", "", ""});
+    rows.push_back(cells_of(report.nodes[i], 1, report.nodes[i].ranks));
+  }
+  append_rows(text, rows);
+}
+
+/// "back_end on n[1-2]; comm_process on n3".
+std::string by_role(const std::map<std::string, std::vector<std::string>>& hosts) {
+  std::string text;
+  for (const auto& [role, names] : hosts) {
+    text += (text.empty() ? "" : "; ") + role + " on " + tree::fold_hosts(names);
+  }
+  return text;
+}
+
+std::optional<Nanos> middle_round_trip(const TreeReport& report) {
+  std::vector<Nanos> all;
+  for (const TreeReport::Node& node : report.nodes) {
+    if (node.parent && node.link && node.link->round_trip_ns) {
+      all.push_back(*node.link->round_trip_ns);
+    }
+  }
+  if (all.size() < 2) return std::nullopt;
+  // Of an even number the smaller one: of two links one may be slow.
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
+  std::ranges::nth_element(all, middle);
+  return *middle;
+}
+
+void append_attention(std::string& text, const TreeReport& report) {
+  std::map<std::string, std::vector<std::string>> lost, silent, slow;
+  const auto middle = middle_round_trip(report);
+  for (const TreeReport::Node& node : report.nodes) {
+    if (node.state == "lost") lost[node.role].push_back(node.host);
+    if (node.silent_ns) silent[node.role].push_back(node.host);
+    const bool has_round_trip = node.parent && node.link && node.link->round_trip_ns;
+    if (!middle || !has_round_trip || node.state == "lost") continue;
+    const Nanos round_trip = *node.link->round_trip_ns;
+    if (round_trip > kNeverSlow && round_trip > kSlowest * *middle) {
+      slow[node.role].push_back(node.host);
+    }
+  }
+  if (!lost.empty()) text += "lost: " + by_role(lost) + '\n';
+  if (!silent.empty()) text += "silent: " + by_role(silent) + '\n';
+  if (!slow.empty()) {
+    text += fmt::format("slow: {}; half of all round trips take {} at most\n", by_role(slow),
+                        duration_text(*middle));
+  }
+}
+
+void append_notices(std::string& text, const TreeReport& report) {
+  for (const TreeReport::Notice& notice : report.notices) {
+    text += fmt::format("{}: {} on {}: {}", notice.level, notice.role,
+                        tree::fold_hosts(notice.hosts), notice.text);
+    if (notice.times > notice.hosts.size()) text += fmt::format(" ({} times)", notice.times);
+    text += '\n';
+  }
+  if (report.notices_dropped > 0) {
+    text +=
+        fmt::format("and {} more that were not passed on\n", count_text(report.notices_dropped));
+  }
+}
+
+}  // namespace
+
+std::string tree_text(const TreeReport& report) {
+  std::string text = report.command + (report.has_ended ? ": ended after " : ": as it was at ") +
+                     duration_text(report.at_ns) + '\n';
+  append_tree(text, report);
+  append_attention(text, report);
+  append_notices(text, report);
+  return text;
+}
+
+Result<std::string> tree_topology(const TreeReport& report) {
+  const Forest forest(report);
+  const auto is_inner = [&](std::size_t i) { return report.nodes[i].role != "back_end"; };
+  std::vector<tree::ObservedProcess> processes;
+  for (std::size_t i = 0; i < report.nodes.size(); ++i) {
+    const TreeReport::Node& node = report.nodes[i];
+    const bool carries = std::ranges::any_of(forest.children(i), is_inner);
+    if (!is_inner(i) || (node.state == "lost" && !carries)) continue;
+    processes.push_back({node.id, node.parent.value_or(kFrontEndNode), node.host});
+  }
+  const auto topology = tree::topology_of(processes);
+  if (!topology) return unexpected(topology.error());
+  return print(*topology);
+}
+
+std::string tree_dot(const TreeReport& report) {
+  std::string text = "digraph xylem {\n";
+  for (const TreeReport::Node& node : report.nodes) {
+    std::string host;
+    for (const char c : node.host) host += c == '"' || c == '\\' ? '_' : c;
+    text += fmt::format("  n{} [label=\"{} {}\\n{}\\n{}\"", raw(node.id), node.role, raw(node.id),
+                        host, node.state);
+    if (node.state == "lost" || node.silent_ns) text += ", color=red";
+    text += "];\n";
+    if (node.parent) text += fmt::format("  n{} -> n{};\n", raw(*node.parent), raw(node.id));
+  }
+  return text + "}\n";
+}
+
+}  // namespace xylem

@@ -1,0 +1,189 @@
+#include "tree/host_list.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "tree/topology.h"
+
+namespace xylem::tree {
+namespace {
+
+constexpr std::size_t kMostDigits = 18;  // Fits into 64 bits.
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  if (text.empty() || text.size() > kMostDigits || !std::ranges::all_of(text, is_digit)) {
+    return std::nullopt;
+  }
+  std::uint64_t value = 0;
+  for (const char c : text) value = 10 * value + static_cast<std::uint64_t>(c - '0');
+  return value;
+}
+
+std::string padded(std::uint64_t value, std::size_t width) {
+  const std::string digits = std::to_string(value);
+  return std::string(width > digits.size() ? width - digits.size() : 0, '0') + digits;
+}
+
+// ---- reading ----
+
+Unexpected wrong(std::string_view item, const std::string& why) {
+  constexpr std::size_t kShown = 60;
+  std::string shown;
+  for (const char c : item.substr(0, kShown)) shown += c >= 0x20 && c < 0x7f ? c : '?';
+  return unexpected(Code::kInvalidArgument,
+                    "host list: '" + shown + (item.size() > kShown ? "..." : "") + "' " + why);
+}
+
+// The numbers of a bracket as texts, each of which continues all of `stems`.
+Result<std::vector<std::string>> continue_by(const std::vector<std::string>& stems,
+                                             std::string_view ranges, std::string_view item) {
+  std::vector<std::pair<std::string_view, std::uint64_t>> firsts;  // As written, and how many.
+  std::uint64_t count = 0;
+  for (std::size_t at = 0; at <= ranges.size();) {
+    const std::size_t end = std::min(ranges.find(',', at), ranges.size());
+    const std::string_view range = ranges.substr(at, end - at);
+    const std::size_t dash = std::min(range.find('-'), range.size());
+    const auto first = number_of(range.substr(0, dash));
+    const auto last = dash < range.size() ? number_of(range.substr(dash + 1)) : first;
+    if (!first || !last || *last < *first) {
+      return wrong(item, "has a bracket without numbers in it; write node[01-04,07]");
+    }
+    const std::uint64_t length = *last - *first + 1;
+    if (length > kMaxListedHosts) return wrong(item, "names too many hosts");
+    firsts.emplace_back(range.substr(0, dash), length);
+    count += length;
+    if (count * stems.size() > kMaxListedHosts) return wrong(item, "names too many hosts");
+    at = end + 1;
+  }
+  std::vector<std::string> all;
+  all.reserve(count * stems.size());
+  for (const std::string& stem : stems) {
+    for (const auto& [first, length] : firsts) {
+      const std::uint64_t from = *number_of(first);
+      for (std::uint64_t i = 0; i < length; ++i)
+        all.push_back(stem + padded(from + i, first.size()));
+    }
+  }
+  return all;
+}
+
+Result<std::vector<std::string>> expand(std::string_view item) {
+  std::vector<std::string> names = {""};
+  for (std::size_t at = 0; at < item.size();) {
+    const std::size_t open = std::min(item.find('[', at), item.size());
+    for (std::string& name : names) name += item.substr(at, open - at);
+    if (open == item.size()) break;
+    // Each bracket adds a digit at least, so this also bounds how often all names are made longer.
+    if (!is_host_name(names.front() + '0')) break;
+    const std::size_t close = item.find(']', open);
+    if (close == std::string_view::npos) return wrong(item, "has a bracket that is not closed");
+    auto longer = continue_by(names, item.substr(open + 1, close - open - 1), item);
+    if (!longer) return longer;
+    names = *std::move(longer);
+    at = close + 1;
+  }
+  for (const std::string& name : names) {
+    if (!is_host_name(name)) {
+      return wrong(item, "is no host name; letters, digits, '.', '-' and '_' are");
+    }
+  }
+  return names;
+}
+
+// ---- writing ----
+
+// A name around its last number: "rack2n07.x" is "rack2n", "07", ".x". Without a number it is all
+// stem; the same where it has more digits than can be counted with.
+struct Parts {
+  std::string stem, number, rest;
+};
+
+Parts parts_of(const std::string& name) {
+  const auto last = std::find_if(name.rbegin(), name.rend(), is_digit).base();
+  const auto first =
+      std::find_if_not(std::make_reverse_iterator(last), name.rend(), is_digit).base();
+  if (first == last || last - first > static_cast<std::ptrdiff_t>(kMostDigits)) {
+    return {name, "", ""};
+  }
+  return {{name.begin(), first}, {first, last}, {last, name.end()}};
+}
+
+// "01-04,07": each range goes as far as its numbers are written as wide as its first one, so that
+// it is read back to the same texts.
+std::pair<std::string, std::size_t> ranges_of(const std::vector<std::string>& numbers) {
+  std::string text;
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < numbers.size(); ++count) {
+    const std::uint64_t first = *number_of(numbers[at]);
+    std::size_t length = 1;
+    while (at + length < numbers.size() &&
+           numbers[at + length] == padded(first + length, numbers[at].size())) {
+      ++length;
+    }
+    if (count > 0) text += ',';
+    text += numbers[at];
+    if (length > 1) text += '-' + numbers[at + length - 1];
+    at += length;
+  }
+  return {text, count};
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> parse_host_list(std::string_view text) {
+  std::vector<std::string> hosts;
+  if (text.empty()) return hosts;
+  std::size_t begin = 0;
+  bool in_bracket = false;
+  for (std::size_t at = 0; at <= text.size(); ++at) {
+    const char c = at < text.size() ? text[at] : ',';
+    if (c == '[' && in_bracket) return wrong(text, "has a bracket in a bracket");
+    if (c == '[') in_bracket = true;
+    if (c == ']') in_bracket = false;
+    if (at < text.size() && (c != ',' || in_bracket)) continue;
+    auto names = expand(text.substr(begin, at - begin));
+    if (!names) return names;
+    if (hosts.size() + names->size() > kMaxListedHosts) return wrong(text, "names too many hosts");
+    hosts.insert(hosts.end(), std::make_move_iterator(names->begin()),
+                 std::make_move_iterator(names->end()));
+    begin = at + 1;
+  }
+  return hosts;
+}
+
+std::string fold_hosts(std::span<const std::string> hosts) {
+  // By stem and rest; within, by value, then the shorter text.
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> groups;
+  for (const std::string& host : hosts) {
+    Parts parts = parts_of(host);
+    groups[{std::move(parts.stem), std::move(parts.rest)}].push_back(std::move(parts.number));
+  }
+  std::string text;
+  for (auto& [around, numbers] : groups) {
+    std::ranges::sort(numbers, {}, [](const std::string& number) {
+      return std::tuple(number_of(number), number.size());
+    });
+    const auto [first, last] = std::ranges::unique(numbers);
+    numbers.erase(first, last);
+    if (!text.empty()) text += ',';
+    // Only a name without a number has an empty one, and it sorts first.
+    if (numbers.front().empty()) {
+      text += around.first;
+      numbers.erase(numbers.begin());
+      if (numbers.empty()) continue;
+      text += ',';
+    }
+    const auto [ranges, count] = ranges_of(numbers);
+    const bool is_one = numbers.size() == 1;
+    text += around.first + (is_one ? ranges : '[' + ranges + ']') + around.second;
+  }
+  return text;
+}
+
+}  // namespace xylem::tree

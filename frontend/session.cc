@@ -167,7 +167,7 @@ void Session::note(const OverlayNode& about, Level level, const std::string& tex
 void Session::on_link_report(const wire::LinkReport& report, Nanos now) {
   keep(storage::LinkRow{report, run_time(now)});
   const OverlayNode* node = root_.overlay().find(report.node);
-  if (node == nullptr || node->leaf == wire::kNoLeaf) return;
+  if (node == nullptr || node->leaf == wire::kNoLeaf || report.error_ns < 0) return;
   storage::ClockRow clock;
   clock.leaf = node->leaf;
   clock.at_ns = run_time(now);

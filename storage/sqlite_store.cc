@@ -242,9 +242,14 @@ Result<void> SqliteStore::put_clock(const ClockRow& clock) {
 
 Result<void> SqliteStore::put_link(const wire::LinkReport& report, Nanos at_ns) {
   if (auto begun = begin_transaction(); !begun) return begun;
+  std::optional<Nanos> offset, error;
+  if (report.error_ns >= 0) {
+    offset = report.offset_ns;
+    error = report.error_ns;
+  }
   statements_.link.run(report.node, at_ns, report.queue_bytes, report.sent_bytes,
-                       report.sent_packets, report.round_trip_ns, report.offset_ns, report.error_ns,
-                       report.refused, wire::transport_name(report.transport));
+                       report.sent_packets, report.round_trip_ns, offset, error, report.refused,
+                       wire::transport_name(report.transport));
   keep_sample(report, at_ns);
   return settle_put(sizeof(wire::LinkReport));
 }

@@ -185,7 +185,7 @@ struct LinkReport {
   std::uint64_t sent_packets = 0;
   Nanos round_trip_ns = 0;
   Nanos offset_ns = 0;
-  Nanos error_ns = 0;
+  Nanos error_ns = 0;  ///< Negative: it is not known yet how this host's clock stands.
   std::uint64_t refused = 0;
   Transport transport = Transport::kUnknown;
   bool operator==(const LinkReport&) const = default;

@@ -223,7 +223,7 @@ struct LinkReport {
   sentPackets @3 :UInt64;
   roundTripNs @4 :Int64;
   offsetNs @5 :Int64;
-  errorNs @6 :Int64;
+  errorNs @6 :Int64;             # negative: the offset is not known yet
   refused @7 :UInt64;            # connections turned away here
   transport @8 :UInt16;          # 0 not known, 1 Unix socket, 2 TCP, 3 TCP with TLS
 }

@@ -18,6 +18,8 @@ from harness import wait_until
 from served_jobs import ServedJobs
 
 FAULTS = int(os.environ.get("XYLEM_CHAOS_FAULTS", 12))
+# Then comes another run on the same hosts, with a tree that has all its communication processes again.
+FAULTS_A_RUN = 25
 TELLS = os.environ.get("XYLEM_CHAOS_TELL") == "1"
 MEAN_PAUSE = 1.0
 MOST_AWAY = 3  # Hosts without power at a time.
@@ -197,13 +199,22 @@ class ChaosCluster(EmulatedClusterTest):
     def test_what_every_rank_has_done_is_stored_once(self):
         seed = int(os.environ.get("XYLEM_SEED", time.time_ns() // 1_000_000 % 1_000_000_000))
         print(f"chaos: from seed={seed}", flush=True)
-        jobs = ServedJobs(self, "--topology", "kary:3")
+        chance = random.Random(seed)
+        inflicted = sent = 0
+        for number in range(-(-FAULTS // FAULTS_A_RUN)):
+            faults, messages = self.run_one(f"run{number}", chance, min(FAULTS_A_RUN, FAULTS - inflicted))
+            inflicted += sum(faults.values())
+            sent += messages
+        print(f"chaos: seed={seed} faults={inflicted} hosts={self.HOSTS} messages={sent} lost=0 twice=0", flush=True)
+
+    def run_one(self, name, chance, number):
+        """A run with so many faults. Returns how many of each kind, and messages sent."""
+        jobs = ServedJobs(self, "--topology", "kary:3", name=name)
         jobs.start_everywhere()
         self.assertEqual(jobs.live.rows("SELECT level, count(*) FROM node GROUP BY level"),
                          [(0, 1), (1, 2), (2, 6), (3, 16)])
-        chance = random.Random(seed)
         faults = Faults(self, jobs, chance)
-        faults.inflict(FAULTS)
+        faults.inflict(number)
         faults.mend_all(at_once=chance.random() < 0.5)
         faults.tell("all is mended")
         jobs.wait_until_heard(120)
@@ -211,11 +222,11 @@ class ChaosCluster(EmulatedClusterTest):
         jobs.stop()
         sent, lost, twice = jobs.judge()
         kinds = " ".join(f"{kind}={count}" for kind, count in sorted(faults.counts.items()))
-        print(f"chaos: seed={seed} faults={sum(faults.counts.values())} hosts={self.HOSTS} "
-              f"jobs={len(jobs.all)} crashed={sum(job.crashed for job in jobs.all)} messages={sent} "
-              f"lost={lost} twice={twice}\n  {kinds}", flush=True)
+        print(f"  {name}: {kinds}; jobs={len(jobs.all)} crashed={sum(job.crashed for job in jobs.all)} "
+              f"messages={sent} lost={lost} twice={twice}", flush=True)
         self.assertEqual((lost, twice), (0, 0))
         self.assert_nothing_on_any_host()
+        return faults.counts, sent
 
 
 if __name__ == "__main__":

@@ -44,12 +44,14 @@ class ServedJobs:
 
     `all` holds every job that ever was, `store` the run's file."""
 
-    def __init__(self, test, *options, mean_ms=10):
+    def __init__(self, test, *options, name="run", mean_ms=10):
         self.test, self.mean_ms = test, mean_ms
-        path = test.folder / "run.db"
+        self.folder = test.folder / name
+        self.folder.mkdir()
+        path = self.folder / "run.db"
         self.store, self.live = Store(path), LiveStore(path)
-        self.stop_file, self.go_file, self.env_file = (test.folder / name for name in ("stop", "go", "run.env"))
-        self.said = test.folder / "serve.txt"
+        self.stop_file, self.go_file, self.env_file = (self.folder / name for name in ("stop", "go", "run.env"))
+        self.said = self.folder / "serve.txt"
         self.all = []
         with open(self.said, "w", encoding="utf-8") as said:
             serving = test.start_on("head", XYLEM, "serve", "--store", path, "--env-file", self.env_file,
@@ -62,8 +64,8 @@ class ServedJobs:
         test.addCleanup(self.end_all)
 
     def start(self, host):
-        job = Job(host, None, self.test.folder / f"counts.{len(self.all)}")
-        with open(self.test.folder / f"job.{len(self.all)}.txt", "w", encoding="utf-8") as said:
+        job = Job(host, None, self.folder / f"counts.{len(self.all)}")
+        with open(self.folder / f"job.{len(self.all)}.txt", "w", encoding="utf-8") as said:
             job.process = self.test.start_on(
                 host, "env", "UCX_TLS=self,sm", XYLEM, "exec", "--env-file", self.env_file, "--",
                 "mpirun.mpich", "-n", RANKS, "sh", "-c", HELD_BACK, self.go_file,
@@ -111,7 +113,7 @@ class ServedJobs:
         for number, job in enumerate(self.all):
             code = job.process.wait(timeout=seconds)
             if not job.crashed:
-                self.test.assertEqual(code, 0, (self.test.folder / f"job.{number}.txt").read_text()[-2000:])
+                self.test.assertEqual(code, 0, (self.folder / f"job.{number}.txt").read_text()[-2000:])
         self.end_server(signal.SIGTERM)
         try:
             wait_until(lambda: not self.server_lives(), "the run has ended", seconds)

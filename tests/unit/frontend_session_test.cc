@@ -34,6 +34,7 @@ class FragileStore final : public storage::Store {
     return inner_->put_node(node);
   }
   Result<void> put_clock(const storage::ClockRow& clock) override {
+    clocks.push_back(clock);
     return inner_->put_clock(clock);
   }
   Result<void> put_link(const wire::LinkReport& report, Nanos at) override {
@@ -65,6 +66,7 @@ class FragileStore final : public storage::Store {
   std::vector<std::pair<wire::LinkReport, Nanos>> links;
   std::vector<std::pair<wire::Notice, Nanos>> notices;
   std::vector<LeafId> lost;
+  std::vector<storage::ClockRow> clocks;
   std::optional<int> ended_with;
 
  private:
@@ -370,6 +372,24 @@ TEST_F(SessionTest, CountsACommunicationProcessAsLostThatIsNotHeardOfAndTakesItB
   network_.deliver(*session_, hosts[0], alive);
   network_.advance(*session_, kSecond);
   EXPECT_EQ(store_.nodes.at(orders[1].node).state, "attached");
+}
+
+TEST_F(SessionTest, StoresHowAHostsClockStandsOnceThatIsKnown) {
+  start();
+  const net::LinkId link = join(1);
+  wire::LinkReport report;
+  report.node = NodeId{1};
+  report.error_ns = -1;
+  network_.deliver(*session_, link, report);
+  network_.advance(*session_, kSecond);
+  EXPECT_TRUE(store_.clocks.empty());
+  report.offset_ns = -7 * kSecond;
+  report.error_ns = kMillisecond;
+  network_.deliver(*session_, link, report);
+  network_.advance(*session_, kSecond);
+  ASSERT_EQ(store_.clocks.size(), 1u);
+  EXPECT_EQ(store_.clocks[0].offset_ns, -7 * kSecond);
+  EXPECT_EQ(store_.clocks[0].error_ns, kMillisecond);
 }
 
 TEST_F(SessionTest, HoldsABoundedAmountForAStoreThatFailsForHours) {

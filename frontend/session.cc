@@ -230,6 +230,7 @@ void Session::on_packet(wire::Packet packet, Nanos now) {
       log(Level::kWarn,
           "the store is slower than the data, the hosts keep what it cannot take yet");
     }
+    refused_.insert(packet.id.sources);
     return;
   }
   keep(std::move(packet));
@@ -288,7 +289,19 @@ void Session::acknowledge(storage::Recorded done, Nanos now) {
   stored_bytes_ += recording_bytes_;
   root_.ended(done.ended);
   if (!done.stored.empty()) last_progress_ = now;
-  root_.acknowledge({std::move(done.stored), std::move(done.missing)});
+  wire::Acknowledgement answer{std::move(done.stored), std::move(done.missing)};
+  ask_for_refused(answer);
+  root_.acknowledge(answer);
+}
+
+// Hosts would send by themselves what was not taken, but later and later each time.
+void Session::ask_for_refused(wire::Acknowledgement& answer) {
+  if (refused_.empty() || waiting_bytes_ > options_.waiting_bytes / 2) return;
+  wire::PacketId everything;
+  everything.stream = wire::kEveryStream;
+  everything.wave_end = 1;
+  everything.sources = std::exchange(refused_, {});
+  answer.resend.push_back(std::move(everything));
 }
 
 void Session::give_way(const Error& why) {

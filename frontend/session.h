@@ -27,8 +27,8 @@ struct SessionOptions {
   /// sooner.
   Nanos commit_interval = 200 * kMillisecond;
   std::size_t commit_bytes = 1u << 20;
-  /// What waits for a slow store: packets beyond are not taken; their hosts keep them and send them
-  /// again.
+  /// What waits for a slow store: packets beyond are not taken; their hosts keep them and are asked
+  /// for them when there is room. As much again may be with the store.
   std::size_t waiting_bytes = 64u << 20;
   /// A communication process that has not reported by then is done without.
   Nanos start_limit = 5 * kSecond;
@@ -103,6 +103,7 @@ class Session final : public net::Node, private RootOwner {
   void record(Nanos now);
   void take_recorded(Nanos now);
   void acknowledge(storage::Recorded done, Nanos now);
+  void ask_for_refused(wire::Acknowledgement& answer);
   void give_way(const Error& why);
   void note_store_trouble(const Error& error);
   void note(const OverlayNode& about, Level level, const std::string& text);
@@ -134,6 +135,7 @@ class Session final : public net::Node, private RootOwner {
   bool recording_ = false;  // A batch is under way.
   Nanos next_commit_ = 0;
   bool told_slow_ = false;
+  IntervalSet refused_;  // Leaves whose packets were not taken: to be asked when there is room.
   std::string store_trouble_;  // The last failure of the store, told once.
 
   std::optional<int> exit_code_;  // Finishing since it is set.

@@ -29,20 +29,22 @@ std::chrono::nanoseconds in(Nanos delay) {
 
 }  // namespace
 
-Link::Link(LinkId id, bool accepted, std::unique_ptr<Transport> transport, wire::Bytes already_read,
-           const asio::any_io_executor& executor, LinkHost& host)
+Link::Link(LinkId id, bool accepted, bool credits, std::unique_ptr<Transport> transport,
+           wire::Bytes already_read, const asio::any_io_executor& executor, LinkHost& host)
     : id_(id),
       accepted_(accepted),
       transport_(std::move(transport)),
       host_(host),
       read_buffer_(std::move(already_read)),
       read_size_(read_buffer_.size()),
+      send_credit_(credits),
+      receive_credit_(credits),
       writable_(executor),
-      readable_(executor),
       beat_(executor),
       last_heard_(monotonic_now()) {}
 
 asio::awaitable<Error> Link::run() {
+  grant();
   auto ended = co_await (read_loop() || write_loop() || heartbeat());
   transport_->close();
   co_return std::visit([](Error& why) { return std::move(why); }, ended);
@@ -50,6 +52,14 @@ asio::awaitable<Error> Link::run() {
 
 void Link::send(const wire::Message& message) {
   if (closing_) return;
+  const bool data = is_data(message);
+  if (queue_bytes() > kMaxQueueBytes && data) {
+    if (!std::exchange(told_full_, true)) {
+      log(Level::kWarn, "a link is full: what it should carry is dropped, and sent again later",
+          {{"queue_bytes", queue_bytes()}});
+    }
+    return;
+  }
   if (queued_.size() > kMaxQueueBytes) {
     close("it does not take what is sent to it");
     close_deadline_ = 0;
@@ -57,12 +67,39 @@ void Link::send(const wire::Message& message) {
   }
   wire::Bytes frame = wire::encode(message);
   ++sent_messages_;
+  const bool keeps_its_place = data || std::holds_alternative<wire::Control>(message);
+  const bool waits = !held_.empty() || (data && !send_credit_.has_room());
+  if (keeps_its_place && waits) {
+    held_bytes_ += frame.size();
+    held_.push_back({std::move(frame), data});
+    return;
+  }
+  if (data) send_credit_.add_sent(frame.size());
+  queue(std::move(frame));
+}
+
+void Link::queue(wire::Bytes frame) {
   if (queued_.empty()) {
     queued_ = std::move(frame);
   } else {
     queued_.insert(queued_.end(), frame.begin(), frame.end());
   }
   writable_.cancel();
+}
+
+void Link::release_held() {
+  while (!held_.empty() && (!held_.front().is_data || send_credit_.has_room())) {
+    Held next = std::move(held_.front());
+    held_.pop_front();
+    held_bytes_ -= next.frame.size();
+    if (next.is_data) send_credit_.add_sent(next.frame.size());
+    queue(std::move(next.frame));
+  }
+}
+
+void Link::grant() {
+  if (!receive_credit_.is_due() || !host_.may_grant(accepted_)) return;
+  send(wire::Message(wire::Credit{receive_credit_.grant()}));
 }
 
 void Link::close(const std::string& reason) {
@@ -77,7 +114,7 @@ LinkStatus Link::status() const {
   const ClockEstimate estimate = clock_.estimate(monotonic_now());
   LinkStatus status;
   status.transport = transport_->kind();
-  status.queue_bytes = queued_.size() + writing_.size();
+  status.queue_bytes = queue_bytes();
   status.sent_bytes = sent_bytes_;
   status.sent_messages = sent_messages_;
   status.round_trip_ns = estimate.round_trip_ns;
@@ -87,15 +124,9 @@ LinkStatus Link::status() const {
   return status;
 }
 
-void Link::wake_reader() { readable_.cancel(); }
-
 asio::awaitable<Error> Link::read_loop() {
   for (;;) {
     if (auto taken = take_frames(); !taken) co_return std::move(taken.error());
-    while (accepted_ && host_.upward_is_full()) {
-      readable_.expires_after(std::chrono::seconds(1));
-      co_await readable_.async_wait(kAwait);
-    }
     if (read_buffer_.size() - read_size_ < kReadBytes) read_buffer_.resize(read_size_ + kReadBytes);
     auto size =
         co_await transport_->read_some(std::span<std::byte>(read_buffer_).subspan(read_size_));
@@ -121,7 +152,8 @@ Result<void> Link::take_frames() {
     auto message = wire::decode(rest.subspan(kFramePrefix, **length));
     if (!message) return unexpected(std::move(message.error()));
     at += kFramePrefix + **length;
-    on_frame_message(*std::move(message));
+    auto taken = on_frame_message(*std::move(message), kFramePrefix + **length);
+    if (!taken) return taken;
   }
   if (at > 0) {
     std::memmove(read_buffer_.data(), read_buffer_.data() + at, read_size_ - at);
@@ -136,7 +168,7 @@ Result<void> Link::take_frames() {
   return {};
 }
 
-void Link::on_frame_message(wire::Message message) {
+Result<void> Link::on_frame_message(wire::Message message, std::size_t frame_bytes) {
   if (const auto* ping = std::get_if<wire::Ping>(&message)) {
     const ClockEstimate root = host_.root_clock();
     wire::Pong pong;
@@ -148,11 +180,20 @@ void Link::on_frame_message(wire::Message message) {
     send(pong);
   } else if (const auto* pong = std::get_if<wire::Pong>(&message)) {
     on_pong(*pong);
+  } else if (const auto* credit = std::get_if<wire::Credit>(&message)) {
+    send_credit_.set_granted(credit->granted);
+    release_held();
   } else if (std::holds_alternative<wire::Unknown>(message)) {
     if (++unknown_messages_ == 1) log(Level::kDebug, "unknown message skipped", {{"link", id_}});
   } else {
+    const bool data = is_data(message);
+    if (data && !receive_credit_.add_received(frame_bytes)) {
+      return unexpected(Code::kCorrupt, "it sends more than it was granted");
+    }
     host_.on_link_message(id_, std::move(message));
+    if (data) grant();
   }
+  return {};
 }
 
 void Link::on_pong(const wire::Pong& pong) {
@@ -166,7 +207,7 @@ void Link::on_pong(const wire::Pong& pong) {
 asio::awaitable<Error> Link::write_loop() {
   for (;;) {
     while (queued_.empty()) {
-      if (closing_) co_return Error{Code::kUnavailable, *closing_};
+      if (closing_ && held_.empty()) co_return Error{Code::kUnavailable, *closing_};
       writable_.expires_at(asio::steady_timer::time_point::max());
       co_await writable_.async_wait(kAwait);
       // An expired cancellation of the whole link must not spin here.
@@ -180,18 +221,18 @@ asio::awaitable<Error> Link::write_loop() {
     if (!written) co_return std::move(written.error());
     sent_bytes_ += writing_.size();
     writing_.clear();
+    host_.on_link_written();
     if (writing_.capacity() > 4 * kReadBytes) writing_.shrink_to_fit();
   }
 }
 
-// Both sides ping, and listen for silence. The connecting side learns the clock from it; the other
-// side's ping tells its children that it lives even while it does not read them.
+// Both sides ping, and listen for silence. The connecting side learns the clock from it.
 asio::awaitable<Error> Link::heartbeat() {
   int pings = 0;
   for (;;) {
     const Nanos now = monotonic_now();
     if (closing_ && now >= close_deadline_) co_return Error{Code::kUnavailable, *closing_};
-    if (now - last_heard_ > kSilenceLimit && !host_.upward_is_full()) {
+    if (now - last_heard_ > kSilenceLimit) {
       co_return Error{Code::kTimedOut,
                       "silent for more than " + std::to_string(kSilenceLimit / kSecond) + " s"};
     }

@@ -5,6 +5,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "net/clock_filter.h"
+#include "net/credits.h"
 #include "net/node.h"
 #include "net/transport_internal.h"
 #include "wire/message.h"
@@ -26,35 +28,49 @@ class LinkHost {
   virtual void on_link_message(LinkId link, wire::Message message) = 0;
   /// Where this process's clock stands to the front end's; known = false when it is not known yet.
   virtual ClockEstimate root_clock() const = 0;
-  /// True while children must wait, because the upward link is full.
-  virtual bool upward_is_full() const = 0;
+  /// False while what this link brings finds no room on the way on: then nothing is granted. The
+  /// host calls grant() when that may have changed.
+  virtual bool may_grant(bool accepted) = 0;
+  /// Something of the queue is written.
+  virtual void on_link_written() = 0;
 };
 
 /// A proved link. Order: construct, run() once (spawned), then send and close at will. run() ends
 /// when the link ends, whatever the reason, and says why; nothing is in flight after it.
+///
+/// Messages go in the order of send(), but for those that are no data (net/credits.h), which pass
+/// data that waits for credit. Control does not: it may close a stream whose multicasts wait.
 class Link {
  public:
-  Link(LinkId id, bool accepted, std::unique_ptr<Transport> transport, wire::Bytes already_read,
-       const asio::any_io_executor& executor, LinkHost& host);
+  /// `credits`: both sides have kFeatureCredits.
+  Link(LinkId id, bool accepted, bool credits, std::unique_ptr<Transport> transport,
+       wire::Bytes already_read, const asio::any_io_executor& executor, LinkHost& host);
 
   asio::awaitable<Error> run();
 
-  /// A peer that does not take what waits for it is lost: beyond kMaxQueueBytes the link ends.
+  /// Beyond kMaxQueueBytes data is dropped, with a line in the log: a packet's leaf sends it again,
+  /// a multicast's leaves tell of the gap. A peer that does not even take the rest is lost.
   void send(const wire::Message& message);
   /// Ends run() once the queue is written, or 1 s from now.
   void close(const std::string& reason);
   LinkStatus status() const;
   /// When the newest ping was sent that the peer has answered (monotonic); 0: none yet.
   Nanos answered_ping() const { return answered_ping_; }
-  /// Called by the loop when upward_is_full() may have become false.
-  void wake_reader();
+  /// Handed to send(), not yet taken by the kernel.
+  std::size_t queue_bytes() const noexcept {
+    return held_bytes_ + queued_.size() + writing_.size();
+  }
+  /// Grants what has come since the last time, if the host agrees.
+  void grant();
 
  private:
   asio::awaitable<Error> read_loop();
   asio::awaitable<Error> write_loop();
   asio::awaitable<Error> heartbeat();
   Result<void> take_frames();
-  void on_frame_message(wire::Message message);
+  Result<void> on_frame_message(wire::Message message, std::size_t frame_bytes);
+  void queue(wire::Bytes frame);
+  void release_held();
   void on_pong(const wire::Pong& pong);
 
   const LinkId id_;
@@ -64,10 +80,18 @@ class Link {
 
   wire::Bytes read_buffer_;  // What came and is not yet a whole frame.
   std::size_t read_size_ = 0;
+  struct Held {
+    wire::Bytes frame;
+    bool is_data = false;
+  };
+  SendCredit send_credit_;
+  ReceiveCredit receive_credit_;
+  std::deque<Held> held_;  // Waits for credit, or behind what does.
+  std::size_t held_bytes_ = 0;
+  bool told_full_ = false;
   wire::Bytes queued_;           // Frames not yet handed to the kernel ...
   wire::Bytes writing_;          // ... and those that are being written.
   asio::steady_timer writable_;  // Used as a condition: something is queued, or closing.
-  asio::steady_timer readable_;  // Used as a condition: children may be read again.
   asio::steady_timer beat_;
   Nanos last_heard_ = 0;
   Nanos answered_ping_ = 0;

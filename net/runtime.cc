@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -140,6 +141,7 @@ class EventLoop::Loop final : public Network, private LinkHost {
 
   void set_upward(LinkId link) override {
     upward_ = link;
+    on_link_written();  // The new way has room.
     send_notices();
   }
 
@@ -207,7 +209,6 @@ class EventLoop::Loop final : public Network, private LinkHost {
     } else {
       node_.on_message(link, std::move(message), monotonic_now());
     }
-    wake_children_if_drained();
   }
 
   ClockEstimate root_clock() const override {
@@ -216,15 +217,26 @@ class EventLoop::Loop final : public Network, private LinkHost {
     return {.known = up.clock_known, .offset_ns = up.offset_ns, .error_ns = up.error_ns};
   }
 
-  bool upward_is_full() const override {
-    return upward_ && status(*upward_).queue_bytes > kUpwardHighWater;
+  bool may_grant(bool accepted) override {
+    const bool has_room = accepted ? upward_has_room() : children_have_room();
+    withheld_ = withheld_ || !has_room;
+    return has_room;
   }
 
-  void wake_children_if_drained() {
-    if (upward_is_full()) return;
-    for (auto& [id, entry] : links_) {
-      if (entry.accepted) entry.link->wake_reader();
-    }
+  bool upward_has_room() const {
+    const auto up = upward_ ? links_.find(*upward_) : links_.end();
+    return up == links_.end() || up->second.link->queue_bytes() <= kUpwardHighWater;
+  }
+
+  bool children_have_room() const {
+    return std::none_of(links_.begin(), links_.end(), [](const auto& link) {
+      return link.second.accepted && link.second.link->queue_bytes() > kDownwardHighWater;
+    });
+  }
+
+  void on_link_written() override {
+    if (!std::exchange(withheld_, false)) return;
+    for (auto& [id, entry] : links_) entry.link->grant();
   }
 
   // ---- notices ----
@@ -341,6 +353,7 @@ class EventLoop::Loop final : public Network, private LinkHost {
     FrameReader reader(**transport, wire::kMaxHelloBytes);
     wire::Welcome welcome;
     welcome.node = options_.node;
+    welcome.features = kFeatureCredits;
     AcceptHandshake handshake(options_.key, options_.run, welcome);
     while (!handshake.proved()) {
       auto message = co_await reader.next();
@@ -364,7 +377,7 @@ class EventLoop::Loop final : public Network, private LinkHost {
     peer.host_key = hello.host_key;
     peer.address = address;
     peer.accepted = true;
-    start_link(peer, *std::move(transport), reader.rest());
+    start_link(peer, hello.features, *std::move(transport), reader.rest());
     co_return Result<void>();
   }
 
@@ -412,6 +425,7 @@ class EventLoop::Loop final : public Network, private LinkHost {
     int refused = 0;
     hello.run = options_.run;
     hello.host_key = options_.host_key;
+    hello.features = kFeatureCredits;
     for (const wire::Address& address : parent.addresses) {
       if (!address.host_key.empty() && !address.unix_path.empty() &&
           address.host_key != options_.host_key) {
@@ -467,7 +481,7 @@ class EventLoop::Loop final : public Network, private LinkHost {
     peer.role = node == kFrontEndNode ? wire::Role::kFrontEnd : wire::Role::kCommProcess;
     peer.address = address.unix_path.empty() ? address.host + ":" + std::to_string(address.port)
                                              : address.unix_path;
-    start_link(peer, *std::move(transport), reader.rest());
+    start_link(peer, handshake.welcome().features, *std::move(transport), reader.rest());
     co_return Result<void>();
   }
 
@@ -501,13 +515,13 @@ class EventLoop::Loop final : public Network, private LinkHost {
 
   // ---- links ----
 
-  void start_link(const Peer& peer, std::unique_ptr<Transport> transport,
+  void start_link(const Peer& peer, std::uint64_t features, std::unique_ptr<Transport> transport,
                   wire::Bytes already_read) {
     if (stop_called_) return;
     const LinkId id{++last_link_};
-    auto link =
-        std::make_shared<Link>(id, peer.accepted, std::move(transport), std::move(already_read),
-                               context_.get_executor(), static_cast<LinkHost&>(*this));
+    auto link = std::make_shared<Link>(id, peer.accepted, (features & kFeatureCredits) != 0,
+                                       std::move(transport), std::move(already_read),
+                                       context_.get_executor(), static_cast<LinkHost&>(*this));
     links_.emplace(id, Entry{link, peer.accepted});
     node_.on_link_up(id, peer, monotonic_now());
     spawn(context_.get_executor(), run_link(id, std::move(link)));
@@ -518,7 +532,7 @@ class EventLoop::Loop final : public Network, private LinkHost {
     links_.erase(id);
     if (upward_ == id) upward_.reset();
     node_.on_link_down(id, why, monotonic_now());
-    wake_children_if_drained();
+    on_link_written();  // It holds up nobody any more.
     stop_when_idle();
   }
 
@@ -550,6 +564,7 @@ class EventLoop::Loop final : public Network, private LinkHost {
   std::optional<LinkId> upward_;
   std::optional<LinkId> told_;  // Where notices went last.
   std::uint64_t last_link_ = 0;
+  bool withheld_ = false;  // A link was granted nothing, for want of room.
   Refusals refusals_;
   std::optional<Nanos> telling_;  // When they will be told.
   bool stop_called_ = false;

@@ -21,11 +21,13 @@ namespace xylem::net {
 constexpr std::size_t kMaxUnproved = 512;
 constexpr Nanos kProofDeadline = 5 * kSecond;
 
-/// While more than this waits on the upward link, nothing is read from children.
+/// While more than this waits on the upward link, children are granted nothing (net/credits.h).
 constexpr std::size_t kUpwardHighWater = 4u << 20;
+/// While more than this waits on the link to any child, the parent is granted nothing.
+constexpr std::size_t kDownwardHighWater = 1u << 20;
 
-/// More than this never waits on a link: a peer that does not read is lost, and its leaves, or
-/// ours, have what was on the way.
+/// More data than this, and a frame, never waits on a link, whatever peers do; what comes in
+/// addition is dropped: leaves have it in their journals.
 constexpr std::size_t kMaxQueueBytes = 64u << 20;
 
 struct RuntimeOptions {

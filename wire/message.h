@@ -240,6 +240,12 @@ struct StreamsTaken {
   bool operator==(const StreamsTaken&) const = default;
 };
 
+/// How many bytes of packets and multicasts the receiver of this may send on the link, in all.
+struct Credit {
+  std::uint64_t granted = 0;
+  bool operator==(const Credit&) const = default;
+};
+
 /// A tag that this version does not know. Count it and go on.
 struct Unknown {
   std::uint16_t tag = 0;
@@ -249,7 +255,7 @@ struct Unknown {
 using Message = std::variant<Unknown, Hello, Challenge, Welcome, Proof, Refusal, HostReport,
                              StartCommProcess, CommProcessReport, Assignment, Attached, LeafSet,
                              Packet, Acknowledgement, Control, Ping, Pong, Goodbye, LinkReport,
-                             Multicast, MulticastGap, StreamRefused, StreamsTaken, Notice>;
+                             Multicast, MulticastGap, StreamRefused, StreamsTaken, Notice, Credit>;
 
 // ---- Frames. Pure functions of their arguments: any thread may call them. ----
 //

@@ -307,6 +307,8 @@ Message read_small(schema::Message::Reader in) {
       return Ping{in.getPing().getSentNs()};
     case Tag::STREAMS_TAKEN:
       return StreamsTaken{in.getStreamsTaken().getVersion()};
+    case Tag::CREDIT:
+      return Credit{in.getCredit().getGranted()};
     case Tag::GOODBYE:
       return Goodbye{text(in.getGoodbye().getReason())};
     default:

@@ -249,6 +249,10 @@ void write(const StreamRefused& m, schema::Message::Builder message) {
   out.setReason(text(m.reason));
 }
 
+void write(const Credit& m, schema::Message::Builder message) {
+  message.initCredit().setGranted(m.granted);
+}
+
 void write(const StreamsTaken& m, schema::Message::Builder message) {
   auto out = message.initStreamsTaken();
   out.setVersion(m.version);

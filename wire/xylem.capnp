@@ -240,6 +240,12 @@ struct Notice {
   number @7 :UInt64;             # host, pid and number name a notice: it may come twice. 0: none
 }
 
+struct Credit {
+  # Either side, to a neighbour with the feature bit 0: so many bytes of frames with packets and
+  # multicasts may be sent on this link in all, since its begin. A link begins with 65536.
+  granted @0 :UInt64;
+}
+
 struct Message {
   union {
     hello @0 :Hello;
@@ -265,6 +271,7 @@ struct Message {
     multicastGap @20 :MulticastGap;
     streamRefused @21 :StreamRefused;
     streamsTaken @22 :StreamsTaken;
+    credit @23 :Credit;
   }
 }
 

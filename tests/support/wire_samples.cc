@@ -170,6 +170,7 @@ std::vector<NamedMessage> sample_messages() {
       {"stream_refused",
        StreamRefused{StreamId{107}, NodeId{17}, "node12", "libhistogram.so: no such file"}},
       {"streams_taken", StreamsTaken{13}},
+      {"credit", Credit{1048576}},
   };
 }
 

@@ -251,10 +251,16 @@ TEST_F(SessionTest, LeavesWithTheHostsWhatAStalledStoreCannotTake) {
   network_.readable(*session_, SlowRecorder::kFd);
   network_.advance(*session_, kSecond);
   std::size_t stored = 0;
-  for (const auto& ack : network_.take_sent_of<wire::Acknowledgement>())
+  std::vector<wire::PacketId> asked;
+  for (const auto& ack : network_.take_sent_of<wire::Acknowledgement>()) {
     stored += ack.stored.size();
+    asked.insert(asked.end(), ack.resend.begin(), ack.resend.end());
+  }
   EXPECT_GT(stored, 0u);
   EXPECT_LT(stored, 100u);
+  ASSERT_EQ(asked.size(), 1u) << "asked once, when there is room";
+  EXPECT_EQ(asked[0].stream, wire::kEveryStream);
+  EXPECT_EQ(asked[0].sources, IntervalSet::of(1));
   EXPECT_TRUE(was_said("slower than the data"));
   // What was left with the host comes again, and is taken.
   network_.deliver(*session_, link, window_packet(sent, 1, 10, account_row(1, 1, 10 * sent)));

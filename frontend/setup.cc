@@ -78,7 +78,7 @@ Result<Setup> parse_setup(std::string_view text) {
     Setup setup;
     each_field(setup, Reader{object});
     auto key = net::parse_key(std::string(object.at("key").as_string()));
-    if (!key) return unexpected(std::move(key.error()));
+    if (!key) return unexpected(Code::kCorrupt, std::move(key.error().message));
     setup.key = *key;
     return setup;
   } catch (const std::exception& e) {

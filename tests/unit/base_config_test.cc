@@ -31,6 +31,15 @@ TEST(ParseConfig, NamesFileAndLineOfAnError) {
   EXPECT_EQ(entries.error().message.rfind("x.toml:2: ", 0), 0u) << entries.error().message;
 }
 
+TEST(ParseConfig, RefusesATableWithoutAName) {
+  for (const char* text : {"\n[=]\n", "\n[ # ]\n", "\n[[+]]\n"}) {
+    const auto entries = parse_config(text, "x.toml");
+    ASSERT_FALSE(entries) << text;
+    EXPECT_EQ(entries.error().code, Code::kInvalidArgument);
+    EXPECT_EQ(entries.error().message.rfind("x.toml:2: ", 0), 0u) << entries.error().message;
+  }
+}
+
 TEST(ParseConfig, RefusesNestedArrays) {
   const auto entries = parse_config("a = [[1], [2]]\n", "x.toml");
   ASSERT_FALSE(entries);

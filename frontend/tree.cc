@@ -9,6 +9,7 @@
 #include <array>
 #include <cstring>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "frontend/back_end_launch.h"
@@ -21,13 +22,12 @@ namespace {
 
 constexpr Nanos kCloseAtEnd = 5 * kSecond;
 constexpr Nanos kKillPatience = 2 * kSecond;
+constexpr Nanos kGatherFailures = 300 * kMillisecond;
 
 bool all_are_here(const TreeOptions& options) {
   return options.launcher.empty() &&
          std::all_of(options.hosts.begin(), options.hosts.end(), is_this_host);
 }
-
-std::string where(const std::string& host) { return host.empty() ? "this host" : host; }
 
 }  // namespace
 
@@ -98,9 +98,14 @@ Result<void> Stream::Impl::start() {
   if (auto launched = launch_all(); !launched) return launched;
   lock.lock();
   const std::size_t count = parts_->node.expected;
-  wait_until(lock, deadline, [&] { return !back_end_failure_.empty() || node_.has_all(count); });
+  wait_until(lock, deadline, [&] { return !back_end_failures_.empty() || node_.has_all(count); });
+  if (!back_end_failures_.empty() && !node_.has_all(count)) {
+    // What fails on one host mostly fails on others too: one sentence for all.
+    wait_until(lock, std::min(deadline, monotonic_now() + kGatherFailures),
+               [&] { return back_end_failures_.size() == children_.size(); });
+    return unexpected(Code::kUnavailable, gather_failures(back_end_failures_));
+  }
   if (node_.has_all(count)) return {};
-  if (!back_end_failure_.empty()) return unexpected(Code::kUnavailable, back_end_failure_);
   return unexpected(tree_timed_out(node_.what_is_missing(count) + not_there()));
 }
 
@@ -108,13 +113,17 @@ Result<void> Stream::Impl::launch_all() {
   const TreeOptions& options = parts_->options;
   for (const std::string& host : options.hosts) {
     for (std::size_t i = 0; i < options.back_ends_per_host; ++i) {
-      auto pid = launch_on(host, options.launcher, options.back_end, parts_->environment);
-      if (!pid) return unexpected(std::move(pid.error()));
-      Child child{host, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0))), false};
+      auto launched = launch_on(host, options.launcher, options.back_end, parts_->environment);
+      if (!launched) return unexpected(std::move(launched.error()));
+      const pid_t pid = launched->pid();
+      const int said = launched->said();
+      Child child{host, *std::move(launched),
+                  UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))), false};
       const int fd = child.pidfd.get();
       const std::lock_guard lock(mutex_);
-      children_.emplace(*pid, std::move(child));
+      children_.emplace(pid, std::move(child));
       if (fd >= 0) loop_.post([this, fd] { network_->watch(fd); });
+      if (said >= 0) loop_.post([this, said] { network_->watch(said); });
     }
   }
   return {};
@@ -186,10 +195,11 @@ void Stream::Impl::on_timer(Nanos now) {
   on_event([&] { node_.on_timer(now); });
 }
 
-// One of the processes that were started here has ended.
+// One of the processes that were started here says something, or has ended.
 void Stream::Impl::on_readable(int fd, Nanos) {
   on_event([&] {
     for (auto& [pid, child] : children_) {
+      if (child.launched.said() == fd && !child.launched.hear()) network_->unwatch(fd);
       if (child.pidfd.get() == fd && collect(pid, child)) network_->unwatch(fd);
     }
   });
@@ -205,9 +215,12 @@ bool Stream::Impl::collect(pid_t pid, Child& child) {
   const std::string how = WIFEXITED(status)
                               ? "ended with code " + std::to_string(WEXITSTATUS(status))
                               : std::string("was killed: ") + ::strsignal(WTERMSIG(status));
-  const std::string text = "a back end started on " + where(child.host) + " " + how;
-  if (back_end_failure_.empty()) back_end_failure_ = text;
-  if (!stopping_) node_.note(child.host, text);
+  child.launched.hear();  // Its end may be seen before its last words.
+  const std::string& said = child.launched.last_line();
+  const BackEndFailure failure{child.host, how + (said.empty() ? "" : ": " + said),
+                               child.launched.by()};
+  if (!stopping_) node_.note(child.host, gather_failures(std::span(&failure, 1)));
+  back_end_failures_.push_back(failure);
   return true;
 }
 

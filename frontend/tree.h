@@ -38,7 +38,8 @@ struct TreeOptions {
   /// them, `settle` after the last one.
   std::size_t expected = 0;
   Nanos settle = 2 * kSecond;
-  /// "LAUNCHER HOST COMMAND..." runs a command on a host; empty: here directly, elsewhere by ssh.
+  /// "LAUNCHER HOST COMMAND..." runs a command on a host; empty: here directly, elsewhere by ssh,
+  /// which must not need a password. One that fails makes start() fail at once, with what it said.
   std::string launcher{};
   /// Numeric address to listen on; empty: loopback when all hosts are this one, else any.
   std::string listen{};

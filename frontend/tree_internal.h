@@ -22,6 +22,7 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/unique_fd.h"
+#include "frontend/back_end_launch.h"
 #include "frontend/tree.h"
 #include "frontend/tree_node.h"
 #include "net/runtime.h"
@@ -75,6 +76,7 @@ class Stream::Impl final : public net::Node {
   // A back end, or a launcher, that was started here.
   struct Child {
     std::string host;
+    Launched launched;
     UniqueFd pidfd;  // -1: where the system has none its end is seen when the tree is closed.
     bool has_ended = false;
   };
@@ -117,9 +119,9 @@ class Stream::Impl final : public net::Node {
   bool stopping_ = false;
   bool closed_ = false;
   std::map<pid_t, Child> children_;
-  std::string back_end_failure_;       // Of the first that ended badly.
-  std::size_t posted_down_bytes_ = 0;  // Multicasts on their way to the loop,
-  std::size_t down_queue_bytes_ = 0;   // and on the fullest link, when it was last looked at.
+  std::vector<BackEndFailure> back_end_failures_;  // At most one a child.
+  std::size_t posted_down_bytes_ = 0;              // Multicasts on their way to the loop,
+  std::size_t down_queue_bytes_ = 0;  // and on the fullest link, when it was last looked at.
   bool watches_down_queue_ = false;
   net::Network* network_ = nullptr;  // From on_start() on.
   net::EventLoop loop_;

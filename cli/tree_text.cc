@@ -62,15 +62,17 @@ class Forest {
       if (!reached_.insert(at.node).second) continue;
       order_.push_back(at);
       const auto& below = children_[at.node];
-      for (auto it = below.rbegin(); it != below.rend(); ++it)
-        waiting.push_back({*it, at.depth + 1});
+      for (std::size_t i = below.size(); i > 0; --i) {
+        waiting.push_back({below[i - 1], at.depth + 1});
+      }
     }
   }
 
   void count_ranks() {
     for (const TreeReport::Node& node : nodes_) ranks_.push_back(node.ranks);
-    for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
-      for (const std::size_t child : children_[at->node]) ranks_[at->node] += ranks_[child];
+    for (std::size_t i = order_.size(); i > 0; --i) {
+      const std::size_t at = order_[i - 1].node;
+      for (const std::size_t child : children_[at]) ranks_[at] += ranks_[child];
     }
   }
 

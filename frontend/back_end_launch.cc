@@ -149,7 +149,7 @@ Result<Launched> launch_on(const std::string& host, const std::string& launcher,
   std::vector<std::string> words = words_of(by);
   if (words.empty()) return unexpected(Code::kInvalidArgument, "the launcher has no name");
   words.push_back(host.empty() ? "localhost" : host);
-  words.push_back("sh");
+  words.emplace_back("sh");
   auto script_pipe = make_pipe();
   if (!script_pipe) return unexpected(std::move(script_pipe.error()));
   auto said = make_pipe();

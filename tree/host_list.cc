@@ -169,8 +169,7 @@ std::string fold_hosts(std::span<const std::string> hosts) {
     std::ranges::sort(numbers, {}, [](const std::string& number) {
       return std::tuple(number_of(number), number.size());
     });
-    const auto [first, last] = std::ranges::unique(numbers);
-    numbers.erase(first, last);
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
     if (!text.empty()) text += ',';
     // Only a name without a number has an empty one, and it sorts first.
     if (numbers.front().empty()) {

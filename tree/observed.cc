@@ -36,6 +36,7 @@ Result<Topology> topology_of(std::span<const ObservedProcess> processes) {
   std::map<std::string, std::uint32_t> used;
   for (auto& [id, name] : names) name.instance = used[name.host]++;
   std::vector<Process> named;
+  named.reserve(order.size());
   for (const ObservedProcess* process : order) named.push_back(names.at(process->id));
   return Topology::make(Skeleton(child_counts), std::move(named));
 }

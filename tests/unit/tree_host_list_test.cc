@@ -96,8 +96,7 @@ TEST(FoldHosts, IsReadBackToTheSameHosts) {
     Names read = listed(folded);
     std::ranges::sort(read);
     std::ranges::sort(hosts);
-    const auto [first, last] = std::ranges::unique(hosts);
-    hosts.erase(first, last);
+    hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
     ASSERT_EQ(read, hosts) << folded;
   }
 }

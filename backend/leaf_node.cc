@@ -11,6 +11,20 @@
 #include "wire/waves.h"
 
 namespace xylem::backend {
+namespace {
+
+// Of a stream. Beyond it the oldest are not repeated.
+constexpr std::size_t kMostGaps = 256;
+
+// What a node on the way asks its subtree when it has lost its parent.
+bool asks_for_everything(const wire::Message& message) {
+  const auto* it = std::get_if<wire::Acknowledgement>(&message);
+  return it != nullptr && std::any_of(it->resend.begin(), it->resend.end(), [](const auto& id) {
+           return id.stream == wire::kEveryStream;
+         });
+}
+
+}  // namespace
 
 LeafNode::LeafNode(LeafNodeOptions options, Journal& journal, ProcessStarter& starter,
                    LeafOwner& owner)
@@ -61,6 +75,7 @@ void LeafNode::on_message(net::LinkId, wire::Message message, Nanos now) {
   }
   switch (delivery_.on_message(message, now)) {
     case Delivery::News::kAcknowledged:
+      if (asks_for_everything(message)) repeat_gaps();
       owner_.on_room();
       end_when_done(now);
       break;
@@ -103,8 +118,9 @@ void LeafNode::take_control() {
       }
       open.push_back(streams_.emplace(spec.id, std::move(state)).first->second);
     }
-    std::erase_if(last_multicast_,
-                  [this](const auto& entry) { return !streams_.contains(entry.first); });
+    const auto is_closed = [this](const auto& entry) { return !streams_.contains(entry.first); };
+    std::erase_if(last_multicast_, is_closed);
+    std::erase_if(gaps_, is_closed);
     owner_.on_streams(std::move(open));
   }
   delivery_.send_up(wire::StreamsTaken{streams_version_});
@@ -118,8 +134,7 @@ void LeafNode::take_multicast(const wire::Multicast& multicast) {
   if (!is_first) {
     if (multicast.number <= last->second) return;
     if (multicast.number > last->second + 1) {
-      delivery_.send_up(wire::MulticastGap{multicast.stream, delivery_.leaf(), last->second + 1,
-                                           multicast.number});
+      miss(multicast.stream, last->second + 1, multicast.number);
     }
     last->second = multicast.number;
   }
@@ -127,8 +142,26 @@ void LeafNode::take_multicast(const wire::Multicast& multicast) {
   if (!fields) {
     log(Level::kWarn, "a multicast cannot be read", {{"why", fields.error().message}});
   } else if (!owner_.on_multicast(multicast.stream, multicast.number, *std::move(fields))) {
-    delivery_.send_up(wire::MulticastGap{multicast.stream, delivery_.leaf(), multicast.number,
-                                         multicast.number + 1});
+    miss(multicast.stream, multicast.number, multicast.number + 1);
+  }
+}
+
+void LeafNode::miss(StreamId stream, std::uint64_t first, std::uint64_t end) {
+  IntervalSet& gaps = gaps_[stream];
+  gaps.insert(first, end);
+  if (gaps.intervals().size() > kMostGaps) {
+    const auto oldest = gaps.intervals().front();
+    gaps.erase(oldest.first, oldest.end);
+  }
+  delivery_.send_up(wire::MulticastGap{stream, delivery_.leaf(), first, end});
+}
+
+// A node that dies takes along what it was told and had not passed on.
+void LeafNode::repeat_gaps() {
+  for (const auto& [stream, gaps] : gaps_) {
+    for (const auto& gap : gaps.intervals()) {
+      delivery_.send_up(wire::MulticastGap{stream, delivery_.leaf(), gap.first, gap.end});
+    }
   }
 }
 
@@ -202,6 +235,10 @@ void LeafNode::end(const std::string& why) {
 
 void LeafNode::schedule(Nanos now) {
   if (ended_) return;
+  if (delivery_.uplink().parent() != gaps_told_to_) {
+    gaps_told_to_ = delivery_.uplink().parent();
+    if (gaps_told_to_) repeat_gaps();
+  }
   Nanos next = now + options_.orphan_limit;
   if (const Nanos due = delivery_.next_due(); due != 0) next = std::min(next, due);
   if (leave_by_ != 0) next = std::min(next, leave_by_);

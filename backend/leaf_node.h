@@ -86,6 +86,8 @@ class LeafNode final : public net::Node {
   bool append(Draft draft, Nanos now);
   void take_control();
   void take_multicast(const wire::Multicast& multicast);
+  void miss(StreamId stream, std::uint64_t first, std::uint64_t end);
+  void repeat_gaps();
   void end_when_done(Nanos now);
   void end(const std::string& why);
   void schedule(Nanos now);
@@ -98,6 +100,8 @@ class LeafNode final : public net::Node {
   net::Network* network_ = nullptr;  // Valid from on_start() on.
   std::map<StreamId, LeafStreamState> streams_;
   std::map<StreamId, std::uint64_t> last_multicast_;
+  std::map<StreamId, IntervalSet> gaps_;  // Told; again to each new parent, which may not know.
+  std::optional<net::LinkId> gaps_told_to_;
   std::uint64_t streams_version_ = 0;
   bool joined_ = false;
   bool finish_told_ = false;

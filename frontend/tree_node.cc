@@ -231,9 +231,15 @@ void TreeNode::on_healed(const OverlayNode& node) {
 void TreeNode::on_multicast_gap(const wire::MulticastGap& gap) {
   const OverlayNode* back_end = root_.overlay().find(gap.leaf);
   const auto stream = streams_.find(gap.stream);
-  tell(TreeEvent::Kind::kGap, gap.leaf, back_end ? back_end->host : "",
-       "missed multicasts " + std::to_string(gap.first) + " to " + std::to_string(gap.end - 1) +
-           (stream != streams_.end() ? " of '" + stream->second.inbox.spec().name + "'" : ""));
+  if (back_end == nullptr || stream == streams_.end() || gap.first >= gap.end) return;
+  IntervalSet& known = stream->second.missed[gap.leaf];
+  const IntervalSet added = IntervalSet::range(gap.first, gap.end).difference(known);
+  known.insert(added);
+  for (const auto& run : added.intervals()) {
+    tell(TreeEvent::Kind::kGap, gap.leaf, back_end->host,
+         "missed multicasts " + std::to_string(run.first) + " to " + std::to_string(run.end - 1) +
+             " of '" + stream->second.inbox.spec().name + "'");
+  }
 }
 
 void TreeNode::on_stream_refused(const wire::StreamRefused& refused) {

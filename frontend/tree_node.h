@@ -87,6 +87,7 @@ class TreeNode final : public net::Node, private RootOwner {
     Inbox inbox;
     std::uint64_t version = 0;  // Of control, that tells of it.
     std::uint64_t multicasts = 0;
+    std::map<LeafId, IntervalSet> missed;  // Multicasts of which the program was told; told again.
     std::optional<Error> refused;
   };
 

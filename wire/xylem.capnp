@@ -177,7 +177,8 @@ struct Multicast {
 }
 
 struct MulticastGap {
-  # Up, relayed to the front end: a leaf missed these, and nobody had them any more.
+  # Up, relayed to the front end: a leaf missed these, and nobody had them any more. Told again to
+  # each new parent, since a node that dies takes along what it had not passed on.
   stream @0 :UInt32;
   leaf @1 :UInt32;
   first @2 :UInt64;

@@ -1,0 +1,330 @@
+#include "tests/model/multicast.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "backend/leaf_node.h"
+#include "base/check.h"
+#include "commproc/comm_process.h"
+#include "frontend/tree_node.h"
+#include "tests/model/leaf.h"
+#include "tests/model/simulation.h"
+#include "tree/shape.h"
+
+namespace xylem::model {
+namespace {
+
+constexpr HostNumber kRootHost{0};
+constexpr std::uint16_t kRootPort = 1;
+constexpr wire::FieldNumber kNumber = 1, kFilling = 2;
+constexpr std::size_t kLarge = 200'000;  // Of these a node keeps five.
+constexpr Nanos kPatience = 60 * kSecond;
+constexpr Nanos kLook = 50 * kMillisecond;
+
+// What the leaf's program has seen, and the processes that it starts.
+class ToolLeaf final : public backend::LeafOwner, public backend::ProcessStarter {
+ public:
+  using Start = std::function<void(NodeId node, std::uint32_t level)>;
+  ToolLeaf(HostNumber its_host, Start start)
+      : host(its_host), region_(backend::Journal::kSmallest), start_(std::move(start)) {
+    backend::JournalOptions options;
+    options.give_back = false;
+    auto opened = backend::Journal::open(region_.bytes(), options);
+    CHECK(opened.has_value());
+    journal.emplace(*std::move(opened));
+  }
+
+  void on_joined(LeafId joined) override { leaf = joined; }
+  void on_streams(std::vector<backend::LeafStreamState>) override {}
+  bool on_multicast(StreamId, std::uint64_t number, wire::Fields fields) override {
+    const auto* told = fields.find_as<std::uint64_t>(kNumber);
+    is_in_order &= told != nullptr && *told == number && (seen.empty() || number > seen.back());
+    seen.push_back(number);
+    return true;
+  }
+  void on_room() override {}
+  void on_finish() override {}
+  void on_closed(const std::string&) override {}
+
+  Result<backend::StartedProcess> start(NodeId node, std::uint32_t level) override {
+    start_(node, level);
+    return backend::StartedProcess{};
+  }
+  std::string collect(int) override { return {}; }
+
+  HostNumber host{};
+  ProcessId process = kNoProcess;
+  std::optional<backend::Journal> journal;
+  std::optional<LeafId> leaf;
+  std::vector<std::uint64_t> seen;
+  bool is_in_order = true;
+
+ private:
+  Region region_;
+  Start start_;
+};
+
+class MulticastChaos {
+ public:
+  explicit MulticastChaos(const MulticastOptions& options)
+      : options_(options), world_(options.seed) {
+    is_large_ = world_.random().one_in(2);
+    world_.may_send = [this](ProcessId from, const wire::Message& message) {
+      return may_send(from, message);
+    };
+    start_root();
+    const std::uint64_t leaves = 1 + world_.random()(world_.random().one_in(3) ? 16 : 6);
+    for (std::uint64_t i = 0; i < leaves; ++i) start_leaf(static_cast<std::uint32_t>(i + 1));
+  }
+
+  MulticastOutcome run() {
+    Random& random = world_.random();
+    world_.run_until(world_.now() + kPatience, [this] { return is_ready(); });
+    if (!is_ready()) return judge("the stream did not open");
+    const Nanos end = world_.now() + random.between(5 * kSecond, 40 * kSecond);
+    const std::uint64_t faults = 3 + random(20);
+    for (std::uint64_t i = 0; i < faults; ++i) {
+      world_.at(random.between(world_.now(), end), [this] { inflict(); });
+    }
+    end_ = end;
+    send_next();
+    look();
+    world_.run_until(end);
+    world_.heal_everything();
+    is_healed_ = true;
+    // One more, now that everybody can be reached: it shows what was missed before.
+    world_.run_until(world_.now() + kPatience);
+    send();
+    world_.run_until(world_.now() + kPatience);
+    return judge({});
+  }
+
+ private:
+  frontend::TreeNode& root() { return static_cast<frontend::TreeNode&>(world_.node(root_)); }
+
+  void start_root() {
+    frontend::TreeNodeOptions options;
+    Random& random = world_.random();
+    options.root.shape.kind = tree::Shape::Kind::kKary;
+    options.root.shape.fanout = 2 + static_cast<std::uint32_t>(random(2));
+    options.settle = kSecond;
+    root_ = world_.start(kRootHost, std::make_unique<frontend::TreeNode>(options), kRootPort);
+  }
+
+  void start_leaf(std::uint32_t number) {
+    const HostNumber host{number};
+    leaves_.push_back(
+        std::make_unique<ToolLeaf>(host, [this, host](NodeId node, std::uint32_t level) {
+          const CommProcess what{host, node, level};
+          world_.at(world_.now() + world_.random().between(kMillisecond, 300 * kMillisecond),
+                    [this, what] { start_comm_process(what); });
+        }));
+    ToolLeaf& leaf = *leaves_.back();
+    backend::LeafNodeOptions options;
+    options.front_end = {Simulation::address(kRootHost, kRootPort)};
+    options.host.name = "h" + std::to_string(number);
+    options.host.host_key = options.host.name;
+    options.orphan_limit = 1000 * kSecond;
+    leaf.process = world_.start(
+        host, std::make_unique<backend::LeafNode>(options, *leaf.journal, leaf, leaf), 0);
+  }
+
+  struct CommProcess {
+    HostNumber host{};
+    NodeId node{};
+    std::uint32_t level = 0;
+  };
+  void start_comm_process(const CommProcess& what) {
+    commproc::CommProcessOptions options;
+    options.node = what.node;
+    options.level = what.level;
+    options.front_end = {Simulation::address(kRootHost, kRootPort)};
+    const ProcessId process =
+        world_.start(what.host, std::make_unique<commproc::CommProcess>(options), next_port_++);
+    comm_processes_[process] = what;
+  }
+
+  bool is_ready() {
+    const bool all_there = std::all_of(leaves_.begin(), leaves_.end(),
+                                       [](const auto& leaf) { return leaf->leaf.has_value(); });
+    if (!all_there || !root().is_settled()) return false;
+    if (!stream_) {
+      wire::StreamSpec spec;
+      spec.name = "down";
+      auto opened = root().open(std::move(spec));
+      CHECK(opened.has_value());
+      stream_ = *opened;
+    }
+    const auto open = root().is_open(*stream_);
+    return open && *open;
+  }
+
+  // ---- what goes down ----
+
+  void send() {
+    world_.inside(root_, [this](Nanos) {
+      auto number = root().next_multicast(*stream_);
+      CHECK(number.has_value());
+      wire::Fields fields;
+      fields.set(kNumber, *number);
+      if (is_large_) fields.set(kFilling, std::string(kLarge, 'x'));
+      root().multicast(*stream_, *number, fields);
+      sent_ = *number;
+    });
+  }
+
+  void send_next() {
+    if (world_.now() >= end_) return;
+    send();
+    world_.at(world_.now() + world_.random().between(10 * kMillisecond, 300 * kMillisecond),
+              [this] { send_next(); });
+  }
+
+  // The front end holds a bounded number of events.
+  void look() {
+    world_.inside(root_, [this](Nanos) {
+      while (auto event = root().take_event()) {
+        std::uint64_t first = 0, last = 0;
+        const bool is_gap = event->kind == frontend::TreeEvent::Kind::kGap;
+        if (!is_gap) continue;
+        CHECK(std::sscanf(event->text.c_str(), "missed multicasts %" SCNu64 " to %" SCNu64, &first,
+                          &last) == 2);
+        missed_[event->leaf].insert(first, last + 1);
+      }
+    });
+    world_.at(world_.now() + kLook, [this] { look(); });
+  }
+
+  bool may_send(ProcessId from, const wire::Message& message) {
+    if (options_.broken == MulticastBreak::kNoGapReport) {
+      const bool is_leaf = from != root_ && !comm_processes_.contains(from);
+      return !is_leaf || !std::holds_alternative<wire::MulticastGap>(message);
+    }
+    const auto* down = std::get_if<wire::Multicast>(&message);
+    if (options_.broken != MulticastBreak::kNoReplay || down == nullptr) return true;
+    std::uint64_t& newest = newest_[from];
+    newest = std::max(newest, down->number);
+    return down->number == newest;
+  }
+
+  // ---- faults ----
+
+  void inflict() {
+    if (is_healed_) return;
+    Random& random = world_.random();
+    const std::uint64_t which = random(6);
+    if (which < 2) return kill_comm_process();
+    ++faults_;
+    const Nanos duration = random.one_in(3) ? random.between(3 * kSecond, 12 * kSecond)
+                                            : random.between(50 * kMillisecond, 3 * kSecond);
+    if (which == 2) {
+      world_.break_link(random.one_in(2));
+    } else if (which == 3) {
+      const HostNumber one{static_cast<std::uint32_t>(random(leaves_.size() + 1))};
+      const HostNumber other{static_cast<std::uint32_t>(random(leaves_.size() + 1))};
+      world_.cut(one, other);
+      if (random.one_in(2)) world_.cut(other, one);
+      world_.at(world_.now() + duration, [this, one, other] {
+        world_.heal(one, other);
+        world_.heal(other, one);
+      });
+    } else if (which == 4) {
+      ProcessId victim = leaves_[random(leaves_.size())]->process;
+      if (!comm_processes_.empty() && random.one_in(2)) victim = random_comm_process()->first;
+      world_.freeze(victim);
+      world_.at(world_.now() + duration, [this, victim] { world_.thaw(victim); });
+    } else {
+      world_.set_slowness(random.between(kMillisecond, 400 * kMillisecond));
+      world_.at(world_.now() + duration, [this] { world_.set_slowness(0); });
+    }
+  }
+
+  std::map<ProcessId, CommProcess>::iterator random_comm_process() {
+    return std::next(comm_processes_.begin(),
+                     static_cast<std::ptrdiff_t>(world_.random()(comm_processes_.size())));
+  }
+
+  void kill_comm_process() {
+    if (comm_processes_.empty()) return;
+    ++faults_;
+    const auto [process, what] = *random_comm_process();
+    comm_processes_.erase(process);
+    world_.kill(process);
+    if (world_.random().one_in(2)) return;
+    const CommProcess again = what;
+    world_.at(world_.now() + world_.random().between(10 * kMillisecond, 5 * kSecond),
+              [this, again] { start_comm_process(again); });
+  }
+
+  // ---- what came of it ----
+
+  MulticastOutcome judge(std::string fault) {
+    MulticastOutcome outcome;
+    outcome.seed = options_.seed;
+    outcome.faults = faults_;
+    outcome.sent = sent_ * leaves_.size();
+    outcome.fault = std::move(fault);
+    for (const auto& leaf : leaves_) {
+      const std::set<std::uint64_t> seen(leaf->seen.begin(), leaf->seen.end());
+      outcome.twice += leaf->seen.size() - seen.size() + (leaf->is_in_order ? 0 : 1);
+      const IntervalSet& missed = missed_[leaf->leaf.value_or(wire::kNoLeaf)];
+      outcome.missed += missed.count();
+      for (std::uint64_t number = 1; number <= sent_; ++number) {
+        const bool was_seen = seen.contains(number), was_missed = missed.contains(number);
+        outcome.twice += was_seen && was_missed ? 1 : 0;
+        if (was_seen || was_missed) continue;
+        ++outcome.lost;
+        if (outcome.fault.empty()) {
+          outcome.fault = "host " + std::to_string(static_cast<std::uint32_t>(leaf->host)) +
+                          " has not seen number " + std::to_string(number) + " of " +
+                          std::to_string(sent_) + ", and nobody was told";
+        }
+      }
+    }
+    if (!is_large_ && outcome.missed != 0 && outcome.fault.empty()) {
+      outcome.fault = std::to_string(outcome.missed) + " were missed that nodes must have kept";
+    }
+    outcome.digest = world_.digest();
+    return outcome;
+  }
+
+  MulticastOptions options_;
+  Simulation world_;
+  ProcessId root_ = kNoProcess;
+  std::vector<std::unique_ptr<ToolLeaf>> leaves_;
+  std::map<ProcessId, CommProcess> comm_processes_;
+  std::uint16_t next_port_ = 2;
+  std::optional<StreamId> stream_;
+  std::map<ProcessId, std::uint64_t> newest_;
+  std::map<LeafId, IntervalSet> missed_;
+  std::uint64_t sent_ = 0;
+  std::uint64_t faults_ = 0;
+  Nanos end_ = 0;
+  bool is_large_ = false;
+  bool is_healed_ = false;
+};
+
+}  // namespace
+
+MulticastOutcome run_multicast(const MulticastOptions& options) {
+  return MulticastChaos(options).run();
+}
+
+std::string to_line(const MulticastOutcome& outcome) {
+  char line[256];
+  std::snprintf(line, sizeof line,
+                "chaos: multicast seed=%" PRIu64 " faults=%" PRIu64 " sent=%" PRIu64
+                " missed=%" PRIu64 " lost=%" PRIu64 " twice=%" PRIu64 " digest=%016" PRIx64,
+                outcome.seed, outcome.faults, outcome.sent, outcome.missed, outcome.lost,
+                outcome.twice, outcome.digest);
+  return outcome.fault.empty() ? line : std::string(line) + "; " + outcome.fault;
+}
+
+}  // namespace xylem::model

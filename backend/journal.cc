@@ -19,6 +19,8 @@ constexpr std::uint32_t kEntryMagic = 0x79727465;
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kStreams = 4;            // Of the monitor, numbered from 1.
 constexpr std::size_t kGiveBack = 256u << 10;  // Not a system call for less.
+constexpr std::size_t kPad = 16;               // The first words of an entry: magic, state, bytes.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;  // No journal lives so long.
 
 constexpr std::uint32_t kLive = 1;
 constexpr std::uint32_t kFreed = 2;
@@ -122,6 +124,10 @@ Result<void> Journal::recover() {
   }
   std::uint64_t tail = at.tail.load(std::memory_order_acquire);
   const std::uint64_t head = at.head.load(std::memory_order_acquire);
+  if (!are_places(tail, head)) {
+    return unexpected(Code::kCorrupt, "the journal is damaged: it lies from " +
+                                          std::to_string(tail) + " to " + std::to_string(head));
+  }
   // The cut fell between the two stores of rewind_when_empty().
   if (tail > head) store(at.head, tail);
   given_back_ = tail;
@@ -149,16 +155,25 @@ Result<void> Journal::recover() {
   return {};
 }
 
+// Both can have been stored by us: whole words, a pad's length or more before the region's end.
+bool Journal::are_places(std::uint64_t tail, std::uint64_t head) const {
+  const auto is_place = [this](std::uint64_t offset) {
+    return offset % 8 == 0 && offset <= kMostBytes && log().size() - offset % log().size() >= kPad;
+  };
+  if (!is_place(tail) || !is_place(head)) return false;
+  return tail > head ? tail % log().size() == 0 : head - tail <= log().size();
+}
+
 bool Journal::is_plausible(std::uint64_t offset, std::uint64_t head) const {
   const std::size_t here = offset % log().size();
-  if (offset % 8 != 0 || log().size() - here < 16) return false;
+  if (offset % 8 != 0 || log().size() - here < kPad) return false;
   const Entry& entry = entry_at(offset);
-  if (entry.magic != kEntryMagic || entry.bytes % 8 != 0 || entry.bytes < 16 ||
+  if (entry.magic != kEntryMagic || entry.bytes % 8 != 0 || entry.bytes < kPad ||
       entry.bytes > head - offset || entry.bytes > log().size() - here) {
     return false;
   }
   if (entry.state.load(std::memory_order_relaxed) != kLive) return true;
-  if (entry.bytes < sizeof(Entry)) return false;
+  if (entry.bytes < sizeof(Entry) || entry.wave_end <= entry.wave) return false;
   const std::uint64_t content = std::uint64_t{entry.rings} * sizeof(RingMark) +
                                 std::uint64_t{entry.call_marks} * sizeof(CallsMark) +
                                 std::uint64_t{entry.finished} * sizeof(Lane) + entry.payload;
@@ -273,7 +288,7 @@ std::uint64_t Journal::put(const wire::Packet& packet, std::uint64_t calls,
   const std::size_t bytes = aligned(sizeof(Entry) + content);
   const std::size_t to_end = log().size() - offset % log().size();
   if (bytes > to_end) {
-    Entry& pad = entry_at(offset);  // At least 16 bytes: see below.
+    Entry& pad = entry_at(offset);  // At least kPad bytes: see below.
     pad.magic = kEntryMagic;
     pad.bytes = to_end;
     pad.state.store(kFreed, std::memory_order_relaxed);
@@ -282,7 +297,7 @@ std::uint64_t Journal::put(const wire::Packet& packet, std::uint64_t calls,
   }
   // Never leave less than a pad needs before the end.
   const std::size_t rest = log().size() - offset % log().size() - bytes;
-  const std::size_t total = rest != 0 && rest < 16 ? bytes + rest : bytes;
+  const std::size_t total = rest != 0 && rest < kPad ? bytes + rest : bytes;
 
   Entry& entry = entry_at(offset);
   entry.magic = kEntryMagic;

@@ -158,6 +158,7 @@ class Journal {
   std::span<std::byte> log() const;
   void format();
   Result<void> recover();
+  bool are_places(std::uint64_t tail, std::uint64_t head) const;
   bool is_plausible(std::uint64_t offset, std::uint64_t head) const;
   Progress read_progress(std::uint64_t offset) const;
 

@@ -104,6 +104,29 @@ TEST(Journal, RemembersItsPlaceWhole) {
   EXPECT_EQ(open(memory).memo(), memo);
 }
 
+TEST(Journal, RefusesABeginAndAnEndThatNoneCanHave) {
+  constexpr std::size_t kHead = 16;  // Where they stand in the header.
+  constexpr std::size_t kTail = 24;
+  constexpr std::uint64_t kLog = (1 << 20) - 4096;
+  const std::pair<std::uint64_t, std::uint64_t> places[] = {
+      {1, 1},         {0, 1},        {0, kLog + 8},          {kLog - 8, kLog - 8},
+      {8, 0},         {9 * kLog, 0}, {~std::uint64_t{7}, 8}, {0, ~std::uint64_t{7}},
+      {kLog + 16, 16}};
+  for (const auto& [tail, head] : places) {
+    SCOPED_TRACE(::testing::Message() << tail << " to " << head);
+    Memory memory(1 << 20);
+    open(memory);
+    std::memcpy(memory.bytes().data() + kHead, &head, sizeof head);
+    std::memcpy(memory.bytes().data() + kTail, &tail, sizeof tail);
+    const auto journal = Journal::open(memory.bytes());
+    const bool cut_while_rewinding = tail % kLog == 0 && tail > head;
+    EXPECT_EQ(journal.has_value(), cut_while_rewinding);
+    if (!journal) {
+      EXPECT_EQ(journal.error().code, Code::kCorrupt);
+    }
+  }
+}
+
 TEST(Journal, RefusesMemoryThatHoldsSomethingElse) {
   Memory memory(1 << 20);
   std::memset(memory.bytes().data(), 0x5a, 4096);

@@ -55,7 +55,13 @@ Cluster::Cluster(Simulation& world, const ClusterOptions& options)
   }
 }
 
-Cluster::~Cluster() { world_.on_exit = {}; }
+// The world outlives us, and its workers borrow from our hosts.
+Cluster::~Cluster() {
+  world_.on_exit = {};
+  for (const Host& host : hosts_) {
+    if (world_.is_alive(host.worker)) world_.kill(host.worker);
+  }
+}
 
 void Cluster::start_front_end() {
   auto front_end = std::make_unique<FrontEnd>();

@@ -296,9 +296,10 @@ class MulticastChaos {
   }
 
   MulticastOptions options_;
+  std::vector<std::unique_ptr<ToolLeaf>>
+      leaves_;  // Before the world, whose nodes borrow from them.
   Simulation world_;
   ProcessId root_ = kNoProcess;
-  std::vector<std::unique_ptr<ToolLeaf>> leaves_;
   std::map<ProcessId, CommProcess> comm_processes_;
   std::uint16_t next_port_ = 2;
   std::optional<StreamId> stream_;

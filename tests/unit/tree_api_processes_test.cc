@@ -346,6 +346,54 @@ TEST_F(TreeOfProcesses, BoundsTheMemoryOfBothEndsWhenNobodyReceives) {
   static_cast<void>(tree_->close(kMillisecond));
 }
 
+class OverAStoppedNode : public TreeOfProcesses,
+                         public ::testing::WithParamInterface<frontend::WhenFull> {};
+
+TEST_P(OverAStoppedNode, EveryWaveIsDeliveredOrCountedAsItsStreamSays) {
+  constexpr std::uint64_t kWaves = 50'000;
+  constexpr std::size_t kJournal = 128u << 10;
+  constexpr Nanos kStopped = 5 * kSecond;  // Longer than a peer may be silent.
+  start({"send", "raw", std::to_string(kWaves), std::to_string(kJournal)});
+  auto down = open({.name = "down"});
+  auto seen = open({.name = "seen"});
+  const pid_t victim = process_of("comm_process");
+  ASSERT_GT(victim, 0);
+  auto raw = open({.name = "raw", .when_full = GetParam()});
+  ASSERT_EQ(::kill(victim, SIGSTOP), 0);
+  const Nanos stopped_at = monotonic_now();
+  const auto told = [&] { return raw.account().contributions + raw.account().lost; };
+  EXPECT_LT(told(), kWaves * kLeaves) << "all had come before the node was stopped";
+  bool is_stopped = true;
+  std::uint64_t received = 0;
+  while (is_stopped || told() < kWaves * kLeaves || received < raw.account().contributions) {
+    ASSERT_LT(monotonic_now() - stopped_at, kPatience) << told() << " told of";
+    if (is_stopped && monotonic_now() - stopped_at > kStopped) {
+      ASSERT_EQ(::kill(victim, SIGCONT), 0);
+      is_stopped = false;
+    }
+    if (const auto wave = raw.receive(50 * kMillisecond)) received += wave->sources.count();
+  }
+  const auto account = raw.account();
+  EXPECT_EQ(account.contributions + account.lost, kWaves * kLeaves);
+  EXPECT_EQ(account.contributions, received);
+  if (GetParam() == frontend::WhenFull::kBlock) {
+    EXPECT_EQ(account.lost, 0u);
+  } else {
+    EXPECT_GT(account.lost, 0u);
+  }
+  std::printf("%llu received, %llu lost, %llu duplicates\n",
+              static_cast<unsigned long long>(received),
+              static_cast<unsigned long long>(account.lost),
+              static_cast<unsigned long long>(account.duplicates));
+  const auto closed = tree_->close(kPatience);
+  EXPECT_TRUE(closed) << closed.error().message;
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, OverAStoppedNode,
+                         ::testing::Values(frontend::WhenFull::kBlock,
+                                           frontend::WhenFull::kDropOldest,
+                                           frontend::WhenFull::kDropNewest));
+
 TEST(FrontEndProcess, LeavesNobodyBehindWhenItIsKilled) {
   std::FILE* said = ::popen(("exec " + kProgram + " front_end 8 2 " + kCommProcess).c_str(), "re");
   ASSERT_NE(said, nullptr);

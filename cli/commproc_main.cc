@@ -1,7 +1,8 @@
 // xylem-commproc: an inner node of the tree. Started by the agent of its host, which hands the key
-// over a pipe; people never start it.
+// over a pipe, or by a launcher of the front end, with the key in the environment (XYLEM_KEY);
+// people never start it.
 //
-//   xylem-commproc --run RUN --node N --level N --front-end HOST:PORT[,HOST:PORT] --key-fd N
+//   xylem-commproc --run RUN --node N --level N --front-end HOST:PORT[,HOST:PORT] [--key-fd N]
 //                  [--tls on|off] [--host NAME --host-key KEY --socket PATH] [--log-level LEVEL]
 //                  [--orphan-limit SECONDS]
 //
@@ -76,11 +77,21 @@ Result<std::vector<UniqueFd>> open_sockets(const std::string& unix_path, const s
   return sockets;
 }
 
+// From the agent's pipe; or, where a launcher started us, from the environment, which is not ours
+// to pass on.
+Result<net::Key> key_of(const Arguments& arguments) {
+  if (arguments.key_fd >= 0) return net::read_key(arguments.key_fd);
+  const char* hex = std::getenv("XYLEM_KEY");
+  auto key = net::parse_key(hex == nullptr ? "" : hex);
+  ::unsetenv("XYLEM_KEY");
+  return key;
+}
+
 int run(const Arguments& arguments) {
   const char* log_file = std::getenv("XYLEM_LOG_FILE");
   configure_log("xylem-commproc", parse_level(arguments.log_level),
                 log_file == nullptr ? "" : log_file);
-  auto key = net::read_key(arguments.key_fd);
+  auto key = key_of(arguments);
   if (!key) return fail(key.error().message);
   auto front_end = net::parse_addresses(arguments.front_end);
   if (!front_end) return fail(front_end.error().message);
@@ -134,7 +145,7 @@ int main(int argc, char** argv) {
   app.add_option("--node", arguments.node)->required();
   app.add_option("--level", arguments.level)->required();
   app.add_option("--front-end", arguments.front_end)->required();
-  app.add_option("--key-fd", arguments.key_fd)->required();
+  app.add_option("--key-fd", arguments.key_fd);
   app.add_option("--host", arguments.host);
   app.add_option("--host-key", arguments.host_key);
   app.add_option("--socket", arguments.socket);

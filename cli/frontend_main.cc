@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,9 @@
 #include "base/log.h"
 #include "cli/account_line.h"
 #include "cli/version.h"
+#include "frontend/comm_process_launch.h"
 #include "frontend/front_end_process.h"
+#include "frontend/launch.h"
 #include "frontend/session.h"
 #include "frontend/setup.h"
 #include "net/runtime.h"
@@ -114,6 +117,23 @@ frontend::SessionOptions session_options(const frontend::Setup& setup, const tre
   return options;
 }
 
+// None where no launcher was given.
+Result<std::unique_ptr<frontend::CommProcessLauncher>> make_launcher(const frontend::Setup& setup) {
+  if (setup.launcher.empty()) return std::unique_ptr<frontend::CommProcessLauncher>();
+  auto installation = frontend::find_installation();
+  if (!installation) return unexpected(std::move(installation.error()));
+  frontend::CommProcessLaunchOptions options;
+  options.launcher = setup.launcher;
+  options.program = installation->comm_process;
+  options.run = setup.run;
+  options.key = setup.key;
+  options.tls = setup.tls;
+  options.log_level = setup.log_level;
+  std::unique_ptr<frontend::CommProcessLauncher> launcher =
+      std::make_unique<frontend::RemoteCommProcessLauncher>(std::move(options));
+  return launcher;
+}
+
 int fail(int control_fd, const Error& error) {
   answer(control_fd, "error " + error.message);
   return 2;
@@ -127,6 +147,8 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   configure_log("xylem-frontend", parse_level(setup->log_level));
   auto shape = tree::parse_shape(setup->shape);
   if (!shape) return fail(control_fd, shape.error());
+  auto launcher = make_launcher(*setup);
+  if (!launcher) return fail(control_fd, launcher.error());
   auto opened = open_store(*setup);
   if (!opened) return fail(control_fd, opened.error());
   auto recorder = storage::make_thread_recorder(*opened->store);
@@ -145,8 +167,9 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   network.is_root = true;
   network.listening = std::move(listening);
   network.reachable_hosts = setup->reachable_hosts;
-  frontend::Session session(session_options(*setup, *shape, control_fd, std::move(opened->past)),
-                            **recorder);
+  auto options = session_options(*setup, *shape, control_fd, std::move(opened->past));
+  options.launcher = launcher->get();
+  frontend::Session session(std::move(options), **recorder);
   const int code = net::run_node(session, std::move(network));
   if (code == frontend::Session::kReplaced) return code;  // The rest is the other one's.
   folder.remove();

@@ -144,6 +144,7 @@ frontend::Setup make_setup(const RunOptions& options, const std::string& printed
   setup.store = options.store.empty() ? default_store() : options.store;
   setup.overwrite = options.overwrite;
   setup.shape = options.topology;
+  setup.launcher = options.launcher;
   setup.settle = options.settle;
   setup.window = options.window;
   setup.chunks = options.chunks;
@@ -167,7 +168,8 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
   const char* nodes = std::getenv("SLURM_JOB_NUM_NODES");
   const bool many_nodes = nodes != nullptr && std::atoi(nodes) > 1;
   // What a script or a later launcher will do cannot be known: it must be able to reach us.
-  auto listening = listen(options.interface, options.port, !facts.is_local);
+  auto listening =
+      listen(options.interface, options.port, !facts.is_local || !options.launcher.empty());
   if (!listening) return unexpected(std::move(listening.error()));
 
   frontend::Setup setup = make_setup(options, printed_options, command);

@@ -90,6 +90,10 @@ const std::vector<Setting>& run_settings() {
       {"detail", "profile", false, "profile: windows only; trace: every event too"},
       {"topology", "kary:16", false,
        "flat, kary:K, balanced:DEPTHxFANOUT, binomial:ORDER, or a topology file"},
+      {"launcher", "", false,
+       "Starts communication processes on hosts of a topology file that the job does not use: ssh, "
+       "or "
+       "any command that runs `LAUNCHER HOST sh`"},
       {"placement", "even", false, "Policy that chooses hosts for communication processes: even"},
       {"window", "250ms", false, "Length of a profile window, 10ms to 60s"},
       {"settle", "2s", false, "Place the tree so long after the last newcomer at the latest"},
@@ -169,6 +173,7 @@ Result<RunOptions> check_settings(const std::vector<SettingValue>& values) {
   options.store = setting("store").value;
   options.sample = setting("sample").value;
   options.interface = setting("interface").value;
+  options.launcher = setting("launcher").value;
   options.log_level = setting("log-level").value;
   if (auto good = check_sample(setting("sample")); !good) return unexpected(good.error());
   if (auto good = check_choice(setting("detail"), {"profile", "trace"}); !good) {

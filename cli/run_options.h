@@ -29,6 +29,7 @@ struct RunOptions {
   bool overwrite = false;
   bool chunks = false;  ///< --detail trace
   std::string topology;
+  std::string launcher;  ///< Empty: none.
   Nanos window = 0;
   Nanos settle = 0;
   std::string sample;

@@ -244,8 +244,10 @@ Result<Installation> find_installation() {
   found.xylem = prefix / "bin" / "xylem";
   found.frontend = prefix / "libexec" / "xylem" / "xylem-frontend";
   found.backend = prefix / "libexec" / "xylem" / "xylem-backend";
+  found.comm_process = prefix / "libexec" / "xylem" / "xylem-commproc";
   found.capture_library = prefix / "lib" / "xylem" / "libxylem-capture.so";
-  for (const std::string& path : {found.frontend, found.backend, found.capture_library}) {
+  for (const std::string& path :
+       {found.frontend, found.backend, found.comm_process, found.capture_library}) {
     if (::access(path.c_str(), R_OK) != 0) {
       return unexpected(Code::kNotFound, path + " is missing: the installation is not complete");
     }

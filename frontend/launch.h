@@ -72,6 +72,7 @@ struct Installation {
   std::string xylem;
   std::string frontend;
   std::string backend;
+  std::string comm_process;
   std::string capture_library;
 };
 Result<Installation> find_installation();

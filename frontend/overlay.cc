@@ -83,7 +83,8 @@ void Overlay::restore(OverlayNode node) {
 }
 
 Result<std::vector<NodeId>> Overlay::place(const tree::Shape& shape,
-                                           const std::map<LeafId, std::size_t>& processes) {
+                                           const std::map<LeafId, std::size_t>& processes,
+                                           bool may_launch) {
   std::vector<tree::Host> hosts;
   for (const NodeId id : hosts_) {
     const OverlayNode& node = nodes_.at(id);
@@ -93,18 +94,24 @@ Result<std::vector<NodeId>> Overlay::place(const tree::Shape& shape,
     host.processes = carried == processes.end() ? 0 : carried->second;
     hosts.push_back(std::move(host));
   }
-  auto plan =
-      placement::plan_tree(hosts, shape, placement::Policy::kEven, nodes_.at(kFrontEndNode).host);
+  const std::string& here = nodes_.at(kFrontEndNode).host;
+  if (may_launch && shape.kind == tree::Shape::Kind::kFile) {
+    const auto file = tree::read_topology_file(shape.path);
+    if (!file) return unexpected(file.error());
+    placement::add_foreign_hosts(hosts, *file, here);
+  }
+  auto plan = placement::plan_tree(hosts, shape, placement::Policy::kEven, here);
   if (!plan) return unexpected(std::move(plan.error()));
   plan_ = *std::move(plan);
   planned_ = {kFrontEndNode};
   std::vector<NodeId> to_start;
   for (const placement::CommProcess& process : plan_->comm_processes) {
-    const OverlayNode& starter = nodes_.at(hosts_.at(raw(process.host)));
     OverlayNode node;
     node.role = wire::Role::kCommProcess;
-    node.host = starter.host;
-    node.host_key = starter.host_key;
+    node.host = hosts[raw(process.host)].name;
+    if (raw(process.host) < hosts_.size()) {
+      node.host_key = nodes_.at(hosts_[raw(process.host)]).host_key;
+    }
     node.parent = planned_.at(raw(process.parent));
     node.level = process.level;
     planned_.push_back(add(std::move(node)));
@@ -159,8 +166,10 @@ bool Overlay::is_living(NodeId node) const {
   return state != NodeState::kLeft && state != NodeState::kLost;
 }
 
-NodeId Overlay::starter_of(NodeId comm_process) const {
-  return by_host_key_.at(nodes_.at(comm_process).host_key);
+std::optional<NodeId> Overlay::starter_of(NodeId comm_process) const {
+  const auto starter = by_host_key_.find(nodes_.at(comm_process).host_key);
+  if (starter == by_host_key_.end()) return std::nullopt;
+  return starter->second;
 }
 
 void Overlay::started(NodeId comm_process, std::vector<wire::Address> addresses,

@@ -56,13 +56,15 @@ class Overlay {
 
   /// Chooses hosts for the communication processes of `shape`, given what each back end's host
   /// carries already (`processes`, by leaf), and a place for every back end. Returns the nodes to
-  /// be started. Fails with kInvalidArgument when the shape names a host without a back end;
-  /// nothing is changed then.
+  /// be started. A topology file may name hosts without a back end where `may_launch` says that
+  /// something else can start processes there. Fails with kNotFound when it names others, and as
+  /// placement::plan_tree; nothing is changed then.
   Result<std::vector<NodeId>> place(const tree::Shape& shape,
-                                    const std::map<LeafId, std::size_t>& processes);
+                                    const std::map<LeafId, std::size_t>& processes,
+                                    bool may_launch = false);
 
-  /// The back end on whose host a communication process is to run.
-  NodeId starter_of(NodeId comm_process) const;
+  /// The back end on whose host a communication process is to run; none: there is no back end.
+  std::optional<NodeId> starter_of(NodeId comm_process) const;
 
   void started(NodeId comm_process, std::vector<wire::Address> addresses, std::uint32_t pid);
   /// It could not be started, or is gone: its children go to its nearest living ancestor. Returns

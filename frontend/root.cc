@@ -229,7 +229,7 @@ void Root::on_goodbye(net::LinkId link) {
 
 void Root::place(const std::map<LeafId, std::size_t>& processes, Nanos now) {
   if (std::exchange(placed_, true)) return;
-  auto started = overlay_.place(options_.shape, processes);
+  auto started = overlay_.place(options_.shape, processes, options_.may_launch);
   if (!started) {
     log(Level::kError, "no tree as asked for, back ends report to the front end directly",
         {{"why", started.error().message}});
@@ -238,7 +238,13 @@ void Root::place(const std::map<LeafId, std::size_t>& processes, Nanos now) {
   }
   start_deadline_ = now + options_.start_limit;
   for (const NodeId node : *started) {
-    const auto link = link_of_node_.find(overlay_.starter_of(node));
+    const auto starter = overlay_.starter_of(node);
+    if (!starter) {
+      tell(node);
+      owner_.on_launch(*overlay_.find(node));
+      continue;
+    }
+    const auto link = link_of_node_.find(*starter);
     if (link == link_of_node_.end()) {
       give_up_comm_process(node, "the host that was to start it is not there any more");
       continue;
@@ -246,6 +252,14 @@ void Root::place(const std::map<LeafId, std::size_t>& processes, Nanos now) {
     network_->send(link->second, wire::StartCommProcess{node, overlay_.find(node)->level});
     tell(node);
   }
+}
+
+void Root::comm_process_ended(NodeId id, const std::string& why) {
+  const OverlayNode* node = overlay_.find(id);
+  if (node == nullptr || node->state == NodeState::kLost || node->state == NodeState::kLeft) return;
+  log(Level::kWarn, "communication process ended",
+      {{"node", id}, {"host", node->host}, {"why", why}});
+  give_up_comm_process(id, why);
 }
 
 std::vector<NodeId> Root::unsettled() const {

@@ -23,6 +23,8 @@ namespace xylem::frontend {
 
 struct RootOptions {
   tree::Shape shape;  ///< `--topology`
+  /// The owner can start communication processes on hosts that have no back end.
+  bool may_launch = false;
   /// A communication process that has not reported by then is done without.
   Nanos start_limit = 5 * kSecond;
   /// A host that is below no link for so long is gone.
@@ -52,6 +54,9 @@ class RootOwner {
   virtual void on_lost(const OverlayNode& back_end) = 0;
   /// It was heard of again.
   virtual void on_found(const OverlayNode& back_end) = 0;
+  /// To be started where no back end is; only with RootOptions::may_launch. What becomes of it is
+  /// told by its own report, or by Root::comm_process_ended.
+  virtual void on_launch(const OverlayNode& /*comm_process*/) {}
   /// A communication process has ended or is not heard of any more.
   virtual void on_comm_process_lost(const OverlayNode&, const std::string& /*why*/) {}
   /// A node has found another parent than the one that it was told.
@@ -87,6 +92,8 @@ class Root {
 
   /// Makes the tree, once. `processes` are what each back end's host carries already, by leaf.
   void place(const std::map<LeafId, std::size_t>& processes, Nanos now);
+  /// One that the owner has started, or could not start, is gone.
+  void comm_process_ended(NodeId id, const std::string& why);
   bool is_placed() const noexcept { return placed_; }
   /// It is made, and every node has attached to the parent that it was told.
   bool is_settled() const { return assigned_ && unsettled().empty(); }

@@ -55,6 +55,7 @@ OverlayNode node_of(storage::NodeRow row) {
 RootOptions root_options(const SessionOptions& options) {
   RootOptions root;
   root.shape = options.shape;
+  root.may_launch = options.launcher != nullptr;
   root.start_limit = options.start_limit;
   root.lost_limit = options.lost_limit;
   if (!options.past) return root;
@@ -142,6 +143,14 @@ void Session::on_lost(const OverlayNode& back_end) {
 void Session::on_found(const OverlayNode& back_end) {
   keep(storage::HostLost{back_end.leaf, ""});
   note(back_end, Level::kWarn, "heard of again");
+}
+
+void Session::on_launch(const OverlayNode& comm_process) {
+  const NodeId id = comm_process.id;
+  auto fds =
+      options_.launcher->start(id, comm_process.level, comm_process.host, network_->addresses());
+  if (!fds) return root_.comm_process_ended(id, fds.error().message);
+  for (const int fd : *fds) network_->watch(fd);
 }
 
 void Session::on_comm_process_lost(const OverlayNode& node, const std::string& why) {
@@ -337,6 +346,11 @@ void Session::on_readable(int fd, Nanos now) {
     schedule(now);
   } else if (fd == options_.control_fd) {
     read_control(now);
+  } else if (const auto heard =
+                 options_.launcher == nullptr ? std::nullopt : options_.launcher->hear(fd)) {
+    if (heard->is_over) network_->unwatch(fd);
+    if (heard->ended && !heard->why.empty()) root_.comm_process_ended(*heard->ended, heard->why);
+    schedule(now);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "frontend/comm_process_launch.h"
 #include "frontend/gathering.h"
 #include "frontend/root.h"
 #include "net/node.h"
@@ -42,6 +43,9 @@ struct SessionOptions {
   std::function<bool()> agent_expected = [] { return false; };
   /// The job may run on hosts that we cannot look at.
   bool remote = false;
+  /// Starts communication processes on hosts of a topology file that have no back end; none: they
+  /// must all have one. Borrowed.
+  CommProcessLauncher* launcher = nullptr;
   /// What former front ends of this run have left; for the first one, if anything, the epoch.
   std::optional<storage::Past> past;
 };
@@ -90,6 +94,7 @@ class Session final : public net::Node, private RootOwner {
   void on_joined(LeafId leaf, Nanos now) override;
   void on_lost(const OverlayNode& back_end) override;
   void on_found(const OverlayNode& back_end) override;
+  void on_launch(const OverlayNode& comm_process) override;
   void on_comm_process_lost(const OverlayNode& node, const std::string& why) override;
   void on_healed(const OverlayNode& node) override;
   void on_link_report(const wire::LinkReport& report, Nanos now) override;

@@ -25,6 +25,7 @@ void each_field(Setup_& setup, Field field) {
   field("overwrite", setup.overwrite);
   field("live_path", setup.live_path);
   field("shape", setup.shape);
+  field("launcher", setup.launcher);
   field("settle", setup.settle);
   field("window", setup.window);
   field("chunks", setup.chunks);

@@ -28,7 +28,8 @@ struct Setup {
   /// For a successor: where the former front end's store is written (its answer). Empty: the run
   /// begins.
   std::string live_path;
-  std::string shape;  ///< `--topology`
+  std::string shape;     ///< `--topology`
+  std::string launcher;  ///< `--launcher`; empty: none.
   Nanos settle = 2 * kSecond;
   Nanos window = 250 * kMillisecond;
   bool chunks = false;

@@ -1,6 +1,8 @@
 #include "placement/place.h"
 
+#include <iterator>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/check.h"
@@ -23,28 +25,39 @@ class HostNames {
     }
   }
 
+  /// One host or several have this name, in full or by its first part.
+  bool is_known(const std::string& name) const {
+    if (full_.contains(name) || !candidates(name).empty()) return true;
+    return name == "localhost" && front_end_host_ != name && is_known(front_end_host_);
+  }
+
   /// The host, or why there is none, without the place in the file.
   Result<HostId> find(const std::string& name) const {
     if (const auto exact = full_.find(name); exact != full_.end()) return exact->second;
     if (name == "localhost" && front_end_host_ != name) {
       if (auto here = find(front_end_host_)) return here;
     }
-    std::vector<HostId> candidates;
-    if (const auto alike = short_.find(first_part(name)); alike != short_.end()) {
-      for (HostId host : alike->second) {
-        if (is_short(name) || is_short(hosts_[raw(host)].name)) candidates.push_back(host);
-      }
-    }
-    if (candidates.size() == 1) return candidates.front();
-    if (candidates.empty()) {
+    const std::vector<HostId> found = candidates(name);
+    if (found.size() == 1) return found.front();
+    if (found.empty()) {
       return unexpected(Code::kNotFound, "host " + name + " is not part of this job" + known());
     }
-    return unexpected(Code::kNotFound,
-                      "host " + name + " may be " + hosts_[raw(candidates[0])].name + " or " +
-                          hosts_[raw(candidates[1])].name + "; write the name in full");
+    return unexpected(Code::kNotFound, "host " + name + " may be " + hosts_[raw(found[0])].name +
+                                           " or " + hosts_[raw(found[1])].name +
+                                           "; write the name in full");
   }
 
  private:
+  std::vector<HostId> candidates(const std::string& name) const {
+    std::vector<HostId> found;
+    if (const auto alike = short_.find(first_part(name)); alike != short_.end()) {
+      for (HostId host : alike->second) {
+        if (is_short(name) || is_short(hosts_[raw(host)].name)) found.push_back(host);
+      }
+    }
+    return found;
+  }
+
   std::string known() const {
     constexpr std::size_t kShown = 8;
     if (hosts_.empty()) return ", which has no hosts; use the shape flat";
@@ -168,6 +181,22 @@ Result<Plan> plan_tree(std::span<const tree::Host> hosts, const tree::TopologyFi
     placed.push_back(*host);
   }
   return make_plan(file.topology, placed);
+}
+
+void add_foreign_hosts(std::vector<tree::Host>& hosts, const tree::TopologyFile& file,
+                       const std::string& front_end_host) {
+  std::vector<tree::Host> foreign;
+  std::unordered_set<std::string> seen;
+  const HostNames names(hosts, front_end_host);
+  for (const tree::Process& process : file.topology.processes().subspan(1)) {
+    if (!seen.insert(process.host).second || names.is_known(process.host)) continue;
+    tree::Host host;
+    host.name = process.host;
+    host.back_ends = 0;
+    foreign.push_back(std::move(host));
+  }
+  hosts.insert(hosts.end(), std::make_move_iterator(foreign.begin()),
+               std::make_move_iterator(foreign.end()));
 }
 
 std::vector<HostId> hosts_of_back_ends(std::span<const tree::Host> hosts) {

@@ -77,6 +77,13 @@ Result<Plan> plan_tree(std::span<const tree::Host> hosts, const tree::Shape& sha
 Result<Plan> plan_tree(std::span<const tree::Host> hosts, const tree::TopologyFile& file,
                        const std::string& front_end_host);
 
+/// Adds to `hosts` those that the file names and that are none of them by the rules above, without
+/// back ends, each once, in the order of the file: for whoever can start processes where no back
+/// end is. What fits several hosts is left for plan_tree to refuse; the file's front end is not
+/// looked at.
+void add_foreign_hosts(std::vector<tree::Host>& hosts, const tree::TopologyFile& file,
+                       const std::string& front_end_host);
+
 /// The host of every back end, host by host: what attach() takes when all are there.
 std::vector<HostId> hosts_of_back_ends(std::span<const tree::Host> hosts);
 

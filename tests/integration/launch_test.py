@@ -68,6 +68,46 @@ class Launching(EmulatedClusterTest):
         self.assert_nothing_on_any_host()
 
 
+    def run_below_other_hosts(self, *options):
+        """A job on two hosts, below communication processes on two others."""
+        (self.folder / "x.topo").write_text("head:0 => node03:0 ;\nnode03:0 => node03:1 node04:0 ;\n")
+        job = self.open_mpi({"node01": 1, "node02": 1}, PROGRAMS / "behave.openmpi", "loop", 8)
+        done = self.on("head", XYLEM, "run", "--store", "run.db", "--overwrite", "--topology", "x.topo", *options,
+                       "--", *job)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        store = Store(self.folder / "run.db")
+        self.assertEqual([line["complete"] for line in store.account()], [1, 1], done.stderr)
+        self.assertEqual({line["lost"] for line in store.account()}, {0})
+        nodes = store.rows("SELECT n.role, n.host, n.state, p.host AS parent FROM node n JOIN node p ON p.id = n.parent"
+                           " ORDER BY n.host, n.id")
+        self.assert_nothing_on_any_host()
+        return done, nodes
+
+    def test_a_launcher_starts_communication_processes_where_the_job_is_not(self):
+        for launcher in (str(RSH), "ssh -o BatchMode=yes"):
+            with self.subTest(launcher=launcher):
+                done, nodes = self.run_below_other_hosts("--launcher", launcher)
+                self.assertEqual([(n["role"], n["host"], n["parent"], n["state"]) for n in nodes
+                                  if n["role"] == "comm_process"],
+                                 [("comm_process", "node03", "head", "left"),
+                                  ("comm_process", "node03", "node03", "left"),
+                                  ("comm_process", "node04", "node03", "left")], done.stderr)
+                self.assertEqual(sorted(n["parent"] for n in nodes if n["role"] == "back_end"),
+                                 ["node03", "node04"], nodes)
+
+    def test_a_run_does_without_what_its_launcher_cannot_start_and_says_why(self):
+        done, nodes = self.run_below_other_hosts("--launcher", "ssh -p 1")
+        self.assertRegex(done.stderr, "communication process ended .*host=node04 .*ssh -p 1 node04 ended with code "
+                                      "255: ssh: connect to host node04 port 1: Connection refused")
+        self.assertEqual({n["state"] for n in nodes if n["role"] == "comm_process"}, {"lost"})
+        self.assertEqual({n["parent"] for n in nodes if n["role"] == "back_end"}, {"head"})
+
+    def test_without_a_launcher_a_host_that_the_job_does_not_use_is_refused(self):
+        done, nodes = self.run_below_other_hosts()
+        self.assertIn("host node03 is not part of this job", done.stderr)
+        self.assertEqual([n["role"] for n in nodes], ["back_end", "back_end"])
+
+
 class StartThroughBackEnds(EmulatedClusterTest):
     HOSTS = 4
     NETWORK = "10.83"

@@ -89,7 +89,7 @@ TEST_F(Launching, KeepsTheLastLineOfALauncherThatFails) {
 
 TEST_F(Launching, KeepsABoundedPieceOfWhatIsSaid) {
   auto launched =
-      launch_on("node9", launcher("head -c 300000 /dev/zero | tr '\\0' x >&2\n"), {"x"}, {});
+      launch_on("node9", launcher("head -c 3000 /dev/zero | tr '\\0' x >&2\n"), {"x"}, {});
   ASSERT_TRUE(launched) << launched.error().message;
   EXPECT_EQ(code_of(*launched), 0);
   EXPECT_EQ(launched->last_line(), std::string(500, 'x'));

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <set>
 
 #include "frontend/overlay.h"
@@ -155,6 +159,36 @@ TEST_F(OverlayTest, RefusesAFileThatNamesAForeignHostAndChangesNothing) {
   shape.path = "/nonexistent.topo";
   EXPECT_FALSE(overlay_.place(shape, processes_));
   EXPECT_EQ(overlay_.nodes().size(), 3u);
+}
+
+TEST_F(OverlayTest, PlacesOnForeignHostsOnlyWhereSomethingCanStartThem) {
+  join_hosts(2);
+  tree::Shape shape;
+  shape.kind = tree::Shape::Kind::kFile;
+  shape.path = std::filesystem::path(testing::TempDir()) /
+               ("xylem-foreign-" + std::to_string(::getpid()) + ".topo");
+  std::ofstream(shape.path) << "head:0 => gate:0 node1:0 ; gate:0 => gate:1 node2:0 ;\n";
+  const auto refused = overlay_.place(shape, processes_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kNotFound);
+  EXPECT_EQ(overlay_.nodes().size(), 3u);
+
+  const auto started = overlay_.place(shape, processes_, true);
+  std::filesystem::remove(shape.path);
+  ASSERT_TRUE(started) << started.error().message;
+  std::map<std::string, int> foreign, own;
+  for (const NodeId id : *started) {
+    const OverlayNode& node = *overlay_.find(id);
+    ++(overlay_.starter_of(id) ? own : foreign)[node.host];
+    EXPECT_EQ(node.host_key.empty(), !overlay_.starter_of(id)) << node.host;
+  }
+  EXPECT_EQ(foreign, (std::map<std::string, int>{{"gate", 2}}));
+  EXPECT_EQ(own, (std::map<std::string, int>{{"node1", 1}, {"node2", 1}}));
+  // Back ends are below the leaves of the tree, on their own host first.
+  for (const NodeId back_end : {NodeId{1}, NodeId{2}}) {
+    const OverlayNode& node = *overlay_.find(back_end);
+    EXPECT_EQ(overlay_.find(node.parent)->host, node.host);
+  }
 }
 
 }  // namespace

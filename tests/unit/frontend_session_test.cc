@@ -2,6 +2,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "base/log.h"
 #include "base/unique_fd.h"
 #include "frontend/session.h"
@@ -117,6 +120,7 @@ class SessionTest : public ::testing::Test {
     options.control_fd = control_.get();
     options.waiting_bytes = waiting_bytes_;
     options.past = past_;
+    options.launcher = launcher_;
     session_.emplace(std::move(options), recorder_);
     session_->on_start(network_, network_.now);
   }
@@ -168,6 +172,7 @@ class SessionTest : public ::testing::Test {
   SlowRecorder recorder_{store_};
   std::size_t waiting_bytes_ = 64u << 20;
   std::optional<storage::Past> past_;
+  CommProcessLauncher* launcher_ = nullptr;
   xylem::testing::FakeNetwork network_;
   std::optional<Session> session_;
   std::vector<std::string> said_;
@@ -645,6 +650,47 @@ TEST_F(SessionTest, LogsAndStoresANoticeOnceThatCameTwice) {
   network_.advance(*session_, kSecond);
   EXPECT_EQ(store_.notices.size(), 1u);
   EXPECT_EQ(said_.size(), 1u);
+}
+
+// Starts nothing; says what it is told to.
+class FakeLauncher final : public CommProcessLauncher {
+ public:
+  Result<std::vector<int>> start(NodeId node, std::uint32_t, const std::string& host,
+                                 const std::vector<wire::Address>&) override {
+    asked.emplace_back(node, host);
+    if (host == "broken") return unexpected(Code::kNotFound, "cannot start ssh");
+    return std::vector<int>{kFd};
+  }
+  std::optional<Heard> hear(int fd) override {
+    if (fd != kFd) return std::nullopt;
+    return Heard{true, asked.front().first, "ssh gate ended with code 255: no route"};
+  }
+  static constexpr int kFd = 4712;
+  std::vector<std::pair<NodeId, std::string>> asked;
+};
+
+TEST_F(SessionTest, HasCommunicationProcessesLaunchedWhereNoBackEndIs) {
+  const std::string path = std::filesystem::path(::testing::TempDir()) /
+                           ("xylem-launched-" + std::to_string(::getpid()) + ".topo");
+  std::ofstream(path) << "head:0 => gate:0 broken:0 node1:0 ;\n";
+  FakeLauncher launcher;
+  launcher_ = &launcher;
+  start(("file:" + path).c_str());
+  const auto link = join(1);
+  network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 1)}));
+  std::filesystem::remove(path);
+  ASSERT_EQ(launcher.asked.size(), 2u);
+  EXPECT_EQ(launcher.asked[0].second, "gate");
+  EXPECT_EQ(network_.take_sent_of<wire::StartCommProcess>().size(), 1u) << "of node1's back end";
+  network_.readable(*session_, FakeLauncher::kFd);
+  network_.advance(*session_, kSecond);
+  EXPECT_EQ(store_.nodes.at(launcher.asked[0].first).state, "lost");
+  EXPECT_EQ(store_.nodes.at(launcher.asked[1].first).state, "lost");
+  ASSERT_EQ(store_.notices.size(), 2u);
+  EXPECT_EQ(store_.notices[0].first.host, "broken");
+  EXPECT_EQ(store_.notices[0].first.text, "lost: cannot start ssh");
+  EXPECT_EQ(store_.notices[1].first.host, "gate");
+  EXPECT_EQ(store_.notices[1].first.text, "lost: ssh gate ended with code 255: no route");
 }
 
 TEST_F(SessionTest, IgnoresNodesThatNobodyPlanned) {

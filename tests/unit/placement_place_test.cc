@@ -168,5 +168,19 @@ TEST(Plan, ReadsBackAsTheSamePlan) {
   }
 }
 
+TEST(AddForeignHosts, AddsEachUnknownHostOnceWithoutBackEnds) {
+  std::vector<tree::Host> hosts = {
+      {"node1.x.org", 1, 2, 0}, {"c.x.org", 1, 0, 0}, {"c.y.org", 1, 0, 0}};
+  const auto file = tree::parse_topology(
+      "front:0 => gate:0 gate:1 node1:0 ; gate:0 => localhost:0 c:0 other:3 ;", "x.topo");
+  ASSERT_TRUE(file) << file.error().message;
+  add_foreign_hosts(hosts, *file, "node1.x.org");
+  ASSERT_EQ(hosts.size(), 5u) << "node1, localhost and c are known, the front end is not looked up";
+  EXPECT_EQ(hosts[3].name, "gate");
+  EXPECT_EQ(hosts[3].back_ends, 0u);
+  EXPECT_EQ(hosts[4].name, "other");
+  EXPECT_FALSE(plan_tree(hosts, *file, "node1.x.org")) << "c may be two hosts";
+}
+
 }  // namespace
 }  // namespace xylem::placement

@@ -26,7 +26,8 @@ class ManPage(unittest.TestCase):
 
 
 class FaultsPage(unittest.TestCase):
-    FILES = {"D": "daily_faults", "S": "signals", "K": "killed", "C": "cluster", "L": "late_init", "N": "links"}
+    FILES = {"A": "launch", "C": "cluster", "D": "daily_faults", "F": "flow", "H": "hostile", "K": "killed",
+             "L": "late_init", "N": "links", "S": "signals", "V": "overlay", "X": "chaos_cluster"}
 
     def test_each_test_it_names_is_there(self):
         named = 0

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "placement/attach.h"
+#include "tree/observed.h"
 
 namespace xylem::frontend {
 
@@ -233,6 +234,15 @@ wire::Assignment Overlay::assignment(NodeId id) const {
     assignment.parents.push_back({parent, nodes_.at(parent).addresses});
   }
   return assignment;
+}
+
+Result<tree::Topology> Overlay::topology() const {
+  std::vector<tree::ObservedProcess> inner;
+  for (const auto& [id, node] : nodes_) {
+    if (node.role == wire::Role::kBackEnd || node.state == NodeState::kLost) continue;
+    inner.push_back({id, node.parent, node.host});
+  }
+  return tree::topology_of(inner);
 }
 
 OverlayNode* Overlay::find(NodeId node) {

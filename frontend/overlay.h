@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "placement/place.h"
 #include "tree/shape.h"
+#include "tree/topology.h"
 #include "wire/message.h"
 
 namespace xylem::frontend {
@@ -79,6 +80,10 @@ class Overlay {
   /// Parents in the order in which to try them: the parent and the fall-backs that the plan gives;
   /// without a plan the parent and its ancestors. The front end last.
   wire::Assignment assignment(NodeId id) const;
+
+  /// The front end and the communication processes that are not lost, each below its present
+  /// parent. Fails with kInvalidArgument when a host's name cannot stand in a topology.
+  Result<tree::Topology> topology() const;
 
   OverlayNode* find(NodeId node);
   const OverlayNode* find(NodeId node) const;

@@ -311,6 +311,7 @@ Result<void> Tree::wait_for_leaves(std::size_t count, Nanos timeout) {
 
 std::vector<LeafFacts> Tree::leaves() const { return impl_->leaves(); }
 std::string Tree::print() const { return impl_->print(); }
+Result<std::string> Tree::topology() const { return impl_->topology(); }
 
 Result<Stream> Tree::open(StreamOptions options, Nanos timeout) {
   auto id = impl_->open(options, timeout);

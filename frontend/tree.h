@@ -152,6 +152,10 @@ class Tree {
   std::vector<LeafFacts> leaves() const;
   /// One line per node: number, what it is, host, process id, level, below whom, leaf, state.
   std::string print() const;
+  /// The front end and the communication processes that live, in MRNet's format: what
+  /// TreeOptions::shape reads as file:PATH, to start the same tree again. Fails with
+  /// kInvalidArgument when a host's name cannot stand there.
+  Result<std::string> topology() const;
 
   /// Opens a stream on every node. Fails with kAlreadyExists (the name), kInvalidArgument,
   /// kNotFound, kCorrupt (the aggregation, with host, file and reason; also when just one node

@@ -6,6 +6,7 @@
 
 #include "filters/aggregation.h"
 #include "frontend/tree_internal.h"
+#include "tree/topology_text.h"
 #include "wire/waves.h"
 
 namespace xylem::frontend {
@@ -64,6 +65,13 @@ std::vector<LeafFacts> Stream::Impl::leaves() const {
     leaves.push_back({node.leaf, node.host, node_state_name(node.state)});
   }
   return leaves;
+}
+
+Result<std::string> Stream::Impl::topology() const {
+  const std::lock_guard lock(mutex_);
+  const auto topology = node_.overlay().topology();
+  if (!topology) return unexpected(topology.error());
+  return tree::print(*topology);
 }
 
 std::string Stream::Impl::print() const {

@@ -49,6 +49,7 @@ class Stream::Impl final : public net::Node {
   Result<void> wait_for_leaves(std::size_t count, Nanos timeout);
   std::vector<LeafFacts> leaves() const;
   std::string print() const;
+  Result<std::string> topology() const;
   Result<StreamId> open(const StreamOptions& options, Nanos timeout);
   void close_stream(StreamId stream);
   Result<Wave> receive(StreamId stream, Nanos timeout);

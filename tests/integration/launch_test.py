@@ -20,8 +20,8 @@ class Launching(EmulatedClusterTest):
     OPTIONS = ("--sshd",)
     NETWORK = "10.82"
 
-    def start_tool(self, hosts, launcher, comm_process=COMMPROC, expect=0):
-        done = self.on("head", TOOL, "start", hosts, launcher, comm_process)
+    def start_tool(self, hosts, launcher, *shape, expect=0):
+        done = self.on("head", TOOL, "start", hosts, launcher, COMMPROC, *shape)
         self.assertEqual(done.returncode, expect, done.stderr + done.stdout)
         return done
 
@@ -34,6 +34,14 @@ class Launching(EmulatedClusterTest):
 
     def test_any_launcher_starts_back_ends_on_other_hosts(self):
         self.assert_whole(self.start_tool("node[01-04]", RSH))
+
+    def test_the_topology_that_a_tool_prints_starts_the_same_tree_again(self):
+        printed = self.start_tool("node[01-04]", RSH).stdout.partition("topology\n")[2]
+        self.assertRegex(printed, r"^head:0 => node0\d:0 node0\d:0 ;\n$")
+        (self.folder / "printed.topo").write_text(printed)
+        again = self.start_tool("node[01-04]", RSH, f"file:{self.folder}/printed.topo")
+        self.assert_whole(again)
+        self.assertEqual(again.stdout.partition("topology\n")[2], printed)
 
     def test_ssh_starts_back_ends_on_other_hosts(self):
         self.assert_whole(self.start_tool("node[01-04]", ""))

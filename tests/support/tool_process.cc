@@ -12,9 +12,10 @@
 //                                          a tree of so many `answer` leaves, kary:4, who close
 //                                          themselves LIMIT seconds after its death; prints the
 //                                          tree and stays
-//   tool_process start HOSTS LAUNCHER COMMPROC
+//   tool_process start HOSTS LAUNCHER COMMPROC [SHAPE]
 //                                          a tree of an `answer` leaf on each of the hosts, kary:2;
-//                                          prints the sum of their ids and the tree, and closes it
+//                                          prints the sum of their ids, the tree and its topology,
+//                                          and closes it
 //
 // All but front_end end when the tree is closed, with code 0.
 
@@ -125,7 +126,7 @@ int front_end(const std::vector<std::string>& words) {
 
 int start(const std::vector<std::string>& words) {
   xylem::frontend::TreeOptions options;
-  options.shape = "kary:2";
+  options.shape = words.size() > 4 ? words[4] : "kary:2";
   options.hosts = must(xylem::tree::parse_host_list(words[1]));
   options.launcher = words[2];
   options.back_end = {std::filesystem::canonical("/proc/self/exe"), "answer", "sum"};
@@ -134,8 +135,10 @@ int start(const std::vector<std::string>& words) {
   auto sum = must(tree->open({.name = "sum", .aggregation = "sum"}, kPatience));
   must(sum.multicast({}));
   const auto wave = must(sum.receive(kPatience));
-  std::printf("sum %lld of %zu\n%s", static_cast<long long>(*wave.fields.get<std::int64_t>(1)),
-              static_cast<std::size_t>(wave.sources.count()), tree->print().c_str());
+  std::printf("sum %lld of %zu\n%stopology\n%s",
+              static_cast<long long>(*wave.fields.get<std::int64_t>(1)),
+              static_cast<std::size_t>(wave.sources.count()), tree->print().c_str(),
+              must(tree->topology()).c_str());
   must(tree->close(kPatience));
   return 0;
 }
@@ -150,7 +153,7 @@ int main(int argc, char** argv) {
   if (role == "send" && words.size() == 4) return send(words);
   if (role == "fill" && words.size() == 3) return fill(words);
   if (role == "front_end" && words.size() == 4) return front_end(words);
-  if (role == "start" && words.size() == 4) return start(words);
+  if (role == "start" && (words.size() == 4 || words.size() == 5)) return start(words);
   std::fprintf(stderr, "tool_process: see its source\n");
   return 2;
 }

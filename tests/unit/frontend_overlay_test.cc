@@ -7,6 +7,7 @@
 #include <set>
 
 #include "frontend/overlay.h"
+#include "tree/topology_text.h"
 
 namespace xylem::frontend {
 namespace {
@@ -159,6 +160,29 @@ TEST_F(OverlayTest, RefusesAFileThatNamesAForeignHostAndChangesNothing) {
   shape.path = "/nonexistent.topo";
   EXPECT_FALSE(overlay_.place(shape, processes_));
   EXPECT_EQ(overlay_.nodes().size(), 3u);
+}
+
+TEST_F(OverlayTest, PrintsATopologyThatMakesTheSameTreeOnTheSameHosts) {
+  join_hosts(8);
+  place("kary:2");
+  const auto topology = overlay_.topology();
+  ASSERT_TRUE(topology) << topology.error().message;
+  EXPECT_EQ(topology->size(), 7u) << "4 internal leaves, 2 above them, the front end";
+  const std::string path = std::filesystem::path(testing::TempDir()) /
+                           ("xylem-printed-" + std::to_string(::getpid()) + ".topo");
+  std::ofstream(path) << print(*topology);
+  Overlay again("head", 1);
+  for (int host = 1; host <= 8; ++host) again.join(report_of(host));
+  const auto placed = again.place(*tree::parse_shape("file:" + path), processes_);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(placed) << placed.error().message;
+  EXPECT_EQ(*again.topology(), *topology);
+  // A lost one is not printed, and its children stand below their new parent.
+  const NodeId lost = placed->front();
+  again.remove(lost, NodeState::kLost);
+  const auto healed = again.topology();
+  ASSERT_TRUE(healed) << healed.error().message;
+  EXPECT_EQ(healed->size(), 6u);
 }
 
 TEST_F(OverlayTest, PlacesOnForeignHostsOnlyWhereSomethingCanStartThem) {

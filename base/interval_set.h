@@ -5,12 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace xylem {
 
-/// A set of unsigned numbers below 2^64 - 1. Value type; equal sets compare equal.
+/// A set of unsigned numbers below 2^64 - 1. Value type; equal sets compare equal. Allocates from
+/// the second interval on.
 class IntervalSet {
  public:
   /// The numbers first, first + 1, ..., end - 1. Never empty inside a set.
@@ -26,12 +28,12 @@ class IntervalSet {
   /// The numbers [first, end); the empty set when first >= end.
   static IntervalSet range(std::uint64_t first, std::uint64_t end);
 
-  bool empty() const noexcept { return intervals_.empty(); }
+  bool empty() const noexcept { return intervals().empty(); }
   /// How many numbers are in the set.
   std::uint64_t count() const noexcept;
   bool contains(std::uint64_t number) const noexcept;
   /// True when every number of `other` is here.
-  bool contains(const IntervalSet& other) const;
+  bool contains(const IntervalSet& other) const noexcept;
   bool intersects(const IntervalSet& other) const noexcept;
 
   void insert(std::uint64_t number) { insert(number, number + 1); }
@@ -42,8 +44,11 @@ class IntervalSet {
   IntervalSet intersection(const IntervalSet& other) const;
   IntervalSet difference(const IntervalSet& other) const;
 
-  /// In ascending order, disjoint and not touching.
-  const std::vector<Interval>& intervals() const& noexcept { return intervals_; }
+  /// In ascending order, disjoint and not touching. Valid until the next change.
+  std::span<const Interval> intervals() const& noexcept {
+    if (!many_.empty()) return many_;
+    return {&one_, one_.first < one_.end ? std::size_t{1} : std::size_t{0}};
+  }
   void intervals() && = delete;  // It would dangle in a range-for.
   /// "1-3,7" as people write it; "" when empty.
   std::string to_string() const;
@@ -51,7 +56,10 @@ class IntervalSet {
   bool operator==(const IntervalSet&) const = default;
 
  private:
-  std::vector<Interval> intervals_;
+  static IntervalSet of_ascending(std::vector<Interval> intervals);
+
+  Interval one_{0, 0};          // The only interval, as it is nearly always; else 0, 0.
+  std::vector<Interval> many_;  // Two or more, or none.
 };
 
 }  // namespace xylem

@@ -21,6 +21,8 @@ constexpr std::size_t kStreams = 4;            // Of the monitor, numbered from 
 constexpr std::size_t kGiveBack = 256u << 10;  // Not a system call for less.
 constexpr std::size_t kPad = 16;               // The first words of an entry: magic, state, bytes.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;  // No journal lives so long.
+// An empty log begins anew beyond this, so that little memory is used again and again.
+constexpr std::size_t kRewind = 256u << 10;
 
 constexpr std::uint32_t kLive = 1;
 constexpr std::uint32_t kFreed = 2;
@@ -357,7 +359,7 @@ void Journal::advance_tail() {
   const std::uint64_t to = key_at_.empty() ? head : key_at_.begin()->first;
   if (to == tail) return;
   store(at.tail, to);
-  if (to - given_back_ >= kGiveBack) give_back(given_back_, to);
+  if (to - given_back_ >= options_.give_back_bytes) give_back(to);
 }
 
 // An empty log starts at the region's begin again, where pages are in memory already. A cut between
@@ -365,17 +367,24 @@ void Journal::advance_tail() {
 void Journal::rewind_when_empty() {
   Header& at = header();
   const std::uint64_t head = at.head.load(std::memory_order_relaxed);
-  if (!key_at_.empty() || head % log().size() < kGiveBack) return;
+  if (!key_at_.empty() || head % log().size() < kRewind) return;
   const std::uint64_t start = (head / log().size() + 1) * log().size();
-  give_back(given_back_, head);
+  if (head - given_back_ >= options_.give_back_bytes) {
+    give_back(head);
+    given_back_ = start;
+  }
   store(at.tail, start);
   store(at.head, start);
-  given_back_ = start;
 }
 
-void Journal::give_back(std::uint64_t from, std::uint64_t to) {
+void Journal::trim() { give_back(header().tail.load(std::memory_order_relaxed)); }
+
+// Up to `to`, which is no later than the tail. Places that were used again since belong to what is
+// live.
+void Journal::give_back(std::uint64_t to) {
+  const std::uint64_t head = header().head.load(std::memory_order_relaxed);
+  std::uint64_t from = std::max(given_back_, head - std::min<std::uint64_t>(head, log().size()));
   given_back_ = to;
-  if (!options_.give_back || to - from > log().size()) return;
   while (from < to) {
     const std::size_t here = from % log().size();
     const std::size_t length = std::min<std::size_t>(to - from, log().size() - here);

@@ -25,6 +25,7 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -96,8 +97,10 @@ struct JournalOptions {
   /// Packets of which streams may be replaced by tombstones to make room; empty: of all but the
   /// registrations.
   std::function<bool(StreamId)> may_give_up;
-  /// Freed pages go back to the system; the region must be mapped from a memfd.
-  bool give_back = true;
+  /// Freed memory goes back to the system when so much has gathered; kKeepAll: by trim() only. The
+  /// region must be mapped from a memfd. What went back costs page faults when it is written again,
+  /// several times its copying: who sends much at once keeps it meanwhile.
+  std::size_t give_back_bytes = 256u << 10;
   /// Called after every store into the region: tests cut there.
   std::function<void()> on_store;
 };
@@ -109,6 +112,7 @@ class Journal {
  public:
   static constexpr std::size_t kSmallest = 64u << 10;
   static constexpr std::size_t kDefaultBytes = 64u << 20;
+  static constexpr std::size_t kKeepAll = std::numeric_limits<std::size_t>::max();
 
   /// Opens what a predecessor left, or makes a journal in zeroed memory.
   /// Fails with kInvalidArgument when the region is too small, and with kCorrupt when it is neither
@@ -140,6 +144,9 @@ class Journal {
 
   /// The lowest wave that this leaf has not used on the stream.
   std::uint64_t next_wave(StreamId stream) const;
+
+  /// Gives all freed memory back to the system.
+  void trim();
 
   Memo memo() const;
   void remember(const Memo& memo);
@@ -176,7 +183,7 @@ class Journal {
   void free_entry(std::uint64_t offset);
   void advance_tail();
   void rewind_when_empty();
-  void give_back(std::uint64_t from, std::uint64_t to);
+  void give_back(std::uint64_t to);
 
   std::span<std::byte> region_;
   JournalOptions options_;
@@ -184,7 +191,7 @@ class Journal {
   std::map<std::uint64_t, PacketKey> key_at_;
   std::map<Lane, Progress> recovered_;
   std::size_t live_bytes_ = 0;
-  std::uint64_t given_back_ = 0;  // Log bytes before it were given back to the system.
+  std::uint64_t given_back_ = 0;  // Log bytes before it need not be given back to the system.
   std::uint64_t given_up_packets_ = 0;
   std::uint64_t given_up_calls_ = 0;
 };

@@ -106,6 +106,7 @@ Result<std::shared_ptr<LeafStream::Impl>> LeafStream::Impl::make(const LeafOptio
   parts.droppable = std::make_unique<std::set<StreamId>>();
   JournalOptions journal_options;
   journal_options.reason = "the leaf's journal was full";
+  journal_options.give_back_bytes = Journal::kKeepAll;  // The node trims it when little is sent.
   journal_options.may_give_up = [droppable = parts.droppable.get()](StreamId stream) {
     return droppable->contains(stream);
   };

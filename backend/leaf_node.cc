@@ -24,6 +24,9 @@ bool asks_for_everything(const wire::Message& message) {
          });
 }
 
+// A leaf that has put nothing for so long has no use for the journal's freed memory.
+constexpr Nanos kQuiet = 1 * kSecond;
+
 }  // namespace
 
 LeafNode::LeafNode(LeafNodeOptions options, Journal& journal, ProcessStarter& starter,
@@ -193,6 +196,7 @@ wire::PacketId LeafNode::id_of(StreamId stream, std::uint64_t first, std::uint64
 bool LeafNode::append(Draft draft, Nanos now) {
   draft.calls = draft.packet.id.wave_end - draft.packet.id.wave;
   if (!journal_.append(draft)) return false;
+  has_put_ = true;
   delivery_.add(key_of(draft.packet.id));
   delivery_.send_due(now);
   schedule(now);
@@ -207,8 +211,16 @@ void LeafNode::leave(Nanos deadline, Nanos now) {
 
 void LeafNode::on_timer(Nanos now) {
   delivery_.on_timer(now);
+  trim_when_quiet(now);
   end_when_done(now);
   schedule(now);
+}
+
+// Each report brings us here, so each second.
+void LeafNode::trim_when_quiet(Nanos now) {
+  if (now < next_look_) return;
+  next_look_ = now + kQuiet;
+  if (!std::exchange(has_put_, false)) journal_.trim();
 }
 
 void LeafNode::on_readable(int fd, Nanos) {

@@ -88,6 +88,7 @@ class LeafNode final : public net::Node {
   void take_multicast(const wire::Multicast& multicast);
   void miss(StreamId stream, std::uint64_t first, std::uint64_t end);
   void repeat_gaps();
+  void trim_when_quiet(Nanos now);
   void end_when_done(Nanos now);
   void end(const std::string& why);
   void schedule(Nanos now);
@@ -103,6 +104,8 @@ class LeafNode final : public net::Node {
   std::map<StreamId, IntervalSet> gaps_;  // Told; again to each new parent, which may not know.
   std::optional<net::LinkId> gaps_told_to_;
   std::uint64_t streams_version_ = 0;
+  bool has_put_ = false;  // Since the journal was looked at last.
+  Nanos next_look_ = 0;
   bool joined_ = false;
   bool finish_told_ = false;
   Nanos leave_by_ = 0;  // 0: not leaving.

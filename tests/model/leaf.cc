@@ -48,7 +48,7 @@ backend::DeliveryOptions delivery_options(const LeafHost& host, wire::Address fr
 
 backend::Journal open_journal(const LeafHost& host) {
   backend::JournalOptions options;
-  options.give_back = false;
+  options.give_back_bytes = backend::Journal::kKeepAll;
   auto journal = backend::Journal::open(host.region.bytes(), options);
   CHECK(journal.has_value());
   return *std::move(journal);

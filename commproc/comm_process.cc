@@ -105,8 +105,9 @@ void CommProcess::on_message(net::LinkId link, wire::Message message, Nanos now)
   } else {
     from_parent(std::move(message));
   }
-  send_ready(now);
-  end_if_done(now);
+  // Packets come in heaps: what they make ready is sent for all of a heap together.
+  is_work_waiting_ = true;
+  schedule(now);
 }
 
 void CommProcess::from_child(net::LinkId link, wire::Message message, Nanos now) {
@@ -224,6 +225,7 @@ void CommProcess::on_link_down(net::LinkId link, const Error& why, Nanos now) {
 }
 
 void CommProcess::on_timer(Nanos now) {
+  is_work_waiting_ = false;
   react(uplink_.on_timer(now));
   if (now >= next_report_) report_links(now);
   send_ready(now);
@@ -257,6 +259,7 @@ void CommProcess::end_if_done(Nanos now) {
 }
 
 void CommProcess::schedule(Nanos now) {
+  if (is_work_waiting_) return network_->set_timer(now);
   Nanos next = std::min({next_report_, windows_.next_deadline(), streams_.next_deadline()});
   if (const Nanos retry = uplink_.next_due(); retry != 0) next = std::min(next, retry);
   if (!uplink_.link()) next = std::min(next, uplink_.orphan_since() + options_.orphan_limit + 1);

@@ -80,6 +80,7 @@ class CommProcess final : public net::Node {
   net::Uplink uplink_;
   Nanos next_report_ = 0;
   std::optional<wire::Control> control_;
+  bool is_work_waiting_ = false;  // For the end of what came together.
   bool stopping_ = false;
 };
 

@@ -184,7 +184,12 @@ void Stream::Impl::on_connect_failed(NodeId node, const Error& why, Nanos now) {
 }
 
 void Stream::Impl::on_message(net::LinkId link, wire::Message message, Nanos now) {
-  on_event([&] { node_.on_message(link, std::move(message), now); });
+  if (!std::holds_alternative<wire::Packet>(message)) {
+    return on_event([&] { node_.on_message(link, std::move(message), now); });
+  }
+  // The node's timer follows when all that came together was taken: then whoever waits is told.
+  const std::lock_guard lock(mutex_);
+  node_.on_message(link, std::move(message), now);
 }
 
 void Stream::Impl::on_link_down(net::LinkId link, const Error& why, Nanos now) {

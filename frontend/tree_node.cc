@@ -135,8 +135,10 @@ void TreeNode::on_link_down(net::LinkId link, const Error& why, Nanos now) {
 }
 
 void TreeNode::on_message(net::LinkId link, wire::Message message, Nanos now) {
+  const bool is_packet = std::holds_alternative<wire::Packet>(message);
   root_.on_message(link, std::move(message), now);
-  after_event(now);
+  // Packets come in heaps: a heap is looked through and answered as one.
+  is_packet ? network_->set_timer(now) : after_event(now);
 }
 
 void TreeNode::on_timer(Nanos now) {

@@ -18,6 +18,8 @@ constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 constexpr std::size_t kReadBytes = 64u << 10;
 constexpr std::size_t kFramePrefix = 4;
+// What is copied to save a piece: less than a system call takes.
+constexpr std::size_t kPieceBytes = 16u << 10;
 constexpr Nanos kCloseGrace = 1 * kSecond;
 // The first pings follow each other quickly, so that clocks are known before the first window.
 constexpr int kQuickPings = 5;
@@ -28,6 +30,20 @@ std::chrono::nanoseconds in(Nanos delay) {
 }
 
 }  // namespace
+
+void FrameQueue::push(wire::Bytes frame) {
+  bytes_ += frame.size();
+  if (!pieces_.empty() && pieces_.back().size() + frame.size() <= kPieceBytes) {
+    pieces_.back().insert(pieces_.back().end(), frame.begin(), frame.end());
+  } else {
+    pieces_.push_back(std::move(frame));
+  }
+}
+
+void FrameQueue::clear() {
+  pieces_.clear();
+  bytes_ = 0;
+}
 
 Link::Link(LinkId id, bool accepted, bool credits, std::unique_ptr<Transport> transport,
            wire::Bytes already_read, const asio::any_io_executor& executor, LinkHost& host)
@@ -60,7 +76,7 @@ void Link::send(const wire::Message& message) {
     }
     return;
   }
-  if (queued_.size() > kMaxQueueBytes) {
+  if (queued_.bytes() > kMaxQueueBytes) {
     close("it does not take what is sent to it");
     close_deadline_ = 0;
     return;
@@ -79,11 +95,7 @@ void Link::send(const wire::Message& message) {
 }
 
 void Link::queue(wire::Bytes frame) {
-  if (queued_.empty()) {
-    queued_ = std::move(frame);
-  } else {
-    queued_.insert(queued_.end(), frame.begin(), frame.end());
-  }
+  queued_.push(std::move(frame));
   writable_.cancel();
 }
 
@@ -217,12 +229,11 @@ asio::awaitable<Error> Link::write_loop() {
       }
     }
     std::swap(queued_, writing_);
-    auto written = co_await transport_->write_all(writing_);
+    auto written = co_await transport_->write_all(writing_.pieces());
     if (!written) co_return std::move(written.error());
-    sent_bytes_ += writing_.size();
+    sent_bytes_ += writing_.bytes();
     writing_.clear();
     host_.on_link_written();
-    if (writing_.capacity() > 4 * kReadBytes) writing_.shrink_to_fit();
   }
 }
 

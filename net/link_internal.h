@@ -9,7 +9,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -35,6 +37,20 @@ class LinkHost {
   virtual void on_link_written() = 0;
 };
 
+/// Frames that wait to be written. Small ones share a piece, large ones stay where they are.
+class FrameQueue {
+ public:
+  void push(wire::Bytes frame);
+  bool empty() const noexcept { return pieces_.empty(); }
+  std::size_t bytes() const noexcept { return bytes_; }
+  std::span<const wire::Bytes> pieces() const noexcept { return pieces_; }
+  void clear();
+
+ private:
+  std::vector<wire::Bytes> pieces_;
+  std::size_t bytes_ = 0;
+};
+
 /// A proved link. Order: construct, run() once (spawned), then send and close at will. run() ends
 /// when the link ends, whatever the reason, and says why; nothing is in flight after it.
 ///
@@ -58,7 +74,7 @@ class Link {
   Nanos answered_ping() const { return answered_ping_; }
   /// Handed to send(), not yet taken by the kernel.
   std::size_t queue_bytes() const noexcept {
-    return held_bytes_ + queued_.size() + writing_.size();
+    return held_bytes_ + queued_.bytes() + writing_.bytes();
   }
   /// Grants what has come since the last time, if the host agrees.
   void grant();
@@ -89,8 +105,8 @@ class Link {
   std::deque<Held> held_;  // Waits for credit, or behind what does.
   std::size_t held_bytes_ = 0;
   bool told_full_ = false;
-  wire::Bytes queued_;           // Frames not yet handed to the kernel ...
-  wire::Bytes writing_;          // ... and those that are being written.
+  FrameQueue queued_;            // Frames not yet handed to the kernel ...
+  FrameQueue writing_;           // ... and those that are being written.
   asio::steady_timer writable_;  // Used as a condition: something is queued, or closing.
   asio::steady_timer beat_;
   Nanos last_heard_ = 0;

@@ -69,7 +69,9 @@ class Network {
   virtual void watch(int fd) = 0;
   virtual void unwatch(int fd) = 0;
 
-  /// Asks for on_timer at `when` (monotonic); one timer a Node, the latest call counts.
+  /// Asks for on_timer at `when` (monotonic); one timer a Node, the latest call counts. A time that
+  /// has come means: when what has arrived so far was handled. So a Node works once on many
+  /// messages that come together.
   virtual void set_timer(Nanos when) = 0;
 
   /// Where children can reach this process: the addresses it listens on. Empty when it does not.

@@ -15,6 +15,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <limits>
 #include <list>
 #include <map>
 #include <optional>
@@ -32,6 +33,7 @@ using namespace asio::experimental::awaitable_operators;
 using boost::system::error_code;
 using Acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol>;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
 constexpr Nanos kStopGrace = 1 * kSecond;
 constexpr unsigned char kTlsHandshakeRecord = 0x16;
 
@@ -158,13 +160,19 @@ class EventLoop::Loop final : public Network, private LinkHost {
     watched_.erase(it);
   }
 
+  // Nodes set their timer on every call of theirs, nearly always later than before: the system's
+  // timer is left as it is then, and looked at again when it fires.
   void set_timer(Nanos when) override {
-    timer_.expires_after(std::chrono::nanoseconds(std::max<Nanos>(0, when - monotonic_now())));
-    timer_.async_wait([this](error_code error) {
-      if (error) return;
-      node_.on_timer(monotonic_now());
-      send_notices();
-    });
+    timer_due_ = when;
+    if (when <= monotonic_now()) {
+      if (std::exchange(tick_is_posted_, true)) return;
+      asio::post(context_, [this] {
+        tick_is_posted_ = false;
+        tick();
+      });
+    } else if (when < timer_armed_) {
+      arm_timer(when);
+    }
   }
 
   std::vector<wire::Address> addresses() const override { return addresses_; }
@@ -194,6 +202,27 @@ class EventLoop::Loop final : public Network, private LinkHost {
     asio::steady_timer deadline;
     bool evicted = false;  // And no longer in unproved_.
   };
+
+  void arm_timer(Nanos when) {
+    timer_armed_ = when;
+    timer_.expires_after(std::chrono::nanoseconds(std::max<Nanos>(0, when - monotonic_now())));
+    timer_.async_wait([this](error_code error) {
+      if (error) return;
+      timer_armed_ = kNever;
+      tick();
+    });
+  }
+
+  void tick() {
+    const Nanos now = monotonic_now();
+    if (timer_due_ > now) {
+      if (timer_due_ < timer_armed_) arm_timer(timer_due_);
+      return;
+    }
+    timer_due_ = kNever;
+    node_.on_timer(now);
+    send_notices();
+  }
 
   asio::awaitable<void> run_at(Nanos when, std::function<void()> work) {
     asio::steady_timer timer(context_, std::chrono::nanoseconds(when - monotonic_now()));
@@ -555,6 +584,9 @@ class EventLoop::Loop final : public Network, private LinkHost {
   RuntimeOptions options_;
   TlsKey tls_;
   asio::steady_timer timer_;
+  Nanos timer_due_ = kNever;    // As the node asked for last.
+  Nanos timer_armed_ = kNever;  // When timer_ fires; never later than timer_due_.
+  bool tick_is_posted_ = false;
   asio::steady_timer stopping_;
   std::list<Acceptor> acceptors_;
   std::list<Unproved*> unproved_;  // Oldest first; each lives in its greet().

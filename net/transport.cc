@@ -8,6 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <cstring>
+#include <vector>
 
 #include "net/transport_internal.h"
 
@@ -37,9 +38,12 @@ class StreamTransport final : public Transport {
     co_return size;
   }
 
-  asio::awaitable<Result<void>> write_all(std::span<const std::byte> bytes) override {
-    auto [error, size] =
-        co_await asio::async_write(stream_, asio::buffer(bytes.data(), bytes.size()), kAwait);
+  using Transport::write_all;
+  asio::awaitable<Result<void>> write_all(std::span<const wire::Bytes> pieces) override {
+    std::vector<asio::const_buffer> buffers;
+    buffers.reserve(pieces.size());
+    for (const wire::Bytes& piece : pieces) buffers.push_back(asio::buffer(piece));
+    auto [error, size] = co_await asio::async_write(stream_, buffers, kAwait);
     if (error) co_return gone(error);
     co_return Result<void>();
   }

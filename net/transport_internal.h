@@ -24,7 +24,11 @@ class Transport {
   virtual ~Transport() = default;
   /// At least one byte. Fails with kUnavailable when the peer is gone.
   virtual asio::awaitable<Result<std::size_t>> read_some(std::span<std::byte> buffer) = 0;
-  virtual asio::awaitable<Result<void>> write_all(std::span<const std::byte> bytes) = 0;
+  /// All pieces, one behind the other.
+  virtual asio::awaitable<Result<void>> write_all(std::span<const wire::Bytes> pieces) = 0;
+  asio::awaitable<Result<void>> write_all(const wire::Bytes& bytes) {
+    return write_all(std::span(&bytes, 1));
+  }
   virtual wire::Transport kind() const noexcept = 0;
   /// Ends all waiting operations.
   virtual void close() noexcept = 0;

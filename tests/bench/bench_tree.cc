@@ -11,7 +11,7 @@
 //             loopback between two blocked processes
 //   waves     sums a second, every leaf sending as fast as the tree takes them
 //   small     packets of two numbers a second at the front end, passed on as they come
-//   large     packets of 64 KiB, GB/s at the front end; floor: one copy through two sockets
+//   large     packets of 64 KiB, GB/s at the front end; floor: read() and write() over the same way
 //   memory    proportional set size of a leaf, of a communication process and of this front end
 //
 // A leaf is this program with --leaf. It answers what the front end multicasts on the stream.
@@ -32,6 +32,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "backend/leaf.h"
@@ -102,8 +103,8 @@ double spawn_floor(const std::string& self, std::size_t count) {
   return seconds_since(begin);
 }
 
-// Two blocked processes over TCP on loopback; the median round trip of one byte, in seconds.
-double loopback_floor() {
+// Both ends of a connection over TCP on loopback.
+std::pair<UniqueFd, UniqueFd> loopback_pair() {
   const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -112,13 +113,19 @@ double loopback_floor() {
   ::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size);
   ::listen(listener.get(), 1);
   ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
-  const UniqueFd here(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  UniqueFd here(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   ::connect(here.get(), reinterpret_cast<sockaddr*>(&address), size);
   UniqueFd there(::accept(listener.get(), nullptr, nullptr));
   const int on = 1;
   for (const int fd : {here.get(), there.get()}) {
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
+  return {std::move(here), std::move(there)};
+}
+
+// The median round trip of one byte between two blocked processes, in seconds.
+double loopback_floor() {
+  auto [here, there] = loopback_pair();
   const pid_t child = ::fork();
   char byte = 0;
   if (child == 0) {
@@ -137,6 +144,47 @@ double loopback_floor() {
   ::waitpid(child, nullptr, 0);
   std::nth_element(times.begin(), times.begin() + 1000, times.end());
   return times[1000];
+}
+
+// Bytes a second from a process through a second one to this one, in pieces of kLargeBytes, by
+// nothing but read() and write().
+double relay_floor() {
+  constexpr std::size_t kBytes = std::size_t{1} << 30;
+  auto [relay_in, source_out] = loopback_pair();
+  auto [here, relay_out] = loopback_pair();
+  std::vector<char> piece(kLargeBytes);
+  const Nanos begin = monotonic_now();
+  const pid_t source = ::fork();
+  if (source == 0) {
+    for (std::size_t sent = 0; sent < kBytes;) {
+      const ssize_t size = ::write(source_out.get(), piece.data(), piece.size());
+      if (size <= 0) break;
+      sent += static_cast<std::size_t>(size);
+    }
+    std::_Exit(0);
+  }
+  const pid_t relay = ::fork();
+  if (relay == 0) {
+    source_out.reset();
+    for (ssize_t size; (size = ::read(relay_in.get(), piece.data(), piece.size())) > 0;) {
+      for (ssize_t at = 0; at < size;) {
+        const ssize_t written = ::write(relay_out.get(), piece.data() + at, size - at);
+        if (written <= 0) std::_Exit(1);
+        at += written;
+      }
+    }
+    std::_Exit(0);
+  }
+  source_out.reset();
+  relay_out.reset();
+  std::size_t taken = 0;
+  for (ssize_t size; (size = ::read(here.get(), piece.data(), piece.size())) > 0;) {
+    taken += static_cast<std::size_t>(size);
+  }
+  const double seconds = seconds_since(begin);
+  ::waitpid(source, nullptr, 0);
+  ::waitpid(relay, nullptr, 0);
+  return static_cast<double>(taken) / seconds;
 }
 
 // ---- rows ----
@@ -206,7 +254,10 @@ void packets(Bench& bench, const char* name, Kind kind, std::int64_t count) {
   }
   const double seconds = seconds_since(begin);
   if (kind == Kind::kLarge) {
-    std::printf("large     figure %8.3f GB/s\n", static_cast<double>(bytes) / seconds * 1e-9);
+    const double floor = relay_floor();
+    const double figure = static_cast<double>(bytes) / seconds;
+    std::printf("large     floor %8.3f GB/s   figure %8.3f GB/s   ratio %5.2f   bar 0.6\n",
+                floor * 1e-9, figure * 1e-9, figure / floor);
   } else {
     std::printf("small     figure %8.0f /s   bar %d /s (1 leaf), %d /s (16 by a CP)\n",
                 static_cast<double>(all) / seconds, 3 * 350'000, 3 * 140'000);

@@ -105,10 +105,12 @@ class FakeNetwork final : public net::Network {
     node.on_link_down(link, Error{Code::kUnavailable, "connection reset"}, now);
     settle(node);
   }
+  /// All that comes together, here: then the timer, if it is due.
   void deliver(net::Node& node, net::LinkId link, wire::Message message) {
     if (!links.contains(link)) return;
     node.on_message(link, std::move(message), now);
     settle(node);
+    advance(node, 0);
   }
   void readable(net::Node& node, int fd) {
     if (watched.contains(fd)) node.on_readable(fd, now);

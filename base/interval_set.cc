@@ -1,7 +1,6 @@
 #include "base/interval_set.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace xylem {
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace xylem {
@@ -23,6 +24,17 @@ class IntervalSet {
   };
 
   IntervalSet() = default;
+  ~IntervalSet() = default;
+  IntervalSet(const IntervalSet&) = default;
+  IntervalSet& operator=(const IntervalSet&) = default;
+  /// What was moved from is empty.
+  IntervalSet(IntervalSet&& other) noexcept
+      : one_(std::exchange(other.one_, {0, 0})), many_(std::exchange(other.many_, {})) {}
+  IntervalSet& operator=(IntervalSet&& other) noexcept {
+    one_ = std::exchange(other.one_, {0, 0});
+    many_ = std::exchange(other.many_, {});
+    return *this;
+  }
   /// The set of one number.
   static IntervalSet of(std::uint64_t number);
   /// The numbers [first, end); the empty set when first >= end.

@@ -189,7 +189,8 @@ void Root::on_attached(const wire::Attached& attached, Nanos now) {
   // Its place is told to a node before it attaches: another parent is one that it found itself.
   const bool healed = assigned_ && node->parent != attached.parent;
   attached_to_[attached.node] = attached.parent;
-  node->state = NodeState::kAttached;
+  // What it says may be old: a host that was given up is back when its leaf is below.
+  if (!given_up_.contains(node->leaf)) node->state = NodeState::kAttached;
   node->parent = attached.parent;
   node->level = std::max(node->level, parent->level + 1);
   tell(attached.node);
@@ -334,7 +335,9 @@ void Root::look_for_lost_comm_processes(Nanos now, Nanos limit) {
 }
 
 void Root::look_for_lost_hosts(Nanos now) {
-  const IntervalSet missing = overlay_.leaves().difference(router_.below().leaves);
+  // Whose last packet is stored may leave: nothing more is to come.
+  const IntervalSet missing =
+      overlay_.leaves().difference(router_.below().leaves).difference(ended_);
   for (auto it = missing_since_.begin(); it != missing_since_.end();) {
     it = missing.contains(raw(it->first)) ? std::next(it) : missing_since_.erase(it);
   }

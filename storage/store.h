@@ -133,8 +133,8 @@ class Store {
   virtual Result<void> put_notice(const wire::Notice& notice, Nanos at_ns) = 0;
 
   /// A host is not heard of any more and has not said its last: its accounts stay incomplete, with
-  /// the reason in `loss`. An empty reason takes that back: the host was heard of again. For good it
-  /// is gone with end_run.
+  /// the reason in `loss`. An empty reason takes that back: the host was heard of again. For good
+  /// it is gone with end_run.
   virtual Result<void> put_host_lost(LeafId leaf, const std::string& reason) = 0;
 
   /// Bytes put since the last commit, to decide when to commit.

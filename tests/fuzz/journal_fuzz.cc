@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const std::span<std::byte> memory = region();
   std::memset(memory.data(), 0, memory.size());
   backend::JournalOptions options;
-  options.give_back = false;
+  options.give_back_bytes = backend::Journal::kKeepAll;
   {
     auto journal = backend::Journal::open(memory, options);
     CHECK(journal);

@@ -35,7 +35,7 @@ class ToolLeaf final : public backend::LeafOwner, public backend::ProcessStarter
   ToolLeaf(HostNumber its_host, Start start)
       : host(its_host), region_(backend::Journal::kSmallest), start_(std::move(start)) {
     backend::JournalOptions options;
-    options.give_back = false;
+    options.give_back_bytes = backend::Journal::kKeepAll;
     auto opened = backend::Journal::open(region_.bytes(), options);
     CHECK(opened.has_value());
     journal.emplace(*std::move(opened));

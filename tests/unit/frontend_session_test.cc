@@ -791,6 +791,15 @@ TEST_F(SessionTest, DoesNotWaitForEverForAHostThatHasSaidItsLast) {
   EXPECT_EQ(network_.stopped, 0);
 }
 
+TEST_F(SessionTest, MissesNoHostThatHasSaidItsLastToAFormerFrontEnd) {
+  past_ = past_of(2);
+  past_->ended = IntervalSet::of(1);
+  start();
+  network_.advance(*session_, 12 * kSecond);
+  ASSERT_EQ(store_.lost.size(), 1u) << "the other one";
+  EXPECT_EQ(store_.nodes.at(NodeId{2}).state, "lost");
+}
+
 TEST_F(SessionTest, BelievesALeafWhosePlaceItsPredecessorDidNotLiveToStore) {
   storage::Past past;
   past.front_ends = 2;

@@ -17,8 +17,8 @@ namespace {
 constexpr std::uint64_t kJournalMagic = 0x316c'6e72'6d6c'7978;  // "xylmrnl1"
 constexpr std::uint32_t kEntryMagic = 0x79727465;
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kStreams = 4;            // Of the monitor, numbered from 1.
-constexpr std::size_t kPad = 16;               // The first words of an entry: magic, state, bytes.
+constexpr std::size_t kStreams = 4;  // Of the monitor, numbered from 1.
+constexpr std::size_t kPad = 16;     // The first words of an entry: magic, state, bytes.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;  // No journal lives so long.
 // An empty log begins anew beyond this, so that little memory is used again and again.
 constexpr std::size_t kRewind = 256u << 10;

@@ -28,7 +28,7 @@ class OverlayWatchesItself(EmulatedClusterTest):
         self.jobs.start_everywhere()
 
     def tree(self, *options):
-        done = subprocess.run([XYLEM, "tree", self.folder / "run.db", *options], env=environment(), text=True,
+        done = subprocess.run([XYLEM, "tree", self.jobs.store.path, *options], env=environment(), text=True,
                               capture_output=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
@@ -101,7 +101,7 @@ class OverlayWatchesItself(EmulatedClusterTest):
         self.jobs.stop()
         self.assertEqual(self.tree("--topology"), printed)
         (self.folder / "printed.topo").write_text(printed)
-        (self.folder / "run.db").unlink()
+        os.unlink(self.jobs.store.path)
         for name in ("stop", "go"):
             (self.folder / name).unlink()
         again = ServedJobs(self, "--topology", self.folder / "printed.topo")
@@ -111,7 +111,7 @@ class OverlayWatchesItself(EmulatedClusterTest):
         self.assert_nothing_on_any_host()
 
     def test_watch_prints_again_until_the_run_ends(self):
-        watch = subprocess.Popen([XYLEM, "tree", self.folder / "run.db", "--watch", "200ms", "--csv"],
+        watch = subprocess.Popen([XYLEM, "tree", self.jobs.store.path, "--watch", "200ms", "--csv"],
                                  env=environment(), text=True, stdout=subprocess.PIPE)
         self.jobs.stop()
         out, _ = watch.communicate(timeout=60)

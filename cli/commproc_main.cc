@@ -56,10 +56,10 @@ std::string listening_host(const std::vector<wire::Address>& front_end) {
     if (address.unix_path.empty()) hosts.push_back(address.host);
   }
   if (hosts.empty()) return "127.0.0.1";
-  const bool v6 = hosts.front().find(':') != std::string::npos;
-  if (hosts.size() > 1) return v6 ? "::" : "0.0.0.0";
+  if (hosts.size() > 1) return net::any_address(net::interface_addresses());
   // Without a route the front end will not be reached either; the link says so better than we can.
   const auto own = net::address_towards(hosts.front());
+  const bool v6 = hosts.front().find(':') != std::string::npos;
   return own ? *own : v6 ? "::1" : "127.0.0.1";
 }
 

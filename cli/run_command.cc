@@ -71,10 +71,7 @@ Result<Listening> listen(const std::string& wanted, std::uint16_t port, bool rem
   Listening result;
   std::string bind_to = wanted;
   if (wanted == "all") {
-    // Announced is what the socket's family can take: on a host of IPv6 alone, IPv6.
-    const bool v6 =
-        !all.empty() && !all.front().loopback && all.front().address.find(':') != std::string::npos;
-    bind_to = v6 ? "::" : "0.0.0.0";
+    bind_to = net::any_address(all);
   } else if (wanted == "auto" && (!remote || all.empty() || all.front().loopback)) {
     bind_to = "127.0.0.1";
   } else if (wanted == "auto") {

@@ -43,7 +43,12 @@ std::string describe(const asio::generic::stream_protocol::endpoint& endpoint) {
   if (endpoint.size() > tcp.capacity()) return "unknown";
   std::memcpy(tcp.data(), endpoint.data(), endpoint.size());
   tcp.resize(endpoint.size());
-  return tcp.address().to_string() + ":" + std::to_string(tcp.port());
+  asio::ip::address address = tcp.address();
+  // As it came to a socket of both families.
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+    address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+  }
+  return address.to_string() + ":" + std::to_string(tcp.port());
 }
 
 bool is_unix(const Socket& socket) {

@@ -84,7 +84,8 @@ class EventLoop {
 /// An exception that escapes a Node is a bug: it ends the program with a message.
 int run_node(Node& node, RuntimeOptions options);
 
-/// A TCP socket that listens on `host` (numeric; "0.0.0.0" or "::" for any) and `port` (0: any).
+/// A TCP socket that listens on `host` (numeric; "0.0.0.0" for any of IPv4, "::" for any of both
+/// families) and `port` (0: any).
 /// Fails with kAlreadyExists when the port is in use, kInvalidArgument when the address is not one
 /// of this host, with a sentence naming both.
 Result<UniqueFd> listen_tcp(const std::string& host, std::uint16_t port);
@@ -109,10 +110,14 @@ struct InterfaceAddress {
 std::vector<InterfaceAddress> interface_addresses();
 
 /// The numeric addresses under which others reach a socket that listens on `host`: `host` itself,
-/// or, for "0.0.0.0" and "::", those in `all` of its family; loopback only where there are no
+/// or, for "0.0.0.0" and "::", those in `all` that it takes; loopback only where there are no
 /// others. Never empty.
 std::vector<std::string> reachable_addresses(const std::string& host,
                                              const std::vector<InterfaceAddress>& all);
+
+/// What listens on all of `all`: "::" where one of them, beside loopback, is of IPv6, else
+/// "0.0.0.0".
+std::string any_address(const std::vector<InterfaceAddress>& all);
 
 /// The numeric address of this host from which `host` (numeric) is reached, by the kernel's routes;
 /// nothing is sent. Fails with kUnavailable when no route leads there, kInvalidArgument when `host`

@@ -49,6 +49,11 @@ Result<UniqueFd> listen_on(const sockaddr* address, socklen_t length, const std:
   // No SO_REUSEADDR surprise: an address in use is refused, one in TIME_WAIT is not.
   const int on = 1;
   if (fd) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  // "::" takes both families, whatever the system's default is.
+  const int off = 0;
+  if (fd && address->sa_family == AF_INET6) {
+    ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  }
   if (!fd || ::bind(fd.get(), address, length) != 0 || ::listen(fd.get(), SOMAXCONN) != 0) {
     const int error = errno;
     return unexpected(code_of(error),
@@ -83,6 +88,8 @@ Result<TcpAddress> tcp_address(const std::string& host, std::uint16_t port) {
   }
   return unexpected(Code::kInvalidArgument, "'" + host + "' is not a numeric address");
 }
+
+bool is_v6(const InterfaceAddress& it) { return it.address.find(':') != std::string::npos; }
 
 std::optional<sockaddr_un> unix_address(const std::string& path) {
   sockaddr_un address{};
@@ -158,17 +165,22 @@ std::vector<InterfaceAddress> interface_addresses() {
 std::vector<std::string> reachable_addresses(const std::string& host,
                                              const std::vector<InterfaceAddress>& all) {
   if (host != "0.0.0.0" && host != "::") return {host};
-  const bool v6 = host == "::";
+  const bool takes_v6 = host == "::";
   std::vector<std::string> found;
   for (const bool loopback : {false, true}) {
     if (!found.empty()) break;
     for (const InterfaceAddress& it : all) {
-      const bool is_v6 = it.address.find(':') != std::string::npos;
-      if (is_v6 == v6 && it.loopback == loopback) found.push_back(it.address);
+      if ((takes_v6 || !is_v6(it)) && it.loopback == loopback) found.push_back(it.address);
     }
   }
-  if (found.empty()) found.push_back(v6 ? "::1" : "127.0.0.1");
+  if (found.empty()) found.push_back(takes_v6 ? "::1" : "127.0.0.1");
   return found;
+}
+
+std::string any_address(const std::vector<InterfaceAddress>& all) {
+  const bool has_v6 =
+      std::any_of(all.begin(), all.end(), [](const auto& it) { return !it.loopback && is_v6(it); });
+  return has_v6 ? "::" : "0.0.0.0";
 }
 
 Result<std::string> address_towards(const std::string& host) {

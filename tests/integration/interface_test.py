@@ -81,8 +81,18 @@ class Interface(WholeSystemTest):
         self.assertEqual(job.wait(timeout=60), 0)
         self.assertIn("complete", job.stderr.read())
 
-    def test_all_announces_what_the_socket_takes_and_no_loopback(self):
-        self.assertEqual(self.addresses("--interface", "all"), ["10.77.1.1", "10.77.2.1"])
+    def test_all_announces_both_families_and_no_loopback(self):
+        self.assertEqual(self.addresses("--interface", "all"),
+                         ["10.77.1.1", "10.77.2.1", "[fd77:1::1]", "[fd77:2::1]"])
+
+    def test_all_is_reached_by_each_address_that_it_announces(self):
+        connect = ("import os, socket\nfor one in os.environ['XYLEM_ADDRESS'].split(',')[1:]:\n"
+                   "  host, port = one.rsplit(':', 1)\n"
+                   "  socket.create_connection((host.strip('[]'), int(port)), timeout=10).close()\n"
+                   "  print(one.count(':'))")
+        done = subprocess.run(alone(XYLEM, "run", "--quiet", "--interface", "all", "--", "python3", "-c", connect),
+                              env=environment(), cwd=self.folder, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout.split()), (0, ["1", "1", "4", "4"]), done.stderr)
 
     def test_an_address_of_ipv6_is_announced_alone(self):
         self.assertEqual(self.addresses("--interface", "fd77:2::1"), ["[fd77:2::1]"])

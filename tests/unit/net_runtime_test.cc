@@ -473,7 +473,7 @@ TEST(InterfaceAddresses, HasLoopbackLast) {
   EXPECT_TRUE(addresses.back().loopback);
 }
 
-TEST(ReachableAddresses, AreThoseOfTheSocketsFamilyAndLoopbackOnlyAlone) {
+TEST(ReachableAddresses, AreThoseThatTheSocketTakesAndLoopbackOnlyAlone) {
   const std::vector<InterfaceAddress> all = {{"e0", "10.1.0.1", false},
                                              {"e1", "10.2.0.1", false},
                                              {"e0", "fd00::1", false},
@@ -481,10 +481,27 @@ TEST(ReachableAddresses, AreThoseOfTheSocketsFamilyAndLoopbackOnlyAlone) {
                                              {"lo", "::1", true}};
   using Hosts = std::vector<std::string>;
   EXPECT_EQ(reachable_addresses("0.0.0.0", all), (Hosts{"10.1.0.1", "10.2.0.1"}));
-  EXPECT_EQ(reachable_addresses("::", all), Hosts{"fd00::1"});
+  EXPECT_EQ(reachable_addresses("::", all), (Hosts{"10.1.0.1", "10.2.0.1", "fd00::1"}));
   EXPECT_EQ(reachable_addresses("10.2.0.1", all), Hosts{"10.2.0.1"});
   EXPECT_EQ(reachable_addresses("0.0.0.0", {{"lo", "127.0.0.1", true}}), Hosts{"127.0.0.1"});
   EXPECT_EQ(reachable_addresses("0.0.0.0", {}), Hosts{"127.0.0.1"});
+}
+
+TEST(AnyAddress, IsOfBothFamiliesWhereThereIsIpv6BesideLoopback) {
+  EXPECT_EQ(any_address({{"e0", "10.1.0.1", false}, {"e0", "fd00::1", false}}), "::");
+  EXPECT_EQ(any_address({{"e0", "10.1.0.1", false}, {"lo", "::1", true}}), "0.0.0.0");
+  EXPECT_EQ(any_address({}), "0.0.0.0");
+}
+
+TEST(ListenTcp, OnAnyAddressOfIpv6TakesBothFamilies) {
+  auto listener = listen_tcp("::", 0);
+  if (!listener) GTEST_SKIP() << "no IPv6 here";
+  sockaddr_in there{};
+  there.sin_family = AF_INET;
+  there.sin_port = htons(*bound_port(*listener));
+  there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const UniqueFd caller(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::connect(caller.get(), reinterpret_cast<sockaddr*>(&there), sizeof there), 0);
 }
 
 TEST(AddressTowards, IsThisHostsOwnEndOfTheWay) {

@@ -94,6 +94,16 @@ class Interface(WholeSystemTest):
                               env=environment(), cwd=self.folder, capture_output=True, text=True, timeout=60)
         self.assertEqual((done.returncode, done.stdout.split()), (0, ["1", "1", "4", "4"]), done.stderr)
 
+    def test_all_is_ipv4_where_ipv6_is_off(self):
+        off = 'echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6 || exit 77; exec "$@"'
+        done = subprocess.run(alone("sh", "-c", off, "sh", XYLEM, "run", "--quiet", "--interface", "all", "--", "sh",
+                                    "-c", "echo $XYLEM_ADDRESS"),
+                              env=environment(), cwd=self.folder, capture_output=True, text=True, timeout=60)
+        if done.returncode == 77:
+            self.skipTest("IPv6 cannot be switched off here")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(re.findall(r",(\S+?):\d+(?=,|\n)", done.stdout), ["10.77.1.1", "10.77.2.1"])
+
     def test_an_address_of_ipv6_is_announced_alone(self):
         self.assertEqual(self.addresses("--interface", "fd77:2::1"), ["[fd77:2::1]"])
 

@@ -52,6 +52,17 @@ class Faults:
             self.counts[kind.__name__] = self.counts.get(kind.__name__, 0) + 1
             self.tell("FAULT", said)
 
+    def kill_while_it_ends(self):
+        """A few more, of those that mend themselves, while the last packets are on their way."""
+        for kind in self.chance.sample([self.kill_comm_process, self.kill_worker, self.kill_front_end],
+                                       self.chance.randint(0, 3)):
+            pause = time.monotonic() + self.chance.uniform(0, 0.3)
+            wait_until(lambda: time.monotonic() > pause, "the moment has come", 60)
+            said = kind()
+            if said is not None:
+                self.counts["at_the_end"] = self.counts.get("at_the_end", 0) + 1
+                self.tell("FAULT at the end", said)
+
     def tell(self, *what):
         if TELLS:
             print(f"{time.monotonic() - self.began:9.3f}", *what, file=sys.stderr, flush=True)
@@ -113,8 +124,10 @@ class Faults:
         for job in self.jobs.all:
             job.crashed |= job.host == host
         self.away.add(host)
-        self.frozen.discard(host)
         self.test.cluster("crash", host)
+        if host in self.frozen:  # It shall not be when it boots.
+            self.frozen.discard(host)
+            self.test.cluster("thaw", host)
 
         def boot():
             self.tell("boots", host)
@@ -219,7 +232,7 @@ class ChaosCluster(EmulatedClusterTest):
         faults.tell("all is mended")
         jobs.wait_until_heard(120)
         faults.tell("everybody was heard of again, the jobs end")
-        jobs.stop()
+        jobs.stop(meanwhile=faults.kill_while_it_ends)
         sent, lost, twice = jobs.judge()
         kinds = " ".join(f"{kind}={count}" for kind, count in sorted(faults.counts.items()))
         print(f"  {name}: {kinds}; jobs={len(jobs.all)} crashed={sum(job.crashed for job in jobs.all)} "

@@ -7,11 +7,9 @@ import signal
 import subprocess
 import unittest
 
-from harness import (PROGRAMS, SOURCE, XYLEM, Own, Store, WholeSystemTest, environment, environment_of, wait_until,
-                     xylem_processes)
+from emulated_cluster import CLUSTER, RSH, EmulatedClusterTest
+from harness import PROGRAMS, XYLEM, Own, Store, environment_of, wait_until, xylem_processes
 
-CLUSTER = SOURCE / "tests/support/cluster/cluster.sh"
-RSH = SOURCE / "tests/support/cluster/cluster-rsh"
 HOSTS = 8
 
 
@@ -25,30 +23,15 @@ def even_placement(carried, processes):
     return placed
 
 
-@unittest.skipUnless(os.geteuid() == 0, "network namespaces need root")
-class Cluster(WholeSystemTest):
-    @classmethod
-    def setUpClass(cls):
-        cls.env = environment(CLUSTER=f"xylem{os.getpid()}", CLUSTER_NET="10.78")
-        up = subprocess.run([CLUSTER, "up", str(HOSTS)], env=cls.env, capture_output=True, text=True)
-        if up.returncode != 0:
-            raise unittest.SkipTest(f"no emulated cluster here: {up.stderr}")
-
-    @classmethod
-    def tearDownClass(cls):
-        subprocess.run([CLUSTER, "down"], env=cls.env, check=True)
-
-    def on(self, host, *command, **how):
-        return subprocess.run([CLUSTER, "exec", host, "--", *map(str, command)], env=self.env, text=True,
-                              capture_output=True, cwd=self.folder, timeout=how.pop("timeout", 120), **how)
+class Cluster(EmulatedClusterTest):
+    HOSTS = HOSTS
+    NETWORK = "10.78"
 
     def job(self, library, ranks_by_host, *program):
+        if library == "openmpi":
+            return self.open_mpi(ranks_by_host, *program)
         ranks = sum(ranks_by_host.values())
         hosts = ",".join(f"{host}:{n}" for host, n in ranks_by_host.items())
-        if library == "openmpi":
-            return ["mpirun.openmpi", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "--mca", "pml",
-                    "ob1", "--mca", "btl", "tcp,vader,self", "--mca", "plm_rsh_agent", str(RSH), "--host", hosts,
-                    "-n", str(ranks), *map(str, program)]
         return ["mpirun.mpich", "-launcher", "rsh", "-launcher-exec", str(RSH), "-hosts", hosts, "-n", str(ranks),
                 *map(str, program)]
 
@@ -63,16 +46,6 @@ class Cluster(WholeSystemTest):
         self.assert_exact(store, Own(prefix, sum(ranks_by_host.values())))
         self.assert_nothing_on_any_host()
         return store
-
-    def assert_nothing_on_any_host(self):
-        self.assert_nothing_left()  # Processes of all hosts are seen from here.
-        for host in ["head", *self.hosts()]:
-            left = self.on(host, "sh", "-c", "ls -d /dev/shm/xylem-* 2>/dev/null").stdout
-            self.assertEqual(left, "", host)
-
-    @staticmethod
-    def hosts():
-        return [f"node{i:02}" for i in range(1, HOSTS + 1)]
 
     def test_a_binary_tree_of_open_mpi_hosts(self):
         store = self.run_on_cluster("openmpi", {host: 2 for host in self.hosts()}, 200_000,

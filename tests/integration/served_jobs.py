@@ -108,13 +108,15 @@ class ServedJobs:
             self.test.fail(f"{why}; stored and called by process: {behind}; nodes: "
                            f"{self.live.rows('SELECT * FROM node')}; {self.said.read_text()[-2000:]}")
 
-    def stop(self, seconds=180):
+    def stop(self, seconds=180, meanwhile=lambda: None):
+        """`meanwhile` is done once the run has been told to end."""
         self.stop_file.touch()
         for number, job in enumerate(self.all):
             code = job.process.wait(timeout=seconds)
             if not job.crashed:
                 self.test.assertEqual(code, 0, (self.folder / f"job.{number}.txt").read_text()[-2000:])
         self.end_server(signal.SIGTERM)
+        meanwhile()
         try:
             wait_until(lambda: not self.server_lives(), "the run has ended", seconds)
         except AssertionError as why:

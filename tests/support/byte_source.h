@@ -1,0 +1,65 @@
+#pragma once
+
+// Choices out of a fuzzer's bytes: each takes the next one, and zero when there are no more.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace xylem::testing {
+
+/// Borrows the bytes.
+class ByteSource {
+ public:
+  ByteSource(const std::uint8_t* bytes, std::size_t size) : left_(bytes, size) {}
+
+  bool is_empty() const { return left_.empty(); }
+  std::uint8_t byte() {
+    if (left_.empty()) return 0;
+    const std::uint8_t first = left_.front();
+    left_ = left_.subspan(1);
+    return first;
+  }
+  /// 0 to n - 1; n is at most 256.
+  std::size_t below(std::size_t n) { return byte() % n; }
+  bool coin() { return (byte() & 1) != 0; }
+  template <typename T, std::size_t N>
+  T one_of(const std::array<T, N>& choices) {
+    return choices[below(N)];
+  }
+  /// Mostly small, so that what should meet does; sometimes at an end of the type.
+  template <typename T>
+  T number() {
+    using Limits = std::numeric_limits<T>;
+    const std::uint8_t first = byte();
+    switch (first) {
+      case 255:
+        return Limits::max();
+      case 254:
+        return Limits::min();
+      case 253:
+        return static_cast<T>(Limits::max() - 1);
+      case 252:
+        return static_cast<T>(Limits::max() / 2 + 1);
+      case 251:
+        return static_cast<T>(T{1} << (byte() % (8 * sizeof(T) - 1)));
+      case 250:
+        return static_cast<T>(byte() << 8 | byte());
+      default:
+        return static_cast<T>(first % 16);
+    }
+  }
+  /// So many of the next bytes, or what is left.
+  std::span<const std::uint8_t> take(std::size_t size) {
+    const auto taken = left_.first(size < left_.size() ? size : left_.size());
+    left_ = left_.subspan(taken.size());
+    return taken;
+  }
+
+ private:
+  std::span<const std::uint8_t> left_;
+};
+
+}  // namespace xylem::testing

@@ -89,6 +89,7 @@ std::string head_text(const Report& report) {
   for (const Report::World& world : report.worlds) {
     text += fmt::format("  world {}  {}: {} of {}\n", raw(world.id), world.program,
                         count_text(world.registered), plural(world.size, "rank", "ranks"));
+    if (!world.clock.empty()) text.insert(text.size() - 1, "; times are " + world.clock);
   }
   if (report.worlds.empty()) text += "  world    none: no process has called MPI_Init\n";
   if (!run.mpi_libraries.empty()) text += "  MPI      " + join(run.mpi_libraries) + '\n';
@@ -362,7 +363,9 @@ std::string report_json(const Report& report) {
   json.member("worlds", list(report.worlds, [](const Report::World& world) {
                 Json item('{');
                 item.member("world", world.id).member("program", world.program);
-                return item.member("size", world.size).member("registered", world.registered);
+                item.member("size", world.size).member("registered", world.registered);
+                if (!world.clock.empty()) item.member("clock", world.clock);
+                return item;
               }));
   json.member("account", json_of(report.account)).member("events", json_of(report.events));
   json.member("mpi_ns", report.mpi_ns).member("mpi_estimated", report.mpi_estimated);

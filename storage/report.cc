@@ -68,11 +68,17 @@ Report::Run read_run(Inquiry& inquiry) {
 }
 
 std::vector<Report::World> read_worlds(Inquiry& inquiry) {
+  // Files of older versions have no clocks.
+  const bool has_clocks =
+      count_of(inquiry.ask_one(
+          "SELECT count(*) FROM pragma_table_info('process') WHERE name = 'clock'", 1)[0]) != 0;
+  const std::string clock = has_clocks ? "coalesce(max(p.clock), '')" : "''";
   std::vector<Report::World> worlds;
-  for (const auto& row :
-       inquiry.ask("SELECT w.id, w.program, w.size, count(p.id) FROM world w"
-                   " LEFT JOIN process p ON p.world = w.id GROUP BY w.id ORDER BY w.id")) {
-    worlds.push_back({id_of<WorldId>(row[0]), text_of(row[1]), count_of(row[2]), count_of(row[3])});
+  for (const auto& row : inquiry.ask("SELECT w.id, w.program, w.size, count(p.id), " + clock +
+                                     " FROM world w LEFT JOIN process p ON p.world = w.id"
+                                     " GROUP BY w.id ORDER BY w.id")) {
+    worlds.push_back({id_of<WorldId>(row[0]), text_of(row[1]), count_of(row[2]), count_of(row[3]),
+                      text_of(row[4])});
   }
   return worlds;
 }

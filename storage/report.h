@@ -39,6 +39,7 @@ struct Report {
     std::string program;
     std::uint64_t size = 0;  ///< As its processes say.
     std::uint64_t registered = 0;
+    std::string clock = {};  ///< Of its times; empty: the run's.
   };
   /// Sums over ranks, in calls. `captured` == `stored` + `lost` in every complete line.
   struct Account {

@@ -278,6 +278,19 @@ CREATE VIEW link_rate AS
       WHERE begin_ns IS NOT NULL));
 )sql";
 
+// A simulator's ranks have times of another sort.
+constexpr const char* kVersion7Tables = R"sql(
+ALTER TABLE process ADD COLUMN clock TEXT;
+)sql";
+
+constexpr const char* kVersion7Views = R"sql(
+DROP VIEW rank;
+CREATE VIEW rank AS
+  SELECT p.world, p.rank, h.name AS host, p.pid, p.program, p.mpi_library, p.leaf, p.lane,
+         p.first_ns, p.last_ns, p.ended, p.clock
+  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL;
+)sql";
+
 struct Migration {
   const char* tables;
   const char* views;
@@ -285,7 +298,8 @@ struct Migration {
 constexpr std::array kMigrations = {
     Migration{kVersion1Tables, kVersion1Views}, Migration{kVersion2Tables, ""},
     Migration{kVersion3Tables, kVersion3Views}, Migration{kVersion4Tables, ""},
-    Migration{kVersion5Tables, kVersion5Views}, Migration{kVersion6Tables, kVersion6Views}};
+    Migration{kVersion5Tables, kVersion5Views}, Migration{kVersion6Tables, kVersion6Views},
+    Migration{kVersion7Tables, kVersion7Views}};
 
 struct FileVersion {
   std::int64_t application = 0;

@@ -68,7 +68,8 @@ SqliteIntake::RegistrationStatements::RegistrationStatements(Connection& c)
       new_world(c, "INSERT INTO world SELECT count(*), ?, ?, ?, ? FROM world RETURNING id"),
       process(c,
               "UPDATE process SET pid = ?2, program = coalesce(nullif(?3, ''), program),"
-              " mpi_library = coalesce(nullif(?4, ''), mpi_library) WHERE id = ?1"),
+              " mpi_library = coalesce(nullif(?4, ''), mpi_library),"
+              " clock = coalesce(nullif(?5, ''), clock) WHERE id = ?1"),
       initialised(c, "UPDATE process SET world = ?2, rank = ?3 WHERE id = ?1") {}
 
 SqliteIntake::LossStatements::LossStatements(Connection& c)
@@ -185,7 +186,7 @@ void SqliteIntake::store_function(LeafId leaf, const wire::FunctionRow& row) {
 
 void SqliteIntake::store_process(LeafId leaf, const wire::ProcessRow& row) {
   const ProcessId process = process_of(leaf, row.lane);
-  registration_.process.run(process, row.pid, row.program, row.mpi_library);
+  registration_.process.run(process, row.pid, row.program, row.mpi_library, row.clock);
   if (!row.initialised) return;
   const std::span<const std::byte> key = std::as_bytes(std::span(row.world_key));
   std::int64_t world = 0;

@@ -37,6 +37,7 @@ void write(const ProcessRow& row, schema::ProcessRow::Builder out) {
   }
   out.setMpiLibrary(text(row.mpi_library));
   out.setProgram(text(row.program));
+  if (!row.clock.empty()) out.setClock(text(row.clock));
 }
 
 FunctionRow read(schema::FunctionRow::Reader in) {
@@ -63,6 +64,7 @@ ProcessRow read(schema::ProcessRow::Reader in) {
   }
   row.mpi_library = text(in.getMpiLibrary());
   row.program = text(in.getProgram());
+  row.clock = text(in.getClock());
   return row;
 }
 

@@ -34,6 +34,7 @@ struct ProcessRow {
   std::uint32_t world_size = 0;
   std::string mpi_library;
   std::string program;
+  std::string clock;  ///< Of what sort its times are, for people; empty: the run's.
   bool operator==(const ProcessRow&) const = default;
 };
 

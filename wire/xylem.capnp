@@ -292,6 +292,7 @@ struct ProcessRow {
   worldSize @4 :UInt32;
   mpiLibrary @5 :Text;
   program @6 :Text;
+  clock @7 :Text;                # of its times, for people; empty: the run's
 }
 
 struct Registration {

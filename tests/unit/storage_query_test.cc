@@ -126,7 +126,7 @@ TEST_F(QueryTest, OpensOnlyTheChunksOfTheTimeAskedFor) {
             "10\n");
   EXPECT_EQ(ask_for(4, "SELECT count(*) FROM event WHERE end_ns < 50000"), "200\n");
   EXPECT_EQ(ask_for(4, "SELECT count(*) FROM event WHERE end_ns > 450000"), "200\n");
-  EXPECT_EQ(ask_for(4, "SELECT count(*) FROM event WHERE begin_ns = 333000"), "4\n");
+  EXPECT_EQ(ask_for(4, "SELECT count(*) FROM event WHERE begin_ns = 333000"), "5\n");
   EXPECT_EQ(ask_for(1, "SELECT begin_ns FROM event WHERE rank = 0 LIMIT 1"), "0\n");
 }
 
@@ -313,7 +313,7 @@ TEST_F(QueryTest, AllowsOnlyReading) {
   EXPECT_THAT(schema.error().message, HasSubstr("may not be modified"));
   EXPECT_NE(::access(victim.c_str(), F_OK), 0);
   EXPECT_EQ(ask("PRAGMA integrity_check"), "ok\n");
-  EXPECT_EQ(ask("PRAGMA user_version"), "6\n");
+  EXPECT_EQ(ask("PRAGMA user_version"), "7\n");
   EXPECT_THAT(ask("PRAGMA table_info(account)"), HasSubstr("captured"));
   EXPECT_EQ(ask("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<3)"
                 " SELECT sum(i) FROM n"),

@@ -65,6 +65,7 @@ TEST(Registration, HoldsTheFunctionsOfAnyMpiAndTheProcessesOfAnyHost) {
     ProcessRow row;
     row.lane = Lane{lane};
     row.program = std::string(lane % 300, 'p');
+    row.clock = lane % 2 == 0 ? "simulated" : "";
     registration.processes.push_back(row);
   }
   const auto back = decode_registration(encode(registration));

@@ -1,34 +1,14 @@
 #include "backend/leaf.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <utility>
 
 #include "backend/leaf_internal.h"
 #include "base/check.h"
-#include "capture/ring.h"
-#include "net/address.h"
-#include "net/key.h"
 
 namespace xylem::backend {
 namespace {
 
 constexpr Nanos kCloseAtEnd = 1 * kSecond;
-
-std::string from_environment(const std::string& given, const char* name) {
-  if (!given.empty()) return given;
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 }  // namespace
 
@@ -40,69 +20,11 @@ Error leaf_timed_out(const std::string& what) { return {Code::kTimedOut, what + 
 
 // ---- making and joining ----
 
-namespace {
-
-Result<net::RuntimeOptions> network_of(const LeafOptions& options, std::string& address) {
-  address = from_environment(options.address, capture::kEnvAddress);
-  net::RuntimeOptions network;
-  network.run = from_environment(options.run, capture::kEnvRun);
-  std::string key = from_environment(options.key, capture::kEnvKey);
-  if (address.empty() || network.run.empty() || key.empty()) {
-    return unexpected(
-        Code::kInvalidArgument,
-        "no tree to join: XYLEM_ADDRESS, XYLEM_RUN and XYLEM_KEY say where it is, and "
-        "whoever starts the front end prints them");
-  }
-  if (options.key.empty()) ::unsetenv(capture::kEnvKey);
-  auto parsed = net::parse_key(key);
-  std::fill(key.begin(), key.end(), '\0');
-  if (!parsed) return unexpected(std::move(parsed.error()));
-  network.key = *parsed;
-  const char* tls = std::getenv("XYLEM_TLS");
-  network.tls = tls == nullptr || std::string_view(tls) != "off";
-  return network;
-}
-
-CommProcessSetting comm_process_setting(const std::string& address,
-                                        const net::RuntimeOptions& network,
-                                        const wire::HostReport& host, Nanos orphan_limit) {
-  CommProcessSetting setting;
-  setting.program = from_environment("", "XYLEM_COMMPROC");
-  setting.run = network.run;
-  setting.front_end = address;
-  setting.host = host.name;
-  setting.host_key = host.host_key;
-  setting.tls = network.tls;
-  setting.key = network.key;
-  setting.orphan_limit = orphan_limit;
-  return setting;
-}
-
-}  // namespace
-
 Result<std::shared_ptr<LeafStream::Impl>> LeafStream::Impl::make(const LeafOptions& options) {
+  auto joining = prepare_joining(options);
+  if (!joining) return unexpected(std::move(joining.error()));
   Parts parts;
-  std::string address;
-  auto network = network_of(options, address);
-  if (!network) return unexpected(std::move(network.error()));
-  parts.network = *std::move(network);
-  auto front_end = net::parse_addresses(address);
-  if (!front_end) return unexpected(std::move(front_end.error()));
-  parts.node.front_end = *std::move(front_end);
-  parts.node.host.name = options.name.empty() ? host_name() : options.name;
-  parts.node.host.pid = static_cast<std::uint32_t>(::getpid());
-  std::array<std::uint8_t, 16> random{};
-  net::fill_random(random);
-  parts.node.host.host_key = "leaf:" + net::to_hex(random);
-  parts.node.orphan_limit = options.orphan_limit;
-
-  auto memory = make_memory("xylem-leaf-journal", options.journal_bytes);
-  if (!memory) return unexpected(std::move(memory.error()));
-  auto mapping = Mapping::of(memory->get(), options.journal_bytes);
-  if (!mapping) return unexpected(std::move(mapping.error()));
-  parts.memory = *std::move(mapping);
-  parts.starter = std::make_unique<CommProcessStarter>(
-      comm_process_setting(address, parts.network, parts.node.host, options.orphan_limit));
+  parts.joining = *std::move(joining);
   parts.droppable = std::make_unique<std::set<StreamId>>();
   JournalOptions journal_options;
   journal_options.reason = "the leaf's journal was full";
@@ -110,7 +32,7 @@ Result<std::shared_ptr<LeafStream::Impl>> LeafStream::Impl::make(const LeafOptio
   journal_options.may_give_up = [droppable = parts.droppable.get()](StreamId stream) {
     return droppable->contains(stream);
   };
-  auto journal = Journal::open(parts.memory.bytes(), std::move(journal_options));
+  auto journal = Journal::open(parts.joining.memory.bytes(), std::move(journal_options));
   if (!journal) return unexpected(std::move(journal.error()));
   parts.journal.emplace(*std::move(journal));
   return std::make_shared<Impl>(options, std::move(parts));
@@ -119,8 +41,8 @@ Result<std::shared_ptr<LeafStream::Impl>> LeafStream::Impl::make(const LeafOptio
 LeafStream::Impl::Impl(const LeafOptions& options, Parts parts)
     : options_(options),
       parts_(std::move(parts)),
-      node_(parts_.node, *parts_.journal, *parts_.starter, *this),
-      loop_(node_, std::move(parts_.network)) {}
+      node_(parts_.joining.node, *parts_.journal, *parts_.joining.starter, *this),
+      loop_(node_, std::move(parts_.joining.network)) {}
 
 Result<void> LeafStream::Impl::join() {
   if (options_.threading == Threading::kOwnThread) thread_ = std::thread([this] { loop_.run(); });

@@ -17,13 +17,13 @@
 #include <thread>
 #include <vector>
 
+#include "backend/joining_internal.h"
 #include "backend/journal.h"
 #include "backend/leaf.h"
 #include "backend/leaf_node.h"
-#include "backend/mapping.h"
-#include "backend/process_starter.h"
 #include "base/awaitable.h"
 #include "base/check.h"
+#include "base/interval_set.h"
 #include "net/runtime.h"
 
 namespace xylem::backend {
@@ -34,13 +34,10 @@ class LeafStream::Impl final : public LeafOwner {
  public:
   static Result<std::shared_ptr<Impl>> make(const LeafOptions& options);
   struct Parts {
-    LeafNodeOptions node;
-    net::RuntimeOptions network;
-    Mapping memory;
+    Joining joining;
     // Streams whose packets may be given up; the journal asks, on the loop.
     std::unique_ptr<std::set<StreamId>> droppable;
     std::optional<Journal> journal;
-    std::unique_ptr<CommProcessStarter> starter;
   };
   Impl(const LeafOptions& options, Parts parts);
   ~Impl() override { CHECK(!thread_.joinable()); }
@@ -73,6 +70,7 @@ class LeafStream::Impl final : public LeafOwner {
     std::uint64_t next_wave = 0;
     std::deque<Run> outgoing;
     std::size_t outgoing_bytes = 0;
+    IntervalSet lost;  // Given up, and that is not journalled yet; only touched on the loop.
   };
   struct Waiter {
     std::string stream;  // Empty: any.
@@ -94,7 +92,8 @@ class LeafStream::Impl final : public LeafOwner {
   void enqueue(Open& open, std::uint64_t wave, wire::Fields fields);
   void pump_soon();
   void pump();
-  bool put(StreamId stream, const Open& open, const Run& run);
+  bool put(StreamId stream, Open& open, const Run& run);
+  void put_lost(StreamId stream, Open& open);
   std::optional<Received> take_received(const std::string& name);
   bool is_on_own_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
 

@@ -173,7 +173,8 @@ bool LeafNode::put(StreamId stream, std::uint64_t first, std::span<const wire::F
   Draft draft;
   draft.packet.id = id_of(stream, first, first + waves.size());
   draft.packet.payload = wire::encode_waves(waves);
-  return append(std::move(draft), now);
+  draft.calls = waves.size();
+  return put(draft, now);
 }
 
 bool LeafNode::put_lost(StreamId stream, std::uint64_t first, std::uint64_t end, Nanos now) {
@@ -181,7 +182,8 @@ bool LeafNode::put_lost(StreamId stream, std::uint64_t first, std::uint64_t end,
   draft.packet.id = id_of(stream, first, end);
   draft.packet.tombstone = true;
   draft.packet.payload = wire::encode(wire::Tombstone{"the leaf's journal was full", end - first});
-  return append(std::move(draft), now);
+  draft.calls = end - first;
+  return put(draft, now);
 }
 
 wire::PacketId LeafNode::id_of(StreamId stream, std::uint64_t first, std::uint64_t end) const {
@@ -193,8 +195,7 @@ wire::PacketId LeafNode::id_of(StreamId stream, std::uint64_t first, std::uint64
   return id;
 }
 
-bool LeafNode::append(Draft draft, Nanos now) {
-  draft.calls = draft.packet.id.wave_end - draft.packet.id.wave;
+bool LeafNode::put(const Draft& draft, Nanos now) {
   if (!journal_.append(draft)) return false;
   has_put_ = true;
   delivery_.add(key_of(draft.packet.id));

@@ -36,7 +36,7 @@ class LeafOwner {
  public:
   virtual ~LeafOwner() = default;
   virtual void on_joined(LeafId leaf) = 0;
-  /// All streams that are open and include this leaf.
+  /// All streams that are open and include this leaf; told with each new version of control.
   virtual void on_streams(std::vector<LeafStreamState> streams) = 0;
   /// Each number of a stream once, in order. False: there is no room for it, it counts as missed.
   virtual bool on_multicast(StreamId stream, std::uint64_t number, wire::Fields fields) = 0;
@@ -68,6 +68,10 @@ class LeafNode final : public net::Node {
   bool put(StreamId stream, std::uint64_t first, std::span<const wire::Fields> waves, Nanos now);
   /// The same waves as lost: what goes up is that they were given up here.
   bool put_lost(StreamId stream, std::uint64_t first, std::uint64_t end, Nanos now);
+  /// A packet of any stream that this leaf has made. False as put() above.
+  bool put(const Draft& draft, Nanos now);
+  /// The run's control; there from on_joined() on.
+  const std::optional<wire::Control>& control() const { return delivery_.control(); }
   /// Everything that was put is acknowledged.
   bool is_delivered() const { return delivery_.is_done(); }
   /// Ends when everything is acknowledged, or at `deadline` in any case.
@@ -83,7 +87,6 @@ class LeafNode final : public net::Node {
 
  private:
   wire::PacketId id_of(StreamId stream, std::uint64_t first, std::uint64_t end) const;
-  bool append(Draft draft, Nanos now);
   void take_control();
   void take_multicast(const wire::Multicast& multicast);
   void miss(StreamId stream, std::uint64_t first, std::uint64_t end);

@@ -125,6 +125,9 @@ void LeafStream::Impl::pump() {
   last_pump_ = monotonic_now();
   pump_is_posted_ = false;
   for (auto& [stream, open] : streams_) {
+    lock.unlock();
+    put_lost(stream, open);
+    lock.lock();
     while (!open.outgoing.empty()) {
       Run run = std::move(open.outgoing.front());
       open.outgoing.pop_front();
@@ -139,15 +142,30 @@ void LeafStream::Impl::pump() {
     }
   }
   delivered_ = node_.is_delivered();
-  for (const auto& [stream, open] : streams_) delivered_ = delivered_ && open.outgoing.empty();
+  for (const auto& [stream, open] : streams_) {
+    delivered_ = delivered_ && open.outgoing.empty() && open.lost.empty();
+  }
   changed_.notify_all();
 }
 
-bool LeafStream::Impl::put(StreamId stream, const Open& open, const Run& run) {
+bool LeafStream::Impl::put(StreamId stream, Open& open, const Run& run) {
   const Nanos now = monotonic_now();
-  if (node_.put(stream, run.first, run.waves, now)) return true;
-  return open.state.spec.when_full == wire::WhenFull::kDropNewest &&
-         node_.put_lost(stream, run.first, run.first + run.waves.size(), now);
+  if (open.lost.empty() && node_.put(stream, run.first, run.waves, now)) return true;
+  if (open.state.spec.when_full != wire::WhenFull::kDropNewest) return false;
+  open.lost.insert(run.first, run.first + run.waves.size());
+  put_lost(stream, open);
+  return true;
+}
+
+// A tombstone takes room in the journal too. While there is none, more waves that are given up
+// lengthen it.
+void LeafStream::Impl::put_lost(StreamId stream, Open& open) {
+  const Nanos now = monotonic_now();
+  while (!open.lost.empty()) {
+    const auto range = open.lost.intervals().front();
+    if (!node_.put_lost(stream, range.first, range.end, now)) return;
+    open.lost.erase(range.first, range.end);
+  }
 }
 
 Result<void> LeafStream::Impl::flush(Nanos timeout) {

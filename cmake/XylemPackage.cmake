@@ -10,7 +10,7 @@ set(XYLEM_PUBLIC_HEADERS
   filters/histogram.h filters/matrix.h filters/moments.h filters/plugin.h filters/plugin_adapter.h
   filters/quantiles.h filters/top.h
   frontend/tree.h frontend/wave.h
-  backend/leaf.h)
+  backend/event_source.h backend/leaf.h)
 
 # All folders that a tool's front end or leaf needs, in one archive: a linker takes what is used.
 set(objects)

@@ -59,6 +59,7 @@ void Inbox::take(wire::Packet packet, Nanos now) {
   }
   const bool as_a_whole = judge(packet.id) != Verdict::kMixed;
   if (as_a_whole && !admit(packet.id, *counter)) return;
+  if (as_a_whole && waves.empty()) return;  // A tombstone: however many waves it stands for.
   for (std::uint64_t wave = packet.id.wave; wave < packet.id.wave_end; ++wave) {
     const wire::PacketId id = one_wave(packet.id, wave, packet.id.sources);
     if (!as_a_whole && !admit(id, *counter)) continue;

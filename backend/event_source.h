@@ -1,0 +1,116 @@
+#pragma once
+
+// A simulator, or any program that knows what processes did and when by a clock of its own, as a
+// source of events for the monitor: what it tells is stored in the tables and views in which MPI
+// jobs are, with an account.
+//
+//   xylem run --detail trace -- ./simulator
+//
+//   auto source = xylem::backend::EventSource::join({.world = "ring of 64", .world_size = 64,
+//                                                    .ranks = 64, .functions = {{"MPI_Send"}}});
+//   (*source)->add({.rank = Rank{3}, .begin_ns = 100, .end_ns = 250, .peer = 4, .bytes = 8});
+//   (*source)->close(10 * xylem::kSecond);
+//
+// Below `xylem run` or after `eval "$(xylem serve)"`; a tool's tree has no store.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/leaf.h"
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/result.h"
+
+namespace xylem::backend {
+
+/// As the table `function` shows it.
+struct SourceFunction {
+  enum class Class : std::uint8_t {
+    kOther = 0,
+    kPointToPoint = 1,
+    kCollective = 2,
+    kCompletion = 3,
+    kProbe = 4,
+    kCommunicator = 5,
+    kDatatype = 6,
+    kOneSided = 7,
+    kFile = 8,
+    kEnvironment = 9,
+    kTool = 10,
+  };
+  std::string name{};
+  Class function_class = Class::kOther;
+};
+
+/// One call of a rank. Times are ns of the source's clock, from 0.
+struct SourceCall {
+  enum class Direction : std::uint8_t {
+    kNone,
+    kSend,     ///< Counts `bytes` to `peer` in comm_matrix.
+    kReceive,  ///< Counts the time as spent waiting for `peer` in wait_matrix.
+  };
+  Rank rank{};
+  Nanos begin_ns = 0;
+  Nanos end_ns = 0;
+  std::uint16_t function = 0;  ///< Place in EventSourceOptions::functions.
+  Direction direction = Direction::kNone;
+  std::int32_t peer = -1;  ///< World rank; -1: none.
+  std::int32_t tag = -2147483647 - 1;
+  std::uint64_t bytes = 0;
+  std::uint32_t thread = 0;
+  std::int32_t result = 0;
+};
+
+struct EventSourceOptions {
+  /// Where to join, under which name of a host, journal and limits. Always with a thread of its
+  /// own; nothing is given up while the front end lives: add() waits instead.
+  LeafOptions leaf{};
+  /// What sort of clock its times are of, for people: column `clock` of the view `rank`.
+  std::string clock = "simulated";
+  std::string program{};  ///< Shown as the program of its ranks.
+  /// Its MPI_COMM_WORLD: sources that say the same name and size, perhaps in several processes,
+  /// have ranks of one world between them.
+  std::string world = "world";
+  std::uint32_t world_size = 0;
+  std::uint32_t first_rank = 0;  ///< This source has the ranks [first_rank, first_rank + ranks).
+  std::uint32_t ranks = 0;
+  std::vector<SourceFunction> functions{};  ///< At most 1024, each with a name.
+};
+
+/// Order of calls: join(); add() in any number; close(). One thread of the program at a time; a
+/// thread of the library serves the links.
+///
+/// What add() has taken is stored once, whatever dies on the way, unless this process or its host
+/// does: then the account says so. The run's detail decides what is kept: `profile` windows of time
+/// (by the source's clock, as long as the run's), `trace` each event too.
+class EventSource {
+ public:
+  /// Waits until the front end has given it a place. Fails as Leaf::join() does, and with
+  /// kInvalidArgument when ranks, world or functions make no sense.
+  static Result<std::unique_ptr<EventSource>> join(EventSourceOptions options);
+  /// Closes, with a second to deliver what is left.
+  ~EventSource();
+  EventSource(const EventSource&) = delete;
+  EventSource& operator=(const EventSource&) = delete;
+
+  /// Events come in the order in which they end, over all ranks of the source: as a discrete-event
+  /// simulation finds them. Waits while the journal is full.
+  /// Fails with kInvalidArgument for an event that ends before the last one did, or before it
+  /// begins, or is of a rank or function that is not the source's: it is not taken, and the next
+  /// may be; kTimedOut (ns from now), kUnavailable when the run is over.
+  Result<void> add(const SourceCall& event, Nanos timeout = 60 * kSecond);
+
+  /// The ranks have ended: delivers what is left and leaves. Fails with kTimedOut and says what is
+  /// lost; kUnavailable when the run ended before.
+  Result<void> close(Nanos timeout);
+
+ private:
+  class Impl;
+  explicit EventSource(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace xylem::backend

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,6 +54,11 @@ CommProcessSetting comm_process_setting(const std::string& address,
                                         const wire::HostReport& host, Nanos orphan_limit) {
   CommProcessSetting setting;
   setting.program = from_environment("", "XYLEM_COMMPROC");
+  // The monitor tells where its agent is; the two are installed side by side.
+  const std::filesystem::path agent = from_environment("", capture::kEnvBackend);
+  if (setting.program.empty() && !agent.empty()) {
+    setting.program = agent.parent_path() / "xylem-commproc";
+  }
   setting.run = network.run;
   setting.front_end = address;
   setting.host = host.name;

@@ -102,9 +102,47 @@ class InstalledApi(unittest.TestCase):
         run("g++", "-std=c++20", source / "outside.cc", f"-I{source}", *flags, "-o", program)
         self.assertEqual(run(program).split(), [f"{self.prefix}/libexec/xylem/xylem-commproc", "42"])
 
+    def build_examples(self):
+        return self.build(SOURCE / "examples", "examples", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror")
+
+    def test_a_simulation_is_recorded_as_a_job_is(self):
+        simulator = self.build_examples() / "ring_simulator"
+        xylem, store = self.prefix / "bin/xylem", self.folder / "ring.db"
+        ranks, rounds = 48, 700
+        said = run(xylem, "run", "--detail", "trace", "--store", store, "--", simulator, ranks, rounds)
+        head, end = said.strip().rsplit(" calls in ", 1)
+        self.assertEqual(head, f"{ranks} ranks, {rounds} rounds: {3 * ranks * rounds}")
+        nanoseconds = end.removesuffix(" ns")
+
+        def ask(sql):
+            return run(xylem, "query", store, sql, "--csv").splitlines()[1:]
+
+        calls = 3 * ranks * rounds
+        self.assertEqual(ask("SELECT count(*), sum(captured), sum(stored), sum(lost), min(complete) FROM account"),
+                         [f"{ranks},{calls},{calls},0,1"])
+        self.assertEqual(ask("SELECT count(*), sum(stored_events), min(complete) FROM account_event"),
+                         [f"{ranks},{calls},1"])
+        self.assertEqual(ask("SELECT function, class, sum(calls), count(*) FROM function_total GROUP BY 1 ORDER BY 1"),
+                         [f"{name},{kind},{ranks * rounds},{ranks}" for name, kind in (
+                             ("MPI_Allreduce", "collective"), ("MPI_Recv", "point_to_point"),
+                             ("MPI_Send", "point_to_point"))])
+        self.assertEqual(ask("SELECT count(*), min(begin_ns) >= 0, max(end_ns), count(DISTINCT rank) FROM event"),
+                         [f"{calls},1,{nanoseconds},{ranks}"])
+        self.assertEqual(ask("SELECT sum(calls), max(end_ns) >= " + nanoseconds + " FROM profile_window"), [f"{calls},1"])
+        self.assertEqual(ask("SELECT source, destination, messages, bytes FROM comm_matrix ORDER BY source"),
+                         [f"{rank},{(rank + 1) % ranks},{rounds},{rounds * 8192}" for rank in range(ranks)])
+        # What single events add up to is what was counted of them.
+        self.assertEqual(ask("SELECT (SELECT sum(end_ns - begin_ns) FROM event) = (SELECT sum(time_ns) FROM"
+                             " function_total), (SELECT sum(end_ns - begin_ns) FROM event WHERE function = 'MPI_Recv') ="
+                             " (SELECT sum(time_ns) FROM wait_matrix)"), ["1,1"])
+        self.assertEqual(ask("SELECT DISTINCT clock, ended FROM rank"), ["simulated,1"])
+        report = run(xylem, "report", store)
+        self.assertIn(f"{ranks} of {ranks} ranks; times are simulated", report)
+        self.assertIn(f"{calls:,} calls captured, {calls:,} stored, 0 lost; {ranks} of {ranks} ranks complete", report)
+
     def test_every_example_prints_what_it_should(self):
-        built = self.build(SOURCE / "examples", "examples", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror")
-        listed = {path.stem for path in (SOURCE / "examples").glob("*.cc")} - {"longest_word"}
+        built = self.build_examples()
+        listed = {path.stem for path in (SOURCE / "examples").glob("*.cc")} - {"longest_word", "ring_simulator"}
         self.assertEqual(listed, set(EXAMPLES))
         for name, expected in EXAMPLES.items():
             with self.subTest(example=name):

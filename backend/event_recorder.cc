@@ -13,8 +13,9 @@ namespace xylem::backend {
 namespace {
 
 constexpr std::size_t kWindowBytes = 1u << 20;
-// A registration of so many ranks is a small packet.
-constexpr std::size_t kRanksAtOnce = 4096;
+// Rows of so many ranks are less than a small journal takes at once.
+constexpr std::size_t kRanksAtOnce = 1024;
+constexpr std::size_t kMostNameBytes = 256;
 constexpr Nanos kShortestWindow = 1 * kMillisecond;
 constexpr std::uint32_t kMostRanks = 1u << 20;
 
@@ -78,6 +79,12 @@ Unexpected wrong(const std::string& why) {
   return unexpected(Code::kInvalidArgument, "event source: " + why);
 }
 
+Result<void> check_length(const std::string& what, const std::string& text) {
+  if (text.size() <= kMostNameBytes) return {};
+  return wrong(what + " has " + std::to_string(text.size()) + " bytes; " +
+               std::to_string(kMostNameBytes) + " are the most");
+}
+
 }  // namespace
 
 Result<void> EventRecorder::check(const EventSourceOptions& options) {
@@ -96,10 +103,16 @@ Result<void> EventRecorder::check(const EventSourceOptions& options) {
     return wrong(std::to_string(options.functions.size()) + " functions; 1 to " +
                  std::to_string(capture::kMaxFunctions) + " are possible");
   }
+  if (options.leaf.journal_bytes < kLeastJournal) {
+    return wrong("journal_bytes of " + std::to_string(options.leaf.journal_bytes) + "; at least " +
+                 std::to_string(kLeastJournal) + " are needed");
+  }
   for (const SourceFunction& function : options.functions) {
     if (function.name.empty()) return wrong("a function has no name");
+    if (auto good = check_length("a function's name", function.name); !good) return good;
   }
-  return {};
+  if (auto good = check_length("clock", options.clock); !good) return good;
+  return check_length("program", options.program);
 }
 
 EventRecorder::EventRecorder(const EventSourceOptions& options, LeafId leaf, Nanos window_ns,
@@ -205,32 +218,38 @@ void EventRecorder::open_slice(std::uint64_t slice) {
   builder_.open(std::max(slice, wire::window_slice(next_wave_)), window_ns_);
 }
 
+// The accounts of many ranks take more parts than one.
 void EventRecorder::seal(bool last) {
-  wire::ProfileWindow window = builder_.build();
+  wire::ProfileWindow part = builder_.build();
+  for (wire::ProfileRow& row : part.rows) {
+    std::uint64_t& so_far = processes_[raw(row.lane) - 1].calls_so_far[raw(row.function)];
+    so_far += row.calls;
+    row.calls_so_far = so_far;
+  }
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    wire::AccountRow row = account_of(lane_of(i), last);
+    if (row == processes_[i].told) continue;
+    if (part.accounts.size() == kRanksAtOnce) put_part(std::exchange(part, {}), false);
+    processes_[i].told = row;
+    part.accounts.push_back(std::move(row));
+  }
+  put_part(std::move(part), last);
+  builder_.clear();
+}
+
+void EventRecorder::put_part(wire::ProfileWindow part, bool last) {
   Draft draft;
   wire::PacketId& id = draft.packet.id;
   id.stream = wire::kWindowStream;
   id.wave = std::max(wire::window_wave(builder_.slice(), 0), next_wave_);
   id.wave_end = next_wave_ = id.wave + 1;
   id.sources = IntervalSet::of(raw(leaf_));
-  window.begin_ns = static_cast<Nanos>(wire::window_slice(id.wave)) * builder_.window_ns();
-  window.end_ns = window.begin_ns + builder_.window_ns();
-  for (wire::ProfileRow& row : window.rows) {
-    std::uint64_t& so_far = processes_[raw(row.lane) - 1].calls_so_far[raw(row.function)];
-    so_far += row.calls;
-    row.calls_so_far = so_far;
-    draft.calls += row.calls;
-  }
-  for (std::size_t i = 0; i < processes_.size(); ++i) {
-    wire::AccountRow row = account_of(lane_of(i), last);
-    if (row == processes_[i].told) continue;
-    processes_[i].told = row;
-    window.accounts.push_back(std::move(row));
-  }
+  part.begin_ns = static_cast<Nanos>(wire::window_slice(id.wave)) * builder_.window_ns();
+  part.end_ns = part.begin_ns + builder_.window_ns();
+  for (const wire::ProfileRow& row : part.rows) draft.calls += row.calls;
   draft.packet.last = last;
-  draft.packet.payload = wire::encode(window);
+  draft.packet.payload = wire::encode(part);
   ready_.push_back(std::move(draft));
-  builder_.clear();
 }
 
 wire::AccountRow EventRecorder::account_of(Lane lane, bool ended) const {
@@ -266,7 +285,7 @@ void EventRecorder::make_chunk(Process& process, Lane lane) {
   pending_ -= process.pending.size();
   process.events += process.pending.size();
   process.event_calls += process.pending.size();
-  process.pending.clear();
+  process.pending = {};  // With its memory: there may be many ranks.
 }
 
 void EventRecorder::finish() {

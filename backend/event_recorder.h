@@ -28,6 +28,8 @@ namespace xylem::backend {
 class EventRecorder {
  public:
   static constexpr std::size_t kMostPending = 64u << 10;
+  /// Of journal_bytes: no packet needs more than a quarter of it.
+  static constexpr std::size_t kLeastJournal = 8u << 20;
 
   /// The options make sense (check()). Names and ranks are ready to be taken at once.
   EventRecorder(const EventSourceOptions& options, LeafId leaf, Nanos window_ns, bool chunks);
@@ -66,6 +68,7 @@ class EventRecorder {
   void register_ranks();
   void open_slice(std::uint64_t slice);
   void seal(bool last);
+  void put_part(wire::ProfileWindow part, bool last);
   wire::AccountRow account_of(Lane lane, bool ended) const;
   void make_chunk(Process& process, Lane lane);
   Lane lane_of(std::size_t process) const { return Lane{static_cast<std::uint32_t>(process + 1)}; }

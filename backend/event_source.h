@@ -65,12 +65,12 @@ struct SourceCall {
 };
 
 struct EventSourceOptions {
-  /// Where to join, under which name of a host, journal and limits. Always with a thread of its
-  /// own; nothing is given up while the front end lives: add() waits instead.
+  /// Where to join, under which name of a host, journal (8 MiB at least) and limits. Always with a
+  /// thread of its own; nothing is given up while the front end lives: add() waits instead.
   LeafOptions leaf{};
   /// What sort of clock its times are of, for people: column `clock` of the view `rank`.
   std::string clock = "simulated";
-  std::string program{};  ///< Shown as the program of its ranks.
+  std::string program{};  ///< Shown as the program of its ranks. 256 bytes at most, as all names.
   /// Its MPI_COMM_WORLD: sources that say the same name and size, perhaps in several processes,
   /// have ranks of one world between them.
   std::string world = "world";
@@ -97,7 +97,8 @@ class EventSource {
   EventSource& operator=(const EventSource&) = delete;
 
   /// Events come in the order in which they end, over all ranks of the source: as a discrete-event
-  /// simulation finds them. Waits while the journal is full.
+  /// simulation finds them. Waits while the journal is full. They can be seen when a tenth of a
+  /// second or a window has passed and another one comes, or at close().
   /// Fails with kInvalidArgument for an event that ends before the last one did, or before it
   /// begins, or is of a rank or function that is not the source's: it is not taken, and the next
   /// may be; kTimedOut (ns from now), kUnavailable when the run is over.

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <map>
@@ -149,6 +150,28 @@ TEST_F(EventRecorderTest, StoresWhatASimulationToldInTheTablesOfMpi) {
   EXPECT_EQ(report->worlds[0].clock, "simulated");
 }
 
+TEST_F(EventRecorderTest, FilesOfVersionsThatKnewNoClocksAreReported) {
+  begin(options_of(2));
+  add(call(0, 0, 50));
+  finish();
+  file_.reset();
+  store_.reset();
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database,
+                         "DROP VIEW rank; ALTER TABLE process DROP COLUMN clock;"
+                         "PRAGMA user_version = 6",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(database);
+  const auto file = storage::RunFile::open(path_);
+  ASSERT_TRUE(file) << file.error().message;
+  const auto report = storage::make_report(**file);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->worlds.at(0).registered, 2u);
+  EXPECT_EQ(report->worlds.at(0).clock, "");
+}
+
 TEST_F(EventRecorderTest, CountsAllOfALongRandomRun) {
   constexpr std::uint32_t kSeed = 20240919;  // Fixed, so that a failure can be repeated.
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
@@ -245,6 +268,27 @@ TEST_F(EventRecorderTest, HasAnAccountOfRanksThatDidNothing) {
   EXPECT_EQ(ask("SELECT count(*), sum(captured), min(complete) FROM account"), "5000|0|1;");
 }
 
+// A packet that no frame takes would stop the program.
+TEST_F(EventRecorderTest, SplitsTheAccountsOfAVeryLargeWorld) {
+  EventSourceOptions options = options_of(1u << 18);
+  options.program = std::string(256, 'p');
+  EventRecorder recorder(options, kLeaf, kWindow, false);
+  for (std::uint32_t rank = 0; rank < options.ranks; ++rank) {
+    ASSERT_TRUE(recorder.add(call(rank, 0, 1)));
+  }
+  recorder.finish();
+  std::uint64_t calls = 0;
+  int lasts = 0;
+  for (const Draft& draft : recorder.take()) {
+    EXPECT_LE(draft.packet.payload.size(), EventRecorder::kLeastJournal / 4);
+    EXPECT_EQ(lasts, 0) << "something follows the last one";
+    lasts += draft.packet.last ? 1 : 0;
+    calls += draft.calls;
+  }
+  EXPECT_EQ(lasts, 1);
+  EXPECT_EQ(calls, options.ranks);
+}
+
 TEST(EventSourceOptions, AreCheckedBeforeAnybodyIsCalled) {
   const auto why = [](auto change) {
     EventSourceOptions options = options_of(4);
@@ -260,6 +304,12 @@ TEST(EventSourceOptions, AreCheckedBeforeAnybodyIsCalled) {
   EXPECT_THAT(why([](auto& o) { o.world_size = 0xffffffff; }), HasSubstr("are the most"));
   EXPECT_THAT(why([](auto& o) { o.functions.clear(); }), HasSubstr("0 functions"));
   EXPECT_THAT(why([](auto& o) { o.functions[1].name = ""; }), HasSubstr("has no name"));
+  EXPECT_THAT(why([](auto& o) { o.functions[1].name = std::string(257, 'f'); }),
+              HasSubstr("a function's name has 257 bytes"));
+  EXPECT_THAT(why([](auto& o) { o.program = std::string(257, 'p'); }),
+              HasSubstr("program has 257"));
+  EXPECT_THAT(why([](auto& o) { o.clock = std::string(257, 'c'); }), HasSubstr("clock has 257"));
+  EXPECT_THAT(why([](auto& o) { o.leaf.journal_bytes = 1 << 20; }), HasSubstr("journal_bytes of"));
 }
 
 }  // namespace

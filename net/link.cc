@@ -31,12 +31,18 @@ std::chrono::nanoseconds in(Nanos delay) {
 
 }  // namespace
 
-void FrameQueue::push(wire::Bytes frame) {
+void FrameQueue::push(wire::PacketFrame frame) {
   bytes_ += frame.size();
-  if (!pieces_.empty() && pieces_.back().size() + frame.size() <= kPieceBytes) {
-    pieces_.back().insert(pieces_.back().end(), frame.begin(), frame.end());
+  push(std::move(frame.head));
+  if (!frame.payload.empty()) push(std::move(frame.payload));
+  if (frame.padding > 0) push(wire::Bytes(frame.padding));
+}
+
+void FrameQueue::push(wire::Bytes piece) {
+  if (!pieces_.empty() && pieces_.back().size() + piece.size() <= kPieceBytes) {
+    pieces_.back().insert(pieces_.back().end(), piece.begin(), piece.end());
   } else {
-    pieces_.push_back(std::move(frame));
+    pieces_.push_back(std::move(piece));
   }
 }
 
@@ -66,7 +72,7 @@ asio::awaitable<Error> Link::run() {
   co_return std::visit([](Error& why) { return std::move(why); }, ended);
 }
 
-void Link::send(const wire::Message& message) {
+void Link::send(wire::Message message) {
   if (closing_) return;
   const bool data = is_data(message);
   if (queue_bytes() > kMaxQueueBytes && data) {
@@ -81,9 +87,14 @@ void Link::send(const wire::Message& message) {
     close_deadline_ = 0;
     return;
   }
-  wire::Bytes frame = wire::encode(message);
-  ++sent_messages_;
   const bool keeps_its_place = data || std::holds_alternative<wire::Control>(message);
+  wire::PacketFrame frame;
+  if (auto* packet = std::get_if<wire::Packet>(&message)) {
+    frame = wire::encode_in_pieces(std::move(*packet));
+  } else {
+    frame.head = wire::encode(message);
+  }
+  ++sent_messages_;
   const bool waits = !held_.empty() || (data && !send_credit_.has_room());
   if (keeps_its_place && waits) {
     held_bytes_ += frame.size();
@@ -94,7 +105,7 @@ void Link::send(const wire::Message& message) {
   queue(std::move(frame));
 }
 
-void Link::queue(wire::Bytes frame) {
+void Link::queue(wire::PacketFrame frame) {
   queued_.push(std::move(frame));
   writable_.cancel();
 }

@@ -40,13 +40,15 @@ class LinkHost {
 /// Frames that wait to be written. Small ones share a piece, large ones stay where they are.
 class FrameQueue {
  public:
-  void push(wire::Bytes frame);
+  void push(wire::PacketFrame frame);
   bool empty() const noexcept { return pieces_.empty(); }
   std::size_t bytes() const noexcept { return bytes_; }
   std::span<const wire::Bytes> pieces() const noexcept { return pieces_; }
   void clear();
 
  private:
+  void push(wire::Bytes piece);
+
   std::vector<wire::Bytes> pieces_;
   std::size_t bytes_ = 0;
 };
@@ -66,7 +68,7 @@ class Link {
 
   /// Beyond kMaxQueueBytes data is dropped, with a line in the log: a packet's leaf sends it again,
   /// a multicast's leaves tell of the gap. A peer that does not even take the rest is lost.
-  void send(const wire::Message& message);
+  void send(wire::Message message);
   /// Ends run() once the queue is written, or 1 s from now.
   void close(const std::string& reason);
   LinkStatus status() const;
@@ -85,7 +87,7 @@ class Link {
   asio::awaitable<Error> heartbeat();
   Result<void> take_frames();
   Result<void> on_frame_message(wire::Message message, std::size_t frame_bytes);
-  void queue(wire::Bytes frame);
+  void queue(wire::PacketFrame frame);
   void release_held();
   void on_pong(const wire::Pong& pong);
 
@@ -97,7 +99,7 @@ class Link {
   wire::Bytes read_buffer_;  // What came and is not yet a whole frame.
   std::size_t read_size_ = 0;
   struct Held {
-    wire::Bytes frame;
+    wire::PacketFrame frame;
     bool is_data = false;
   };
   SendCredit send_credit_;

@@ -130,7 +130,8 @@ class EventLoop::Loop final : public Network, private LinkHost {
   }
 
   void send(LinkId link, wire::Message message) override {
-    if (const auto it = links_.find(link); it != links_.end()) it->second.link->send(message);
+    const auto it = links_.find(link);
+    if (it != links_.end()) it->second.link->send(std::move(message));
   }
 
   void connect(const wire::Parent& parent, const wire::Hello& hello) override {

@@ -8,8 +8,15 @@
 // A frame, in bytes:
 //
 //   0  length of what follows, little-endian
-//   4  format of what follows; 0: one flat Cap'n Proto segment, without a segment table
+//   4  format of what follows: 0 for any message, 1 for a packet
+//
+// Format 0, one flat Cap'n Proto segment, without a segment table:
 //   8  the segment, in 8-byte words; its root is a Message
+//
+// Format 1, so that a payload is moved and not copied on its way:
+//   8  bytes of the segment; 12  bytes of the payload, both little-endian
+//  16  the segment; its root is a Message, a packet without its payload
+//      the payload, and 0 to 7 bytes of 0 that make it whole words
 //
 // The usual segment table would put the segment at 12. With the format word it is aligned in a
 // buffer that starts aligned, and so is every further frame behind it: none is copied to be read.
@@ -19,8 +26,11 @@ namespace xylem::wire {
 namespace {
 
 constexpr std::size_t kLengthBytes = 4;
-constexpr std::size_t kHeadBytes = 8;
+constexpr std::size_t kFormatBytes = 4;
+constexpr std::size_t kHeadBytes = kLengthBytes + kFormatBytes;
+constexpr std::size_t kPacketHeadBytes = kHeadBytes + 8;
 constexpr std::uint32_t kFlatFormat = 0;
+constexpr std::uint32_t kPacketFormat = 1;
 // Most messages are smaller; the others are built twice.
 constexpr std::size_t kUsualWords = 64;
 // Root pointer, Message, Packet, PacketId and the tag of its list.
@@ -35,16 +45,40 @@ std::uint32_t load_u32(std::span<const std::byte> bytes) {
   return value;
 }
 
-template <typename M>
-Bytes encode_frame(std::size_t words, const M& m) {
-  Bytes frame = internal::encode_flat<schema::Message>(
-      kHeadBytes, words, [&](schema::Message::Builder out) { internal::write_message(m, out); });
-  const std::size_t length = frame.size() - kLengthBytes;
-  CHECK(length <= kMaxFrameBytes);
-  for (std::size_t i = 0; i < kLengthBytes; ++i) {
-    frame[i] = static_cast<std::byte>(length >> (8 * i) & 0xff);
+void store_u32(Bytes& frame, std::size_t at, std::size_t value) {
+  CHECK(value <= kMaxFrameBytes);
+  for (std::size_t i = 0; i < sizeof(std::uint32_t); ++i) {
+    frame[at + i] = static_cast<std::byte>(value >> (8 * i) & 0xff);
   }
-  return frame;
+}
+
+constexpr std::size_t padding_of(std::size_t bytes) {
+  return (sizeof(capnp::word) - bytes % sizeof(capnp::word)) % sizeof(capnp::word);
+}
+
+Result<Message> decode_segment(std::span<const std::byte> segment) {
+  return internal::decode_flat<schema::Message>("a frame", segment, internal::read_message);
+}
+
+// `rest` is what follows the format.
+Result<Message> decode_packet(std::span<const std::byte> rest) {
+  constexpr std::size_t kSizes = kPacketHeadBytes - kHeadBytes;
+  const auto bad = [&](const char* why) { return internal::corrupt("a frame", rest.size(), why); };
+  if (rest.size() < kSizes) return bad("it has no room for its sizes");
+  const std::size_t segment = load_u32(rest);
+  const std::size_t payload = load_u32(rest.subspan(sizeof(std::uint32_t)));
+  rest = rest.subspan(kSizes);
+  if (segment > rest.size() || payload > rest.size() - segment ||
+      segment + payload + padding_of(payload) != rest.size()) {
+    return bad("its sizes do not add up");
+  }
+  auto message = decode_segment(rest.first(segment));
+  if (!message) return message;
+  auto* packet = std::get_if<Packet>(&*message);
+  if (packet == nullptr || !packet->payload.empty()) return bad("it should be a bare packet");
+  const auto bytes = rest.subspan(segment, payload);
+  packet->payload.assign(bytes.begin(), bytes.end());
+  return message;
 }
 
 }  // namespace
@@ -77,28 +111,50 @@ const char* transport_name(Transport transport) {
   return "";
 }
 
-Bytes encode(const Packet& packet) {
-  const std::size_t payload =
-      (packet.payload.size() + sizeof(capnp::word) - 1) / sizeof(capnp::word);
-  const std::size_t sources = kWordsPerInterval * packet.id.sources.intervals().size();
-  return encode_frame(kPacketWords + sources + payload, packet);
+PacketFrame encode_in_pieces(Packet packet) {
+  PacketFrame frame;
+  frame.payload = std::exchange(packet.payload, {});
+  frame.padding = padding_of(frame.payload.size());
+  const std::size_t words = kPacketWords + kWordsPerInterval * packet.id.sources.intervals().size();
+  frame.head = internal::encode_flat<schema::Message>(
+      kPacketHeadBytes, words,
+      [&](schema::Message::Builder out) { internal::write_message(packet, out); });
+  store_u32(frame.head, 0, frame.size() - kLengthBytes);
+  store_u32(frame.head, kLengthBytes, kPacketFormat);
+  store_u32(frame.head, kHeadBytes, frame.head.size() - kPacketHeadBytes);
+  store_u32(frame.head, kHeadBytes + sizeof(std::uint32_t), frame.payload.size());
+  return frame;
 }
 
 Bytes encode(const Message& message) {
-  if (const auto* packet = std::get_if<Packet>(&message)) return encode(*packet);
-  return encode_frame(kUsualWords, message);
+  if (const auto* packet = std::get_if<Packet>(&message)) {
+    PacketFrame pieces = encode_in_pieces(*packet);
+    Bytes frame = std::move(pieces.head);
+    frame.insert(frame.end(), pieces.payload.begin(), pieces.payload.end());
+    frame.resize(frame.size() + pieces.padding);
+    return frame;
+  }
+  Bytes frame = internal::encode_flat<schema::Message>(
+      kHeadBytes, kUsualWords,
+      [&](schema::Message::Builder out) { internal::write_message(message, out); });
+  store_u32(frame, 0, frame.size() - kLengthBytes);
+  store_u32(frame, kLengthBytes, kFlatFormat);
+  return frame;
 }
 
 Result<Message> decode(std::span<const std::byte> frame) {
-  constexpr std::size_t kFormatBytes = kHeadBytes - kLengthBytes;
   if (frame.size() < kFormatBytes) {
     return internal::corrupt("a frame", frame.size(), "it has no room for its format");
   }
-  if (load_u32(frame) != kFlatFormat) {
-    return internal::corrupt("a frame", frame.size(), "its format is unknown");
+  const std::span<const std::byte> rest = frame.subspan(kFormatBytes);
+  switch (load_u32(frame)) {
+    case kFlatFormat:
+      return decode_segment(rest);
+    case kPacketFormat:
+      return decode_packet(rest);
+    default:
+      return internal::corrupt("a frame", frame.size(), "its format is unknown");
   }
-  return internal::decode_flat<schema::Message>("a frame", frame.subspan(kFormatBytes),
-                                                internal::read_message);
 }
 
 Result<std::optional<std::size_t>> frame_length(std::span<const std::byte> bytes,

@@ -259,15 +259,27 @@ using Message = std::variant<Unknown, Hello, Challenge, Welcome, Proof, Refusal,
 
 // ---- Frames. Pure functions of their arguments: any thread may call them. ----
 //
-// Bytes 0-3 are the length of all that follows, 4-7 its format (0: one flat Cap'n Proto segment),
-// both little-endian; then whole 8-byte words. So frames behind one another stay aligned, and what
-// decode() is given aligned to 8 bytes it reads in place.
+// Bytes 0-3 are the length of all that follows, 4-7 its format (0: one flat Cap'n Proto segment; 1:
+// such a segment and a packet's payload behind it), both little-endian; then whole 8-byte words. So
+// frames behind one another stay aligned, and what decode() is given aligned to 8 bytes it reads in
+// place.
 
-/// The frame of a message. A packet's payload is copied once.
+/// The frame of a message.
 /// Stops the program when the message would exceed kMaxFrameBytes: whoever fills a packet bounds
 /// it; and on an Unknown, which nobody sends.
 Bytes encode(const Message& message);
-Bytes encode(const Packet& packet);  ///< Without copying the packet into a Message.
+
+/// A packet's frame in pieces, so that who relays a payload need not copy it: the frame is `head`,
+/// then `payload`, then `padding` bytes of 0.
+struct PacketFrame {
+  Bytes head;
+  Bytes payload;
+  std::size_t padding = 0;
+
+  std::size_t size() const noexcept { return head.size() + payload.size() + padding; }
+};
+/// As encode(); the payload is moved.
+PacketFrame encode_in_pieces(Packet packet);
 
 /// A message from the bytes of a frame, without its length. The message owns all it holds.
 ///

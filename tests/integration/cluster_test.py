@@ -83,7 +83,9 @@ class Cluster(EmulatedClusterTest):
                          {("node03", "head"), ("node05", "head"), ("node01", "node03"), ("node02", "node03"),
                           ("node07", "node05"), ("node08", "node05")})
         self.assertEqual(store.value("SELECT count(*) FROM node b JOIN node p ON p.id = b.parent "
-                                     "WHERE b.role = 'back_end' AND b.host = p.host"), 4)
+                                     "WHERE b.role = 'back_end' AND b.host = p.host"), 4,
+                         store.rows("SELECT host, role, parent, at_ns FROM node") +
+                         store.rows("SELECT host, text FROM notice"))
 
     def test_uneven_ranks_draw_communication_processes_to_the_idle_hosts(self):
         ranks = {host: (3 if i < 4 else 1) for i, host in enumerate(self.hosts())}

@@ -74,7 +74,7 @@ class OverlayWatchesItself(EmulatedClusterTest):
         self.jobs.stop()
         self.assertRegex(self.tree(), "^.*: ended after ")
         self.assertEqual({n["state"] for n in self.nodes()}, {"left"})
-        then = f"{lost_at_ns / 1e9:.3f}s"
+        then = f"{-(-lost_at_ns // 1_000_000)}ms"
         self.assertEqual({n["host"] for n in self.nodes("--at", then) if n["state"] == "lost"}, {"node04"})
         self.assertRegex(self.line("slow", "--at", then), "^back_end on node03;")
         self.jobs.judge()
@@ -101,13 +101,10 @@ class OverlayWatchesItself(EmulatedClusterTest):
         self.jobs.stop()
         self.assertEqual(self.tree("--topology"), printed)
         (self.folder / "printed.topo").write_text(printed)
-        os.unlink(self.jobs.store.path)
-        for name in ("stop", "go"):
-            (self.folder / name).unlink()
-        again = ServedJobs(self, "--topology", self.folder / "printed.topo")
-        again.start_everywhere()
+        self.jobs = ServedJobs(self, "--topology", self.folder / "printed.topo", name="again")
+        self.jobs.start_everywhere()
         self.assertEqual(self.tree("--topology"), printed)
-        again.stop()
+        self.jobs.stop()
         self.assert_nothing_on_any_host()
 
     def test_watch_prints_again_until_the_run_ends(self):

@@ -44,6 +44,13 @@ TEST(Golden, EveryMessageIsReadAsItWasMeant) {
   }
 }
 
+TEST(Golden, APacketWithItsPayloadBehindIsReadAsItWasMeant) {
+  const Bytes flat = golden("packet"), pieces = golden("packet_in_pieces");
+  const auto read = decode(std::span(pieces).subspan(4));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, *decode(std::span(flat).subspan(4)));
+}
+
 TEST(Golden, EveryPayloadIsReadAsItWasMeant) {
   const auto registration = decode_registration(golden("registration"));
   ASSERT_TRUE(registration) << registration.error().message;
@@ -81,6 +88,7 @@ bool write_golden(const std::filesystem::path& folder) {
   bool good = true;
   for (const auto& [name, message] : testing::sample_messages()) {
     good = write(name, encode(message)) && good;
+    if (name == "packet") good = write("packet_in_pieces", encode(message)) && good;
   }
   good = write("registration", encode(testing::sample_registration())) && good;
   good = write("tombstone", encode(testing::sample_tombstone())) && good;

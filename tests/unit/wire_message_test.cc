@@ -12,6 +12,7 @@
 #include "tests/support/hostile_bytes.h"
 #include "tests/support/wire_samples.h"
 #include "wire/message.h"
+#include "wire/message_internal.h"
 #include "xylem.capnp.h"
 
 namespace xylem::wire {
@@ -107,7 +108,8 @@ TEST(Message, AFrameIsItsLengthItsFormatAndWholeWords) {
     const auto length = frame_length(frame, kMaxFrameBytes);
     ASSERT_TRUE(length) << length.error().message;
     EXPECT_EQ(*length, frame.size() - kLengthBytes);
-    EXPECT_EQ(word_at(frame, 0) >> 32, 0u) << "another format";
+    const std::uint64_t format = std::holds_alternative<Packet>(message) ? 1 : 0;
+    EXPECT_EQ(word_at(frame, 0) >> 32, format);
   }
 }
 
@@ -143,11 +145,11 @@ TEST(Message, AreEncodedAtAnySize) {
 TEST(Message, APacketTakesWhatAFrameHoldsAndNoMore) {
   Packet packet({kChunkStream, Lane{1}, 0, 1, IntervalSet::of(0)}, {});
   packet.payload.resize(kMaxFrameBytes - 256, std::byte{0x5a});
-  const auto back = decode(without_length(encode(packet)));
+  const auto back = decode(without_length(encode(Message(packet))));
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_TRUE(std::get<Packet>(*back) == packet);
   packet.payload.resize(kMaxFrameBytes);
-  EXPECT_DEATH(encode(packet), "check failed");
+  EXPECT_DEATH(encode(Message(packet)), "check failed");
 }
 
 TEST(Message, CutShortAnywhereIsRefused) {
@@ -225,8 +227,55 @@ TEST(Message, OfAnEarlierVersionIsReadWithDefaults) {
 
 TEST(Message, OfAnUnknownFormatIsRefused) {
   Bytes frame = encode(sample_messages().front().message);
-  frame[kLengthBytes] = std::byte{1};
+  frame[kLengthBytes] = std::byte{2};
   expect_refused(without_length(frame), "its format is unknown");
+}
+
+TEST(Message, APacketsPayloadIsMovedIntoItsFrame) {
+  for (const std::size_t bytes : {0, 1, 7, 8, 70'001}) {
+    Packet packet({kChunkStream, Lane{1}, 0, 1, IntervalSet::of(0)}, Bytes(bytes, std::byte{0x5a}));
+    const Packet original = packet;
+    const auto* payload = packet.payload.data();
+    PacketFrame pieces = encode_in_pieces(std::move(packet));
+    EXPECT_EQ(pieces.payload.data(), payload);
+    EXPECT_EQ(pieces.size() % kWordBytes, 0u);
+    Bytes frame = std::move(pieces.head);
+    frame.insert(frame.end(), pieces.payload.begin(), pieces.payload.end());
+    frame.resize(frame.size() + pieces.padding);
+    EXPECT_EQ(frame, encode(Message(original)));
+    const auto back = decode(without_length(frame));
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_TRUE(std::get<Packet>(*back) == original);
+  }
+}
+
+TEST(Message, APacketsSizesMustAddUp) {
+  const Bytes good = encode(
+      Message(Packet({kChunkStream, Lane{1}, 0, 1, IntervalSet::of(0)}, Bytes(21, std::byte{1}))));
+  constexpr std::size_t kSegmentAt = kHeadBytes, kPayloadAt = kHeadBytes + 4;
+  for (const std::size_t at : {kSegmentAt, kPayloadAt}) {
+    for (const auto& [byte, value] : {std::pair{0, 0xff}, {0, 0}, {3, 0xff}, {1, 1}}) {
+      Bytes frame = good;
+      frame[at + byte] = static_cast<std::byte>(value);
+      expect_refused(without_length(frame), "do not add up");
+    }
+  }
+  expect_refused(std::span(good).subspan(kLengthBytes, 8), "no room for its sizes");
+}
+
+TEST(Message, OnlyABarePacketHasAPayloadBehindIt) {
+  for (const Message& message :
+       {Message(Goodbye{"good night"}),
+        Message(Packet({kChunkStream, Lane{1}, 0, 1, IntervalSet::of(0)}, Bytes(8)))}) {
+    Bytes frame = frame_of([&](capnp::MessageBuilder& builder) {
+      internal::write_message(message, builder.initRoot<schema::Message>());
+    });
+    const std::size_t segment = frame.size() - kLengthBytes;
+    frame[0] = std::byte{1};
+    frame.insert(frame.begin() + kLengthBytes, 8, std::byte{0});
+    frame[kLengthBytes] = static_cast<std::byte>(segment);
+    expect_refused(frame, "a bare packet");
+  }
 }
 
 TEST(Message, WithOnePointerThatGoesInACircleIsRefused) {

@@ -17,7 +17,6 @@ using namespace xylem;
 namespace {
 
 constexpr std::uint32_t kRingRecords = 16;
-constexpr std::uint32_t kFunctions = 4;
 
 // Where there is something: the header's front, one thread's counters, its records.
 std::byte* place(testing::HandMadeSegment& segment, std::size_t where) {

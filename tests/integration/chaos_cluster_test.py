@@ -90,8 +90,8 @@ class Faults:
     def up(self):
         return [host for host in self.test.hosts() if host not in self.away]
 
-    def kill(self, name):
-        pids = self.test.processes_of(name)
+    def kill(self, name, host=None):
+        pids = self.test.processes_of(name, host)
         if not pids:
             return None
         pid = self.chance.choice(pids)
@@ -159,7 +159,8 @@ class Faults:
     def cut_off(self):
         if self.cut:
             return None
-        apart = self.chance.sample(["head", *self.test.hosts()], self.chance.randint(1, 6))
+        everybody = ["head", *self.test.hosts()]
+        apart = self.chance.sample(everybody, self.chance.randint(1, min(6, len(everybody) - 1)))
         self.cut = True
         self.test.cluster("partition", ",".join(apart))
 

@@ -119,7 +119,16 @@ class Flow(WholeSystemTest):
 
     def test_a_communication_process_that_stands_still(self):
         self.start_job(12)
-        self.stand_still(self.pids("xylem-commproc")[0], lambda: True)
+        before = {}
+
+        def all_have_gone_on():
+            """Those below it too: their agents found another parent."""
+            captured = {line["rank"]: line["captured"] for line in self.store.account()}
+            before.update({rank: calls for rank, calls in captured.items() if rank not in before})
+            return len(before) == 4 and all(captured[rank] > before[rank] + 1000 for rank in before)
+
+        all_have_gone_on()
+        self.stand_still(self.pids("xylem-commproc")[0], all_have_gone_on)
         self.finish()
 
     def test_a_front_end_that_stands_still(self):

@@ -3,7 +3,8 @@
 is stored once, and for a host that lost power the ledger has the rest. Needs root.
 
 XYLEM_SEED repeats a run's draws (the moments at which processes do things are their own),
-XYLEM_CHAOS_FAULTS says how many faults, XYLEM_CHAOS_TELL=1 prints each of them."""
+XYLEM_CHAOS_FAULTS says how many faults, XYLEM_CHAOS_A_RUN after how many of them another run begins,
+XYLEM_CHAOS_TELL=1 prints each of them."""
 
 import heapq
 import os
@@ -19,7 +20,7 @@ from served_jobs import ServedJobs
 
 FAULTS = int(os.environ.get("XYLEM_CHAOS_FAULTS", 12))
 # Then comes another run on the same hosts, with a tree that has all its communication processes again.
-FAULTS_A_RUN = 25
+FAULTS_A_RUN = int(os.environ.get("XYLEM_CHAOS_A_RUN", 25))
 TELLS = os.environ.get("XYLEM_CHAOS_TELL") == "1"
 MEAN_PAUSE = 1.0
 MOST_AWAY = 3  # Hosts without power at a time.

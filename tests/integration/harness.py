@@ -16,6 +16,7 @@ import unittest
 
 BUILD = pathlib.Path(os.environ["XYLEM_BUILD"])
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+OURS = f"{BUILD}/"  # How the path of each of this build's files begins; build/dev2 is another build.
 XYLEM = str(BUILD / "bin/xylem")
 PROGRAMS = BUILD / "tests/mpi"  # NAME.mpich and NAME.openmpi
 
@@ -67,7 +68,7 @@ def all_xylem_processes():
 def xylem_processes():
     """Process id -> command line of what this build's xylem has running."""
     return {pid: command for pid, (program, command) in all_xylem_processes().items()
-            if program.startswith(str(BUILD))}
+            if program.startswith(OURS)}
 
 
 def environment_of(pid):
@@ -82,12 +83,12 @@ def run_folders():
     """Folders of runs on this host, without those of another build's agents."""
     foreign = set()
     for pid, (program, _) in all_xylem_processes().items():
-        if not program.startswith(str(BUILD)):
+        if not program.startswith(OURS):
             foreign.update(entry.removeprefix("XYLEM_FOLDER=") for entry in environment_of(pid)
                            if entry.startswith("XYLEM_FOLDER="))
     for folder in pathlib.Path("/proc").glob("[0-9]*"):  # Of jobs, which name their run.
         job = dict(entry.split("=", 1) for entry in environment_of(folder.name) if "=" in entry)
-        if "XYLEM_RUN" in job and not job.get("XYLEM_BACKEND", "").startswith(str(BUILD)):
+        if "XYLEM_RUN" in job and not job.get("XYLEM_BACKEND", "").startswith(OURS):
             foreign.update(map(str, pathlib.Path("/dev/shm").glob(f"xylem-*-{job['XYLEM_RUN']}-front-end")))
     return sorted({str(p) for p in pathlib.Path("/dev/shm").glob("xylem-*")} - foreign)
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -64,8 +65,11 @@ TEST_P(BrokenMulticastRule, IsFoundWithinAHundredSeeds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Model, BrokenMulticastRule,
-                         ::testing::Values(MulticastBreak::kNoReplay,
-                                           MulticastBreak::kNoGapReport));
+                         ::testing::Values(MulticastBreak::kNoReplay, MulticastBreak::kNoGapReport),
+                         [](const auto& rule) {
+                           const bool is_replay = rule.param == MulticastBreak::kNoReplay;
+                           return std::string(is_replay ? "NoReplay" : "NoGapReport");
+                         });
 
 }  // namespace
 }  // namespace xylem::model

@@ -19,7 +19,7 @@
  * - It lets no exception escape. (Those that do are caught and become an error, where the C++
  *   run-time libraries of both sides are one.) One that crashes takes the process with it; but
  *   every node first loads it, and calls xylem_plugin(), in a child process, and refuses one that
- *   crashes, throws or takes longer than five seconds there.
+ *   crashes, throws or takes longer than a second and a half there.
  */
 
 #include <stddef.h>

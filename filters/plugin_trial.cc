@@ -1,6 +1,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +23,9 @@ namespace {
 constexpr char kLoads = 'l';
 constexpr char kThrows = 't';
 
-[[noreturn]] void load_in_child(const char* name, int answer) {
+[[noreturn]] void load_in_child(const char* name, int answer, pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(0);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   for (const int fatal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) {
@@ -56,11 +59,12 @@ Result<void> try_loading(const std::string& name, Nanos limit) {
   }
   const UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
+  const pid_t self = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) {
     return unexpected(Code::kExhausted, std::string("it cannot be tried: ") + std::strerror(errno));
   }
-  if (child == 0) load_in_child(name.c_str(), write_end.get());
+  if (child == 0) load_in_child(name.c_str(), write_end.get(), self);
   write_end = UniqueFd();
 
   const Nanos deadline = monotonic_now() + limit;

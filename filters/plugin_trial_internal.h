@@ -10,13 +10,16 @@
 
 namespace xylem::filters {
 
-/// No object may take longer to load: the loop of the node stands still meanwhile.
-constexpr Nanos kTrialLimit = 5 * kSecond;
+/// No object may take longer to load. The loop of the node stands still meanwhile: with the second
+/// between two heartbeats it must be less than the three after which a silent node is given up, or
+/// nobody would hear the refusal.
+constexpr Nanos kTrialLimit = 1500 * kMillisecond;
 
 /// Loads the object under that name for dlopen(), and asks it what it holds, in a forked child.
 /// Good also when it cannot be loaded, or is no plugin: whoever loads it is told why. Fails when it
 /// crashes, throws, or does not come back within `limit`; with kExhausted when there can be no
-/// child. The message is the reason alone. Any thread; blocks, usually for a few milliseconds.
+/// child. The message is the reason alone. Any thread; blocks, usually for a few milliseconds. The
+/// child ends with the thread that waits for it, whatever it does.
 Result<void> try_loading(const std::string& name, Nanos limit = kTrialLimit);
 
 }  // namespace xylem::filters

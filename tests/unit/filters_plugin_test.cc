@@ -2,13 +2,20 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "base/clock.h"
+#include "base/unique_fd.h"
 #include "filters/aggregation.h"
 #include "tests/support/any_tree.h"
 
@@ -287,6 +294,31 @@ TEST_F(Plugin, OfTwoVersionsAtOnePathRunsTheOneThatWasAskedFor) {
   ASSERT_TRUE(after) << after.error().message;
   EXPECT_EQ(span_of_3_and_10(**before), 7);
   EXPECT_EQ(span_of_3_and_10(**after), 7000);
+}
+
+TEST_F(Plugin, IsTriedByAChildThatEndsWithItsParent) {
+  const std::string path = copy_of("hangs");
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  const pid_t node = ::fork();
+  ASSERT_GE(node, 0);
+  if (node == 0) {
+    static_cast<void>(load(path, "odd"));
+    ::_exit(0);
+  }
+  const std::string children =
+      "/proc/" + std::to_string(node) + "/task/" + std::to_string(node) + "/children";
+  pid_t tried = 0;
+  const Nanos deadline = monotonic_now() + kSecond;  // Sooner than it is given up.
+  while (tried == 0 && monotonic_now() < deadline) std::ifstream(children) >> tried;
+  ::kill(node, SIGKILL);
+  ASSERT_EQ(::waitpid(node, nullptr, 0), node);
+  ASSERT_NE(tried, 0) << "nothing was tried";
+  const UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, tried, 0)));
+  pollfd wait{ended.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&wait, 1, 20'000), 1) << "it goes on";
+  ::kill(tried, SIGKILL);
+  EXPECT_EQ(::waitpid(tried, nullptr, 0), tried);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 TEST_F(Plugin, LeavesNoDescriptorsBehind) {

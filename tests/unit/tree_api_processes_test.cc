@@ -510,6 +510,27 @@ TEST_F(PluginOnFourHosts, IsRefusedWhereItCrashes) {
   }
 }
 
+// Trying it takes longer than a silent node is waited for.
+TEST_F(PluginOnFourHosts, IsRefusedWhereItHangs) {
+  std::filesystem::copy_file(kPlugins / "hangs_there.so", folder_ / "plugin.so",
+                             std::filesystem::copy_options::overwrite_existing);
+  for (const std::string host : {"h1", "h4"}) {
+    start(host, "export XYLEM_TEST_HANG=1");
+    expect_says(refusal(), {"host " + host + ": ", folder_ / "plugin.so", "it does not come back"});
+    auto odd = tree_->open({.name = "odd", .aggregation = "sum"}, kPatience);
+    ASSERT_TRUE(odd) << odd.error().message;
+    ASSERT_TRUE(tree_->wait_for_leaves(4, kPatience)) << tree_->print();
+    ASSERT_TRUE(odd->multicast({}));
+    std::size_t answers = 0;
+    while (answers < 4) {
+      const auto wave = odd->receive(kPatience);
+      ASSERT_TRUE(wave) << wave.error().message;
+      answers += wave->sources.count();
+    }
+    tree_.reset();
+  }
+}
+
 TEST_F(PluginOnFourHosts, IsRefusedAtTheFrontEndFirst) {
   start("nobody", ":");
   ASSERT_EQ(::setenv("XYLEM_TEST_CRASH", "1", 1), 0);

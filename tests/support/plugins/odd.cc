@@ -19,14 +19,15 @@
 #define CRASHES 7       // when it is loaded; only where XYLEM_TEST_CRASH is set
 #define THROWS 8        // when it is loaded
 #define HANGS 9         // when it is loaded
+#define HANGS_THERE 10  // the same, only where XYLEM_TEST_HANG is set
 
 #if XYLEM_ODD == CRASHES
 __attribute__((constructor)) static void crash() {
   if (std::getenv("XYLEM_TEST_CRASH") != nullptr) std::raise(SIGSEGV);
 }
-#elif XYLEM_ODD == HANGS
+#elif XYLEM_ODD == HANGS || XYLEM_ODD == HANGS_THERE
 __attribute__((constructor)) static void hang() {
-  for (;;) ::pause();
+  while (XYLEM_ODD == HANGS || std::getenv("XYLEM_TEST_HANG") != nullptr) ::pause();
 }
 #elif XYLEM_ODD == THROWS
 static const int kThrown = []() -> int { throw std::runtime_error("while it is loaded"); }();

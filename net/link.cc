@@ -182,7 +182,9 @@ Result<void> Link::take_frames() {
     std::memmove(read_buffer_.data(), read_buffer_.data() + at, read_size_ - at);
     read_size_ -= at;
   }
-  if (read_buffer_.size() < wanted) read_buffer_.resize(wanted);
+  // Half of the memory has come: a length alone costs a peer nothing.
+  const std::size_t earned = std::min(wanted, 2 * read_size_ + kReadBytes);
+  if (read_buffer_.size() < earned) read_buffer_.resize(earned);
   // A large frame has passed: its memory is given back.
   if (wanted == 0 && read_buffer_.size() > 4 * kReadBytes) {
     read_buffer_.resize(read_size_ + kReadBytes);

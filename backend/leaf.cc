@@ -9,6 +9,8 @@ namespace xylem::backend {
 namespace {
 
 constexpr Nanos kCloseAtEnd = 1 * kSecond;
+// A front end acknowledges what it has taken, not what it has stored: within a round trip or a few.
+constexpr std::size_t kMostInFlight = 1u << 20;
 
 }  // namespace
 
@@ -23,6 +25,7 @@ Error leaf_timed_out(const std::string& what) { return {Code::kTimedOut, what + 
 Result<std::shared_ptr<LeafStream::Impl>> LeafStream::Impl::make(const LeafOptions& options) {
   auto joining = prepare_joining(options);
   if (!joining) return unexpected(std::move(joining.error()));
+  joining->node.outbox.max_in_flight = kMostInFlight;
   Parts parts;
   parts.joining = *std::move(joining);
   parts.droppable = std::make_unique<std::set<StreamId>>();

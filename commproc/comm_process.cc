@@ -1,5 +1,6 @@
 #include "commproc/comm_process.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -100,6 +101,7 @@ void CommProcess::on_connect_failed(NodeId, const Error& why, Nanos now) {
 }
 
 void CommProcess::on_message(net::LinkId link, wire::Message message, Nanos now) {
+  if (std::holds_alternative<wire::Packet>(message)) memory_ = Memory::kInUse;
   if (children_.contains(link)) {
     from_child(link, std::move(message), now);
   } else {
@@ -236,9 +238,16 @@ void CommProcess::on_readable(int, Nanos) {}
 
 void CommProcess::report_links(Nanos now) {
   next_report_ = now + kReportInterval;
+  give_back_memory();
   const auto parent = uplink_.parent();
   if (!parent) return;
   network_->send(*parent, net::make_link_report(options_.node, *network_, *parent));
+}
+
+// What a burst took. While data flows it would be asked for again at once.
+void CommProcess::give_back_memory() {
+  if (memory_ == Memory::kFreed) ::malloc_trim(0);
+  memory_ = memory_ == Memory::kInUse ? Memory::kFreed : Memory::kGivenBack;
 }
 
 void CommProcess::end_if_done(Nanos now) {

@@ -64,6 +64,7 @@ class CommProcess final : public net::Node {
   void send_ready(Nanos now);
   void tell_leaves();
   void report_links(Nanos now);
+  void give_back_memory();
   void end_if_done(Nanos now);
   void schedule(Nanos now);
 
@@ -80,6 +81,8 @@ class CommProcess final : public net::Node {
   net::Uplink uplink_;
   Nanos next_report_ = 0;
   std::optional<wire::Control> control_;
+  enum class Memory { kInUse, kFreed, kGivenBack };  // Since packets came, by report intervals.
+  Memory memory_ = Memory::kGivenBack;
   bool is_work_waiting_ = false;  // For the end of what came together.
   bool stopping_ = false;
 };

@@ -22,7 +22,7 @@ constexpr std::size_t kMaxUnproved = 512;
 constexpr Nanos kProofDeadline = 5 * kSecond;
 
 /// While more than this waits on the upward link, children are granted nothing (net/credits.h).
-constexpr std::size_t kUpwardHighWater = 4u << 20;
+constexpr std::size_t kUpwardHighWater = 1u << 20;
 /// While more than this waits on the link to any child, the parent is granted nothing.
 constexpr std::size_t kDownwardHighWater = 1u << 20;
 

@@ -12,7 +12,8 @@
 //   waves     sums a second, every leaf sending as fast as the tree takes them
 //   small     packets of two numbers a second at the front end, passed on as they come
 //   large     packets of 64 KiB, GB/s at the front end; floor: read() and write() over the same way
-//   memory    proportional set size of a leaf, of a communication process and of this front end
+//   memory    proportional set size of a leaf, of a communication process and of this front end, at
+//             once and after five seconds in which nothing is sent
 //
 // A leaf is this program with --leaf. It answers what the front end multicasts on the stream.
 
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -272,7 +274,13 @@ double pss_mib(const std::string& pid) {
   return 0;
 }
 
-void memory() {
+struct Memory {
+  double leaf = 0;  // The largest.
+  double comm_process = 0;
+  double front_end = 0;
+};
+
+Memory measure_memory() {
   std::vector<double> leaves;
   std::vector<double> inner;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -290,9 +298,19 @@ void memory() {
   const auto most = [](const std::vector<double>& of) {
     return of.empty() ? 0.0 : *std::max_element(of.begin(), of.end());
   };
-  std::printf(
-      "memory    leaf %.2f MiB (bar 4)   communication process %.2f MiB (bar 6)   front end %.2f\n",
-      most(leaves), most(inner), pss_mib("self"));
+  return {most(leaves), most(inner), pss_mib("self")};
+}
+
+void memory() {
+  const Memory busy = measure_memory();
+  std::this_thread::sleep_for(std::chrono::seconds(5));
+  const Memory quiet = measure_memory();
+  for (const auto& [when, it] : {std::pair{"at once", busy}, {"quiet", quiet}}) {
+    std::printf(
+        "memory    %-8s leaf %.2f MiB (bar 3.8)   communication process %.2f MiB (bar 5.7)   "
+        "front end %.2f MiB\n",
+        when, it.leaf, it.comm_process, it.front_end);
+  }
 }
 
 int front_end_main(const std::vector<std::string>& words) {

@@ -102,6 +102,25 @@ class InstalledApi(unittest.TestCase):
         run("g++", "-std=c++20", source / "outside.cc", f"-I{source}", *flags, "-o", program)
         self.assertEqual(run(program).split(), [f"{self.prefix}/libexec/xylem/xylem-commproc", "42"])
 
+    def test_a_packagers_staged_installation_is_whole_and_builds_a_tool_by_pkg_config(self):
+        stage = self.folder / "stage"
+        run("cmake", "--install", BUILD, "--prefix", "/usr", env={**os.environ, "DESTDIR": str(stage)})
+
+        def files(folder):
+            return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
+
+        self.assertEqual(files(stage / "usr"), files(self.prefix))
+        self.assertEqual([path.name for path in stage.iterdir()], ["usr"])
+        for wanted in ("share/man/man1/xylem.1", "bin/xylem", "libexec/xylem/xylem-commproc", "lib/pkgconfig/xylem.pc"):
+            self.assertIn(wanted, files(self.prefix))
+        flags = run("pkg-config", "--cflags", "--libs", "xylem",
+                    env={**os.environ, "PKG_CONFIG_PATH": f"{stage}/usr/lib/pkgconfig"}).split()
+        commproc = stage / "usr/libexec/xylem/xylem-commproc"
+        program = self.folder / "integer_sum"
+        run("g++", "-std=c++20", f'-DXYLEM_COMM_PROCESS="{commproc}"', SOURCE / "examples/integer_sum.cc", *flags, "-o",
+            program)
+        self.assertEqual(run(program), EXAMPLES["integer_sum"])
+
     def build_examples(self):
         return self.build(SOURCE / "examples", "examples", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror")
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <random>
+#include <sstream>
 
 #include "tree/topology_text.h"
 
@@ -115,6 +117,39 @@ TEST(TopologyText, ReadsBackEveryPrintedTree) {
     const auto again = parse_topology(print(topology), "printed");
     ASSERT_TRUE(again) << "trial " << trial << ": " << again.error().message;
     ASSERT_EQ(again->topology, topology) << "trial " << trial;
+  }
+}
+
+/// What may stand between two words.
+std::string random_gap(std::mt19937& random) {
+  static constexpr const char* kGaps[] = {
+      " ",          "\t", "  ", "\n", "\r\n", "\n\n    ", " # a comment; with => and n1:0 in it\n",
+      "\n#\n#;\n\t"};
+  return kGaps[random() % std::size(kGaps)];
+}
+
+TEST(TopologyText, ReadsATreeInAnyLayout) {
+  const unsigned seed = std::random_device()();
+  std::mt19937 random(seed);
+  for (int trial = 0; trial < 1000; ++trial) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed << ", trial " << trial);
+    const Topology topology = make_random_topology(random);
+    // One statement a line, as print() makes them, cut into words and laid out anew.
+    std::vector<std::string> statements;
+    std::istringstream lines(print(topology));
+    for (std::string line; std::getline(lines, line);) {
+      std::string laid_out;
+      std::istringstream words(line);
+      for (std::string word; words >> word;) laid_out += word + random_gap(random);
+      statements.push_back(laid_out);
+    }
+    std::shuffle(statements.begin(), statements.end(), random);
+    std::string text;
+    for (const std::string& statement : statements) text += random_gap(random) + statement;
+
+    const auto again = parse_topology(text, "laid out");
+    ASSERT_TRUE(again) << again.error().message << "\n" << text;
+    ASSERT_EQ(again->topology, topology) << text;
   }
 }
 

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "storage/event_table_internal.h"
@@ -338,9 +339,20 @@ std::string to_json(const Value& value) {
 }
 
 std::int64_t integer_of(const Value& value) {
-  if (const auto* real = std::get_if<double>(&value)) return static_cast<std::int64_t>(*real);
+  using Limits = std::numeric_limits<std::int64_t>;
+  if (const auto* real = std::get_if<double>(&value)) {
+    constexpr double kBeyond = 0x1p63;
+    if (std::isnan(*real)) return 0;
+    if (*real >= kBeyond) return Limits::max();
+    return *real < -kBeyond ? Limits::min() : static_cast<std::int64_t>(*real);
+  }
   const auto* integer = std::get_if<std::int64_t>(&value);
   return integer == nullptr ? 0 : *integer;
+}
+
+Nanos time_of(const Value& value) {
+  constexpr Nanos kMost = std::numeric_limits<Nanos>::max() / 2;
+  return std::clamp(integer_of(value), -kMost, kMost);
 }
 
 double real_of(const Value& value) {

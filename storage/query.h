@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 
 namespace xylem::storage {
@@ -63,8 +64,11 @@ std::string to_text(const Value& value);
 /// A value as JSON: null, a number, or a string; reals that JSON has no form for are null, blobs
 /// are hex, bytes that are not UTF-8 become U+FFFD.
 std::string to_json(const Value& value);
-/// 0 or "" when the value is of another kind.
+/// 0 or "" when the value is of another kind. A real is cut to what an integer holds; of one that
+/// is no number, 0.
 std::int64_t integer_of(const Value& value);
+/// An integer within 146 years either way, so that any two can be subtracted whatever a file says.
+Nanos time_of(const Value& value);
 double real_of(const Value& value);
 std::string text_of(const Value& value);
 

@@ -56,8 +56,8 @@ Report::Run read_run(Inquiry& inquiry) {
   run.host = text_of(row[4]);
   run.version = text_of(row[5]);
   run.detail = text_of(row[6]);
-  run.started_realtime_ns = integer_of(row[7]);
-  if (!is_null(row[8])) run.elapsed_ns = integer_of(row[8]) - integer_of(row[7]);
+  run.started_realtime_ns = time_of(row[7]);
+  if (!is_null(row[8])) run.elapsed_ns = time_of(row[8]) - time_of(row[7]);
   if (!is_null(row[9])) run.exit_code = static_cast<int>(integer_of(row[9]));
   run.hosts = count_of(inquiry.ask_one("SELECT count(*) FROM host", 1)[0]);
   for (const auto& library :

@@ -64,9 +64,9 @@ class TreeReader {
     for (const auto& row : ask("SELECT run_id, command, started_ns, ended_ns FROM run")) {
       report_.run_id = text_of(row[0]);
       report_.command = text_of(row[1]);
-      report_.started_realtime_ns = integer_of(row[2]);
+      report_.started_realtime_ns = time_of(row[2]);
       if (is_null(row[3])) continue;
-      const Nanos lasted = integer_of(row[3]) - integer_of(row[2]);
+      const Nanos lasted = time_of(row[3]) - time_of(row[2]);
       report_.has_ended = !asked_ns_ || *asked_ns_ >= lasted;
       if (report_.has_ended) report_.at_ns = lasted;
     }
@@ -107,11 +107,11 @@ class TreeReader {
                                 " FROM link");
     Nanos newest = 0;
     for (const auto& row : rows) {
-      newest = std::max(newest, integer_of(row[1]));
+      newest = std::max(newest, time_of(row[1]));
       TreeReport::Node* node = find(node_of(row[0]));
       if (node == nullptr) continue;
       TreeReport::Link link;
-      link.at_ns = integer_of(row[1]);
+      link.at_ns = time_of(row[1]);
       link.queue_bytes = count_of(row[2]);
       if (integer_of(row[3]) > 0) link.round_trip_ns = integer_of(row[3]);
       link.refused = count_of(row[4]);
@@ -171,7 +171,7 @@ class TreeReader {
       TreeReport::Notice& notice = report_.notices[place->second];
       notice.hosts.push_back(text_of(row[3]));
       notice.times += count_of(row[4]);
-      report_.notices_dropped += static_cast<std::uint64_t>(std::max(0.0, real_of(row[5])));
+      report_.notices_dropped += count_of(row[5]);
     }
     for (TreeReport::Notice& notice : report_.notices) std::ranges::sort(notice.hosts);
   }

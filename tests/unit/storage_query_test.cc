@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <fstream>
+#include <limits>
 
 #include "storage/query.h"
 #include "tests/unit/storage_packets.h"
@@ -75,6 +77,19 @@ class QueryTest : public testing::Test {
   std::unique_ptr<Store> store_;
   std::unique_ptr<RunFile> run_;
 };
+
+TEST(ValuesOfAnyFile, AreCutToWhatAnIntegerHolds) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  EXPECT_EQ(integer_of(3.7e19), Limits::max());
+  EXPECT_EQ(integer_of(-3.7e19), Limits::min());
+  EXPECT_EQ(integer_of(0x1p63), Limits::max());
+  EXPECT_EQ(integer_of(-0x1p63), Limits::min());
+  EXPECT_EQ(integer_of(std::nan("")), 0);
+  EXPECT_EQ(integer_of(-2.5), -2);
+  EXPECT_EQ(time_of(Limits::min()), -time_of(Limits::max()));
+  EXPECT_GT(time_of(Limits::max()) - time_of(Limits::min()), 0);
+  EXPECT_EQ(time_of(std::int64_t{1'700'000'000} * kSecond), 1'700'000'000 * kSecond);
+}
 
 TEST_F(QueryTest, ShowsEventsAsTheyWereRecorded) {
   put(registration_packet(3, {process_row(1, 2)}));

@@ -40,6 +40,17 @@ TEST(ParseConfig, RefusesATableWithoutAName) {
   }
 }
 
+TEST(ParseConfig, RefusesALetterWhereABlankMayStand) {
+  for (const char* text : {"\n\xcf\x8bk = 1\n", "\nk\xc3\xa9 = 1\n", "\nk = \xc3\xb6\n"}) {
+    const auto entries = parse_config(text, "x.toml");
+    ASSERT_FALSE(entries) << text;
+    EXPECT_EQ(entries.error().message.rfind("x.toml:2: ", 0), 0u) << entries.error().message;
+  }
+  const auto quoted = parse_config("k = '\xc3\xa9'  # \xc3\xb6\n", "x.toml");
+  ASSERT_TRUE(quoted) << quoted.error().message;
+  EXPECT_EQ(quoted->front().value, "\xc3\xa9");
+}
+
 TEST(ParseConfig, RefusesNestedArrays) {
   const auto entries = parse_config("a = [[1], [2]]\n", "x.toml");
   ASSERT_FALSE(entries);

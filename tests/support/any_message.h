@@ -1,175 +1,16 @@
 #pragma once
 
-// Messages as a peer that has the key may send them, out of a fuzzer's bytes. Numbers are mostly
-// small, so that one message means what another one speaks of.
+// Messages as a peer that has the key may send them, out of a fuzzer's bytes.
 
 #include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "tests/support/byte_source.h"
-#include "wire/chunk.h"
+#include "tests/support/any_payload.h"
 #include "wire/message.h"
-#include "wire/profile.h"
-#include "wire/registration.h"
-#include "wire/waves.h"
 
 namespace xylem::testing {
-
-inline std::string any_name(ByteSource& in) {
-  static const std::array<std::string, 6> kNames{"",     "node1", "node2",
-                                                 "node", "a b",   std::string("\xff\0\n", 3)};
-  return in.one_of(kNames);
-}
-
-inline IntervalSet any_leaves(ByteSource& in) {
-  IntervalSet leaves;
-  for (std::size_t left = in.below(4); left > 0; --left) {
-    const std::uint64_t first = in.number<std::uint32_t>();
-    leaves.insert(first, first + 1 + in.below(3));
-  }
-  return leaves;
-}
-
-inline StreamId any_stream(ByteSource& in) {
-  return in.one_of(std::array{wire::kEveryStream, wire::kRegistrationStream, wire::kWindowStream,
-                              wire::kChunkStream, wire::kFirstToolStream,
-                              StreamId{raw(wire::kFirstToolStream) + 1}, StreamId{0xffffffff}});
-}
-
-inline wire::Fields any_fields(ByteSource& in) {
-  wire::Fields fields;
-  for (std::size_t left = in.below(4); left > 0; --left) {
-    const auto number = static_cast<wire::FieldNumber>(1 + in.below(8));
-    switch (in.below(6)) {
-      case 0:
-        fields.set(number, in.number<std::int64_t>());
-        break;
-      case 1:
-        fields.set(number, in.number<std::uint64_t>());
-        break;
-      case 2:
-        fields.set(number, static_cast<double>(in.number<std::int64_t>()));
-        break;
-      case 3:
-        fields.set(number, any_name(in));
-        break;
-      case 4:
-        fields.set(number, std::vector<std::int64_t>(in.below(5), in.number<std::int64_t>()));
-        break;
-      default:
-        fields.set(number, std::vector<double>(in.below(5), 0.5 * in.number<std::int32_t>()));
-    }
-  }
-  return fields;
-}
-
-inline wire::Bytes any_registration(ByteSource& in) {
-  wire::Registration registration;
-  registration.host = any_name(in);
-  for (std::size_t left = in.below(4); left > 0; --left) {
-    registration.functions.push_back({FunctionId{in.number<std::uint16_t>()}, any_name(in), 1});
-  }
-  for (std::size_t left = in.below(4); left > 0; --left) {
-    wire::ProcessRow row;
-    row.lane = Lane{in.number<std::uint32_t>()};
-    row.pid = in.number<std::uint32_t>();
-    row.initialised = in.coin();
-    row.world_key.fill(in.byte() & 3);
-    row.rank = Rank{in.number<std::uint32_t>()};
-    row.world_size = in.number<std::uint32_t>();
-    registration.processes.push_back(std::move(row));
-  }
-  return wire::encode(registration);
-}
-
-inline wire::Bytes any_window(ByteSource& in) {
-  wire::ProfileWindow window;
-  window.begin_ns = in.number<Nanos>();
-  window.end_ns = in.number<Nanos>();
-  const auto process = [&](auto& row) {
-    row.leaf = LeafId{in.number<std::uint32_t>()};
-    row.lane = Lane{in.number<std::uint32_t>()};
-  };
-  for (std::size_t left = in.below(3); left > 0; --left) {
-    wire::ProfileRow& row = window.rows.emplace_back();
-    process(row);
-    row.function = FunctionId{in.number<std::uint16_t>()};
-    row.estimated = in.coin();
-    row.calls = in.number<std::uint64_t>();
-    row.calls_so_far = in.number<std::uint64_t>();
-    row.time_ns = in.number<std::uint64_t>();
-    row.min_ns = in.number<std::uint64_t>();
-    row.max_ns = in.number<std::uint64_t>();
-    row.bytes = in.number<std::uint64_t>();
-    row.histogram.add(in.number<std::uint64_t>(), in.number<std::uint64_t>());
-  }
-  for (std::size_t left = in.below(3); left > 0; --left) {
-    wire::MatrixRow& row = window.matrix.emplace_back();
-    process(row);
-    row.destination = Rank{in.number<std::uint32_t>()};
-    row.bytes = in.number<std::uint64_t>();
-    row.messages = in.number<std::uint64_t>();
-    wire::WaitRow& wait = window.waits.emplace_back();
-    process(wait);
-    wait.peer = Rank{in.number<std::uint32_t>()};
-    wait.time_ns = in.number<std::uint64_t>();
-    wait.calls = in.number<std::uint64_t>();
-  }
-  for (std::size_t left = in.below(3); left > 0; --left) {
-    wire::AccountRow& row = window.accounts.emplace_back();
-    process(row);
-    for (std::uint64_t* counter : {&row.captured, &row.lost, &row.windowed, &row.events,
-                                   &row.event_calls, &row.lost_messages, &row.lost_message_bytes,
-                                   &row.lost_receives, &row.untracked_receives}) {
-      *counter = in.number<std::uint64_t>();
-    }
-    row.ended = in.coin();
-    if (in.coin()) {
-      row.loss_by_function = {{FunctionId{in.number<std::uint16_t>()}, in.number<std::uint64_t>()}};
-    }
-  }
-  return wire::encode(window);
-}
-
-inline wire::Bytes any_chunk(ByteSource& in) {
-  std::vector<wire::Event> events(1 + in.below(4));
-  for (wire::Event& event : events) {
-    event.begin_ns = in.number<Nanos>();
-    event.end_ns = in.number<Nanos>();
-    event.calls = in.number<std::uint32_t>();
-    event.peer = in.number<std::int32_t>();
-    event.function = FunctionId{in.number<std::uint16_t>()};
-    event.kind = in.byte();
-  }
-  static wire::ChunkEncoder encoder;
-  return encoder.encode(events);
-}
-
-inline wire::Bytes any_payload(ByteSource& in) {
-  switch (in.below(7)) {
-    case 0:
-      return any_registration(in);
-    case 1:
-      return any_window(in);
-    case 2:
-      return any_chunk(in);
-    case 3:
-      return wire::encode(wire::Tombstone{any_name(in), in.number<std::uint64_t>()});
-    case 4: {
-      std::vector<wire::Fields> waves(in.below(4));
-      for (wire::Fields& wave : waves) wave = any_fields(in);
-      return wire::encode_waves(waves);
-    }
-    case 5:
-      return wire::encode_fields(any_fields(in));
-    default: {
-      const auto some = std::as_bytes(in.take(in.below(32)));
-      return {some.begin(), some.end()};
-    }
-  }
-}
 
 inline wire::PacketId any_packet_id(ByteSource& in) {
   wire::PacketId id;
@@ -278,20 +119,32 @@ inline wire::Acknowledgement any_acknowledgement(ByteSource& in) {
   return message;
 }
 
+inline wire::HostReport any_host_report(ByteSource& in) {
+  wire::HostReport report;
+  report.name = any_name(in);
+  report.host_key = any_name(in);
+  report.addresses = {any_name(in)};
+  report.pid = in.number<std::uint32_t>();
+  report.cores = in.number<std::uint32_t>();
+  report.load = in.number<std::int32_t>();
+  report.processes = in.number<std::uint32_t>();
+  return report;
+}
+
+inline wire::Multicast any_multicast(ByteSource& in) {
+  wire::Multicast multicast;
+  multicast.stream = any_stream(in);
+  multicast.number = in.number<std::uint64_t>();
+  multicast.leaves = any_leaves(in);
+  multicast.payload = any_payload(in);
+  return multicast;
+}
+
 inline wire::Message any_unchecked_message(ByteSource& in) {
   const auto node = [&] { return NodeId{in.number<std::uint32_t>()}; };
   switch (in.below(18)) {
-    case 0: {
-      wire::HostReport report;
-      report.name = any_name(in);
-      report.host_key = any_name(in);
-      report.addresses = {any_name(in)};
-      report.pid = in.number<std::uint32_t>();
-      report.cores = in.number<std::uint32_t>();
-      report.load = in.number<std::int32_t>();
-      report.processes = in.number<std::uint32_t>();
-      return report;
-    }
+    case 0:
+      return any_host_report(in);
     case 1:
       return wire::StartCommProcess{node(), in.number<std::uint32_t>()};
     case 2:
@@ -318,14 +171,8 @@ inline wire::Message any_unchecked_message(ByteSource& in) {
       return wire::Goodbye{any_name(in)};
     case 13:
       return any_link_report(in);
-    case 14: {
-      wire::Multicast multicast;
-      multicast.stream = any_stream(in);
-      multicast.number = in.number<std::uint64_t>();
-      multicast.leaves = any_leaves(in);
-      multicast.payload = any_payload(in);
-      return multicast;
-    }
+    case 14:
+      return any_multicast(in);
     case 15: {
       const auto first = in.number<std::uint64_t>();
       return wire::MulticastGap{any_stream(in), LeafId{in.number<std::uint32_t>()}, first,

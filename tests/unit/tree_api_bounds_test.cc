@@ -50,8 +50,8 @@ class TightTreeTest : public TreeApiBoundsTest {
     }
   }
 
-  // Sends more than both ends keep, and receives, until something was lost: what was on its way when
-  // its leaf gave it up may have arrived all the same.
+  // Sends more than both ends keep, and receives, until something was lost: what was on its way
+  // when its leaf gave it up may have arrived all the same.
   void lose_something(frontend::Stream& stream, backend::LeafStream& leaf) {
     std::uint64_t sent = 0, received = 0;
     for (int round = 0; round < 100 && stream.account().lost == 0; ++round) {

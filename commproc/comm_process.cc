@@ -256,6 +256,7 @@ void CommProcess::end_if_done(Nanos now) {
   const bool finished = control_ && control_->finish && children_.empty();
   if (!orphan && !finished) return;
   stopping_ = true;
+  report_links(now);  // What came since the last one counts too.
   uplink_.stop();
   if (finished) {
     for (wire::Packet& packet : windows_.flush()) send_up(std::move(packet));

@@ -26,8 +26,8 @@ class ManPage(unittest.TestCase):
 
 
 class FaultsPage(unittest.TestCase):
-    FILES = {"A": "launch", "C": "cluster", "D": "daily_faults", "F": "flow", "H": "hostile", "K": "killed",
-             "L": "late_init", "N": "links", "S": "signals", "V": "overlay", "X": "chaos_cluster"}
+    FILES = {"A": "launch", "C": "cluster", "D": "daily_faults", "F": "flow", "G": "gone", "H": "hostile",
+             "K": "killed", "L": "late_init", "N": "links", "S": "signals", "V": "overlay", "X": "chaos_cluster"}
 
     def test_each_test_it_names_is_there(self):
         named = 0

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/fnv.h"
 #include "base/log.h"
 #include "wire/registration.h"
 
@@ -20,32 +21,11 @@ constexpr Nanos kShortestWindow = 1 * kMillisecond;
 constexpr Nanos kFarthest = 2'000'000'000'000'000'000;
 
 std::uint64_t hash_of(const std::vector<wire::FunctionRow>& table) {
-  std::uint64_t hash = 1469598103934665603u;  // FNV-1a: tells tables apart, no adversary to fear.
+  Fnv1a hash;
   for (const wire::FunctionRow& row : table) {
-    for (const char c : row.name + '\n') {
-      hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-    }
+    for (const char c : row.name + '\n') hash.add(static_cast<std::uint8_t>(c));
   }
-  return hash;
-}
-
-wire::Event event_of(const TimedRecord& timed, std::uint32_t ring) {
-  const Record& from = timed.record;
-  wire::Event event;
-  event.begin_ns = timed.begin_ns;
-  event.end_ns = timed.end_ns;
-  event.request = from.request;
-  event.bytes = from.bytes;
-  event.comm = from.comm;
-  event.peer = from.peer;
-  event.tag = from.tag;
-  event.result = from.result;
-  event.calls = from.kind == capture::RecordKind::kCompletion ? 0 : from.calls;
-  event.thread = ring;
-  event.function = FunctionId{from.function};
-  event.kind = static_cast<std::uint8_t>(from.kind);
-  event.flags = from.flags;
-  return event;
+  return hash.value();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/fnv.h"
 #include "wire/registration.h"
 
 namespace xylem::backend {
@@ -19,18 +20,17 @@ constexpr std::size_t kMostNameBytes = 256;
 constexpr Nanos kShortestWindow = 1 * kMillisecond;
 constexpr std::uint32_t kMostRanks = 1u << 20;
 
-// Names differ, so keys do; no adversary to fear: FNV-1a, from two places.
+// Names differ, so keys do: two hashes of the same bytes.
 wire::WorldKey key_of_world(const EventSourceOptions& options) {
   wire::WorldKey key{};
   for (std::size_t half = 0; half < 2; ++half) {
-    std::uint64_t hash = 1469598103934665603u + half;
-    const auto mix = [&hash](unsigned char c) { hash = (hash ^ c) * 1099511628211u; };
-    for (const char c : options.world) mix(static_cast<unsigned char>(c));
+    Fnv1a hash(half);
+    for (const char c : options.world) hash.add(static_cast<std::uint8_t>(c));
     for (int shift = 0; shift < 32; shift += 8) {
-      mix(static_cast<unsigned char>(options.world_size >> shift));
+      hash.add(static_cast<std::uint8_t>(options.world_size >> shift));
     }
     for (std::size_t i = 0; i < 8; ++i) {
-      key[8 * half + i] = static_cast<std::uint8_t>(hash >> (8 * i));
+      key[8 * half + i] = static_cast<std::uint8_t>(hash.value() >> (8 * i));
     }
   }
   return key;
@@ -58,21 +58,6 @@ TimedRecord record_of(const SourceCall& event) {
   timed.record.flags = flags_of(event.direction);
   timed.record.thread = event.thread;
   return timed;
-}
-
-wire::Event event_of(const SourceCall& from) {
-  wire::Event event;
-  event.begin_ns = from.begin_ns;
-  event.end_ns = from.end_ns;
-  event.bytes = from.bytes;
-  event.peer = from.peer;
-  event.tag = from.tag;
-  event.result = from.result;
-  event.thread = from.thread;
-  event.function = FunctionId{from.function};
-  event.kind = wire::kKindMpi;
-  event.flags = flags_of(from.direction);
-  return event;
 }
 
 Unexpected wrong(const std::string& why) {
@@ -204,7 +189,7 @@ Result<void> EventRecorder::add(const SourceCall& event) {
   ++process.captured;
   ++process.windowed;
   if (chunks_) {
-    process.pending.push_back(event_of(event));
+    process.pending.push_back(event_of(timed, event.thread));
     ++pending_;
     if (process.pending.size() == wire::kMaxChunkEvents) make_chunk(process, lane);
     if (pending_ >= kMostPending) make_chunks();

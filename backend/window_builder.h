@@ -19,19 +19,13 @@
 #include <vector>
 
 #include "backend/time_estimate.h"
+#include "backend/timed_record.h"
 #include "base/clock.h"
 #include "base/ids.h"
 #include "capture/ring.h"
 #include "wire/profile.h"
 
 namespace xylem::backend {
-
-/// A record and its times on the run's clock; begin_ns <= end_ns, both >= 0.
-struct TimedRecord {
-  capture::Record record;
-  Nanos begin_ns = 0;
-  Nanos end_ns = 0;
-};
 
 /// The slice in which a record that ends then is counted.
 constexpr std::uint64_t slice_of(Nanos end_ns, Nanos window_ns) {

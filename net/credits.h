@@ -6,8 +6,8 @@
 // acknowledgements, heartbeats, reports) is small or rare and never waits, so a link whose data
 // waits is alive, and the tree can be healed and dissolved while every store stands still.
 //
-//   a link begins with kFirstCredit;  the receiver tells totals since then: granted = taken + 256
-//   KiB data may go while  sent < granted;  so the last frame may exceed it: by one frame, no more
+//   a link begins with kFirstCredit;  the receiver tells totals: granted = taken + kCreditWindow
+//   data may go while  sent < granted;  so the last frame may exceed it: by one frame, no more
 //
 // A node passes data on, so it grants upwards only while its own way up has room, and downwards
 // only while none of its children is slow: whoever makes the data waits in the end, be it a leaf,

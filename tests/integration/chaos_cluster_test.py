@@ -15,7 +15,7 @@ import time
 import unittest
 
 from emulated_cluster import COMM_PROCESS, FRONT_END, WORKER, EmulatedClusterTest
-from harness import wait_until
+from harness import random_seed, wait_until
 from served_jobs import ServedJobs
 
 FAULTS = int(os.environ.get("XYLEM_CHAOS_FAULTS", 12))
@@ -212,7 +212,7 @@ class ChaosCluster(EmulatedClusterTest):
     NETWORK = "10.80"
 
     def test_what_every_rank_has_done_is_stored_once(self):
-        seed = int(os.environ.get("XYLEM_SEED", time.time_ns() // 1_000_000 % 1_000_000_000))
+        seed = random_seed()
         print(f"chaos: from seed={seed}", flush=True)
         chance = random.Random(seed)
         inflicted = sent = 0

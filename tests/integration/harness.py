@@ -40,6 +40,11 @@ def environment(**more):
     return kept
 
 
+def random_seed():
+    """XYLEM_SEED, to repeat a run's draws, or one of the clock. Whoever draws prints it."""
+    return int(os.environ.get("XYLEM_SEED", time.time_ns() // 1_000_000 % 1_000_000_000))
+
+
 def wait_until(condition, what, seconds=20):
     """Polls until condition() is true; fails with `what` after so many seconds."""
     deadline = time.monotonic() + seconds

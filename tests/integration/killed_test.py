@@ -11,7 +11,7 @@ import subprocess
 import time
 import unittest
 
-from harness import XYLEM, Own, Store, WholeSystemTest, environment, mpirun, wait_until, xylem_processes
+from harness import XYLEM, Own, Store, WholeSystemTest, environment, mpirun, random_seed, wait_until, xylem_processes
 
 
 def name_of(pid):
@@ -206,7 +206,7 @@ class FrontEnd(KilledTest):
                 os.unlink(self.folder / "run.db")
 
     def test_killed_three_times_at_random_moments_it_loses_nothing(self):
-        seed = int(os.environ.get("XYLEM_SEED", time.time_ns() % 1_000_000))
+        seed = random_seed()
         print(f"seed {seed}")
         chance = random.Random(seed)
         self.start_job(10, "--test-size", "2", ranks=4)

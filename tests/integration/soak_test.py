@@ -20,7 +20,7 @@ import unittest
 
 from chaos_cluster_test import Faults
 from emulated_cluster import COMM_PROCESS, FRONT_END, GUARD, WORKER, EmulatedClusterTest
-from harness import wait_until
+from harness import random_seed, wait_until
 from served_jobs import RANKS, ServedJobs
 
 SECONDS = float(os.environ.get("XYLEM_SOAK_SECONDS", 1200))
@@ -126,7 +126,7 @@ class Soak(EmulatedClusterTest):
     NETWORK = "10.81"
 
     def test_no_process_grows_and_the_account_is_exact(self):
-        seed = int(os.environ.get("XYLEM_SEED", time.time_ns() // 1_000_000 % 1_000_000_000))
+        seed = random_seed()
         print(f"soak: seed={seed} for {SECONDS:.0f} s", flush=True)
         jobs = ServedJobs(self, "--topology", "kary:2", mean_ms=0)
         jobs.start_everywhere()

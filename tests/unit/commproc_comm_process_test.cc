@@ -160,8 +160,8 @@ TEST_F(CommProcessTest, KeepsWhatIsToldOnceUntilItHasAParent) {
   std::vector<std::string> told;
   for (const auto& sent : network_.take_sent()) {
     const auto* attached = std::get_if<wire::Attached>(&sent.message);
-    if (attached && attached->node == NodeId{101}) told.push_back("attached");
-    if (std::holds_alternative<wire::StreamRefused>(sent.message)) told.push_back("refused");
+    if (attached && attached->node == NodeId{101}) told.emplace_back("attached");
+    if (std::holds_alternative<wire::StreamRefused>(sent.message)) told.emplace_back("refused");
   }
   EXPECT_EQ(told, (std::vector<std::string>{"attached", "refused"}));
 }
@@ -179,8 +179,8 @@ TEST_F(CommProcessTest, EndsWhenTheRunIsOverAndItsChildrenHaveLeft) {
   EXPECT_EQ(network_.stopped, 0);
   std::vector<std::string> told;
   for (const auto& sent : network_.take_sent()) {
-    if (std::holds_alternative<wire::LinkReport>(sent.message)) told.push_back("link");
-    if (std::holds_alternative<wire::Goodbye>(sent.message)) told.push_back("goodbye");
+    if (std::holds_alternative<wire::LinkReport>(sent.message)) told.emplace_back("link");
+    if (std::holds_alternative<wire::Goodbye>(sent.message)) told.emplace_back("goodbye");
   }
   EXPECT_EQ(told, (std::vector<std::string>{"link", "goodbye"}))
       << "the last counts reach the store";

@@ -1,0 +1,21 @@
+#pragma once
+
+// FNV-1a over bytes, to tell small things apart where nobody wishes them to collide: no secret, no
+// protection.
+
+#include <cstdint>
+
+namespace xylem {
+
+class Fnv1a {
+ public:
+  /// Hashes with different `variant` are independent enough to stand side by side.
+  explicit constexpr Fnv1a(std::uint64_t variant = 0) : value_(1469598103934665603u + variant) {}
+  constexpr void add(std::uint8_t byte) { value_ = (value_ ^ byte) * 1099511628211u; }
+  constexpr std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_;
+};
+
+}  // namespace xylem

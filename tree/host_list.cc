@@ -40,6 +40,9 @@ Unexpected wrong(std::string_view item, const std::string& why) {
                     "host list: '" + shown + (item.size() > kShown ? "..." : "") + "' " + why);
 }
 
+// How wide the numbers of a bracket are at least: as its first one, where that has leading zeros.
+std::size_t width_of(std::string_view first) { return first.front() == '0' ? first.size() : 0; }
+
 // The numbers of a bracket as texts, each of which continues all of `stems`.
 Result<std::vector<std::string>> continue_by(const std::vector<std::string>& stems,
                                              std::string_view ranges, std::string_view item) {
@@ -61,13 +64,14 @@ Result<std::vector<std::string>> continue_by(const std::vector<std::string>& ste
     if (count * stems.size() > kMaxListedHosts) return wrong(item, "names too many hosts");
     at = end + 1;
   }
+  const std::size_t least = width_of(firsts.front().first);
   std::vector<std::string> all;
   all.reserve(count * stems.size());
   for (const std::string& stem : stems) {
     for (const auto& [first, length] : firsts) {
       const std::uint64_t from = *number_of(first);
-      for (std::uint64_t i = 0; i < length; ++i)
-        all.push_back(stem + padded(from + i, first.size()));
+      const std::size_t width = std::max(least, first.size());
+      for (std::uint64_t i = 0; i < length; ++i) all.push_back(stem + padded(from + i, width));
     }
   }
   return all;
@@ -116,22 +120,39 @@ Parts parts_of(const std::string& name) {
 
 // "01-04,07": each range goes as far as its numbers are written as wide as its first one, so that
 // it is read back to the same texts.
-std::pair<std::string, std::size_t> ranges_of(const std::vector<std::string>& numbers) {
+std::string ranges_of(const std::vector<std::string>& numbers) {
   std::string text;
-  std::size_t count = 0;
-  for (std::size_t at = 0; at < numbers.size(); ++count) {
+  for (std::size_t at = 0; at < numbers.size();) {
     const std::uint64_t first = *number_of(numbers[at]);
     std::size_t length = 1;
     while (at + length < numbers.size() &&
            numbers[at + length] == padded(first + length, numbers[at].size())) {
       ++length;
     }
-    if (count > 0) text += ',';
+    if (!text.empty()) text += ',';
     text += numbers[at];
     if (length > 1) text += '-' + numbers[at + length - 1];
     at += length;
   }
-  return {text, count};
+  return text;
+}
+
+// "node[01-04,07].x,node[5,6].x": a bracket's first number makes those behind it as wide where it
+// has leading zeros, so numbers that are written shorter go into brackets of their own.
+std::string brackets_of(const std::string& stem, const std::string& rest,
+                        std::vector<std::string> numbers) {
+  std::string text;
+  while (!numbers.empty()) {
+    const std::size_t least = width_of(numbers.front());
+    const auto shorter = std::stable_partition(
+        numbers.begin(), numbers.end(), [least](const auto& n) { return n.size() >= least; });
+    const std::vector<std::string> fitting(numbers.begin(), shorter);
+    numbers.erase(numbers.begin(), shorter);
+    const std::string ranges = ranges_of(fitting);
+    if (!text.empty()) text += ',';
+    text += stem + (fitting.size() == 1 ? ranges : '[' + ranges + ']') + rest;
+  }
+  return text;
 }
 
 }  // namespace
@@ -178,9 +199,7 @@ std::string fold_hosts(std::span<const std::string> hosts) {
       if (numbers.empty()) continue;
       text += ',';
     }
-    const auto [ranges, count] = ranges_of(numbers);
-    const bool is_one = numbers.size() == 1;
-    text += around.first + (is_one ? ranges : '[' + ranges + ']') + around.second;
+    text += brackets_of(around.first, around.second, std::move(numbers));
   }
   return text;
 }

@@ -6,8 +6,9 @@
 //   node[01-04,07],head  =  node01 node02 node03 node04 node07 head
 //
 // Items are separated by commas. A bracket holds numbers and ranges of numbers; each is as wide as
-// the first number of its range is written ("[08-10]" is 08 09 10). An item may have several
-// brackets: rack[1-2]n[1-2] is rack1n1 rack1n2 rack2n1 rack2n2.
+// the first number of its range is written ("[08-10]" is 08 09 10), and where the bracket's first
+// number has leading zeros as wide as that ("[005,4,11-13]" is 005 004 011 012 013). An item may
+// have several brackets: rack[1-2]n[1-2] is rack1n1 rack1n2 rack2n1 rack2n2.
 
 #include <cstddef>
 #include <span>

@@ -1,13 +1,11 @@
 #include "tree/topology_text.h"
 
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <span>
 #include <utility>
+
+#include "base/text_file.h"
 
 namespace xylem::tree {
 namespace {
@@ -217,33 +215,9 @@ Result<TopologyFile> parse_topology(std::string_view text, std::string_view sour
 }
 
 Result<TopologyFile> read_topology_file(const std::string& path) {
-  std::error_code failure;
-  const auto status = std::filesystem::status(path, failure);
-  if (status.type() == std::filesystem::file_type::not_found) {
-    return unexpected(Code::kNotFound, path + ": no such topology file; check the path");
-  }
-  if (std::filesystem::is_directory(status)) {
-    return unexpected(Code::kInvalidArgument, path + ": is a folder; name a topology file in it");
-  }
-  errno = 0;
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) {
-    const int why = errno;
-    const Code code = why == EACCES || why == EPERM ? Code::kPermissionDenied : Code::kInternal;
-    return unexpected(code, path + ": cannot be opened as a topology file: " + std::strerror(why));
-  }
-  // Read in pieces, not by its size: it may be a pipe, and a pipe may never end.
-  std::string text;
-  char piece[1 << 16];
-  while (text.size() <= kMaxTopologyBytes) {
-    stream.read(piece, sizeof piece);
-    text.append(piece, static_cast<std::size_t>(stream.gcount()));
-    if (!stream) break;
-  }
-  if (stream.bad()) {
-    return unexpected(Code::kInternal, path + ": could not be read to its end; is the disk sound?");
-  }
-  return parse_topology(text, path);
+  const auto text = read_text_file(path, "topology file", kMaxTopologyBytes);
+  if (!text) return unexpected(text.error());
+  return parse_topology(*text, path);
 }
 
 std::string print(const Topology& topology) {

@@ -41,6 +41,30 @@ TEST(HostList, KeepsTheWidthOfTheFirstNumber) {
   EXPECT_THAT(listed("n[099-100]"), ElementsAre("n099", "n100"));
 }
 
+TEST(HostList, ReadsTheVectorsOfRfc29) {
+  const std::pair<const char*, Names> vectors[] = {
+      {"", {}},
+      {"foox,fooy,fooz", {"foox", "fooy", "fooz"}},
+      {"[1-3,5-6]", {"1", "2", "3", "5", "6"}},
+      {"foo[1-5]", {"foo1", "foo2", "foo3", "foo4", "foo5"}},
+      {"foo[0-4]-eth2", {"foo0-eth2", "foo1-eth2", "foo2-eth2", "foo3-eth2", "foo4-eth2"}},
+      {"foo1,foo1,foo1", {"foo1", "foo1", "foo1"}},
+      {"[00-02]", {"00", "01", "02"}},
+      {"[00-2]", {"00", "01", "02"}},
+      {"foo[1,1,2,1]", {"foo1", "foo1", "foo2", "foo1"}},
+      // Of its text: the first number's leading zeros hold for all of the bracket.
+      {"[5,4,11-13]", {"5", "4", "11", "12", "13"}},
+      {"[005,4,11-13]", {"005", "004", "011", "012", "013"}},
+  };
+  for (const auto& [text, names] : vectors) EXPECT_EQ(listed(text), names) << text;
+}
+
+TEST(HostList, ReadsFullNames) {
+  EXPECT_THAT(listed("n[1-2].rack[07-08].example.org"),
+              ElementsAre("n1.rack07.example.org", "n1.rack08.example.org", "n2.rack07.example.org",
+                          "n2.rack08.example.org"));
+}
+
 TEST(HostList, CrossesSeveralBrackets) {
   EXPECT_THAT(listed("rack[1-2]n[1-2]"), ElementsAre("rack1n1", "rack1n2", "rack2n1", "rack2n2"));
 }
@@ -76,6 +100,7 @@ TEST(FoldHosts, GathersNamesThatDifferInTheirLastNumber) {
 TEST(FoldHosts, KeepsNamesOfDifferentWidthApart) {
   EXPECT_EQ(fold_hosts(Names{"n9", "n10", "n11"}), "n[9-11]");
   EXPECT_EQ(fold_hosts(Names{"n1", "n01"}), "n[1,01]");
+  EXPECT_EQ(fold_hosts(Names{"n01", "n2", "n03", "n004"}), "n[01,03,004],n2");
   EXPECT_EQ(fold_hosts(Names{"n", "n1"}), "n,n1");
 }
 

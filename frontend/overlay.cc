@@ -101,7 +101,7 @@ Result<std::vector<NodeId>> Overlay::place(const tree::Shape& shape,
     if (!file) return unexpected(file.error());
     placement::add_foreign_hosts(hosts, *file, here);
   }
-  auto plan = placement::plan_tree(hosts, shape, placement::Policy::kEven, here);
+  auto plan = placement::plan_tree(hosts, shape, {}, here);
   if (!plan) return unexpected(std::move(plan.error()));
   plan_ = *std::move(plan);
   planned_ = {kFrontEndNode};

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "placement/number_text_internal.h"
+#include "placement/room.h"
 
 namespace xylem::placement {
 namespace {
@@ -19,7 +21,7 @@ HostId host_id(std::size_t index) { return HostId{static_cast<std::uint32_t>(ind
 /// it is never among the smallest; and all that are left have the same target.
 EvenRound run_round(std::span<const std::uint64_t> occupied, std::uint64_t sum,
                     std::vector<std::size_t>& left, std::vector<std::uint64_t>& target) {
-  EvenRound round{sum, left.size(), sum / left.size(), sum % left.size(), {}};
+  EvenRound round{sum, left.size(), sum / left.size(), sum % left.size(), {}, {}};
   std::uint64_t extra = round.remainder;
   std::erase_if(left, [&](std::size_t host) {
     target[host] = round.quotient + (extra > 0 ? 1 : 0);
@@ -32,61 +34,88 @@ EvenRound run_round(std::span<const std::uint64_t> occupied, std::uint64_t sum,
   return round;
 }
 
-std::string pad_left(const std::string& text, std::size_t width) {
-  return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
-}
-
-std::string pad_right(const std::string& text, std::size_t width) {
-  return text + std::string(width > text.size() ? width - text.size() : 0, ' ');
-}
-
-std::string explain_round(const EvenRound& round, std::size_t number,
-                          std::span<const tree::Host> hosts) {
-  constexpr std::size_t kNamesShown = 8;
-  std::string line = "round " + std::to_string(number) + ": " + std::to_string(round.processes) +
-                     " processes on " + std::to_string(round.hosts) +
-                     " hosts: " + std::to_string(round.quotient) + " each";
-  if (round.remainder > 0) line += ", the first " + std::to_string(round.remainder) + " one more";
-  line += "; too full:";
-  if (round.too_full.empty()) line += " none";
-  const std::size_t shown = std::min(round.too_full.size(), kNamesShown);
-  for (std::size_t i = 0; i < shown; ++i) line += " " + hosts[raw(round.too_full[i])].name;
-  if (round.too_full.size() > shown) {
-    line += " and " + std::to_string(round.too_full.size() - shown) + " more";
-  }
-  return line + "\n";
-}
-
-}  // namespace
-
-Result<EvenPlacement> place_evenly(std::span<const std::uint64_t> occupied,
-                                   std::uint64_t comm_processes) {
-  EvenPlacement placement;
-  if (occupied.empty()) {
-    if (comm_processes == 0) return placement;
-    return unexpected(Code::kInvalidArgument,
-                      "there is no host for " + std::to_string(comm_processes) +
-                          " communication processes; name at least one, or use the shape flat");
-  }
-  std::uint64_t sum = comm_processes;
-  for (const std::uint64_t there : occupied) {
-    if (there > std::numeric_limits<std::uint64_t>::max() - sum) {
-      return unexpected(
-          Code::kInvalidArgument,
-          "the hosts are said to carry more than 2^64 processes; the counts are wrong");
-    }
-    sum += there;
-  }
-  std::vector<std::size_t> left(occupied.size());
-  std::iota(left.begin(), left.end(), std::size_t{0});
-  placement.target.resize(occupied.size());
+/// Steps 1 to 7 for the hosts of `open`.
+void level(std::span<const std::uint64_t> occupied, std::uint64_t to_place,
+           const std::vector<std::size_t>& open, EvenPlacement& placement) {
+  std::uint64_t sum = to_place;
+  for (const std::size_t host : open) sum += occupied[host];
+  std::vector<std::size_t> left = open;
   do {
     // The targets of those left add up to the sum, so they cannot all be too full.
     CHECK(!left.empty());
     placement.rounds.push_back(run_round(occupied, sum, left, placement.target));
     for (HostId host : placement.rounds.back().too_full) sum -= occupied[raw(host)];
   } while (!placement.rounds.back().too_full.empty());
+}
 
+/// Takes the hosts out of `open` that would get more than their room, and gives them that much.
+std::vector<HostId> cut_to_room(std::span<const std::uint64_t> occupied,
+                                std::span<const std::uint64_t> room, std::vector<std::size_t>& open,
+                                std::vector<std::uint64_t>& target) {
+  std::vector<HostId> over;
+  if (room.empty()) return over;
+  std::erase_if(open, [&](std::size_t host) {
+    if (target[host] - occupied[host] <= room[host]) return false;
+    target[host] = occupied[host] + room[host];
+    over.push_back(host_id(host));
+    return true;
+  });
+  return over;
+}
+
+std::string list_hosts(const std::vector<HostId>& some, std::span<const tree::Host> hosts) {
+  constexpr std::size_t kNamesShown = 8;
+  if (some.empty()) return " none";
+  std::string list;
+  const std::size_t shown = std::min(some.size(), kNamesShown);
+  for (std::size_t i = 0; i < shown; ++i) list += " " + hosts[raw(some[i])].name;
+  if (some.size() > shown) list += " and " + std::to_string(some.size() - shown) + " more";
+  return list;
+}
+
+std::string explain_round(const EvenRound& round, std::size_t number,
+                          std::span<const tree::Host> hosts) {
+  std::string line = "round " + std::to_string(number) + ": " + std::to_string(round.processes) +
+                     " processes on " + std::to_string(round.hosts) +
+                     " hosts: " + std::to_string(round.quotient) + " each";
+  if (round.remainder > 0) line += ", the first " + std::to_string(round.remainder) + " one more";
+  line += "; too full:" + list_hosts(round.too_full, hosts);
+  if (!round.no_room.empty()) line += "; not enough room:" + list_hosts(round.no_room, hosts);
+  return line + "\n";
+}
+
+}  // namespace
+
+Result<EvenPlacement> place_evenly(std::span<const std::uint64_t> occupied,
+                                   std::uint64_t comm_processes,
+                                   std::span<const std::uint64_t> room) {
+  CHECK(room.empty() || room.size() == occupied.size());
+  if (auto fits = check_room(comm_processes, occupied.size(), room); !fits) {
+    return unexpected(std::move(fits.error()));
+  }
+  EvenPlacement placement;
+  std::uint64_t all = comm_processes;
+  for (const std::uint64_t there : occupied) {
+    if (there > std::numeric_limits<std::uint64_t>::max() - all) {
+      return unexpected(
+          Code::kInvalidArgument,
+          "the hosts are said to carry more than 2^64 processes; the counts are wrong");
+    }
+    all += there;
+  }
+  placement.target.assign(occupied.begin(), occupied.end());
+  std::vector<std::size_t> open;  // Hosts that may still get some.
+  for (std::size_t host = 0; host < occupied.size(); ++host) {
+    if (room.empty() || room[host] > 0) open.push_back(host);
+  }
+  std::uint64_t to_place = comm_processes;
+  while (!open.empty()) {
+    level(occupied, to_place, open, placement);
+    const std::vector<HostId> over = cut_to_room(occupied, room, open, placement.target);
+    if (over.empty()) break;
+    for (HostId host : over) to_place -= room[raw(host)];
+    placement.rounds.back().no_room = over;
+  }
   placement.added.resize(occupied.size());
   for (std::size_t host = 0; host < occupied.size(); ++host) {
     placement.added[host] = placement.target[host] - occupied[host];
@@ -121,26 +150,14 @@ std::string explain(std::span<const tree::Host> hosts, const EvenPlacement& plac
   for (std::size_t i = 0; i < placement.rounds.size(); ++i) {
     text += explain_round(placement.rounds[i], i + 1, hosts);
   }
-  std::size_t name_width = 4;
-  std::size_t number_width = 6;
+  constexpr std::size_t kLeastWidth = 6;
+  Table table(kLeastWidth);
+  table.add({"host", "has", "gets", "target"});
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    name_width = std::max(name_width, hosts[i].name.size());
-    number_width = std::max(number_width, std::to_string(placement.target[i]).size());
+    table.add({hosts[i].name, std::to_string(placement.target[i] - placement.added[i]),
+               std::to_string(placement.added[i]), std::to_string(placement.target[i])});
   }
-  const auto row = [&](const std::string& name, const std::string& has, const std::string& gets,
-                       const std::string& target) {
-    text += pad_right(name, name_width);
-    for (const std::string* cell : {&has, &gets, &target}) {
-      text += "  " + pad_left(*cell, number_width);
-    }
-    text += "\n";
-  };
-  row("host", "has", "gets", "target");
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    row(hosts[i].name, std::to_string(placement.target[i] - placement.added[i]),
-        std::to_string(placement.added[i]), std::to_string(placement.target[i]));
-  }
-  return text;
+  return text + table.print();
 }
 
 }  // namespace xylem::placement

@@ -13,12 +13,23 @@
 //         (the rem smallest, the lowest index on ties, get one more), and compare again
 //   8     host i gets AS[i] = TS[i] - OS[i]
 //
+// (requirements 1.2.1). Further worked examples:
+//
+//   OS = 4 4 4 4, n = 3: sum = 19, TS = 5 5 5 4; AS = 1 1 1 0
+//   OS = 16 0 0,  n = 2: sum = 18, TS = 6 6 6; 16 goes out; sum = 2 over 2: AS = 0 1 1
+//   OS = 5 3 1 1, n = 6: sum = 16, TS = 4 4 4 4; 5 goes out; sum = 11 over 3, TS = 5 4 4 3;
+//                        AS = 0 1 3 2
+//
 // By hand, OS = 8 2 2 0 and n = 4: sum = 16, TS = 4 4 4 4; host 0 has 8 > 4 and goes out. sum = 8
 // over 3 hosts: 2, and the first 2 of them get one more: TS = 8 3 3 2; none is too full.
 // AS = 0 1 1 2.
 //
 // The result equals the greedy rule: each process in turn to the least loaded host, the lowest
 // index on ties.
+//
+// Where hosts have limited room (room.h) the steps are done for the hosts with room. Those that
+// would get more than fits keep what fits, and the steps are done again for the others and for what
+// is left. That equals the greedy rule among hosts that have room.
 
 #include <cstdint>
 #include <span>
@@ -37,7 +48,9 @@ struct EvenRound {
   std::size_t hosts = 0;         ///< Still levelled when the round began.
   std::uint64_t quotient = 0;    ///< Target of each of them...
   std::uint64_t remainder = 0;   ///< ...and of the first so many of them: one more.
-  std::vector<HostId> too_full;  ///< Taken out by this round. Empty in the last one.
+  std::vector<HostId> too_full;  ///< Taken out by this round.
+  std::vector<HostId> no_room;   ///< Would get more than fits: they get what fits, and the next
+                                 ///< round begins anew with the others. Both are empty in the last.
 };
 
 /// What even placement gives to each host, and how it came to it.
@@ -51,10 +64,15 @@ struct EvenPlacement {
 /// input gives the same result. Time grows with hosts times rounds; rounds are few, as the distance
 /// from the mean must grow by factorials to make many of them.
 ///
+/// `room` says how many each host may get, or is empty: no limits. Hosts with room 0 take no part,
+/// their target is what they have.
+///
 /// 0 processes are placed anywhere, on no hosts too. Fails with kInvalidArgument when there is no
-/// host for at least one, or when all processes together exceed 2^64 - 1.
+/// host for at least one, when they do not fit (check_room), or when all processes together exceed
+/// 2^64 - 1.
 Result<EvenPlacement> place_evenly(std::span<const std::uint64_t> occupied,
-                                   std::uint64_t comm_processes);
+                                   std::uint64_t comm_processes,
+                                   std::span<const std::uint64_t> room = {});
 
 /// The order in which the hosts of a placement take their processes: entry k is the host of
 /// communication process k (node k + 1, breadth first). It is the greedy order: process k finds the

@@ -6,75 +6,13 @@
 #include <utility>
 
 #include "base/check.h"
+#include "placement/host_names_internal.h"
 
 namespace xylem::placement {
 namespace {
 
-std::string_view first_part(std::string_view name) { return name.substr(0, name.find('.')); }
-bool is_short(std::string_view name) { return name.find('.') == std::string_view::npos; }
-
-/// Finds hosts by the names of a topology file.
-class HostNames {
- public:
-  HostNames(std::span<const tree::Host> hosts, const std::string& front_end_host)
-      : hosts_(hosts), front_end_host_(front_end_host) {
-    for (std::size_t i = 0; i < hosts.size(); ++i) {
-      const HostId host{static_cast<std::uint32_t>(i)};
-      full_.try_emplace(hosts[i].name, host);
-      short_[first_part(hosts[i].name)].push_back(host);
-    }
-  }
-
-  /// One host or several have this name, in full or by its first part.
-  bool is_known(const std::string& name) const {
-    if (full_.contains(name) || !candidates(name).empty()) return true;
-    return name == "localhost" && front_end_host_ != name && is_known(front_end_host_);
-  }
-
-  /// The host, or why there is none, without the place in the file.
-  Result<HostId> find(const std::string& name) const {
-    if (const auto exact = full_.find(name); exact != full_.end()) return exact->second;
-    if (name == "localhost" && front_end_host_ != name) {
-      if (auto here = find(front_end_host_)) return here;
-    }
-    const std::vector<HostId> found = candidates(name);
-    if (found.size() == 1) return found.front();
-    if (found.empty()) {
-      return unexpected(Code::kNotFound, "host " + name + " is not part of this job" + known());
-    }
-    return unexpected(Code::kNotFound, "host " + name + " may be " + hosts_[raw(found[0])].name +
-                                           " or " + hosts_[raw(found[1])].name +
-                                           "; write the name in full");
-  }
-
- private:
-  std::vector<HostId> candidates(const std::string& name) const {
-    std::vector<HostId> found;
-    if (const auto alike = short_.find(first_part(name)); alike != short_.end()) {
-      for (HostId host : alike->second) {
-        if (is_short(name) || is_short(hosts_[raw(host)].name)) found.push_back(host);
-      }
-    }
-    return found;
-  }
-
-  std::string known() const {
-    constexpr std::size_t kShown = 8;
-    if (hosts_.empty()) return ", which has no hosts; use the shape flat";
-    std::string text = "; use its hosts:";
-    for (std::size_t i = 0; i < hosts_.size() && i < kShown; ++i) text += " " + hosts_[i].name;
-    if (hosts_.size() > kShown) text += " and " + std::to_string(hosts_.size() - kShown) + " more";
-    return text;
-  }
-
-  std::span<const tree::Host> hosts_;
-  const std::string& front_end_host_;
-  std::unordered_map<std::string_view, HostId> full_;
-  std::unordered_map<std::string_view, std::vector<HostId>> short_;
-};
-
 Plan make_plan(tree::Topology topology, const std::vector<HostId>& hosts) {
-  Plan plan{std::move(topology), {}, {}, std::nullopt};
+  Plan plan{std::move(topology), {}, {}, std::nullopt, std::nullopt};
   const tree::Skeleton& skeleton = plan.topology.skeleton();
   CHECK(hosts.size() == skeleton.comm_processes());
   for (NodeId node : skeleton.nodes().subspan(1)) {
@@ -86,6 +24,34 @@ Plan make_plan(tree::Topology topology, const std::vector<HostId>& hosts) {
     plan.internal_leaves.push_back({leaf, front_end ? tree::kNoHost : hosts[raw(leaf) - 1], 0});
   }
   return plan;
+}
+
+/// What a policy says, and why.
+struct Decision {
+  std::vector<HostId> order;  ///< The host of each communication process.
+  std::optional<EvenPlacement> even;
+  std::optional<FuzzyPlacement> fuzzy;
+};
+
+Result<Decision> decide(std::span<const tree::Host> hosts, const Choice& choice,
+                        std::size_t comm_processes) {
+  Decision decision;
+  if (choice.policy == Policy::kFuzzy) {
+    const auto facts = choice.facts.empty() ? facts_of(hosts) : choice.facts;
+    CHECK(facts.size() == hosts.size());
+    auto fuzzy = place_fuzzily(choice.rules, facts, comm_processes, choice.room);
+    if (!fuzzy) return unexpected(std::move(fuzzy.error()));
+    decision.order = fill_order(*fuzzy);
+    decision.fuzzy = *std::move(fuzzy);
+    return decision;
+  }
+  std::vector<std::uint64_t> occupied;
+  for (const tree::Host& host : hosts) occupied.push_back(host.processes);
+  auto even = place_evenly(occupied, comm_processes, choice.room);
+  if (!even) return unexpected(std::move(even.error()));
+  decision.order = fill_order(occupied, *even);
+  decision.even = *std::move(even);
+  return decision;
 }
 
 void append_tree(std::string& text, const Plan& plan) {
@@ -125,45 +91,38 @@ void append_attachment(std::string& text, const Plan& plan, std::span<const tree
 
 Result<Policy> parse_policy(std::string_view text) {
   if (text == "even") return Policy::kEven;
-  return unexpected(Code::kInvalidArgument,
-                    "placement policy '" + std::string(text) + "' is not known; write even");
+  if (text == "fuzzy") return Policy::kFuzzy;
+  return unexpected(Code::kInvalidArgument, "placement policy '" + std::string(text) +
+                                                "' is not known; write even or fuzzy");
 }
 
-std::string to_text(Policy policy) {
-  CHECK(policy == Policy::kEven);
-  return "even";
-}
+std::string to_text(Policy policy) { return policy == Policy::kFuzzy ? "fuzzy" : "even"; }
 
-Result<Plan> plan_tree(std::span<const tree::Host> hosts, const tree::Shape& shape, Policy policy,
-                       const std::string& front_end_host) {
-  CHECK(policy == Policy::kEven);
+Result<Plan> plan_tree(std::span<const tree::Host> hosts, const tree::Shape& shape,
+                       const Choice& choice, const std::string& front_end_host) {
   if (shape.kind == tree::Shape::Kind::kFile) {
     const auto file = tree::read_topology_file(shape.path);
     if (!file) return unexpected(file.error());
     return plan_tree(hosts, *file, front_end_host);
   }
   std::size_t back_ends = 0;
-  std::vector<std::uint64_t> occupied;
-  for (const tree::Host& host : hosts) {
-    back_ends += host.back_ends;
-    occupied.push_back(host.processes);
-  }
+  for (const tree::Host& host : hosts) back_ends += host.back_ends;
   auto skeleton = tree::grow(shape, back_ends);
   if (!skeleton) return unexpected(std::move(skeleton.error()));
-  auto even = place_evenly(occupied, skeleton->comm_processes());
-  if (!even) return unexpected(std::move(even.error()));
-  const auto order = fill_order(occupied, *even);
+  auto decision = decide(hosts, choice, skeleton->comm_processes());
+  if (!decision) return unexpected(std::move(decision.error()));
 
   std::unordered_map<std::string_view, std::uint32_t> next_instance{{front_end_host, 1}};
   std::vector<tree::Process> processes{{front_end_host, 0}};
-  for (HostId host : order) {
+  for (HostId host : decision->order) {
     const std::string& name = hosts[raw(host)].name;
     processes.push_back({name, next_instance[name]++});
   }
   auto topology = tree::Topology::make(*std::move(skeleton), std::move(processes));
   if (!topology) return unexpected(std::move(topology.error()));
-  Plan plan = make_plan(*std::move(topology), order);
-  plan.even = *std::move(even);
+  Plan plan = make_plan(*std::move(topology), decision->order);
+  plan.even = std::move(decision->even);
+  plan.fuzzy = std::move(decision->fuzzy);
   return plan;
 }
 
@@ -211,6 +170,8 @@ std::string explain(const Plan& plan, std::span<const tree::Host> hosts) {
   std::string text;
   if (plan.even) {
     text = explain(hosts, *plan.even);
+  } else if (plan.fuzzy) {
+    text = explain(hosts, *plan.fuzzy);
   } else {
     text = "the topology file says where communication processes run\n";
   }

@@ -3,9 +3,9 @@
 // From hosts to a tree: what is typed (a shape or a topology file, and a policy) and what is there
 // (hosts, back ends, processes) give a plan that names a host for every communication process.
 //
-//   auto plan = plan_tree(hosts, *parse_shape("kary:2"), Policy::kEven, "login1");  // who starts
-//   where auto leaves = plan->internal_leaves;                                            // who
-//   may be attached to auto parents = attach(hosts_of_back_ends(hosts), leaves); // see attach.h
+//   auto plan = plan_tree(hosts, *parse_shape("kary:2"), {}, "login1");  // who starts where
+//   auto leaves = plan->internal_leaves;                                 // who may be attached to
+//   auto parents = attach(hosts_of_back_ends(hosts), leaves);            // see attach.h
 //
 // The tree is planned once, when gathering is complete; back ends that come later are attached to
 // the same internal leaves by attach_one.
@@ -21,6 +21,9 @@
 #include "base/result.h"
 #include "placement/attach.h"
 #include "placement/even.h"
+#include "placement/facts.h"
+#include "placement/fuzzy.h"
+#include "placement/room.h"
 #include "tree/host.h"
 #include "tree/shape.h"
 #include "tree/topology.h"
@@ -29,11 +32,23 @@
 namespace xylem::placement {
 
 /// What decides which hosts carry the communication processes of a shape.
-enum class Policy { kEven };
+enum class Policy {
+  kEven,   ///< even.h: levels Host::processes.
+  kFuzzy,  ///< fuzzy.h: by scores from what is known of the hosts.
+};
 
-/// "even". Fails with kInvalidArgument and a sentence that lists the policies.
+/// "even", "fuzzy". Fails with kInvalidArgument and a sentence that lists the policies.
 Result<Policy> parse_policy(std::string_view text);
 std::string to_text(Policy policy);
+
+/// How hosts are chosen for the communication processes of a shape.
+struct Choice {
+  Policy policy = Policy::kEven;
+  std::vector<std::uint64_t> room{};  ///< By host, see room_of; empty: no limits.
+  /// For kFuzzy. `facts` has an entry a host; empty is facts_of(hosts): what the list tells itself.
+  FuzzyRules rules = default_fuzzy_rules();
+  std::vector<HostFacts> facts{};
+};
 
 /// A communication process to be started.
 struct CommProcess {
@@ -48,12 +63,13 @@ struct Plan {
   tree::Topology topology;                    ///< Names and skeleton; prints as MRNet's text.
   std::vector<CommProcess> comm_processes;    ///< Node n is entry n - 1.
   std::vector<InternalLeaf> internal_leaves;  ///< By node id, never empty, without back ends.
-  std::optional<EvenPlacement> even;          ///< How the policy decided; nullopt for a file.
+  std::optional<EvenPlacement> even;          ///< How kEven decided, ...
+  std::optional<FuzzyPlacement> fuzzy;        ///< ... or kFuzzy; both nullopt for a file.
 };
 
 /// Plans a shape: as many communication processes as it wants for the back ends of all hosts, on
-/// the hosts that the policy says, in breadth-first order (fill_order). Even placement levels
-/// `Host::processes`. A shape that is a file is read and planned as below.
+/// the hosts that the choice says, in breadth-first order (fill_order of the policy). A shape that
+/// is a file is read and planned as below: it names the hosts, so the choice does not matter.
 ///
 /// `front_end_host` is the name of the front end's host, in the topology only: the front end is
 /// where it is, on one of the hosts or not, and does not count as a load. Processes are numbered by
@@ -61,9 +77,10 @@ struct Plan {
 /// in order of their nodes. Two hosts of one name share the numbers.
 ///
 /// Fails with kInvalidArgument: no hosts although the shape wants communication processes; a host's
-/// name cannot be written in a topology; the tree would be too large. And as read_topology_file.
-Result<Plan> plan_tree(std::span<const tree::Host> hosts, const tree::Shape& shape, Policy policy,
-                       const std::string& front_end_host);
+/// name cannot be written in a topology; the tree would be too large. And as place_evenly,
+/// place_fuzzily and read_topology_file.
+Result<Plan> plan_tree(std::span<const tree::Host> hosts, const tree::Shape& shape,
+                       const Choice& choice, const std::string& front_end_host);
 
 /// Plans a topology file: its processes but the first are communication processes on the hosts that
 /// it names. The first is the front end, which is where it is: its host's name is not looked up.
@@ -87,8 +104,8 @@ void add_foreign_hosts(std::vector<tree::Host>& hosts, const tree::TopologyFile&
 /// The host of every back end, host by host: what attach() takes when all are there.
 std::vector<HostId> hosts_of_back_ends(std::span<const tree::Host> hosts);
 
-/// The plan for a person: the steps of the policy (see even.h), the tree with hosts, and how the
-/// back ends of the hosts attach, each checkable by hand. `hosts` as planned for.
+/// The plan for a person: the steps of the policy (even.h, fuzzy.h), the tree with hosts, and how
+/// the back ends of the hosts attach, each checkable by hand. `hosts` as planned for.
 std::string explain(const Plan& plan, std::span<const tree::Host> hosts);
 
 }  // namespace xylem::placement

@@ -28,7 +28,7 @@ void plan_hosts(benchmark::State& state) {
   const auto hosts = make_hosts(static_cast<std::size_t>(state.range(0)), 1);
   const auto shape = tree::parse_shape("kary:16");
   for (auto _ : state) {
-    const auto plan = plan_tree(hosts, *shape, Policy::kEven, "head");
+    const auto plan = plan_tree(hosts, *shape, {}, "head");
     if (!plan) state.SkipWithError(plan.error().message.c_str());
     benchmark::DoNotOptimize(plan);
   }
@@ -38,7 +38,7 @@ BENCHMARK(plan_hosts)->Arg(1'000)->Arg(10'000)->Unit(benchmark::kMillisecond);
 /// So many back ends, ten a host, to the internal leaves of kary:16.
 void attach_back_ends(benchmark::State& state) {
   const auto hosts = make_hosts(static_cast<std::size_t>(state.range(0)) / 10, 10);
-  const auto plan = plan_tree(hosts, *tree::parse_shape("kary:16"), Policy::kEven, "head");
+  const auto plan = plan_tree(hosts, *tree::parse_shape("kary:16"), {}, "head");
   const auto back_ends = hosts_of_back_ends(hosts);
   for (auto _ : state) benchmark::DoNotOptimize(attach(back_ends, plan->internal_leaves));
 }
@@ -47,7 +47,7 @@ BENCHMARK(attach_back_ends)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillise
 /// A printed tree of so many back ends, read back.
 void parse_printed(benchmark::State& state) {
   const auto hosts = make_hosts(static_cast<std::size_t>(state.range(0)), 1);
-  const auto plan = plan_tree(hosts, *tree::parse_shape("kary:2"), Policy::kEven, "head");
+  const auto plan = plan_tree(hosts, *tree::parse_shape("kary:2"), {}, "head");
   const std::string text = print(plan->topology);
   for (auto _ : state) benchmark::DoNotOptimize(tree::parse_topology(text, "printed"));
 }

@@ -108,6 +108,45 @@ TEST(PlaceEvenly, EqualsTheGreedyRuleForAnyHosts) {
   }
 }
 
+TEST(PlaceEvenly, FillsHostsUpToTheirRoom) {
+  const auto placement = place_evenly(Counts{8, 0, 0}, 10, Counts{10, 2, 2});
+  ASSERT_TRUE(placement) << placement.error().message;
+  EXPECT_THAT(placement->added, ElementsAre(6, 2, 2)) << "host 0 is no longer too full then";
+  EXPECT_THAT(place_evenly(Counts{0, 0, 0}, 3, Counts{0, 5, 1})->added, ElementsAre(0, 2, 1));
+  const auto full = place_evenly(Counts{0, 0}, 3, Counts{1, 1});
+  ASSERT_FALSE(full);
+  EXPECT_THAT(full.error().message, HasSubstr("have room for 2"));
+}
+
+TEST(PlaceEvenly, EqualsTheGreedyRuleAmongHostsWithRoom) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  for (int trial = 0; trial < 20'000; ++trial) {
+    Counts occupied(1 + random() % 8);
+    Counts room(occupied.size());
+    for (auto& count : occupied) count = random() % 12;
+    for (auto& count : room) count = random() % 7;
+    const std::uint64_t most = std::accumulate(room.begin(), room.end(), std::uint64_t{0});
+    const std::uint64_t n = random() % (most + 1);
+    const auto placement = place_evenly(occupied, n, room);
+    ASSERT_TRUE(placement) << placement.error().message;
+    std::vector<HostId> greedy;
+    Counts load = occupied;
+    for (std::uint64_t k = 0; k < n; ++k) {
+      std::size_t least = load.size();
+      for (std::size_t i = 0; i < load.size(); ++i) {
+        if (load[i] - occupied[i] == room[i]) continue;
+        if (least == load.size() || load[i] < load[least]) least = i;
+      }
+      ++load[least];
+      greedy.push_back(HostId{static_cast<std::uint32_t>(least)});
+    }
+    ASSERT_EQ(placement->target, load) << "trial " << trial;
+    ASSERT_EQ(fill_order(occupied, *placement), greedy) << "trial " << trial;
+  }
+}
+
 TEST(FillOrder, IsTheGreedyOrder) {
   EXPECT_THAT(order_of({8, 2, 2, 0}, 4), ElementsAre(3, 3, 1, 2));
   EXPECT_THAT(order_of({4, 4, 4, 4}, 3), ElementsAre(0, 1, 2));

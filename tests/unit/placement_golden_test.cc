@@ -68,7 +68,7 @@ TEST(GoldenPlacement, ComesOutByteByByte) {
     const Case read = read_case(entry.path());
     const auto shape = tree::parse_shape(read.shape);
     ASSERT_TRUE(shape) << shape.error().message;
-    const auto plan = plan_tree(read.hosts, *shape, Policy::kEven, read.front_end);
+    const auto plan = plan_tree(read.hosts, *shape, {}, read.front_end);
     ASSERT_TRUE(plan) << plan.error().message;
     compare(print(plan->topology), fs::path(entry.path()).replace_extension(".topo"));
     compare(explain(*plan, read.hosts), fs::path(entry.path()).replace_extension(".explain"));

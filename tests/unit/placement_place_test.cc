@@ -23,9 +23,9 @@ std::vector<tree::Host> make_hosts(std::size_t count, std::uint64_t processes = 
 }
 
 Plan planned(const std::vector<tree::Host>& hosts, std::string_view shape) {
-  auto plan = plan_tree(hosts, *tree::parse_shape(shape), Policy::kEven, "head");
+  auto plan = plan_tree(hosts, *tree::parse_shape(shape), {}, "head");
   EXPECT_TRUE(plan) << plan.error().message;
-  return plan ? *std::move(plan) : Plan{tree::Topology({"failed", 0}), {}, {}, {}};
+  return plan ? *std::move(plan) : Plan{tree::Topology({"failed", 0}), {}, {}, {}, {}};
 }
 
 Result<Plan> plan_file(const std::vector<tree::Host>& hosts, std::string_view text) {
@@ -84,13 +84,13 @@ TEST(PlanTree, NumbersTheProcessesOfOneNameOnceEach) {
 }
 
 TEST(PlanTree, RefusesWhatCannotBe) {
-  const auto nowhere = plan_tree({}, *tree::parse_shape("balanced:1x2"), Policy::kEven, "head");
+  const auto nowhere = plan_tree({}, *tree::parse_shape("balanced:1x2"), {}, "head");
   ASSERT_FALSE(nowhere);
   EXPECT_THAT(nowhere.error().message, HasSubstr("no host"));
   const std::vector<tree::Host> odd{{"no name", 3, 0, 0}};
-  EXPECT_FALSE(plan_tree(odd, *tree::parse_shape("kary:2"), Policy::kEven, "head"));
+  EXPECT_FALSE(plan_tree(odd, *tree::parse_shape("kary:2"), {}, "head"));
   const auto missing =
-      plan_tree(make_hosts(1), *tree::parse_shape("file:/none/x.topo"), Policy::kEven, "head");
+      plan_tree(make_hosts(1), *tree::parse_shape("file:/none/x.topo"), {}, "head");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, Code::kNotFound);
 }
@@ -142,9 +142,48 @@ TEST(PlanFile, KnowsHostsByTheFirstPartOfTheirNames) {
   EXPECT_THAT(nowhere.error().message, HasSubstr("host localhost is not part"));
 }
 
-TEST(ParsePolicy, KnowsEven) {
-  ASSERT_TRUE(parse_policy("even"));
-  EXPECT_EQ(to_text(*parse_policy("even")), "even");
+TEST(PlanTree, PutsTheTreeOnTheBestHostsWhenPlacedByScores) {
+  auto hosts = make_hosts(8);
+  Choice choice;
+  choice.policy = Policy::kFuzzy;
+  choice.facts = facts_of(hosts);
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    choice.facts[i].set(Fact::kIdle, i == 5 ? 1 : 0);
+    choice.facts[i].set(Fact::kMemory, i == 5 ? 64 : 1);
+  }
+  choice.rules.grades.back().value = 0;  // Hosts that are poor in all carry nothing.
+  choice.rules.factors = {{Fact::kIdle, 0.5, default_functions(Fact::kIdle)},
+                          {Fact::kMemory, 0.5, default_functions(Fact::kMemory)}};
+  const auto plan = plan_tree(hosts, *tree::parse_shape("kary:4"), choice, "head");
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_TRUE(plan->fuzzy);
+  EXPECT_FALSE(plan->even);
+  EXPECT_EQ(plan->comm_processes[0].host, HostId{5}) << "the best carries the first";
+  choice.room.assign(8, 0);
+  choice.room[2] = choice.room[3] = 1;
+  const auto limited = plan_tree(hosts, *tree::parse_shape("kary:4"), choice, "head");
+  ASSERT_TRUE(limited) << limited.error().message;
+  EXPECT_EQ(print(limited->topology), "head:0 => node3:0 node4:0 ;\n");
+  choice.room[3] = 0;
+  EXPECT_FALSE(plan_tree(hosts, *tree::parse_shape("kary:4"), choice, "head"));
+}
+
+TEST(PlanTree, JudgesByProcessesAloneWhenNothingElseIsKnown) {
+  auto hosts = make_hosts(4, 64);
+  hosts[2].processes = 0;
+  Choice choice;
+  choice.policy = Policy::kFuzzy;
+  const auto plan = plan_tree(hosts, *tree::parse_shape("balanced:1x2"), choice, "head");
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->fuzzy->left_out.size(), 5u);
+  EXPECT_EQ(plan->comm_processes[0].host, HostId{2});
+}
+
+TEST(ParsePolicy, KnowsEvenAndFuzzy) {
+  for (const char* text : {"even", "fuzzy"}) {
+    ASSERT_TRUE(parse_policy(text));
+    EXPECT_EQ(to_text(*parse_policy(text)), text);
+  }
   const auto unknown = parse_policy("best");
   ASSERT_FALSE(unknown);
   EXPECT_THAT(unknown.error().message, AllOf(HasSubstr("'best'"), HasSubstr("even")));

@@ -1,0 +1,106 @@
+#pragma once
+
+// Fuzzy placement: the comprehensive evaluation of claim 4 of the overlay patent. Every host gets a
+// score from what is known of it, and communication processes go to hosts by their scores.
+//
+// Requirements 1.2.2, with nf factors, mf grades, n communication processes and m hosts:
+//
+//   1, 2  factors U, grades V with values g_1 .. g_mf (fuzzy_rules.h)
+//   3     r_ij: the membership of the host's factor i in grade j
+//   4     R = (r_ij), each row divided by its sum
+//   5     weights A = (a_1 .. a_nf), sum 1
+//   6     B = A o R: weighted average b_j = sum a_i r_ij, or max-min b_j = max min(a_i, r_ij)
+//   7     B divided by its sum
+//   8     score S = sum b_j g_j, between the lowest g and the highest
+//   9     host h gets n S_h / (S_1 + ... + S_m), by largest remainder: its whole part, and one more
+//         for the largest fractions until all are placed; the lowest index on ties
+//
+// By hand, A = (.5, .3, .2), R = (.6 .3 .1 / .2 .5 .3 / .1 .4 .5): weighted average B = (.38, .38,
+// .24); max-min (.5, .3, .3), divided by its sum (.4545, .2727, .2727). Scores .8 .6 .4 .2 and
+// n = 5: quotas 2 1.5 1 .5, whole parts 2 1 1 0, one left: .5 and .5 are equal, the lower index has
+// it: 2 2 1 0.
+//
+// Facts that are not known: a factor that no host knows is left out, and the other weights are
+// divided by their sum. Where some hosts know it, one that does not has the row 1/mf .. 1/mf there:
+// what is not known speaks neither for nor against a host.
+//
+// Room (room.h): what does not fit goes to the next best. Hosts that have got more than their room
+// keep as much as fits, and the rest is dealt again by step 9 among those that have room left.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "placement/facts.h"
+#include "placement/fuzzy_rules.h"
+#include "tree/host.h"
+
+namespace xylem::placement {
+
+/// Step 6: A o R, not yet divided by its sum. `matrix` holds R row by row and has a row for each
+/// weight; its size must be a multiple of the number of weights, which is not 0.
+std::vector<double> compose(std::span<const double> weights, std::span<const double> matrix,
+                            Composition composition);
+
+/// How one host came to its score. Matrices row by row: a row a factor, a column a grade.
+struct Evaluation {
+  std::vector<std::optional<double>> values;  ///< By factor; nullopt: not known.
+  std::vector<double> memberships;            ///< Step 3; rows of what is not known are 1/mf.
+  std::vector<double> matrix;                 ///< Step 4.
+  std::vector<double> composed;               ///< Step 6.
+  std::vector<double> grades;                 ///< Step 7.
+  double score = 0;                           ///< Step 8.
+};
+
+/// What one host got in one round of step 9.
+struct FuzzyShare {
+  HostId host{};
+  double quota = 0;         ///< n S_h / sum, with n what this round deals.
+  std::uint64_t whole = 0;  ///< Of the quota.
+  bool one_more = false;    ///< By its remainder.
+  std::uint64_t room = 0;   ///< Left when the round began; kUnlimited.
+  std::uint64_t gets = 0;   ///< whole and one more, as far as there is room.
+};
+
+/// A round of step 9: all hosts that have room, and a score above 0.
+struct FuzzyRound {
+  std::uint64_t comm_processes = 0;
+  double scores = 0;  ///< Their sum.
+  std::vector<FuzzyShare> shares;
+};
+
+/// What fuzzy placement gives to each host, and how it came to it.
+struct FuzzyPlacement {
+  FuzzyRules rules;            ///< With the factors that count, and their weights then.
+  std::vector<Fact> left_out;  ///< Factors that no host knows.
+  std::vector<Evaluation> hosts;
+  std::vector<FuzzyRound> rounds;    ///< None when there is nothing to place.
+  std::vector<std::uint64_t> added;  ///< By host; they sum up to the number asked for.
+};
+
+/// Places so many on hosts with these facts. `room` has an entry a host, or is empty: no limits.
+/// The same input gives the same result. Each round costs hosts times their logarithm; a second one
+/// comes only where room ends, and each but the last fills a host.
+///
+/// `rules` must have passed check(). Fails with kInvalidArgument: check_room's reasons; no factor
+/// with a weight is known of any host; what is left fits only on hosts whose score is 0.
+Result<FuzzyPlacement> place_fuzzily(const FuzzyRules& rules, std::span<const HostFacts> facts,
+                                     std::uint64_t comm_processes,
+                                     std::span<const std::uint64_t> room = {});
+
+/// The order in which hosts take their processes: entry k is the host of communication process k
+/// (node k + 1, breadth first). A host's j-th process has the place j / S among all, the lowest
+/// index first on ties: the best hosts carry the upper levels, and many are spread.
+/// Memory: 16 bytes a process on the way.
+std::vector<HostId> fill_order(const FuzzyPlacement& placement);
+
+/// Every number of the placement as text, for `xylem place --explain`: grades, weights (and where
+/// they come from), functions, then each host, then the rounds. docs/placement.md has one worked
+/// by hand. Numbers that were given are as short as they can be, results have four places.
+std::string explain(std::span<const tree::Host> hosts, const FuzzyPlacement& placement);
+
+}  // namespace xylem::placement

@@ -1,0 +1,150 @@
+#pragma once
+
+// By what fuzzy placement judges: factors with membership functions and weights, grades with
+// values, the way they are composed. Requirements 1.2.2, steps 1-3 and 5; docs/placement.md has
+// them worked by hand.
+//
+// In a configuration file, each part with a default (`default_fuzzy_rules`):
+//
+//   [fuzzy]
+//   composition = "weighted-average"        # or "max-min"
+//   [fuzzy.grades]                          # V, each with its value g, 0 to 1
+//   good = 1
+//   bad = 0.25
+//   [fuzzy.weights]                         # A; the factors U are those that stand here...
+//   idle = 0.6
+//   memory = 0.4
+//   [fuzzy.comparisons]                     # ...or here, a row and a column each
+//   idle   = [1, 2]
+//   memory = ["1/2", 1]
+//   [fuzzy.functions.idle]                  # [a, b, c] a triangle, [a, b, c, d] a trapezoid
+//   good = [0.2, 0.8, 1, 1]
+//   bad  = [0, 0, 0.2, 0.8]
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/config.h"
+#include "base/result.h"
+#include "placement/facts.h"
+
+namespace xylem::placement {
+
+/// A membership function: 0 up to a, rising to 1 at b, 1 up to c, falling to 0 at d, 0 from there.
+/// a <= b <= c <= d, a < d. With b = c it is a triangle; with a = b (or c = d) its left (right) end
+/// is a shoulder, and the membership there is 1.
+struct Trapezoid {
+  double a = 0, b = 0, c = 0, d = 0;
+  bool operator==(const Trapezoid&) const = default;
+};
+
+/// The membership of `x`, 0 to 1.
+double membership(const Trapezoid& function, double x);
+
+/// A grade of the judgement set V, and its value g in the score.
+struct Grade {
+  std::string name;
+  double value = 0;
+  bool operator==(const Grade&) const = default;
+};
+
+/// A factor of the set U with its weight a and its functions, one a grade, in their order. Values
+/// below the lowest a (above the highest d) count as that one: functions need not reach further.
+struct Factor {
+  Fact fact{};
+  double weight = 0;
+  std::vector<Trapezoid> functions;
+  bool operator==(const Factor&) const = default;
+};
+
+/// A value where all functions of a factor are 0; nullopt when there is none. Exact: the functions
+/// are linear between their corners, so corners and the middles between them tell.
+std::optional<double> find_gap(std::span<const Trapezoid> functions);
+
+/// Weights from a pairwise-comparison matrix P (Saaty's analytic hierarchy process): p_ij says how
+/// many times factor i outweighs factor j. The weights are the principal eigenvector, scaled to a
+/// sum of 1. With the largest eigenvalue l and n factors:
+///
+///   consistency index CI = (l - n) / (n - 1)      0 when every p_ij p_jk = p_ik
+///   random index RI      = 0 0 0.58 0.90 1.12 1.24 1.32 for n = 1..7: CI of random matrices
+///   consistency ratio CR = CI / RI; 0 for n <= 2
+///
+/// By hand, 1 3 5, 1/3 1 3, 1/5 1/3 1: l = 3.0385, weights 0.6370 0.2583 0.1047, CI = 0.0193,
+/// CR = 0.0332.
+struct Comparisons {
+  std::vector<std::vector<double>> matrix;
+  std::vector<double> weights;
+  double eigenvalue = 0;
+  double consistency_index = 0;
+  double random_index = 0;
+  double consistency_ratio = 0;
+  bool operator==(const Comparisons&) const = default;
+};
+
+/// A matrix is refused beyond: its comparisons contradict each other.
+constexpr double kMaxConsistencyRatio = 0.1;
+
+/// Fails with kInvalidArgument: no rows, or more than kFacts; a row of another length; an entry
+/// that is not above 0 (and at most 1000); a diagonal that is not 1; p_ij p_ji further than 2 %
+/// from 1 (so that 0.33 may stand for a third); a consistency ratio above kMaxConsistencyRatio.
+Result<Comparisons> compare(std::vector<std::vector<double>> matrix);
+
+/// How memberships become the grades of a host (step 6).
+enum class Composition {
+  kWeightedAverage,  ///< b_j = sum of a_i r_ij: every factor counts by its weight.
+  kMaxMin,           ///< b_j = max over i of min(a_i, r_ij): Zadeh's; the strongest reason counts.
+};
+std::string_view to_text(Composition composition);
+
+/// All of it. As made by default_fuzzy_rules and read_fuzzy_rules it keeps check()'s conditions.
+struct FuzzyRules {
+  std::vector<Grade> grades;    ///< By falling value.
+  std::vector<Factor> factors;  ///< Each fact once.
+  Composition composition = Composition::kWeightedAverage;
+  std::optional<Comparisons> comparisons{};  ///< Where the weights come from, if from there.
+  bool operator==(const FuzzyRules&) const = default;
+};
+
+/// The functions of a fact for the default grades, best first. Those of docs/placement.md; at each
+/// value they add up to 1.
+std::vector<Trapezoid> default_functions(Fact fact);
+
+/// Grades excellent 1, good 0.75, fair 0.5, poor 0.25; factors idle 0.30, run_queue 0.15,
+/// memory 0.15, network 0.15, round_trip 0.10, processes 0.15; weighted average; default_functions.
+FuzzyRules default_fuzzy_rules();
+
+constexpr std::size_t kMaxGrades = 9;
+
+/// Fails with kInvalidArgument and the reason: no grade or more than kMaxGrades, names alike, a
+/// value outside 0 to 1, all values 0.
+Result<void> check_grades(std::span<const Grade> grades);
+
+/// Fails with kInvalidArgument and the reason: a number of functions that is not that of the
+/// grades, a function whose corners fall, a gap (find_gap).
+Result<void> check_functions(const Factor& factor, std::span<const Grade> grades);
+
+/// Fails as both of the above, and with kInvalidArgument when there is no factor, or one twice, a
+/// weight outside 0 to 1, or when the weights do not sum to 1 (within 1e-6).
+Result<void> check(const FuzzyRules& rules);
+
+/// Whether a key of a configuration file belongs to these rules: "fuzzy." and what follows.
+bool is_fuzzy_key(std::string_view key);
+
+/// Reads the rules out of a configuration file; entries with other keys are passed over. What does
+/// not stand there is as in default_fuzzy_rules: grades and composition each by itself; weights,
+/// and with them the choice of factors, as a whole; functions factor by factor, for the default
+/// grades only. Factors are in the order of the lines of weights or comparisons; columns of the
+/// comparisons are in the order of its rows.
+///
+/// `source` is the file's name in errors, which read `SOURCE:LINE: what, what to do`. Fails with
+/// kInvalidArgument: a key that is none of the above; a factor that is no fact, or that has
+/// functions and no weight; both weights and comparisons; two rows of comparisons on one line; a
+/// value that is no number (comparisons may be "1/3"); a function without 3 or 4 corners, or of an
+/// unknown grade, or missing for one; and whatever check() and compare() refuse.
+Result<FuzzyRules> read_fuzzy_rules(std::span<const ConfigEntry> entries, std::string_view source);
+
+}  // namespace xylem::placement

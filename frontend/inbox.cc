@@ -1,5 +1,6 @@
 #include "frontend/inbox.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -19,6 +20,10 @@ wire::PacketId one_wave(const wire::PacketId& id, std::uint64_t wave, IntervalSe
   return part;
 }
 
+std::uint64_t first_source(const wire::PacketId& id) {
+  return id.sources.empty() ? 0 : id.sources.intervals().front().first;
+}
+
 // A wave costs memory also when it is empty.
 std::size_t cost_of(const Wave& wave) { return wave.fields.bytes() + sizeof(Wave); }
 
@@ -29,6 +34,16 @@ void append(std::vector<wire::PacketId>& ids, wire::PacketId id) {
   } else {
     ids.push_back(std::move(id));
   }
+}
+
+// The same when those of several leaves alternate.
+void join_neighbours(std::vector<wire::PacketId>& ids) {
+  std::stable_sort(ids.begin(), ids.end(), [](const wire::PacketId& a, const wire::PacketId& b) {
+    return std::pair(first_source(a), a.wave) < std::pair(first_source(b), b.wave);
+  });
+  std::vector<wire::PacketId> joined;
+  for (wire::PacketId& id : ids) append(joined, std::move(id));
+  ids = std::move(joined);
 }
 
 }  // namespace
@@ -45,6 +60,8 @@ void Inbox::take(wire::Packet packet, Nanos now) {
     not_taken_.insert(packet.id.sources);
     return;
   }
+  if (!owes_acknowledgement()) waiting_since_ = now;
+  waiting_bytes_ += packet.payload.size();
   std::vector<wire::Fields> waves;
   std::uint64_t* counter = &account_.contributions;
   if (packet.tombstone) {
@@ -154,6 +171,12 @@ void Inbox::deliver(std::vector<filters::ReducedWave> waves) {
 
 void Inbox::on_timer(Nanos now) { deliver(reducer_.take_ready(now)); }
 
+std::optional<Nanos> Inbox::acknowledgement_due() const {
+  if (!owes_acknowledgement()) return std::nullopt;
+  const bool urgent = !waiting_.resend.empty() || !not_taken_.empty() || waiting_bytes_ >= kShare;
+  return urgent ? waiting_since_ : waiting_since_ + kPause;
+}
+
 std::optional<Wave> Inbox::receive() {
   if (queue_.empty()) return std::nullopt;
   Wave wave = std::move(queue_.front());
@@ -172,6 +195,8 @@ wire::Acknowledgement Inbox::take_acknowledgement() {
     all.sources = std::exchange(not_taken_, {});
     waiting_.resend.push_back(std::move(all));
   }
+  waiting_bytes_ = 0;
+  join_neighbours(waiting_.stored);
   return std::exchange(waiting_, {});
 }
 

@@ -110,6 +110,7 @@ void Root::on_link_down(net::LinkId link, const Error& why, Nanos now) {
     if (link_of_node_[id] == link) link_of_node_.erase(id);
     log(Level::kDebug, "link down", {{"node", id}, {"why", why.message}});
   }
+  tell_streams_taken();  // It may have been the last that had not answered.
   last_change_ = now;
   look_for_lost_hosts(now);
 }

@@ -133,7 +133,7 @@ std::optional<Wave> Stream::Impl::take_wave(StreamId stream) {
   if (was_full && inbox->owes_acknowledgement()) {
     loop_.post([this] {
       const std::lock_guard lock(mutex_);
-      node_.send_acknowledgements();
+      node_.on_timer(monotonic_now());
     });
   }
   return wave;

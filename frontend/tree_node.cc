@@ -151,13 +151,14 @@ void TreeNode::on_readable(int, Nanos) {}
 
 void TreeNode::after_event(Nanos now) {
   place_when_gathered(now);
-  send_acknowledgements();
+  send_acknowledgements(now);
   Nanos next = now + kLookInterval;
   const IntervalSet expected = root_.expected();
   for (auto& [id, open] : streams_) {
     const IntervalSet& members = open.inbox.spec().leaves;
     open.inbox.set_expected(members.empty() ? expected : expected.intersection(members));
     next = std::min(next, open.inbox.next_deadline());
+    next = std::min(next, open.inbox.acknowledgement_due().value_or(next));
   }
   if (!root_.is_placed()) next = std::min(next, last_joined_ + options_.settle);
   network_->set_timer(std::max(next, now + kMillisecond));
@@ -178,10 +179,10 @@ void TreeNode::place_when_gathered(Nanos now) {
   root_.place(processes, now);
 }
 
-void TreeNode::send_acknowledgements() {
+void TreeNode::send_acknowledgements(Nanos now) {
   for (auto& [id, open] : streams_) {
-    const wire::Acknowledgement due = open.inbox.take_acknowledgement();
-    if (!due.stored.empty() || !due.resend.empty()) root_.acknowledge(due);
+    const auto due = open.inbox.acknowledgement_due();
+    if (due && *due <= now) root_.acknowledge(open.inbox.take_acknowledgement());
   }
 }
 

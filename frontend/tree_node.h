@@ -46,8 +46,6 @@ class TreeNode final : public net::Node, private RootOwner {
   /// Sends what next_multicast() numbered.
   void multicast(StreamId stream, std::uint64_t number, const wire::Fields& fields);
   void finish();
-  /// Sends what the program's receiving has set free.
-  void send_acknowledgements();
 
   /// Bytes that wait on the fullest link.
   std::size_t longest_queue() const { return root_.longest_queue(); }
@@ -107,6 +105,7 @@ class TreeNode final : public net::Node, private RootOwner {
   void tell(TreeEvent::Kind kind, LeafId leaf, const std::string& host, std::string text);
   void place_when_gathered(Nanos now);
   void after_event(Nanos now);
+  void send_acknowledgements(Nanos now);
 
   TreeNodeOptions options_;
   net::Network* network_ = nullptr;  // Valid from on_start() on.

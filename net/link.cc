@@ -46,8 +46,23 @@ void FrameQueue::push(wire::Bytes piece) {
   }
 }
 
+std::vector<Piece> FrameQueue::pieces() const {
+  std::vector<Piece> pieces(pieces_.begin(), pieces_.end());
+  if (!pieces.empty()) pieces.front() = pieces.front().subspan(dropped_);
+  return pieces;
+}
+
+void FrameQueue::drop(std::size_t bytes) {
+  bytes_ -= bytes;
+  dropped_ += bytes;
+  auto whole = pieces_.begin();
+  for (; whole != pieces_.end() && dropped_ >= whole->size(); ++whole) dropped_ -= whole->size();
+  pieces_.erase(pieces_.begin(), whole);
+}
+
 void FrameQueue::clear() {
   pieces_.clear();
+  dropped_ = 0;
   bytes_ = 0;
 }
 
@@ -106,8 +121,18 @@ void Link::send(wire::Message message) {
 }
 
 void Link::queue(wire::PacketFrame frame) {
+  const bool was_empty = queued_.empty();
   queued_.push(std::move(frame));
-  writable_.cancel();
+  if (was_empty) host_.on_link_queued(id_);
+}
+
+void Link::flush() {
+  if (!writing_.empty() || queued_.empty()) return;  // It goes on with what is queued.
+  const std::size_t taken = transport_->write_now(queued_.pieces());
+  sent_bytes_ += taken;
+  queued_.drop(taken);
+  if (!queued_.empty() || closing_) writable_.cancel();
+  if (taken > 0) host_.on_link_written();
 }
 
 void Link::release_held() {
@@ -242,7 +267,8 @@ asio::awaitable<Error> Link::write_loop() {
       }
     }
     std::swap(queued_, writing_);
-    auto written = co_await transport_->write_all(writing_.pieces());
+    const std::vector<Piece> pieces = writing_.pieces();
+    auto written = co_await transport_->write_all(pieces);
     if (!written) co_return std::move(written.error());
     sent_bytes_ += writing_.bytes();
     writing_.clear();

@@ -35,6 +35,8 @@ class LinkHost {
   virtual bool may_grant(bool accepted) = 0;
   /// Something of the queue is written.
   virtual void on_link_written() = 0;
+  /// The queue was empty. The host calls flush() when all is said that is to be said now.
+  virtual void on_link_queued(LinkId link) = 0;
 };
 
 /// Frames that wait to be written. Small ones share a piece, large ones stay where they are.
@@ -43,13 +45,17 @@ class FrameQueue {
   void push(wire::PacketFrame frame);
   bool empty() const noexcept { return pieces_.empty(); }
   std::size_t bytes() const noexcept { return bytes_; }
-  std::span<const wire::Bytes> pieces() const noexcept { return pieces_; }
+  /// Valid until the queue changes.
+  std::vector<Piece> pieces() const;
+  /// The first `bytes` of pieces() are written.
+  void drop(std::size_t bytes);
   void clear();
 
  private:
   void push(wire::Bytes piece);
 
   std::vector<wire::Bytes> pieces_;
+  std::size_t dropped_ = 0;  // Of the first piece.
   std::size_t bytes_ = 0;
 };
 
@@ -80,6 +86,8 @@ class Link {
   }
   /// Grants what has come since the last time, if the host agrees.
   void grant();
+  /// Writes what the kernel takes at once; run() sees to the rest.
+  void flush();
 
  private:
   asio::awaitable<Error> read_loop();
@@ -109,7 +117,7 @@ class Link {
   bool told_full_ = false;
   FrameQueue queued_;            // Frames not yet handed to the kernel ...
   FrameQueue writing_;           // ... and those that are being written.
-  asio::steady_timer writable_;  // Used as a condition: something is queued, or closing.
+  asio::steady_timer writable_;  // Used as a condition: flush() has left something, or closing.
   asio::steady_timer beat_;
   Nanos last_heard_ = 0;
   Nanos answered_ping_ = 0;

@@ -77,6 +77,11 @@ void tune(Socket& socket) {
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
 }
 
+asio::awaitable<Result<void>> write_frame(Transport& transport, const wire::Bytes& frame) {
+  const Piece piece(frame);
+  co_return co_await transport.write_all(std::span(&piece, 1));
+}
+
 }  // namespace
 
 class EventLoop::Loop final : public Network, private LinkHost {
@@ -112,12 +117,11 @@ class EventLoop::Loop final : public Network, private LinkHost {
 
   void run_until(const std::function<bool()>& done, Nanos deadline) {
     start();
-    context_.poll();
     while (!done() && !context_.stopped()) {
       const Nanos left = deadline - monotonic_now();
-      if (left <= 0 || context_.run_one_for(std::chrono::nanoseconds(left)) == 0) return;
-      context_.poll();
+      if (left <= 0 || context_.run_one_for(std::chrono::nanoseconds(left)) == 0) break;
     }
+    context_.poll();  // What this has brought goes out.
   }
 
   bool is_stopped() const { return context_.stopped(); }
@@ -269,6 +273,17 @@ class EventLoop::Loop final : public Network, private LinkHost {
     });
   }
 
+  // One turn of the loop makes much for many links; it goes when the turn is over.
+  void on_link_queued(LinkId link) override {
+    queued_.push_back(link);
+    if (queued_.size() > 1) return;
+    asio::post(context_, [this] {
+      for (const LinkId id : std::exchange(queued_, {})) {
+        if (const auto it = links_.find(id); it != links_.end()) it->second.link->flush();
+      }
+    });
+  }
+
   void on_link_written() override {
     if (!std::exchange(withheld_, false)) return;
     for (auto& [id, entry] : links_) entry.link->grant();
@@ -396,7 +411,7 @@ class EventLoop::Loop final : public Network, private LinkHost {
       auto answer = handshake.on_message(*message);
       if (!answer) co_return unexpected(std::move(answer.error()));
       const wire::Bytes frame = wire::encode(*answer);
-      auto written = co_await (*transport)->write_all(frame);
+      auto written = co_await write_frame(**transport, frame);
       if (!written) co_return unexpected(std::move(written.error()));
       if (!handshake.refusal().empty()) {
         co_return unexpected(Code::kPermissionDenied, handshake.refusal());
@@ -499,7 +514,7 @@ class EventLoop::Loop final : public Network, private LinkHost {
     FrameReader reader(**transport, wire::kMaxHelloBytes);
     ConnectHandshake handshake(options_.key, hello);
     wire::Bytes frame = wire::encode(wire::Message(handshake.hello()));
-    auto written = co_await (*transport)->write_all(frame);
+    auto written = co_await write_frame(**transport, frame);
     if (!written) co_return unexpected(std::move(written.error()));
     while (!handshake.proved()) {
       auto message = co_await reader.next();
@@ -508,7 +523,7 @@ class EventLoop::Loop final : public Network, private LinkHost {
       if (!answer) co_return unexpected(std::move(answer.error()));
       if (!*answer) continue;
       frame = wire::encode(**answer);
-      auto sent = co_await (*transport)->write_all(frame);
+      auto sent = co_await write_frame(**transport, frame);
       if (!sent) co_return unexpected(std::move(sent.error()));
     }
     Peer peer;
@@ -602,7 +617,8 @@ class EventLoop::Loop final : public Network, private LinkHost {
   std::optional<LinkId> upward_;
   std::optional<LinkId> told_;  // Where notices went last.
   std::uint64_t last_link_ = 0;
-  bool withheld_ = false;  // A link was granted nothing, for want of room.
+  std::vector<LinkId> queued_;  // Links that have something to write.
+  bool withheld_ = false;       // A link was granted nothing, for want of room.
   Refusals refusals_;
   std::optional<Nanos> telling_;  // When they will be told.
   bool stop_called_ = false;

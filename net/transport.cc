@@ -1,6 +1,9 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <sys/socket.h>
 
+#include <algorithm>
+#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/read.hpp>
@@ -8,6 +11,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "net/transport_internal.h"
@@ -17,6 +21,7 @@ namespace {
 
 using boost::system::error_code;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t kMostPieces = 64;  // Of one system call.
 
 Unexpected gone(const error_code& error) {
   if (error == asio::error::eof || error == asio::ssl::error::stream_truncated) {
@@ -38,14 +43,30 @@ class StreamTransport final : public Transport {
     co_return size;
   }
 
-  using Transport::write_all;
-  asio::awaitable<Result<void>> write_all(std::span<const wire::Bytes> pieces) override {
+  asio::awaitable<Result<void>> write_all(std::span<const Piece> pieces) override {
     std::vector<asio::const_buffer> buffers;
     buffers.reserve(pieces.size());
-    for (const wire::Bytes& piece : pieces) buffers.push_back(asio::buffer(piece));
+    for (const Piece& piece : pieces) buffers.emplace_back(piece.data(), piece.size());
     auto [error, size] = co_await asio::async_write(stream_, buffers, kAwait);
     if (error) co_return gone(error);
     co_return Result<void>();
+  }
+
+  std::size_t write_now(std::span<const Piece> pieces) noexcept override {
+    if constexpr (std::is_same_v<Stream, Socket>) {
+      std::array<iovec, kMostPieces> parts;
+      msghdr message{};
+      message.msg_iov = parts.data();
+      message.msg_iovlen = std::min(pieces.size(), parts.size());
+      for (std::size_t i = 0; i < message.msg_iovlen; ++i) {
+        parts[i] = {const_cast<std::byte*>(pieces[i].data()), pieces[i].size()};
+      }
+      const ssize_t size =
+          ::sendmsg(stream_.native_handle(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+      return size < 0 ? 0 : static_cast<std::size_t>(size);
+    } else {
+      return 0;
+    }
   }
 
   wire::Transport kind() const noexcept override { return kind_; }

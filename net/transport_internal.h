@@ -17,6 +17,7 @@ namespace xylem::net {
 
 namespace asio = boost::asio;
 using Socket = asio::generic::stream_protocol::socket;
+using Piece = std::span<const std::byte>;
 
 /// One reader and one writer may be in it at a time, all on one thread.
 class Transport {
@@ -25,10 +26,10 @@ class Transport {
   /// At least one byte. Fails with kUnavailable when the peer is gone.
   virtual asio::awaitable<Result<std::size_t>> read_some(std::span<std::byte> buffer) = 0;
   /// All pieces, one behind the other.
-  virtual asio::awaitable<Result<void>> write_all(std::span<const wire::Bytes> pieces) = 0;
-  asio::awaitable<Result<void>> write_all(const wire::Bytes& bytes) {
-    return write_all(std::span(&bytes, 1));
-  }
+  virtual asio::awaitable<Result<void>> write_all(std::span<const Piece> pieces) = 0;
+  /// How many bytes of the same the kernel took at once: possibly none, and always none inside TLS.
+  /// Not while a write_all() waits, which also tells of errors.
+  virtual std::size_t write_now(std::span<const Piece> pieces) noexcept = 0;
   virtual wire::Transport kind() const noexcept = 0;
   /// Ends all waiting operations.
   virtual void close() noexcept = 0;

@@ -70,6 +70,7 @@ OverlayNode& Overlay::join(const wire::HostReport& report) {
   leaves_.insert(raw(node.leaf));
   const NodeId id = add(std::move(node));
   by_host_key_.emplace(report.host_key, id);
+  by_leaf_.emplace(nodes_.at(id).leaf, id);
   hosts_.push_back(id);
   return nodes_.at(id);
 }
@@ -80,6 +81,7 @@ void Overlay::restore(OverlayNode node) {
   if (!is_new || it->second.role != wire::Role::kBackEnd) return;
   by_host_key_.insert_or_assign(it->second.host_key, id);
   hosts_.push_back(id);
+  by_leaf_.insert_or_assign(it->second.leaf, id);
   leaves_.insert(raw(it->second.leaf));
 }
 
@@ -105,6 +107,7 @@ Result<std::vector<NodeId>> Overlay::place(const tree::Shape& shape,
   if (!plan) return unexpected(std::move(plan.error()));
   plan_ = *std::move(plan);
   planned_ = {kFrontEndNode};
+  planned_loads_.assign(plan_->comm_processes.size() + 1, 0);
   std::vector<NodeId> to_start;
   for (const placement::CommProcess& process : plan_->comm_processes) {
     OverlayNode node;
@@ -116,7 +119,7 @@ Result<std::vector<NodeId>> Overlay::place(const tree::Shape& shape,
     node.parent = planned_.at(raw(process.parent));
     node.level = process.level;
     planned_.push_back(add(std::move(node)));
-    planned_parent_[planned_.back()] = process.parent;
+    plan_parent(planned_.back(), process.parent);
     to_start.push_back(planned_.back());
   }
   attach_back_ends();
@@ -155,9 +158,15 @@ void Overlay::attach_late(NodeId back_end) {
 }
 
 void Overlay::set_parent(OverlayNode& node, NodeId planned) {
-  planned_parent_[node.id] = planned;
+  plan_parent(node.id, planned);
   node.parent = node_of_plan(planned);
   node.level = nodes_.at(node.parent).level + 1;
+}
+
+void Overlay::plan_parent(NodeId node, NodeId planned) {
+  const auto [it, is_new] = planned_parent_.try_emplace(node, planned);
+  if (!is_new) --planned_loads_[raw(std::exchange(it->second, planned))];
+  ++planned_loads_[raw(planned)];
 }
 
 NodeId Overlay::node_of_plan(NodeId planned) const { return planned_.at(raw(planned)); }
@@ -203,9 +212,8 @@ std::vector<NodeId> Overlay::line_of(const OverlayNode& node) const {
   std::vector<NodeId> line;
   const auto planned = planned_parent_.find(node.id);
   if (planned != planned_parent_.end()) {
-    std::vector<std::uint32_t> loads(planned_.size(), 0);
-    for (const auto& [id, parent] : planned_parent_) ++loads[raw(parent)];
-    const auto all = placement::parent_line(plan_->topology.skeleton(), planned->second, loads);
+    const auto all =
+        placement::parent_line(plan_->topology.skeleton(), planned->second, planned_loads_);
     for (const NodeId candidate : all) {
       const NodeId here = node_of_plan(candidate);
       if (here != kFrontEndNode && is_living(here)) line.push_back(here);
@@ -256,10 +264,8 @@ const OverlayNode* Overlay::find(NodeId node) const {
 }
 
 const OverlayNode* Overlay::find(LeafId leaf) const {
-  for (const NodeId id : hosts_) {
-    if (nodes_.at(id).leaf == leaf) return &nodes_.at(id);
-  }
-  return nullptr;
+  const auto it = by_leaf_.find(leaf);
+  return it == by_leaf_.end() ? nullptr : find(it->second);
 }
 
 }  // namespace xylem::frontend

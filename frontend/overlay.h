@@ -96,6 +96,7 @@ class Overlay {
   NodeId add(OverlayNode node);
   void attach_back_ends();
   void set_parent(OverlayNode& node, NodeId planned);
+  void plan_parent(NodeId node, NodeId planned);
   bool is_living(NodeId node) const;
   NodeId node_of_plan(NodeId planned) const;
   /// Where a node may attach, in order, by the plan; living nodes only, the front end last.
@@ -103,10 +104,12 @@ class Overlay {
 
   std::map<NodeId, OverlayNode> nodes_;
   std::map<std::string, NodeId> by_host_key_;
-  std::vector<NodeId> hosts_;                // HostId -> its back end.
-  std::optional<placement::Plan> plan_;      // Before it is placed: everybody below the front end.
-  std::vector<NodeId> planned_;              // Node of the plan -> node here.
-  std::map<NodeId, NodeId> planned_parent_;  // Node here -> its parent in the plan.
+  std::map<LeafId, NodeId> by_leaf_;
+  std::vector<NodeId> hosts_;                 // HostId -> its back end.
+  std::optional<placement::Plan> plan_;       // Before it is placed: everybody below the front end.
+  std::vector<NodeId> planned_;               // Node of the plan -> node here.
+  std::map<NodeId, NodeId> planned_parent_;   // Node here -> its parent in the plan ...
+  std::vector<std::uint32_t> planned_loads_;  // ... and how many children each has there.
   std::uint32_t next_node_;
   std::uint32_t next_leaf_;
   IntervalSet leaves_;

@@ -90,8 +90,7 @@ void Root::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
   recall(peer);
   const OverlayNode* known = overlay_.find(peer.node);
   if (known == nullptr || known->role != peer.role) return;
-  link_of_node_[peer.node] = link;
-  node_of_link_[link] = peer.node;
+  bind(peer.node, link);
   if (known->leaf != wire::kNoLeaf && known->leaf == peer.leaf) {
     router_.set_leaves(link, {IntervalSet::of(raw(known->leaf)), {}});
     take_back(known->leaf);
@@ -99,9 +98,15 @@ void Root::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
   last_change_ = now;
 }
 
+void Root::bind(NodeId node, net::LinkId link) {
+  link_of_node_[node] = link;
+  // It was told of the streams when it came, and answers when it knows who it is.
+  if (node_of_link_.insert_or_assign(link, node).second) not_taken_.insert(link);
+}
+
 void Root::on_link_down(net::LinkId link, const Error& why, Nanos now) {
   links_.erase(link);
-  taken_.erase(link);
+  not_taken_.erase(link);
   router_.remove_living(link);
   const auto it = node_of_link_.find(link);
   if (it != node_of_link_.end()) {
@@ -155,8 +160,7 @@ void Root::on_host_report(net::LinkId link, const wire::HostReport& report, Nano
   OverlayNode& node = overlay_.join(report);
   node.state = NodeState::kAttached;
   take_back(node.leaf);
-  link_of_node_[node.id] = link;
-  node_of_link_[link] = node.id;
+  bind(node.id, link);
   router_.set_leaves(link, {IntervalSet::of(raw(node.leaf)), {}});
   owner_.on_joined(node.leaf, now);
   last_change_ = now;
@@ -176,8 +180,7 @@ void Root::on_comm_process_report(net::LinkId link, const wire::CommProcessRepor
     return;
   }
   overlay_.started(report.node, report.addresses, report.pid);
-  link_of_node_[report.node] = link;
-  node_of_link_[link] = report.node;
+  bind(report.node, link);
   tell(report.node);
   if (assigned_) send_assignment(report.node);
 }
@@ -264,13 +267,30 @@ void Root::comm_process_ended(NodeId id, const std::string& why) {
   give_up_comm_process(id, why);
 }
 
+bool Root::is_unsettled(const OverlayNode& node) const {
+  const bool is_there = node.state == NodeState::kAttached || node.state == NodeState::kStarted;
+  if (node.id == kFrontEndNode || !is_there) return false;
+  const auto at = attached_to_.find(node.id);
+  return at == attached_to_.end() || at->second != node.parent;
+}
+
+// Asked after each event: from where the last answer was found, once around.
+bool Root::is_settled() {
+  if (!assigned_) return false;
+  const auto& nodes = overlay_.nodes();
+  const auto first = nodes.lower_bound(looked_at_);
+  const auto is_bad = [this](const auto& entry) { return is_unsettled(entry.second); };
+  auto bad = std::find_if(first, nodes.end(), is_bad);
+  if (bad == nodes.end()) bad = std::find_if(nodes.begin(), first, is_bad);
+  if (bad == first && (first == nodes.end() || !is_bad(*first))) return true;
+  looked_at_ = bad->first;
+  return false;
+}
+
 std::vector<NodeId> Root::unsettled() const {
   std::vector<NodeId> unsettled;
   for (const auto& [id, node] : overlay_.nodes()) {
-    const bool is_there = node.state == NodeState::kAttached || node.state == NodeState::kStarted;
-    if (id == kFrontEndNode || !is_there) continue;
-    const auto at = attached_to_.find(id);
-    if (at == attached_to_.end() || at->second != node.parent) unsettled.push_back(id);
+    if (is_unsettled(node)) unsettled.push_back(id);
   }
   return unsettled;
 }
@@ -382,6 +402,7 @@ void Root::acknowledge(const wire::Acknowledgement& all) {
 void Root::send_control() {
   ++control_.version;
   for (const net::LinkId link : links_) network_->send(link, control_);
+  for (const auto& [link, node] : node_of_link_) not_taken_.insert(link);
 }
 
 std::uint64_t Root::set_streams(std::vector<wire::StreamSpec> streams) {
@@ -391,19 +412,15 @@ std::uint64_t Root::set_streams(std::vector<wire::StreamSpec> streams) {
 }
 
 void Root::on_taken(net::LinkId link, std::uint64_t version) {
-  taken_[link] = version;
+  if (version < control_.version) return;
+  not_taken_.erase(link);
   tell_streams_taken();
 }
 
 void Root::tell_streams_taken() {
-  std::uint64_t version = control_.version;
-  for (const auto& [link, node] : node_of_link_) {
-    const auto it = taken_.find(link);
-    version = std::min(version, it == taken_.end() ? 0 : it->second);
-  }
-  if (version <= taken_told_) return;
-  taken_told_ = version;
-  owner_.on_streams_taken(version);
+  if (!not_taken_.empty() || taken_told_ == control_.version) return;
+  taken_told_ = control_.version;
+  owner_.on_streams_taken(taken_told_);
 }
 
 void Root::multicast(const wire::Multicast& down) {

@@ -96,7 +96,7 @@ class Root {
   void comm_process_ended(NodeId id, const std::string& why);
   bool is_placed() const noexcept { return placed_; }
   /// It is made, and every node has attached to the parent that it was told.
-  bool is_settled() const { return assigned_ && unsettled().empty(); }
+  bool is_settled();
   /// Nodes that have not attached to the parent that they were told.
   std::vector<NodeId> unsettled() const;
 
@@ -140,6 +140,8 @@ class Root {
   void on_goodbye(net::LinkId link);
   void on_taken(net::LinkId link, std::uint64_t version);
   void tell_streams_taken();
+  void bind(NodeId node, net::LinkId link);
+  bool is_unsettled(const OverlayNode& node) const;
   void send_control();
   void assign_when_started(Nanos now);
   void give_up_comm_process(NodeId id, const std::string& why);
@@ -160,9 +162,10 @@ class Root {
   std::set<net::LinkId> links_;
   std::map<NodeId, net::LinkId> link_of_node_;
   std::map<net::LinkId, NodeId> node_of_link_;
-  std::map<NodeId, NodeId> attached_to_;        // As the nodes themselves have told.
-  std::map<net::LinkId, std::uint64_t> taken_;  // Version of the streams taken below each link.
+  std::map<NodeId, NodeId> attached_to_;  // As the nodes themselves have told.
+  std::set<net::LinkId> not_taken_;  // Below which the present streams are not taken everywhere.
   std::uint64_t taken_told_ = 0;
+  NodeId looked_at_{};  // Where is_settled() found one that was not.
   bool placed_ = false;
   bool assigned_ = false;
   Nanos start_deadline_ = 0;

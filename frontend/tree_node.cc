@@ -153,7 +153,7 @@ void TreeNode::after_event(Nanos now) {
   place_when_gathered(now);
   send_acknowledgements(now);
   Nanos next = now + kLookInterval;
-  const IntervalSet expected = root_.expected();
+  const IntervalSet expected = streams_.empty() ? IntervalSet() : root_.expected();
   for (auto& [id, open] : streams_) {
     const IntervalSet& members = open.inbox.spec().leaves;
     open.inbox.set_expected(members.empty() ? expected : expected.intersection(members));

@@ -58,11 +58,14 @@ class TreeNode final : public net::Node, private RootOwner {
   Inbox* inbox(StreamId stream);
   std::optional<TreeEvent> take_event();
   /// The tree is placed, and every node that is there has found its place.
-  bool is_settled() const { return root_.is_settled(); }
+  bool is_settled() { return root_.is_settled(); }
   const Overlay& overlay() const { return root_.overlay(); }
   std::size_t attached_leaves() const;
   /// So many leaves are attached, and the tree is settled.
-  bool has_all(std::size_t leaves) const { return is_settled() && attached_leaves() >= leaves; }
+  bool has_all(std::size_t leaves) {
+    return root_.overlay().leaves().count() >= leaves && is_settled() &&
+           attached_leaves() >= leaves;
+  }
   /// Why has_all() says no, for people.
   std::string what_is_missing(std::size_t leaves) const;
   /// Tells the program something of a process that is no node, as a notice.

@@ -1,13 +1,20 @@
 #include "net/key.h"
 
-#include <openssl/rand.h>
+#include <sys/random.h>
+
+#include <cerrno>
 
 #include "base/check.h"
 
 namespace xylem::net {
 
 void fill_random(std::span<std::uint8_t> bytes) {
-  CHECK(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1);
+  // The kernel's own source: OpenSSL's takes as long to set up as all else a leaf does to join.
+  while (!bytes.empty()) {
+    const ssize_t size = ::getrandom(bytes.data(), bytes.size(), 0);
+    CHECK(size > 0 || errno == EINTR);
+    if (size > 0) bytes = bytes.subspan(static_cast<std::size_t>(size));
+  }
 }
 
 Key make_key() {

@@ -147,17 +147,22 @@ std::unique_ptr<Transport> make_plain_transport(Socket socket) {
       std::move(socket), is_unix ? wire::Transport::kUnix : wire::Transport::kTcp);
 }
 
-TlsKey::TlsKey(const Key& key)
-    : key_(key), server_(asio::ssl::context::tls_server), client_(asio::ssl::context::tls_client) {
-  restrict_context(server_, key_);
-  restrict_context(client_, key_);
-}
+TlsKey::TlsKey(const Key& key) : key_(key) {}
 
 TlsKey::~TlsKey() { OPENSSL_cleanse(key_.data(), key_.size()); }
 
+asio::ssl::context& TlsKey::context(bool server) {
+  auto& context = server ? server_ : client_;
+  if (!context) {
+    context.emplace(server ? asio::ssl::context::tls_server : asio::ssl::context::tls_client);
+    restrict_context(*context, key_);
+  }
+  return *context;
+}
+
 asio::awaitable<Result<std::unique_ptr<Transport>>> TlsKey::wrap(Socket socket, bool server) {
   using Stream = asio::ssl::stream<Socket>;
-  Stream stream(std::move(socket), server ? server_ : client_);
+  Stream stream(std::move(socket), context(server));
   const auto side = server ? asio::ssl::stream_base::server : asio::ssl::stream_base::client;
   auto [error] = co_await stream.async_handshake(side, kAwait);
   if (error) {

@@ -7,6 +7,7 @@
 #include <boost/asio/ssl/context.hpp>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/result.h"
@@ -51,9 +52,12 @@ class TlsKey {
   asio::awaitable<Result<std::unique_ptr<Transport>>> wrap(Socket socket, bool server);
 
  private:
+  // Made when the first is asked for: a context takes OpenSSL milliseconds.
+  asio::ssl::context& context(bool server);
+
   Key key_;
-  asio::ssl::context server_;
-  asio::ssl::context client_;
+  std::optional<asio::ssl::context> server_;
+  std::optional<asio::ssl::context> client_;
 };
 
 }  // namespace xylem::net

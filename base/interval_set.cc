@@ -28,6 +28,15 @@ std::uint64_t IntervalSet::count() const noexcept {
   return sum;
 }
 
+std::uint64_t IntervalSet::count_below(std::uint64_t number) const noexcept {
+  std::uint64_t sum = 0;
+  for (const Interval& i : intervals()) {
+    if (number <= i.first) break;
+    sum += std::min(number, i.end) - i.first;
+  }
+  return sum;
+}
+
 bool IntervalSet::contains(std::uint64_t number) const noexcept {
   const auto all = intervals();
   const auto after =

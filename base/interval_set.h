@@ -44,6 +44,8 @@ class IntervalSet {
   /// How many numbers are in the set.
   std::uint64_t count() const noexcept;
   bool contains(std::uint64_t number) const noexcept;
+  /// How many numbers of the set are less than `number`: the place of one that is in it, from 0.
+  std::uint64_t count_below(std::uint64_t number) const noexcept;
   /// True when every number of `other` is here.
   bool contains(const IntervalSet& other) const noexcept;
   bool intersects(const IntervalSet& other) const noexcept;

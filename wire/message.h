@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "wire/multicast.h"
 #include "wire/packet.h"
 #include "wire/stream.h"
 
@@ -205,24 +206,6 @@ struct Notice {
   /// With host and pid the notice's name: it may come twice, by two ways. 0: of an older peer.
   std::uint64_t number = 0;
   bool operator==(const Notice&) const = default;
-};
-
-/// What a tool sends down a stream.
-struct Multicast {
-  StreamId stream{};
-  std::uint64_t number = 0;  ///< From 1, by stream.
-  IntervalSet leaves;        ///< Empty: all.
-  Bytes payload;             ///< One Fields, see wire/waves.h.
-  bool operator==(const Multicast&) const = default;
-};
-
-/// A leaf missed the multicasts [first, end) of a stream: nobody kept them for it.
-struct MulticastGap {
-  StreamId stream{};
-  LeafId leaf{};
-  std::uint64_t first = 0;
-  std::uint64_t end = 0;
-  bool operator==(const MulticastGap&) const = default;
 };
 
 /// A node cannot take part in a stream, and why.

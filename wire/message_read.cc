@@ -157,13 +157,27 @@ StreamSpec read(schema::StreamSpec::Reader in) {
       fixed<Sha256>(in.getPluginSha256(), "the digest of a stream's plugin is not 32 bytes");
   spec.when_full =
       known(in.getWhenFull(), WhenFull::kDropNewest, "a stream has an unknown policy when full");
+  spec.narrowing = text(in.getNarrowing());
+  const auto narrowing_parameters = blob(in.getNarrowingParameters());
+  spec.narrowing_parameters.assign(narrowing_parameters.begin(), narrowing_parameters.end());
+  spec.narrowing_plugin = text(in.getNarrowingPlugin());
+  if (in.getNarrowingSha256().size() > 0) {
+    spec.narrowing_sha256 = fixed<Sha256>(
+        in.getNarrowingSha256(), "the digest of a stream's narrowing plugin is not 32 bytes");
+  }
   return spec;
 }
 
 Multicast read(schema::Multicast::Reader in) {
   const auto payload = blob(in.getPayload());
-  return {StreamId{in.getStream()}, in.getNumber(), read(in.getLeaves()),
-          Bytes(payload.begin(), payload.end())};
+  const auto share =
+      known(in.getShare(), MulticastShare::kFailed, "a multicast holds an unknown share");
+  const bool has_payload =
+      share == MulticastShare::kWhole || share == MulticastShare::kPart || payload.empty();
+  require(has_payload, "a multicast that holds nothing for its leaf has a payload");
+  return {StreamId{in.getStream()}, in.getNumber(),
+          read(in.getLeaves()),     Bytes(payload.begin(), payload.end()),
+          read(in.getTo()),         share};
 }
 
 MulticastGap read(schema::MulticastGap::Reader in) {

@@ -170,6 +170,12 @@ void write(const StreamSpec& spec, schema::StreamSpec::Builder out) {
   out.setPlugin(text(spec.plugin));
   out.setPluginSha256(fixed(spec.plugin_sha256));
   out.setWhenFull(static_cast<std::uint16_t>(spec.when_full));
+  if (!spec.narrowing.empty()) out.setNarrowing(text(spec.narrowing));
+  if (!spec.narrowing_parameters.empty()) {
+    out.setNarrowingParameters(blob(std::span(spec.narrowing_parameters)));
+  }
+  if (!spec.narrowing_plugin.empty()) out.setNarrowingPlugin(text(spec.narrowing_plugin));
+  if (spec.narrowing_sha256 != Sha256{}) out.setNarrowingSha256(fixed(spec.narrowing_sha256));
 }
 
 void write(const Control& m, schema::Message::Builder message) {
@@ -231,6 +237,8 @@ void write(const Multicast& m, schema::Message::Builder message) {
   out.setNumber(m.number);
   write(m.leaves, out.initLeaves(count(m.leaves)));
   out.setPayload(blob(std::span(m.payload)));
+  if (!m.to.empty()) write(m.to, out.initTo(count(m.to)));
+  out.setShare(static_cast<std::uint16_t>(m.share));
 }
 
 void write(const MulticastGap& m, schema::Message::Builder message) {

@@ -40,6 +40,10 @@ struct StreamSpec {
   std::string plugin;       ///< Absolute path of the shared object that has it; empty: built in.
   Sha256 plugin_sha256{};   ///< Of that file: the same on every node.
   WhenFull when_full = WhenFull::kBlock;
+  std::string narrowing;         ///< "scatter", ...; empty: a multicast is the same for all.
+  Bytes narrowing_parameters;    ///< As `parameters`.
+  std::string narrowing_plugin;  ///< As `plugin`.
+  Sha256 narrowing_sha256{};     ///< As `plugin_sha256`.
   bool operator==(const StreamSpec&) const = default;
 };
 

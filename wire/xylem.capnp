@@ -166,14 +166,21 @@ struct StreamSpec {
   plugin @7 :Text;               # absolute path; empty: built in
   pluginSha256 @8 :Data;         # 32 bytes
   whenFull @9 :UInt16;
+  narrowing @10 :Text;           # empty: a multicast is the same for all leaves
+  narrowingParameters @11 :Data; # one Fields
+  narrowingPlugin @12 :Text;     # absolute path; empty: built in
+  narrowingSha256 @13 :Data;     # 32 bytes with a plugin, else none
 }
 
 struct Multicast {
-  # Down: to the leaves named. A node keeps the recent ones for children that attach later.
+  # Down: to the leaves of its stream. A node keeps the recent ones for children that attach later. It
+  # travels whole; the node directly above a leaf sends it that leaf's share.
   stream @0 :UInt32;
   number @1 :UInt64;             # from 1, by stream; a leaf drops what it has seen
-  leaves @2 :List(Interval);     # empty: all
+  leaves @2 :List(Interval);     # those of the stream; empty: all
   payload @3 :Data;              # one Fields
+  to @4 :List(Interval);         # of the leaves those for whom it is; empty: see wire/message.h
+  share @5 :UInt16;              # 0 whole, 1 the leaf's part, 2 nothing for it, 3 its part failed
 }
 
 struct MulticastGap {

@@ -46,6 +46,9 @@ inline wire::StreamSpec any_stream_spec(ByteSource& in) {
   spec.aggregation = in.one_of(kAggregations);
   if (in.coin()) spec.parameters = wire::encode_fields(any_fields(in));
   if (in.below(16) == 0) spec.plugin = "/nowhere/filter.so";
+  if (in.coin()) spec.narrowing = in.below(8) == 0 ? "unheard" : "scatter";
+  if (in.below(4) == 0) spec.narrowing_parameters = wire::encode_fields(any_fields(in));
+  if (in.below(16) == 0) spec.narrowing_plugin = "/nowhere/narrow.so";
   spec.when_full = in.one_of(
       std::array{wire::WhenFull::kBlock, wire::WhenFull::kDropOldest, wire::WhenFull::kDropNewest});
   return spec;
@@ -136,7 +139,14 @@ inline wire::Multicast any_multicast(ByteSource& in) {
   multicast.stream = any_stream(in);
   multicast.number = in.number<std::uint64_t>();
   multicast.leaves = any_leaves(in);
-  multicast.payload = any_payload(in);
+  multicast.to = any_leaves(in);
+  multicast.share =
+      in.coin() ? wire::MulticastShare::kWhole
+                : in.one_of(std::array{wire::MulticastShare::kPart, wire::MulticastShare::kNothing,
+                                       wire::MulticastShare::kFailed});
+  const bool has_payload = multicast.share == wire::MulticastShare::kWhole ||
+                           multicast.share == wire::MulticastShare::kPart;
+  if (has_payload) multicast.payload = any_payload(in);
   return multicast;
 }
 

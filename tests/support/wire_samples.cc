@@ -109,6 +109,31 @@ Control sample_control_of_streams() {
   return m;
 }
 
+Control sample_control_of_narrowed_stream() {
+  Control m = sample_control();
+  StreamSpec spec;
+  spec.id = StreamId{108};
+  spec.name = "work";
+  spec.narrowing = "every_third";
+  spec.narrowing_parameters = bytes_of("more fields");
+  spec.narrowing_plugin = "/opt/tool/every_third.so";
+  spec.narrowing_sha256 = counted_from<Sha256>(65);
+  m.streams = {std::move(spec)};
+  return m;
+}
+
+Multicast sample_multicast_to_some() {
+  Multicast m{StreamId{107}, 12, leaves(1, 20, 40), bytes_of("fields")};
+  m.to = leaves(3, 7, 40);
+  return m;
+}
+
+Multicast sample_multicast_share(MulticastShare share, Bytes payload) {
+  Multicast m{StreamId{107}, 12, IntervalSet::of(5), std::move(payload)};
+  m.share = share;
+  return m;
+}
+
 LinkReport sample_link_report() {
   LinkReport m;
   m.node = NodeId{17};
@@ -166,6 +191,11 @@ std::vector<NamedMessage> sample_messages() {
       {"notice", sample_notice()},
       {"control_of_streams", sample_control_of_streams()},
       {"multicast", Multicast{StreamId{107}, 12, leaves(1, 20, 40), bytes_of("fields")}},
+      {"multicast_to_some", sample_multicast_to_some()},
+      {"multicast_part", sample_multicast_share(MulticastShare::kPart, bytes_of("part"))},
+      {"multicast_nothing", sample_multicast_share(MulticastShare::kNothing, {})},
+      {"multicast_failed", sample_multicast_share(MulticastShare::kFailed, {})},
+      {"control_of_narrowed_stream", sample_control_of_narrowed_stream()},
       {"multicast_gap", MulticastGap{StreamId{107}, LeafId{4}, 9, 12}},
       {"stream_refused",
        StreamRefused{StreamId{107}, NodeId{17}, "node12", "libhistogram.so: no such file"}},

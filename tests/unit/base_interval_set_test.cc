@@ -61,6 +61,9 @@ TEST(IntervalSet, AgreesWithAPlainSetForRandomOperations) {
     const IntervalSet rest = a.difference(b);
     for (std::uint64_t n = 0; n < 50; ++n) {
       EXPECT_EQ(a.contains(n), a_model.contains(n)) << n;
+      EXPECT_EQ(a.count_below(n),
+                static_cast<std::size_t>(std::distance(a_model.begin(), a_model.lower_bound(n))))
+          << n;
       EXPECT_EQ(common.contains(n), both.contains(n)) << n;
       EXPECT_EQ(rest.contains(n), only_a.contains(n)) << n;
     }

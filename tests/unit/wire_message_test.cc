@@ -363,6 +363,29 @@ TEST(Message, OfALeafSetMayBeEmpty) {
   EXPECT_EQ(*back, Message(LeafSet{}));
 }
 
+TEST(Message, OfAMulticastThatHoldsNothingHasNoPayload) {
+  for (const auto& [share, why] :
+       {std::pair{2, "has a payload"}, {3, "has a payload"}, {4, "unknown share"}}) {
+    const Bytes frame = message_of([&](schema::Message::Builder m) {
+      auto multicast = m.initMulticast();
+      multicast.initPayload(8);
+      multicast.setShare(static_cast<std::uint16_t>(share));
+    });
+    expect_refused(frame, why);
+  }
+}
+
+TEST(Message, OfAStreamWithAShortDigestIsRefused) {
+  const Bytes frame = message_of([](schema::Message::Builder m) {
+    auto control = m.initControl();
+    control.setWindowNs(1);
+    auto stream = control.initStreams(1)[0];
+    stream.initPluginSha256(32);
+    stream.initNarrowingSha256(31);
+  });
+  expect_refused(frame, "narrowing plugin is not 32 bytes");
+}
+
 TEST(Message, WithANonceOrProofOfAnotherSizeIsRefused) {
   const kj::byte bytes[33] = {};
   for (const std::size_t size : {0u, 15u, 17u, 31u, 33u}) {

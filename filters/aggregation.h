@@ -77,7 +77,7 @@ constexpr std::size_t kMaxPluginBytes = 64u << 20;
 ///   kPermissionDenied  the path is not absolute; it is no regular file; its owner is neither root
 ///                      nor this process's user; group or others may write it
 ///   kCorrupt           another SHA-256; not a shared object for this machine, or one that lacks
-///                      symbols; no plugin (xylem_plugin is missing); another ABI version; an entry
+///                      symbols; no plugin (xylem_plugin is missing); a later ABI version; an entry
 ///                      point is missing
 ///   kInvalidArgument   it does not take these parameters, in the plugin's own words
 ///   kExhausted         larger than kMaxPluginBytes; no memory or descriptor for the copy

@@ -11,10 +11,13 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "filters/aggregation.h"
+#include "filters/narrowing.h"
 #include "filters/plugin_trial_internal.h"
 #include "wire/message.h"
 #include "wire/waves.h"
@@ -26,6 +29,9 @@
 namespace xylem::filters {
 
 namespace {
+
+// The first version with narrowings.
+constexpr std::uint32_t kAbiOfNarrowings = 2;
 
 Unexpected refused(Code code, const std::string& path, const std::string& why) {
   return unexpected(code, "plugin " + path + ": " + why);
@@ -145,7 +151,7 @@ Result<Descriptor> sealed_copy(const std::string& path, const Sha256& announced)
   return copy;
 }
 
-// A loaded copy. Unloaded with the last aggregation of it.
+// A loaded copy. Unloaded with the last that was made of it.
 class Library {
  public:
   static Result<std::shared_ptr<const Library>> load(const std::string& path,
@@ -180,22 +186,40 @@ class Library {
 
   const std::string& path() const { return path_; }
 
-  Result<const xylem_aggregation*> find(const std::string& name) const {
-    std::string known;
-    for (const xylem_aggregation& aggregation : all()) {
-      if (aggregation.name == name) return &aggregation;
-      known += (known.empty() ? "" : ", ") + std::string(aggregation.name);
-    }
-    return refused(
-        Code::kNotFound, path_,
-        "it has no aggregation \"" + name + "\"; it has " + (known.empty() ? "none" : known));
+  Result<const xylem_aggregation*> find_aggregation(const std::string& name) const {
+    return find(aggregations(), "aggregation", name, "");
+  }
+  Result<const xylem_narrowing*> find_narrowing(const std::string& name) const {
+    return find(narrowings(), "narrowing", name,
+                table_->abi < kAbiOfNarrowings
+                    ? "; it was built for a version of the plugin interface that had none"
+                    : "");
   }
 
  private:
   Library(std::string path, std::string name, Descriptor copy, void* handle)
       : path_(std::move(path)), name_(std::move(name)), copy_(std::move(copy)), handle_(handle) {}
 
-  std::span<const xylem_aggregation> all() const { return {table_->aggregations, table_->count}; }
+  std::span<const xylem_aggregation> aggregations() const {
+    return {table_->aggregations, table_->count};
+  }
+  std::span<const xylem_narrowing> narrowings() const {
+    if (table_->abi < kAbiOfNarrowings) return {};
+    return {table_->narrowings, table_->narrowing_count};
+  }
+
+  template <typename Row>
+  Result<const Row*> find(std::span<const Row> rows, const std::string& kind,
+                          const std::string& name, const char* remark) const {
+    std::string known;
+    for (const Row& row : rows) {
+      if (row.name == name) return &row;
+      known += (known.empty() ? "" : ", ") + std::string(row.name);
+    }
+    return refused(Code::kNotFound, path_,
+                   "it has no " + kind + " \"" + name + "\"; it has " +
+                       (known.empty() ? "none" : known) + remark);
+  }
 
   Result<void> check() {
     const auto entry =
@@ -212,21 +236,30 @@ class Library {
     if (table_ == nullptr) {
       return refused(Code::kCorrupt, path_, XYLEM_PLUGIN_SYMBOL "() failed; it is no plugin");
     }
-    if (table_->abi != XYLEM_PLUGIN_ABI) {
+    if (table_->abi == 0 || table_->abi > XYLEM_PLUGIN_ABI) {
       return refused(Code::kCorrupt, path_,
                      "it was built for version " + std::to_string(table_->abi) +
                          " of the plugin interface, this xylem has version " +
                          std::to_string(XYLEM_PLUGIN_ABI) + "; build it again");
     }
-    for (const xylem_aggregation& a : all()) {
+    for (const xylem_aggregation& a : aggregations()) {
       if (a.name == nullptr || a.create == nullptr || a.destroy == nullptr || a.lift == nullptr ||
           a.merge == nullptr || a.finish == nullptr) {
-        return refused(Code::kCorrupt, path_,
-                       std::string("an entry point of its aggregation ") +
-                           (a.name == nullptr ? "without a name" : a.name) + " is missing");
+        return lacks_entry("aggregation", a.name);
+      }
+    }
+    for (const xylem_narrowing& n : narrowings()) {
+      if (n.name == nullptr || n.create == nullptr || n.destroy == nullptr || n.narrow == nullptr) {
+        return lacks_entry("narrowing", n.name);
       }
     }
     return {};
+  }
+
+  Unexpected lacks_entry(const char* kind, const char* name) const {
+    return refused(Code::kCorrupt, path_,
+                   std::string("an entry point of its ") + kind + " " +
+                       (name == nullptr ? "without a name" : name) + " is missing");
   }
 
   const std::string path_;
@@ -261,11 +294,13 @@ xylem_input input(const wire::Bytes& bytes) {
   return {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
 }
 
-class Plugged final : public Aggregation {
+// What a row of the table makes, and calls of its functions: what goes wrong becomes an error.
+template <typename Row>
+class Made {
  public:
-  Plugged(std::shared_ptr<const Library> library, const xylem_aggregation& functions)
+  Made(std::shared_ptr<const Library> library, const Row& functions)
       : library_(std::move(library)), functions_(functions) {}
-  ~Plugged() override {
+  ~Made() {
     if (self_ == nullptr) return;
     try {
       functions_.destroy(self_);
@@ -273,39 +308,48 @@ class Plugged final : public Aggregation {
       self_ = nullptr;  // Nobody is left who could be told.
     }
   }
+  Made(const Made&) = delete;
+  Made& operator=(const Made&) = delete;
 
   Result<void> create(const wire::Fields& parameters) {
     const wire::Bytes given = wire::encode_fields(parameters);
     Output fault;
-    return call("create", fault, [&] { return functions_.create(input(given), &self_, &fault); });
-  }
-
-  Result<wire::Fields> lift(LeafId leaf, const wire::Fields& sent) const override {
-    const wire::Bytes given = wire::encode_fields(sent);
-    return fields("lift", [&](Output& state) {
-      return functions_.lift(self_, raw(leaf), input(given), &state);
-    });
-  }
-
-  Result<void> merge(wire::Fields& state, const wire::Fields& other) const override {
-    const wire::Bytes into = wire::encode_fields(state), from = wire::encode_fields(other);
-    auto merged = fields("merge", [&](Output& output) {
-      return functions_.merge(self_, input(into), input(from), &output);
-    });
-    if (!merged) return unexpected(std::move(merged.error()));
-    state = std::move(*merged);
+    const auto status =
+        call("create", fault, [&] { return functions_.create(input(given), &self_, &fault); });
+    if (!status) return unexpected(status.error());
     return {};
   }
 
-  Result<wire::Fields> finish(wire::Fields state) const override {
-    const wire::Bytes given = wire::encode_fields(state);
-    return fields("finish",
-                  [&](Output& result) { return functions_.finish(self_, input(given), &result); });
+  // Of a function that gives fields.
+  template <typename Function>
+  Result<wire::Fields> fields(const char* step, const Function& function) const {
+    Output output;
+    const auto status = call(step, output, [&] { return function(self_, output); });
+    if (!status) return unexpected(status.error());
+    return read(step, output);
   }
 
- private:
+  // Of one that may give nothing.
   template <typename Function>
-  Result<void> call(const char* step, const Output& output, const Function& function) const {
+  Result<std::optional<wire::Fields>> fields_or_nothing(const char* step,
+                                                        const Function& function) const {
+    Output output;
+    const auto status = call(
+        step, output, [&] { return function(self_, output); }, XYLEM_NOTHING);
+    if (!status) return unexpected(status.error());
+    if (*status == XYLEM_NOTHING) return std::optional<wire::Fields>();
+    auto given = read(step, output);
+    if (!given) return unexpected(std::move(given.error()));
+    return std::optional(*std::move(given));
+  }
+
+  const Row& functions() const { return functions_; }
+
+ private:
+  // XYLEM_OK or `also_good`.
+  template <typename Function>
+  Result<int> call(const char* step, const Output& output, const Function& function,
+                   int also_good = XYLEM_OK) const {
     const auto failed = [&](Code code, const std::string& why) {
       return refused(code, library_->path(),
                      std::string(functions_.name) + ", " + step + ": " + why);
@@ -318,17 +362,13 @@ class Plugged final : public Aggregation {
     } catch (...) {
       return failed(Code::kInternal, "it threw");
     }
-    if (status == XYLEM_OK) return {};
+    if (status == XYLEM_OK || status == also_good) return status;
     const std::string why = output.text();
     return failed(status == XYLEM_INVALID_ARGUMENT ? Code::kInvalidArgument : Code::kInternal,
                   why.empty() ? "it failed and does not say why" : why);
   }
 
-  template <typename Function>
-  Result<wire::Fields> fields(const char* step, const Function& function) const {
-    Output output;
-    auto good = call(step, output, [&] { return function(output); });
-    if (!good) return unexpected(std::move(good.error()));
+  Result<wire::Fields> read(const char* step, const Output& output) const {
     auto read = wire::decode_fields(output.place);
     if (read) return read;
     return refused(
@@ -337,8 +377,61 @@ class Plugged final : public Aggregation {
   }
 
   const std::shared_ptr<const Library> library_;
-  const xylem_aggregation& functions_;
+  const Row& functions_;
   void* self_ = nullptr;
+};
+
+class PluggedAggregation final : public Aggregation {
+ public:
+  PluggedAggregation(std::shared_ptr<const Library> library, const xylem_aggregation& functions)
+      : made_(std::move(library), functions) {}
+  Result<void> create(const wire::Fields& parameters) { return made_.create(parameters); }
+
+  Result<wire::Fields> lift(LeafId leaf, const wire::Fields& sent) const override {
+    const wire::Bytes given = wire::encode_fields(sent);
+    return made_.fields("lift", [&](const void* self, Output& state) {
+      return made_.functions().lift(self, raw(leaf), input(given), &state);
+    });
+  }
+
+  Result<void> merge(wire::Fields& state, const wire::Fields& other) const override {
+    const wire::Bytes into = wire::encode_fields(state), from = wire::encode_fields(other);
+    auto merged = made_.fields("merge", [&](const void* self, Output& output) {
+      return made_.functions().merge(self, input(into), input(from), &output);
+    });
+    if (!merged) return unexpected(std::move(merged.error()));
+    state = std::move(*merged);
+    return {};
+  }
+
+  Result<wire::Fields> finish(wire::Fields state) const override {
+    const wire::Bytes given = wire::encode_fields(state);
+    return made_.fields("finish", [&](const void* self, Output& result) {
+      return made_.functions().finish(self, input(given), &result);
+    });
+  }
+
+ private:
+  Made<xylem_aggregation> made_;
+};
+
+class PluggedNarrowing final : public Narrowing {
+ public:
+  PluggedNarrowing(std::shared_ptr<const Library> library, const xylem_narrowing& functions)
+      : made_(std::move(library), functions) {}
+  Result<void> create(const wire::Fields& parameters) { return made_.create(parameters); }
+
+  Result<std::optional<wire::Fields>> narrow(const Place& place,
+                                             const wire::Fields& sent) const override {
+    const wire::Bytes given = wire::encode_fields(sent);
+    return made_.fields_or_nothing("narrow", [&](const void* self, Output& part) {
+      return made_.functions().narrow(self, {raw(place.leaf), place.position, place.count},
+                                      input(given), &part);
+    });
+  }
+
+ private:
+  Made<xylem_narrowing> made_;
 };
 
 }  // namespace
@@ -355,11 +448,24 @@ Result<std::shared_ptr<const Aggregation>> load_aggregation(const std::string& p
                                                             const wire::Fields& parameters) {
   auto library = Library::load(path, sha256);
   if (!library) return unexpected(std::move(library.error()));
-  const auto functions = (*library)->find(name);
+  const auto functions = (*library)->find_aggregation(name);
   if (!functions) return unexpected(functions.error());
-  auto plugged = std::make_shared<Plugged>(std::move(*library), **functions);
+  auto plugged = std::make_shared<PluggedAggregation>(std::move(*library), **functions);
   if (auto made = plugged->create(parameters); !made) return unexpected(std::move(made.error()));
   return std::shared_ptr<const Aggregation>(std::move(plugged));
+}
+
+Result<std::shared_ptr<const Narrowing>> load_narrowing(const std::string& path,
+                                                        const Sha256& sha256,
+                                                        const std::string& name,
+                                                        const wire::Fields& parameters) {
+  auto library = Library::load(path, sha256);
+  if (!library) return unexpected(std::move(library.error()));
+  const auto functions = (*library)->find_narrowing(name);
+  if (!functions) return unexpected(functions.error());
+  auto plugged = std::make_shared<PluggedNarrowing>(std::move(*library), **functions);
+  if (auto made = plugged->create(parameters); !made) return unexpected(std::move(made.error()));
+  return std::shared_ptr<const Narrowing>(std::move(plugged));
 }
 
 }  // namespace xylem::filters

@@ -1,7 +1,7 @@
 #ifndef XYLEM_FILTERS_PLUGIN_H_
 #define XYLEM_FILTERS_PLUGIN_H_
 
-/* An aggregation in a shared object: what such an object exports, in C.
+/* Aggregations and narrowings in a shared object: what such an object exports, in C.
  *
  * C++ authors write a class and one line (filters/plugin_adapter.h) and need not read on.
  *
@@ -29,14 +29,18 @@
 extern "C" {
 #endif
 
-/* Grows when this file changes in a way that an older reader would misunderstand. A plugin of
- * another version is refused. */
-#define XYLEM_PLUGIN_ABI 1
+/* Grows when this file changes in a way that an older reader would misunderstand.
+ *   1  aggregations
+ *   2  narrowings as well
+ * A plugin of an older version is loaded for what that version had; one of a later version is
+ * refused. */
+#define XYLEM_PLUGIN_ABI 2
 
 enum {
   XYLEM_OK = 0,
   XYLEM_INVALID_ARGUMENT = 1, /* What it was given is not what it takes. */
-  XYLEM_FAILED = 2            /* Anything else. Other values mean the same. */
+  XYLEM_FAILED = 2,           /* Anything else. Other values mean the same. */
+  XYLEM_NOTHING = 3           /* Only from narrow(): nothing for that leaf; no result is given. */
 };
 
 /* Bytes of the caller, aligned to 8. */
@@ -67,11 +71,32 @@ typedef struct xylem_aggregation {
   int (*finish)(const void* self, xylem_input state, xylem_output* result);
 } xylem_aggregation;
 
-/* What a plugin holds. The first member stays the first in all versions. */
+/* A leaf among those for whom a multicast is. */
+typedef struct xylem_place {
+  uint32_t leaf;
+  uint64_t position; /* From 0, in the order of leaf ids. */
+  uint64_t count;    /* Of these leaves. */
+} xylem_place;
+
+/* One narrowing: the function of filters/narrowing.h. All are there; create and destroy as above.
+ */
+typedef struct xylem_narrowing {
+  const char* name;
+  int (*create)(xylem_input parameters, void** self, xylem_output* fault);
+  void (*destroy)(void* self);
+
+  int (*narrow)(const void* self, xylem_place place, xylem_input sent, xylem_output* part);
+} xylem_narrowing;
+
+/* What a plugin holds. Members stay where they are in all versions; new ones go to the end, and are
+ * read only where `abi` says that they are there. */
 typedef struct xylem_plugin_table {
   uint32_t abi;   /* XYLEM_PLUGIN_ABI */
   uint32_t count; /* of aggregations */
   const xylem_aggregation* aggregations;
+  /* From version 2 on. */
+  uint32_t narrowing_count;
+  const xylem_narrowing* narrowings;
 } xylem_plugin_table;
 
 /* The name of the one symbol, and its type. The table lives as long as the plugin. */

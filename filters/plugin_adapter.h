@@ -1,6 +1,6 @@
 #pragma once
 
-// An aggregation in a shared object, written as a class:
+// Aggregations and narrowings in a shared object, written as classes:
 //
 //   class Widest final : public xylem::filters::Aggregation {
 //    public:
@@ -8,21 +8,29 @@
 //     ... lift, merge, finish as filters/aggregation.h says ...
 //   };
 //
-//   XYLEM_PLUGIN(xylem::filters::plugged<Widest>("widest"));
+//   class Odd final : public xylem::filters::Narrowing {
+//     ... create, and narrow as filters/narrowing.h says ...
+//   };
+//
+//   XYLEM_PLUGIN(xylem::filters::plugged<Widest>("widest"), xylem::filters::plugged<Odd>("odd"));
 //
 // Link the object with xylem::wire, and hide its own symbols (-fvisibility=hidden). Build it from
 // the same sources for all hosts: every node compares its SHA-256.
 //
 // What a class throws becomes an error of that call, with the words of std::exception::what().
 
+#include <array>
+#include <concepts>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "filters/aggregation.h"
+#include "filters/narrowing.h"
 #include "filters/plugin.h"
 #include "wire/waves.h"
 
@@ -96,25 +104,59 @@ inline int finish(const void* self, xylem_input state, xylem_output* output) {
   });
 }
 
-template <typename T>
+inline void destroy_narrowing(void* self) { delete static_cast<Narrowing*>(self); }
+
+inline int narrow(const void* self, xylem_place place, xylem_input sent, xylem_output* output) {
+  return guarded(output, [&] {
+    const auto read = fields(sent);
+    if (!read) return give(read, output);
+    const Place at{LeafId{place.leaf}, place.position, place.count};
+    const auto part = static_cast<const Narrowing*>(self)->narrow(at, *read);
+    if (!part) return give(part.error(), output);
+    if (!*part) return static_cast<int>(XYLEM_NOTHING);
+    return give(Result<wire::Fields>(**part), output);
+  });
+}
+
+template <typename T, typename Base>
 int create(xylem_input parameters, void** self, xylem_output* fault) {
   return guarded(fault, [&] {
     const auto read = fields(parameters);
     if (!read) return give(read, fault);
     auto made = T::create(*read);
     if (!made) return give(made.error(), fault);
-    *self = static_cast<Aggregation*>(made->release());
+    *self = static_cast<Base*>(made->release());
     return static_cast<int>(XYLEM_OK);
   });
+}
+
+// Those of the rows that are of one kind.
+template <typename Row, typename... Rows>
+constexpr auto rows_of(const Rows&... rows) {
+  std::array<Row, (std::size_t{0} + ... + (std::is_same_v<Row, Rows> ? 1 : 0))> kept{};
+  [[maybe_unused]] std::size_t next = 0;
+  const auto keep = [&]<typename Other>([[maybe_unused]] const Other& row) {
+    if constexpr (std::is_same_v<Row, Other>) kept[next++] = row;
+  };
+  (keep(rows), ...);
+  return kept;
 }
 
 }  // namespace internal
 
 /// T as a row of a plugin's table. `name` outlives the plugin: a literal.
-template <typename T>
+template <std::derived_from<Aggregation> T>
 constexpr xylem_aggregation plugged(const char* name) {
-  return {name,           internal::create<T>, internal::destroy,
-          internal::lift, internal::merge,     internal::finish};
+  return {name,
+          internal::create<T, Aggregation>,
+          internal::destroy,
+          internal::lift,
+          internal::merge,
+          internal::finish};
+}
+template <std::derived_from<Narrowing> T>
+constexpr xylem_narrowing plugged(const char* name) {
+  return {name, internal::create<T, Narrowing>, internal::destroy_narrowing, internal::narrow};
 }
 
 }  // namespace xylem::filters
@@ -122,9 +164,13 @@ constexpr xylem_aggregation plugged(const char* name) {
 /// Once in a shared object, at namespace scope: all that it holds, each by plugged<T>(NAME).
 #define XYLEM_PLUGIN(...)                                                                      \
   extern "C" __attribute__((visibility("default"))) const xylem_plugin_table* xylem_plugin() { \
-    static constexpr xylem_aggregation kAggregations[] = {__VA_ARGS__};                        \
-    static constexpr xylem_plugin_table kTable = {                                             \
-        XYLEM_PLUGIN_ABI, sizeof(kAggregations) / sizeof(kAggregations[0]), kAggregations};    \
+    static constexpr auto kAggregations =                                                      \
+        ::xylem::filters::internal::rows_of<xylem_aggregation>(__VA_ARGS__);                   \
+    static constexpr auto kNarrowings =                                                        \
+        ::xylem::filters::internal::rows_of<xylem_narrowing>(__VA_ARGS__);                     \
+    static constexpr xylem_plugin_table kTable = {XYLEM_PLUGIN_ABI, kAggregations.size(),      \
+                                                  kAggregations.data(), kNarrowings.size(),    \
+                                                  kNarrowings.data()};                         \
     return &kTable;                                                                            \
   }                                                                                            \
   static_assert(true, "takes the semicolon")

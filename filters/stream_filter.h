@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "filters/aggregation.h"
+#include "filters/multicast_cut.h"
 #include "filters/stream_reducer.h"
 #include "wire/stream.h"
 
@@ -15,6 +16,11 @@ namespace xylem::filters {
 /// make_aggregation() and load_aggregation() do, and with kCorrupt when its parameters cannot be
 /// read.
 Result<std::shared_ptr<const Aggregation>> aggregation_of(const wire::StreamSpec& spec);
+
+/// The stream's narrowing, in the same way; null when it has none. Every node of the stream makes
+/// it, leaves too, so that one that could not is known when the stream is opened: a communication
+/// process may be started on any host.
+NodeNarrowing narrowing_of(const wire::StreamSpec& spec);
 
 ReducerOptions reducer_options(const wire::StreamSpec& spec);
 

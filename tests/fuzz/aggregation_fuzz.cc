@@ -1,4 +1,4 @@
-// States of aggregations, and what users send, from a peer that has the key and lies.
+// States of aggregations, and what users send up and down, from a peer that has the key and lies.
 
 #include <cstdint>
 #include <memory>
@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "filters/aggregation.h"
+#include "filters/narrowing.h"
 #include "wire/waves.h"
 
 using namespace xylem;
@@ -39,6 +40,26 @@ void take(const filters::Aggregation& filter, const wire::Fields& input) {
   if (filter.merge(state, *lifted)) CHECK(filter.finish(state));
 }
 
+// As its parameters, and as what is cut: no part is longer than it was.
+void narrow(const wire::Fields& input) {
+  constexpr std::size_t kLeaves = 3;
+  for (const wire::Fields& parameters : {wire::Fields(), input}) {
+    const auto scatter = filters::make_narrowing("scatter", parameters);
+    if (!scatter) {
+      expect_reason(scatter.error());
+      continue;
+    }
+    for (std::size_t position = 0; position < kLeaves; ++position) {
+      const auto part = (*scatter)->narrow({LeafId{1}, position, kLeaves}, input);
+      if (!part) {
+        expect_reason(part.error());
+      } else {
+        CHECK((*part)->size() == input.size() && (*part)->bytes() <= input.bytes());
+      }
+    }
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
@@ -49,5 +70,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     CHECK(filter);
     take(**filter, *input);
   }
+  narrow(*input);
   return 0;
 }

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/unique_fd.h"
 #include "filters/aggregation.h"
+#include "filters/narrowing.h"
 #include "tests/support/any_tree.h"
 
 namespace xylem::filters {
@@ -58,6 +59,14 @@ class Plugin : public ::testing::Test {
     const auto sha256 = plugin_fingerprint(path);
     EXPECT_TRUE(sha256) << sha256.error().message;
     return load_aggregation(path, *sha256, name, parameters);
+  }
+
+  static Result<std::shared_ptr<const Narrowing>> load_narrowing_of(const std::string& path,
+                                                                    const std::string& name,
+                                                                    const Fields& parameters = {}) {
+    const auto sha256 = plugin_fingerprint(path);
+    EXPECT_TRUE(sha256) << sha256.error().message;
+    return load_narrowing(path, *sha256, name, parameters);
   }
 
   // The sentence with which a test plugin is refused; it names the file.
@@ -205,10 +214,80 @@ TEST_F(Plugin, IsRefusedWhenItExportsNoPlugin) {
 
 TEST_F(Plugin, IsRefusedWhenItIsOfAnotherVersion) {
   EXPECT_THAT(fault_of("other_abi", Code::kCorrupt),
-              HasSubstr("built for version 2 of the plugin interface, this xylem has version 1"));
+              HasSubstr("built for version 3 of the plugin interface, this xylem has version 2"));
+}
+
+TEST_F(Plugin, OfTheFirstVersionIsLoadedForItsAggregationsAlone) {
+  const std::string path = copy_of("version_one");
+  EXPECT_TRUE(load(path, "odd"));
+  const auto narrowing = load_narrowing_of(path, "narrow");
+  ASSERT_FALSE(narrowing);
+  EXPECT_EQ(narrowing.error().code, Code::kNotFound);
+  EXPECT_THAT(narrowing.error().message,
+              AllOf(HasSubstr("plugin " + path + ": it has no narrowing \"narrow\"; it has none"),
+                    HasSubstr("built for a version of the plugin interface that had none")));
+}
+
+TEST_F(Plugin, NarrowsByPlaceAndMayGiveNothing) {
+  const auto alternate = load_narrowing_of(copy_of("span"), "alternate");
+  ASSERT_TRUE(alternate) << alternate.error().message;
+  const auto first = (*alternate)->narrow({LeafId{7}, 2, 5}, Fields{{1, std::int64_t{3}}});
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(**first,
+            (Fields{{1, std::int64_t{3}}, {100, std::uint64_t{2}}, {101, std::uint64_t{5}}}));
+  const auto second = (*alternate)->narrow({LeafId{8}, 3, 5}, {});
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_FALSE(*second);
+}
+
+TEST_F(Plugin, SaysInItsOwnWordsWhatItDoesNotNarrow) {
+  const std::string path = copy_of("span");
+  const auto alternate = load_narrowing_of(path, "alternate");
+  ASSERT_TRUE(alternate) << alternate.error().message;
+  const auto refused = (*alternate)->narrow({LeafId{8}, 1, 2}, Fields{{14, 0.5}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(refused.error().message,
+            "plugin " + path + ": alternate, narrow: field 14 is for the first alone");
+  const auto thrown = (*alternate)->narrow({LeafId{8}, 1, 2}, Fields{{13, 0.5}});
+  ASSERT_FALSE(thrown);
+  EXPECT_THAT(thrown.error().message, HasSubstr("alternate, narrow: thrown by narrow"));
+  const auto parameters = load_narrowing_of(path, "alternate", Fields{{1, 0.5}});
+  ASSERT_FALSE(parameters);
+  EXPECT_THAT(parameters.error().message, HasSubstr("alternate, create: no parameters"));
+}
+
+TEST_F(Plugin, LacksANarrowingOfAnAggregationsName) {
+  const auto narrowing = load_narrowing_of(copy_of("span"), "span");
+  ASSERT_FALSE(narrowing);
+  EXPECT_EQ(narrowing.error().code, Code::kNotFound);
+  EXPECT_THAT(narrowing.error().message,
+              HasSubstr("it has no narrowing \"span\"; it has alternate"));
+  const Loaded aggregation = load(copy_of("span"), "alternate");
+  ASSERT_FALSE(aggregation);
+  EXPECT_THAT(aggregation.error().message,
+              HasSubstr("it has no aggregation \"alternate\"; it has span, misbehaving"));
+}
+
+TEST_F(Plugin, WhoseNarrowingBreaksTheRulesFailsTheCall) {
+  const auto odd = load_narrowing_of(copy_of("breaks_rules"), "narrow");
+  ASSERT_TRUE(odd) << odd.error().message;
+  const auto fault_for = [&](std::uint32_t leaf) {
+    const auto part = (*odd)->narrow({LeafId{leaf}, 0, 1}, {});
+    EXPECT_FALSE(part) << leaf;
+    return part ? "" : part.error().message;
+  };
+  EXPECT_THAT(fault_for(1), HasSubstr("narrow: it threw: across the border"));
+  EXPECT_THAT(fault_for(3), HasSubstr("narrow gave no fields"));
+  EXPECT_THAT(fault_for(4), HasSubstr("narrow: it failed and does not say why"));
+  const auto nothing = (*odd)->narrow({LeafId{2}, 0, 1}, {});
+  ASSERT_TRUE(nothing) << nothing.error().message;
+  EXPECT_FALSE(*nothing);
 }
 
 TEST_F(Plugin, IsRefusedWhenAnEntryPointIsMissing) {
+  EXPECT_THAT(fault_of("no_narrow", Code::kCorrupt),
+              HasSubstr("entry point of its narrowing narrow is missing"));
   EXPECT_THAT(fault_of("no_merge", Code::kCorrupt),
               HasSubstr("entry point of its aggregation odd is missing"));
 }

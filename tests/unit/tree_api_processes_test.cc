@@ -540,7 +540,7 @@ TEST_F(PluginOnFourHosts, IsRefusedAtTheFrontEndFirst) {
   ASSERT_EQ(::unsetenv("XYLEM_TEST_CRASH"), 0);
   std::filesystem::copy_file(kPlugins / "other_abi.so", folder_ / "plugin.so",
                              std::filesystem::copy_options::overwrite_existing);
-  expect_says(refusal(), {std::string("host ") + own + ": ", "built for version 2"});
+  expect_says(refusal(), {std::string("host ") + own + ": ", "built for version 3"});
   std::filesystem::copy_file(kPlugins / "no_plugin.so", folder_ / "plugin.so",
                              std::filesystem::copy_options::overwrite_existing);
   expect_says(refusal(), {std::string("host ") + own + ": ", "exports no xylem_plugin"});

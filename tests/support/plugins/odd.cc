@@ -20,6 +20,8 @@
 #define THROWS 8        // when it is loaded
 #define HANGS 9         // when it is loaded
 #define HANGS_THERE 10  // the same, only where XYLEM_TEST_HANG is set
+#define VERSION_ONE 11  // of the interface's first version, which had no narrowings
+#define NO_NARROW 12    // lacks the entry point of its narrowing
 
 #if XYLEM_ODD == CRASHES
 __attribute__((constructor)) static void crash() {
@@ -61,17 +63,41 @@ static int finish(const void*, xylem_input, xylem_output*) {
 #endif
 }
 
-#if XYLEM_ODD != NO_PLUGIN
+static int narrow(const void*, xylem_place place, xylem_input, xylem_output* output) {
+  if (place.leaf == 1) throw std::runtime_error("across the border");
+  if (place.leaf == 2) return XYLEM_NOTHING;
+  if (place.leaf == 3) return XYLEM_OK;  // Gave nothing, but does not say so.
+  output->allocate(output, 17u << 20);
+  return XYLEM_INVALID_ARGUMENT;
+}
+
+#if XYLEM_ODD == VERSION_ONE
+// As it was then. What lies behind it is none of the reader's business.
+typedef struct {
+  uint32_t abi;
+  uint32_t count;
+  const xylem_aggregation* aggregations;
+  uint32_t rubbish_count;
+  const void* rubbish;
+} first_table;
+__attribute__((visibility("default"))) const void* xylem_plugin(void) {
+  static const xylem_aggregation kOdd = {"odd", create, destroy, lift, merge, finish};
+  static const first_table kTable = {1, 1, &kOdd, 77, (const void*)narrow};
+  return &kTable;
+}
+#elif XYLEM_ODD != NO_PLUGIN
 __attribute__((visibility("default"))) const xylem_plugin_table* xylem_plugin(void) {
   static const xylem_aggregation kOdd = {
       "odd", create, destroy, lift, XYLEM_ODD == NO_MERGE ? nullptr : merge, finish};
+  static const xylem_narrowing kNarrow = {"narrow", create, destroy,
+                                          XYLEM_ODD == NO_NARROW ? nullptr : narrow};
   static const xylem_plugin_table kTable = {XYLEM_PLUGIN_ABI + (XYLEM_ODD == OTHER_ABI ? 1 : 0), 1,
-                                            &kOdd};
+                                            &kOdd, 1, &kNarrow};
   return XYLEM_ODD == NO_TABLE ? nullptr : &kTable;
 }
 #else
 // Used, so that no compiler complains.
-const void* xylem_test_parts[] = {(void*)create, (void*)destroy, (void*)lift, (void*)merge,
-                                  (void*)finish};
+const void* xylem_test_parts[] = {(void*)create, (void*)destroy, (void*)lift,
+                                  (void*)merge,  (void*)finish,  (void*)narrow};
 #endif
 }

@@ -1,5 +1,5 @@
-// A plugin as its author writes it: how far apart the values of all leaves lie. And one that
-// misbehaves in each step, as its parameter says.
+// A plugin as its author writes it: how far apart the values of all leaves lie, and multicasts for
+// every other leaf. And one that misbehaves in each step, as its parameter says.
 
 #include <algorithm>
 #include <stdexcept>
@@ -45,6 +45,29 @@ class Span final : public filters::Aggregation {
   }
 };
 
+// Leaves at even places get what was sent, with their place: field 100, uint64, position; 101,
+// uint64, how many. Takes anything but a field 13; no leaf but the first takes a field 14.
+class Alternate final : public filters::Narrowing {
+ public:
+  static Result<std::unique_ptr<Alternate>> create(const Fields& parameters) {
+    if (!parameters.empty()) return unexpected(Code::kInvalidArgument, "no parameters");
+    return std::make_unique<Alternate>();
+  }
+
+  Result<std::optional<Fields>> narrow(const filters::Place& place,
+                                       const Fields& sent) const override {
+    if (sent.find(13) != nullptr) throw std::runtime_error("thrown by narrow");
+    if (sent.find(14) != nullptr && place.position > 0) {
+      return unexpected(Code::kInvalidArgument, "field 14 is for the first alone");
+    }
+    if (place.position % 2 != 0) return std::optional<Fields>();
+    Fields part = sent;
+    part.set(100, static_cast<std::uint64_t>(place.position));
+    part.set(101, static_cast<std::uint64_t>(place.count));
+    return std::optional(std::move(part));
+  }
+};
+
 class Misbehaving final : public filters::Aggregation {
  public:
   static Result<std::unique_ptr<Misbehaving>> create(const Fields& parameters) {
@@ -62,4 +85,5 @@ class Misbehaving final : public filters::Aggregation {
 
 }  // namespace
 
-XYLEM_PLUGIN(filters::plugged<Span>("span"), filters::plugged<Misbehaving>("misbehaving"));
+XYLEM_PLUGIN(filters::plugged<Span>("span"), filters::plugged<Alternate>("alternate"),
+             filters::plugged<Misbehaving>("misbehaving"));

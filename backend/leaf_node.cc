@@ -110,9 +110,12 @@ void LeafNode::take_control() {
       LeafStreamState state{spec, known == former.end() ? nullptr : known->second.aggregation};
       if (known == former.end()) {
         auto aggregation = filters::aggregation_of(spec);
-        if (!aggregation) {
-          delivery_.send_up(wire::StreamRefused{spec.id, delivery_.node(), options_.host.name,
-                                                std::move(aggregation.error().message)});
+        // Nodes above us narrow; but a communication process may be started here any time.
+        const auto narrowing = filters::narrowing_of(spec);
+        if (!aggregation || !narrowing) {
+          const Error& why = aggregation ? narrowing.error() : aggregation.error();
+          delivery_.send_up(
+              wire::StreamRefused{spec.id, delivery_.node(), options_.host.name, why.message});
           continue;
         }
         state.aggregation = *std::move(aggregation);
@@ -131,7 +134,8 @@ void LeafNode::take_control() {
 }
 
 void LeafNode::take_multicast(const wire::Multicast& multicast) {
-  if (!streams_.contains(multicast.stream)) return;
+  const auto stream = streams_.find(multicast.stream);
+  if (stream == streams_.end()) return;
   if (!multicast.leaves.empty() && !multicast.leaves.contains(raw(delivery_.leaf()))) return;
   const auto [last, is_first] = last_multicast_.try_emplace(multicast.stream, multicast.number);
   if (!is_first) {
@@ -140,6 +144,14 @@ void LeafNode::take_multicast(const wire::Multicast& multicast) {
       miss(multicast.stream, last->second + 1, multicast.number);
     }
     last->second = multicast.number;
+  }
+  // Whole it comes from a node that does not know of shares, too.
+  const bool is_whole = multicast.share == wire::MulticastShare::kWhole;
+  const bool is_ours = multicast.to.empty() || multicast.to.contains(raw(delivery_.leaf()));
+  if (multicast.share == wire::MulticastShare::kNothing || !is_ours) return;
+  const bool is_uncut = is_whole && !stream->second.spec.narrowing.empty();
+  if (is_uncut || multicast.share == wire::MulticastShare::kFailed) {
+    return miss(multicast.stream, multicast.number, multicast.number + 1);
   }
   auto fields = wire::decode_fields(multicast.payload);
   if (!fields) {

@@ -74,13 +74,13 @@ void CommProcess::accept_child(net::LinkId link, const net::Peer& peer) {
                               std::to_string(options_.level));
     return;
   }
-  children_.emplace(link, peer.node);
+  children_.emplace(link, peer.leaf);
   if (peer.leaf != wire::kNoLeaf) {
     router_.set_leaves(link, {IntervalSet::of(raw(peer.leaf)), {}});
     tell_leaves();
   }
   if (control_) network_->send(link, *control_);
-  for (wire::Multicast& recent : streams_.recent()) network_->send(link, std::move(recent));
+  replay(link, streams_.recent().all());
 }
 
 // A communication process keeps nothing that it has sent, so what was on its way is sent again by
@@ -122,8 +122,10 @@ void CommProcess::from_child(net::LinkId link, wire::Message message, Nanos now)
       send_up(std::move(message));
     }
   } else if (const auto* leaves = std::get_if<wire::LeafSet>(&message)) {
+    const IntervalSet before = router_.leaves_of(link);
     router_.set_leaves(link, *leaves);
     tell_leaves();
+    replay(link, streams_.recent().new_to(before, leaves->leaves));
   } else if (std::holds_alternative<wire::Goodbye>(message)) {
     // Whoever says goodbye has had everything acknowledged: its leaves have ended.
     wire::LeafSet left;
@@ -154,15 +156,36 @@ void CommProcess::from_parent(wire::Message message) {
   } else if (const auto* control = std::get_if<wire::Control>(&message)) {
     take_control(*control);
   } else if (const auto* down = std::get_if<wire::Multicast>(&message)) {
-    if (streams_.keep(*down)) multicast(*down);
+    const bool is_whole = down->share == wire::MulticastShare::kWhole;
+    if (is_whole && streams_.keep(*down)) multicast(*down);
   }
 }
 
 void CommProcess::multicast(const wire::Multicast& down) {
-  for (const auto& [child, node] : children_) {
+  auto cut = streams_.cut(down);
+  for (const auto& [child, leaf] : children_) {
     const bool concerned = down.leaves.empty() || router_.leaves_of(child).intersects(down.leaves);
-    if (concerned) network_->send(child, down);
+    if (concerned) send_share(child, leaf, down, cut);
   }
+}
+
+void CommProcess::replay(net::LinkId link, const std::vector<const wire::Multicast*>& multicasts) {
+  const LeafId leaf = children_.at(link);
+  for (const wire::Multicast* whole : multicasts) {
+    auto cut = streams_.cut(*whole);
+    send_share(link, leaf, *whole, cut);
+  }
+}
+
+// Between nodes a multicast stays whole, so that each can replay it to whatever child it gets.
+void CommProcess::send_share(net::LinkId link, LeafId leaf, const wire::Multicast& whole,
+                             std::optional<filters::MulticastCut>& cut) {
+  if (leaf == wire::kNoLeaf) return network_->send(link, whole);
+  if (!cut) return;
+  if (auto share = cut->for_leaf(leaf)) network_->send(link, *std::move(share));
+  if (!cut->failure()) return;
+  auto failed = streams_.narrowing_failed(whole.stream, *cut->failure());
+  if (failed) report_up(*std::move(failed));
 }
 
 // Control goes down at once and is answered from the leaves upwards: when this is told, all below
@@ -170,7 +193,7 @@ void CommProcess::multicast(const wire::Multicast& down) {
 void CommProcess::tell_streams_taken() {
   if (!control_ || !uplink_.parent()) return;
   std::uint64_t version = control_->version;
-  for (const auto& [child, node] : children_) {
+  for (const auto& [child, leaf] : children_) {
     const auto it = taken_.find(child);
     version = std::min(version, it == taken_.end() ? 0 : it->second);
   }
@@ -183,7 +206,7 @@ void CommProcess::take_control(const wire::Control& control) {
   if (control_ && control.version <= control_->version) return;
   control_ = control;
   for (wire::StreamRefused& refused : streams_.open(control.streams)) report_up(std::move(refused));
-  for (const auto& [child, node] : children_) network_->send(child, control);
+  for (const auto& [child, leaf] : children_) network_->send(child, control);
   tell_streams_taken();
 }
 

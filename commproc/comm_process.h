@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "commproc/stream_relay.h"
+#include "filters/multicast_cut.h"
 #include "filters/wave_merger.h"
 #include "net/node.h"
 #include "net/router.h"
@@ -55,6 +56,9 @@ class CommProcess final : public net::Node {
   void react(net::Uplink::Change change);
   void ask_subtree_to_resend();
   void multicast(const wire::Multicast& down);
+  void replay(net::LinkId link, const std::vector<const wire::Multicast*>& multicasts);
+  void send_share(net::LinkId link, LeafId leaf, const wire::Multicast& whole,
+                  std::optional<filters::MulticastCut>& cut);
   void tell_streams_taken();
   void take_control(const wire::Control& control);
   void from_child(net::LinkId link, wire::Message message, Nanos now);
@@ -71,7 +75,7 @@ class CommProcess final : public net::Node {
   CommProcessOptions options_;
   net::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
   net::Router router_;
-  std::map<net::LinkId, NodeId> children_;
+  std::map<net::LinkId, LeafId> children_;  // kNoLeaf: a communication process.
   filters::WaveMerger windows_;
   StreamRelay streams_;
   std::map<net::LinkId, std::uint64_t> taken_;  // Version of the streams taken below each child.

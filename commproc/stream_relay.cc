@@ -29,14 +29,22 @@ std::vector<wire::StreamRefused> StreamRelay::open(const std::vector<wire::Strea
     Stream& stream = streams_.emplace(spec.id, spec).first->second;
     auto aggregation = filters::aggregation_of(spec);
     if (!aggregation) {
-      refused.push_back(
-          {spec.id, options_.node, options_.host, std::move(aggregation.error().message)});
+      refused.push_back(refusal(spec.id, std::move(aggregation.error().message)));
     } else if (*aggregation != nullptr) {
       stream.reducer.emplace(*std::move(aggregation), filters::reducer_options(spec));
       expect(stream);
     }
+    stream.narrowing = filters::narrowing_of(spec);
+    if (!stream.narrowing) {
+      refused.push_back(refusal(spec.id, stream.narrowing.error().message));
+      stream.failure_is_told = true;
+    }
   }
   return refused;
+}
+
+wire::StreamRefused StreamRelay::refusal(StreamId stream, std::string reason) const {
+  return {stream, options_.node, options_.host, std::move(reason)};
 }
 
 void StreamRelay::expect(Stream& stream) const {
@@ -87,6 +95,19 @@ std::vector<wire::Packet> StreamRelay::flush() {
 
 bool StreamRelay::keep(const wire::Multicast& multicast) {
   return !streams_.contains(multicast.stream) || recent_.keep(multicast);
+}
+
+std::optional<filters::MulticastCut> StreamRelay::cut(const wire::Multicast& whole) const {
+  const auto it = streams_.find(whole.stream);
+  if (it == streams_.end()) return std::nullopt;
+  return filters::MulticastCut(it->second.narrowing, whole);
+}
+
+std::optional<wire::StreamRefused> StreamRelay::narrowing_failed(StreamId stream,
+                                                                 const Error& why) {
+  const auto it = streams_.find(stream);
+  if (it == streams_.end() || std::exchange(it->second.failure_is_told, true)) return std::nullopt;
+  return refusal(stream, why.message);
 }
 
 }  // namespace xylem::commproc

@@ -1,6 +1,7 @@
 #pragma once
 
-// The streams of tools at an inner node: reduces what comes up, keeps a little of what went down.
+// The streams of tools at an inner node: reduces what comes up, keeps a little of what went down,
+// and cuts it for leaves.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/interval_set.h"
+#include "filters/multicast_cut.h"
 #include "filters/stream_reducer.h"
 #include "net/recent_multicasts.h"
 #include "wire/message.h"
@@ -51,16 +53,24 @@ class StreamRelay {
   /// Keeps a multicast that goes down; the oldest make room for it. False when it need not go
   /// down: it did before.
   bool keep(const wire::Multicast& multicast);
-  /// In the order in which they went down, by stream.
-  std::vector<wire::Multicast> recent() const { return recent_.all(); }
+  /// What went down, for children that attach later.
+  const net::RecentMulticasts& recent() const { return recent_; }
+  /// For leaves that are children of ours; nothing when its stream is not open. Borrows the
+  /// multicast; valid until the next open().
+  std::optional<filters::MulticastCut> cut(const wire::Multicast& whole) const;
+  /// That a share failed here, for the front end: the first time in each stream.
+  std::optional<wire::StreamRefused> narrowing_failed(StreamId stream, const Error& why);
 
  private:
   struct Stream {
     explicit Stream(wire::StreamSpec its) : spec(std::move(its)) {}
     wire::StreamSpec spec;
     std::optional<filters::StreamReducer> reducer;  // None: packets are passed on as they are.
+    filters::NodeNarrowing narrowing{std::shared_ptr<const filters::Narrowing>()};
+    bool failure_is_told = false;
   };
   void expect(Stream& stream) const;
+  wire::StreamRefused refusal(StreamId stream, std::string reason) const;
 
   StreamRelayOptions options_;
   IntervalSet expected_;

@@ -202,7 +202,9 @@ void Root::on_attached(const wire::Attached& attached, Nanos now) {
 }
 
 void Root::on_leaves(net::LinkId link, const wire::LeafSet& leaves, Nanos now) {
+  const IntervalSet before = router_.leaves_of(link);
   router_.set_leaves(link, leaves);
+  owner_.on_leaves_below(link, before, leaves.leaves);
   for (const LeafId leaf : std::set(given_up_)) {
     if (leaves.leaves.contains(raw(leaf))) take_back(leaf);
   }
@@ -423,10 +425,14 @@ void Root::tell_streams_taken() {
   owner_.on_streams_taken(taken_told_);
 }
 
-void Root::multicast(const wire::Multicast& down) {
+void Root::multicast(const wire::Multicast& whole, const ShareOf& share_of) {
   for (const auto& [link, node] : node_of_link_) {
-    const bool concerned = down.leaves.empty() || router_.leaves_of(link).intersects(down.leaves);
-    if (concerned) network_->send(link, down);
+    const LeafId leaf = overlay_.find(node)->leaf;
+    if (leaf != wire::kNoLeaf) {
+      if (auto share = share_of(leaf)) network_->send(link, *std::move(share));
+    } else if (whole.leaves.empty() || router_.leaves_of(link).intersects(whole.leaves)) {
+      network_->send(link, whole);
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 // The root's side of the tree: who is in it, who is whose parent, who is lost.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -70,6 +71,9 @@ class RootOwner {
   virtual void on_stream_refused(const wire::StreamRefused&) {}
   /// All nodes have looked at the streams of this version of control.
   virtual void on_streams_taken(std::uint64_t) {}
+  /// A child has told anew which leaves are below it.
+  virtual void on_leaves_below(net::LinkId, const IntervalSet& /*before*/,
+                               const IntervalSet& /*now*/) {}
 };
 
 /// Answers each back end with a leaf id and the front end as parent, so that data flows at once;
@@ -102,7 +106,9 @@ class Root {
 
   /// The streams of tools that are open from now on. Returns the version of control that says so.
   std::uint64_t set_streams(std::vector<wire::StreamSpec> streams);
-  void multicast(const wire::Multicast& multicast);
+  /// Whole to communication processes; to a leaf that is a child of ours what `share_of` gives.
+  using ShareOf = std::function<std::optional<wire::Multicast>(LeafId leaf)>;
+  void multicast(const wire::Multicast& whole, const ShareOf& share_of);
   /// Leaves that are below and still send.
   IntervalSet expected() const { return router_.expected(); }
 

@@ -291,7 +291,21 @@ Awaitable<Result<Wave>> Stream::async_receive(Nanos timeout) {
 }
 
 Result<std::uint64_t> Stream::multicast(const wire::Fields& fields, Nanos timeout) {
-  return impl_->multicast(id_, fields, timeout);
+  return impl_->multicast(id_, fields, {}, timeout);
+}
+
+Result<std::uint64_t> Stream::multicast(const wire::Fields& fields, const IntervalSet& to,
+                                        Nanos timeout) {
+  return impl_->multicast(id_, fields, to, timeout);
+}
+
+Awaitable<Result<std::uint64_t>> Stream::async_multicast(const wire::Fields& fields,
+                                                         const IntervalSet& to, Nanos timeout) {
+  using Outcome = Result<std::uint64_t>;
+  return Awaitable<Outcome>(
+      [impl = impl_, id = id_, fields, to, timeout](Completion<Outcome> then) {
+        impl->multicast_then(id, fields, to, timeout, std::move(then));
+      });
 }
 
 StreamAccount Stream::account() const { return impl_->account(id_); }

@@ -79,6 +79,10 @@ struct StreamOptions {
   std::string aggregation{};
   wire::Fields parameters{};
   std::string plugin{};  ///< Absolute path of the shared object that has the aggregation.
+  /// What each leaf gets of a multicast: "scatter", ... (docs/filters.md); empty: all of it.
+  std::string narrowing{};
+  wire::Fields narrowing_parameters{};
+  std::string narrowing_plugin{};  ///< As `plugin`.
   WhenFull when_full = WhenFull::kBlock;
 };
 
@@ -117,8 +121,22 @@ class Stream {
   Awaitable<Result<Wave>> async_receive(Nanos timeout);
   /// To all leaves of the stream. Returns the multicast's number, from 1, when it is taken over;
   /// waits while more than 8 MiB are on their way to the next nodes. Fails with kInvalidArgument on
-  /// more than a frame takes (16 MiB).
+  /// more than a frame takes (16 MiB), and on fields that the stream's narrowing does not take: it
+  /// is tried for the first leaf. Where it fails later, for another leaf, the events say so: kGap
+  /// for that leaf and number, and once a kNotice with host and reason.
+  ///
+  /// With a narrowing it is for the leaves of the stream that have joined and have neither left nor
+  /// been lost at this moment, and their places are counted among these (filters/narrowing.h).
   Result<std::uint64_t> multicast(const wire::Fields& fields, Nanos timeout = 10 * kSecond);
+  /// To those leaves of the stream alone; a narrowing counts places among them. The others see
+  /// nothing of it and miss nothing: numbers count for the stream, so theirs have gaps. Empty: as
+  /// above. Fails with kInvalidArgument too when one of them is not of the stream. One that has
+  /// left is no failure: it may have left while this was on its way.
+  Result<std::uint64_t> multicast(const wire::Fields& fields, const IntervalSet& to,
+                                  Nanos timeout = 10 * kSecond);
+  /// Either of them for coroutines.
+  Awaitable<Result<std::uint64_t>> async_multicast(const wire::Fields& fields,
+                                                   const IntervalSet& to, Nanos timeout);
   StreamAccount account() const;
   /// Leaves can send no more on it; what is on its way is dropped.
   void close();

@@ -27,7 +27,23 @@ wire::StreamSpec spec_of(const StreamOptions& options) {
   if (!options.parameters.empty()) spec.parameters = wire::encode_fields(options.parameters);
   spec.plugin = options.plugin;
   spec.when_full = static_cast<wire::WhenFull>(options.when_full);
+  spec.narrowing = options.narrowing;
+  if (!options.narrowing_parameters.empty()) {
+    spec.narrowing_parameters = wire::encode_fields(options.narrowing_parameters);
+  }
+  spec.narrowing_plugin = options.narrowing_plugin;
   return spec;
+}
+
+// Of a multicast on its way down; empty ones cost memory too.
+std::size_t cost_of(const wire::Fields& fields) { return fields.bytes() + sizeof(wire::Multicast); }
+
+Result<void> check_size(const wire::Fields& fields) {
+  const std::size_t bytes = cost_of(fields);
+  if (bytes <= wire::kMaxFrameBytes - kFrameHead) return {};
+  return unexpected(Code::kInvalidArgument, "a multicast of " + std::to_string(bytes) + " bytes: " +
+                                                std::to_string(wire::kMaxFrameBytes - kFrameHead) +
+                                                " are the most");
 }
 
 Error stream_closed() { return {Code::kUnavailable, "the stream is closed"}; }
@@ -98,13 +114,16 @@ Result<StreamId> Stream::Impl::open(const StreamOptions& options, Nanos timeout)
     return unexpected(Code::kInvalidArgument, "a stream needs a name: leaves find it by that");
   }
   wire::StreamSpec spec = spec_of(options);
-  if (!spec.plugin.empty()) {
-    auto fingerprint = filters::plugin_fingerprint(spec.plugin);
+  for (const auto& [plugin, sha256] : {std::pair(&spec.plugin, &spec.plugin_sha256),
+                                       std::pair(&spec.narrowing_plugin, &spec.narrowing_sha256)}) {
+    if (plugin->empty()) continue;
+    auto fingerprint = filters::plugin_fingerprint(*plugin);
     if (!fingerprint) return unexpected(refused_here(fingerprint.error()));
-    spec.plugin_sha256 = *fingerprint;
+    *sha256 = *fingerprint;
   }
+  const bool has_plugin = !spec.plugin.empty() || !spec.narrowing_plugin.empty();
   auto stream = on_loop<StreamId>([&] { return node_.open(std::move(spec)); });
-  if (!stream && !options.plugin.empty()) return unexpected(refused_here(stream.error()));
+  if (!stream && has_plugin) return unexpected(refused_here(stream.error()));
   if (!stream) return stream;
   std::unique_lock lock(mutex_);
   Result<bool> is_open = false;
@@ -198,43 +217,72 @@ void Stream::Impl::receive_then(StreamId stream, Nanos timeout, Completion<Resul
   });
 }
 
-Result<std::uint64_t> Stream::Impl::multicast(StreamId stream, const wire::Fields& fields,
-                                              Nanos timeout) {
-  const std::size_t bytes =
-      fields.bytes() + sizeof(wire::Multicast);  // Empty ones cost memory too.
-  if (bytes > wire::kMaxFrameBytes - kFrameHead) {
-    return unexpected(Code::kInvalidArgument,
-                      "a multicast of " + std::to_string(bytes) + " bytes: " +
-                          std::to_string(wire::kMaxFrameBytes - kFrameHead) + " are the most");
-  }
-  std::unique_lock lock(mutex_);
-  const bool has_room = wait_until(lock, monotonic_now() + timeout, [&] {
-    if (closed_ || stopping_ || posted_down_bytes_ + down_queue_bytes_ <= kMostDown) return true;
-    watch_down_queue();
-    return false;
-  });
+bool Stream::Impl::has_room_down() const {
+  return closed_ || stopping_ || posted_down_bytes_ + down_queue_bytes_ <= kMostDown;
+}
+
+// Under the lock.
+Result<std::uint64_t> Stream::Impl::hand_down(StreamId stream, const wire::Fields& fields,
+                                              const IntervalSet& to) {
   if (closed_ || stopping_) return unexpected(tree_closed());
-  if (!has_room) return unexpected(tree_timed_out("the tree takes no more multicasts"));
-  auto number = node_.next_multicast(stream);
-  if (!number) return number;
+  auto whole = node_.next_multicast(stream, fields, to);
+  if (!whole) return unexpected(std::move(whole.error()));
+  const std::uint64_t number = whole->number;
+  const std::size_t bytes = cost_of(fields);
   posted_down_bytes_ += bytes;
-  loop_.post([this, stream, number = *number, fields, bytes] {
+  loop_.post([this, whole = *std::move(whole), bytes] {
     const std::lock_guard on_loop_lock(mutex_);
-    node_.multicast(stream, number, fields);
+    node_.multicast(whole);
     posted_down_bytes_ -= bytes;
     down_queue_bytes_ = node_.longest_queue();
   });
   return number;
 }
 
+Result<std::uint64_t> Stream::Impl::multicast(StreamId stream, const wire::Fields& fields,
+                                              const IntervalSet& to, Nanos timeout) {
+  if (auto fits = check_size(fields); !fits) return unexpected(std::move(fits.error()));
+  std::unique_lock lock(mutex_);
+  const bool has_room = wait_until(lock, monotonic_now() + timeout, [&] {
+    if (has_room_down()) return true;
+    watch_down_queue();
+    return false;
+  });
+  if (!has_room) return unexpected(tree_timed_out("the tree takes no more multicasts"));
+  return hand_down(stream, fields, to);
+}
+
+void Stream::Impl::multicast_then(StreamId stream, wire::Fields fields, IntervalSet to,
+                                  Nanos timeout, Completion<Result<std::uint64_t>> then) {
+  wait_then(timeout, [this, stream, fields = std::move(fields), to = std::move(to),
+                      then = std::move(then)](bool last) {
+    if (!then.is_wanted()) return true;
+    if (auto fits = check_size(fields); !fits) return then(unexpected(fits.error())), true;
+    std::unique_lock lock(mutex_);
+    if (!has_room_down()) {
+      watch_down_queue();
+      lock.unlock();
+      if (last) then(unexpected(tree_timed_out("the tree takes no more multicasts")));
+      return last;
+    }
+    auto number = hand_down(stream, fields, to);
+    lock.unlock();
+    then(std::move(number));
+    return true;
+  });
+}
+
 // A queue that drains is no event: it is looked at while somebody waits for it.
 void Stream::Impl::watch_down_queue() {
   if (std::exchange(watches_down_queue_, true)) return;
   loop_.post_at(monotonic_now() + kLookAgain, [this] {
-    const std::lock_guard lock(mutex_);
-    watches_down_queue_ = false;
-    down_queue_bytes_ = node_.longest_queue();
+    {
+      const std::lock_guard lock(mutex_);
+      watches_down_queue_ = false;
+      down_queue_bytes_ = node_.longest_queue();
+    }
     changed_.notify_all();
+    try_attempts();
   });
 }
 

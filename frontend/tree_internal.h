@@ -54,7 +54,10 @@ class Stream::Impl final : public net::Node {
   void close_stream(StreamId stream);
   Result<Wave> receive(StreamId stream, Nanos timeout);
   void receive_then(StreamId stream, Nanos timeout, Completion<Result<Wave>> then);
-  Result<std::uint64_t> multicast(StreamId stream, const wire::Fields& fields, Nanos timeout);
+  Result<std::uint64_t> multicast(StreamId stream, const wire::Fields& fields,
+                                  const IntervalSet& to, Nanos timeout);
+  void multicast_then(StreamId stream, wire::Fields fields, IntervalSet to, Nanos timeout,
+                      Completion<Result<std::uint64_t>> then);
   StreamAccount account(StreamId stream) const;
   Result<TreeEvent> next_event(Nanos timeout);
   void next_event_then(Nanos timeout, Completion<Result<TreeEvent>> then);
@@ -105,6 +108,9 @@ class Stream::Impl final : public net::Node {
   void wait_then(Nanos timeout, Attempt attempt);
   bool is_on_own_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
   std::optional<Wave> take_wave(StreamId stream);
+  bool has_room_down() const;
+  Result<std::uint64_t> hand_down(StreamId stream, const wire::Fields& fields,
+                                  const IntervalSet& to);
   void watch_down_queue();
   Error refused_here(const Error& why) const;
   std::string not_there() const;

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t kMostEvents = 4096;
 constexpr Nanos kLookInterval = 500 * kMillisecond;
+// Of a frame, for all but payload and leaves; also of a later version that relays it.
+constexpr std::size_t kFrameHead = 1024;
 
 }  // namespace
 
@@ -29,8 +31,10 @@ Result<StreamId> TreeNode::open(wire::StreamSpec spec) {
   }
   auto aggregation = filters::aggregation_of(spec);
   if (!aggregation) return unexpected(std::move(aggregation.error()));
+  auto narrowing = filters::narrowing_of(spec);
+  if (!narrowing) return unexpected(std::move(narrowing.error()));
   spec.id = StreamId{next_stream_++};
-  Open open(Inbox(spec, *std::move(aggregation), options_.queue_bytes));
+  Open open(Inbox(spec, *std::move(aggregation), options_.queue_bytes), *std::move(narrowing));
   open.inbox.set_expected(root_.expected());
   Open& stream = streams_.emplace(spec.id, std::move(open)).first->second;
   stream.version = root_.set_streams(specs());
@@ -55,19 +59,65 @@ std::vector<wire::StreamSpec> TreeNode::specs() const {
   return specs;
 }
 
-Result<std::uint64_t> TreeNode::next_multicast(StreamId stream) {
-  const auto it = streams_.find(stream);
-  if (it == streams_.end()) return unexpected(Code::kUnavailable, "the stream is closed");
-  return ++it->second.multicasts;
+// For whom a multicast is, as it travels: empty where every leaf of the stream gets all of it. A
+// narrowing needs to know who they are, and every node the same.
+Result<IntervalSet> TreeNode::addressees(const Open& open, const IntervalSet& to) const {
+  const wire::StreamSpec& spec = open.inbox.spec();
+  const IntervalSet& members = spec.leaves.empty() ? root_.overlay().leaves() : spec.leaves;
+  if (const IntervalSet strange = to.difference(members); !strange.empty()) {
+    return unexpected(Code::kInvalidArgument,
+                      "stream '" + spec.name + "' has no leaf " + strange.to_string() +
+                          "; a multicast goes to leaves of its stream, which are " +
+                          members.to_string());
+  }
+  if (!to.empty() || *open.narrowing == nullptr) return to;
+  return root_.open_leaves().intersection(members);
 }
 
-void TreeNode::multicast(StreamId stream, std::uint64_t number, const wire::Fields& fields) {
+Result<wire::Multicast> TreeNode::next_multicast(StreamId stream, const wire::Fields& fields,
+                                                 const IntervalSet& to) {
   const auto it = streams_.find(stream);
+  if (it == streams_.end()) return unexpected(Code::kUnavailable, "the stream is closed");
+  Open& open = it->second;
+  auto addressed = addressees(open, to);
+  if (!addressed) return unexpected(std::move(addressed.error()));
+  wire::Multicast whole{stream, 0, open.inbox.spec().leaves, wire::encode_fields(fields),
+                        *std::move(addressed)};
+  const std::size_t intervals = whole.leaves.intervals().size() + whole.to.intervals().size();
+  const std::size_t bytes =
+      whole.payload.size() + intervals * sizeof(IntervalSet::Interval) + kFrameHead;
+  if (bytes > wire::kMaxFrameBytes) {
+    return unexpected(Code::kInvalidArgument,
+                      "a multicast of " + std::to_string(bytes) + " bytes with the " +
+                          std::to_string(intervals) + " runs of leaves that it names: " +
+                          std::to_string(wire::kMaxFrameBytes) + " are the most");
+  }
+  if (*open.narrowing != nullptr && !whole.to.empty()) {
+    const LeafId first{static_cast<std::uint32_t>(whole.to.intervals().front().first)};
+    const filters::Place place{first, 0, static_cast<std::size_t>(whole.to.count())};
+    const auto tried = (*open.narrowing)->narrow(place, fields);
+    if (!tried) return unexpected(tried.error());
+  }
+  whole.number = ++open.multicasts;
+  return whole;
+}
+
+void TreeNode::multicast(const wire::Multicast& whole) {
+  const auto it = streams_.find(whole.stream);
   if (it == streams_.end()) return;
-  const wire::Multicast down{stream, number, it->second.inbox.spec().leaves,
-                             wire::encode_fields(fields)};
-  recent_.keep(down);
-  root_.multicast(down);
+  recent_.keep(whole);
+  filters::MulticastCut cut(it->second.narrowing, whole);
+  root_.multicast(whole, [&](LeafId leaf) { return share_of(it->second, cut, leaf); });
+}
+
+std::optional<wire::Multicast> TreeNode::share_of(Open& open, filters::MulticastCut& cut,
+                                                  LeafId leaf) {
+  auto share = cut.for_leaf(leaf);
+  if (cut.failure() && !std::exchange(open.failure_is_told, true)) {
+    note(root_.overlay().find(kFrontEndNode)->host,
+         "stream '" + open.inbox.spec().name + "': " + cut.failure()->message);
+  }
+  return share;
 }
 
 void TreeNode::finish() { root_.finish(); }
@@ -120,11 +170,25 @@ void TreeNode::on_start(net::Network& network, Nanos now) {
 
 void TreeNode::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
   root_.on_link_up(link, peer, now);
-  // Who is new has missed nothing.
-  if (peer.node != wire::kNoNode) {
-    for (wire::Multicast& recent : recent_.all()) network_->send(link, std::move(recent));
-  }
+  if (peer.node != wire::kNoNode) replay(link, peer.leaf);  // Who is new has missed nothing.
   after_event(now);
+}
+
+void TreeNode::replay(net::LinkId link, LeafId leaf) {
+  for (const wire::Multicast* whole : recent_.all()) {
+    const auto it = streams_.find(whole->stream);
+    if (leaf == wire::kNoLeaf || it == streams_.end()) {
+      network_->send(link, *whole);
+      continue;
+    }
+    filters::MulticastCut cut(it->second.narrowing, *whole);
+    if (auto share = share_of(it->second, cut, leaf)) network_->send(link, *std::move(share));
+  }
+}
+
+void TreeNode::on_leaves_below(net::LinkId link, const IntervalSet& before,
+                               const IntervalSet& now) {
+  for (const wire::Multicast* whole : recent_.new_to(before, now)) network_->send(link, *whole);
 }
 
 void TreeNode::on_connect_failed(NodeId, const Error&, Nanos) {}  // The root connects to nobody.
@@ -247,8 +311,14 @@ void TreeNode::on_multicast_gap(const wire::MulticastGap& gap) {
 
 void TreeNode::on_stream_refused(const wire::StreamRefused& refused) {
   const auto it = streams_.find(refused.stream);
-  if (it == streams_.end() || it->second.refused) return;
-  it->second.refused = Error{Code::kCorrupt, "host " + refused.host + ": " + refused.reason};
+  if (it == streams_.end()) return;
+  Open& open = it->second;
+  if (taken_version_ >= open.version) {
+    // It is open: a node has come later, or has failed to narrow what went down.
+    note(refused.host, "stream '" + open.inbox.spec().name + "': " + refused.reason);
+  } else if (!open.refused) {
+    open.refused = Error{Code::kCorrupt, "host " + refused.host + ": " + refused.reason};
+  }
 }
 
 void TreeNode::tell(TreeEvent::Kind kind, LeafId leaf, const std::string& host, std::string text) {

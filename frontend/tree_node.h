@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,9 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "base/interval_set.h"
+#include "base/result.h"
+#include "filters/multicast_cut.h"
 #include "frontend/inbox.h"
 #include "frontend/root.h"
 #include "frontend/tree.h"
@@ -43,8 +47,8 @@ class TreeNode final : public net::Node, private RootOwner {
   /// Whether all nodes have answered; an error when one has refused. Asked until it says true.
   Result<bool> is_open(StreamId stream) const;
   void close(StreamId stream);
-  /// Sends what next_multicast() numbered.
-  void multicast(StreamId stream, std::uint64_t number, const wire::Fields& fields);
+  /// Sends what next_multicast() made. In the order of their numbers.
+  void multicast(const wire::Multicast& whole);
   void finish();
 
   /// Bytes that wait on the fullest link.
@@ -52,8 +56,12 @@ class TreeNode final : public net::Node, private RootOwner {
 
   // ---- for the program; these send nothing ----
 
-  /// Counts from 1. Fails with kUnavailable when the stream is closed.
-  Result<std::uint64_t> next_multicast(StreamId stream);
+  /// Numbers a multicast, from 1, and settles for whom it is: `to`, or, where that is empty, those
+  /// of the stream. Fails with kUnavailable when the stream is closed, kInvalidArgument when `to`
+  /// has a leaf that is not of the stream, when the stream's narrowing does not take the fields
+  /// (tried for the first leaf), or when it would exceed a frame.
+  Result<wire::Multicast> next_multicast(StreamId stream, const wire::Fields& fields,
+                                         const IntervalSet& to = {});
   /// Null when the stream is closed.
   Inbox* inbox(StreamId stream);
   std::optional<TreeEvent> take_event();
@@ -84,8 +92,11 @@ class TreeNode final : public net::Node, private RootOwner {
 
  private:
   struct Open {
-    explicit Open(Inbox its) : inbox(std::move(its)) {}
+    Open(Inbox its, std::shared_ptr<const filters::Narrowing> narrow)
+        : inbox(std::move(its)), narrowing(std::move(narrow)) {}
     Inbox inbox;
+    filters::NodeNarrowing narrowing;
+    bool failure_is_told = false;
     std::uint64_t version = 0;  // Of control, that tells of it.
     std::uint64_t multicasts = 0;
     std::map<LeafId, IntervalSet> missed;  // Multicasts of which the program was told; told again.
@@ -103,8 +114,13 @@ class TreeNode final : public net::Node, private RootOwner {
   void on_multicast_gap(const wire::MulticastGap& gap) override;
   void on_stream_refused(const wire::StreamRefused& refused) override;
   void on_streams_taken(std::uint64_t version) override { taken_version_ = version; }
+  void on_leaves_below(net::LinkId link, const IntervalSet& before,
+                       const IntervalSet& now) override;
 
   std::vector<wire::StreamSpec> specs() const;
+  Result<IntervalSet> addressees(const Open& open, const IntervalSet& to) const;
+  std::optional<wire::Multicast> share_of(Open& open, filters::MulticastCut& cut, LeafId leaf);
+  void replay(net::LinkId link, LeafId leaf);
   void tell(TreeEvent::Kind kind, LeafId leaf, const std::string& host, std::string text);
   void place_when_gathered(Nanos now);
   void after_event(Nanos now);

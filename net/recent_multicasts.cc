@@ -5,7 +5,10 @@ namespace {
 
 // An empty one costs memory too.
 std::size_t cost_of(const wire::Multicast& multicast) {
-  return multicast.payload.size() + sizeof(wire::Multicast);
+  const std::size_t intervals =
+      multicast.leaves.intervals().size() + multicast.to.intervals().size();
+  return multicast.payload.size() + intervals * sizeof(IntervalSet::Interval) +
+         sizeof(wire::Multicast);
 }
 
 }  // namespace
@@ -38,12 +41,21 @@ void RecentMulticasts::forget(StreamId stream) {
   streams_.erase(it);
 }
 
-std::vector<wire::Multicast> RecentMulticasts::all() const {
-  std::vector<wire::Multicast> all;
+std::vector<const wire::Multicast*> RecentMulticasts::all() const {
+  std::vector<const wire::Multicast*> all;
   for (const auto& [id, stream] : streams_) {
-    all.insert(all.end(), stream.recent.begin(), stream.recent.end());
+    for (const wire::Multicast& multicast : stream.recent) all.push_back(&multicast);
   }
   return all;
+}
+
+std::vector<const wire::Multicast*> RecentMulticasts::new_to(const IntervalSet& leaves_before,
+                                                             const IntervalSet& leaves_now) const {
+  std::vector<const wire::Multicast*> missing = all();
+  std::erase_if(missing, [&](const wire::Multicast* multicast) {
+    return !multicast->leaves.intersects(leaves_now) || multicast->leaves.intersects(leaves_before);
+  });
+  return missing;
 }
 
 }  // namespace xylem::net

@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/interval_set.h"
 #include "wire/message.h"
 
 namespace xylem::net {
 
 struct RecentOptions {
-  /// Of each stream, and of all together; payloads only. The oldest make room.
+  /// Of each stream, and of all together; as they are in memory. The oldest make room.
   std::size_t stream_bytes = 1u << 20;
   std::size_t all_bytes = 8u << 20;
 };
@@ -29,8 +30,13 @@ class RecentMulticasts {
   bool keep(const wire::Multicast& multicast);
   /// The stream is closed.
   void forget(StreamId stream);
-  /// In the order in which they went down, stream by stream.
-  std::vector<wire::Multicast> all() const;
+  /// In the order in which they went down, stream by stream. Valid until the next keep() or
+  /// forget().
+  std::vector<const wire::Multicast*> all() const;
+  /// Of these, the ones that a child has not been sent so far: it had no leaf of their stream
+  /// below, and now has. Only streams that name their leaves; all others go to every child at once.
+  std::vector<const wire::Multicast*> new_to(const IntervalSet& leaves_before,
+                                             const IntervalSet& leaves_now) const;
 
  private:
   struct Stream {

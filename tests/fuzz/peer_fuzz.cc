@@ -135,6 +135,7 @@ void tool_front_end(ByteSource& in) {
   node.on_start(network, network.now);
   wire::StreamSpec spec = testing::any_stream_spec(in);
   spec.plugin.clear();
+  spec.narrowing_plugin.clear();
   const auto stream = node.open(spec);
   live(in, network, node, true);
   if (stream) {
@@ -142,9 +143,9 @@ void tool_front_end(ByteSource& in) {
       while (inbox->receive()) {
       }
     }
-    if (const auto number = node.next_multicast(*stream)) {
-      node.multicast(*stream, *number, testing::any_fields(in));
-    }
+    const wire::Fields fields = testing::any_fields(in);
+    const IntervalSet to = in.coin() ? testing::any_leaves(in) : IntervalSet();
+    if (const auto whole = node.next_multicast(*stream, fields, to)) node.multicast(*whole);
     node.send_acknowledgements();
     node.close(*stream);
   }

@@ -23,10 +23,36 @@ namespace {
 
 constexpr HostNumber kRootHost{0};
 constexpr std::uint16_t kRootPort = 1;
-constexpr wire::FieldNumber kNumber = 1, kFilling = 2;
+constexpr wire::FieldNumber kNumber = 1, kFilling = 2, kItems = 3;
 constexpr std::size_t kLarge = 200'000;  // Of these a node keeps five.
 constexpr Nanos kPatience = 60 * kSecond;
 constexpr Nanos kLook = 50 * kMillisecond;
+
+using Items = std::vector<std::uint64_t>;
+
+// What was sent, and for whom, as the sender knows it.
+struct Sent {
+  Items items;
+  std::vector<std::uint64_t> to;  // Leaf ids, ascending.
+};
+
+// What of it a leaf is to see: nothing when it is not for it. The items are dealt like cards that
+// stay in a heap: to each as many as are its turn.
+std::optional<Items> expected_of(const Sent& sent, bool is_scattered, LeafId leaf) {
+  const auto self = std::find(sent.to.begin(), sent.to.end(), raw(leaf));
+  if (self == sent.to.end()) return std::nullopt;
+  if (!is_scattered) return sent.items;
+  std::vector<std::size_t> turns(sent.to.size());
+  for (std::size_t i = 0; i < sent.items.size(); ++i) ++turns[i % turns.size()];
+  auto next = sent.items.begin();
+  Items mine;
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    for (std::size_t turn = 0; turn < turns[i]; ++turn, ++next) {
+      if (sent.to[i] == raw(leaf)) mine.push_back(*next);
+    }
+  }
+  return mine;
+}
 
 // What the leaf's program has seen, and the processes that it starts.
 class ToolLeaf final : public backend::LeafOwner, public backend::ProcessStarter {
@@ -45,8 +71,10 @@ class ToolLeaf final : public backend::LeafOwner, public backend::ProcessStarter
   void on_streams(std::vector<backend::LeafStreamState>) override {}
   bool on_multicast(StreamId, std::uint64_t number, wire::Fields fields) override {
     const auto* told = fields.find_as<std::uint64_t>(kNumber);
+    const auto* items = fields.find_as<Items>(kItems);
     is_in_order &= told != nullptr && *told == number && (seen.empty() || number > seen.back());
     seen.push_back(number);
+    parts[number] = items == nullptr ? Items() : *items;
     return true;
   }
   void on_room() override {}
@@ -64,6 +92,7 @@ class ToolLeaf final : public backend::LeafOwner, public backend::ProcessStarter
   std::optional<backend::Journal> journal;
   std::optional<LeafId> leaf;
   std::vector<std::uint64_t> seen;
+  std::map<std::uint64_t, Items> parts;  // What of each number's items it has seen.
   bool is_in_order = true;
 
  private:
@@ -76,6 +105,8 @@ class MulticastChaos {
   explicit MulticastChaos(const MulticastOptions& options)
       : options_(options), world_(options.seed) {
     is_large_ = world_.random().one_in(2);
+    is_listed_ = world_.random().one_in(2);
+    is_scattered_ = world_.random().one_in(2);
     world_.may_send = [this](ProcessId from, const wire::Message& message) {
       return may_send(from, message);
     };
@@ -158,6 +189,11 @@ class MulticastChaos {
     if (!stream_) {
       wire::StreamSpec spec;
       spec.name = "down";
+      if (is_listed_) spec.leaves = some_leaves();
+      for (const std::uint64_t leaf : is_listed_ ? numbers_of(spec.leaves) : all_leaves()) {
+        members_.insert(leaf);
+      }
+      if (is_scattered_) spec.narrowing = "scatter";
       auto opened = root().open(std::move(spec));
       CHECK(opened.has_value());
       stream_ = *opened;
@@ -168,15 +204,58 @@ class MulticastChaos {
 
   // ---- what goes down ----
 
+  std::vector<std::uint64_t> all_leaves() const {
+    std::vector<std::uint64_t> all;
+    for (const auto& leaf : leaves_) all.push_back(raw(*leaf->leaf));
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
+  static std::vector<std::uint64_t> numbers_of(const IntervalSet& set) {
+    std::vector<std::uint64_t> numbers;
+    for (const auto& run : set.intervals()) {
+      for (auto number = run.first; number < run.end; ++number) numbers.push_back(number);
+    }
+    return numbers;
+  }
+
+  // At least one of them.
+  IntervalSet some_of(const std::vector<std::uint64_t>& leaves) {
+    IntervalSet some = IntervalSet::of(leaves[world_.random()(leaves.size())]);
+    for (const std::uint64_t leaf : leaves) {
+      if (world_.random().one_in(2)) some.insert(leaf);
+    }
+    return some;
+  }
+  IntervalSet some_leaves() { return some_of(all_leaves()); }
+
+  // For whom a multicast is that names nobody: where it is cut, those who are not lost.
+  std::vector<std::uint64_t> everybody() {
+    std::vector<std::uint64_t> all;
+    for (const std::uint64_t leaf : members_) {
+      const auto* node = root().overlay().find(LeafId{static_cast<std::uint32_t>(leaf)});
+      const bool is_lost = node->state == frontend::NodeState::kLost;
+      if (!is_scattered_ || !is_lost) all.push_back(leaf);
+    }
+    return all;
+  }
+
   void send() {
     world_.inside(root_, [this](Nanos) {
-      auto number = root().next_multicast(*stream_);
-      CHECK(number.has_value());
+      Random& random = world_.random();
+      const std::uint64_t number = sent_.size() + 1;
+      Sent sent;
+      for (std::uint64_t left = random(40); left > 0; --left) sent.items.push_back(random(1000));
+      const std::vector<std::uint64_t> members(members_.begin(), members_.end());
+      const IntervalSet to = random.one_in(3) ? some_of(members) : IntervalSet();
+      sent.to = to.empty() ? everybody() : numbers_of(to);
       wire::Fields fields;
-      fields.set(kNumber, *number);
+      fields.set(kNumber, number).set(kItems, sent.items);
       if (is_large_) fields.set(kFilling, std::string(kLarge, 'x'));
-      root().multicast(*stream_, *number, fields);
-      sent_ = *number;
+      const auto whole = root().next_multicast(*stream_, fields, to);
+      CHECK(whole.has_value() && whole->number == number);
+      sent_.push_back(std::move(sent));
+      root().multicast(*whole);
     });
   }
 
@@ -269,30 +348,38 @@ class MulticastChaos {
     MulticastOutcome outcome;
     outcome.seed = options_.seed;
     outcome.faults = faults_;
-    outcome.sent = sent_ * leaves_.size();
     outcome.fault = std::move(fault);
-    for (const auto& leaf : leaves_) {
-      const std::set<std::uint64_t> seen(leaf->seen.begin(), leaf->seen.end());
-      outcome.twice += leaf->seen.size() - seen.size() + (leaf->is_in_order ? 0 : 1);
-      const IntervalSet& missed = missed_[leaf->leaf.value_or(wire::kNoLeaf)];
-      outcome.missed += missed.count();
-      for (std::uint64_t number = 1; number <= sent_; ++number) {
-        const bool was_seen = seen.contains(number), was_missed = missed.contains(number);
-        outcome.twice += was_seen && was_missed ? 1 : 0;
-        if (was_seen || was_missed) continue;
-        ++outcome.lost;
-        if (outcome.fault.empty()) {
-          outcome.fault = "host " + std::to_string(static_cast<std::uint32_t>(leaf->host)) +
-                          " has not seen number " + std::to_string(number) + " of " +
-                          std::to_string(sent_) + ", and nobody was told";
-        }
-      }
-    }
+    for (const auto& leaf : leaves_) judge(*leaf, outcome);
     if (!is_large_ && outcome.missed != 0 && outcome.fault.empty()) {
       outcome.fault = std::to_string(outcome.missed) + " were missed that nodes must have kept";
     }
     outcome.digest = world_.digest();
     return outcome;
+  }
+
+  void judge(const ToolLeaf& leaf, MulticastOutcome& outcome) {
+    const LeafId id = leaf.leaf.value_or(wire::kNoLeaf);
+    const std::set<std::uint64_t> seen(leaf.seen.begin(), leaf.seen.end());
+    const auto blame = [&](std::uint64_t number, const std::string& what) {
+      if (!outcome.fault.empty()) return;
+      outcome.fault = "leaf " + std::to_string(raw(id)) + " " + what + " number " +
+                      std::to_string(number) + " of " + std::to_string(sent_.size());
+    };
+    outcome.twice += leaf.seen.size() - seen.size() + (leaf.is_in_order ? 0 : 1);
+    for (std::uint64_t number = 1; number <= sent_.size(); ++number) {
+      const auto expected = expected_of(sent_[number - 1], is_scattered_, id);
+      const bool was_seen = seen.contains(number), was_missed = missed_[id].contains(number);
+      outcome.missed += was_missed ? 1 : 0;
+      outcome.twice += was_seen && was_missed ? 1 : 0;
+      outcome.sent += expected ? 1 : 0;
+      if (was_seen && (!expected || leaf.parts.at(number) != *expected)) {
+        ++outcome.wrong;
+        blame(number, expected ? "has seen another part of" : "has seen what was not for it,");
+      }
+      if (was_seen || was_missed || !expected) continue;
+      ++outcome.lost;
+      blame(number, "has not seen, and nobody was told,");
+    }
   }
 
   MulticastOptions options_;
@@ -305,10 +392,13 @@ class MulticastChaos {
   std::optional<StreamId> stream_;
   std::map<ProcessId, std::uint64_t> newest_;
   std::map<LeafId, IntervalSet> missed_;
-  std::uint64_t sent_ = 0;
+  std::vector<Sent> sent_;
+  std::set<std::uint64_t> members_;  // Leaf ids of the stream.
   std::uint64_t faults_ = 0;
   Nanos end_ = 0;
   bool is_large_ = false;
+  bool is_listed_ = false;
+  bool is_scattered_ = false;
   bool is_healed_ = false;
 };
 
@@ -322,9 +412,10 @@ std::string to_line(const MulticastOutcome& outcome) {
   char line[256];
   std::snprintf(line, sizeof line,
                 "chaos: multicast seed=%" PRIu64 " faults=%" PRIu64 " sent=%" PRIu64
-                " missed=%" PRIu64 " lost=%" PRIu64 " twice=%" PRIu64 " digest=%016" PRIx64,
+                " missed=%" PRIu64 " lost=%" PRIu64 " twice=%" PRIu64 " wrong=%" PRIu64
+                " digest=%016" PRIx64,
                 outcome.seed, outcome.faults, outcome.sent, outcome.missed, outcome.lost,
-                outcome.twice, outcome.digest);
+                outcome.twice, outcome.wrong, outcome.digest);
   return outcome.fault.empty() ? line : std::string(line) + "; " + outcome.fault;
 }
 

@@ -500,6 +500,15 @@ TEST_F(PluginOnFourHosts, IsRefusedWhereItIsMissing) {
   expect_says(refusal(), {"host h3: ", folder_ / "plugin.so", "cannot be opened"});
 }
 
+TEST_F(PluginOnFourHosts, IsRefusedInTheSameWayWhenItNarrows) {
+  const std::string path = folder_ / "plugin.so";
+  start("h3", "mount --bind " + (folder_ / "other.so").string() + " " + path);
+  const auto stream =
+      tree_->open({.name = "odd", .narrowing = "narrow", .narrowing_plugin = path}, kPatience);
+  ASSERT_FALSE(stream);
+  expect_says(stream.error().message, {"host h3: ", path, "SHA-256 here is"});
+}
+
 TEST_F(PluginOnFourHosts, IsRefusedWhereItCrashes) {
   for (const std::string host : {"h1", "h2"}) {
     start(host, "export XYLEM_TEST_CRASH=1");

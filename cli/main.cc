@@ -5,15 +5,16 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "cli/place_command.h"
 #include "cli/query_command.h"
 #include "cli/report_command.h"
 #include "cli/run_command.h"
 #include "cli/run_options.h"
+#include "cli/settings.h"
 #include "cli/tree_command.h"
 #include "cli/version.h"
 #include "frontend/launch.h"
@@ -21,39 +22,14 @@
 namespace xylem {
 namespace {
 
-// The flags that run and serve share, as they were given.
-class RunFlags {
- public:
-  explicit RunFlags(CLI::App& app) {
-    for (const Setting& setting : run_settings()) {
-      const std::string flag = std::string("--") + setting.name;
-      std::string& value = values_.emplace_back();
-      // `--overwrite=false` is a value too; whoever checks it sees it as it was written.
-      CLI::Option* option = setting.is_switch ? app.add_flag(flag, value, setting.help)
-                                              : app.add_option(flag, value, setting.help);
-      options_.push_back(option);
-    }
-    app.add_option("--config", config_, "File with options, one `name = \"value\"` a line");
-    app.add_flag("--print-config", print_, "Print the options as such a file, and stop");
+// The flags that run and serve share.
+struct RunFlags {
+  explicit RunFlags(CLI::App& app) : flags(app, run_settings()) {
+    app.add_flag("--print-config", print, "Print the options as such a file, and stop");
   }
 
-  Result<std::vector<SettingValue>> layered() const {
-    std::vector<SettingValue> flags;
-    for (std::size_t i = 0; i < options_.size(); ++i) {
-      if (options_[i]->count() == 0) continue;
-      const Setting& setting = run_settings()[i];
-      flags.push_back({setting.name, values_[i], std::string("--") + setting.name});
-    }
-    return layer_settings(flags, config_, frontend::current_environment());
-  }
-
-  bool print() const { return print_; }
-
- private:
-  std::deque<std::string> values_;  // CLI11 keeps references to them.
-  std::vector<CLI::Option*> options_;
-  std::string config_;
-  bool print_ = false;
+  SettingFlags flags;
+  bool print = false;
 };
 
 int fail(const std::string& sentence) {
@@ -64,12 +40,12 @@ int fail(const std::string& sentence) {
 // Runs `act` with checked options, or prints them.
 int with_options(const RunFlags& flags,
                  const std::function<int(const RunOptions&, const std::string&)>& act) {
-  const auto values = flags.layered();
+  const auto values = flags.flags.layered(frontend::current_environment());
   if (!values) return fail(values.error().message);
   const auto options = check_settings(*values);
   if (!options) return fail(options.error().message);
   const std::string printed = print_settings(*values);
-  if (flags.print()) {
+  if (flags.print) {
     std::fputs(printed.c_str(), stdout);
     return 0;
   }
@@ -188,6 +164,7 @@ int run_program(int argc, char** argv) {
     code = command ? exec_rank(env_file, *command) : fail(command.error().message);
   });
 
+  add_place_command(app, code);
   add_query_command(app, code);
   add_report_command(app, code);
   add_tree_command(app, code);

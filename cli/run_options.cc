@@ -2,52 +2,25 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <charconv>
 #include <filesystem>
 
 #include "base/config.h"
 #include "capture/ring.h"
 #include "capture/sampling_internal.h"
-#include "frontend/launch.h"
 #include "tree/shape.h"
 #include "tree/topology_text.h"
 
 namespace xylem {
 namespace {
 
-std::string environment_name(std::string_view name) {
-  std::string upper = "XYLEM_";
-  for (const char c : name) {
-    upper += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  }
-  return upper;
-}
-
-const SettingValue& value_of(const std::vector<SettingValue>& values, std::string_view name) {
-  const auto it = std::find_if(values.begin(), values.end(),
-                               [name](const SettingValue& v) { return v.name == name; });
-  CHECK(it != values.end());
-  return *it;
-}
-
-Unexpected bad(const SettingValue& setting, const std::string& why) {
-  return unexpected(Code::kInvalidArgument, setting.source + ": " + why);
-}
-
-Result<bool> to_switch(const SettingValue& setting) {
-  if (setting.value == "true" || setting.value == "1") return true;
-  if (setting.value == "false" || setting.value == "0" || setting.value.empty()) return false;
-  return bad(setting, "'" + setting.value + "' is neither true nor false");
-}
-
 Result<unsigned> to_number(const SettingValue& setting, unsigned most) {
   unsigned number = 0;
   const char* end = setting.value.data() + setting.value.size();
   const auto parsed = std::from_chars(setting.value.data(), end, number);
   if (parsed.ec != std::errc() || parsed.ptr != end || number > most) {
-    return bad(setting,
-               "'" + setting.value + "' is not a number from 0 to " + std::to_string(most));
+    return bad_setting(setting,
+                       "'" + setting.value + "' is not a number from 0 to " + std::to_string(most));
   }
   return number;
 }
@@ -55,9 +28,9 @@ Result<unsigned> to_number(const SettingValue& setting, unsigned most) {
 Result<Nanos> to_duration(const SettingValue& setting, Nanos least, Nanos most,
                           const std::string& range) {
   auto duration = parse_duration(setting.value);
-  if (!duration) return bad(setting, duration.error().message);
+  if (!duration) return bad_setting(setting, duration.error().message);
   if (*duration < least || *duration > most) {
-    return bad(setting, "'" + setting.value + "' is not " + range);
+    return bad_setting(setting, "'" + setting.value + "' is not " + range);
   }
   return Nanos{*duration};
 }
@@ -66,7 +39,7 @@ Result<void> check_choice(const SettingValue& setting, std::vector<std::string> 
   if (std::find(choices.begin(), choices.end(), setting.value) != choices.end()) return {};
   std::string list;
   for (const std::string& choice : choices) list += (list.empty() ? "" : ", ") + choice;
-  return bad(setting, "'" + setting.value + "' is not one of " + list);
+  return bad_setting(setting, "'" + setting.value + "' is not one of " + list);
 }
 
 // Judged by the code that reads it in the ranks, which says the same to whoever sets it there.
@@ -76,9 +49,10 @@ Result<void> check_sample(const SettingValue& setting) {
   if (part == nullptr) return {};
   const std::string_view rest(part);
   const std::string item(rest.substr(0, rest.find(',')));
-  return bad(setting, "'" + item +
-                          "' is neither none nor FUNCTION=N, with an MPI function (or the begin of "
-                          "one and *) and N from 1 to 4294967295, as in MPI_Test=100");
+  return bad_setting(setting,
+                     "'" + item +
+                         "' is neither none nor FUNCTION=N, with an MPI function (or the begin of "
+                         "one and *) and N from 1 to 4294967295, as in MPI_Test=100");
 }
 
 }  // namespace
@@ -113,44 +87,6 @@ const std::vector<Setting>& run_settings() {
       {"log-level", "warn", false, "debug, info, warn or error"},
   };
   return kSettings;
-}
-
-Result<std::vector<SettingValue>> layer_settings(const std::vector<SettingValue>& flags,
-                                                 const std::string& config_path,
-                                                 const std::vector<std::string>& environment) {
-  std::vector<SettingValue> values;
-  for (const Setting& setting : run_settings()) {
-    values.push_back({setting.name, setting.fallback, "default"});
-  }
-  const auto put = [&values](const std::string& name, std::string value, std::string source) {
-    const auto it = std::find_if(values.begin(), values.end(),
-                                 [&name](const SettingValue& v) { return v.name == name; });
-    if (it == values.end()) return false;
-    it->value = std::move(value);
-    it->source = std::move(source);
-    return true;
-  };
-  const std::string path =
-      config_path.empty() ? frontend::variable(environment, "XYLEM_CONFIG") : config_path;
-  if (!path.empty()) {
-    auto entries = load_config(path);
-    if (!entries) return unexpected(std::move(entries.error()));
-    for (const ConfigEntry& entry : *entries) {
-      const std::string where = path + ":" + std::to_string(entry.line) + ": ";
-      if (!put(entry.key, entry.value, where + entry.key)) {
-        return unexpected(
-            Code::kInvalidArgument,
-            where + "'" + entry.key + "' is not an option; `xylem run --print-config` shows all");
-      }
-    }
-  }
-  for (const Setting& setting : run_settings()) {
-    const std::string name = environment_name(setting.name);
-    const std::string value = frontend::variable(environment, name);
-    if (!value.empty()) put(setting.name, value, name);
-  }
-  for (const SettingValue& flag : flags) put(flag.name, flag.value, flag.source);
-  return values;
 }
 
 Result<std::string> check_topology(const std::string& text) {
@@ -191,7 +127,7 @@ Result<RunOptions> check_settings(const std::vector<SettingValue>& values) {
   }
   options.tls = setting("tls").value == "on";
   auto topology = check_topology(setting("topology").value);
-  if (!topology) return bad(setting("topology"), topology.error().message);
+  if (!topology) return bad_setting(setting("topology"), topology.error().message);
   options.topology = *topology;
 
   const auto overwrite = to_switch(setting("overwrite"));
@@ -215,7 +151,7 @@ Result<RunOptions> check_settings(const std::vector<SettingValue>& values) {
   const auto ring = to_number(setting("ring"), 1u << 22);
   if (!ring) return unexpected(ring.error());
   if ((*ring & (*ring - 1)) != 0 || (*ring != 0 && *ring < 64)) {
-    return bad(setting("ring"), "must be a power of two from 64 on");
+    return bad_setting(setting("ring"), "must be a power of two from 64 on");
   }
   options.ring_records = *ring;
   const auto test_size = to_number(setting("test-size"), 1024);

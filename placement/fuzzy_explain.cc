@@ -43,8 +43,10 @@ void append_comparisons(std::string& text, const Comparisons& it, const FuzzyRul
 
 void append_rules(std::string& text, const FuzzyPlacement& placement) {
   const FuzzyRules& rules = placement.rules;
-  text += "composition: " + std::string(to_text(rules.composition)) + "\ngrades:";
-  for (const Grade& grade : rules.grades) text += " " + grade.name + " " + shortest(grade.value);
+  text += "composition: " + std::string(to_text(rules.composition)) + "\ngrades: ";
+  for (std::size_t j = 0; j < rules.grades.size(); ++j) {
+    text += (j > 0 ? ", " : "") + rules.grades[j].name + " " + shortest(rules.grades[j].value);
+  }
   text += "\n";
   if (rules.comparisons) {
     append_comparisons(text, *rules.comparisons, rules, placement.left_out.empty());

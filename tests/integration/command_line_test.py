@@ -42,7 +42,7 @@ class CommandLine(WholeSystemTest):
         self.assertEqual((done.returncode, done.stdout), (0, "-- word\n"), done.stderr)
 
     def test_the_wrong_word_is_named(self):
-        self.assertIn("'fnord' is no verb of xylem; the verbs are run, serve, exec, query, report, tree",
+        self.assertIn("'fnord' is no verb of xylem; the verbs are run, serve, exec, place, query, report, tree",
                       self.refused("fnord"))
         self.assertIn("a verb is missing", self.refused())
         self.assertIn("--fnord is no option of xylem", self.refused("--fnord", "run"))
@@ -53,6 +53,18 @@ class CommandLine(WholeSystemTest):
         self.assertIn("--csv excludes --json", self.refused("query", "x.db", "--csv", "--json"))
         self.assertIn("--until-pid = self", self.refused("serve", "--until-pid", "self"))
         self.assertIn("run: --store", self.refused("run", "--store"))
+
+    def test_place_prints_a_topology_that_is_read_back(self):
+        words = ["place", "--hosts", "localhost", "--ranks", "4", "--comm-processes", "2", "--front-end", "localhost"]
+        done = self.xylem(*words)
+        self.assertEqual((done.returncode, done.stdout), (0, "localhost:0 => localhost:1 localhost:2 ;\n"), done.stderr)
+        (self.folder / "x.topo").write_text(done.stdout)
+        done = self.xylem("place", "--hosts", "localhost", "--topology", "x.topo", "--front-end", "localhost")
+        self.assertEqual((done.returncode, done.stdout), (0, (self.folder / "x.topo").read_text()), done.stderr)
+        (self.folder / "x.topo").unlink()
+        self.assertIn("--hosts: host list:", self.refused("place", "--hosts", "a["))
+        self.assertIn("no hosts are named", self.refused("place"))
+        self.assertIn("--explain excludes --json", self.refused("place", "--hosts", "a", "--explain", "--json"))
 
     def test_help_names_what_the_code_takes(self):
         text = " ".join(self.xylem("run", "--help").stdout.split())

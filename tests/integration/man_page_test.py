@@ -7,7 +7,7 @@ import unittest
 
 from harness import SOURCE, XYLEM
 
-VERBS = ["run", "serve", "exec", "query", "report", "tree"]
+VERBS = ["run", "serve", "exec", "place", "query", "report", "tree"]
 
 
 class ManPage(unittest.TestCase):

@@ -15,7 +15,7 @@ namespace {
 
 Result<RunOptions> options_of(const std::vector<SettingValue>& flags,
                               const std::vector<std::string>& environment = {}) {
-  auto values = layer_settings(flags, "", environment);
+  auto values = layer_settings(run_settings(), flags, "", environment);
   if (!values) return unexpected(std::move(values.error()));
   return check_settings(*values);
 }
@@ -104,8 +104,8 @@ TEST(RunOptions, TheFileMayBeNamedByTheEnvironment) {
   std::ofstream(path("a.toml")) << "window = '1s'\n";
   std::ofstream(path("b.toml")) << "window = '2s'\n";
   const std::vector<std::string> environment = {"XYLEM_CONFIG=" + path("a.toml")};
-  const auto named = layer_settings({}, "", environment);
-  const auto overruled = layer_settings({}, path("b.toml"), environment);
+  const auto named = layer_settings(run_settings(), {}, "", environment);
+  const auto overruled = layer_settings(run_settings(), {}, path("b.toml"), environment);
   std::filesystem::remove(path("a.toml"));
   std::filesystem::remove(path("b.toml"));
   ASSERT_TRUE(named) << named.error().message;
@@ -116,7 +116,8 @@ TEST(RunOptions, TheFileMayBeNamedByTheEnvironment) {
 
 TEST(RunOptions, PrintAsAFileThatGivesTheSameAgain) {
   const auto values = layer_settings(
-      {{"sample", "MPI_Test=3", "--sample"}, {"overwrite", "true", "--overwrite"}}, "", {});
+      run_settings(), {{"sample", "MPI_Test=3", "--sample"}, {"overwrite", "true", "--overwrite"}},
+      "", {});
   ASSERT_TRUE(values);
   const std::string text = print_settings(*values);
   const auto entries = parse_config(text, "printed");
@@ -134,7 +135,7 @@ TEST(RunOptions, AnUnknownKeyOfTheFileIsNamedWithItsLine) {
   const auto path = std::filesystem::temp_directory_path() /
                     ("xylem-options-" + std::to_string(::getpid()) + ".toml");
   std::ofstream(path) << "window = '1s'\n\nwimdow = '2s'\n";
-  const auto values = layer_settings({}, path.string(), {});
+  const auto values = layer_settings(run_settings(), {}, path.string(), {});
   std::filesystem::remove(path);
   ASSERT_FALSE(values);
   EXPECT_EQ(values.error().message.rfind(path.string() + ":3: 'wimdow'", 0), 0u)

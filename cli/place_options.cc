@@ -1,0 +1,372 @@
+#include "cli/place_options.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <unordered_set>
+#include <utility>
+
+#include "cli/run_options.h"
+#include "frontend/launch.h"
+#include "storage/query.h"
+#include "tree/host_list.h"
+#include "tree/host_slots.h"
+
+namespace xylem {
+namespace {
+
+using placement::Fact;
+using placement::HostFacts;
+using storage::integer_of;
+using storage::real_of;
+using storage::text_of;
+
+/// What a source of hosts tells.
+struct Source {
+  std::vector<tree::Host> hosts;
+  std::vector<HostFacts> facts{};  ///< By host; empty: nothing.
+  std::string front_end_host{};    ///< "": it does not tell.
+  bool may_repeat_names = false;
+};
+
+tree::Host make_host(std::string name, std::uint32_t back_ends, std::uint64_t processes) {
+  tree::Host host;
+  host.name = std::move(name);
+  host.back_ends = back_ends;
+  host.processes = processes;
+  return host;
+}
+
+Result<std::uint64_t> number_of(const SettingValue& setting, std::uint64_t most) {
+  std::uint64_t number = 0;
+  const char* end = setting.value.data() + setting.value.size();
+  const auto parsed = std::from_chars(setting.value.data(), end, number);
+  if (parsed.ec == std::errc() && parsed.ptr == end && number <= most) return number;
+  return bad_setting(setting,
+                     "'" + setting.value + "' is not a number from 0 to " + std::to_string(most));
+}
+
+// ---- hosts ----
+
+Source from_slots(const std::vector<tree::HostSlots>& slots) {
+  Source source;
+  for (const tree::HostSlots& host : slots) {
+    source.hosts.push_back(make_host(host.name, host.slots > 0 ? 1 : 0, host.slots));
+  }
+  return source;
+}
+
+Result<Source> from_list(const SettingValue& setting) {
+  auto names = tree::parse_host_list(setting.value);
+  if (!names) return bad_setting(setting, names.error().message);
+  Source source;
+  for (std::string& name : *names) source.hosts.push_back(make_host(std::move(name), 1, 1));
+  return source;
+}
+
+Result<Source> from_slurm(const std::vector<std::string>& environment) {
+  const std::string nodes = frontend::variable(environment, "SLURM_JOB_NODELIST");
+  if (nodes.empty()) {
+    return unexpected(
+        Code::kNotFound,
+        "there is no SLURM_JOB_NODELIST in the environment; run this inside salloc or "
+        "sbatch, or name the hosts with --hosts");
+  }
+  const auto slots =
+      tree::slurm_slots(nodes, frontend::variable(environment, "SLURM_TASKS_PER_NODE"));
+  if (!slots) return unexpected(slots.error());
+  return from_slots(*slots);
+}
+
+Result<Source> from_host_file(const std::string& path) {
+  const auto slots = tree::read_host_file(path);
+  if (!slots) return unexpected(slots.error());
+  return from_slots(*slots);
+}
+
+/// The hosts of a run's agents, with the newest values of what was measured there.
+Result<Source> from_recorded(const std::string& path) {
+  auto run = storage::RunFile::open(path);
+  if (!run) return unexpected(std::move(run.error()));
+  const auto hosts = (*run)->rows(
+      "SELECT h.leaf, h.name, (SELECT count(*) FROM rank r WHERE r.leaf = h.leaf) FROM host h "
+      "WHERE h.leaf IN (SELECT leaf FROM node WHERE role = 'back_end') ORDER BY h.leaf");
+  if (!hosts) return unexpected(hosts.error());
+  if (hosts->empty()) {
+    return unexpected(Code::kNotFound, path + ": tells of no host; was an MPI job seen?");
+  }
+  const auto front_end = (*run)->rows("SELECT host FROM run");
+  if (!front_end) return unexpected(front_end.error());
+  const auto metrics = (*run)->rows(
+      "SELECT leaf, name, value, max(at_ns) FROM host_metric WHERE name IN ('idle', 'run_queue', "
+      "'memory', 'network', 'round_trip', 'cores') GROUP BY leaf, name");
+  if (!metrics) return unexpected(metrics.error());
+  Source source;
+  source.may_repeat_names = true;  // Two containers of one node.
+  if (!front_end->empty()) source.front_end_host = text_of(front_end->front()[0]);
+  std::vector<std::int64_t> leaves;
+  for (const auto& row : *hosts) {
+    leaves.push_back(integer_of(row[0]));
+    source.hosts.push_back(
+        make_host(text_of(row[1]), 1, static_cast<std::uint64_t>(integer_of(row[2]))));
+  }
+  source.facts.resize(source.hosts.size());
+  for (const auto& row : *metrics) {
+    const auto leaf = std::ranges::lower_bound(leaves, integer_of(row[0]));
+    const auto fact = placement::find_fact(text_of(row[1]));
+    if (leaf == leaves.end() || *leaf != integer_of(row[0]) || !fact) continue;
+    if (!placement::is_possible(*fact, real_of(row[2]))) continue;
+    source.facts[static_cast<std::size_t>(leaf - leaves.begin())].set(*fact, real_of(row[2]));
+  }
+  return source;
+}
+
+class RequestReader {
+ public:
+  RequestReader(const std::vector<SettingValue>& values,
+                const std::vector<std::string>& environment, placement::FuzzyRules rules)
+      : values_(values), environment_(environment) {
+    request_.choice.rules = std::move(rules);
+  }
+
+  Result<PlaceRequest> read() {
+    for (const auto part :
+         {&RequestReader::read_hosts, &RequestReader::read_counts, &RequestReader::read_extra_hosts,
+          &RequestReader::read_facts, &RequestReader::read_room, &RequestReader::read_shape}) {
+      if (auto done = (this->*part)(); !done) return unexpected(std::move(done.error()));
+    }
+    auto policy = placement::parse_policy(setting("placement").value);
+    if (!policy) return bad_setting(setting("placement"), policy.error().message);
+    request_.choice.policy = *policy;
+    return std::move(request_);
+  }
+
+ private:
+  const SettingValue& setting(std::string_view name) const { return value_of(values_, name); }
+  bool has(std::string_view name) const { return !setting(name).value.empty(); }
+
+  Result<Source> find_source() const {
+    const auto slurm = to_switch(setting("slurm"));
+    if (!slurm) return unexpected(slurm.error());
+    std::vector<const SettingValue*> named;
+    for (const char* name : {"hosts", "host-file", "recorded"}) {
+      if (has(name)) named.push_back(&setting(name));
+    }
+    if (*slurm) named.push_back(&setting("slurm"));
+    if (named.size() > 1) {
+      return bad_setting(*named[1], "hosts are named by " + named[0]->source + " too; keep one");
+    }
+    if (named.empty() && frontend::variable(environment_, "SLURM_JOB_NODELIST").empty()) {
+      return unexpected(Code::kInvalidArgument,
+                        "no hosts are named; give --hosts, --host-file or --recorded, or run this "
+                        "inside a Slurm job");
+    }
+    if (named.empty() || named[0]->name == "slurm") return from_slurm(environment_);
+    if (named[0]->name == "hosts") return from_list(*named[0]);
+    return named[0]->name == "host-file" ? from_host_file(named[0]->value)
+                                         : from_recorded(named[0]->value);
+  }
+
+  Result<void> read_hosts() {
+    auto source = find_source();
+    if (!source) return unexpected(std::move(source.error()));
+    request_.hosts = std::move(source->hosts);
+    request_.choice.facts = std::move(source->facts);
+    may_repeat_names_ = source->may_repeat_names;
+    request_.front_end_host = setting("front-end").value;
+    if (request_.front_end_host.empty()) request_.front_end_host = source->front_end_host;
+    if (request_.front_end_host.empty()) {
+      std::array<char, 256> name{};
+      ::gethostname(name.data(), name.size() - 1);
+      request_.front_end_host = name.data();
+    }
+    return {};
+  }
+
+  /// One number a host, or one for all of them; nullopt where the setting says nothing.
+  Result<std::optional<std::vector<std::uint32_t>>> counts(const char* name) const {
+    const SettingValue& it = setting(name);
+    if (it.value.empty()) return std::optional<std::vector<std::uint32_t>>();
+    auto counts = tree::parse_counts(it.value);
+    if (!counts) return bad_setting(it, counts.error().message);
+    const std::size_t hosts = request_.hosts.size();
+    if (counts->size() == 1) counts->assign(hosts, counts->front());
+    if (counts->size() != hosts) {
+      return bad_setting(it, std::to_string(counts->size()) + " numbers for " +
+                                 std::to_string(hosts) + " hosts; give each one, or one for all");
+    }
+    return std::optional(*std::move(counts));
+  }
+
+  Result<void> read_counts() {
+    const auto back_ends = counts("back-ends");
+    if (!back_ends) return unexpected(back_ends.error());
+    const auto ranks = counts("ranks");
+    if (!ranks) return unexpected(ranks.error());
+    const auto cores = counts("cores");
+    if (!cores) return unexpected(cores.error());
+    if (*back_ends && *ranks) {
+      return bad_setting(setting("ranks"),
+                         "processes are told by " + setting("back-ends").source + " too; keep one");
+    }
+    for (std::size_t i = 0; i < request_.hosts.size(); ++i) {
+      tree::Host& host = request_.hosts[i];
+      if (*back_ends) host.back_ends = (**back_ends)[i];
+      if (*back_ends) host.processes = (**back_ends)[i];
+      if (*ranks) host.back_ends = (**ranks)[i] > 0 ? 1 : 0;
+      if (*ranks) host.processes = (**ranks)[i];
+    }
+    if (*cores) cores_ = **cores;
+    return {};
+  }
+
+  Result<void> read_extra_hosts() {
+    auto names = tree::parse_host_list(setting("extra-hosts").value);
+    if (!names) return bad_setting(setting("extra-hosts"), names.error().message);
+    std::unordered_set<std::string> seen;
+    for (const tree::Host& host : request_.hosts) {
+      if (seen.insert(host.name).second || may_repeat_names_) continue;
+      return unexpected(Code::kInvalidArgument,
+                        "host " + host.name +
+                            " is named twice; name each once, with as many --back-ends as it has");
+    }
+    for (std::string& name : *names) {
+      if (!seen.insert(name).second) {
+        return bad_setting(setting("extra-hosts"),
+                           "host " + name + " is named twice; name it once");
+      }
+      request_.hosts.push_back(make_host(std::move(name), 0, 0));
+    }
+    if (request_.hosts.empty()) {
+      return unexpected(Code::kInvalidArgument, "no hosts are named; the list is empty");
+    }
+    return {};
+  }
+
+  Result<void> read_facts() {
+    std::vector<HostFacts> measured = std::move(request_.choice.facts);
+    measured.resize(request_.hosts.size());
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      const auto cores = measured[i][Fact::kCores];
+      if (cores && request_.hosts[i].cores == 0) {
+        request_.hosts[i].cores = static_cast<std::uint32_t>(std::min(*cores, 4e9));
+      }
+    }
+    if (has("facts")) {
+      const auto table = placement::read_fact_table(setting("facts").value);
+      if (!table) return unexpected(table.error());
+      if (auto added = placement::add_facts(*table, request_.hosts, measured); !added) {
+        return unexpected(std::move(added.error()));
+      }
+    }
+    // A number that was typed goes before one that was read.
+    for (std::size_t i = 0; i < cores_.size(); ++i) request_.hosts[i].cores = cores_[i];
+    request_.choice.facts = placement::facts_of(request_.hosts);
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      for (const Fact fact : placement::kAllFacts) {
+        if (fact == Fact::kCores || !measured[i][fact]) continue;  // Cores are the host's by now.
+        request_.choice.facts[i].set(fact, *measured[i][fact]);
+      }
+    }
+    return {};
+  }
+
+  Result<void> read_room() {
+    placement::RoomRules rules;
+    const auto where = placement::parse_comm_hosts(setting("comm-on").value);
+    if (!where) return bad_setting(setting("comm-on"), where.error().message);
+    rules.where = *where;
+    auto excluded = tree::parse_host_list(setting("exclude").value);
+    if (!excluded) return bad_setting(setting("exclude"), excluded.error().message);
+    rules.excluded = *std::move(excluded);
+    if (has("max-per-host")) {
+      const auto most = number_of(setting("max-per-host"), tree::kMaxCommProcesses);
+      if (!most) return unexpected(most.error());
+      rules.most_per_host = *most;
+    }
+    const SettingValue& reserve = setting("reserve-cores");
+    rules.reserve_for_processes = reserve.value == "processes";
+    if (!rules.reserve_for_processes) {
+      const auto cores = number_of(reserve, tree::kMaxSlots);
+      if (!cores) {
+        return bad_setting(
+            reserve, "'" + reserve.value + "' is neither a number of cores nor the word processes");
+      }
+      rules.reserved_cores = *cores;
+    }
+    auto room = placement::room_of(request_.hosts, rules);
+    if (!room) {
+      const bool of_list = room.error().code == Code::kNotFound;
+      return bad_setting(of_list ? setting("exclude") : reserve, room.error().message);
+    }
+    request_.choice.room = *std::move(room);
+    return {};
+  }
+
+  Result<void> read_shape() {
+    const SettingValue& topology = setting("topology");
+    const SettingValue& count = setting("comm-processes");
+    const auto is_flag = [](const SettingValue& it) { return it.source.starts_with("--"); };
+    if (!count.value.empty() && is_flag(count) && is_flag(topology)) {
+      return bad_setting(topology, "says how many communication processes there are, and so does " +
+                                       count.source + "; keep one");
+    }
+    if (!count.value.empty() && (is_flag(count) || !is_flag(topology))) {
+      const auto number = number_of(count, tree::kMaxCommProcesses - 1);
+      if (!number) return unexpected(number.error());
+      request_.shape.kind = *number == 0 ? tree::Shape::Kind::kFlat : tree::Shape::Kind::kBalanced;
+      request_.shape.depth = *number == 0 ? 0 : 1;
+      request_.shape.fanout = static_cast<std::uint32_t>(*number);
+      return {};
+    }
+    auto shape = tree::parse_shape(topology.value);
+    if (!shape) return bad_setting(topology, shape.error().message);
+    request_.shape = *std::move(shape);
+    return {};
+  }
+
+  const std::vector<SettingValue>& values_;
+  const std::vector<std::string>& environment_;
+  PlaceRequest request_;
+  std::vector<std::uint32_t> cores_;  // As typed; empty: not.
+  bool may_repeat_names_ = false;
+};
+
+}  // namespace
+
+const std::vector<Setting>& place_settings() {
+  static const std::vector<Setting> kSettings = {
+      {"hosts", "", false, "Hosts of the job, as in node[01-16,20],login"},
+      {"host-file", "", false, "Take them, and their slots, from an MPI host file"},
+      {"recorded", "", false, "Take them, and what was measured there, from a run's file"},
+      {"slurm", "false", true,
+       "Take them from the Slurm job of the environment; so it is without any of these"},
+      {"back-ends", "", false, "Back ends of each host, as in 8,2,2,0 or 4(x3),2, or one for all"},
+      {"ranks", "", false, "Ranks of each host, and one back end where there are any"},
+      {"cores", "", false, "Cores of each host: no more communication processes go there"},
+      {"extra-hosts", "", false, "Further hosts, without back ends"},
+      {"comm-on", "mixed", false,
+       "Communication processes on hosts with back ends (compute), without (extra), or mixed"},
+      {"exclude", "", false, "Hosts that carry no communication process"},
+      {"max-per-host", "", false, "No host carries more communication processes"},
+      {"reserve-cores", "0", false,
+       "So many cores of each host are left alone; or `processes`, one for each that is there"},
+      {"comm-processes", "", false, "So many, all below the front end, instead of a topology"},
+      {"topology", "kary:16", false,
+       "flat, kary:K, balanced:DEPTHxFANOUT, binomial:ORDER, or a topology file"},
+      {"placement", "even", false, "Policy that chooses the hosts: even or fuzzy"},
+      {"facts", "", false, "Table of what is known of hosts: idle, memory, ..."},
+      {"front-end", "", false, "Name of the front end's host [the recorded one, else this one]"},
+  };
+  return kSettings;
+}
+
+Result<PlaceRequest> check_place_settings(const std::vector<SettingValue>& values,
+                                          const std::vector<std::string>& environment,
+                                          placement::FuzzyRules rules) {
+  return RequestReader(values, environment, std::move(rules)).read();
+}
+
+}  // namespace xylem

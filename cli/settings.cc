@@ -1,0 +1,118 @@
+#include "cli/settings.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "base/check.h"
+#include "cli/place_options.h"
+#include "cli/run_options.h"
+#include "frontend/launch.h"
+#include "placement/fuzzy_rules.h"
+
+namespace xylem {
+namespace {
+
+std::string environment_name(std::string_view name) {
+  std::string upper = "XYLEM_";
+  for (const char c : name) {
+    upper += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return upper;
+}
+
+bool is_among(const std::vector<Setting>& settings, std::string_view name) {
+  return std::ranges::find(settings, name, &Setting::name) != settings.end();
+}
+
+}  // namespace
+
+const SettingValue& value_of(const std::vector<SettingValue>& values, std::string_view name) {
+  const auto it = std::ranges::find(values, name, &SettingValue::name);
+  CHECK(it != values.end());
+  return *it;
+}
+
+Unexpected bad_setting(const SettingValue& setting, const std::string& why) {
+  return unexpected(Code::kInvalidArgument, setting.source + ": " + why);
+}
+
+Result<bool> to_switch(const SettingValue& setting) {
+  if (setting.value == "true" || setting.value == "1") return true;
+  if (setting.value == "false" || setting.value == "0" || setting.value.empty()) return false;
+  return bad_setting(setting, "'" + setting.value + "' is neither true nor false");
+}
+
+std::string config_file(const std::string& flag, const std::vector<std::string>& environment) {
+  return flag.empty() ? frontend::variable(environment, "XYLEM_CONFIG") : flag;
+}
+
+Result<std::vector<ConfigEntry>> config_entries(const std::string& path) {
+  if (path.empty()) return std::vector<ConfigEntry>();
+  return load_config(path);
+}
+
+Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& settings,
+                                                 const std::vector<SettingValue>& flags,
+                                                 const std::string& config_flag,
+                                                 const std::vector<std::string>& environment) {
+  std::vector<SettingValue> values;
+  for (const Setting& setting : settings) {
+    values.push_back({setting.name, setting.fallback, "default"});
+  }
+  const auto put = [&values](const std::string& name, std::string value, std::string source) {
+    const auto it = std::ranges::find(values, name, &SettingValue::name);
+    if (it == values.end()) return false;
+    it->value = std::move(value);
+    it->source = std::move(source);
+    return true;
+  };
+  const std::string path = config_file(config_flag, environment);
+  const auto entries = config_entries(path);
+  if (!entries) return unexpected(entries.error());
+  for (const ConfigEntry& entry : *entries) {
+    const std::string where = path + ":" + std::to_string(entry.line) + ": ";
+    if (put(entry.key, entry.value, where + entry.key)) continue;
+    if (is_among(run_settings(), entry.key) || is_among(place_settings(), entry.key)) continue;
+    if (placement::is_fuzzy_key(entry.key)) continue;
+    return unexpected(
+        Code::kInvalidArgument,
+        where + "'" + entry.key + "' is not an option; `xylem run --print-config` shows all");
+  }
+  if (auto rules = placement::read_fuzzy_rules(*entries, path); !rules) {
+    return unexpected(std::move(rules.error()));
+  }
+  for (const Setting& setting : settings) {
+    const std::string name = environment_name(setting.name);
+    const std::string value = frontend::variable(environment, name);
+    if (!value.empty()) put(setting.name, value, name);
+  }
+  for (const SettingValue& flag : flags) put(flag.name, flag.value, flag.source);
+  return values;
+}
+
+SettingFlags::SettingFlags(CLI::App& app, const std::vector<Setting>& settings)
+    : settings_(settings) {
+  for (const Setting& setting : settings) {
+    const std::string flag = std::string("--") + setting.name;
+    std::string& value = values_.emplace_back();
+    // `--overwrite=false` is a value too; whoever checks it sees it as it was written.
+    CLI::Option* option = setting.is_switch ? app.add_flag(flag, value, setting.help)
+                                            : app.add_option(flag, value, setting.help);
+    options_.push_back(option);
+  }
+  app.add_option("--config", config_, "File with options, one `name = \"value\"` a line");
+}
+
+Result<std::vector<SettingValue>> SettingFlags::layered(
+    const std::vector<std::string>& environment) const {
+  std::vector<SettingValue> flags;
+  for (std::size_t i = 0; i < options_.size(); ++i) {
+    if (options_[i]->count() == 0) continue;
+    flags.push_back({settings_[i].name, values_[i], std::string("--") + settings_[i].name});
+  }
+  return layer_settings(settings_, flags, config_, environment);
+}
+
+}  // namespace xylem

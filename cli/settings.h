@@ -1,0 +1,87 @@
+#pragma once
+
+// Options that people may write anywhere: default < configuration file < environment < flag.
+//
+//   SettingFlags flags(*app, run_settings());     // before parsing
+//   auto values = flags.layered(environment);     // after it; then each verb checks its values
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/config.h"
+#include "base/result.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace xylem {
+
+/// One option: `--NAME` on the command line, `XYLEM_NAME` (upper case, `-` as `_`) in the
+/// environment, `NAME = "value"` in the file of `--config`.
+struct Setting {
+  const char* name;
+  const char* fallback;
+  bool is_switch;  ///< True when it stands on the command line without a value; else true or false.
+  const char* help;
+};
+
+/// A value and where it was written, for error sentences.
+struct SettingValue {
+  std::string name;
+  std::string value;
+  std::string source;  ///< "--window", "XYLEM_WINDOW", "x.toml:3: window" or "default"
+
+  bool is_default() const { return source == "default"; }
+};
+
+/// The value of one setting, which must be there.
+const SettingValue& value_of(const std::vector<SettingValue>& values, std::string_view name);
+
+/// An error about a value, which begins with its source.
+Unexpected bad_setting(const SettingValue& setting, const std::string& why);
+
+/// "true" or "1", "false" or "0" or nothing. Fails with kInvalidArgument on other values.
+Result<bool> to_switch(const SettingValue& setting);
+
+/// The configuration file that counts: that of `--config`, else that of XYLEM_CONFIG; "" for none.
+std::string config_file(const std::string& flag, const std::vector<std::string>& environment);
+
+/// Its entries; none without a file. Fails as load_config.
+Result<std::vector<ConfigEntry>> config_entries(const std::string& path);
+
+/// Puts the layers together: a value for each of `settings`. `flags` are those given on the command
+/// line; `config_flag` is the file of `--config`; `environment` holds NAME=VALUE strings.
+///
+/// One file may serve every verb: settings of another one are passed over, and the rules of fuzzy
+/// placement are checked (placement/fuzzy_rules.h). Fails as load_config, and with kInvalidArgument
+/// and the line on a key that nobody knows or on rules that cannot be used.
+Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& settings,
+                                                 const std::vector<SettingValue>& flags,
+                                                 const std::string& config_flag,
+                                                 const std::vector<std::string>& environment);
+
+/// The flags of a verb, `--config` among them. Must stay where it is while `app` parses.
+class SettingFlags {
+ public:
+  SettingFlags(CLI::App& app, const std::vector<Setting>& settings);
+  SettingFlags(const SettingFlags&) = delete;
+  SettingFlags& operator=(const SettingFlags&) = delete;
+
+  /// All layers, once `app` has parsed. Fails as layer_settings.
+  Result<std::vector<SettingValue>> layered(const std::vector<std::string>& environment) const;
+
+  /// What stands behind `--config`; "" when it does not.
+  const std::string& config() const { return config_; }
+
+ private:
+  const std::vector<Setting>& settings_;
+  std::deque<std::string> values_;  // CLI11 keeps references to them.
+  std::vector<CLI::Option*> options_;
+  std::string config_;
+};
+
+}  // namespace xylem

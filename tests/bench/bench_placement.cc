@@ -35,6 +35,36 @@ void plan_hosts(benchmark::State& state) {
 }
 BENCHMARK(plan_hosts)->Arg(1'000)->Arg(10'000)->Unit(benchmark::kMillisecond);
 
+/// The same by scores, from six factors that all hosts know.
+void plan_hosts_fuzzily(benchmark::State& state) {
+  const auto hosts = make_hosts(static_cast<std::size_t>(state.range(0)), 1);
+  const auto shape = tree::parse_shape("kary:16");
+  std::mt19937 random(2);  // Fixed, so that runs compare.
+  std::uniform_real_distribution<double> share(0, 1);
+  Choice choice;
+  choice.policy = Policy::kFuzzy;
+  choice.facts = facts_of(hosts);
+  for (HostFacts& host : choice.facts) {
+    host.set(Fact::kIdle, share(random));
+    host.set(Fact::kRunQueue, 4 * share(random));
+    host.set(Fact::kMemory, 64 * share(random));
+    host.set(Fact::kNetwork, 50 * share(random));
+    host.set(Fact::kRoundTrip, 2000 * share(random));
+  }
+  if (state.range(1) > 0) choice.room.assign(hosts.size(), state.range(1));
+  for (auto _ : state) {
+    const auto plan = plan_tree(hosts, *shape, choice, "head");
+    if (!plan) state.SkipWithError(plan.error().message.c_str());
+    benchmark::DoNotOptimize(plan);
+  }
+}
+BENCHMARK(plan_hosts_fuzzily)
+    ->ArgNames({"hosts", "room"})
+    ->Args({1'000, 0})
+    ->Args({10'000, 0})
+    ->Args({10'000, 1})
+    ->Unit(benchmark::kMillisecond);
+
 /// So many back ends, ten a host, to the internal leaves of kary:16.
 void attach_back_ends(benchmark::State& state) {
   const auto hosts = make_hosts(static_cast<std::size_t>(state.range(0)) / 10, 10);

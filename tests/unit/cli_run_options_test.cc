@@ -37,6 +37,24 @@ TEST(RunOptions, AFlagGoesBeforeTheEnvironment) {
   EXPECT_EQ(options->settle, 3 * kSecond);
 }
 
+TEST(RunOptions, ShareAFileWithOtherVerbs) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("xylem-shared-" + std::to_string(::getpid()) + ".toml");
+  const auto layered = [&](const char* text) {
+    std::ofstream(path) << text;
+    auto values = layer_settings(run_settings(), {}, path.string(), {});
+    std::filesystem::remove(path);
+    return values;
+  };
+  const auto values = layered("window = \"1s\"\nmax-per-host = 4\n[fuzzy.weights]\nidle = 1\n");
+  ASSERT_TRUE(values) << values.error().message;
+  EXPECT_EQ(value_of(*values, "window").value, "1s");
+  const auto wrong = layered("[fuzzy.weights]\nidle = 0.5\n");
+  ASSERT_FALSE(wrong) << "what is wrong for another verb is told all the same";
+  EXPECT_EQ(wrong.error().message.rfind(path.string() + ":2: the weights sum to 0.5", 0), 0u)
+      << wrong.error().message;
+}
+
 TEST(RunOptions, ErrorsNameWhereTheValueStands) {
   const struct {
     const char* name;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <random>
 
 #include "placement/attach.h"
@@ -131,6 +132,84 @@ TEST(Attach, KeepsItsPromisesForAnyRatio) {
     }
     // More can be at home: one that went "anywhere" cannot, as its host was full.
     ASSERT_EQ(at_home, possible);
+  }
+}
+
+TEST(Attach, AttachesAllWhateverTheRatio) {
+  for (std::uint32_t leaf_count = 1; leaf_count <= 12; ++leaf_count) {
+    for (std::uint32_t count = 0; count <= 40; ++count) {
+      SCOPED_TRACE(testing::Message() << count << " back ends, " << leaf_count << " leaves");
+      std::vector<std::uint32_t> nowhere(leaf_count);
+      std::iota(nowhere.begin(), nowhere.end(), 1000);  // No host in common.
+      const auto leaves = leaves_on(nowhere);
+      const auto chosen = attached(std::vector<HostId>(count, HostId{7}), leaves);
+      ASSERT_EQ(chosen.size(), count);
+      const auto loads = loads_of(chosen, leaves);
+      // fanout is the quotient where it divides, else one more; nobody has two more than another.
+      const std::size_t limit = count / leaf_count + (count % leaf_count == 0 ? 0 : 1);
+      EXPECT_EQ(fanout(count, leaf_count), limit);
+      EXPECT_EQ(std::ranges::max(loads), limit);
+      EXPECT_EQ(std::ranges::min(loads), count / leaf_count);
+    }
+  }
+}
+
+TEST(Attach, KeepsItsPromisesWhereOthersAreAttachedAlready) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  for (int trial = 0; trial < 5'000; ++trial) {
+    std::vector<std::uint32_t> leaf_hosts(1 + random() % 10);
+    for (auto& host : leaf_hosts) host = static_cast<std::uint32_t>(random() % 12);
+    auto leaves = leaves_on(leaf_hosts);
+    std::size_t before = 0;
+    for (InternalLeaf& leaf : leaves) {
+      leaf.back_ends = static_cast<std::uint32_t>(random() % 7);
+      if (random() % 8 == 0) leaf.host = tree::kNoHost;
+      before += leaf.back_ends;
+    }
+    std::vector<HostId> back_ends(random() % 50);
+    for (auto& host : back_ends) host = HostId{static_cast<std::uint32_t>(random() % 12)};
+    const auto chosen = attached(back_ends, leaves);
+    ASSERT_EQ(chosen.size(), back_ends.size());
+    const std::size_t limit = fanout(before + back_ends.size(), leaves.size());
+    const auto loads = loads_of(chosen, leaves);
+    for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+      // One that was beyond the fanout gets none; no other is filled beyond it.
+      ASSERT_LE(loads[leaf], std::max<std::size_t>(limit, leaves[leaf].back_ends));
+    }
+    for (std::size_t i = 0; i < back_ends.size(); ++i) {
+      if (leaves[chosen[i]].host == back_ends[i]) continue;
+      // Whoever went elsewhere has no leaf at home with room left.
+      for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+        ASSERT_FALSE(leaves[leaf].host == back_ends[i] && loads[leaf] < limit);
+      }
+    }
+  }
+}
+
+TEST(AttachOne, StaysAtHomeWhileThereIsRoom) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  for (int trial = 0; trial < 5'000; ++trial) {
+    std::vector<std::uint32_t> leaf_hosts(1 + random() % 8);
+    for (auto& host : leaf_hosts) host = static_cast<std::uint32_t>(random() % 6);
+    auto leaves = leaves_on(leaf_hosts);
+    std::size_t attached_before = 0;
+    for (InternalLeaf& leaf : leaves) {
+      leaf.back_ends = static_cast<std::uint32_t>(random() % 5);
+      attached_before += leaf.back_ends;
+    }
+    const HostId host{static_cast<std::uint32_t>(random() % 8)};
+    const std::size_t limit = fanout(attached_before + 1, leaves.size());
+    const auto has_room_here = [&](const InternalLeaf& leaf) {
+      return leaf.host == host && leaf.back_ends < limit;
+    };
+    const auto leaf = attach_one(host, leaves);
+    ASSERT_TRUE(leaf);
+    ASSERT_LT(leaves[*leaf].back_ends, limit);
+    ASSERT_EQ(leaves[*leaf].host == host, std::ranges::any_of(leaves, has_room_here));
   }
 }
 

@@ -7,8 +7,8 @@ set(XYLEM_PUBLIC_HEADERS
   base/awaitable.h base/check.h base/clock.h base/ids.h base/interval_set.h base/result.h
   wire/fields.h wire/packet.h wire/waves.h
   filters/aggregation.h filters/classes.h filters/concatenation.h filters/elementwise.h
-  filters/histogram.h filters/matrix.h filters/moments.h filters/plugin.h filters/plugin_adapter.h
-  filters/quantiles.h filters/top.h
+  filters/histogram.h filters/matrix.h filters/moments.h filters/narrowing.h filters/plugin.h
+  filters/plugin_adapter.h filters/quantiles.h filters/scatter.h filters/top.h
   frontend/tree.h frontend/wave.h
   backend/event_source.h backend/leaf.h)
 

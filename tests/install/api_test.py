@@ -17,6 +17,7 @@ EXAMPLES = {
                    "3 times the ids of 16 leaves: 408\n",
     "histogram": "from -inf ms: 64\nfrom    1 ms: 576\nfrom   10 ms: 5760\nfrom  100 ms: 9600\n",
     "custom_filter": "the longest word of 16 leaves: cambium\n",
+    "scatter": "16 leaves: 9592 primes below 100000\n4 of them alone: 9592\n",
     "stack_classes": "14 leaves (1-4,7-16) at main;solve;MPI_Barrier\n"
                      " 1 leaves (6) at main;solve;MPI_Recv\n"
                      " 1 leaves (5) at main;solve;compute\n",

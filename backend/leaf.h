@@ -71,7 +71,8 @@ class LeafStream {
   Result<void> send_wave(std::uint64_t wave, const wire::Fields& fields,
                          Nanos timeout = 10 * kSecond);
 
-  /// The next multicast of this stream.
+  /// The next multicast of this stream that is for this leaf; where the stream narrows, its part of
+  /// it. What was for others shows as a gap in the numbers.
   Result<Received> receive(Nanos timeout);
   /// The same for coroutines; not under Threading::kCaller.
   Awaitable<Result<Received>> async_receive(Nanos timeout);

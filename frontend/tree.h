@@ -132,6 +132,9 @@ class Stream {
   /// nothing of it and miss nothing: numbers count for the stream, so theirs have gaps. Empty: as
   /// above. Fails with kInvalidArgument too when one of them is not of the stream. One that has
   /// left is no failure: it may have left while this was on its way.
+  ///
+  /// Where only some answer, kWaitForAll waits for the others as for silent leaves, six seconds:
+  /// such a stream is better opened with kAsItComes or kTimeOut.
   Result<std::uint64_t> multicast(const wire::Fields& fields, const IntervalSet& to,
                                   Nanos timeout = 10 * kSecond);
   /// Either of them for coroutines.

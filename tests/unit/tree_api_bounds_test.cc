@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "tests/support/task.h"
 #include "tests/support/tool_tree.h"
 
 namespace xylem {
@@ -19,6 +20,7 @@ using frontend::TreeEvent;
 using frontend::TreeOptions;
 using frontend::WhenFull;
 using testing::kPatience;
+using testing::Task;
 
 constexpr std::size_t kSmallJournal = 256u << 10;
 constexpr std::size_t kSmallQueue = 64u << 10;
@@ -212,6 +214,52 @@ TEST_F(CallerTest, SendsAndReceivesWithinCalls) {
   }
   leaves_.pop_back();
   EXPECT_EQ(await_event(TreeEvent::Kind::kLeft).host, "caller") << "it has said goodbye";
+}
+
+// Sends more than there is room for until it fails, and says how.
+Task fill(frontend::Stream stream, IntervalSet to, Nanos timeout, std::promise<Code>* code) {
+  const wire::Fields fields{{1, std::string(256u << 10, 'x')}};
+  Code outcome = Code::kInternal;
+  for (int left = 400; left > 0 && outcome == Code::kInternal; --left) {
+    const auto number = co_await stream.async_multicast(fields, to, timeout);
+    if (!number) outcome = number.error().code;
+  }
+  code->set_value(outcome);
+}
+
+Task send_one(frontend::Stream stream, std::promise<bool>* sent) {
+  const wire::Fields fields{{1, std::string("one more")}};
+  const IntervalSet to;
+  const auto number = co_await stream.async_multicast(fields, to, kPatience);
+  sent->set_value(static_cast<bool>(number));
+}
+
+TEST_F(CallerTest, AMulticastWaitsWhileALeafTakesNothing) {
+  start(1);
+  join_caller();
+  auto open_stream =
+      std::async(std::launch::async, [&] { return tree_->open({.name = "down"}, kPatience); });
+  auto leaf = stream_of(1, "down");
+  while (open_stream.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    leaves_[1]->serve(kMillisecond);
+  }
+  auto down = *open_stream.get();
+  std::promise<Code> full;
+  Task filler = fill(down, IntervalSet::of(raw(leaves_[1]->id())), 100 * kMillisecond, &full);
+  EXPECT_EQ(full.get_future().get(), Code::kTimedOut);
+  filler.wait();
+  EXPECT_EQ(down.multicast({}, kMillisecond).error().code, Code::kTimedOut) << "nor blocking";
+  std::promise<bool> sent;
+  auto is_sent = sent.get_future();
+  Task sender = send_one(down, &sent);
+  EXPECT_FALSE(sender.has_ended());
+  // There is room when the leaf takes something.
+  while (is_sent.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    leaves_[1]->serve(kMillisecond);
+    static_cast<void>(leaf.receive(0));
+  }
+  EXPECT_TRUE(is_sent.get());
+  sender.wait();
 }
 
 TEST_F(CallerTest, IsTakenForDeadWhenItCallsNothingAndJoinsAgainByItself) {

@@ -118,9 +118,26 @@ void Delivery::take_acknowledgement(const wire::Acknowledgement& acknowledgement
 // ---- sending ----
 
 void Delivery::send_due(Nanos now) {
-  const auto parent = uplink_.parent();
-  if (!parent || network_->status(*parent).queue_bytes > kLongestQueue) return;
+  const auto parent = may_send();
+  if (!parent) return;
   for (wire::Packet& packet : outbox_.take_due(now)) network_->send(*parent, std::move(packet));
+}
+
+std::optional<net::LinkId> Delivery::may_send() const {
+  const auto parent = uplink_.parent();
+  const bool is_full = parent && network_->status(*parent).queue_bytes > kLongestQueue;
+  return is_full ? std::nullopt : parent;
+}
+
+// It need not be read from the journal when nothing is in its way.
+void Delivery::add(wire::Packet packet, Nanos now) {
+  send_due(now);
+  const auto parent = may_send();
+  if (!parent) {
+    outbox_.add(key_of(packet.id));
+  } else if (outbox_.add_and_send(packet, now)) {
+    network_->send(*parent, std::move(packet));
+  }
 }
 
 void Delivery::send_up(wire::Message message) {

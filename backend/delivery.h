@@ -68,6 +68,8 @@ class Delivery {
 
   /// A packet was journalled just now. It goes with the next send_due().
   void add(const PacketKey& key) { outbox_.add(key); }
+  /// The same of one that is at hand, and what is due is sent.
+  void add(wire::Packet packet, Nanos now);
   void send_due(Nanos now);
   /// Everything that was journalled is acknowledged.
   bool is_done() const { return outbox_.packets() == 0; }
@@ -90,6 +92,8 @@ class Delivery {
 
  private:
   wire::Hello hello() const;
+  /// The parent, unless its link is full.
+  std::optional<net::LinkId> may_send() const;
   void react(net::Uplink::Change change, Nanos now);
   void take_assignment(const wire::Assignment& assignment, Nanos now);
   bool take_control(const wire::Control& control);

@@ -140,8 +140,10 @@ void EventSource::Impl::pump() {
   const std::lock_guard lock(mutex_);
   pump_is_posted_ = false;
   const Nanos now = monotonic_now();
-  while (!outgoing_.empty() && node_.put(outgoing_.front(), now)) {
-    outgoing_bytes_ -= outgoing_.front().packet.payload.size();
+  while (!outgoing_.empty()) {
+    const std::size_t bytes = outgoing_.front().packet.payload.size();
+    if (!node_.put(std::move(outgoing_.front()), now)) break;
+    outgoing_bytes_ -= bytes;
     outgoing_.pop_front();
   }
   changed_.notify_all();

@@ -186,7 +186,7 @@ bool LeafNode::put(StreamId stream, std::uint64_t first, std::span<const wire::F
   draft.packet.id = id_of(stream, first, first + waves.size());
   draft.packet.payload = wire::encode_waves(waves);
   draft.calls = waves.size();
-  return put(draft, now);
+  return put(std::move(draft), now);
 }
 
 bool LeafNode::put_lost(StreamId stream, std::uint64_t first, std::uint64_t end, Nanos now) {
@@ -195,7 +195,7 @@ bool LeafNode::put_lost(StreamId stream, std::uint64_t first, std::uint64_t end,
   draft.packet.tombstone = true;
   draft.packet.payload = wire::encode(wire::Tombstone{"the leaf's journal was full", end - first});
   draft.calls = end - first;
-  return put(draft, now);
+  return put(std::move(draft), now);
 }
 
 wire::PacketId LeafNode::id_of(StreamId stream, std::uint64_t first, std::uint64_t end) const {
@@ -207,11 +207,10 @@ wire::PacketId LeafNode::id_of(StreamId stream, std::uint64_t first, std::uint64
   return id;
 }
 
-bool LeafNode::put(const Draft& draft, Nanos now) {
+bool LeafNode::put(Draft&& draft, Nanos now) {
   if (!journal_.append(draft)) return false;
   has_put_ = true;
-  delivery_.add(key_of(draft.packet.id));
-  delivery_.send_due(now);
+  delivery_.add(std::move(draft.packet), now);
   schedule(now);
   return true;
 }

@@ -68,8 +68,9 @@ class LeafNode final : public net::Node {
   bool put(StreamId stream, std::uint64_t first, std::span<const wire::Fields> waves, Nanos now);
   /// The same waves as lost: what goes up is that they were given up here.
   bool put_lost(StreamId stream, std::uint64_t first, std::uint64_t end, Nanos now);
-  /// A packet of any stream that this leaf has made. False as put() above.
-  bool put(const Draft& draft, Nanos now);
+  /// A packet of any stream that this leaf has made. False as put() above; then `draft` is as it
+  /// was.
+  bool put(Draft&& draft, Nanos now);
   /// The run's control; there from on_joined() on.
   const std::optional<wire::Control>& control() const { return delivery_.control(); }
   /// Everything that was put is acknowledged.

@@ -23,6 +23,24 @@ void Outbox::add(const PacketKey& key) { take_in(key); }
 
 void Outbox::add_recovered(const PacketKey& key) { take_in(key).alone = true; }
 
+bool Outbox::add_and_send(const wire::Packet& packet, Nanos now) {
+  const bool is_first = fresh_.empty() && in_flight_ < options_.max_in_flight && !packet.last;
+  State& state = take_in(key_of(packet.id));
+  if (!is_first) return false;
+  fresh_.pop_back();
+  note_sent(state, packet, now);
+  return true;
+}
+
+void Outbox::note_sent(State& state, const wire::Packet& packet, Nanos now) {
+  state.sent = true;
+  state.wave_end = packet.id.wave_end;
+  state.bytes = packet.payload.size();
+  state.pause = options_.first_resend;
+  in_flight_ += state.bytes;
+  set_due(key_of(packet.id), state, now + state.pause);
+}
+
 std::vector<wire::Packet> Outbox::take_due(Nanos now) {
   std::vector<wire::Packet> packets;
   while (!due_.empty() && due_.begin()->first <= now) {
@@ -48,12 +66,7 @@ std::vector<wire::Packet> Outbox::take_due(Nanos now) {
     }
     packets.push_back(journal_.read(key));
     packets.back().alone = state.alone;
-    state.sent = true;
-    state.wave_end = packets.back().id.wave_end;
-    state.bytes = packets.back().payload.size();
-    state.pause = options_.first_resend;
-    in_flight_ += state.bytes;
-    set_due(key, state, now + state.pause);
+    note_sent(state, packets.back(), now);
   }
   fresh_.insert(fresh_.end(), held.begin(), held.end());
   return packets;

@@ -40,6 +40,10 @@ class Outbox {
   /// A predecessor journalled it; perhaps it sent it.
   void add_recovered(const PacketKey& key);
 
+  /// The same, of one that is at hand: true when it may go now, before all that add() was told, and
+  /// counts as sent. Else it was added.
+  bool add_and_send(const wire::Packet& packet, Nanos now);
+
   /// The packets to send now, oldest first; they count as sent.
   std::vector<wire::Packet> take_due(Nanos now);
   /// When take_due() has something again if nothing happens; 0: not before something happens.
@@ -74,6 +78,7 @@ class Outbox {
   void forget(States::iterator it);
   void resend(States::iterator it);
   State& take_in(const PacketKey& key);
+  void note_sent(State& state, const wire::Packet& packet, Nanos now);
   void set_due(const PacketKey& key, State& state, Nanos when);
 
   OutboxOptions options_;

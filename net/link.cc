@@ -4,7 +4,6 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <cstring>
 
 #include "base/log.h"
 #include "net/link_internal.h"
@@ -16,7 +15,6 @@ namespace {
 using namespace asio::experimental::awaitable_operators;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
-constexpr std::size_t kReadBytes = 64u << 10;
 constexpr std::size_t kFramePrefix = 4;
 // What is copied to save a piece: less than a system call takes.
 constexpr std::size_t kPieceBytes = 16u << 10;
@@ -72,8 +70,7 @@ Link::Link(LinkId id, bool accepted, bool credits, std::unique_ptr<Transport> tr
       accepted_(accepted),
       transport_(std::move(transport)),
       host_(host),
-      read_buffer_(std::move(already_read)),
-      read_size_(read_buffer_.size()),
+      assembler_(std::move(already_read)),
       send_credit_(credits),
       receive_credit_(credits),
       writable_(executor),
@@ -175,47 +172,21 @@ LinkStatus Link::status() const {
 asio::awaitable<Error> Link::read_loop() {
   for (;;) {
     if (auto taken = take_frames(); !taken) co_return std::move(taken.error());
-    if (read_buffer_.size() - read_size_ < kReadBytes) read_buffer_.resize(read_size_ + kReadBytes);
-    auto size =
-        co_await transport_->read_some(std::span<std::byte>(read_buffer_).subspan(read_size_));
+    auto size = co_await transport_->read_some(assembler_.room());
     if (!size) co_return std::move(size.error());
-    read_size_ += *size;
+    assembler_.add(*size);
     last_heard_ = monotonic_now();
   }
 }
 
 Result<void> Link::take_frames() {
-  std::size_t at = 0;
-  std::size_t wanted = 0;
-  while (true) {
-    const std::span<const std::byte> rest =
-        std::span<const std::byte>(read_buffer_).subspan(at, read_size_ - at);
-    auto length = wire::frame_length(rest, wire::kMaxFrameBytes);
-    if (!length) return unexpected(std::move(length.error()));
-    if (!*length) break;
-    if (rest.size() < kFramePrefix + **length) {
-      wanted = kFramePrefix + **length;
-      break;
-    }
-    auto message = wire::decode(rest.subspan(kFramePrefix, **length));
-    if (!message) return unexpected(std::move(message.error()));
-    at += kFramePrefix + **length;
-    auto taken = on_frame_message(*std::move(message), kFramePrefix + **length);
+  for (;;) {
+    auto frame = assembler_.next();
+    if (!frame) return unexpected(std::move(frame.error()));
+    if (!*frame) return {};
+    auto taken = on_frame_message(std::move((*frame)->message), (*frame)->bytes);
     if (!taken) return taken;
   }
-  if (at > 0) {
-    std::memmove(read_buffer_.data(), read_buffer_.data() + at, read_size_ - at);
-    read_size_ -= at;
-  }
-  // Half of the memory has come: a length alone costs a peer nothing.
-  const std::size_t earned = std::min(wanted, 2 * read_size_ + kReadBytes);
-  if (read_buffer_.size() < earned) read_buffer_.resize(earned);
-  // A large frame has passed: its memory is given back.
-  if (wanted == 0 && read_buffer_.size() > 4 * kReadBytes) {
-    read_buffer_.resize(read_size_ + kReadBytes);
-    read_buffer_.shrink_to_fit();
-  }
-  return {};
 }
 
 Result<void> Link::on_frame_message(wire::Message message, std::size_t frame_bytes) {

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "net/clock_filter.h"
 #include "net/credits.h"
+#include "net/frame_assembler.h"
 #include "net/node.h"
 #include "net/transport_internal.h"
 #include "wire/message.h"
@@ -104,8 +105,7 @@ class Link {
   std::unique_ptr<Transport> transport_;
   LinkHost& host_;
 
-  wire::Bytes read_buffer_;  // What came and is not yet a whole frame.
-  std::size_t read_size_ = 0;
+  FrameAssembler assembler_;
   struct Held {
     wire::PacketFrame frame;
     bool is_data = false;

@@ -60,25 +60,44 @@ Result<Message> decode_segment(std::span<const std::byte> segment) {
   return internal::decode_flat<schema::Message>("a frame", segment, internal::read_message);
 }
 
-// `rest` is what follows the format.
-Result<Message> decode_packet(std::span<const std::byte> rest) {
+// `sizes` are the bytes behind the format, of a frame that ends `length` bytes behind it.
+std::optional<PacketSizes> read_sizes(std::span<const std::byte> sizes, std::size_t length) {
   constexpr std::size_t kSizes = kPacketHeadBytes - kHeadBytes;
-  const auto bad = [&](const char* why) { return internal::corrupt("a frame", rest.size(), why); };
-  if (rest.size() < kSizes) return bad("it has no room for its sizes");
-  const std::size_t segment = load_u32(rest);
-  const std::size_t payload = load_u32(rest.subspan(sizeof(std::uint32_t)));
-  rest = rest.subspan(kSizes);
-  if (segment > rest.size() || payload > rest.size() - segment ||
-      segment + payload + padding_of(payload) != rest.size()) {
-    return bad("its sizes do not add up");
+  if (sizes.size() < kSizes || length < kSizes) return std::nullopt;
+  const std::size_t segment = load_u32(sizes);
+  const std::size_t payload = load_u32(sizes.subspan(sizeof(std::uint32_t)));
+  if (segment > length || payload > length ||
+      kSizes + segment + payload + padding_of(payload) != length) {
+    return std::nullopt;
   }
-  auto message = decode_segment(rest.first(segment));
+  return PacketSizes{kPacketHeadBytes + segment, payload, padding_of(payload)};
+}
+
+Result<Message> decode_bare_packet(std::span<const std::byte> segment, Bytes payload) {
+  auto message = decode_segment(segment);
   if (!message) return message;
   auto* packet = std::get_if<Packet>(&*message);
-  if (packet == nullptr || !packet->payload.empty()) return bad("it should be a bare packet");
-  const auto bytes = rest.subspan(segment, payload);
-  packet->payload.assign(bytes.begin(), bytes.end());
+  if (packet == nullptr || !packet->payload.empty()) {
+    return internal::corrupt("a frame", segment.size() + payload.size(),
+                             "it should be a bare packet");
+  }
+  packet->payload = std::move(payload);
   return message;
+}
+
+// `rest` is what follows the format.
+Result<Message> decode_packet(std::span<const std::byte> rest) {
+  const bool has_sizes = rest.size() >= kPacketHeadBytes - kHeadBytes;
+  const auto sizes = read_sizes(rest, rest.size());
+  if (!sizes) {
+    return internal::corrupt(
+        "a frame", rest.size(),
+        has_sizes ? "its sizes do not add up" : "it has no room for its sizes");
+  }
+  const auto payload = rest.subspan(sizes->head - kHeadBytes, sizes->payload);
+  return decode_bare_packet(
+      rest.first(sizes->head - kHeadBytes).subspan(kPacketHeadBytes - kHeadBytes),
+      {payload.begin(), payload.end()});
 }
 
 }  // namespace
@@ -155,6 +174,23 @@ Result<Message> decode(std::span<const std::byte> frame) {
     default:
       return internal::corrupt("a frame", frame.size(), "its format is unknown");
   }
+}
+
+std::optional<PacketSizes> packet_sizes(std::span<const std::byte> bytes) {
+  if (bytes.size() < kPacketHeadBytes) return std::nullopt;
+  const std::size_t length = load_u32(bytes);
+  if (length < kFormatBytes || load_u32(bytes.subspan(kLengthBytes)) != kPacketFormat) {
+    return std::nullopt;
+  }
+  return read_sizes(bytes.subspan(kHeadBytes), length - kFormatBytes);
+}
+
+Result<Message> decode_in_pieces(std::span<const std::byte> head, Bytes payload) {
+  const auto sizes = packet_sizes(head);
+  if (!sizes || sizes->head != head.size() || sizes->payload != payload.size()) {
+    return internal::corrupt("a frame", head.size(), "its pieces do not fit together");
+  }
+  return decode_bare_packet(head.subspan(kPacketHeadBytes), std::move(payload));
 }
 
 Result<std::optional<std::size_t>> frame_length(std::span<const std::byte> bytes,

@@ -277,6 +277,18 @@ PacketFrame encode_in_pieces(Packet packet);
 /// Allocates at most about ten times the frame's bytes, whatever they say.
 Result<Message> decode(std::span<const std::byte> frame);
 
+/// The parts of a packet's frame, its first 4 bytes included in the head.
+struct PacketSizes {
+  std::size_t head = 0;
+  std::size_t payload = 0;
+  std::size_t padding = 0;
+};
+/// Of the frame that starts with these bytes; nullopt when it is another's, when there are too few
+/// to tell, or when its sizes do not add up, of which decode() tells more.
+std::optional<PacketSizes> packet_sizes(std::span<const std::byte> bytes);
+/// decode() of such a frame in pieces; the payload is moved. Its padding is not looked at.
+Result<Message> decode_in_pieces(std::span<const std::byte> head, Bytes payload);
+
 /// The length of the frame that starts with these bytes, its first 4 not counted; nullopt while
 /// there are fewer than 4. Fails with kCorrupt when it exceeds `limit` or is 0.
 Result<std::optional<std::size_t>> frame_length(std::span<const std::byte> bytes,

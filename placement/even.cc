@@ -94,6 +94,7 @@ Result<EvenPlacement> place_evenly(std::span<const std::uint64_t> occupied,
     return unexpected(std::move(fits.error()));
   }
   EvenPlacement placement;
+  placement.room.assign(room.begin(), room.end());
   std::uint64_t all = comm_processes;
   for (const std::uint64_t there : occupied) {
     if (there > std::numeric_limits<std::uint64_t>::max() - all) {
@@ -152,10 +153,17 @@ std::string explain(std::span<const tree::Host> hosts, const EvenPlacement& plac
   }
   constexpr std::size_t kLeastWidth = 6;
   Table table(kLeastWidth);
-  table.add({"host", "has", "gets", "target"});
+  const bool is_limited =
+      std::ranges::any_of(placement.room, [](std::uint64_t room) { return room != kUnlimited; });
+  const auto add = [&](std::vector<std::string> row, const std::string& room) {
+    if (is_limited) row.push_back(room);
+    table.add(std::move(row));
+  };
+  add({"host", "has", "gets", "target"}, "room");
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    table.add({hosts[i].name, std::to_string(placement.target[i] - placement.added[i]),
-               std::to_string(placement.added[i]), std::to_string(placement.target[i])});
+    add({hosts[i].name, std::to_string(placement.target[i] - placement.added[i]),
+         std::to_string(placement.added[i]), std::to_string(placement.target[i])},
+        is_limited ? room_text(placement.room[i]) : "");
   }
   return text + table.print();
 }

@@ -57,7 +57,8 @@ struct EvenRound {
 struct EvenPlacement {
   std::vector<std::uint64_t> target;  ///< TS by host: processes there in the end.
   std::vector<std::uint64_t> added;   ///< AS by host; they sum up to the number asked for.
-  std::vector<EvenRound> rounds;      ///< At least one, or none when there are no hosts.
+  std::vector<EvenRound> rounds;      ///< At least one, or none when no host has room.
+  std::vector<std::uint64_t> room;    ///< As given; empty: no limits.
 };
 
 /// Levels `comm_processes` new processes over hosts that carry `occupied[i]` already. The same
@@ -92,6 +93,9 @@ std::vector<HostId> fill_order(std::span<const std::uint64_t> occupied,
 ///   host   has  gets  target
 ///   node1    8     0       8
 ///   ...
+///
+/// Where a host's room is limited, a column `room` says how many each could get, `-` for any
+/// number.
 std::string explain(std::span<const tree::Host> hosts, const EvenPlacement& placement);
 
 }  // namespace xylem::placement

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <utility>
 
@@ -14,6 +15,9 @@ namespace {
 using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using MatrixView = Eigen::Map<const RowMajor>;
 using VectorView = Eigen::Map<const Eigen::RowVectorXd>;
+
+/// Quotas that differ by less are one number, computed on two ways.
+constexpr double kEqual = 1e-9;
 
 Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
 
@@ -84,13 +88,14 @@ FuzzyRound deal(const std::vector<Evaluation>& hosts, const std::vector<std::uin
   std::uint64_t rest = left;
   for (FuzzyShare& share : round.shares) {
     share.quota = static_cast<double>(left) * hosts[raw(share.host)].score / round.scores;
-    share.whole = std::min(static_cast<std::uint64_t>(share.quota), rest);
+    share.whole = std::min(static_cast<std::uint64_t>(share.quota + kEqual), rest);
+    share.rest = std::max(0.0, share.quota - static_cast<double>(share.whole));
     rest -= share.whole;
   }
   std::vector<FuzzyShare*> by_remainder;
   for (FuzzyShare& share : round.shares) by_remainder.push_back(&share);
   std::ranges::stable_sort(by_remainder, std::greater<>(), [](const FuzzyShare* share) {
-    return share->quota - static_cast<double>(share->whole);
+    return std::llround(share->rest / kEqual);
   });
   for (std::size_t i = 0; i < std::min<std::uint64_t>(rest, by_remainder.size()); ++i) {
     by_remainder[i]->one_more = true;

@@ -13,7 +13,8 @@
 //   7     B divided by its sum
 //   8     score S = sum b_j g_j, between the lowest g and the highest
 //   9     host h gets n S_h / (S_1 + ... + S_m), by largest remainder: its whole part, and one more
-//         for the largest fractions until all are placed; the lowest index on ties
+//         for the largest fractions until all are placed; the lowest index on ties, which are
+//         decided at nine places, so that they are those of a calculation by hand
 //
 // By hand, A = (.5, .3, .2), R = (.6 .3 .1 / .2 .5 .3 / .1 .4 .5): weighted average B = (.38, .38,
 // .24); max-min (.5, .3, .3), divided by its sum (.4545, .2727, .2727). Scores .8 .6 .4 .2 and
@@ -60,7 +61,8 @@ struct Evaluation {
 struct FuzzyShare {
   HostId host{};
   double quota = 0;         ///< n S_h / sum, with n what this round deals.
-  std::uint64_t whole = 0;  ///< Of the quota.
+  std::uint64_t whole = 0;  ///< Of the quota; one that is short of a whole by less than 1e-9 is it.
+  double rest = 0;          ///< quota - whole, never below 0. Two that differ by 1e-9 are equal.
   bool one_more = false;    ///< By its remainder.
   std::uint64_t room = 0;   ///< Left when the round began; kUnlimited.
   std::uint64_t gets = 0;   ///< whole and one more, as far as there is room.

@@ -19,10 +19,6 @@ double sum_of(std::span<const double> numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), 0.0);
 }
 
-std::string room_text(std::uint64_t room) {
-  return room == kUnlimited ? "-" : std::to_string(room);
-}
-
 void append_comparisons(std::string& text, const Comparisons& it, const FuzzyRules& rules,
                         bool all_known) {
   text += "comparisons: principal eigenvalue " + fixed(it.eigenvalue) + ", consistency index " +
@@ -121,9 +117,8 @@ void append_round(std::string& text, std::size_t number, const FuzzyRound& round
   table.add({"host", "score", "quota", "whole", "rest", "more", "room", "gets"});
   for (const FuzzyShare& share : round.shares) {
     table.add({hosts[raw(share.host)].name, fixed(placement.hosts[raw(share.host)].score),
-               fixed(share.quota), std::to_string(share.whole),
-               fixed(share.quota - static_cast<double>(share.whole)), share.one_more ? "1" : "0",
-               room_text(share.room), std::to_string(share.gets)});
+               fixed(share.quota), std::to_string(share.whole), fixed(share.rest),
+               share.one_more ? "1" : "0", room_text(share.room), std::to_string(share.gets)});
   }
   text += table.print();
 }

@@ -103,7 +103,14 @@ Result<Plan> plan_tree(std::span<const tree::Host> hosts, const tree::Shape& sha
   if (shape.kind == tree::Shape::Kind::kFile) {
     const auto file = tree::read_topology_file(shape.path);
     if (!file) return unexpected(file.error());
-    return plan_tree(hosts, *file, front_end_host);
+    auto plan = plan_tree(hosts, *file, front_end_host);
+    if (!plan) return plan;
+    std::vector<std::uint64_t> carried(hosts.size());
+    for (const CommProcess& process : plan->comm_processes) ++carried[raw(process.host)];
+    if (auto fits = check_carried(hosts, carried, choice.room); !fits) {
+      return unexpected(std::move(fits.error()));
+    }
+    return plan;
   }
   std::size_t back_ends = 0;
   for (const tree::Host& host : hosts) back_ends += host.back_ends;

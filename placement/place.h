@@ -69,7 +69,8 @@ struct Plan {
 
 /// Plans a shape: as many communication processes as it wants for the back ends of all hosts, on
 /// the hosts that the choice says, in breadth-first order (fill_order of the policy). A shape that
-/// is a file is read and planned as below: it names the hosts, so the choice does not matter.
+/// is a file is read and planned as below: it names the hosts, so of the choice only the room
+/// counts.
 ///
 /// `front_end_host` is the name of the front end's host, in the topology only: the front end is
 /// where it is, on one of the hosts or not, and does not count as a load. Processes are numbered by
@@ -78,7 +79,7 @@ struct Plan {
 ///
 /// Fails with kInvalidArgument: no hosts although the shape wants communication processes; a host's
 /// name cannot be written in a topology; the tree would be too large. And as place_evenly,
-/// place_fuzzily and read_topology_file.
+/// place_fuzzily, check_carried and read_topology_file.
 Result<Plan> plan_tree(std::span<const tree::Host> hosts, const tree::Shape& shape,
                        const Choice& choice, const std::string& front_end_host);
 

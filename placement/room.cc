@@ -19,7 +19,29 @@ bool may_carry(const tree::Host& host, CommHosts where) {
   return true;
 }
 
+/// By host.
+Result<std::vector<bool>> find_excluded(std::span<const tree::Host> hosts,
+                                        const std::vector<std::string>& excluded) {
+  std::vector<bool> is_excluded(hosts.size());
+  if (excluded.empty()) return is_excluded;
+  const HostNames names(hosts, "");
+  for (const std::string& name : excluded) {
+    const auto found = names.all_of(name);
+    if (found.empty()) {
+      return unexpected(
+          Code::kNotFound,
+          "host " + name + " is to be excluded and is none of the hosts" + names.known());
+    }
+    for (const HostId host : found) is_excluded[raw(host)] = true;
+  }
+  return is_excluded;
+}
+
 }  // namespace
+
+std::string room_text(std::uint64_t room) {
+  return room == kUnlimited ? "-" : std::to_string(room);
+}
 
 Result<CommHosts> parse_comm_hosts(std::string_view text) {
   if (text == "compute") return CommHosts::kCompute;
@@ -31,21 +53,12 @@ Result<CommHosts> parse_comm_hosts(std::string_view text) {
 
 Result<std::vector<std::uint64_t>> room_of(std::span<const tree::Host> hosts,
                                            const RoomRules& rules) {
-  std::vector<bool> is_excluded(hosts.size());
-  const HostNames names(hosts, "");
-  for (const std::string& name : rules.excluded) {
-    const auto found = names.all_of(name);
-    if (found.empty()) {
-      return unexpected(
-          Code::kNotFound,
-          "host " + name + " is to be excluded and is none of the hosts" + names.known());
-    }
-    for (const HostId host : found) is_excluded[raw(host)] = true;
-  }
+  const auto is_excluded = find_excluded(hosts, rules.excluded);
+  if (!is_excluded) return unexpected(is_excluded.error());
   std::vector<std::uint64_t> room(hosts.size(), 0);
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const tree::Host& host = hosts[i];
-    if (is_excluded[i] || !may_carry(host, rules.where)) continue;
+    if ((*is_excluded)[i] || !may_carry(host, rules.where)) continue;
     room[i] = rules.most_per_host.value_or(kUnlimited);
     const std::uint64_t reserved =
         rules.reserved_cores + (rules.reserve_for_processes ? host.processes : 0);
@@ -76,6 +89,19 @@ Result<void> check_room(std::uint64_t comm_processes, std::size_t hosts,
                     std::to_string(comm_processes) + " communication processes do not fit: the " +
                         std::to_string(hosts) + " hosts have room for " + std::to_string(all) +
                         "; ask for fewer, allow more on a host, or add hosts");
+}
+
+Result<void> check_carried(std::span<const tree::Host> hosts,
+                           std::span<const std::uint64_t> carried,
+                           std::span<const std::uint64_t> room) {
+  for (std::size_t i = 0; i < room.size(); ++i) {
+    if (carried[i] <= room[i]) continue;
+    return unexpected(Code::kInvalidArgument,
+                      "the topology file puts " + std::to_string(carried[i]) +
+                          " communication processes on " + hosts[i].name + ", which has room for " +
+                          std::to_string(room[i]) + "; change the file or the limits");
+  }
+  return {};
 }
 
 }  // namespace xylem::placement

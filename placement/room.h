@@ -20,6 +20,9 @@ namespace xylem::placement {
 /// As many as there are.
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
+/// "4", or "-" for kUnlimited.
+std::string room_text(std::uint64_t room);
+
 /// Which hosts may carry communication processes. An extra host is one without back ends.
 enum class CommHosts { kCompute, kExtra, kMixed };
 
@@ -48,5 +51,11 @@ Result<std::vector<std::uint64_t>> room_of(std::span<const tree::Host> hosts,
 /// unlimited on any number of hosts but 0. Fails with kInvalidArgument.
 Result<void> check_room(std::uint64_t comm_processes, std::size_t hosts,
                         std::span<const std::uint64_t> room);
+
+/// Whether hosts that carry so many each, as a topology file says, have the room. An empty `room`
+/// is unlimited. Fails with kInvalidArgument and the first host that has not.
+Result<void> check_carried(std::span<const tree::Host> hosts,
+                           std::span<const std::uint64_t> carried,
+                           std::span<const std::uint64_t> room);
 
 }  // namespace xylem::placement

@@ -19,7 +19,7 @@ struct Host {
   std::string name;             ///< As the host calls itself: "node12" or "node12.cluster.org".
   std::uint32_t back_ends = 1;  ///< Leaves that will attach from here; 0: it only carries CPs.
   std::uint64_t processes = 0;  ///< What runs here already and is to be levelled: monitored ranks.
-  std::uint32_t cores = 0;      ///< 0: not known. Even placement does not look at it.
+  std::uint32_t cores = 0;      ///< That processes may use; 0: not known. Limits what goes there.
 
   bool operator==(const Host&) const = default;
 };

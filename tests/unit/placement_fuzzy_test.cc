@@ -85,6 +85,18 @@ TEST(PlaceFuzzily, DealsByLargestRemainder) {
   EXPECT_THAT(placement.added, ElementsAre(2, 2, 1, 0)) << "the lower index has the tie";
 }
 
+TEST(PlaceFuzzily, CalculatesAsByHand) {
+  // 3 x 0.1 / 0.3: a quota of 1 each, though 0.1 + 0.1 + 0.1 is more than 0.3 here.
+  const auto thirds = placed(by_idle(), hosts_with({0.1, 0.1, 0.1}), 3);
+  for (const FuzzyShare& share : thirds.rounds[0].shares) {
+    EXPECT_EQ(share.whole, 1u);
+    EXPECT_EQ(share.rest, 0);
+    EXPECT_FALSE(share.one_more);
+  }
+  // Quotas 3.5 and 0.5, which are 3.5 and 0.50000000000000011 here.
+  EXPECT_THAT(placed(by_idle(), hosts_with({0.7, 0.1}), 4).added, ElementsAre(4, 0));
+}
+
 TEST(PlaceFuzzily, KeepsEveryIntermediateOfTheScore) {
   FuzzyRules rules;
   rules.grades = {{"good", 1}, {"fair", 0.5}, {"bad", 0.25}};

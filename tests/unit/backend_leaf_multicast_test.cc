@@ -37,7 +37,9 @@ struct Owner final : LeafOwner {
 class LeafMulticastTest : public ::testing::Test {
  protected:
   LeafMulticastTest() {
-    set_log_sink([](Level, std::string_view) {});
+    set_log_sink([this](Level level, std::string_view line) {
+      if (level >= Level::kWarn) said_.emplace_back(line);
+    });
     JournalOptions options;
     options.give_back_bytes = Journal::kKeepAll;
     auto opened = Journal::open(memory_.bytes(), options);
@@ -83,6 +85,7 @@ class LeafMulticastTest : public ::testing::Test {
     return all;
   }
 
+  std::vector<std::string> said_;
   testing::Memory memory_{Journal::kSmallest};
   std::optional<Journal> journal_;
   testing::FakeStarter starter_;
@@ -98,6 +101,7 @@ TEST_F(LeafMulticastTest, DoesNotSeeWhatIsNotForItAndMissesNothing) {
   take(kNarrowed, 3, MulticastShare::kPart);
   EXPECT_EQ(owner_.seen, (std::vector<std::uint64_t>{1, 3}));
   EXPECT_TRUE(missed().empty());
+  EXPECT_TRUE(said_.empty()) << "it is not taken for fields: " << said_.front();
 }
 
 TEST_F(LeafMulticastTest, SeesOrSkipsANumberOnce) {

@@ -1,0 +1,184 @@
+#pragma once
+
+// A front end's session with a store that can be told to fail, on a network without sockets: the
+// fixture of frontend_session*_test.cc.
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/unique_fd.h"
+#include "frontend/session.h"
+#include "tests/support/fake_network.h"
+
+namespace xylem::frontend {
+
+// A store that can be told to fail, in front of the one in memory.
+class FragileStore final : public storage::Store {
+ public:
+  bool broken = false;
+  bool superseded = false;
+  int commits = 0;
+
+  Result<void> begin_run(const storage::RunFacts& facts) override {
+    return inner_->begin_run(facts);
+  }
+  Result<storage::PutOutcome> put(const wire::Packet& packet) override {
+    return inner_->put(packet);
+  }
+  Result<void> put_node(const storage::NodeRow& node) override {
+    nodes[node.id] = node;
+    return inner_->put_node(node);
+  }
+  Result<void> put_clock(const storage::ClockRow& clock) override {
+    clocks.push_back(clock);
+    return inner_->put_clock(clock);
+  }
+  Result<void> put_link(const wire::LinkReport& report, Nanos at) override {
+    links.emplace_back(report, at);
+    return inner_->put_link(report, at);
+  }
+  Result<void> put_notice(const wire::Notice& notice, Nanos at) override {
+    notices.emplace_back(notice, at);
+    return inner_->put_notice(notice, at);
+  }
+  Result<void> put_host_lost(LeafId leaf, const std::string& reason) override {
+    if (!reason.empty()) lost.push_back(leaf);
+    return inner_->put_host_lost(leaf, reason);
+  }
+  std::size_t pending_bytes() const override { return inner_->pending_bytes(); }
+  Result<void> commit() override {
+    if (broken) return unexpected(Code::kExhausted, "no room left on its disk");
+    if (superseded) return unexpected(Code::kSuperseded, "another front end has taken over");
+    ++commits;
+    return inner_->commit();
+  }
+  Result<void> end_run(int exit_code, Nanos ended) override {
+    ended_with = exit_code;
+    return inner_->end_run(exit_code, ended);
+  }
+  Result<std::vector<storage::AccountLine>> account() override { return inner_->account(); }
+
+  std::map<NodeId, storage::NodeRow> nodes;
+  std::vector<std::pair<wire::LinkReport, Nanos>> links;
+  std::vector<std::pair<wire::Notice, Nanos>> notices;
+  std::vector<LeafId> lost;
+  std::vector<storage::ClockRow> clocks;
+  std::optional<int> ended_with;
+
+ private:
+  std::unique_ptr<storage::Store> inner_ = storage::make_memory_store();
+};
+
+// A recorder whose store takes its time: until the test lets it go on.
+class SlowRecorder final : public storage::Recorder {
+ public:
+  explicit SlowRecorder(storage::Store& store) : store_(store) {}
+  bool stalls = false;
+  std::size_t most_rows = 0;
+
+  void record(storage::Batch batch) override {
+    most_rows = std::max(most_rows, batch.rows.size());
+    batch_ = std::move(batch);
+  }
+  std::optional<storage::Recorded> take() override {
+    if (stalls || !batch_) return std::nullopt;
+    return storage::record_now(store_, *std::exchange(batch_, std::nullopt));
+  }
+  int fd() const override { return kFd; }
+  static constexpr int kFd = 4711;  // The fake network never looks at it.
+
+ private:
+  storage::Store& store_;
+  std::optional<storage::Batch> batch_;
+};
+
+class SessionTest : public ::testing::Test {
+ protected:
+  SessionTest() {
+    set_log_sink([this](Level level, std::string_view line) {
+      if (level >= Level::kWarn) said_.emplace_back(line);
+    });
+    int ends[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+    ours_.reset(ends[0]);
+    control_.reset(ends[1]);
+    EXPECT_TRUE(store_.begin_run({}));
+  }
+  ~SessionTest() override { set_log_sink({}); }
+
+  void start(const char* shape = "kary:2", Nanos settle = 2 * kSecond) {
+    SessionOptions options;
+    options.shape = *tree::parse_shape(shape);
+    options.settle = settle;
+    options.control_fd = control_.get();
+    options.waiting_bytes = waiting_bytes_;
+    options.past = past_;
+    options.launcher = launcher_;
+    session_.emplace(std::move(options), recorder_);
+    session_->on_start(network_, network_.now);
+  }
+
+  // A back end connects and reports its host; returns its link.
+  net::LinkId join(int host) {
+    net::Peer peer;
+    peer.accepted = true;
+    peer.role = wire::Role::kBackEnd;
+    peer.level = 0xffff;
+    const net::LinkId link = network_.link_up(*session_, peer);
+    wire::HostReport report;
+    report.name = "node" + std::to_string(host);
+    report.host_key = "key" + std::to_string(host);
+    network_.deliver(*session_, link, report);
+    return link;
+  }
+
+  wire::Assignment assignment_on(net::LinkId link) {
+    std::optional<wire::Assignment> last;
+    for (auto& sent : network_.take_sent()) {
+      if (sent.link != link) continue;
+      if (const auto* it = std::get_if<wire::Assignment>(&sent.message)) last = *it;
+    }
+    EXPECT_TRUE(last);
+    return last.value_or(wire::Assignment{});
+  }
+
+  void finish(int code) {
+    const std::string line = "finish " + std::to_string(code) + "\n";
+    EXPECT_EQ(::write(ours_.get(), line.data(), line.size()), static_cast<ssize_t>(line.size()));
+    network_.readable(*session_, control_.get());
+  }
+
+  void leave(net::LinkId link) {
+    network_.deliver(*session_, link, wire::Goodbye{"done"});
+    network_.link_down(*session_, link);
+  }
+
+  bool was_said(const std::string& words) const {
+    for (const std::string& line : said_) {
+      if (line.find(words) != std::string::npos) return true;
+    }
+    return false;
+  }
+
+  UniqueFd ours_, control_;
+  FragileStore store_;
+  SlowRecorder recorder_{store_};
+  std::size_t waiting_bytes_ = 64u << 20;
+  std::optional<storage::Past> past_;
+  CommProcessLauncher* launcher_ = nullptr;
+  xylem::testing::FakeNetwork network_;
+  std::optional<Session> session_;
+  std::vector<std::string> said_;
+};
+
+}  // namespace xylem::frontend

@@ -274,23 +274,4 @@ asio::awaitable<Error> Link::heartbeat() {
   }
 }
 
-asio::awaitable<Result<wire::Message>> FrameReader::next() {
-  std::array<std::byte, 2048> piece;
-  for (;;) {
-    auto length = wire::frame_length(buffer_, limit_);
-    if (!length) co_return unexpected(std::move(length.error()));
-    if (*length && buffer_.size() >= kFramePrefix + **length) {
-      auto message =
-          wire::decode(std::span<const std::byte>(buffer_).subspan(kFramePrefix, **length));
-      buffer_.erase(buffer_.begin(),
-                    buffer_.begin() + static_cast<std::ptrdiff_t>(kFramePrefix + **length));
-      co_return message;
-    }
-    auto size = co_await transport_.read_some(piece);
-    if (!size) co_return unexpected(std::move(size.error()));
-    buffer_.insert(buffer_.end(), piece.begin(),
-                   piece.begin() + static_cast<std::ptrdiff_t>(*size));
-  }
-}
-
 }  // namespace xylem::net

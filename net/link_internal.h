@@ -132,18 +132,4 @@ class Link {
   Nanos root_error_ns_ = -1;  // Negative: the parent does not know it.
 };
 
-/// Reads whole frames of at most `limit` bytes before a link is proved. Keeps what came behind.
-class FrameReader {
- public:
-  FrameReader(Transport& transport, std::size_t limit) : transport_(transport), limit_(limit) {}
-  asio::awaitable<Result<wire::Message>> next();
-  /// Bytes behind the last message; they belong to the link.
-  wire::Bytes rest() { return std::move(buffer_); }
-
- private:
-  Transport& transport_;
-  std::size_t limit_;
-  wire::Bytes buffer_;
-};
-
 }  // namespace xylem::net

@@ -37,8 +37,8 @@ class ConnectionHost {
 /// Strangers cost little: kMaxUnproved connections, each with a small frame and a deadline; the
 /// oldest goes when there are more. Each is counted and told of in the log (net/refusals.h).
 ///
-/// One thread, that of the loop. May go before the context when that runs no more: what it has begun
-/// does not go on then.
+/// One thread, that of the loop. May go before the context when that runs no more: what it has
+/// begun does not go on then.
 class Connections {
  public:
   /// All three are borrowed.

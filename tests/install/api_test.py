@@ -160,6 +160,12 @@ class InstalledApi(unittest.TestCase):
         self.assertIn(f"{ranks} of {ranks} ranks; times are simulated", report)
         self.assertIn(f"{calls:,} calls captured, {calls:,} stored, 0 lost; {ranks} of {ranks} ranks complete", report)
 
+    def test_the_benchmark_of_trees_is_a_tool_like_others(self):
+        built = self.build(SOURCE / "tests/bench/tree", "bench_tree", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror")
+        rows = run(built / "bench_tree", "start", "latency", "memory", "--leaves", 4, "--shape", "balanced:1x1")
+        self.assertEqual([row.split()[0] for row in rows.splitlines()],
+                         ["4", "start", "latency", "memory", "memory"])
+
     def test_every_example_prints_what_it_should(self):
         built = self.build_examples()
         listed = {path.stem for path in (SOURCE / "examples").glob("*.cc")} - {"longest_word", "ring_simulator"}

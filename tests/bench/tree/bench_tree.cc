@@ -1,17 +1,18 @@
 // What a tree of tools costs: the workloads that MRNet is measured with (same shapes, sizes and
-// synchronisation), leaves in processes of their own.
+// synchronisation), leaves in processes of their own. A project of its own that knows the installed
+// package only; tests/bench/tree_bench.py builds and runs it.
 //
-//   bench_tree [ROW...] [--leaves N] [--shape SHAPE] [--tls]    rows: start latency waves small
-//   large
+//   bench_tree [ROW...] [--leaves N] [--shape SHAPE] [--tls]
 //
 //   start     time until all leaves are attached and the tree is placed; floor: as many processes
-//   of
-//             this program that end at once
-//   latency   broadcast and sum round trip, one outstanding; floor: a round trip of one byte over
-//             loopback between two blocked processes
+//             of this program that end at once
+//   latency   broadcast and sum round trip, one outstanding; floors: a round trip of one byte over
+//             loopback between two blocked processes, and a byte to as many processes as there are
+//             leaves and one back from each, by nothing but read() and write()
 //   waves     sums a second, every leaf sending as fast as the tree takes them
 //   small     packets of two numbers a second at the front end, passed on as they come
-//   large     packets of 64 KiB, GB/s at the front end; floor: read() and write() over the same way
+//   large     packets of 64 KiB, GB/s at the front end; floor: read() and write() over the same
+//             way; the median of pairs
 //   memory    proportional set size of a leaf, of a communication process and of this front end, at
 //             once and after five seconds in which nothing is sent
 //
@@ -23,6 +24,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <xylem/backend/leaf.h>
+#include <xylem/frontend/tree.h>
 
 #include <algorithm>
 #include <chrono>
@@ -36,10 +39,6 @@
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include "backend/leaf.h"
-#include "base/unique_fd.h"
-#include "frontend/tree.h"
 
 namespace xylem {
 namespace {
@@ -71,6 +70,18 @@ void must(const Result<void>& result, const char* what) {
   std::exit(1);
 }
 
+void must_be(bool so) {
+  if (so) return;
+  std::perror("bench_tree");
+  std::exit(1);
+}
+
+double median(std::vector<double> of) {
+  const auto middle = of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2);
+  std::nth_element(of.begin(), middle, of.end());
+  return *middle;
+}
+
 // ---- the leaf ----
 
 int leaf_main() {
@@ -92,6 +103,21 @@ int leaf_main() {
 
 // ---- floors ----
 
+// Closes what it holds.
+class Socket {
+ public:
+  explicit Socket(int fd) : fd_(fd) {}
+  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  ~Socket() { reset(); }
+  int get() const { return fd_; }
+  void reset() {
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  }
+
+ private:
+  int fd_;
+};
+
 double spawn_floor(const std::string& self, std::size_t count) {
   const Nanos begin = monotonic_now();
   std::vector<pid_t> children(count);
@@ -106,8 +132,8 @@ double spawn_floor(const std::string& self, std::size_t count) {
 }
 
 // Both ends of a connection over TCP on loopback.
-std::pair<UniqueFd, UniqueFd> loopback_pair() {
-  const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+std::pair<Socket, Socket> loopback_pair() {
+  const Socket listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
@@ -115,9 +141,9 @@ std::pair<UniqueFd, UniqueFd> loopback_pair() {
   ::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size);
   ::listen(listener.get(), 1);
   ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
-  UniqueFd here(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Socket here(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   ::connect(here.get(), reinterpret_cast<sockaddr*>(&address), size);
-  UniqueFd there(::accept(listener.get(), nullptr, nullptr));
+  Socket there(::accept(listener.get(), nullptr, nullptr));
   const int on = 1;
   for (const int fd : {here.get(), there.get()}) {
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -144,8 +170,39 @@ double loopback_floor() {
     times.push_back(seconds_since(begin));
   }
   ::waitpid(child, nullptr, 0);
-  std::nth_element(times.begin(), times.begin() + 1000, times.end());
-  return times[1000];
+  return median(std::move(times));
+}
+
+// The median time of a byte to each of `count` blocked processes and one back from each, in
+// seconds.
+double broadcast_floor(std::size_t count) {
+  std::vector<Socket> here;
+  std::vector<pid_t> children;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto [near, far] = loopback_pair();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      here.clear();
+      near.reset();
+      char byte = 0;
+      while (::read(far.get(), &byte, 1) == 1 && ::write(far.get(), &byte, 1) == 1) {
+      }
+      std::_Exit(0);
+    }
+    children.push_back(child);
+    here.push_back(std::move(near));
+  }
+  std::vector<double> times;
+  for (int i = 0; i < 1000; ++i) {
+    const Nanos begin = monotonic_now();
+    char byte = 0;
+    for (const Socket& socket : here) must_be(::write(socket.get(), &byte, 1) == 1);
+    for (const Socket& socket : here) must_be(::read(socket.get(), &byte, 1) == 1);
+    times.push_back(seconds_since(begin));
+  }
+  here.clear();
+  for (const pid_t child : children) ::waitpid(child, nullptr, 0);
+  return median(std::move(times));
 }
 
 // Bytes a second from a process through a second one to this one, in pieces of kLargeBytes, by
@@ -221,10 +278,14 @@ void latency(Bench& bench) {
   }
   std::sort(times.begin(), times.end());
   const double floor = loopback_floor();
+  const double all = broadcast_floor(bench.leaves);
   const double p50 = times[times.size() / 2];
   std::printf(
-      "latency   floor %6.1f us   figure %7.1f us (p99 %.1f)   ratio %5.1f   bar 4 or 355 us\n",
-      floor * 1e6, p50 * 1e6, times[times.size() * 99 / 100] * 1e6, p50 / floor);
+      "latency   floors %6.1f us, %6.1f us for all   figure %7.1f us (p99 %.1f)   ratios %5.1f "
+      "%4.1f   "
+      "bar 4 or 355 us\n",
+      floor * 1e6, all * 1e6, p50 * 1e6, times[times.size() * 99 / 100] * 1e6, p50 / floor,
+      p50 / all);
 }
 
 void waves(Bench& bench) {
@@ -244,26 +305,38 @@ void waves(Bench& bench) {
               static_cast<long long>(count));
 }
 
-void packets(Bench& bench, const char* name, Kind kind, std::int64_t count) {
-  auto stream = open(bench, name, false);
+// `count` packets of each leaf, a second.
+double packets(Bench& bench, frontend::Stream& stream, Kind kind, std::int64_t count) {
   const Nanos begin = monotonic_now();
   order(stream, kind, count);
   const std::int64_t all = count * static_cast<std::int64_t>(bench.leaves);
-  std::size_t bytes = 0;
-  for (std::int64_t i = 0; i < all; ++i) {
-    const auto wave = must(stream.receive(kPatience), "receive");
-    if (kind == Kind::kLarge) bytes += kLargeBytes;
+  for (std::int64_t i = 0; i < all; ++i) must(stream.receive(kPatience), "receive");
+  return static_cast<double>(all) / seconds_since(begin);
+}
+
+void small(Bench& bench) {
+  auto stream = open(bench, "small", false);
+  const double figure = packets(bench, stream, Kind::kPair, bench.leaves > 1 ? 50'000 : 500'000);
+  std::printf("small     figure %8.0f /s   bar %d /s (1 leaf), %d /s (16 by a CP)\n", figure,
+              3 * 350'000, 3 * 140'000);
+}
+
+void large(Bench& bench) {
+  auto stream = open(bench, "large", false);
+  std::vector<double> floors;
+  std::vector<double> figures;
+  std::vector<double> ratios;
+  for (int pair = 0; pair < 5; ++pair) {
+    floors.push_back(relay_floor());
+    figures.push_back(kLargeBytes *
+                      packets(bench, stream, Kind::kLarge, bench.leaves > 1 ? 500 : 5000));
+    ratios.push_back(figures.back() / floors.back());
   }
-  const double seconds = seconds_since(begin);
-  if (kind == Kind::kLarge) {
-    const double floor = relay_floor();
-    const double figure = static_cast<double>(bytes) / seconds;
-    std::printf("large     floor %8.3f GB/s   figure %8.3f GB/s   ratio %5.2f   bar 0.6\n",
-                floor * 1e-9, figure * 1e-9, figure / floor);
-  } else {
-    std::printf("small     figure %8.0f /s   bar %d /s (1 leaf), %d /s (16 by a CP)\n",
-                static_cast<double>(all) / seconds, 3 * 350'000, 3 * 140'000);
-  }
+  const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+  const auto [low, high] = std::pair(*least, *most);
+  std::printf(
+      "large     floor %8.3f GB/s   figure %8.3f GB/s   ratio %5.2f [%.2f..%.2f]   bar 0.6\n",
+      median(floors) * 1e-9, median(figures) * 1e-9, median(ratios), low, high);
 }
 
 double pss_mib(const std::string& pid) {
@@ -332,8 +405,6 @@ int front_end_main(const std::vector<std::string>& words) {
   }
   if (rows.empty()) rows = {"start", "latency", "waves", "small", "large", "memory"};
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
-  options.comm_process =
-      std::filesystem::path(self).parent_path().parent_path() / "libexec/xylem/xylem-commproc";
   options.back_end = {self, "--leaf"};
   options.back_ends_per_host = bench.leaves;
   options.start_limit = kPatience;
@@ -353,9 +424,9 @@ int front_end_main(const std::vector<std::string>& words) {
     } else if (row == "waves") {
       waves(bench);
     } else if (row == "small") {
-      packets(bench, "small", Kind::kPair, bench.leaves > 1 ? 50'000 : 500'000);
+      small(bench);
     } else if (row == "large") {
-      packets(bench, "large", Kind::kLarge, bench.leaves > 1 ? 500 : 5000);
+      large(bench);
     } else if (row == "memory") {
       memory();
     }

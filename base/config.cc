@@ -18,8 +18,9 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
+
+#include "base/text_file.h"
 
 namespace xylem {
 namespace {
@@ -101,13 +102,12 @@ Result<std::vector<ConfigEntry>> parse_config(std::string_view text, std::string
 }
 
 Result<std::vector<ConfigEntry>> load_config(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return unexpected(Code::kNotFound, path + ": the configuration file cannot be read");
+  const auto text = read_text_file(path, "configuration file");
+  if (!text) return unexpected(text.error());
+  if (text->size() > kMaxTextBytes) {
+    return unexpected(Code::kInvalidArgument, path + ": is too large for a configuration file");
   }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_config(text.str(), path);
+  return parse_config(*text, path);
 }
 
 Result<long long> parse_duration(std::string_view text) {

@@ -25,7 +25,8 @@ struct ConfigEntry {
 /// string, number, boolean nor array of those.
 Result<std::vector<ConfigEntry>> parse_config(std::string_view text, std::string_view name);
 
-/// Reads a file. Fails as parse_config, and with kNotFound when it cannot be read.
+/// Reads a file. Fails as parse_config and as read_text_file (text_file.h), and with
+/// kInvalidArgument when it has more than kMaxTextBytes.
 Result<std::vector<ConfigEntry>> load_config(const std::string& path);
 
 /// "200ms", "2s", "1.5s", "10us", "1m" to nanoseconds. A number other than 0 needs its unit.

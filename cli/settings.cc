@@ -58,6 +58,7 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& set
                                                  const std::string& config_flag,
                                                  const std::vector<std::string>& environment) {
   std::vector<SettingValue> values;
+  values.reserve(settings.size());
   for (const Setting& setting : settings) {
     values.push_back({setting.name, setting.fallback, "default"});
   }

@@ -24,6 +24,17 @@ bool asks_for_everything(const wire::Message& message) {
          });
 }
 
+// The aggregation, when this host has the narrowing too: nodes above us narrow, but a communication
+// process may be started here any time.
+Result<std::shared_ptr<const filters::Aggregation>> filters_of(const wire::StreamSpec& spec) {
+  auto aggregation = filters::aggregation_of(spec);
+  if (!aggregation) return aggregation;
+  if (const auto narrowing = filters::narrowing_of(spec); !narrowing) {
+    return unexpected(narrowing.error());
+  }
+  return aggregation;
+}
+
 // A leaf that has put nothing for so long has no use for the journal's freed memory.
 constexpr Nanos kQuiet = 1 * kSecond;
 
@@ -109,13 +120,10 @@ void LeafNode::take_control() {
       auto known = former.find(spec.id);
       LeafStreamState state{spec, known == former.end() ? nullptr : known->second.aggregation};
       if (known == former.end()) {
-        auto aggregation = filters::aggregation_of(spec);
-        // Nodes above us narrow; but a communication process may be started here any time.
-        const auto narrowing = filters::narrowing_of(spec);
-        if (!aggregation || !narrowing) {
-          const Error& why = aggregation ? narrowing.error() : aggregation.error();
-          delivery_.send_up(
-              wire::StreamRefused{spec.id, delivery_.node(), options_.host.name, why.message});
+        auto aggregation = filters_of(spec);
+        if (!aggregation) {
+          delivery_.send_up(wire::StreamRefused{spec.id, delivery_.node(), options_.host.name,
+                                                std::move(aggregation.error().message)});
           continue;
         }
         state.aggregation = *std::move(aggregation);

@@ -28,15 +28,18 @@ std::vector<wire::StreamRefused> StreamRelay::open(const std::vector<wire::Strea
     if (streams_.contains(spec.id)) continue;
     Stream& stream = streams_.emplace(spec.id, spec).first->second;
     auto aggregation = filters::aggregation_of(spec);
+    // To try two plugins that hang would take longer than a silent node is waited for.
+    const bool may_try = aggregation || spec.narrowing_plugin.empty();
+    stream.narrowing = may_try ? filters::narrowing_of(spec)
+                               : filters::NodeNarrowing(unexpected(aggregation.error()));
     if (!aggregation) {
-      refused.push_back(refusal(spec.id, std::move(aggregation.error().message)));
+      refused.push_back(refusal(spec.id, aggregation.error().message));
     } else if (*aggregation != nullptr) {
       stream.reducer.emplace(*std::move(aggregation), filters::reducer_options(spec));
       expect(stream);
     }
-    stream.narrowing = filters::narrowing_of(spec);
     if (!stream.narrowing) {
-      refused.push_back(refusal(spec.id, stream.narrowing.error().message));
+      if (may_try) refused.push_back(refusal(spec.id, stream.narrowing.error().message));
       stream.failure_is_told = true;
     }
   }

@@ -540,6 +540,21 @@ TEST_F(PluginOnFourHosts, IsRefusedWhereItHangs) {
   }
 }
 
+TEST_F(PluginOnFourHosts, IsRefusedWhereItHangsThoughItIsAskedForTwice) {
+  std::filesystem::copy_file(kPlugins / "hangs_there.so", folder_ / "plugin.so",
+                             std::filesystem::copy_options::overwrite_existing);
+  start("h1", "export XYLEM_TEST_HANG=1");
+  const std::string path = folder_ / "plugin.so";
+  const auto stream = tree_->open({.name = "odd",
+                                   .aggregation = "odd",
+                                   .plugin = path,
+                                   .narrowing = "narrow",
+                                   .narrowing_plugin = path},
+                                  kPatience);
+  ASSERT_FALSE(stream);
+  expect_says(stream.error().message, {"host h1: ", path, "it does not come back"});
+}
+
 TEST_F(PluginOnFourHosts, IsRefusedAtTheFrontEndFirst) {
   start("nobody", ":");
   ASSERT_EQ(::setenv("XYLEM_TEST_CRASH", "1", 1), 0);

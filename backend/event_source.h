@@ -102,7 +102,7 @@ class EventSource {
   /// Fails with kInvalidArgument for an event that ends before the last one did, or before it
   /// begins, or is of a rank or function that is not the source's: it is not taken, and the next
   /// may be; kTimedOut (ns from now), kUnavailable when the run is over.
-  Result<void> add(const SourceCall& event, Nanos timeout = 60 * kSecond);
+  Result<void> add(const SourceCall& call, Nanos timeout = 60 * kSecond);
 
   /// The ranks have ended: delivers what is left and leaves. Fails with kTimedOut and says what is
   /// lost; kUnavailable when the run ended before.

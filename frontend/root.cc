@@ -33,7 +33,7 @@ Root::Root(RootOptions options, RootOwner& owner)
 
 void Root::start(net::Network& network, wire::Control control, Nanos now) {
   network_ = &network;
-  control_ = control;
+  control_ = std::move(control);
   control_.version = ((options_.front_ends - 1) << kControlBits) + 1;
   last_change_ = now;
   overlay_.set_front_end_addresses(network.addresses());

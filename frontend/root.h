@@ -153,7 +153,7 @@ class Root {
   void give_up_comm_process(NodeId id, const std::string& why);
   void send_assignment(NodeId id);
   void look_for_lost_hosts(Nanos now);
-  void hear_of(NodeId comm_process, Nanos now);
+  void hear_of(NodeId id, Nanos now);
   void look_for_lost_comm_processes(Nanos now, Nanos limit);
   void take_back(LeafId leaf);
   void tell(NodeId id) { owner_.on_node(*overlay_.find(id)); }

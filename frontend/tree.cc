@@ -332,7 +332,7 @@ std::vector<LeafFacts> Tree::leaves() const { return impl_->leaves(); }
 std::string Tree::print() const { return impl_->print(); }
 Result<std::string> Tree::topology() const { return impl_->topology(); }
 
-Result<Stream> Tree::open(StreamOptions options, Nanos timeout) {
+Result<Stream> Tree::open(const StreamOptions& options, Nanos timeout) {
   auto id = impl_->open(options, timeout);
   if (!id) return unexpected(std::move(id.error()));
   return Stream(impl_, *id);

@@ -181,7 +181,7 @@ class Tree {
   /// Opens a stream on every node. Fails with kAlreadyExists (the name), kInvalidArgument,
   /// kNotFound, kCorrupt (the aggregation, with host, file and reason; also when just one node
   /// refuses it), kTimedOut (a node did not answer).
-  Result<Stream> open(StreamOptions options, Nanos timeout = 10 * kSecond);
+  Result<Stream> open(const StreamOptions& options, Nanos timeout = 10 * kSecond);
 
   /// What has happened to the tree since the last call, in order; the oldest are dropped beyond
   /// 4096.

@@ -15,7 +15,6 @@ namespace {
 using namespace asio::experimental::awaitable_operators;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
-constexpr std::size_t kFramePrefix = 4;
 // What is copied to save a piece: less than a system call takes.
 constexpr std::size_t kPieceBytes = 16u << 10;
 constexpr Nanos kCloseGrace = 1 * kSecond;

@@ -43,7 +43,7 @@ void write(const Address& address, schema::Address::Builder out) {
   out.setHostKey(text(address.host_key));
 }
 
-void write(const Parent& parent, schema::Parent::Builder out);
+void write(const Parent& m, schema::Parent::Builder out);
 void write(const StreamSpec& spec, schema::StreamSpec::Builder out);
 
 template <typename T, typename Builders>

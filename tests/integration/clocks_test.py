@@ -15,7 +15,7 @@ MESSAGES = 3000  # From each rank to the next, about one in a millisecond: the t
 class Clocks(EmulatedClusterTest):
     HOSTS = 4
     OPTIONS = ("--skew",)
-    NETWORK = "10.81"
+    NETWORK = "10.88"
 
     def run_ring(self, *options):
         job = self.open_mpi({host: 1 for host in self.hosts()}, PROGRAMS / "numbered.openmpi", "ring", MESSAGES)

@@ -123,7 +123,7 @@ class ShortFaults(Faults):
 
 class Soak(EmulatedClusterTest):
     HOSTS = 4
-    NETWORK = "10.81"
+    NETWORK = "10.89"
 
     def test_no_process_grows_and_the_account_is_exact(self):
         seed = random_seed()

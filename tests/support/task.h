@@ -19,9 +19,9 @@ struct Task {
       bool await_ready() noexcept { return false; }
       // Whoever waits may destroy the coroutine before this returns.
       void await_suspend(std::coroutine_handle<promise_type> of) noexcept {
-        const Ended ended = of.promise().ended;
-        ended->store(true);
-        ended->notify_all();
+        const Ended flag = of.promise().ended;
+        flag->store(true);
+        flag->notify_all();
       }
       void await_resume() noexcept {}
     };
@@ -35,9 +35,12 @@ struct Task {
     Ended ended = std::make_shared<std::atomic<bool>>(false);
   };
   Task(std::coroutine_handle<promise_type> its, Ended flag) : handle(its), ended(std::move(flag)) {}
-  Task(const Task&) = delete;
-  Task& operator=(const Task&) = delete;
-  ~Task() { handle.destroy(); }
+  Task(Task&& other) noexcept
+      : handle(std::exchange(other.handle, nullptr)), ended(std::move(other.ended)) {}
+  Task& operator=(Task&&) = delete;
+  ~Task() {
+    if (handle) handle.destroy();
+  }
 
   /// Until it has come to its end, on whatever thread.
   void wait() const { ended->wait(false); }

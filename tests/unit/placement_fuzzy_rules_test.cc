@@ -11,7 +11,6 @@ namespace xylem::placement {
 namespace {
 
 using testing::AllOf;
-using testing::DoubleEq;
 using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;

@@ -364,14 +364,18 @@ TEST(Message, OfALeafSetMayBeEmpty) {
 }
 
 TEST(Message, OfAMulticastThatHoldsNothingHasNoPayload) {
-  for (const auto& [share, why] :
-       {std::pair{2, "has a payload"}, {3, "has a payload"}, {4, "unknown share"}}) {
+  struct Case {
+    std::uint16_t share;
+    const char* why;
+  };
+  for (const Case& it :
+       {Case{2, "has a payload"}, Case{3, "has a payload"}, Case{4, "unknown share"}}) {
     const Bytes frame = message_of([&](schema::Message::Builder m) {
       auto multicast = m.initMulticast();
       multicast.initPayload(8);
-      multicast.setShare(static_cast<std::uint16_t>(share));
+      multicast.setShare(it.share);
     });
-    expect_refused(frame, why);
+    expect_refused(frame, it.why);
   }
 }
 

@@ -59,7 +59,7 @@ class ToolTreeTest : public ::testing::Test {
   }
 
   frontend::Stream open(frontend::StreamOptions options) {
-    auto stream = tree_->open(std::move(options));
+    auto stream = tree_->open(options);
     EXPECT_TRUE(stream) << stream.error().message;
     return *std::move(stream);
   }

@@ -105,7 +105,7 @@ class TreeOfProcesses : public ::testing::Test {
   }
 
   Stream open(frontend::StreamOptions options) {
-    auto stream = tree_->open(std::move(options), kPatience);
+    auto stream = tree_->open(options, kPatience);
     EXPECT_TRUE(stream) << stream.error().message;
     return *std::move(stream);
   }

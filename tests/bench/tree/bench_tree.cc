@@ -257,7 +257,7 @@ frontend::Stream open(Bench& bench, const char* name, bool sum) {
   StreamOptions options;
   options.name = name;
   if (sum) options.aggregation = "sum";
-  return must(bench.tree->open(std::move(options), kPatience), "open");
+  return must(bench.tree->open(options, kPatience), "open");
 }
 
 void order(frontend::Stream& stream, Kind kind, std::int64_t count) {

@@ -3,6 +3,7 @@
 // Time comes in as a value. Logic takes `now`; only the loops at the edge ask a clock.
 
 #include <cstdint>
+#include <limits>
 
 namespace xylem {
 
@@ -15,6 +16,14 @@ constexpr Nanos kSecond = 1'000'000'000;
 
 /// CLOCK_MONOTONIC of this host: the only clock for deadlines and for offsets between hosts.
 Nanos monotonic_now() noexcept;
+
+/// `timeout` from now. However long it is: what exceeds the clock is never. A negative one has
+/// passed.
+inline Nanos deadline_in(Nanos timeout) noexcept {
+  const Nanos now = monotonic_now();
+  if (timeout > std::numeric_limits<Nanos>::max() - now) return std::numeric_limits<Nanos>::max();
+  return timeout < 0 ? now : now + timeout;
+}
 
 /// CLOCK_REALTIME: only to say when a run took place, never to measure.
 Nanos realtime_now() noexcept;

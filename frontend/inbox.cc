@@ -61,7 +61,9 @@ void Inbox::take(wire::Packet packet, Nanos now) {
     return;
   }
   if (!owes_acknowledgement()) waiting_since_ = now;
-  waiting_bytes_ += packet.payload.size();
+  std::size_t& waiting = waiting_bytes_[first_source(packet.id)];
+  waiting += packet.payload.size();
+  most_waiting_bytes_ = std::max(most_waiting_bytes_, waiting);
   std::vector<wire::Fields> waves;
   std::uint64_t* counter = &account_.contributions;
   if (packet.tombstone) {
@@ -173,7 +175,8 @@ void Inbox::on_timer(Nanos now) { deliver(reducer_.take_ready(now)); }
 
 std::optional<Nanos> Inbox::acknowledgement_due() const {
   if (!owes_acknowledgement()) return std::nullopt;
-  const bool urgent = !waiting_.resend.empty() || !not_taken_.empty() || waiting_bytes_ >= kShare;
+  const bool urgent =
+      !waiting_.resend.empty() || !not_taken_.empty() || most_waiting_bytes_ >= kShare;
   return urgent ? waiting_since_ : waiting_since_ + kPause;
 }
 
@@ -195,7 +198,8 @@ wire::Acknowledgement Inbox::take_acknowledgement() {
     all.sources = std::exchange(not_taken_, {});
     waiting_.resend.push_back(std::move(all));
   }
-  waiting_bytes_ = 0;
+  waiting_bytes_.clear();
+  most_waiting_bytes_ = 0;
   join_neighbours(waiting_.stored);
   return std::exchange(waiting_, {});
 }

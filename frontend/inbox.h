@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -59,13 +60,13 @@ class Inbox {
     return !is_full() &&
            !(waiting_.stored.empty() && waiting_.resend.empty() && not_taken_.empty());
   }
-  /// When it should go: at once with what is asked again or when it stands for kShare, else within
-  /// kPause of the first, so that a leaf which sends little is not woken for each of its packets.
-  /// A leaf may have more than kShare on its way, so it does not wait for this. Nothing when
-  /// nothing is owed.
+  /// When it should go: at once with what is asked again, or when it stands for kShare of a leaf;
+  /// else within kPause of the first, so that a leaf which sends little is not woken for each of
+  /// its packets. A leaf whose journal holds less than kShare waits that long now and then. Nothing
+  /// when nothing is owed.
   std::optional<Nanos> acknowledgement_due() const;
-  static constexpr Nanos kPause = 5 * kMillisecond;
-  static constexpr std::size_t kShare = 256u << 10;
+  static constexpr Nanos kPause = 2 * kMillisecond;
+  static constexpr std::size_t kShare = 64u << 10;
   /// What is to go down now: acknowledgements, and what is asked again.
   wire::Acknowledgement take_acknowledgement();
 
@@ -88,7 +89,9 @@ class Inbox {
   filters::StreamReducer reducer_;
   std::vector<IntervalSet> waves_of_;  // By leaf id: the waves that have come.
   wire::Acknowledgement waiting_;
-  std::size_t waiting_bytes_ = 0;  // Of the packets that it stands for.
+  // Of the packets that it stands for; those of several leaves count for the first.
+  std::map<std::uint64_t, std::size_t> waiting_bytes_;
+  std::size_t most_waiting_bytes_ = 0;
   Nanos waiting_since_ = 0;
   IntervalSet not_taken_;  // Leaves of which something came when there was no room for it.
   std::deque<Wave> queue_;

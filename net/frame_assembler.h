@@ -18,8 +18,8 @@
 
 namespace xylem::net {
 
-/// Memory: what has come, and at most as much again and kReadBytes: a length alone costs a peer
-/// nothing. One thread.
+/// Memory: twice what has come of a frame, and less than 6 times kReadBytes: a length alone costs a
+/// peer nothing. One thread.
 class FrameAssembler {
  public:
   static constexpr std::size_t kReadBytes = 64u << 10;

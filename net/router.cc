@@ -1,28 +1,21 @@
 #include "net/router.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace xylem::net {
-namespace {
 
-void split_list(const std::vector<wire::PacketId>& packets, const IntervalSet& leaves,
-                std::vector<wire::PacketId>& part) {
-  for (const wire::PacketId& packet : packets) {
-    IntervalSet sources = packet.sources.intersection(leaves);
-    if (sources.empty()) continue;
-    wire::PacketId id = packet;
-    id.sources = std::move(sources);
-    part.push_back(std::move(id));
-  }
+void Router::set_leaves(LinkId child, const wire::LeafSet& leaves) {
+  children_[child] = leaves;
+  is_indexed_ = false;
 }
-
-}  // namespace
-
-void Router::set_leaves(LinkId child, const wire::LeafSet& leaves) { children_[child] = leaves; }
 
 void Router::remove_living(LinkId child) {
   const auto it = children_.find(child);
   if (it == children_.end()) return;
   ended_below_former_.insert(it->second.ended);
   children_.erase(it);
+  is_indexed_ = false;
 }
 
 IntervalSet Router::leaves_of(LinkId child) const {
@@ -51,13 +44,46 @@ IntervalSet Router::expected() const {
   return all.leaves.difference(all.ended);
 }
 
-std::map<LinkId, wire::Acknowledgement> Router::split(const wire::Acknowledgement& all) const {
-  std::map<LinkId, wire::Acknowledgement> parts;
+// By where each child's runs of leaves begin. Two children may name the same leaf, while it moves.
+void Router::make_index() {
+  index_.clear();
+  widest_ = 0;
   for (const auto& [link, set] : children_) {
-    wire::Acknowledgement part;
-    split_list(all.stored, set.leaves, part.stored);
-    split_list(all.resend, set.leaves, part.resend);
-    if (!part.stored.empty() || !part.resend.empty()) parts.emplace(link, std::move(part));
+    for (const auto& run : set.leaves.intervals()) {
+      index_.push_back({run.first, run.end, link});
+      widest_ = std::max(widest_, run.end - run.first);
+    }
+  }
+  std::sort(index_.begin(), index_.end(),
+            [](const Run& a, const Run& b) { return a.first < b.first; });
+  is_indexed_ = true;
+}
+
+std::map<LinkId, IntervalSet> Router::children_with(const IntervalSet& sources) const {
+  std::map<LinkId, IntervalSet> found;
+  for (const auto& run : sources.intervals()) {
+    const std::uint64_t from = run.first - std::min(run.first, widest_);
+    auto it = std::lower_bound(index_.begin(), index_.end(), from,
+                               [](const Run& at, std::uint64_t first) { return at.first < first; });
+    for (; it != index_.end() && it->first < run.end; ++it) {
+      const std::uint64_t first = std::max(it->first, run.first);
+      const std::uint64_t end = std::min(it->end, run.end);
+      if (first < end) found[it->link].insert(first, end);
+    }
+  }
+  return found;
+}
+
+std::map<LinkId, wire::Acknowledgement> Router::split(const wire::Acknowledgement& all) {
+  if (!is_indexed_) make_index();
+  std::map<LinkId, wire::Acknowledgement> parts;
+  for (const auto list : {&wire::Acknowledgement::stored, &wire::Acknowledgement::resend}) {
+    for (const wire::PacketId& packet : all.*list) {
+      for (auto& [link, sources] : children_with(packet.sources)) {
+        wire::PacketId& part = (parts[link].*list).emplace_back(packet);
+        part.sources = std::move(sources);
+      }
+    }
   }
   return parts;
 }

@@ -3,6 +3,7 @@
 // Who is below which link, and so where an acknowledgement must go. A value: it never touches a
 // link.
 
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -29,10 +30,22 @@ class Router {
 
   /// Splits an acknowledgement: each child gets the packets whose sources are below it, named with
   /// just those sources. Sources below nobody are left out: their leaf will send again.
-  std::map<LinkId, wire::Acknowledgement> split(const wire::Acknowledgement& all) const;
+  /// Takes as long as there are parts to give out, whatever the number of children.
+  std::map<LinkId, wire::Acknowledgement> split(const wire::Acknowledgement& all);
 
  private:
+  struct Run {
+    std::uint64_t first = 0;
+    std::uint64_t end = 0;
+    LinkId link{};
+  };
+  void make_index();
+  std::map<LinkId, IntervalSet> children_with(const IntervalSet& sources) const;
+
   std::map<LinkId, wire::LeafSet> children_;
+  std::vector<Run> index_;    // Of children_, when is_indexed_.
+  std::uint64_t widest_ = 0;  // Of the runs.
+  bool is_indexed_ = false;
   IntervalSet ended_below_former_;  // Leaves that ended below children that are gone.
 };
 

@@ -22,6 +22,7 @@ using boost::system::error_code;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
 constexpr Nanos kStopGrace = 1 * kSecond;
+constexpr int kMostAtOnce = 64;
 
 }  // namespace
 
@@ -61,7 +62,11 @@ class EventLoop::Loop final : public Network, private LinkHost, private Connecti
       const Nanos left = deadline - monotonic_now();
       if (left <= 0 || context_.run_one_for(std::chrono::nanoseconds(left)) == 0) break;
     }
-    context_.poll();  // What this has brought goes out.
+    // What this has brought goes out; of what else is ready some, or a flood would hold us here.
+    flush_links();
+    for (int ready = 0; ready < kMostAtOnce && context_.poll_one() > 0; ++ready) {
+    }
+    flush_links();
   }
 
   bool is_stopped() const { return context_.stopped(); }
@@ -212,11 +217,13 @@ class EventLoop::Loop final : public Network, private LinkHost, private Connecti
   void on_link_queued(LinkId link) override {
     queued_.push_back(link);
     if (queued_.size() > 1) return;
-    asio::post(context_, [this] {
-      for (const LinkId id : std::exchange(queued_, {})) {
-        if (const auto it = links_.find(id); it != links_.end()) it->second.link->flush();
-      }
-    });
+    asio::post(context_, [this] { flush_links(); });
+  }
+
+  void flush_links() {
+    for (const LinkId id : std::exchange(queued_, {})) {
+      if (const auto it = links_.find(id); it != links_.end()) it->second.link->flush();
+    }
   }
 
   void on_link_written() override {

@@ -63,7 +63,8 @@ class EventLoop {
   /// Until the Node calls Network::stop.
   void run();
   /// Until `done` or the deadline (monotonic) or the Node's stop; `done` is asked after each event.
-  /// Everything that is ready is handled first, also when `done` holds already.
+  /// Of what else is ready some is handled then, also when `done` holds already, so that whoever
+  /// only sends is heard and hears.
   void run_until(const std::function<bool()>& done, Nanos deadline);
 
   bool is_stopped() const;

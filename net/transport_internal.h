@@ -47,8 +47,8 @@ class TlsKey {
   TlsKey(const TlsKey&) = delete;
   TlsKey& operator=(const TlsKey&) = delete;
 
-  /// Shakes hands as server or client. Fails with kPermissionDenied on another key, kCorrupt when
-  /// the peer does not speak TLS.
+  /// Shakes hands as server or client. Fails with kPermissionDenied on another key or on what is no
+  /// TLS, kUnavailable when the connection breaks.
   asio::awaitable<Result<std::unique_ptr<Transport>>> wrap(Socket socket, bool server);
 
  private:

@@ -55,6 +55,7 @@ class EventSource::Impl final : public LeafOwner {
   void on_room() override { pump(); }
   void on_finish() override;
   void on_closed(const std::string& why) override;
+  std::size_t packets_to_put() const override;
 
   bool wait(std::unique_lock<std::mutex>& lock, Nanos deadline, const std::function<bool()>& done);
   void collect(Nanos now);
@@ -62,7 +63,7 @@ class EventSource::Impl final : public LeafOwner {
   void pump_soon();
   void pump();
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<EventRecorder> recorder_;  // Since the front end has given us a place.
   std::deque<Draft> outgoing_;
@@ -203,6 +204,11 @@ void EventSource::Impl::on_finish() {
   pump();
   const Nanos now = monotonic_now();
   node_.leave(now + options_.leaf.join_limit, now);
+}
+
+std::size_t EventSource::Impl::packets_to_put() const {
+  const std::lock_guard lock(mutex_);
+  return outgoing_.size();
 }
 
 void EventSource::Impl::on_closed(const std::string& why) {

@@ -105,6 +105,7 @@ Result<void> LeafStream::Impl::close(Nanos timeout) {
     // Its goodbye is still on the way out.
     loop_.run_until([this] { return loop_.is_stopped(); }, monotonic_now() + kCloseAtEnd);
   }
+  if (!closed && monotonic_now() >= deadline) closed.error().code = Code::kTimedOut;
   return closed;
 }
 

@@ -84,6 +84,7 @@ class LeafStream::Impl final : public LeafOwner {
   void on_room() override;
   void on_finish() override;
   void on_closed(const std::string& why) override;
+  std::size_t packets_to_put() const override;
 
   /// Until `done` or the deadline, and whether it is done. On our own thread, where coroutines go
   /// on, there is nobody to wait for: it only looks.
@@ -92,6 +93,8 @@ class LeafStream::Impl final : public LeafOwner {
   void enqueue(Open& open, std::uint64_t wave, wire::Fields fields);
   void pump_soon();
   void pump();
+  /// What the fields of a wave or of a run may take at most, so that the journal can hold it.
+  std::size_t most_bytes() const;
   bool put(StreamId stream, Open& open, const Run& run);
   void put_lost(StreamId stream, Open& open);
   std::optional<Received> take_received(const std::string& name);

@@ -251,10 +251,11 @@ void LeafNode::end_when_done(Nanos now) {
   if (ended_ || network_ == nullptr) return;
   if (delivery_.uplink().orphan_for(now) > options_.orphan_limit) {
     end("the front end was not reached any more");
-  } else if (leave_by_ != 0 && delivery_.is_done()) {
+  } else if (leave_by_ != 0 && delivery_.is_done() && owner_.packets_to_put() == 0) {
     end("");
   } else if (leave_by_ != 0 && now >= leave_by_) {
-    end(std::to_string(journal_.keys().size()) + " packets were not acknowledged in time");
+    const std::size_t left = journal_.keys().size() + owner_.packets_to_put();
+    end(std::to_string(left) + " packets were not acknowledged in time");
   }
 }
 

@@ -46,6 +46,9 @@ class LeafOwner {
   virtual void on_finish() = 0;
   /// The end. Empty: all is delivered.
   virtual void on_closed(const std::string& why) = 0;
+  /// Packets for which the journal had no room yet: before they are put, a node that leaves has not
+  /// delivered everything. Asked after on_room(), and by leave().
+  virtual std::size_t packets_to_put() const { return 0; }
 };
 
 struct LeafNodeOptions {
@@ -73,9 +76,10 @@ class LeafNode final : public net::Node {
   bool put(Draft&& draft, Nanos now);
   /// The run's control; there from on_joined() on.
   const std::optional<wire::Control>& control() const { return delivery_.control(); }
-  /// Everything that was put is acknowledged.
+  /// Everything that was put is acknowledged; what the owner has still to put is not looked at.
   bool is_delivered() const { return delivery_.is_done(); }
-  /// Ends when everything is acknowledged, or at `deadline` in any case.
+  /// Ends when everything is put and acknowledged, or at `deadline` in any case: then on_closed()
+  /// says how many packets were not.
   void leave(Nanos deadline, Nanos now);
 
   void on_start(net::Network& network, Nanos now) override;

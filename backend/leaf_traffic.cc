@@ -59,8 +59,7 @@ Result<void> LeafStream::Impl::send(const std::string& name, std::optional<std::
     lock.lock();
     if (!lifted) return unexpected(std::move(lifted.error()));
   }
-  const std::size_t most =
-      std::min(options_.journal_bytes / kJournalShare, wire::kMaxFrameBytes - kFrameHead);
+  const std::size_t most = most_bytes();
   if (lifted->bytes() > most) {
     return unexpected(Code::kInvalidArgument,
                       "stream '" + name + "': a wave of " + std::to_string(lifted->bytes()) +
@@ -100,12 +99,16 @@ Result<void> LeafStream::Impl::send(const std::string& name, std::optional<std::
   return {};
 }
 
+std::size_t LeafStream::Impl::most_bytes() const {
+  return std::min(options_.journal_bytes / kJournalShare, wire::kMaxFrameBytes - kFrameHead);
+}
+
 void LeafStream::Impl::enqueue(Open& open, std::uint64_t wave, wire::Fields fields) {
   const std::size_t bytes = cost_of(fields);
   const bool follows = !open.outgoing.empty() &&
                        open.outgoing.back().first + open.outgoing.back().waves.size() == wave &&
                        open.outgoing.back().waves.size() < kPacketWaves &&
-                       open.outgoing.back().bytes + bytes <= kPacketBytes;
+                       open.outgoing.back().bytes + bytes <= std::min(kPacketBytes, most_bytes());
   if (!follows) open.outgoing.push_back({wave, {}, 0});
   open.outgoing.back().waves.push_back(std::move(fields));
   open.outgoing.back().bytes += bytes;
@@ -146,6 +149,15 @@ void LeafStream::Impl::pump() {
     delivered_ = delivered_ && open.outgoing.empty() && open.lost.empty();
   }
   changed_.notify_all();
+}
+
+std::size_t LeafStream::Impl::packets_to_put() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t packets = 0;
+  for (const auto& [stream, open] : streams_) {
+    packets += open.outgoing.size() + open.lost.intervals().size();
+  }
+  return packets;
 }
 
 bool LeafStream::Impl::put(StreamId stream, Open& open, const Run& run) {

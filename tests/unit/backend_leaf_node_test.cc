@@ -1,0 +1,92 @@
+// When a leaf's node ends, and what it says then.
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/leaf_node.h"
+#include "tests/support/fake_network.h"
+#include "tests/support/fake_source.h"
+#include "tests/support/hand_made_segment.h"
+
+namespace xylem::backend {
+namespace {
+
+constexpr StreamId kPlain{100};
+
+struct Owner final : LeafOwner {
+  void on_joined(LeafId) override {}
+  void on_streams(std::vector<LeafStreamState>) override {}
+  bool on_multicast(StreamId, std::uint64_t, wire::Fields) override { return true; }
+  void on_room() override {}
+  void on_finish() override {}
+  void on_closed(const std::string& why) override { closed = why; }
+  std::size_t packets_to_put() const override { return to_put; }
+  std::size_t to_put = 0;
+  std::optional<std::string> closed;
+};
+
+// Leaf 4, which has joined, with the smallest journal.
+class LeafNodeTest : public ::testing::Test {
+ protected:
+  LeafNodeTest() {
+    JournalOptions options;
+    options.give_back_bytes = Journal::kKeepAll;
+    auto opened = Journal::open(memory_.bytes(), options);
+    EXPECT_TRUE(opened);
+    journal_.emplace(*std::move(opened));
+    node_.emplace(LeafNodeOptions{}, *journal_, starter_, owner_);
+    node_->on_start(network_, network_.now);
+    front_end_ = network_.link_up(*node_);
+    wire::Assignment place;
+    place.node = NodeId{7};
+    place.leaf = LeafId{4};
+    place.level = 1;
+    place.parents = {{kFrontEndNode, {}}};
+    network_.deliver(*node_, front_end_, place);
+    wire::Control control;
+    control.version = 2;
+    control.streams.resize(1);
+    control.streams[0].id = kPlain;
+    control.streams[0].name = "plain";
+    network_.deliver(*node_, front_end_, control);
+    network_.take_sent();
+  }
+
+  testing::Memory memory_{Journal::kSmallest};
+  std::optional<Journal> journal_;
+  testing::FakeStarter starter_;
+  testing::FakeNetwork network_;
+  Owner owner_;
+  std::optional<LeafNode> node_;
+  net::LinkId front_end_{};
+};
+
+TEST_F(LeafNodeTest, EndsAtOnceWhenNothingIsLeft) {
+  node_->leave(network_.now + kSecond, network_.now);
+  EXPECT_EQ(owner_.closed, "");
+}
+
+TEST_F(LeafNodeTest, DoesNotCallDeliveredWhatItsOwnerHasStillToPut) {
+  owner_.to_put = 3;
+  node_->leave(network_.now + kSecond, network_.now);
+  network_.advance(*node_, kSecond / 2);
+  EXPECT_FALSE(owner_.closed);
+  const std::vector<wire::Fields> waves(1);
+  ASSERT_TRUE(node_->put(kPlain, 0, waves, network_.now));
+  network_.advance(*node_, kSecond);
+  EXPECT_EQ(owner_.closed, "4 packets were not acknowledged in time");
+}
+
+TEST_F(LeafNodeTest, EndsWhenItsOwnerHasNothingMoreToPut) {
+  owner_.to_put = 1;
+  node_->leave(network_.now + kSecond, network_.now);
+  owner_.to_put = 0;
+  network_.deliver(*node_, front_end_, wire::Acknowledgement{});
+  EXPECT_EQ(owner_.closed, "");
+}
+
+}  // namespace
+}  // namespace xylem::backend

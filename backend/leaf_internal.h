@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <list>
 #include <map>
 #include <memory>
@@ -27,6 +28,9 @@
 #include "net/runtime.h"
 
 namespace xylem::backend {
+
+/// A deadline that does not come.
+constexpr Nanos kForever = std::numeric_limits<Nanos>::max();
 
 /// Calls of the program and of the node meet here, under the mutex. The node itself is only touched
 /// on the loop. Whoever holds the Leaf calls stop(); names that outlive it find everything closed.
@@ -73,6 +77,7 @@ class LeafStream::Impl final : public LeafOwner {
     IntervalSet lost;  // Given up, and that is not journalled yet; only touched on the loop.
   };
   struct Waiter {
+    Nanos deadline = 0;
     std::string stream;  // Empty: any.
     Completion<Result<Received>> then;
   };
@@ -85,6 +90,7 @@ class LeafStream::Impl final : public LeafOwner {
   void on_finish() override;
   void on_closed(const std::string& why) override;
   std::size_t packets_to_put() const override;
+  void on_timer(Nanos now) override;
 
   /// Until `done` or the deadline, and whether it is done. On our own thread, where coroutines go
   /// on, there is nobody to wait for: it only looks.
@@ -97,6 +103,7 @@ class LeafStream::Impl final : public LeafOwner {
   std::size_t most_bytes() const;
   bool put(StreamId stream, Open& open, const Run& run);
   void put_lost(StreamId stream, Open& open);
+  void set_timer();
   std::optional<Received> take_received(const std::string& name);
   bool is_on_own_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
 
@@ -107,6 +114,8 @@ class LeafStream::Impl final : public LeafOwner {
   std::deque<Received> received_;
   std::size_t received_bytes_ = 0;
   std::list<Waiter> waiters_;
+  Nanos next_deadline_ = kForever;  // For which the node's timer is set: no waiter's is earlier.
+  std::size_t sweep_at_ = 0;        // So many waiters, and those that nobody wants are removed.
   bool pump_is_posted_ = false;
   Nanos last_pump_ = 0;
   bool delivered_ = true;

@@ -49,6 +49,8 @@ class LeafOwner {
   /// Packets for which the journal had no room yet: before they are put, a node that leaves has not
   /// delivered everything. Asked after on_room(), and by leave().
   virtual std::size_t packets_to_put() const { return 0; }
+  /// What it asked for with LeafNode::set_owner_timer().
+  virtual void on_timer(Nanos) {}
 };
 
 struct LeafNodeOptions {
@@ -81,6 +83,9 @@ class LeafNode final : public net::Node {
   /// Ends when everything is put and acknowledged, or at `deadline` in any case: then on_closed()
   /// says how many packets were not.
   void leave(Nanos deadline, Nanos now);
+  /// Calls the owner's on_timer() once, not before `when`; replaces what was set before. Not after
+  /// on_closed().
+  void set_owner_timer(Nanos when, Nanos now);
 
   void on_start(net::Network& network, Nanos now) override;
   void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) override;
@@ -116,7 +121,8 @@ class LeafNode final : public net::Node {
   Nanos next_look_ = 0;
   bool joined_ = false;
   bool finish_told_ = false;
-  Nanos leave_by_ = 0;  // 0: not leaving.
+  Nanos leave_by_ = 0;     // 0: not leaving.
+  Nanos owner_timer_ = 0;  // 0: not set.
   bool ended_ = false;
 };
 

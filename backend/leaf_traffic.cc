@@ -21,6 +21,8 @@ constexpr Nanos kGather = 100 * kMicrosecond;
 // An entry of the journal lies in one piece, whatever lies there already.
 constexpr std::size_t kJournalShare = 4;
 constexpr std::size_t kFrameHead = 64u << 10;
+// Waiters, among whom a few may be of coroutines that were destroyed.
+constexpr std::size_t kSweep = 64;
 
 // What holds fields costs memory also when they are empty.
 std::size_t cost_of(const wire::Fields& fields) { return fields.bytes() + sizeof(Received); }
@@ -223,18 +225,41 @@ void LeafStream::Impl::receive_then(const std::string& name, Nanos timeout,
     if (received) return then(*std::move(received));
     return then(unexpected(leaf_closed(why_closed_)));
   }
-  const auto waiter = waiters_.insert(waiters_.end(), {name, std::move(then)});
-  const Waiter* identity = &*waiter;
-  loop_.post_at(monotonic_now() + timeout, [this, identity] {
-    std::unique_lock again(mutex_);
-    const auto it = std::find_if(waiters_.begin(), waiters_.end(),
-                                 [&](const Waiter& one) { return &one == identity; });
-    if (it == waiters_.end()) return;
-    const auto resume = it->then;
-    waiters_.erase(it);
-    again.unlock();
-    resume(unexpected(leaf_timed_out("nothing was received")));
-  });
+  if (waiters_.size() >= sweep_at_) {
+    waiters_.remove_if([](const Waiter& one) { return !one.then.is_wanted(); });
+    sweep_at_ = 2 * waiters_.size() + kSweep;
+  }
+  const Nanos deadline = deadline_in(timeout);
+  waiters_.push_back({deadline, name, std::move(then)});
+  if (deadline >= next_deadline_) return;
+  next_deadline_ = deadline;
+  loop_.post([this] { set_timer(); });
+}
+
+// On the loop. All who wait share the node's one timer: who is answered leaves nothing behind.
+void LeafStream::Impl::set_timer() {
+  std::unique_lock lock(mutex_);
+  const Nanos when = next_deadline_;
+  lock.unlock();
+  if (when != kForever) node_.set_owner_timer(when, monotonic_now());
+}
+
+void LeafStream::Impl::on_timer(Nanos now) {
+  std::list<Waiter> late;
+  {
+    const std::lock_guard lock(mutex_);
+    next_deadline_ = kForever;
+    for (auto it = waiters_.begin(); it != waiters_.end();) {
+      const auto waiter = it++;
+      if (waiter->deadline <= now) {
+        late.splice(late.end(), waiters_, waiter);
+      } else {
+        next_deadline_ = std::min(next_deadline_, waiter->deadline);
+      }
+    }
+  }
+  set_timer();
+  for (const Waiter& waiter : late) waiter.then(unexpected(leaf_timed_out("nothing was received")));
 }
 
 // ---- from the node ----

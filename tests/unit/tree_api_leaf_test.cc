@@ -2,8 +2,13 @@
 // waiting calls' time-outs.
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
+#include <atomic>
+#include <future>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "tests/support/task.h"
 #include "tests/support/tool_tree.h"
@@ -73,6 +78,81 @@ TEST_F(TreeApiLeafTest, SaysWhenItIsClosedThatWavesWereNeverInTheJournal) {
   // One or two waves in each; the journal alone holds fewer than ten.
   EXPECT_GT(std::stoi(closed.error().message.substr(closed.error().message.find(": ") + 2)), 20)
       << closed.error().message;
+}
+
+struct Outcome {
+  Nanos waited = 0;
+  Code code = Code::kInternal;  // As it is when something was received.
+};
+
+Task receive_twice(backend::LeafStream stream, std::promise<Outcome>* second) {
+  const auto first = co_await stream.async_receive(500 * kMillisecond);
+  EXPECT_TRUE(first);
+  const Nanos begin = monotonic_now();
+  const auto next = co_await stream.async_receive(2 * kSecond);
+  second->set_value({monotonic_now() - begin, next ? Code::kInternal : next.error().code});
+}
+
+// What was set for the first is not taken for the second's, wherever that lies in memory.
+TEST_F(TreeApiLeafTest, AWaitDoesNotEndAtTheTimeOutOfAnEarlierOne) {
+  start(1);
+  auto stream = open({.name = "ask"});
+  std::promise<Outcome> second;
+  Task task = receive_twice(stream_of(0, "ask"), &second);
+  ASSERT_TRUE(stream.multicast({}));
+  const Outcome outcome = second.get_future().get();
+  EXPECT_EQ(outcome.code, Code::kTimedOut);
+  EXPECT_GE(outcome.waited, 2 * kSecond);
+  task.wait();
+}
+
+Task store_order(backend::LeafStream stream, Nanos timeout, int mark, std::mutex* mutex,
+                 std::vector<int>* order) {
+  const auto outcome = co_await stream.async_receive(timeout);
+  EXPECT_FALSE(outcome);
+  const std::lock_guard lock(*mutex);
+  order->push_back(mark);
+}
+
+TEST_F(TreeApiLeafTest, WhoeverWaitsIsToldAtTheirOwnTimeOut) {
+  start(1);
+  open({.name = "ask"});
+  auto leaf = stream_of(0, "ask");
+  std::mutex mutex;
+  std::vector<int> order;
+  Task last = store_order(leaf, 300 * kMillisecond, 3, &mutex, &order);
+  Task first = store_order(leaf, 100 * kMillisecond, 1, &mutex, &order);
+  Task middle = store_order(leaf, 200 * kMillisecond, 2, &mutex, &order);
+  for (const Task* task : {&first, &middle, &last}) task->wait();
+  EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
+}
+
+Task receive_many(backend::LeafStream stream, int count, std::atomic<int>* received) {
+  for (int i = 0; i < count; ++i) {
+    const auto one = co_await stream.async_receive(3600 * kSecond);
+    EXPECT_TRUE(one);
+    ++*received;
+    received->notify_all();
+  }
+}
+
+// Each has to wait: the next question is asked when the last one was taken.
+TEST_F(TreeApiLeafTest, AWaitThatWasAnsweredKeepsNoMemory) {
+  start(1);
+  auto stream = open({.name = "ask"});
+  constexpr int kMany = 4000;
+  std::atomic<int> received = 0;
+  Task task = receive_many(stream_of(0, "ask"), kMany, &received);
+  std::size_t before = 0;
+  for (int i = 0; i < kMany; ++i) {
+    // The first ones fill what is bounded: buffers, and what is kept to be replayed.
+    if (i == kMany / 2) before = mallinfo2().uordblks;
+    ASSERT_TRUE(stream.multicast({}));
+    received.wait(i);
+  }
+  task.wait();
+  const auto grown = static_cast<std::int64_t>(mallinfo2().uordblks - before);
+  EXPECT_LT(grown, kMany / 2 * 600) << "bytes for " << kMany / 2 << " calls";
 }
 
 }  // namespace

@@ -42,7 +42,10 @@ class Inbox {
 
   void set_expected(const IntervalSet& leaves) { reducer_.set_expected(leaves); }
 
+  /// All its sources have joined: what is kept grows with the highest of them.
   void take(wire::Packet packet, Nanos now);
+  /// Counts a packet that was not taken, since not all its sources have joined. True: the first.
+  bool refuse() { return ++account_.refused == 1; }
   /// Gives out waves whose time is up.
   void on_timer(Nanos now);
   Nanos next_deadline() const { return reducer_.next_deadline(); }

@@ -209,7 +209,8 @@ void Root::on_leaves(net::LinkId link, const wire::LeafSet& leaves, Nanos now) {
     if (leaves.leaves.contains(raw(leaf))) take_back(leaf);
   }
   // Their goodbye went to a communication process.
-  for (const auto& run : leaves.ended.intervals()) {
+  const IntervalSet ended = leaves.ended.intersection(overlay_.leaves());
+  for (const auto& run : ended.intervals()) {
     for (auto number = run.first; number < run.end; ++number) {
       const OverlayNode* node = overlay_.find(LeafId{static_cast<std::uint32_t>(number)});
       if (node == nullptr || node->state != NodeState::kAttached) continue;

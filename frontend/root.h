@@ -46,6 +46,7 @@ class RootOwner {
  public:
   virtual ~RootOwner() = default;
 
+  /// As it came: it may name leaves that nobody knows.
   virtual void on_packet(wire::Packet packet, Nanos now) = 0;
   /// A node is new, or its state, parent or level has changed.
   virtual void on_node(const OverlayNode& node) = 0;

@@ -35,7 +35,7 @@ Result<StreamId> TreeNode::open(wire::StreamSpec spec) {
   if (!narrowing) return unexpected(std::move(narrowing.error()));
   spec.id = StreamId{next_stream_++};
   Open open(Inbox(spec, *std::move(aggregation), options_.queue_bytes), *std::move(narrowing));
-  open.inbox.set_expected(root_.expected());
+  open.inbox.set_expected(expected());
   Open& stream = streams_.emplace(spec.id, std::move(open)).first->second;
   stream.version = root_.set_streams(specs());
   return spec.id;
@@ -57,6 +57,11 @@ std::vector<wire::StreamSpec> TreeNode::specs() const {
   std::vector<wire::StreamSpec> specs;
   for (const auto& [id, open] : streams_) specs.push_back(open.inbox.spec());
   return specs;
+}
+
+// A child can say what it likes of what is below it.
+IntervalSet TreeNode::expected() const {
+  return root_.expected().intersection(root_.overlay().leaves());
 }
 
 // For whom a multicast is, as it travels: empty where every leaf of the stream gets all of it. A
@@ -217,7 +222,7 @@ void TreeNode::after_event(Nanos now) {
   place_when_gathered(now);
   send_acknowledgements(now);
   Nanos next = now + kLookInterval;
-  const IntervalSet expected = streams_.empty() ? IntervalSet() : root_.expected();
+  const IntervalSet expected = streams_.empty() ? IntervalSet() : this->expected();
   for (auto& [id, open] : streams_) {
     const IntervalSet& members = open.inbox.spec().leaves;
     open.inbox.set_expected(members.empty() ? expected : expected.intersection(members));
@@ -254,11 +259,20 @@ void TreeNode::send_acknowledgements(Nanos now) {
 
 void TreeNode::on_packet(wire::Packet packet, Nanos now) {
   const auto it = streams_.find(packet.id.stream);
-  if (it != streams_.end()) {
-    it->second.inbox.take(std::move(packet), now);
-  } else {
+  if (it == streams_.end()) {
     // Of a stream that was closed: its leaves need not keep it.
     root_.acknowledge({{std::move(packet.id)}, {}});
+    return;
+  }
+  // A leaf has its number from here, so none is honestly unknown. Those below the packet's own link
+  // would be too few: a leaf that moves may send before its new parent has told of it.
+  Inbox& inbox = it->second.inbox;
+  const IntervalSet& sources = packet.id.sources;
+  if (!sources.empty() && root_.overlay().leaves().contains(sources)) {
+    inbox.take(std::move(packet), now);
+  } else if (inbox.refuse()) {
+    note(root_.overlay().find(kFrontEndNode)->host,
+         "stream '" + inbox.spec().name + "': a packet of leaves that never joined was dropped");
   }
 }
 

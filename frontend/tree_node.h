@@ -118,6 +118,7 @@ class TreeNode final : public net::Node, private RootOwner {
                        const IntervalSet& now) override;
 
   std::vector<wire::StreamSpec> specs() const;
+  IntervalSet expected() const;
   Result<IntervalSet> addressees(const Open& open, const IntervalSet& to) const;
   std::optional<wire::Multicast> share_of(Open& open, filters::MulticastCut& cut, LeafId leaf);
   void replay(net::LinkId link, LeafId leaf);

@@ -22,6 +22,7 @@ struct StreamAccount {
   std::uint64_t duplicates = 0;     ///< The same, when they came again.
   std::uint64_t lost = 0;           ///< Waves by leaves that were given up where they were made.
   std::uint64_t unreadable = 0;     ///< Waves by leaves that could not be decoded.
+  std::uint64_t refused = 0;        ///< Packets of nobody, or of leaves that never joined: dropped.
 };
 
 }  // namespace xylem::frontend

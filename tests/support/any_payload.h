@@ -26,7 +26,9 @@ inline IntervalSet any_leaves(ByteSource& in) {
   IntervalSet leaves;
   for (std::size_t left = in.below(4); left > 0; --left) {
     const std::uint64_t first = in.number<std::uint32_t>();
-    leaves.insert(first, first + 1 + in.below(3));
+    // Mostly few; now and then all that there can be, which nobody may walk one by one.
+    const std::size_t length = in.below(16);
+    leaves.insert(first, length == 15 ? std::uint64_t{raw(wire::kNoLeaf)} : first + 1 + length % 3);
   }
   return leaves;
 }

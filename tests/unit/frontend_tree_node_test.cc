@@ -117,5 +117,60 @@ TEST_F(TreeNodeTest, AsksAtOnceForWhatItCouldNotTake) {
   EXPECT_EQ(told.back().resend.size(), 1u);
 }
 
+// What is kept grows with the highest number of a leaf: with the last one there is no memory for
+// it.
+TEST_F(TreeNodeTest, DropsAndCountsPacketsOfLeavesThatNeverJoined) {
+  const StreamId stream = open();
+  wire::Packet strange = packet(stream, 0);
+  for (const IntervalSet& sources : {IntervalSet(), IntervalSet::range(1, 4), IntervalSet::of(0),
+                                     IntervalSet::range(0, raw(wire::kNoLeaf))}) {
+    strange.id.sources = sources;
+    for (const bool tombstone : {false, true}) {
+      strange.tombstone = tombstone;
+      network_.deliver(node_, first_, strange);
+    }
+  }
+  EXPECT_EQ(node_.inbox(stream)->account().refused, 8u);
+  EXPECT_EQ(node_.inbox(stream)->account().contributions, 0u);
+  EXPECT_EQ(node_.inbox(stream)->account().lost, 0u);
+  std::size_t told = 0;
+  while (const auto event = node_.take_event()) told += event->kind == TreeEvent::Kind::kNotice;
+  EXPECT_EQ(told, 1u);
+
+  network_.deliver(node_, first_, packet(stream, 0));
+  EXPECT_EQ(node_.inbox(stream)->account().contributions, 1u);
+}
+
+// A leaf that has found a new parent sends on before that one has told who is below it.
+TEST_F(TreeNodeTest, TakesPacketsOfALeafThatHasJoinedFromWhateverLink) {
+  const StreamId stream = open();
+  network_.deliver(node_, second_, packet(stream, 0));
+  EXPECT_EQ(node_.inbox(stream)->account().contributions, 1u);
+}
+
+TEST_F(TreeNodeTest, WaitsForNobodyWhoNeverJoined) {
+  wire::StreamSpec spec;
+  spec.name = "sum";
+  spec.aggregation = "sum";
+  const StreamId stream = *node_.open(spec);
+  network_.deliver(node_, second_, wire::LeafSet{IntervalSet::range(0, 1000), {}});
+  wire::Packet both = packet(stream, 0);
+  both.id.sources = IntervalSet::range(1, 3);
+  both.payload = wire::encode_waves(std::vector<wire::Fields>{{{1, std::int64_t{7}}}});
+  network_.deliver(node_, first_, both);
+  EXPECT_TRUE(node_.inbox(stream)->has_wave());
+}
+
+// Told one by one it would take a minute and more.
+TEST_F(TreeNodeTest, LooksOnlyAtLeavesThatHaveJoinedWhenAChildTellsWhoHasEnded) {
+  const IntervalSet all = IntervalSet::range(0, raw(wire::kNoLeaf));
+  const Nanos begin = monotonic_now();
+  network_.deliver(node_, second_, wire::LeafSet{all, all});
+  EXPECT_LT(monotonic_now() - begin, 5 * kSecond);
+  for (const LeafId leaf : {LeafId{1}, LeafId{2}}) {
+    EXPECT_EQ(node_.overlay().find(leaf)->state, NodeState::kLeft);
+  }
+}
+
 }  // namespace
 }  // namespace xylem::frontend

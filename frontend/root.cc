@@ -112,7 +112,8 @@ void Root::on_link_down(net::LinkId link, const Error& why, Nanos now) {
   if (it != node_of_link_.end()) {
     const NodeId id = it->second;
     node_of_link_.erase(it);
-    if (link_of_node_[id] == link) link_of_node_.erase(id);
+    const auto present = link_of_node_.find(id);  // It may have had a newer one, gone before.
+    if (present != link_of_node_.end() && present->second == link) link_of_node_.erase(present);
     log(Level::kDebug, "link down", {{"node", id}, {"why", why.message}});
   }
   tell_streams_taken();  // It may have been the last that had not answered.
@@ -411,6 +412,7 @@ void Root::send_control() {
 std::uint64_t Root::set_streams(std::vector<wire::StreamSpec> streams) {
   control_.streams = std::move(streams);
   send_control();
+  tell_streams_taken();  // Where there is nobody, nobody answers.
   return control_.version;
 }
 
@@ -424,6 +426,11 @@ void Root::tell_streams_taken() {
   if (!not_taken_.empty() || taken_told_ == control_.version) return;
   taken_told_ = control_.version;
   owner_.on_streams_taken(taken_told_);
+}
+
+LeafId Root::leaf_of(net::LinkId link) const {
+  const auto it = node_of_link_.find(link);
+  return it == node_of_link_.end() ? wire::kNoLeaf : overlay_.find(it->second)->leaf;
 }
 
 void Root::multicast(const wire::Multicast& whole, const ShareOf& share_of) {

@@ -105,11 +105,14 @@ class Root {
   /// Nodes that have not attached to the parent that they were told.
   std::vector<NodeId> unsettled() const;
 
-  /// The streams of tools that are open from now on. Returns the version of control that says so.
+  /// The streams of tools that are open from now on. Returns the version of control that says so;
+  /// with no node in the tree on_streams_taken() is called before it returns.
   std::uint64_t set_streams(std::vector<wire::StreamSpec> streams);
   /// Whole to communication processes; to a leaf that is a child of ours what `share_of` gives.
   using ShareOf = std::function<std::optional<wire::Multicast>(LeafId leaf)>;
   void multicast(const wire::Multicast& whole, const ShareOf& share_of);
+  /// The leaf that has this link; kNoLeaf when it is a communication process's, or nobody's yet.
+  LeafId leaf_of(net::LinkId link) const;
   /// Leaves that are below and still send.
   IntervalSet expected() const { return router_.expected(); }
 

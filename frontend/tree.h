@@ -168,7 +168,8 @@ class Tree {
   /// "NAME=value": with these a back end finds this tree. One of them is the key: pass them to the
   /// back end's environment, never to a command line.
   std::vector<std::string> environment() const;
-  /// Waits until so many leaves are attached and the tree is placed.
+  /// Waits until so many leaves are attached and the tree is placed. None: returns at once while
+  /// nobody has joined.
   Result<void> wait_for_leaves(std::size_t count, Nanos timeout);
   std::vector<LeafFacts> leaves() const;
   /// One line per node: number, what it is, host, process id, level, below whom, leaf, state.
@@ -178,7 +179,8 @@ class Tree {
   /// kInvalidArgument when a host's name cannot stand there.
   Result<std::string> topology() const;
 
-  /// Opens a stream on every node. Fails with kAlreadyExists (the name), kInvalidArgument,
+  /// Opens a stream on every node that is there; those that come later learn of it when they come,
+  /// so it may be opened before the first leaf. Fails with kAlreadyExists (the name), kInvalidArgument,
   /// kNotFound, kCorrupt (the aggregation, with host, file and reason; also when just one node
   /// refuses it), kTimedOut (a node did not answer).
   Result<Stream> open(const StreamOptions& options, Nanos timeout = 10 * kSecond);

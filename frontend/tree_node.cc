@@ -175,12 +175,17 @@ void TreeNode::on_start(net::Network& network, Nanos now) {
 
 void TreeNode::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
   root_.on_link_up(link, peer, now);
-  if (peer.node != wire::kNoNode) replay(link, peer.leaf);  // Who is new has missed nothing.
+  // Who is new has missed nothing.
+  const bool is_leaf = root_.leaf_of(link) != wire::kNoLeaf;
+  const bool is_comm_process = peer.role == wire::Role::kCommProcess;
+  if (peer.node != wire::kNoNode && (is_leaf || is_comm_process)) replay(link, recent_.all());
   after_event(now);
 }
 
-void TreeNode::replay(net::LinkId link, LeafId leaf) {
-  for (const wire::Multicast* whole : recent_.all()) {
+// As multicast() does it: whole to communication processes, to a leaf its share.
+void TreeNode::replay(net::LinkId link, const std::vector<const wire::Multicast*>& missed) {
+  const LeafId leaf = root_.leaf_of(link);
+  for (const wire::Multicast* whole : missed) {
     const auto it = streams_.find(whole->stream);
     if (leaf == wire::kNoLeaf || it == streams_.end()) {
       network_->send(link, *whole);
@@ -193,7 +198,7 @@ void TreeNode::replay(net::LinkId link, LeafId leaf) {
 
 void TreeNode::on_leaves_below(net::LinkId link, const IntervalSet& before,
                                const IntervalSet& now) {
-  for (const wire::Multicast* whole : recent_.new_to(before, now)) network_->send(link, *whole);
+  replay(link, recent_.new_to(before, now));
 }
 
 void TreeNode::on_connect_failed(NodeId, const Error&, Nanos) {}  // The root connects to nobody.

@@ -69,10 +69,12 @@ class TreeNode final : public net::Node, private RootOwner {
   bool is_settled() { return root_.is_settled(); }
   const Overlay& overlay() const { return root_.overlay(); }
   std::size_t attached_leaves() const;
-  /// So many leaves are attached, and the tree is settled.
+  /// So many leaves are attached, and the tree is settled. Before the first has joined there is no
+  /// tree to settle: all of none are there.
   bool has_all(std::size_t leaves) {
-    return root_.overlay().leaves().count() >= leaves && is_settled() &&
-           attached_leaves() >= leaves;
+    const IntervalSet& joined = root_.overlay().leaves();
+    if (leaves == 0 && joined.empty()) return true;
+    return joined.count() >= leaves && is_settled() && attached_leaves() >= leaves;
   }
   /// Why has_all() says no, for people.
   std::string what_is_missing(std::size_t leaves) const;
@@ -121,7 +123,7 @@ class TreeNode final : public net::Node, private RootOwner {
   IntervalSet expected() const;
   Result<IntervalSet> addressees(const Open& open, const IntervalSet& to) const;
   std::optional<wire::Multicast> share_of(Open& open, filters::MulticastCut& cut, LeafId leaf);
-  void replay(net::LinkId link, LeafId leaf);
+  void replay(net::LinkId link, const std::vector<const wire::Multicast*>& missed);
   void tell(TreeEvent::Kind kind, LeafId leaf, const std::string& host, std::string text);
   void place_when_gathered(Nanos now);
   void after_event(Nanos now);

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "frontend/tree_node.h"
 #include "tests/support/fake_network.h"
@@ -170,6 +172,92 @@ TEST_F(TreeNodeTest, LooksOnlyAtLeavesThatHaveJoinedWhenAChildTellsWhoHasEnded) 
   for (const LeafId leaf : {LeafId{1}, LeafId{2}}) {
     EXPECT_EQ(node_.overlay().find(leaf)->state, NodeState::kLeft);
   }
+}
+
+TEST_F(TreeNodeTest, HasAStreamOpenAtOnceWhereThereIsNobodyToAnswer) {
+  network_.link_down(node_, first_);
+  network_.link_down(node_, second_);
+  EXPECT_TRUE(*node_.is_open(open()));
+
+  TreeNode lonely(two_leaves());
+  testing::FakeNetwork network;
+  lonely.on_start(network, network.now);
+  wire::StreamSpec spec;
+  spec.name = "early";
+  const StreamId stream = *lonely.open(spec);
+  EXPECT_TRUE(*lonely.is_open(stream));
+}
+
+TEST_F(TreeNodeTest, HasAllOfNoLeavesBeforeTheFirst) {
+  TreeNode lonely(two_leaves());
+  testing::FakeNetwork network;
+  lonely.on_start(network, network.now);
+  EXPECT_TRUE(lonely.has_all(0));
+  EXPECT_FALSE(lonely.has_all(1));
+}
+
+// With two links of one host it is the older one that goes last.
+TEST(TreeNodePlacing, StartsNothingByAHostWhoseLinksAreAllGone) {
+  TreeNodeOptions options;
+  options.root.shape = *tree::parse_shape("kary:2");
+  options.expected = 6;
+  TreeNode node(options);
+  testing::FakeNetwork network;
+  node.on_start(network, network.now);
+  net::Peer peer;
+  peer.role = wire::Role::kBackEnd;
+  const auto join = [&](const std::string& host) {
+    const net::LinkId link = network.link_up(node, peer);
+    wire::HostReport report;
+    report.name = report.host_key = host;
+    network.deliver(node, link, report);
+    return link;
+  };
+  std::vector<net::LinkId> older, newer;
+  for (const std::string host : {"a", "b", "c", "d", "e"}) older.push_back(join(host));
+  for (const std::string host : {"a", "b", "c", "d", "e"}) newer.push_back(join(host));
+  for (const net::LinkId link : newer) network.link_down(node, link);
+  for (const net::LinkId link : older) network.link_down(node, link);
+  network.take_sent();
+  join("f");
+
+  const std::size_t asked = network.take_sent_of<wire::StartCommProcess>().size();
+  std::size_t planned = 0, given_up = 0;
+  for (const auto& [id, it] : node.overlay().nodes()) {
+    if (it.role != wire::Role::kCommProcess) continue;
+    ++planned;
+    given_up += it.state == NodeState::kLost;
+  }
+  EXPECT_GT(planned, 1u);
+  EXPECT_EQ(asked + given_up, planned) << "a host that is gone was asked";
+}
+
+// It has been told that nobody is below its link: what it says next makes its leaf new to it.
+TEST_F(TreeNodeTest, SendsALeafItsShareAlsoWhenItTellsAnewWhoItIs) {
+  wire::StreamSpec spec;
+  spec.name = "parts";
+  spec.narrowing = "scatter";
+  spec.leaves = IntervalSet::range(1, 3);
+  const StreamId stream = *node_.open(spec);
+  const wire::Fields fields{{1, std::vector<std::int64_t>{1, 2, 3, 4}}};
+  node_.multicast(*node_.next_multicast(stream, fields));
+  const auto is_cut = [this] {
+    const auto sent = network_.take_sent_of<wire::Multicast>();
+    return !sent.empty() && std::all_of(sent.begin(), sent.end(), [](const auto& multicast) {
+      return multicast.share == wire::MulticastShare::kPart;
+    });
+  };
+  EXPECT_TRUE(is_cut());
+
+  network_.deliver(node_, first_, wire::LeafSet{});
+  network_.deliver(node_, first_, wire::LeafSet{IntervalSet::of(1), {}});
+  EXPECT_TRUE(is_cut()) << "told anew";
+
+  net::Peer peer = network_.links.at(first_);
+  peer.node = node_.overlay().find(LeafId{1})->id;  // It does not say which leaf it is.
+  network_.take_sent();
+  network_.link_up(node_, peer);
+  EXPECT_TRUE(is_cut()) << "come back";
 }
 
 }  // namespace

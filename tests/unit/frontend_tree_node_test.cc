@@ -163,7 +163,7 @@ TEST_F(TreeNodeTest, WaitsForNobodyWhoNeverJoined) {
   EXPECT_TRUE(node_.inbox(stream)->has_wave());
 }
 
-// Told one by one it would take a minute and more.
+// One by one they would take several times that.
 TEST_F(TreeNodeTest, LooksOnlyAtLeavesThatHaveJoinedWhenAChildTellsWhoHasEnded) {
   const IntervalSet all = IntervalSet::range(0, raw(wire::kNoLeaf));
   const Nanos begin = monotonic_now();

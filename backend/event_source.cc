@@ -1,8 +1,10 @@
 #include "backend/event_source.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -23,6 +25,7 @@ constexpr std::size_t kOutgoingBytes = 1u << 20;
 // Events that are few become visible as soon as those of an agent.
 constexpr Nanos kChunkAge = 100 * kMillisecond;
 constexpr Nanos kCloseAtEnd = 1 * kSecond;
+constexpr Nanos kForever = std::numeric_limits<Nanos>::max();
 
 Error source_closed(const std::string& why) {
   return {Code::kUnavailable, why.empty() ? "the run is over" : "the run is over: " + why};
@@ -91,7 +94,7 @@ bool EventSource::Impl::wait(std::unique_lock<std::mutex>& lock, Nanos deadline,
 Result<void> EventSource::Impl::join() {
   thread_ = std::thread([this] { loop_.run(); });
   std::unique_lock lock(mutex_);
-  const bool done = wait(lock, monotonic_now() + options_.leaf.join_limit,
+  const bool done = wait(lock, deadline_in(options_.leaf.join_limit),
                          [this] { return recorder_.has_value() || closed_; });
   if (closed_) return unexpected(Code::kPermissionDenied, why_closed_);
   if (!done) return unexpected(Code::kTimedOut, "the front end gave this source no place in time");
@@ -103,7 +106,7 @@ Result<void> EventSource::Impl::add(const SourceCall& call, Nanos timeout) {
   const auto may_go_on = [this] {
     return closed_ || finished_ || outgoing_bytes_ < kOutgoingBytes;
   };
-  const bool in_time = may_go_on() || wait(lock, monotonic_now() + timeout, may_go_on);
+  const bool in_time = may_go_on() || wait(lock, deadline_in(timeout), may_go_on);
   if (closed_ || finished_) return unexpected(source_closed(why_closed_));
   if (!in_time) return unexpected(Code::kTimedOut, "the front end is too slow: nothing was taken");
   if (auto added = recorder_->add(call); !added) return added;
@@ -151,7 +154,7 @@ void EventSource::Impl::pump() {
 }
 
 Result<void> EventSource::Impl::close(Nanos timeout) {
-  const Nanos deadline = monotonic_now() + timeout;
+  const Nanos deadline = deadline_in(timeout);
   std::unique_lock lock(mutex_);
   const bool was_over = finished_;
   if (!closed_) finish();
@@ -162,7 +165,8 @@ Result<void> EventSource::Impl::close(Nanos timeout) {
   });
   lock.lock();
   // The node itself gives up at the deadline, and says what is lost.
-  const bool done = wait(lock, deadline + kCloseAtEnd, [this] { return closed_; });
+  const bool done = wait(lock, std::min(deadline, kForever - kCloseAtEnd) + kCloseAtEnd,
+                         [this] { return closed_; });
   if (!done) return unexpected(Code::kTimedOut, "what is left was not delivered in time");
   if (!why_closed_.empty()) return unexpected(Code::kTimedOut, why_closed_);
   if (was_over) return unexpected(source_closed(""));
@@ -202,8 +206,7 @@ void EventSource::Impl::on_finish() {
     finish();
   }
   pump();
-  const Nanos now = monotonic_now();
-  node_.leave(now + options_.leaf.join_limit, now);
+  node_.leave(deadline_in(options_.leaf.join_limit), monotonic_now());
 }
 
 std::size_t EventSource::Impl::packets_to_put() const {

@@ -1,5 +1,6 @@
 #include "backend/leaf.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "backend/leaf_internal.h"
@@ -9,6 +10,8 @@ namespace xylem::backend {
 namespace {
 
 constexpr Nanos kCloseAtEnd = 1 * kSecond;
+// The loop adds what is left of a deadline to a clock that has gone on meanwhile.
+constexpr Nanos kFarthest = kForever - 3600 * kSecond;
 // A front end acknowledges what it has taken, not what it has stored: within a round trip or a few.
 constexpr std::size_t kMostInFlight = 1u << 20;
 
@@ -50,8 +53,8 @@ LeafStream::Impl::Impl(const LeafOptions& options, Parts parts)
 Result<void> LeafStream::Impl::join() {
   if (options_.threading == Threading::kOwnThread) thread_ = std::thread([this] { loop_.run(); });
   std::unique_lock lock(mutex_);
-  const bool done = wait(lock, monotonic_now() + options_.join_limit,
-                         [this] { return id_.has_value() || closed_; });
+  const bool done =
+      wait(lock, deadline_in(options_.join_limit), [this] { return id_.has_value() || closed_; });
   if (closed_) return unexpected(Code::kPermissionDenied, why_closed_);
   if (!done) return unexpected(leaf_timed_out("the front end gave this leaf no place"));
   return {};
@@ -73,7 +76,7 @@ bool LeafStream::Impl::wait(std::unique_lock<std::mutex>& lock, Nanos deadline,
         const std::lock_guard again(mutex_);
         return done();
       },
-      deadline);
+      std::min(deadline, kFarthest));
   lock.lock();
   return done();
 }
@@ -82,7 +85,7 @@ bool LeafStream::Impl::wait(std::unique_lock<std::mutex>& lock, Nanos deadline,
 
 Result<void> LeafStream::Impl::wait_until_closed(Nanos timeout) {
   std::unique_lock lock(mutex_);
-  if (!wait(lock, monotonic_now() + timeout, [this] { return closed_; })) {
+  if (!wait(lock, deadline_in(timeout), [this] { return closed_; })) {
     return unexpected(leaf_timed_out("the tree was not closed"));
   }
   if (!why_closed_.empty()) return unexpected(leaf_closed(why_closed_));
@@ -94,13 +97,13 @@ Result<void> LeafStream::Impl::close(Nanos timeout) {
     const std::lock_guard lock(mutex_);
     leaving_ = true;
   }
-  const Nanos deadline = monotonic_now() + timeout;
+  const Nanos deadline = deadline_in(timeout);
   loop_.post([this, deadline] {
     pump();
     node_.leave(deadline, monotonic_now());
   });
   // The node itself gives up at the deadline, and says what is lost.
-  auto closed = wait_until_closed(timeout + kCloseAtEnd);
+  auto closed = wait_until_closed(std::min(timeout, kForever - kCloseAtEnd) + kCloseAtEnd);
   if (options_.threading == Threading::kCaller) {
     // Its goodbye is still on the way out.
     loop_.run_until([this] { return loop_.is_stopped(); }, monotonic_now() + kCloseAtEnd);
@@ -117,7 +120,7 @@ void LeafStream::Impl::stop() {
 
 void LeafStream::Impl::serve(Nanos time) {
   if (time > 0) pump();
-  loop_.run_until([time] { return time == 0; }, monotonic_now() + time);
+  loop_.run_until([time] { return time == 0; }, std::min(deadline_in(time), kFarthest));
 }
 
 // ---- the public face ----

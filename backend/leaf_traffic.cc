@@ -41,7 +41,7 @@ LeafStream::Impl::Open* LeafStream::Impl::find(const std::string& name) {
 Result<void> LeafStream::Impl::wait_for_stream(const std::string& name, Nanos timeout) {
   std::unique_lock lock(mutex_);
   const bool done =
-      wait(lock, monotonic_now() + timeout, [&] { return closed_ || find(name) != nullptr; });
+      wait(lock, deadline_in(timeout), [&] { return closed_ || find(name) != nullptr; });
   if (closed_) return unexpected(leaf_closed(why_closed_));
   if (!done) return unexpected(leaf_timed_out("no stream '" + name + "' was opened"));
   return {};
@@ -72,7 +72,7 @@ Result<void> LeafStream::Impl::send(const std::string& name, std::optional<std::
     open = find(name);
     return closed_ || open == nullptr || open->outgoing_bytes < kOutgoingBytes;
   };
-  const bool in_time = has_room() || wait(lock, monotonic_now() + timeout, has_room);
+  const bool in_time = has_room() || wait(lock, deadline_in(timeout), has_room);
   if (closed_) return unexpected(leaf_closed(why_closed_));
   if (open == nullptr) return unexpected(Code::kUnavailable, "stream '" + name + "' is closed");
   if (!in_time) {
@@ -184,7 +184,7 @@ void LeafStream::Impl::put_lost(StreamId stream, Open& open) {
 
 Result<void> LeafStream::Impl::flush(Nanos timeout) {
   std::unique_lock lock(mutex_);
-  const bool done = wait(lock, monotonic_now() + timeout, [this] { return closed_ || delivered_; });
+  const bool done = wait(lock, deadline_in(timeout), [this] { return closed_ || delivered_; });
   if (delivered_) return {};
   if (closed_) return unexpected(leaf_closed(why_closed_));
   if (!done) return unexpected(leaf_timed_out("not everything was acknowledged"));
@@ -207,7 +207,7 @@ std::optional<Received> LeafStream::Impl::take_received(const std::string& name)
 Result<Received> LeafStream::Impl::receive(const std::string& name, Nanos timeout) {
   std::unique_lock lock(mutex_);
   std::optional<Received> received;
-  wait(lock, monotonic_now() + timeout, [&] {
+  wait(lock, deadline_in(timeout), [&] {
     if (!received) received = take_received(name);
     return received.has_value() || closed_;
   });
@@ -317,7 +317,7 @@ void LeafStream::Impl::on_finish() {
     leaving_ = true;
   }
   pump();
-  node_.leave(monotonic_now() + options_.join_limit, monotonic_now());
+  node_.leave(deadline_in(options_.join_limit), monotonic_now());
 }
 
 void LeafStream::Impl::on_closed(const std::string& why) {

@@ -5,7 +5,9 @@
 #include <malloc.h>
 
 #include <atomic>
+#include <chrono>
 #include <future>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -153,6 +155,56 @@ TEST_F(TreeApiLeafTest, AWaitThatWasAnsweredKeepsNoMemory) {
   task.wait();
   const auto grown = static_cast<std::int64_t>(mallinfo2().uordblks - before);
   EXPECT_LT(grown, kMany / 2 * 600) << "bytes for " << kMany / 2 << " calls";
+}
+
+constexpr Nanos kForever = std::numeric_limits<Nanos>::max();
+
+Task store_receive(backend::LeafStream stream, std::promise<bool>* received) {
+  const auto outcome = co_await stream.async_receive(kForever);
+  received->set_value(static_cast<bool>(outcome));
+}
+
+TEST_F(TreeApiLeafTest, AWaitForEverEndsWithWhatItWaitedFor) {
+  start(1);
+  auto stream = open({.name = "ask"});
+  auto leaf = leaves_[0]->stream("ask", kForever);
+  ASSERT_TRUE(leaf) << leaf.error().message;
+  std::promise<bool> by_coroutine;
+  Task task = store_receive(*leaf, &by_coroutine);
+  ASSERT_TRUE(stream.multicast({}));
+  EXPECT_TRUE(by_coroutine.get_future().get());
+  task.wait();
+  auto by_thread = std::async(std::launch::async, [&] { return leaf->receive(kForever); });
+  EXPECT_EQ(by_thread.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  ASSERT_TRUE(stream.multicast({}));
+  const auto received = by_thread.get();
+  EXPECT_TRUE(received) << received.error().message;
+  ASSERT_TRUE(leaf->send({}, kForever));
+  EXPECT_TRUE(leaf->flush(kForever));
+  EXPECT_TRUE(leaves_[0]->close(kForever));
+}
+
+TEST_F(TreeApiLeafTest, WithoutAThreadAWaitForEverServesTheLinks) {
+  start(1);
+  backend::LeafOptions own = options_of("caller");
+  own.threading = backend::Threading::kCaller;
+  own.join_limit = kForever;
+  own.orphan_limit = kForever;
+  join(std::move(own));
+  ASSERT_EQ(leaves_.size(), 2u);
+  auto opened =
+      std::async(std::launch::async, [&] { return tree_->open({.name = "ask"}, kPatience); });
+  auto leaf = leaves_[1]->stream("ask", kForever);
+  ASSERT_TRUE(leaf) << leaf.error().message;
+  // Within the wait the leaf agrees to the stream; so it is opened, and the multicast is sent.
+  auto asked =
+      std::async(std::launch::async, [&] { return opened.get()->multicast({}, kPatience); });
+  const auto received = leaf->receive(kForever);
+  EXPECT_TRUE(received) << received.error().message;
+  EXPECT_TRUE(asked.get());
+  ASSERT_TRUE(leaf->send({}, kForever));
+  EXPECT_TRUE(leaf->flush(kForever));
+  EXPECT_TRUE(leaves_[1]->close(kForever));
 }
 
 }  // namespace

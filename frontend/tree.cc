@@ -94,14 +94,14 @@ Result<void> Stream::Impl::start() {
   lock.unlock();
   const TreeOptions& options = parts_->options;
   if (options.back_end.empty()) return {};
-  const Nanos deadline = monotonic_now() + options.start_limit;
+  const Nanos deadline = deadline_in(options.start_limit);
   if (auto launched = launch_all(); !launched) return launched;
   lock.lock();
   const std::size_t count = parts_->node.expected;
   wait_until(lock, deadline, [&] { return !back_end_failures_.empty() || node_.has_all(count); });
   if (!back_end_failures_.empty() && !node_.has_all(count)) {
     // What fails on one host mostly fails on others too: one sentence for all.
-    wait_until(lock, std::min(deadline, monotonic_now() + kGatherFailures),
+    wait_until(lock, std::min(deadline, deadline_in(kGatherFailures)),
                [&] { return back_end_failures_.size() == children_.size(); });
     return unexpected(Code::kUnavailable, gather_failures(back_end_failures_));
   }
@@ -131,7 +131,7 @@ Result<void> Stream::Impl::launch_all() {
 
 Result<void> Stream::Impl::wait_for_leaves(std::size_t count, Nanos timeout) {
   std::unique_lock lock(mutex_);
-  wait_until(lock, monotonic_now() + timeout, [&] { return closed_ || node_.has_all(count); });
+  wait_until(lock, deadline_in(timeout), [&] { return closed_ || node_.has_all(count); });
   if (closed_) return unexpected(tree_closed());
   if (node_.has_all(count)) return {};
   return unexpected(tree_timed_out(node_.what_is_missing(count) + not_there()));
@@ -152,20 +152,15 @@ std::string Stream::Impl::not_there() const {
 void Stream::Impl::note_event() {
   if (!node_.is_dissolved() || !stopping_) return;
   closed_ = true;
+  node_.end_events("the tree was closed");
   network_->stop(0);
 }
 
 // Coroutines go on here, on the loop and without the lock, when their turn has come.
-void Stream::Impl::try_attempts() {
-  std::list<Attempt> attempts;
-  {
-    const std::lock_guard lock(mutex_);
-    attempts.swap(attempts_);
-  }
-  attempts.remove_if([](const Attempt& attempt) { return attempt(false); });
-  if (attempts.empty()) return;
-  const std::lock_guard lock(mutex_);
-  attempts_.splice(attempts_.begin(), attempts);
+void Stream::Impl::try_waiters() {
+  if (waiters_.empty()) return;
+  waiters_.try_all(monotonic_now());
+  arm_waiters_timer();
 }
 
 void Stream::Impl::on_start(net::Network& network, Nanos now) {
@@ -232,7 +227,7 @@ bool Stream::Impl::collect(pid_t pid, Child& child) {
 // ---- closing ----
 
 Result<void> Stream::Impl::close(Nanos timeout) {
-  const Nanos deadline = monotonic_now() + timeout;
+  const Nanos deadline = deadline_in(timeout);
   std::unique_lock lock(mutex_);
   const bool is_first = !std::exchange(stopping_, true);
   if (is_first && !closed_) loop_.post([this] { on_event([&] { node_.finish(); }); });
@@ -244,10 +239,11 @@ Result<void> Stream::Impl::close(Nanos timeout) {
         unexpected(tree_timed_out(open.empty() ? "not all communication processes left"
                                                : "leaves " + open.to_string() + " did not leave"));
     closed_ = true;
+    node_.end_events("the tree was closed: " + outcome.error().message);
     loop_.post([this] { on_event([&] { network_->stop(0); }); });
   }
   lock.unlock();
-  end_children(std::max(deadline, monotonic_now() + kKillPatience));
+  end_children(std::max(deadline, deadline_in(kKillPatience)));
   return outcome;
 }
 
@@ -265,7 +261,7 @@ void Stream::Impl::end_children(Nanos deadline) {
     return all;
   };
   for (const int signal : {0, SIGTERM, SIGKILL}) {
-    if (signal != 0) deadline = monotonic_now() + kKillPatience;
+    if (signal != 0) deadline = deadline_in(kKillPatience);
     if (all_have_ended(signal)) return;
     while (monotonic_now() < deadline) {
       ::usleep(1000);

@@ -101,6 +101,8 @@ struct TreeEvent {
     kHealed,  ///< A node has found another parent by itself.
     kGap,     ///< A leaf missed multicasts: `text` says which.
     kNotice,  ///< A process of the tree has logged a warning or an error.
+    kClosed,  ///< A stream that was open was closed, or the tree: `text` says which. The tree's is
+              ///< the last event, and its streams are closed with it.
   };
   Kind kind{};
   LeafId leaf{};  ///< 0xffffffff where no leaf is concerned.
@@ -112,8 +114,8 @@ class Tree;
 
 /// A stream as the front end sees it. A name for it: cheap to copy; closed when the Tree is gone.
 /// Thread-safe. Fails with kUnavailable when the tree or the stream is closed, kTimedOut at its
-/// time-out (ns from now). Coroutines go on on the library's thread: there nothing waits, every
-/// time-out is as if it were 0.
+/// time-out (ns from now; the largest number is never). Coroutines go on on the library's thread:
+/// there nothing waits, every time-out is as if it were 0.
 class Stream {
  public:
   /// The next wave. Waves of one stream come in the order in which they are complete.
@@ -180,13 +182,13 @@ class Tree {
   Result<std::string> topology() const;
 
   /// Opens a stream on every node that is there; those that come later learn of it when they come,
-  /// so it may be opened before the first leaf. Fails with kAlreadyExists (the name), kInvalidArgument,
-  /// kNotFound, kCorrupt (the aggregation, with host, file and reason; also when just one node
-  /// refuses it), kTimedOut (a node did not answer).
+  /// so it may be opened before the first leaf. Fails with kAlreadyExists (the name),
+  /// kInvalidArgument, kNotFound, kCorrupt (the aggregation, with host, file and reason; also when
+  /// just one node refuses it), kTimedOut (a node did not answer).
   Result<Stream> open(const StreamOptions& options, Nanos timeout = 10 * kSecond);
 
   /// What has happened to the tree since the last call, in order; the oldest are dropped beyond
-  /// 4096.
+  /// 4096. What happened before it was closed can be taken after that; then kUnavailable.
   Result<TreeEvent> next_event(Nanos timeout);
   Awaitable<Result<TreeEvent>> async_next_event(Nanos timeout);
 

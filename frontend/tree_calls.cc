@@ -127,7 +127,7 @@ Result<StreamId> Stream::Impl::open(const StreamOptions& options, Nanos timeout)
   if (!stream) return stream;
   std::unique_lock lock(mutex_);
   Result<bool> is_open = false;
-  wait_until(lock, monotonic_now() + timeout, [&] {
+  wait_until(lock, deadline_in(timeout), [&] {
     is_open = node_.is_open(*stream);
     return closed_ || !is_open || *is_open;
   });
@@ -161,7 +161,7 @@ std::optional<Wave> Stream::Impl::take_wave(StreamId stream) {
 Result<Wave> Stream::Impl::receive(StreamId stream, Nanos timeout) {
   std::unique_lock lock(mutex_);
   std::optional<Wave> wave;
-  wait_until(lock, monotonic_now() + timeout, [&] {
+  wait_until(lock, deadline_in(timeout), [&] {
     wave = take_wave(stream);
     return wave || closed_ || node_.inbox(stream) == nullptr;
   });
@@ -175,25 +175,26 @@ Result<Wave> Stream::Impl::receive(StreamId stream, Nanos timeout) {
 
 // `attempt` is tried on the loop: now, after each event, and for the last time at the time-out.
 // When the loop is gone, or about to go, here and for the last time.
-void Stream::Impl::wait_then(Nanos timeout, Attempt attempt) {
-  auto shared = std::make_shared<Attempt>(std::move(attempt));
-  auto answered = std::make_shared<bool>(false);
-  const Attempt once = [shared, answered](bool last) {
-    if (*answered) return true;
-    *answered = (*shared)(last);
-    return *answered;
-  };
+void Stream::Impl::wait_then(Nanos timeout, Waiters::Attempt attempt) {
   std::unique_lock lock(mutex_);
   if (closed_) {
     lock.unlock();
-    once(true);
+    attempt(true);
     return;
   }
-  loop_.post([this, timeout, once] {
-    if (once(false)) return;
-    loop_.post_at(monotonic_now() + timeout, [once] { once(true); });
-    const std::lock_guard on_loop_lock(mutex_);
-    attempts_.push_back(once);
+  loop_.post([this, deadline = deadline_in(timeout), attempt = std::move(attempt)]() mutable {
+    if (attempt(false)) return;
+    waiters_.add(deadline, std::move(attempt));
+    arm_waiters_timer();
+  });
+}
+
+void Stream::Impl::arm_waiters_timer() {
+  const auto when = waiters_.next_timer();
+  if (!when) return;
+  loop_.post_at(*when, [this, when = *when] {
+    waiters_.timer_ended(when);
+    try_waiters();
   });
 }
 
@@ -243,7 +244,7 @@ Result<std::uint64_t> Stream::Impl::multicast(StreamId stream, const wire::Field
                                               const IntervalSet& to, Nanos timeout) {
   if (auto fits = check_size(fields); !fits) return unexpected(std::move(fits.error()));
   std::unique_lock lock(mutex_);
-  const bool has_room = wait_until(lock, monotonic_now() + timeout, [&] {
+  const bool has_room = wait_until(lock, deadline_in(timeout), [&] {
     if (has_room_down()) return true;
     watch_down_queue();
     return false;
@@ -282,7 +283,7 @@ void Stream::Impl::watch_down_queue() {
       down_queue_bytes_ = node_.longest_queue();
     }
     changed_.notify_all();
-    try_attempts();
+    try_waiters();
   });
 }
 
@@ -295,7 +296,7 @@ StreamAccount Stream::Impl::account(StreamId stream) const {
 Result<TreeEvent> Stream::Impl::next_event(Nanos timeout) {
   std::unique_lock lock(mutex_);
   std::optional<TreeEvent> event;
-  wait_until(lock, monotonic_now() + timeout, [&] {
+  wait_until(lock, deadline_in(timeout), [&] {
     event = node_.take_event();
     return event || closed_;
   });

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -25,6 +24,7 @@
 #include "frontend/back_end_launch.h"
 #include "frontend/tree.h"
 #include "frontend/tree_node.h"
+#include "frontend/waiters.h"
 #include "net/runtime.h"
 
 namespace xylem::frontend {
@@ -74,9 +74,6 @@ class Stream::Impl final : public net::Node {
   void on_readable(int fd, Nanos now) override;
 
  private:
-  // What a coroutine waits for: tried after each event; true when it is answered, or not wanted.
-  using Attempt = std::function<bool(bool last)>;
-
   // A back end, or a launcher, that was started here.
   struct Child {
     std::string host;
@@ -93,10 +90,11 @@ class Stream::Impl final : public net::Node {
       note_event();
     }
     changed_.notify_all();
-    try_attempts();
+    try_waiters();
   }
   void note_event();
-  void try_attempts();
+  void try_waiters();
+  void arm_waiters_timer();
 
   /// Runs `work` on the loop, under the lock, and gives its outcome. Fails when the tree is closed.
   template <typename T>
@@ -105,7 +103,7 @@ class Stream::Impl final : public net::Node {
   /// go on, there is nobody to wait for: it only looks.
   bool wait_until(std::unique_lock<std::mutex>& lock, Nanos deadline,
                   const std::function<bool()>& done);
-  void wait_then(Nanos timeout, Attempt attempt);
+  void wait_then(Nanos timeout, Waiters::Attempt attempt);
   bool is_on_own_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
   std::optional<Wave> take_wave(StreamId stream);
   bool has_room_down() const;
@@ -122,7 +120,7 @@ class Stream::Impl final : public net::Node {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   TreeNode node_;
-  std::list<Attempt> attempts_;
+  Waiters waiters_;  // Of the loop alone: it needs no lock.
   bool stopping_ = false;
   bool closed_ = false;
   std::map<pid_t, Child> children_;

@@ -48,9 +48,27 @@ Result<bool> TreeNode::is_open(StreamId stream) const {
   return taken_version_ >= it->second.version;
 }
 
+// One that never was open, since a node refused it or did not answer, is gone without an event.
 void TreeNode::close(StreamId stream) {
+  const auto it = streams_.find(stream);
+  if (it == streams_.end()) return;
+  const auto asked = is_open(stream);
+  const bool was_open = asked && *asked;
+  const std::string name = it->second.inbox.spec().name;
   recent_.forget(stream);
-  if (streams_.erase(stream) > 0 && network_ != nullptr) root_.set_streams(specs());
+  streams_.erase(it);
+  if (network_ != nullptr) root_.set_streams(specs());
+  if (was_open) tell_closed("stream '" + name + "' was closed");
+}
+
+void TreeNode::tell_closed(std::string text) {
+  tell(TreeEvent::Kind::kClosed, wire::kNoLeaf, root_.overlay().find(kFrontEndNode)->host,
+       std::move(text));
+}
+
+void TreeNode::end_events(std::string text) {
+  tell_closed(std::move(text));
+  has_last_event_ = true;
 }
 
 std::vector<wire::StreamSpec> TreeNode::specs() const {
@@ -341,6 +359,7 @@ void TreeNode::on_stream_refused(const wire::StreamRefused& refused) {
 }
 
 void TreeNode::tell(TreeEvent::Kind kind, LeafId leaf, const std::string& host, std::string text) {
+  if (has_last_event_) return;
   if (events_.size() >= kMostEvents) events_.pop_front();
   events_.push_back({kind, leaf, host, std::move(text)});
 }

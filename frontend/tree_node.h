@@ -46,6 +46,7 @@ class TreeNode final : public net::Node, private RootOwner {
   Result<StreamId> open(wire::StreamSpec spec);
   /// Whether all nodes have answered; an error when one has refused. Asked until it says true.
   Result<bool> is_open(StreamId stream) const;
+  /// An event says so, if it was open.
   void close(StreamId stream);
   /// Sends what next_multicast() made. In the order of their numbers.
   void multicast(const wire::Multicast& whole);
@@ -80,6 +81,8 @@ class TreeNode final : public net::Node, private RootOwner {
   std::string what_is_missing(std::size_t leaves) const;
   /// Tells the program something of a process that is no node, as a notice.
   void note(const std::string& host, std::string text);
+  /// The tree was closed: an event says so, and no other follows. Once or more often.
+  void end_events(std::string text);
   /// After finish(): everybody has left.
   bool is_dissolved() const { return root_.control().finish && !root_.has_links(); }
   IntervalSet open_leaves() const { return root_.open_leaves(); }
@@ -125,6 +128,7 @@ class TreeNode final : public net::Node, private RootOwner {
   std::optional<wire::Multicast> share_of(Open& open, filters::MulticastCut& cut, LeafId leaf);
   void replay(net::LinkId link, const std::vector<const wire::Multicast*>& missed);
   void tell(TreeEvent::Kind kind, LeafId leaf, const std::string& host, std::string text);
+  void tell_closed(std::string text);
   void place_when_gathered(Nanos now);
   void after_event(Nanos now);
   void send_acknowledgements(Nanos now);
@@ -138,6 +142,7 @@ class TreeNode final : public net::Node, private RootOwner {
   std::uint64_t taken_version_ = 0;
   Nanos last_joined_ = 0;
   std::deque<TreeEvent> events_;
+  bool has_last_event_ = false;
   std::map<LeafId, NodeState> states_;
 };
 

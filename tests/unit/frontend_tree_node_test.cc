@@ -196,6 +196,28 @@ TEST_F(TreeNodeTest, HasAllOfNoLeavesBeforeTheFirst) {
   EXPECT_FALSE(lonely.has_all(1));
 }
 
+// A stream that nobody could use was never open.
+TEST_F(TreeNodeTest, TellsNothingOfTheEndOfAStreamThatWasNeverOpen) {
+  const auto told_closed = [this] {
+    std::size_t told = 0;
+    while (const auto event = node_.take_event()) told += event->kind == TreeEvent::Kind::kClosed;
+    return told;
+  };
+  const StreamId stream = open();
+  const std::uint64_t asked = version();
+  node_.close(stream);
+  EXPECT_EQ(told_closed(), 0u);
+
+  const StreamId again = open();
+  const std::uint64_t later = version();
+  EXPECT_GT(later, asked);
+  network_.deliver(node_, first_, wire::StreamsTaken{later});
+  network_.deliver(node_, second_, wire::StreamsTaken{later});
+  node_.close(again);
+  node_.close(again);
+  EXPECT_EQ(told_closed(), 1u);
+}
+
 // With two links of one host it is the older one that goes last.
 TEST(TreeNodePlacing, StartsNothingByAHostWhoseLinksAreAllGone) {
   TreeNodeOptions options;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <future>
+#include <limits>
 #include <vector>
 
 #include "tests/support/task.h"
@@ -163,6 +164,20 @@ TEST_F(TreeApiCoroutineTest, DoesNotWaitOnTheLibrarysThread) {
   ASSERT_TRUE(stream_of(0, "raw").send({{1, std::int64_t{1}}}));
   EXPECT_EQ(code.get_future().get(), Code::kTimedOut);
   task.wait();
+}
+
+TEST_F(TreeApiCoroutineTest, WaitsForEverWithTheLargestTimeOut) {
+  start(1);
+  auto raw = open({.name = "raw"});
+  std::promise<Code> forever, shortly;
+  Task patient = store_receive(raw, std::numeric_limits<Nanos>::max(), &forever);
+  Task other = store_receive(open({.name = "other"}), kMillisecond, &shortly);
+  EXPECT_EQ(shortly.get_future().get(), Code::kTimedOut);
+  EXPECT_FALSE(patient.has_ended());
+  ASSERT_TRUE(stream_of(0, "raw").send({{1, std::int64_t{1}}}));
+  EXPECT_EQ(forever.get_future().get(), Code::kInternal) << "it received";
+  patient.wait();
+  other.wait();
 }
 
 }  // namespace

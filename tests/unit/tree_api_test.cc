@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -202,6 +206,68 @@ TEST_F(TreeApiTest, RefusesALeafWithAnotherKey) {
   const auto leaf = Leaf::join(options);
   ASSERT_FALSE(leaf);
   EXPECT_EQ(leaf.error().code, Code::kPermissionDenied);
+}
+
+TEST_F(TreeApiTest, OpensAStreamBeforeTheFirstLeafAndAfterTheLast) {
+  frontend::TreeOptions options;
+  options.shape = "flat";
+  start(std::move(options), 0);
+  auto early = tree_->open({.name = "early"}, 0);
+  ASSERT_TRUE(early) << early.error().message;
+  join(options_of("first"));
+  ASSERT_TRUE(stream_of(0, "early").send({{1, std::int64_t{5}}}));
+  EXPECT_TRUE(early->receive(kPatience));
+
+  leaves_[0]->close(kPatience).value();
+  await_event(frontend::TreeEvent::Kind::kLeft);
+  const auto late = tree_->open({.name = "late"}, kPatience);
+  EXPECT_TRUE(late) << late.error().message;
+}
+
+TEST_F(TreeApiTest, TakesTheLargestTimeOutForNever) {
+  start(1);
+  constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
+  const auto opened = tree_->open({.name = "ask"}, kNever);
+  ASSERT_TRUE(opened) << opened.error().message;
+  frontend::Stream ask = *opened;
+  EXPECT_TRUE(tree_->wait_for_leaves(1, kNever));
+  EXPECT_TRUE(ask.multicast({{1, std::int64_t{5}}}, kNever));
+  auto wave =
+      std::async(std::launch::async, [ask, kNever]() mutable { return ask.receive(kNever); });
+  auto event = std::async(std::launch::async, [this, kNever] {
+    while (auto next = tree_->next_event(kNever)) {
+      if (next->kind == frontend::TreeEvent::Kind::kLeft) return true;
+    }
+    return false;
+  });
+  EXPECT_EQ(wave.wait_for(std::chrono::milliseconds(1)), std::future_status::timeout);
+  ASSERT_TRUE(stream_of(0, "ask").send({{1, std::int64_t{6}}}));
+  EXPECT_TRUE(wave.get());
+  leaves_[0]->close(kPatience).value();
+  EXPECT_TRUE(event.get());
+  EXPECT_TRUE(tree_->close(kNever));
+}
+
+TEST_F(TreeApiTest, TellsOfStreamsThatWereClosedAndLastOfTheTree) {
+  using Kind = frontend::TreeEvent::Kind;
+  start(1);
+  auto first = open({.name = "first"});
+  open({.name = "second"});
+  first.close();
+  first.close();
+  const auto closed = await_event(Kind::kClosed);
+  EXPECT_EQ(closed.leaf, LeafId{0xffffffff});
+  EXPECT_NE(closed.text.find("'first'"), std::string::npos) << closed.text;
+
+  tree_->close(kPatience).value();
+  std::vector<frontend::TreeEvent> rest;
+  while (auto event = tree_->next_event(0)) rest.push_back(*std::move(event));
+  ASSERT_FALSE(rest.empty());
+  EXPECT_EQ(rest.back().kind, Kind::kClosed);
+  EXPECT_NE(rest.back().text.find("the tree"), std::string::npos) << rest.back().text;
+  const auto is_closed = [](const auto& event) { return event.kind == Kind::kClosed; };
+  EXPECT_EQ(std::count_if(rest.begin(), rest.end(), is_closed), 1);
+  EXPECT_EQ(tree_->next_event(0).error().code, Code::kUnavailable);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "frontend/inbox.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "base/log.h"
@@ -11,11 +13,12 @@
 namespace xylem::frontend {
 namespace {
 
-wire::PacketId one_wave(const wire::PacketId& id, std::uint64_t wave, IntervalSet sources) {
+wire::PacketId part_of(const wire::PacketId& id, const IntervalSet::Interval& waves,
+                       IntervalSet sources) {
   wire::PacketId part;
   part.stream = id.stream;
-  part.wave = wave;
-  part.wave_end = wave + 1;
+  part.wave = waves.first;
+  part.wave_end = waves.end;
   part.sources = std::move(sources);
   return part;
 }
@@ -79,10 +82,16 @@ void Inbox::take(wire::Packet packet, Nanos now) {
   const bool as_a_whole = judge(packet.id) != Verdict::kMixed;
   if (as_a_whole && !admit(packet.id, *counter)) return;
   if (as_a_whole && waves.empty()) return;  // A tombstone: however many waves it stands for.
+  if (waves.empty()) {
+    for (const auto& run : runs_alike(packet.id)) {
+      admit(part_of(packet.id, run, packet.id.sources), *counter);
+    }
+    return;
+  }
   for (std::uint64_t wave = packet.id.wave; wave < packet.id.wave_end; ++wave) {
-    const wire::PacketId id = one_wave(packet.id, wave, packet.id.sources);
+    const wire::PacketId id = part_of(packet.id, {wave, wave + 1}, packet.id.sources);
     if (!as_a_whole && !admit(id, *counter)) continue;
-    if (!waves.empty()) hand_on(id, std::move(waves[wave - packet.id.wave]), now);
+    hand_on(id, std::move(waves[wave - packet.id.wave]), now);
   }
   deliver(reducer_.take_ready(now));
 }
@@ -113,7 +122,7 @@ bool Inbox::admit(const wire::PacketId& id, std::uint64_t& counter) {
       if (!is_full()) append(waiting_.stored, id);
       return false;
     case Verdict::kMixed:
-      append(waiting_.resend, one_wave(id, id.wave, new_sources(id)));
+      append(waiting_.resend, part_of(id, {id.wave, id.wave_end}, new_sources(id)));
       return false;
     case Verdict::kNew:
       break;
@@ -122,6 +131,23 @@ bool Inbox::admit(const wire::PacketId& id, std::uint64_t& counter) {
   note(id);
   append(waiting_.stored, id);
   return true;
+}
+
+// A tombstone may stand for more waves than can be looked at one by one.
+std::vector<IntervalSet::Interval> Inbox::runs_alike(const wire::PacketId& id) const {
+  const IntervalSet range = IntervalSet::range(id.wave, id.wave_end);
+  std::set<std::uint64_t> cuts{id.wave, id.wave_end};
+  for (const auto& run : id.sources.intervals()) {
+    for (auto leaf = run.first; leaf < run.end && leaf < waves_of_.size(); ++leaf) {
+      const IntervalSet known = waves_of_[leaf].intersection(range);
+      for (const auto& waves : known.intervals()) cuts.insert({waves.first, waves.end});
+    }
+  }
+  std::vector<IntervalSet::Interval> runs;
+  for (auto cut = cuts.begin(); std::next(cut) != cuts.end(); ++cut) {
+    runs.push_back({*cut, *std::next(cut)});
+  }
+  return runs;
 }
 
 IntervalSet Inbox::new_sources(const wire::PacketId& id) const {

@@ -80,6 +80,9 @@ class Inbox {
   enum class Verdict { kNew, kKnown, kMixed };
   /// All of the waves [first, end) are alike, or there is just one.
   Verdict judge(const wire::PacketId& id) const;
+  /// Its waves, cut where one of its leaves has or has not what it has of the wave before.
+  std::vector<IntervalSet::Interval> runs_alike(const wire::PacketId& id) const;
+  /// The waves are alike.
   IntervalSet new_sources(const wire::PacketId& id) const;
   void note(const wire::PacketId& id);
   bool admit(const wire::PacketId& id, std::uint64_t& counter);

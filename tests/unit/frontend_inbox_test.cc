@@ -100,6 +100,27 @@ TEST(Inbox, CountsATombstoneAsLostAndDropsWhatComesForItLater) {
   EXPECT_EQ(inbox.account().contributions, 0u);
 }
 
+// However many waves it stands for: one by one these would take for ever.
+TEST(Inbox, TakesOfATombstoneTheWavesAndLeavesThatAreNew) {
+  Inbox inbox = sum_inbox();
+  constexpr std::uint64_t kEnd = std::uint64_t{1} << 62;
+  inbox.take(from(1, 1000, {1, 2}), 0);
+  inbox.take(from(2, 1001, {3}), 0);
+  inbox.take_acknowledgement();
+  wire::Packet lost = packet_of(IntervalSet::range(1, 3), 0, {});
+  lost.id.wave_end = kEnd;
+  lost.tombstone = true;
+  lost.payload = wire::encode(wire::Tombstone{"full", 1});
+  inbox.take(lost, 0);
+  EXPECT_EQ(inbox.account().lost, 2 * (kEnd - 2));
+  EXPECT_EQ(inbox.account().duplicates, 2u) << "wave 1001, of both";
+  const auto due = inbox.take_acknowledgement();
+  ASSERT_EQ(due.resend.size(), 1u) << "wave 1000, of the second leaf";
+  EXPECT_EQ(due.resend[0].sources, IntervalSet::of(2));
+  EXPECT_EQ(due.resend[0].wave, 1000u);
+  EXPECT_EQ(due.resend[0].wave_end, 1001u);
+}
+
 TEST(Inbox, CountsWhatCannotBeReadAndAsksForItNoMore) {
   Inbox inbox = sum_inbox();
   wire::Packet garbage = from(1, 0, {5});

@@ -133,6 +133,21 @@ Result<void> LeafStream::send_wave(std::uint64_t wave, const wire::Fields& field
   return impl_->send(name_, wave, fields, timeout);
 }
 
+Awaitable<Result<void>> LeafStream::async_send(const wire::Fields& fields, Nanos timeout) {
+  return Awaitable<Result<void>>(
+      [impl = impl_, name = name_, fields, timeout](Completion<Result<void>> then) {
+        impl->send_then(name, std::nullopt, fields, timeout, std::move(then));
+      });
+}
+
+Awaitable<Result<void>> LeafStream::async_send_wave(std::uint64_t wave, const wire::Fields& fields,
+                                                    Nanos timeout) {
+  return Awaitable<Result<void>>(
+      [impl = impl_, name = name_, wave, fields, timeout](Completion<Result<void>> then) {
+        impl->send_then(name, wave, fields, timeout, std::move(then));
+      });
+}
+
 Result<Received> LeafStream::receive(Nanos timeout) { return impl_->receive(name_, timeout); }
 
 Awaitable<Result<Received>> LeafStream::async_receive(Nanos timeout) {
@@ -143,6 +158,12 @@ Awaitable<Result<Received>> LeafStream::async_receive(Nanos timeout) {
 }
 
 Result<void> LeafStream::flush(Nanos timeout) { return impl_->flush(timeout); }
+
+Awaitable<Result<void>> LeafStream::async_flush(Nanos timeout) {
+  return Awaitable<Result<void>>([impl = impl_, timeout](Completion<Result<void>> then) {
+    impl->flush_then(timeout, std::move(then));
+  });
+}
 
 Result<std::unique_ptr<Leaf>> Leaf::join(const LeafOptions& options) {
   auto impl = LeafStream::Impl::make(options);
@@ -164,6 +185,13 @@ Result<LeafStream> Leaf::stream(const std::string& name, Nanos timeout) {
 }
 
 Result<Received> Leaf::receive(Nanos timeout) { return impl_->receive("", timeout); }
+
+Awaitable<Result<Received>> Leaf::async_receive(Nanos timeout) {
+  return Awaitable<Result<Received>>([impl = impl_, timeout](Completion<Result<Received>> then) {
+    impl->receive_then("", timeout, std::move(then));
+  });
+}
+
 void Leaf::serve(Nanos time) { impl_->serve(time); }
 Result<void> Leaf::wait_until_closed(Nanos timeout) { return impl_->wait_until_closed(timeout); }
 Result<void> Leaf::close(Nanos timeout) { return impl_->close(timeout); }

@@ -70,15 +70,20 @@ class LeafStream {
   /// the last one, else kInvalidArgument.
   Result<void> send_wave(std::uint64_t wave, const wire::Fields& fields,
                          Nanos timeout = 10 * kSecond);
+  /// Either of them for coroutines; not under Threading::kCaller, as all async_ calls. Who is
+  /// destroyed while it waits has sent nothing.
+  Awaitable<Result<void>> async_send(const wire::Fields& fields, Nanos timeout);
+  Awaitable<Result<void>> async_send_wave(std::uint64_t wave, const wire::Fields& fields,
+                                          Nanos timeout);
 
   /// The next multicast of this stream that is for this leaf; where the stream narrows, its part of
   /// it. What was for others shows as a gap in the numbers.
   Result<Received> receive(Nanos timeout);
-  /// The same for coroutines; not under Threading::kCaller.
   Awaitable<Result<Received>> async_receive(Nanos timeout);
 
   /// Waits until all that was sent, on any stream, is acknowledged by the root.
   Result<void> flush(Nanos timeout);
+  Awaitable<Result<void>> async_flush(Nanos timeout);
 
  private:
   friend class Leaf;
@@ -106,6 +111,7 @@ class Leaf {
   Result<LeafStream> stream(const std::string& name, Nanos timeout);
   /// The next multicast of any stream that nobody waits for in particular.
   Result<Received> receive(Nanos timeout);
+  Awaitable<Result<Received>> async_receive(Nanos timeout);
   /// Under Threading::kCaller: serves the links for so long.
   void serve(Nanos time);
   /// Waits until the front end has closed the tree and all is delivered.

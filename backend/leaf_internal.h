@@ -54,9 +54,12 @@ class LeafStream::Impl final : public LeafOwner {
   Result<void> wait_for_stream(const std::string& name, Nanos timeout);
   Result<void> send(const std::string& name, std::optional<std::uint64_t> wave,
                     const wire::Fields& fields, Nanos timeout);
+  void send_then(const std::string& name, std::optional<std::uint64_t> wave,
+                 const wire::Fields& fields, Nanos timeout, Completion<Result<void>> then);
   Result<Received> receive(const std::string& name, Nanos timeout);
   void receive_then(const std::string& name, Nanos timeout, Completion<Result<Received>> then);
   Result<void> flush(Nanos timeout);
+  void flush_then(Nanos timeout, Completion<Result<void>> then);
   Result<void> wait_until_closed(Nanos timeout);
   Result<void> close(Nanos timeout);
   void serve(Nanos time);
@@ -81,6 +84,13 @@ class LeafStream::Impl final : public LeafOwner {
     std::string stream;  // Empty: any.
     Completion<Result<Received>> then;
   };
+  // A coroutine that waits to send or until all is delivered. Both functions run under the mutex.
+  struct Pending {
+    Nanos deadline = 0;
+    std::function<bool()> may_end;
+    std::function<Result<void>(bool in_time)> end;
+    Completion<Result<void>> then;
+  };
 
   // LeafOwner, on the loop.
   void on_joined(LeafId leaf) override;
@@ -96,6 +106,16 @@ class LeafStream::Impl final : public LeafOwner {
   /// on, there is nobody to wait for: it only looks.
   bool wait(std::unique_lock<std::mutex>& lock, Nanos deadline, const std::function<bool()>& done);
   Open* find(const std::string& name);
+  Result<wire::Fields> lift(const std::string& name, const wire::Fields& fields);
+  /// These under the mutex: whether a wave can be taken over or never will be; and does it.
+  bool has_room(const std::string& name);
+  Result<void> take_over(const std::string& name, std::optional<std::uint64_t> wave,
+                         wire::Fields lifted, bool in_time);
+  Result<void> delivery_outcome() const;
+  void add_pending(std::unique_lock<std::mutex>& lock, Pending pending);
+  /// On the loop: those who may end at `now` go on.
+  void end_pending(Nanos now);
+  void wake_at(Nanos deadline);
   void enqueue(Open& open, std::uint64_t wave, wire::Fields fields);
   void pump_soon();
   void pump();
@@ -114,6 +134,7 @@ class LeafStream::Impl final : public LeafOwner {
   std::deque<Received> received_;
   std::size_t received_bytes_ = 0;
   std::list<Waiter> waiters_;
+  std::list<Pending> pending_;
   Nanos next_deadline_ = kForever;  // For which the node's timer is set: no waiter's is earlier.
   std::size_t sweep_at_ = 0;        // So many waiters, and those that nobody wants are removed.
   bool pump_is_posted_ = false;

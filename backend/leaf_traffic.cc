@@ -47,20 +47,16 @@ Result<void> LeafStream::Impl::wait_for_stream(const std::string& name, Nanos ti
   return {};
 }
 
-Result<void> LeafStream::Impl::send(const std::string& name, std::optional<std::uint64_t> wave,
-                                    const wire::Fields& fields, Nanos timeout) {
+Result<wire::Fields> LeafStream::Impl::lift(const std::string& name, const wire::Fields& fields) {
   std::unique_lock lock(mutex_);
-  Open* open = find(name);
+  const Open* open = find(name);
   if (closed_ || leaving_) return unexpected(leaf_closed(why_closed_));
   if (open == nullptr) return unexpected(Code::kUnavailable, "stream '" + name + "' is closed");
   const auto aggregation = open->state.aggregation;
+  lock.unlock();
   Result<wire::Fields> lifted = fields;
-  if (aggregation) {
-    lock.unlock();
-    lifted = aggregation->lift(id(), fields);
-    lock.lock();
-    if (!lifted) return unexpected(std::move(lifted.error()));
-  }
+  if (aggregation) lifted = aggregation->lift(id(), fields);
+  if (!lifted) return lifted;
   const std::size_t most = most_bytes();
   if (lifted->bytes() > most) {
     return unexpected(Code::kInvalidArgument,
@@ -68,11 +64,17 @@ Result<void> LeafStream::Impl::send(const std::string& name, std::optional<std::
                           " bytes; a quarter of the leaf's journal_bytes takes at most " +
                           std::to_string(most));
   }
-  const auto has_room = [&] {
-    open = find(name);
-    return closed_ || open == nullptr || open->outgoing_bytes < kOutgoingBytes;
-  };
-  const bool in_time = has_room() || wait(lock, deadline_in(timeout), has_room);
+  return lifted;
+}
+
+bool LeafStream::Impl::has_room(const std::string& name) {
+  const Open* open = find(name);
+  return closed_ || open == nullptr || open->outgoing_bytes < kOutgoingBytes;
+}
+
+Result<void> LeafStream::Impl::take_over(const std::string& name, std::optional<std::uint64_t> wave,
+                                         wire::Fields lifted, bool in_time) {
+  Open* open = find(name);
   if (closed_) return unexpected(leaf_closed(why_closed_));
   if (open == nullptr) return unexpected(Code::kUnavailable, "stream '" + name + "' is closed");
   if (!in_time) {
@@ -85,20 +87,42 @@ Result<void> LeafStream::Impl::send(const std::string& name, std::optional<std::
                       "stream '" + name + "': wave " + std::to_string(*wave) +
                           " was sent before; the next is " + std::to_string(open->next_wave));
   }
+  enqueue(*open, wave.value_or(open->next_wave), std::move(lifted));
+  if (options_.threading == Threading::kOwnThread) pump_soon();
+  return {};
+}
+
+Result<void> LeafStream::Impl::send(const std::string& name, std::optional<std::uint64_t> wave,
+                                    const wire::Fields& fields, Nanos timeout) {
+  auto lifted = lift(name, fields);
+  if (!lifted) return unexpected(std::move(lifted.error()));
+  std::unique_lock lock(mutex_);
+  const auto may_go_on = [&] { return has_room(name); };
+  const bool in_time = may_go_on() || wait(lock, deadline_in(timeout), may_go_on);
   const bool idle = delivered_;
-  enqueue(*open, wave.value_or(open->next_wave), *std::move(lifted));
-  if (options_.threading == Threading::kOwnThread) {
-    pump_soon();
-    return {};
-  }
+  if (auto taken = take_over(name, wave, *std::move(lifted), in_time); !taken) return taken;
+  if (options_.threading == Threading::kOwnThread) return {};
   // A system call for each wave would cost more than all else: while others are on their way, what
   // follows closely shares a packet.
-  const bool full = open->outgoing.size() > 1;
+  const bool full = find(name)->outgoing.size() > 1;
   if (!idle && !full && monotonic_now() < last_pump_ + kGather) return {};
   lock.unlock();
   pump();
   serve(0);
   return {};
+}
+
+void LeafStream::Impl::send_then(const std::string& name, std::optional<std::uint64_t> wave,
+                                 const wire::Fields& fields, Nanos timeout,
+                                 Completion<Result<void>> then) {
+  auto lifted = lift(name, fields);
+  if (!lifted) return then(unexpected(std::move(lifted.error())));
+  std::unique_lock lock(mutex_);
+  add_pending(lock, {deadline_in(timeout), [this, name] { return has_room(name); },
+                     [this, name, wave, fields_of_wave = *std::move(lifted)](bool in_time) {
+                       return take_over(name, wave, fields_of_wave, in_time);
+                     },
+                     std::move(then)});
 }
 
 std::size_t LeafStream::Impl::most_bytes() const {
@@ -126,8 +150,9 @@ void LeafStream::Impl::pump_soon() {
 
 // On the loop: from the program's hands into the journal, as far as there is room.
 void LeafStream::Impl::pump() {
+  const Nanos now = monotonic_now();
   std::unique_lock lock(mutex_);
-  last_pump_ = monotonic_now();
+  last_pump_ = now;
   pump_is_posted_ = false;
   for (auto& [stream, open] : streams_) {
     lock.unlock();
@@ -151,6 +176,8 @@ void LeafStream::Impl::pump() {
     delivered_ = delivered_ && open.outgoing.empty() && open.lost.empty();
   }
   changed_.notify_all();
+  lock.unlock();
+  end_pending(now);
 }
 
 std::size_t LeafStream::Impl::packets_to_put() const {
@@ -182,13 +209,47 @@ void LeafStream::Impl::put_lost(StreamId stream, Open& open) {
   }
 }
 
-Result<void> LeafStream::Impl::flush(Nanos timeout) {
-  std::unique_lock lock(mutex_);
-  const bool done = wait(lock, deadline_in(timeout), [this] { return closed_ || delivered_; });
+Result<void> LeafStream::Impl::delivery_outcome() const {
   if (delivered_) return {};
   if (closed_) return unexpected(leaf_closed(why_closed_));
-  if (!done) return unexpected(leaf_timed_out("not everything was acknowledged"));
-  return {};
+  return unexpected(leaf_timed_out("not everything was acknowledged"));
+}
+
+Result<void> LeafStream::Impl::flush(Nanos timeout) {
+  std::unique_lock lock(mutex_);
+  wait(lock, deadline_in(timeout), [this] { return closed_ || delivered_; });
+  return delivery_outcome();
+}
+
+void LeafStream::Impl::flush_then(Nanos timeout, Completion<Result<void>> then) {
+  std::unique_lock lock(mutex_);
+  add_pending(lock, {deadline_in(timeout), [this] { return closed_ || delivered_; },
+                     [this](bool) { return delivery_outcome(); }, std::move(then)});
+}
+
+void LeafStream::Impl::add_pending(std::unique_lock<std::mutex>& lock, Pending pending) {
+  if (pending.may_end()) {
+    auto outcome = pending.end(true);
+    lock.unlock();
+    return pending.then(std::move(outcome));
+  }
+  wake_at(pending.deadline);
+  pending_.push_back(std::move(pending));
+}
+
+void LeafStream::Impl::end_pending(Nanos now) {
+  std::vector<std::pair<Completion<Result<void>>, Result<void>>> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    pending_.remove_if([&](const Pending& one) {
+      if (!one.then.is_wanted()) return true;
+      const bool may_end = one.may_end();
+      if (!may_end && now < one.deadline) return false;
+      ended.emplace_back(one.then, one.end(may_end));
+      return true;
+    });
+  }
+  for (auto& [then, outcome] : ended) then(std::move(outcome));
 }
 
 // ---- receiving ----
@@ -231,6 +292,11 @@ void LeafStream::Impl::receive_then(const std::string& name, Nanos timeout,
   }
   const Nanos deadline = deadline_in(timeout);
   waiters_.push_back({deadline, name, std::move(then)});
+  wake_at(deadline);
+}
+
+// Under the mutex.
+void LeafStream::Impl::wake_at(Nanos deadline) {
   if (deadline >= next_deadline_) return;
   next_deadline_ = deadline;
   loop_.post([this] { set_timer(); });
@@ -257,8 +323,12 @@ void LeafStream::Impl::on_timer(Nanos now) {
         next_deadline_ = std::min(next_deadline_, waiter->deadline);
       }
     }
+    for (const Pending& one : pending_) {
+      if (one.deadline > now) next_deadline_ = std::min(next_deadline_, one.deadline);
+    }
   }
   set_timer();
+  end_pending(now);
   for (const Waiter& waiter : late) waiter.then(unexpected(leaf_timed_out("nothing was received")));
 }
 
@@ -328,6 +398,7 @@ void LeafStream::Impl::on_closed(const std::string& why) {
   changed_.notify_all();
   lock.unlock();
   for (Waiter& waiter : waiters) waiter.then(unexpected(leaf_closed(why)));
+  end_pending(monotonic_now());  // Each may end: it is closed.
 }
 
 }  // namespace xylem::backend

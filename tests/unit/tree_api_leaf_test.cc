@@ -207,5 +207,83 @@ TEST_F(TreeApiLeafTest, WithoutAThreadAWaitForEverServesTheLinks) {
   EXPECT_TRUE(leaves_[1]->close(kForever));
 }
 
+Task send_many(backend::LeafStream stream, std::string text, int count, std::atomic<int>* sent) {
+  const wire::Fields fields{{1, text}};
+  for (int i = 0; i < count; ++i) {
+    const auto taken = co_await stream.async_send(fields, kPatience);
+    EXPECT_TRUE(taken) << taken.error().message;
+    if (!taken) co_return;
+    ++*sent;
+  }
+  const auto delivered = co_await stream.async_flush(kPatience);
+  EXPECT_TRUE(delivered) << delivered.error().message;
+}
+
+// More than leaf and front end keep: the coroutine waits until some is received.
+TEST_F(TreeApiLeafTest, ACoroutineThatSendsWaitsForRoomAndLosesNothing) {
+  frontend::TreeOptions options;
+  options.shape = "flat";
+  options.queue_bytes = 64u << 10;
+  start(std::move(options), 1);
+  join_tight(64u << 10);
+  auto stream = open({.name = "large"});
+  constexpr int kWaves = 400;
+  std::atomic<int> sent = 0;
+  Task task = send_many(stream_of(1, "large"), std::string(8000, 'x'), kWaves, &sent);
+  EXPECT_LT(sent, kWaves) << "it did not have to wait";
+  for (std::uint64_t i = 0; i < kWaves; ++i) {
+    const auto wave = stream.receive(kPatience);
+    ASSERT_TRUE(wave) << i << ": " << wave.error().message;
+    EXPECT_EQ(wave->number, i);
+  }
+  task.wait();
+  EXPECT_EQ(sent, kWaves);
+}
+
+Task fill(backend::LeafStream stream, std::promise<Code>* send, std::promise<Code>* flush) {
+  const wire::Fields fields{{1, std::string(8000, 'x')}};
+  for (;;) {
+    const auto taken = co_await stream.async_send(fields, 100 * kMillisecond);
+    if (taken) continue;
+    send->set_value(taken.error().code);
+    break;
+  }
+  const auto delivered = co_await stream.async_flush(100 * kMillisecond);
+  flush->set_value(delivered ? Code::kInternal : delivered.error().code);
+  const auto never = co_await stream.async_flush(kForever);
+  EXPECT_FALSE(never) << "the leaf is closed meanwhile";
+}
+
+TEST_F(TreeApiLeafTest, ACoroutineThatSendsIsToldItsTimeOutAndTheEnd) {
+  frontend::TreeOptions options;
+  options.shape = "flat";
+  options.queue_bytes = 64u << 10;
+  start(std::move(options), 1);
+  join_tight(64u << 10);
+  auto stream = open({.name = "stuck"});
+  std::promise<Code> send, flush;
+  Task task = fill(stream_of(1, "stuck"), &send, &flush);
+  EXPECT_EQ(send.get_future().get(), Code::kTimedOut);
+  EXPECT_EQ(flush.get_future().get(), Code::kTimedOut);
+  EXPECT_FALSE(leaves_[1]->close(100 * kMillisecond));
+  task.wait();
+}
+
+Task receive_any(backend::Leaf* leaf, std::promise<std::string>* stream) {
+  const auto received = co_await leaf->async_receive(kPatience);
+  stream->set_value(received ? received->stream : received.error().message);
+}
+
+TEST_F(TreeApiLeafTest, ACoroutineReceivesWhatComesDownAnyStream) {
+  start(1);
+  open({.name = "one"});
+  auto two = open({.name = "two"});
+  std::promise<std::string> stream;
+  Task task = receive_any(leaves_[0].get(), &stream);
+  ASSERT_TRUE(two.multicast({}));
+  EXPECT_EQ(stream.get_future().get(), "two");
+  task.wait();
+}
+
 }  // namespace
 }  // namespace xylem

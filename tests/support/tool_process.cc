@@ -37,7 +37,6 @@
 
 namespace {
 
-using xylem::kMillisecond;
 using xylem::kSecond;
 using xylem::Nanos;
 

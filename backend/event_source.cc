@@ -25,7 +25,6 @@ constexpr std::size_t kOutgoingBytes = 1u << 20;
 // Events that are few become visible as soon as those of an agent.
 constexpr Nanos kChunkAge = 100 * kMillisecond;
 constexpr Nanos kCloseAtEnd = 1 * kSecond;
-constexpr Nanos kForever = std::numeric_limits<Nanos>::max();
 
 Error source_closed(const std::string& why) {
   return {Code::kUnavailable, why.empty() ? "the run is over" : "the run is over: " + why};

@@ -10,8 +10,6 @@ namespace xylem::backend {
 namespace {
 
 constexpr Nanos kCloseAtEnd = 1 * kSecond;
-// The loop adds what is left of a deadline to a clock that has gone on meanwhile.
-constexpr Nanos kFarthest = kForever - 3600 * kSecond;
 // A front end acknowledges what it has taken, not what it has stored: within a round trip or a few.
 constexpr std::size_t kMostInFlight = 1u << 20;
 
@@ -76,7 +74,7 @@ bool LeafStream::Impl::wait(std::unique_lock<std::mutex>& lock, Nanos deadline,
         const std::lock_guard again(mutex_);
         return done();
       },
-      std::min(deadline, kFarthest));
+      deadline);
   lock.lock();
   return done();
 }
@@ -120,7 +118,7 @@ void LeafStream::Impl::stop() {
 
 void LeafStream::Impl::serve(Nanos time) {
   if (time > 0) pump();
-  loop_.run_until([time] { return time == 0; }, std::min(deadline_in(time), kFarthest));
+  loop_.run_until([time] { return time == 0; }, deadline_in(time));
 }
 
 // ---- the public face ----

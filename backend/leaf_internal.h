@@ -29,9 +29,6 @@
 
 namespace xylem::backend {
 
-/// A deadline that does not come.
-constexpr Nanos kForever = std::numeric_limits<Nanos>::max();
-
 /// Calls of the program and of the node meet here, under the mutex. The node itself is only touched
 /// on the loop. Whoever holds the Leaf calls stop(); names that outlive it find everything closed.
 class LeafStream::Impl final : public LeafOwner {

@@ -282,8 +282,7 @@ void LeafNode::schedule(Nanos now) {
     gaps_told_to_ = delivery_.uplink().parent();
     if (gaps_told_to_) repeat_gaps();
   }
-  const Nanos forever = std::numeric_limits<Nanos>::max();
-  Nanos next = options_.orphan_limit > forever - now ? forever : now + options_.orphan_limit;
+  Nanos next = options_.orphan_limit > kForever - now ? kForever : now + options_.orphan_limit;
   if (const Nanos due = delivery_.next_due(); due != 0) next = std::min(next, due);
   if (leave_by_ != 0) next = std::min(next, leave_by_);
   if (owner_timer_ != 0) next = std::min(next, owner_timer_);

@@ -13,6 +13,8 @@ using Nanos = std::int64_t;
 constexpr Nanos kMicrosecond = 1'000;
 constexpr Nanos kMillisecond = 1'000'000;
 constexpr Nanos kSecond = 1'000'000'000;
+/// A time-out, or a deadline, that does not come.
+constexpr Nanos kForever = std::numeric_limits<Nanos>::max();
 
 /// CLOCK_MONOTONIC of this host: the only clock for deadlines and for offsets between hosts.
 Nanos monotonic_now() noexcept;
@@ -21,7 +23,7 @@ Nanos monotonic_now() noexcept;
 /// passed.
 inline Nanos deadline_in(Nanos timeout) noexcept {
   const Nanos now = monotonic_now();
-  if (timeout > std::numeric_limits<Nanos>::max() - now) return std::numeric_limits<Nanos>::max();
+  if (timeout > kForever - now) return kForever;
   return timeout < 0 ? now : now + timeout;
 }
 

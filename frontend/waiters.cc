@@ -23,7 +23,7 @@ std::optional<Nanos> Waiters::next_timer() {
   const auto first = std::min_element(
       waiting_.begin(), waiting_.end(),
       [](const Waiter& one, const Waiter& other) { return one.deadline < other.deadline; });
-  if (first == waiting_.end() || first->deadline == std::numeric_limits<Nanos>::max()) return {};
+  if (first == waiting_.end() || first->deadline == kForever) return {};
   if (!timers_.empty() && *timers_.begin() <= first->deadline) return {};
   timers_.insert(first->deadline);
   return first->deadline;

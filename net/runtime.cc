@@ -58,9 +58,9 @@ class EventLoop::Loop final : public Network, private LinkHost, private Connecti
 
   void run_until(const std::function<bool()>& done, Nanos deadline) {
     start();
+    const std::chrono::steady_clock::time_point until{std::chrono::nanoseconds(deadline)};
     while (!done() && !context_.stopped()) {
-      const Nanos left = deadline - monotonic_now();
-      if (left <= 0 || context_.run_one_for(std::chrono::nanoseconds(left)) == 0) break;
+      if (deadline <= monotonic_now() || context_.run_one_until(until) == 0) break;
     }
     // What this has brought goes out; of what else is ready some, or a flood would hold us here.
     flush_links();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/quoted.h"
 #include "base/text_file.h"
 #include "placement/host_names_internal.h"
 #include "tree/host_list.h"
@@ -47,13 +48,6 @@ std::vector<std::string_view> columns_of(std::string_view line) {
   }
   if (after_comma) columns.emplace_back();
   return columns;
-}
-
-std::string quoted(std::string_view text) {
-  constexpr std::size_t kShown = 60;
-  std::string shown = "'";
-  for (const char c : text.substr(0, kShown)) shown += c >= 0x20 && c < 0x7f ? c : '?';
-  return shown + (text.size() > kShown ? "...'" : "'");
 }
 
 Unexpected wrong(const std::string& why) { return unexpected(Code::kInvalidArgument, why); }

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/quoted.h"
 #include "placement/fuzzy_rules.h"
 
 namespace xylem::placement {
@@ -47,13 +48,6 @@ std::optional<double> ratio_of(std::string_view text) {
   const auto below = number_of(text.substr(slash + 1));
   if (!above || !below || *below == 0) return std::nullopt;
   return *above / *below;
-}
-
-std::string quoted(std::string_view text) {
-  constexpr std::size_t kShown = 60;
-  std::string shown = "'";
-  for (const char c : text.substr(0, kShown)) shown += c >= 0x20 && c < 0x7f ? c : '?';
-  return shown + (text.size() > kShown ? "...'" : "'");
 }
 
 class Reader {

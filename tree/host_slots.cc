@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/quoted.h"
 #include "base/text_file.h"
 #include "tree/host_list.h"
 
@@ -23,14 +24,6 @@ std::optional<std::uint32_t> count_of(std::string_view text) {
     return std::nullopt;
   }
   return count;
-}
-
-/// What came, in quotes, without bytes that would spoil a line of text.
-std::string quoted(std::string_view text) {
-  constexpr std::size_t kShown = 60;
-  std::string shown = "'";
-  for (const char c : text.substr(0, kShown)) shown += c >= 0x20 && c < 0x7f ? c : '?';
-  return shown + (text.size() > kShown ? "...'" : "'");
 }
 
 std::vector<std::string_view> words_of(std::string_view line) {

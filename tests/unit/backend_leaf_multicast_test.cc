@@ -6,11 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/leaf_node.h"
 #include "base/log.h"
-#include "tests/support/fake_network.h"
-#include "tests/support/fake_source.h"
-#include "tests/support/hand_made_segment.h"
+#include "tests/support/joined_leaf.h"
 #include "wire/waves.h"
 
 namespace xylem::backend {
@@ -34,36 +31,13 @@ struct Owner final : LeafOwner {
 };
 
 // Leaf 4, with a plain stream and one that narrows.
-class LeafMulticastTest : public ::testing::Test {
+class LeafMulticastTest : public testing::JoinedLeaf<Owner> {
  protected:
-  LeafMulticastTest() {
+  LeafMulticastTest()
+      : JoinedLeaf({stream(kPlain, "plain"), stream(kNarrowed, "narrowed", "scatter")}) {
     set_log_sink([this](Level level, std::string_view line) {
       if (level >= Level::kWarn) said_.emplace_back(line);
     });
-    JournalOptions options;
-    options.give_back_bytes = Journal::kKeepAll;
-    auto opened = Journal::open(memory_.bytes(), options);
-    EXPECT_TRUE(opened);
-    journal_.emplace(*std::move(opened));
-    node_.emplace(LeafNodeOptions{}, *journal_, starter_, owner_);
-    node_->on_start(network_, network_.now);
-    front_end_ = network_.link_up(*node_);
-    wire::Assignment place;
-    place.node = NodeId{7};
-    place.leaf = LeafId{4};
-    place.level = 1;
-    place.parents = {{kFrontEndNode, {}}};
-    network_.deliver(*node_, front_end_, place);
-    wire::Control control;
-    control.version = 2;
-    control.streams.resize(2);
-    control.streams[0].id = kPlain;
-    control.streams[0].name = "plain";
-    control.streams[1].id = kNarrowed;
-    control.streams[1].name = "narrowed";
-    control.streams[1].narrowing = "scatter";
-    network_.deliver(*node_, front_end_, control);
-    network_.take_sent();
   }
   ~LeafMulticastTest() override { set_log_sink({}); }
 
@@ -86,13 +60,6 @@ class LeafMulticastTest : public ::testing::Test {
   }
 
   std::vector<std::string> said_;
-  testing::Memory memory_{Journal::kSmallest};
-  std::optional<Journal> journal_;
-  testing::FakeStarter starter_;
-  testing::FakeNetwork network_;
-  Owner owner_;
-  std::optional<LeafNode> node_;
-  net::LinkId front_end_{};
 };
 
 TEST_F(LeafMulticastTest, DoesNotSeeWhatIsNotForItAndMissesNothing) {

@@ -6,10 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/leaf_node.h"
-#include "tests/support/fake_network.h"
-#include "tests/support/fake_source.h"
-#include "tests/support/hand_made_segment.h"
+#include "tests/support/joined_leaf.h"
 
 namespace xylem::backend {
 namespace {
@@ -31,39 +28,9 @@ struct Owner final : LeafOwner {
 };
 
 // Leaf 4, which has joined, with the smallest journal.
-class LeafNodeTest : public ::testing::Test {
+class LeafNodeTest : public testing::JoinedLeaf<Owner> {
  protected:
-  LeafNodeTest() {
-    JournalOptions options;
-    options.give_back_bytes = Journal::kKeepAll;
-    auto opened = Journal::open(memory_.bytes(), options);
-    EXPECT_TRUE(opened);
-    journal_.emplace(*std::move(opened));
-    node_.emplace(LeafNodeOptions{}, *journal_, starter_, owner_);
-    node_->on_start(network_, network_.now);
-    front_end_ = network_.link_up(*node_);
-    wire::Assignment place;
-    place.node = NodeId{7};
-    place.leaf = LeafId{4};
-    place.level = 1;
-    place.parents = {{kFrontEndNode, {}}};
-    network_.deliver(*node_, front_end_, place);
-    wire::Control control;
-    control.version = 2;
-    control.streams.resize(1);
-    control.streams[0].id = kPlain;
-    control.streams[0].name = "plain";
-    network_.deliver(*node_, front_end_, control);
-    network_.take_sent();
-  }
-
-  testing::Memory memory_{Journal::kSmallest};
-  std::optional<Journal> journal_;
-  testing::FakeStarter starter_;
-  testing::FakeNetwork network_;
-  Owner owner_;
-  std::optional<LeafNode> node_;
-  net::LinkId front_end_{};
+  LeafNodeTest() : JoinedLeaf({stream(kPlain, "plain")}) {}
 };
 
 TEST_F(LeafNodeTest, EndsAtOnceWhenNothingIsLeft) {

@@ -157,8 +157,6 @@ TEST_F(TreeApiLeafTest, AWaitThatWasAnsweredKeepsNoMemory) {
   EXPECT_LT(grown, kMany / 2 * 600) << "bytes for " << kMany / 2 << " calls";
 }
 
-constexpr Nanos kForever = std::numeric_limits<Nanos>::max();
-
 Task store_receive(backend::LeafStream stream, std::promise<bool>* received) {
   const auto outcome = co_await stream.async_receive(kForever);
   received->set_value(static_cast<bool>(outcome));

@@ -191,9 +191,11 @@ void Root::on_attached(const wire::Attached& attached, Nanos now) {
   const OverlayNode* parent = overlay_.find(attached.parent);
   if (node == nullptr || parent == nullptr || attached.node == kFrontEndNode) return;
   hear_of(attached.node, now);
-  // Its place is told to a node before it attaches: another parent is one that it found itself.
-  const bool healed = assigned_ && node->parent != attached.parent;
-  attached_to_[attached.node] = attached.parent;
+  // Its place is told to a node before it attaches for the first time. Later the place is no
+  // measure: of a communication process that died we may hear before its children, or after.
+  const auto [at, is_first] = attached_to_.try_emplace(attached.node, node->parent);
+  const bool healed = assigned_ && at->second != attached.parent;
+  at->second = attached.parent;
   // What it says may be old: a host that was given up is back when its leaf is below.
   if (!given_up_.contains(node->leaf)) node->state = NodeState::kAttached;
   node->parent = attached.parent;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -272,6 +273,48 @@ TEST_F(SessionTest, NotesWhoFoundAnotherParentThanItWasTold) {
   ASSERT_EQ(store_.notices.size(), 1u);
   EXPECT_EQ(store_.notices[0].first.host, "node2");
   EXPECT_EQ(store_.notices[0].first.text, "found another parent");
+}
+
+// Whoever started the communication process may tell of its end before the leaf has another parent.
+TEST_F(SessionTest, NotesWhoFoundAnotherParentWhicheverNewsComesFirst) {
+  start("kary:2");
+  std::vector<net::LinkId> hosts;
+  for (int host = 1; host <= 4; ++host) hosts.push_back(join(host));
+  for (std::uint32_t leaf = 1; leaf <= 4; ++leaf) {
+    network_.deliver(*session_, hosts[leaf - 1],
+                     registration_packet(leaf, {process_row(1, leaf - 1)}));
+  }
+  const auto orders = network_.take_sent_of<wire::StartCommProcess>();
+  ASSERT_EQ(orders.size(), 2u);
+  wire::CommProcessReport report;
+  report.addresses = {{"10.0.0.1", 7, "", ""}};
+  for (const auto& order : orders) {
+    report.node = order.node;
+    network_.deliver(*session_, hosts[0], report);
+  }
+  std::vector<wire::Attached> below_first;
+  for (const auto& [link, message] : network_.take_sent()) {
+    const auto* place = std::get_if<wire::Assignment>(&message);
+    if (place == nullptr || place->leaf == wire::kNoLeaf) continue;
+    const wire::Attached attached{place->node, place->parents.front().node};
+    network_.deliver(*session_, link, attached);
+    if (attached.parent == orders[0].node) below_first.push_back(attached);
+  }
+  ASSERT_EQ(below_first.size(), 2u);
+  const auto attach_to_second = [&](const wire::Attached& before) {
+    network_.deliver(*session_, hosts[3], wire::Attached{before.node, orders[1].node});
+  };
+  attach_to_second(below_first[0]);
+  report.node = orders[0].node;
+  report.failure = "killed";
+  network_.deliver(*session_, hosts[0], report);
+  attach_to_second(below_first[1]);
+  attach_to_second(below_first[1]);  // It says so to each new link.
+  network_.advance(*session_, kSecond);
+  const auto healed =
+      std::count_if(store_.notices.begin(), store_.notices.end(),
+                    [](const auto& notice) { return notice.first.text == "found another parent"; });
+  EXPECT_EQ(healed, 2);
 }
 
 // Starts nothing; says what it is told to.

@@ -30,7 +30,7 @@ using frontend::TreeEvent;
 using frontend::TreeOptions;
 using frontend::Wave;
 
-constexpr Nanos kPatience = 300 * kSecond;
+constexpr Nanos kPatience = 90 * kSecond;
 constexpr std::size_t kLeaves = 16;
 
 const std::string kProgram = XYLEM_TOOL_PROCESS;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -18,6 +19,9 @@ using VectorView = Eigen::Map<const Eigen::RowVectorXd>;
 
 /// Quotas that differ by less are one number, computed on two ways.
 constexpr double kEqual = 1e-9;
+
+/// What a factor scores alone is taken for no less: grades may be worth nothing.
+constexpr double kLeastAlone = 0.01;
 
 Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
 
@@ -45,8 +49,26 @@ Result<void> leave_out_unknown(FuzzyPlacement& placement, std::span<const HostFa
   return {};
 }
 
-Evaluation evaluate(const FuzzyRules& rules, std::span<const double> weights,
-                    const HostFacts& facts) {
+/// The host's own weights: step 5. `it` has its values and the matrix.
+std::vector<double> emphasised(const FuzzyRules& rules, const Evaluation& it) {
+  std::vector<double> weights;
+  for (const Factor& factor : rules.factors) weights.push_back(factor.weight);
+  if (!(rules.emphasis > 0)) return weights;
+  const std::size_t grades = rules.grades.size();
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (!it.values[i]) continue;
+    double alone = 0;
+    for (std::size_t j = 0; j < grades; ++j) {
+      alone += it.matrix[i * grades + j] * rules.grades[j].value;
+    }
+    weights[i] /= std::pow(std::max(alone, kLeastAlone), rules.emphasis);
+  }
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (double& weight : weights) weight /= sum;  // Above 0: some weight is.
+  return weights;
+}
+
+Evaluation evaluate(const FuzzyRules& rules, const HostFacts& facts) {
   const std::size_t grades = rules.grades.size();
   Evaluation it;
   it.values.reserve(rules.factors.size());
@@ -64,7 +86,8 @@ Evaluation evaluate(const FuzzyRules& rules, std::span<const double> weights,
   it.matrix = it.memberships;
   Eigen::Map<RowMajor> matrix(it.matrix.data(), index(rules.factors.size()), index(grades));
   for (auto row : matrix.rowwise()) row /= row.sum();  // Above 0: check() leaves no gaps.
-  it.composed = compose(weights, it.matrix, rules.composition);
+  it.weights = emphasised(rules, it);
+  it.composed = compose(it.weights, it.matrix, rules.composition);
   it.grades = it.composed;
   Eigen::Map<Eigen::RowVectorXd> normal(it.grades.data(), index(grades));
   normal /= normal.sum();
@@ -137,11 +160,9 @@ Result<FuzzyPlacement> place_fuzzily(const FuzzyRules& rules, std::span<const Ho
   if (auto known = leave_out_unknown(placement, facts); !known) {
     return unexpected(std::move(known.error()));
   }
-  std::vector<double> weights;
-  for (const Factor& factor : placement.rules.factors) weights.push_back(factor.weight);
   placement.hosts.reserve(facts.size());
   for (const HostFacts& host : facts) {
-    placement.hosts.push_back(evaluate(placement.rules, weights, host));
+    placement.hosts.push_back(evaluate(placement.rules, host));
   }
   std::vector<std::uint64_t> left_room(room.begin(), room.end());
   if (room.empty()) left_room.assign(facts.size(), kUnlimited);

@@ -8,7 +8,10 @@
 //   1, 2  factors U, grades V with values g_1 .. g_mf (fuzzy_rules.h)
 //   3     r_ij: the membership of the host's factor i in grade j
 //   4     R = (r_ij), each row divided by its sum
-//   5     weights A = (a_1 .. a_nf), sum 1
+//   5     weights A = (a_1 .. a_nf), sum 1; then, with an emphasis e above 0, the host's own: each
+//         a_i / x_i^e, divided by their sum, where x_i = sum_j r_ij g_j is what factor i alone
+//         would score (at least 0.01). Variable-weight synthesis: the weakest factors speak up,
+//         because a tree waits for its slowest node, however much memory that has
 //   6     B = A o R: weighted average b_j = sum a_i r_ij, or max-min b_j = max min(a_i, r_ij)
 //   7     B divided by its sum
 //   8     score S = sum b_j g_j, between the lowest g and the highest
@@ -23,7 +26,7 @@
 //
 // Facts that are not known: a factor that no host knows is left out, and the other weights are
 // divided by their sum. Where some hosts know it, one that does not has the row 1/mf .. 1/mf there:
-// what is not known speaks neither for nor against a host.
+// what is not known speaks neither for nor against a host, and is not emphasised (x_i is 1).
 //
 // Room (room.h): what does not fit goes to the next best. Hosts that have got more than their room
 // keep as much as fits, and the rest is dealt again by step 9 among those that have room left.
@@ -52,6 +55,7 @@ struct Evaluation {
   std::vector<std::optional<double>> values;  ///< By factor; nullopt: not known.
   std::vector<double> memberships;            ///< Step 3; rows of what is not known are 1/mf.
   std::vector<double> matrix;                 ///< Step 4.
+  std::vector<double> weights;                ///< Step 5; those of the rules without emphasis.
   std::vector<double> composed;               ///< Step 6.
   std::vector<double> grades;                 ///< Step 7.
   double score = 0;                           ///< Step 8.

@@ -39,7 +39,9 @@ void append_comparisons(std::string& text, const Comparisons& it, const FuzzyRul
 
 void append_rules(std::string& text, const FuzzyPlacement& placement) {
   const FuzzyRules& rules = placement.rules;
-  text += "composition: " + std::string(to_text(rules.composition)) + "\ngrades: ";
+  text += "composition: " + std::string(to_text(rules.composition)) + "\n";
+  if (rules.emphasis > 0) text += "emphasis: " + shortest(rules.emphasis) + "\n";
+  text += "grades: ";
   for (std::size_t j = 0; j < rules.grades.size(); ++j) {
     text += (j > 0 ? ", " : "") + rules.grades[j].name + " " + shortest(rules.grades[j].value);
   }
@@ -78,7 +80,9 @@ void append_host(std::string& text, const std::string& name, const FuzzyRules& r
                  const Evaluation& it) {
   const std::size_t grades = rules.grades.size();
   Table table;
+  const bool own_weights = rules.emphasis > 0;
   Row head = {"factor", "value"};
+  if (own_weights) head.push_back("weight");
   for (const Grade& grade : rules.grades) head.push_back(grade.name);
   table.add(std::move(head));
   for (std::size_t i = 0; i < rules.factors.size(); ++i) {
@@ -87,18 +91,22 @@ void append_host(std::string& text, const std::string& name, const FuzzyRules& r
     };
     Row row = {std::string(to_text(rules.factors[i].fact)),
                it.values[i] ? shortest(*it.values[i]) : "-"};
+    if (own_weights) row.push_back(fixed(it.weights[i]));
     append_numbers(row, row_of(it.memberships));
     table.add(std::move(row));
     if (is_one(sum_of(row_of(it.memberships)))) continue;
     Row normal = {"/ its sum", fixed(sum_of(row_of(it.memberships)))};
+    if (own_weights) normal.emplace_back();
     append_numbers(normal, row_of(it.matrix));
     table.add(std::move(normal));
   }
   Row composed = {"B", ""};
+  if (own_weights) composed.emplace_back();
   append_numbers(composed, it.composed);
   table.add(std::move(composed));
   if (!is_one(sum_of(it.composed))) {
     Row normal = {"/ its sum", fixed(sum_of(it.composed))};
+    if (own_weights) normal.emplace_back();
     append_numbers(normal, it.grades);
     table.add(std::move(normal));
   }

@@ -15,7 +15,8 @@ namespace {
 constexpr std::string_view kPrefix = "fuzzy.";
 
 constexpr std::string_view kKnownKeys =
-    "composition, grades.GRADE, weights.FACTOR, comparisons.FACTOR and functions.FACTOR.GRADE";
+    "composition, emphasis, grades.GRADE, weights.FACTOR, comparisons.FACTOR and "
+    "functions.FACTOR.GRADE";
 
 /// The values of one key.
 struct Values {
@@ -61,8 +62,8 @@ class Reader {
   }
 
   Result<FuzzyRules> read() {
-    for (const auto part : {&Reader::sort_out, &Reader::read_composition, &Reader::read_grades,
-                            &Reader::read_factors, &Reader::read_functions}) {
+    for (const auto part : {&Reader::sort_out, &Reader::read_composition, &Reader::read_emphasis,
+                            &Reader::read_grades, &Reader::read_factors, &Reader::read_functions}) {
       if (auto done = (this->*part)(); !done) return unexpected(std::move(done.error()));
     }
     if (auto good = check(rules_); !good) return wrong(weights_line_, good.error().message);
@@ -85,6 +86,9 @@ class Reader {
       std::vector<Values>* list = nullptr;
       if (part == "composition" && name.empty()) {
         list = &composition_;
+        name = part;
+      } else if (part == "emphasis" && name.empty()) {
+        list = &emphasis_;
         name = part;
       } else if (part == "grades") {
         list = &grades_;
@@ -132,6 +136,18 @@ class Reader {
       }
       rules_.composition = Composition::kMaxMin;
     }
+    return {};
+  }
+
+  Result<void> read_emphasis() {
+    if (emphasis_.empty()) return {};
+    const auto emphasis = single(emphasis_.front());
+    if (!emphasis) return unexpected(emphasis.error());
+    if (!(*emphasis >= 0 && *emphasis <= kMaxEmphasis)) {
+      return wrong(emphasis_.front().line,
+                   "emphasis is " + emphasis_.front().texts[0] + "; give a number from 0 to 4");
+    }
+    rules_.emphasis = *emphasis;
     return {};
   }
 
@@ -274,7 +290,7 @@ class Reader {
 
   std::string source_;
   std::vector<const ConfigEntry*> entries_;
-  std::vector<Values> composition_, grades_, weights_, comparisons_;
+  std::vector<Values> composition_, emphasis_, grades_, weights_, comparisons_;
   std::map<std::string, std::vector<Values>> functions_;
   int weights_line_ = 1;
   FuzzyRules rules_ = default_fuzzy_rules();

@@ -77,7 +77,8 @@ FuzzyRules default_fuzzy_rules() {
                               std::pair{Fact::kMemory, 0.15},    std::pair{Fact::kNetwork, 0.15},
                               std::pair{Fact::kRoundTrip, 0.10}, std::pair{Fact::kProcesses, 0.15}};
   FuzzyRules rules;
-  rules.grades = {{"excellent", 1}, {"good", 0.75}, {"fair", 0.5}, {"poor", 0.25}};
+  rules.grades = {{"excellent", 1}, {"good", 0.6}, {"fair", 0.3}, {"poor", 0.1}};
+  rules.emphasis = 2;
   for (const auto& [fact, weight] : weights) {
     rules.factors.push_back({fact, weight, default_functions(fact)});
   }
@@ -228,6 +229,10 @@ Result<void> check(const FuzzyRules& rules) {
     }
     sum += factor.weight;
     if (auto good = check_functions(factor, rules.grades); !good) return good;
+  }
+  if (!(rules.emphasis >= 0 && rules.emphasis <= kMaxEmphasis)) {
+    return wrong("the emphasis is " + shortest(rules.emphasis) + "; give one from 0 to " +
+                 shortest(kMaxEmphasis));
   }
   if (facts.empty()) return wrong("there is no factor; give one a weight: idle = 1");
   if (std::abs(sum - 1) > kWeightTolerance) {

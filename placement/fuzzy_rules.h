@@ -8,6 +8,7 @@
 //
 //   [fuzzy]
 //   composition = "weighted-average"        # or "max-min"
+//   emphasis = 2                            # how much more what is bad about a host counts
 //   [fuzzy.grades]                          # V, each with its value g, 0 to 1
 //   good = 1
 //   bad = 0.25
@@ -105,6 +106,9 @@ struct FuzzyRules {
   std::vector<Grade> grades;    ///< By falling value.
   std::vector<Factor> factors;  ///< Each fact once.
   Composition composition = Composition::kWeightedAverage;
+  /// 0: the weights count as they are. Above, a host's factor that is bad there counts more there
+  /// (fuzzy.h, step 5): a host is not fast because it has much memory.
+  double emphasis = 0;
   std::optional<Comparisons> comparisons{};  ///< Where the weights come from, if from there.
   bool operator==(const FuzzyRules&) const = default;
 };
@@ -113,11 +117,13 @@ struct FuzzyRules {
 /// value they add up to 1.
 std::vector<Trapezoid> default_functions(Fact fact);
 
-/// Grades excellent 1, good 0.75, fair 0.5, poor 0.25; factors idle 0.30, run_queue 0.15,
-/// memory 0.15, network 0.15, round_trip 0.10, processes 0.15; weighted average; default_functions.
+/// Grades excellent 1, good 0.6, fair 0.3, poor 0.1; factors idle 0.30, run_queue 0.15,
+/// memory 0.15, network 0.15, round_trip 0.10, processes 0.15; weighted average, emphasis 2;
+/// default_functions. docs/placement.md ("Does it pay?") shows what these were chosen by.
 FuzzyRules default_fuzzy_rules();
 
 constexpr std::size_t kMaxGrades = 9;
+constexpr double kMaxEmphasis = 4;
 
 /// Fails with kInvalidArgument and the reason: no grade or more than kMaxGrades, names alike, a
 /// value outside 0 to 1, all values 0.
@@ -128,17 +134,18 @@ Result<void> check_grades(std::span<const Grade> grades);
 Result<void> check_functions(const Factor& factor, std::span<const Grade> grades);
 
 /// Fails as both of the above, and with kInvalidArgument when there is no factor, or one twice, a
-/// weight outside 0 to 1, or when the weights do not sum to 1 (within 1e-6).
+/// weight outside 0 to 1, an emphasis outside 0 to kMaxEmphasis, or when the weights do not sum to
+/// 1 (within 1e-6).
 Result<void> check(const FuzzyRules& rules);
 
 /// Whether a key of a configuration file belongs to these rules: "fuzzy." and what follows.
 bool is_fuzzy_key(std::string_view key);
 
 /// Reads the rules out of a configuration file; entries with other keys are passed over. What does
-/// not stand there is as in default_fuzzy_rules: grades and composition each by itself; weights,
-/// and with them the choice of factors, as a whole; functions factor by factor, for the default
-/// grades only. Factors are in the order of the lines of weights or comparisons; columns of the
-/// comparisons are in the order of its rows.
+/// not stand there is as in default_fuzzy_rules: grades, composition and emphasis each by itself;
+/// weights, and with them the choice of factors, as a whole; functions factor by factor, for the
+/// default grades only. Factors are in the order of the lines of weights or comparisons; columns of
+/// the comparisons are in the order of its rows.
 ///
 /// `source` is the file's name in errors, which read `SOURCE:LINE: what, what to do`. Fails with
 /// kInvalidArgument: a key that is none of the above; a factor that is no fact, or that has

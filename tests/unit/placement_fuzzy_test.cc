@@ -235,12 +235,57 @@ TEST(PlaceFuzzily, ScoresLieBetweenTheValuesOfTheGrades) {
     FuzzyRules rules = default_fuzzy_rules();
     rules.composition = composition;
     for (const Evaluation& it : placed(rules, facts, 100).hosts) {
-      ASSERT_GE(it.score, 0.25 - 1e-12);
+      ASSERT_GE(it.score, 0.1 - 1e-12);
       ASSERT_LE(it.score, 1 + 1e-12);
       ASSERT_NEAR(std::accumulate(it.grades.begin(), it.grades.end(), 0.0), 1, 1e-9);
+      ASSERT_NEAR(std::accumulate(it.weights.begin(), it.weights.end(), 0.0), 1, 1e-9);
       ASSERT_THAT(it.memberships, Each(testing::AllOf(testing::Ge(0), testing::Le(1))));
     }
   }
+}
+
+/// Idle and memory, each good by as much as it is, half the weight each; good is 1, bad is 0.1.
+FuzzyRules by_idle_and_memory(double emphasis) {
+  FuzzyRules rules;
+  rules.grades = {{"good", 1}, {"bad", 0.1}};
+  for (const Fact fact : {Fact::kIdle, Fact::kMemory}) {
+    rules.factors.push_back({fact, 0.5, {{0, 1, 1, 1}, {0, 0, 0, 1}}});
+  }
+  rules.emphasis = emphasis;
+  return rules;
+}
+
+TEST(FuzzyEmphasis, IsTheExampleWorkedByHand) {
+  // Idle alone scores .1, memory alone 1. Emphasis 1: .5 / .1 = 5 and .5, divided by 5.5; then
+  // B = (.0909, .9091), S = .0909 + .0909 = .1818. Emphasis 2: 50 and .5, divided by 50.5:
+  // S = .0099 + .0990 = .1089. Without: S = .55.
+  HostFacts host;
+  host.set(Fact::kIdle, 0);
+  host.set(Fact::kMemory, 1);
+  const auto score = [&](double emphasis) {
+    return placed(by_idle_and_memory(emphasis), {host}, 1).hosts[0];
+  };
+  EXPECT_NEAR(score(0).score, 0.55, 1e-12);
+  EXPECT_THAT(score(1).weights,
+              ElementsAre(DoubleNear(10 / 11.0, 1e-12), DoubleNear(1 / 11.0, 1e-12)));
+  EXPECT_NEAR(score(1).score, 2 / 11.0, 1e-12);
+  EXPECT_NEAR(score(2).score, 5.5 / 50.5, 1e-12);
+}
+
+TEST(FuzzyEmphasis, LeavesAloneWhatIsNotKnown) {
+  HostFacts all;
+  all.set(Fact::kIdle, 1);
+  all.set(Fact::kMemory, 1);
+  HostFacts some;
+  some.set(Fact::kIdle, 1);
+  const auto placement = placed(by_idle_and_memory(4), {all, some}, 1);
+  EXPECT_THAT(placement.hosts[1].weights, ElementsAre(0.5, 0.5));
+}
+
+TEST(FuzzyEmphasis, StandsGradesThatAreWorthNothing) {
+  FuzzyRules rules = by_idle();
+  rules.emphasis = 4;
+  EXPECT_THAT(placed(rules, hosts_with({0, 1}), 2).added, ElementsAre(0, 2));
 }
 
 TEST(FuzzyFillOrder, PutsTheBestHostsFirstAndSpreads) {

@@ -139,6 +139,9 @@ class SqliteRunFile final : public RunFile {
 
   Result<void> connect();
   Result<void> query(std::string_view sql, RowSink& sink) override;
+  Result<void> hold() override;
+  void release() override;
+  void set_deadline(Nanos deadline) override;
   std::uint64_t chunks_decoded() const override { return counters_.chunks_decoded; }
   const std::string& path() const override { return path_; }
 
@@ -146,7 +149,12 @@ class SqliteRunFile final : public RunFile {
   Result<void> try_open(const char* parameters);
   Result<void> run(sqlite3_stmt* statement, RowSink& sink);
 
+  /// Of ours, past the authorizer.
+  Result<void> execute(const char* sql);
+  Error error_of(int code);
+
   std::string path_;
+  Nanos deadline_ = kForever;
   EventTableCounters counters_;
   Connection connection_;
 };
@@ -194,7 +202,7 @@ Result<void> SqliteRunFile::query(std::string_view sql, RowSink& sink) {
         sqlite3_prepare_v2(connection_.handle(), at, static_cast<int>(stop - at), &prepared, &next);
     const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(prepared,
                                                                           sqlite3_finalize);
-    if (code != SQLITE_OK) return unexpected(query_error(connection_.handle(), code, path_));
+    if (code != SQLITE_OK) return unexpected(error_of(code));
     at = next;
     if (!statement) continue;  // A comment, or nothing.
     if (auto done = run(statement.get(), sink); !done) return done;
@@ -216,11 +224,52 @@ Result<void> SqliteRunFile::run(sqlite3_stmt* statement, RowSink& sink) {
     }
     if (!sink.row(values)) break;
   }
-  if (code != SQLITE_DONE && code != SQLITE_ROW) {
-    return unexpected(query_error(connection_.handle(), code, path_));
-  }
+  if (code != SQLITE_DONE && code != SQLITE_ROW) return unexpected(error_of(code));
   if (columns != 0) sink.end();
   return {};
+}
+
+Result<void> SqliteRunFile::execute(const char* sql) {
+  sqlite3_set_authorizer(connection_.handle(), nullptr, nullptr);
+  const int code = sqlite3_exec(connection_.handle(), sql, nullptr, nullptr, nullptr);
+  sqlite3_set_authorizer(connection_.handle(), authorize, nullptr);
+  if (code != SQLITE_OK) return unexpected(error_of(code));
+  return {};
+}
+
+// The first read of a transaction chooses the commit that it sees.
+Result<void> SqliteRunFile::hold() {
+  if (auto begun = execute("BEGIN"); !begun) return begun;
+  auto read = execute("SELECT 1 FROM sqlite_schema LIMIT 1");
+  if (!read) release();
+  return read;
+}
+
+void SqliteRunFile::release() {
+  // It has only read: there is nothing that could fail to be undone.
+  static_cast<void>(execute("ROLLBACK"));
+}
+
+void SqliteRunFile::set_deadline(Nanos deadline) {
+  // Some microseconds apart; within one step of the event table whole chunks are opened, and its
+  // own statements count too.
+  constexpr int kStepsBetweenLooks = 1000;
+  deadline_ = deadline;
+  const auto has_passed = [](void* file) {
+    return monotonic_now() >= static_cast<SqliteRunFile*>(file)->deadline_ ? 1 : 0;
+  };
+  sqlite3_progress_handler(connection_.handle(), deadline == kForever ? 0 : kStepsBetweenLooks,
+                           has_passed, this);
+}
+
+Error SqliteRunFile::error_of(int code) {
+  if (monotonic_now() >= deadline_) {
+    return {Code::kTimedOut, path_ + ": the question took too long; ask for less of the run"};
+  }
+  if ((code & 0xff) == SQLITE_NOMEM) {
+    return {Code::kExhausted, path_ + ": the question needs too much memory; ask for less at once"};
+  }
+  return query_error(connection_.handle(), code, path_);
 }
 
 /// Length of the UTF-8 sequence at the start of `text`; 0 when there is none.
@@ -307,6 +356,15 @@ Result<std::vector<std::vector<Value>>> RunFile::rows(std::string_view sql, std:
     return unexpected(Code::kExhausted, "more than " + std::to_string(most) + " rows");
   }
   return std::move(collector.rows);
+}
+
+void limit_memory(std::int64_t bytes) { sqlite3_hard_heap_limit64(bytes); }
+
+std::string sql_quoted(std::string_view text) {
+  std::string literal = "'";
+  for (const char c : text.substr(0, text.find('\0')))
+    literal += c == '\'' ? "''" : std::string(1, c);
+  return literal + "'";
 }
 
 std::string to_text(const Value& value) {

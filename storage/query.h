@@ -50,6 +50,14 @@ class RunFile {
   /// kCorrupt on a damaged file. Rows given to the sink before a failure stay given.
   virtual Result<void> query(std::string_view sql, RowSink& sink) = 0;
 
+  /// From here to `release` all queries see one commit, however the run goes on meanwhile. Held for
+  /// long it lets the writer's log grow. Fails as a query does.
+  virtual Result<void> hold() = 0;
+  virtual void release() = 0;
+
+  /// From then on (monotonic) queries fail with kTimedOut, also in their middle; kForever: none.
+  virtual void set_deadline(Nanos deadline) = 0;
+
   /// The same for few rows: all of them, without names. More than `most` rows is kExhausted.
   Result<std::vector<std::vector<Value>>> rows(std::string_view sql, std::size_t most = 1'000'000);
 
@@ -58,6 +66,13 @@ class RunFile {
 
   virtual const std::string& path() const = 0;
 };
+
+/// Bounds what SQLite takes in this process, all connections together: a question that needs more
+/// fails with kExhausted. For servers; once, before the first file is opened.
+void limit_memory(std::int64_t bytes);
+
+/// Text as a literal of SQL. What follows a zero byte is left out, as SQLite would.
+std::string sql_quoted(std::string_view text);
 
 /// A value as text: "" for NULL, the shortest text that reads back for reals, hex for blobs.
 std::string to_text(const Value& value);

@@ -4,42 +4,10 @@
 #include <map>
 #include <utility>
 
+#include "storage/inquiry_internal.h"
+
 namespace xylem::storage {
 namespace {
-
-using Rows = std::vector<std::vector<Value>>;
-
-std::uint64_t count_of(const Value& value) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(integer_of(value), 0));
-}
-template <typename Id>
-Id id_of(const Value& value) {
-  return Id{static_cast<std::uint32_t>(integer_of(value))};
-}
-bool is_null(const Value& value) { return value.index() == 0; }
-
-/// Asks one question after the other; after the first failure there are only empty answers.
-class Inquiry {
- public:
-  explicit Inquiry(RunFile& run) : run_(run) {}
-  Rows ask(const std::string& sql) {
-    if (!failure) {
-      auto rows = run_.rows(sql);
-      if (rows) return std::move(*rows);
-      failure = rows.error();
-    }
-    return {};
-  }
-  /// The only row, of `columns` values: NULLs when there is none.
-  std::vector<Value> ask_one(const std::string& sql, std::size_t columns) {
-    Rows rows = ask(sql);
-    return rows.empty() ? std::vector<Value>(columns) : std::move(rows.front());
-  }
-  std::optional<Error> failure;
-
- private:
-  RunFile& run_;
-};
 
 std::string limit(std::size_t lines) { return " LIMIT " + std::to_string(lines); }
 

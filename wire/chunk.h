@@ -51,6 +51,11 @@ const char* event_kind_name(std::uint8_t kind);
 constexpr std::uint8_t kKindMpi = 0;
 constexpr std::uint8_t kKindCompletion = 1;
 
+/// Flags of an event, those of capture::Record.
+constexpr std::uint8_t kEventEstimated = 1;  ///< The time of one call stands for `calls`.
+constexpr std::uint8_t kEventSend = 2;       ///< Payload leaves for `peer`.
+constexpr std::uint8_t kEventReceive = 4;    ///< Payload of `peer` has arrived.
+
 /// What can be known of a chunk without opening its columns.
 struct ChunkSummary {
   std::uint32_t events = 0;

@@ -6,9 +6,15 @@
 
 #include "backend/segment.h"
 #include "tests/support/hand_made_segment.h"
+#include "wire/chunk.h"
 
 namespace xylem::backend {
 namespace {
+
+// Folders that may not include one another agree on these.
+static_assert(wire::kEventEstimated == capture::kRecordEstimated);
+static_assert(wire::kEventSend == capture::kRecordSend);
+static_assert(wire::kEventReceive == capture::kRecordReceive);
 
 using capture::Record;
 using testing::HandMadeSegment;

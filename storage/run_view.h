@@ -1,0 +1,289 @@
+#pragma once
+
+// What a page, a terminal or a report may ask of a run, live or stored, as values.
+//
+//   auto view = RunView::open("run.db");
+//   auto grid = view->ranks({.begin_ns = 0, .end_ns = 60 * kSecond, .columns = 800});
+//
+// Answers are of the size of a screen however large the run is. Sums equal what SQL gives over the
+// tables of docs/storage-schema.md: nothing is smoothed, and what is an estimate says so. Times are
+// nanoseconds of the run.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "storage/query.h"
+#include "storage/report.h"
+#include "storage/tree_report.h"
+
+namespace xylem::storage {
+
+/// What each answer says of itself.
+struct Scope {
+  Nanos begin_ns = 0, end_ns = 0;  ///< What the answer covers, [begin, end).
+  Nanos run_begin_ns = 0;          ///< 0, or the first event where one is before it.
+  Nanos run_end_ns = 0;            ///< The run's end, or the newest that is known while it lives.
+  bool has_ended = false;
+  bool estimated = false;              ///< Some of its times are those of sampled calls, scaled up.
+  std::uint64_t lost_calls = 0;        ///< Of the whole run: calls that are in no answer.
+  std::uint64_t incomplete_ranks = 0;  ///< Of the whole run: something of theirs may be missing.
+};
+
+/// Ranks [first_rank, end_rank) of a world; all of it where none is named.
+struct RankRange {
+  WorldId world{};
+  std::optional<std::uint64_t> first_rank = {}, end_rank = {};
+};
+
+/// [begin_ns, end_ns) of the run; all of it where none is named.
+struct TimeRange {
+  std::optional<Nanos> begin_ns = {}, end_ns = {};
+};
+
+/// What a cell of a grid sums up over the windows that begin in it.
+enum class RankValue {
+  kMpi,    ///< Time in MPI, ns.
+  kWait,   ///< Time in completions, collectives and probes, ns: calls that last until others come.
+  kBytes,  ///< Payload of those calls.
+  kCalls,
+};
+
+struct RankGridQuery {
+  RankRange ranks = {};
+  TimeRange range = {};
+  RankValue value = RankValue::kMpi;
+  std::uint64_t columns = 600;  ///< At most so many time slots; 1 to kMostColumns.
+  std::uint64_t rows = 256;     ///< At most so many rows; 1 to kMostRows.
+};
+
+/// Ranks x time. A slot is a multiple of the run's windows, so that no window lies in two; the
+/// range is widened to whole windows. Divided by the slot's length and the ranks of its row, a cell
+/// of kMpi is the share of time in MPI (of several threads it may be above 1).
+struct RankGrid {
+  struct Row {
+    std::uint64_t first_rank = 0, ranks = 0;
+    std::string host;  ///< Empty: several, or not known.
+    std::uint64_t total = 0;
+  };
+  Scope scope;
+  std::uint64_t world_size = 0;
+  Nanos slot_ns = 0;  ///< The last one may be shorter: up to scope.end_ns.
+  std::uint64_t columns = 0;
+  std::vector<Row> rows;
+  std::vector<std::uint64_t> cells;  ///< Row by row.
+};
+
+struct FunctionQuery {
+  RankRange ranks = {};
+  TimeRange range = {};      ///< Of part of the run: sums are made from windows.
+  std::uint64_t series = 0;  ///< Time slots of each function's series, up to kMostColumns; 0: none.
+  bool distribution = false;
+  std::uint64_t most = 100;  ///< At most so many functions, those with most time.
+};
+
+/// Functions of a world over ranks and time.
+struct FunctionTable {
+  struct Function {
+    std::string name, function_class;
+    std::uint64_t calls = 0, time_ns = 0, bytes = 0, max_ns = 0, ranks = 0;
+    bool estimated = false;
+    std::vector<std::uint64_t> series_ns;  ///< Time in each slot.
+    /// How many calls took less than so many ns, and at least half of it: for each power of two
+    /// that occurs. Of sampled functions the calls that were timed, scaled up.
+    std::map<std::uint64_t, std::uint64_t> distribution;
+  };
+  Scope scope;
+  std::uint64_t mpi_ns = 0;  ///< Of all functions.
+  Nanos slot_ns = 0;         ///< 0: there is no series.
+  std::vector<Function> functions;
+  std::uint64_t functions_in_all = 0;
+};
+
+enum class MatrixValue {
+  kMessages,  ///< From row to column: messages and their bytes.
+  kWaits,     ///< Row waited for column: calls and their time in ns.
+};
+
+struct MatrixQuery {
+  WorldId world{};
+  MatrixValue value = MatrixValue::kMessages;
+  std::uint64_t first_row = 0, end_row = ~std::uint64_t{0};  ///< Ranks, cut to the world's size.
+  std::uint64_t first_column = 0, end_column = ~std::uint64_t{0};
+  std::uint64_t blocks = 256;  ///< At most so many a side; 1 to kMostBlocks.
+};
+
+/// Who sent to whom, or waited for whom, over the whole run. Cells that are not here are 0.
+struct Matrix {
+  struct Cell {
+    std::uint64_t row = 0, column = 0;  ///< First ranks of the blocks.
+    std::uint64_t count = 0;            ///< Messages, or calls.
+    std::uint64_t amount = 0;           ///< Bytes, or ns.
+  };
+  Scope scope;
+  std::uint64_t world_size = 0;
+  std::uint64_t first_row = 0, end_row = 0, first_column = 0, end_column = 0;
+  std::uint64_t block = 1;                          ///< Ranks a side of a cell.
+  std::vector<Cell> cells;                          ///< By row, then column.
+  std::uint64_t lost_messages = 0, lost_bytes = 0;  ///< Of the rows; lost receives where waits are.
+};
+
+struct TimelineQuery {
+  RankRange ranks = {};
+  TimeRange range = {};
+  std::uint64_t columns = 600, rows = 256;  ///< Of the grid, as in RankGridQuery.
+  std::uint64_t most = 5000;                ///< At most so many calls, and messages; to kMostCalls.
+};
+
+/// What ranks did in a time: single calls where the chunks of events that meet the range are no
+/// more than kMostTimelineChunks, else windows.
+struct Timeline {
+  /// Of a call only `function` and its times are always known; peer, tag: none when not.
+  struct Call {
+    std::uint64_t rank = 0;
+    std::uint32_t thread = 0;
+    Nanos begin_ns = 0, end_ns = 0;
+    std::string function;
+    std::optional<std::int64_t> peer, tag;
+    std::uint64_t bytes = 0, calls = 1;
+  };
+  /// Payload on its way, drawn from the begin of what sent it to the end of what received it.
+  struct Message {
+    std::uint64_t source = 0, destination = 0;
+    Nanos sent_ns = 0;
+    std::optional<Nanos> received_ns;  ///< None: not among the calls of this range and these ranks.
+    std::uint64_t bytes = 0;
+    std::optional<std::int64_t> tag;
+  };
+  /// A long call: where it lies exactly, or in which window.
+  struct LongCall {
+    std::uint64_t rank = 0;
+    std::string function;
+    std::uint64_t duration_ns = 0;
+    Nanos begin_ns = 0, end_ns = 0;
+  };
+  Scope scope;
+  bool has_calls = false;  ///< Else `grid` tells.
+  std::string reason;      ///< Of no single calls, with what to do; empty when there are.
+  RankGrid grid;
+  std::vector<Call> calls;  ///< By rank and begin; the longest of them where there are more.
+  std::uint64_t calls_in_all = 0;
+  /// By time. Pairs are found by order within the range, for each source, destination,
+  /// communicator and tag: near its edges a pair may be wrong.
+  std::vector<Message> messages;
+  std::uint64_t messages_in_all = 0;
+  std::vector<LongCall> longest;  ///< Ten, longest first.
+};
+
+/// What may be asked of hosts.
+struct HostTable {
+  struct Host {
+    LeafId leaf{};
+    std::string name;
+    std::string lost_reason;               ///< Empty: not lost.
+    std::uint64_t ranks = 0;               ///< Processes that called MPI_Init.
+    std::optional<Nanos> clock_error_ns;   ///< Bound of its times; none: not known.
+    std::map<std::string, double> newest;  ///< Of each series, by its name.
+  };
+  Scope scope;
+  std::vector<Host> hosts;
+  std::vector<std::string> series;  ///< Names, sorted.
+};
+
+struct SeriesQuery {
+  std::string name;
+  std::optional<LeafId> leaf = {};  ///< None: all hosts, up to 256 of them.
+  TimeRange range = {};
+  std::uint64_t columns = 300;
+};
+
+/// A series of each host, reduced to slots.
+struct HostSeries {
+  struct Point {
+    std::uint64_t slot = 0;  ///< Slots without a sample have no point.
+    double least = 0, mean = 0, most = 0;
+    std::uint64_t samples = 0;
+  };
+  struct Line {
+    LeafId leaf{};
+    std::string host;
+    std::vector<Point> points;
+  };
+  Scope scope;
+  std::string name;
+  Nanos slot_ns = 0;
+  std::vector<Line> lines;
+  std::uint64_t hosts_in_all = 0;  ///< That have such a series.
+};
+
+struct Overview {
+  Scope scope;
+  Report report;                      ///< With short lists.
+  std::uint64_t window_ns = 0;        ///< Length of the run's windows.
+  std::optional<double> calls_per_s;  ///< Captured calls over the run so far; none: no time passed.
+};
+
+struct Notices {
+  struct Notice {
+    Nanos at_ns = 0;
+    std::string host, role, level, text;
+    std::uint64_t dropped = 0;  ///< So many before it were not passed on.
+  };
+  Scope scope;
+  std::vector<Notice> notices;  ///< Newest first.
+  std::uint64_t notices_in_all = 0;
+};
+
+struct Tree {
+  Scope scope;
+  TreeReport report;
+};
+
+/// Bounds of questions; more is kInvalidArgument.
+constexpr std::uint64_t kMostColumns = 2000;
+constexpr std::uint64_t kMostRows = 1024;
+constexpr std::uint64_t kMostBlocks = 512;
+constexpr std::uint64_t kMostCalls = 100'000;
+constexpr std::uint64_t kMostNotices = 10'000;
+/// Of up to 8192 calls each: what is opened in some 50 ms and 100 MB.
+constexpr std::uint64_t kMostTimelineChunks = 256;
+
+/// Answers over one read-only connection; cheap to open and best not kept while nothing is asked:
+/// an open reader keeps the end of a run from making it one plain file. Each answer is of one
+/// commit. One thread at a time.
+///
+/// All fail as RunFile::query does (kTimedOut when a deadline is set and passes), with kNotFound
+/// for a world that is not there, and with kInvalidArgument for a range that ends before it begins
+/// and for what exceeds a bound. A run in which no rank has been seen yet is no failure: the answer
+/// is empty. Several processes that were the same rank are added up.
+class RunView {
+ public:
+  explicit RunView(std::unique_ptr<RunFile> run) : run_(std::move(run)) {}
+  /// Fails as RunFile::open.
+  static Result<RunView> open(const std::string& path);
+
+  Result<Overview> overview();
+  Result<RankGrid> ranks(const RankGridQuery& query);
+  Result<FunctionTable> functions(const FunctionQuery& query);
+  Result<Matrix> matrix(const MatrixQuery& query);
+  Result<Timeline> timeline(const TimelineQuery& query);
+  Result<HostTable> hosts();
+  Result<HostSeries> series(const SeriesQuery& query);
+  /// As make_tree_report, but a run of which no front end is known yet is an empty tree.
+  Result<Tree> tree(std::optional<Nanos> at_ns = std::nullopt);
+  Result<Notices> notices(std::uint64_t most = 200);
+
+  /// For questions in SQL and for deadlines.
+  RunFile& file() { return *run_; }
+
+ private:
+  std::unique_ptr<RunFile> run_;
+};
+
+}  // namespace xylem::storage

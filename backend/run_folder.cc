@@ -62,6 +62,17 @@ bool RunFolder::try_lock() {
 
 void RunFolder::unlink_socket() { ::unlink((path_ + "/" + capture::kAgentSocketName).c_str()); }
 
+bool RunFolder::is_answered() const {
+  const std::string name = path_ + "/" + capture::kAgentSocketName;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (name.size() >= sizeof address.sun_path) return true;
+  std::memcpy(address.sun_path, name.c_str(), name.size() + 1);
+  const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+         (errno != ECONNREFUSED && errno != ENOENT);
+}
+
 Result<UniqueFd> RunFolder::listen() {
   const std::string name = path_ + "/" + capture::kAgentSocketName;
   sockaddr_un address{};
@@ -108,17 +119,6 @@ bool somebody_holds(const std::string& path, UniqueFd& ours) {
          ::flock(ours.get(), LOCK_EX | LOCK_NB) != 0;
 }
 
-bool somebody_answers(const std::string& path) {
-  const std::string name = path + "/" + capture::kAgentSocketName;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (name.size() >= sizeof address.sun_path) return true;
-  std::memcpy(address.sun_path, name.c_str(), name.size() + 1);
-  const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
-         (errno != ECONNREFUSED && errno != ENOENT);
-}
-
 }  // namespace
 
 std::string own_run_folders() { return "/dev/shm/xylem-" + std::to_string(::geteuid()) + "-"; }
@@ -135,7 +135,7 @@ std::size_t sweep_run_folders(const std::string& prefix) {
     UniqueFd ours;
     if (somebody_holds(path, ours)) continue;
     RunFolder folder(path);
-    if (!folder.try_lock() || somebody_answers(path)) continue;
+    if (!folder.try_lock() || folder.is_answered()) continue;
     folder.remove();
     ++removed;
   }

@@ -35,6 +35,8 @@ class RunFolder {
   void unlock() { lock_.reset(); }
   /// Takes the socket's name away; who is connected stays connected.
   void unlink_socket();
+  /// Somebody accepts at the socket, or may: it is not plainly dead.
+  bool is_answered() const;
   /// A new listening socket under the name. Fails with kInternal.
   Result<UniqueFd> listen();
   /// Removes what lies in the folder and the folder, the lock last. Somebody who has begun to use

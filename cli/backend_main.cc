@@ -1,19 +1,27 @@
-// xylem-backend: the agent of a host. Started by the capture library of the host's first rank, or
-// by a launcher in its place; people never start it.
+// xylem-backend: the agent of a host; people never start it.
 //
+// By the capture library of the host's first rank:
 //   descriptors  3: the listening socket in the run's folder, 4: a pipe with the key
 //   environment  XYLEM_ADDRESS, XYLEM_RUN, XYLEM_FOLDER, XYLEM_HOST; XYLEM_TLS (on|off),
 //   XYLEM_LOG_LEVEL, XYLEM_LOG_FILE
-//
 // Returns at once, leaving a daemon: the guard, which starts the worker.
+//
+// By a launcher, `xylem-backend --launched`, before there is a rank:
+//   environment  XYLEM_ADDRESS, XYLEM_RUN, XYLEM_KEY, and the optional ones
+// Makes folder and socket itself, says "ready HOST 0" on standard output, stays in the foreground,
+// and until the run is over, also while no rank is there.
 
+#include <fcntl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +29,7 @@
 #include "backend/agent.h"
 #include "backend/guard.h"
 #include "backend/guard_channel.h"
+#include "backend/host_claim.h"
 #include "backend/mapping.h"
 #include "backend/process_starter.h"
 #include "backend/run_folder.h"
@@ -33,6 +42,7 @@ namespace xylem {
 namespace {
 
 constexpr int kBadStart = 2;
+constexpr Nanos kUntilTold = Nanos{100} * 365 * 24 * 3600 * kSecond;
 
 struct Setting {
   std::string run;
@@ -45,6 +55,7 @@ struct Setting {
   std::string libexec;  // Where programs like this one are.
   std::vector<wire::Address> front_end;
   net::Key key{};
+  bool launched = false;  // By a launcher, not by a rank.
 };
 
 int fail(const std::string& sentence) {
@@ -69,20 +80,43 @@ std::string own_folder() {
   return program.substr(0, program.rfind('/'));
 }
 
-Result<Setting> read_setting() {
+// The key of a launched agent stands in its environment, where nobody shall find it later.
+Result<net::Key> take_key_from_environment() {
+  char* text = std::getenv(capture::kEnvKey);
+  auto key = net::parse_key(text == nullptr ? "" : text);
+  if (text != nullptr) ::explicit_bzero(text, std::strlen(text));
+  ::unsetenv(capture::kEnvKey);
+  return key;
+}
+
+std::string host_name() {
+  char name[256] = "";
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+Result<Setting> read_setting(bool launched) {
   Setting setting;
-  for (const auto& [name, into] :
-       {std::pair{capture::kEnvRun, &setting.run},
-        std::pair{capture::kEnvAddress, &setting.address},
-        std::pair{"XYLEM_FOLDER", &setting.folder}, std::pair{"XYLEM_HOST", &setting.host}}) {
+  setting.launched = launched;
+  std::vector<std::pair<const char*, std::string*>> wanted = {
+      {capture::kEnvRun, &setting.run}, {capture::kEnvAddress, &setting.address}};
+  if (!launched) {
+    wanted.emplace_back("XYLEM_FOLDER", &setting.folder);
+    wanted.emplace_back("XYLEM_HOST", &setting.host);
+  }
+  for (const auto& [name, into] : wanted) {
     if (auto taken = take(name, *into); !taken) return unexpected(std::move(taken.error()));
+  }
+  if (launched) {
+    setting.folder = backend::own_run_folders() + setting.run;
+    setting.host = host_name();
   }
   if (const char* tls = std::getenv("XYLEM_TLS")) setting.tls = std::string_view(tls) != "off";
   if (const char* level = std::getenv("XYLEM_LOG_LEVEL")) setting.log_level = level;
   auto front_end = net::parse_addresses(setting.address);
   if (!front_end) return unexpected(std::move(front_end.error()));
   setting.front_end = *std::move(front_end);
-  auto key = net::read_key(capture::kBackendKeyFd);
+  auto key = launched ? take_key_from_environment() : net::read_key(capture::kBackendKeyFd);
   if (!key) return unexpected(std::move(key.error()));
   setting.key = *key;
   setting.libexec = own_folder();
@@ -106,6 +140,11 @@ backend::AgentOptions agent_options(const Setting& setting, int terminate_fd) {
   };
   options.collector.host = setting.host;
   options.terminate_fd = terminate_fd;
+  if (setting.launched) {
+    // Nobody would start another one for the next rank.
+    options.linger = kUntilTold;
+    options.first_linger = kUntilTold;
+  }
   return options;
 }
 
@@ -160,34 +199,77 @@ int work(const Setting& setting, const backend::GuardOptions& guard, backend::Ru
   return code;
 }
 
-int run() {
-  auto setting = read_setting();
-  if (!setting) return fail(setting.error().message);
-  const char* log_file = std::getenv("XYLEM_LOG_FILE");
-  configure_log("xylem-backend", parse_level(setting->log_level),
-                log_file == nullptr ? "" : log_file);
-  backend::RunFolder folder(setting->folder);
-  folder.hold();
-  auto daemon = backend::become_daemon();
-  if (!daemon) return fail(daemon.error().message);
-  if (!*daemon) return 0;
-
+// The guard, with a worker, until the end.
+int guard(const Setting& setting, backend::RunFolder& folder, UniqueFd listener) {
   // What agents of earlier runs left that were killed with all that stood for them.
   backend::sweep_run_folders(backend::own_run_folders());
 
   backend::GuardOptions options;
-  options.folder = setting->folder;
-  auto ended = backend::run_guard(options, UniqueFd(capture::kBackendListenFd),
-                                  [&](backend::WorkerInheritance inheritance) {
-                                    return work(*setting, options, folder, std::move(inheritance));
-                                  });
+  options.folder = setting.folder;
+  auto ended =
+      backend::run_guard(options, std::move(listener), [&](backend::WorkerInheritance inheritance) {
+        return work(setting, options, folder, std::move(inheritance));
+      });
   if (ended) return *ended;
   log(Level::kError, ended.error().message);
   folder.remove();
   return kBadStart;
 }
 
+void start_log(const Setting& setting) {
+  const char* log_file = std::getenv("XYLEM_LOG_FILE");
+  configure_log("xylem-backend", parse_level(setting.log_level),
+                log_file == nullptr ? "" : log_file);
+}
+
+int run_for_rank() {
+  auto setting = read_setting(false);
+  if (!setting) return fail(setting.error().message);
+  start_log(*setting);
+  backend::RunFolder folder(setting->folder);
+  folder.hold();
+  auto daemon = backend::become_daemon();
+  if (!daemon) return fail(daemon.error().message);
+  if (!*daemon) return 0;
+  return guard(*setting, folder, UniqueFd(capture::kBackendListenFd));
+}
+
+// A launcher may have bound us to a processor of the job's: the scheduler shall choose.
+void leave_binding() {
+  unsigned char processors[1024];
+  std::memset(processors, 0xff, sizeof processors);  // The kernel keeps to what we may use.
+  ::syscall(SYS_sched_setaffinity, 0, sizeof processors, processors);
+}
+
+// Whoever reads our standard output learns that we stand, and that there is no more to come.
+void say_ready(const Setting& setting) {
+  std::printf("ready %s 0\n", setting.host.c_str());
+  std::fflush(stdout);
+  const UniqueFd nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    ::dup2(nowhere.get(), stream);
+  }
+}
+
+int run_launched() {
+  auto setting = read_setting(true);
+  if (!setting) return fail(setting.error().message);
+  auto claim = backend::claim_host(setting->folder);
+  if (!claim) return fail(claim.error().message);
+  leave_binding();
+  ::umask(077);
+  [[maybe_unused]] const int kept = ::chdir("/");  // Only lest it keep a file system busy.
+  say_ready(*setting);
+  if (!claim->listener) return 0;
+  start_log(*setting);
+  return guard(*setting, *claim->folder, std::move(claim->listener));
+}
+
 }  // namespace
 }  // namespace xylem
 
-int main() { return xylem::run(); }
+int main(int argc, char** argv) {
+  if (argc == 1) return xylem::run_for_rank();
+  if (argc == 2 && std::string_view(argv[1]) == "--launched") return xylem::run_launched();
+  return xylem::fail("it is started by ranks under xylem, or by launchers, with --launched");
+}

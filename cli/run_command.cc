@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "backend/run_folder.h"
@@ -25,6 +26,8 @@
 #include "frontend/front_end_process.h"
 #include "frontend/job.h"
 #include "frontend/launch.h"
+#include "frontend/launched_agents.h"
+#include "frontend/slurm.h"
 #include "net/key.h"
 #include "net/runtime.h"
 
@@ -32,6 +35,8 @@ namespace xylem {
 namespace {
 
 constexpr int kUsageError = 2;
+// Launched agents have said goodbye when the front end ends; their launchers follow.
+constexpr Nanos kAgentPatience = 10 * kSecond;
 constexpr const char* kServePid = "XYLEM_SERVE_PID";
 
 int fail(const std::string& sentence) {
@@ -126,6 +131,8 @@ struct Started {
   frontend::FrontEndProcess front_end;
   frontend::Environment environment;
   std::unique_ptr<backend::RunFolder> folder;  // Of its Unix socket, if there is one.
+  /// Those that are not started by ranks.
+  std::optional<frontend::LaunchedAgents> agents;
 };
 
 frontend::Setup make_setup(const RunOptions& options, const std::string& printed_options,
@@ -153,6 +160,36 @@ frontend::Setup make_setup(const RunOptions& options, const std::string& printed
   const char* pretend = std::getenv("XYLEM_PRETEND_FILE_SYSTEM");
   if (pretend != nullptr) setup.pretend_file_system = std::strtol(pretend, nullptr, 0);
   return setup;
+}
+
+void say(const std::string& sentence) { std::fprintf(stderr, "xylem: %s\n", sentence.c_str()); }
+
+// In a Slurm allocation: a step of their own, up before the job starts, so that ranks wait for
+// nobody. Where that fails ranks start their hosts' agents, as everywhere else.
+void start_agents_beside(const std::string& program, Started& started) {
+  constexpr Nanos kPatience = 5 * kSecond;
+  const auto step = frontend::step_beside(frontend::current_environment());
+  if (!step) return;
+  frontend::AgentLaunchOptions how;
+  how.launcher = step->launcher;
+  how.program = program;
+  for (const auto& [name, value] : started.environment) {
+    if (name.starts_with("XYLEM_")) how.environment.push_back(name + "=" + value);
+  }
+  auto agents = frontend::LaunchedAgents::start(how, {{step->hosts, step->nodes, {}}});
+  std::string why = agents ? "" : agents.error().message;
+  if (agents && !agents->wait_until_ready(kPatience)) {
+    why = agents->failures();
+    if (why.empty()) {
+      why = std::to_string(agents->ready().size()) + " of " + std::to_string(step->nodes) +
+            " stand after 5 s";
+    }
+  }
+  if (!why.empty()) {
+    say("the agents are not all up as a Slurm step of their own (" + why +
+        "); where one is missing ranks start it, and Slurm may cut off the last data of a step");
+  }
+  if (agents) started.agents.emplace(*std::move(agents));
 }
 
 Result<Started> start_front_end(const RunOptions& options, const std::string& printed_options,
@@ -200,15 +237,20 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
   launch.remote = !listening->loopback;
   Started started{*std::move(front_end),
                   frontend::job_environment(launch, frontend::current_environment()),
-                  std::move(folder)};
+                  std::move(folder), std::nullopt};
+  if (options.test_size == 0) start_agents_beside(installation->backend, started);
   return started;
 }
 
-void say(const std::string& sentence) { std::fprintf(stderr, "xylem: %s\n", sentence.c_str()); }
+std::optional<Nanos> attend(Started& started) {
+  if (started.agents) started.agents->hear();
+  return started.front_end.attend(monotonic_now(), say);
+}
 
 void finish(Started& started, int exit_code) {
   auto finished = started.front_end.finish(exit_code, say);
   if (!finished) say(finished.error().message);
+  if (started.agents) started.agents->wait_for_end(kAgentPatience);
   if (started.folder) started.folder->remove();
   started.folder.reset();
   // Where the agents of this host were killed there is nobody else to do it.
@@ -236,8 +278,7 @@ int run_job(const RunOptions& options, const std::string& printed_options,
     fail(job.error().message);
     return code;
   }
-  const int code =
-      job->wait(witness, [&started] { return started->front_end.attend(monotonic_now(), say); });
+  const int code = job->wait(witness, [&started] { return attend(*started); });
   finish(*started, code);
   return code;
 }
@@ -271,7 +312,7 @@ Result<void> write_env_file(const std::string& path, const frontend::Environment
 
 // Waits for SIGTERM, SIGINT or SIGHUP, or for the end of `pid`; meanwhile looks after the front
 // end.
-void wait_for_end(int pid, frontend::FrontEndProcess& front_end) {
+void wait_for_end(int pid, Started& started) {
   const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   const UniqueFd owner(pidfd);
   sigset_t ending;
@@ -282,7 +323,7 @@ void wait_for_end(int pid, frontend::FrontEndProcess& front_end) {
     if (::sigtimedwait(&ending, nullptr, &patience) > 0) return;
     pollfd watched{pidfd, POLLIN, 0};
     if (pidfd < 0 || ::poll(&watched, 1, 0) > 0) return;
-    front_end.attend(monotonic_now(), say);
+    attend(started);
   }
 }
 
@@ -346,7 +387,7 @@ UniqueFd set_piped_stderr_aside() {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   ::dup2(null, STDIN_FILENO);
   ::dup2(null, STDOUT_FILENO);
-  wait_for_end(until, started->front_end);
+  wait_for_end(until, *started);
   finish(*started, 0);
   if (!env_file.empty()) ::unlink(env_file.c_str());
   std::_Exit(0);

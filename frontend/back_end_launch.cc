@@ -56,13 +56,16 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& adde
 }
 
 Result<pid_t> spawn(std::vector<std::string> words, std::vector<std::string> environment,
-                    int standard_input, int standard_error) {
+                    int standard_input, int standard_error, LaunchHow how) {
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   if (standard_input >= 0) {
     ::posix_spawn_file_actions_adddup2(&actions, standard_input, STDIN_FILENO);
   } else {
     ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  }
+  if (how.standard_output >= 0) {
+    ::posix_spawn_file_actions_adddup2(&actions, how.standard_output, STDOUT_FILENO);
   }
   if (standard_error >= 0) {
     ::posix_spawn_file_actions_adddup2(&actions, standard_error, STDERR_FILENO);
@@ -71,7 +74,8 @@ Result<pid_t> spawn(std::vector<std::string> words, std::vector<std::string> env
   ::sigemptyset(&none);
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  const int session = how.own_session ? POSIX_SPAWN_SETSID : 0;
+  ::posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK | session));
   ::posix_spawnattr_setsigmask(&attributes, &none);
   const std::vector<char*> argv = argv_of(words);
   const std::vector<char*> envp = argv_of(environment);
@@ -139,9 +143,9 @@ bool Launched::hear() {
 
 Result<Launched> launch_on(const std::string& host, const std::string& launcher,
                            const std::vector<std::string>& command,
-                           const std::vector<std::string>& environment) {
+                           const std::vector<std::string>& environment, LaunchHow how) {
   if (launcher.empty() && is_this_host(host)) {
-    auto pid = spawn(command, merged_environment(environment), -1, -1);
+    auto pid = spawn(command, merged_environment(environment), -1, -1, how);
     if (!pid) return unexpected(std::move(pid.error()));
     return Launched(*pid, "", UniqueFd());
   }
@@ -164,8 +168,8 @@ Result<Launched> launch_on(const std::string& host, const std::string& launcher,
     return unexpected(Code::kInternal, "cannot hand the script to " + words.front());
   }
   ::fcntl(said->read.get(), F_SETFL, O_NONBLOCK);
-  auto pid =
-      spawn(std::move(words), merged_environment({}), script_pipe->read.get(), said->write.get());
+  auto pid = spawn(std::move(words), merged_environment({}), script_pipe->read.get(),
+                   said->write.get(), how);
   if (!pid) return unexpected(std::move(pid.error()));
   return Launched(*pid, by, std::move(said->read));
 }

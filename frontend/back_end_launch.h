@@ -40,6 +40,13 @@ class Launched {
   bool is_whole_ = true;  // last_line_ has had its end.
 };
 
+/// What else there is to say of a start.
+struct LaunchHow {
+  int standard_output = -1;  ///< Borrowed descriptor that becomes the program's; -1: ours.
+  /// In a session of its own: keys pressed at the terminal do not reach it.
+  bool own_session = false;
+};
+
 /// Starts a program on a host, with `environment` ("NAME=value") added to what it has there.
 ///
 /// Here: directly. Elsewhere, or when a launcher is given: "LAUNCHER HOST sh", whose standard input
@@ -47,12 +54,12 @@ class Launched {
 /// launchers that join their arguments to a shell command do as well as those that do not. Without
 /// a launcher that is ssh, which asks no questions.
 ///
-/// Its standard input is empty, its output ours. Standard error is ours too, by way of
-/// Launched::hear where there is a launcher. Fails with kNotFound when the program, or the
-/// launcher, cannot be started here.
+/// Its standard input is empty, its output ours unless `how` says otherwise. Standard error is ours
+/// too, by way of Launched::hear where there is a launcher. Fails with kNotFound when the program,
+/// or the launcher, cannot be started here.
 Result<Launched> launch_on(const std::string& host, const std::string& launcher,
                            const std::vector<std::string>& command,
-                           const std::vector<std::string>& environment);
+                           const std::vector<std::string>& environment, LaunchHow how = {});
 
 /// A back end that ended before the tree was there, or badly later.
 struct BackEndFailure {

@@ -63,18 +63,35 @@ Content open_chunk(const wire::Packet& packet) {
   return content;
 }
 
+Content open_sample(const wire::Packet& packet) {
+  Content content = content_or_defect(wire::decode_series(packet.payload), "the sample");
+  if (const auto* sample = std::get_if<wire::SeriesSample>(&content)) {
+    const bool is_one = packet.id.wave_end == packet.id.wave + 1;
+    if (!is_one || sample->captured < packet.id.wave_end) {
+      return Defect{"the sample cannot be right: its number is " + std::to_string(packet.id.wave) +
+                    ", its service has taken " + std::to_string(sample->captured)};
+    }
+  }
+  return content;
+}
+
 }  // namespace
 
 Result<void> check_identity(const wire::PacketId& id) {
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   const bool known = id.stream == wire::kRegistrationStream || id.stream == wire::kWindowStream ||
-                     id.stream == wire::kChunkStream;
+                     id.stream == wire::kChunkStream || id.stream == wire::kSeriesStream;
   if (!known) return refuse(id, "the store does not know this stream");
   if (id.sources.empty()) return refuse(id, "it has no sources");
   if (id.sources.intervals().back().end > raw(wire::kNoLeaf)) {
     return refuse(id, "its sources " + id.sources.to_string() + " are no leaves");
   }
   if (id.wave >= id.wave_end || id.wave_end > kMost) return refuse(id, "its range is impossible");
+  if (id.stream == wire::kSeriesStream) {
+    if (id.sources.count() != 1) return refuse(id, "a sample is of one leaf only");
+    const bool is_service = id.lane != kLeafLane && raw(id.lane) <= wire::kMostServices;
+    return is_service ? Result<void>() : refuse(id, "a sample is of one service, this names none");
+  }
   if (id.stream != wire::kChunkStream) return {};
   if (id.sources.count() != 1) return refuse(id, "a chunk is of one leaf only");
   if (id.lane == kLeafLane) return refuse(id, "a chunk is of one process, this one names none");
@@ -87,6 +104,7 @@ Content open_payload(const wire::Packet& packet) {
   }
   if (packet.id.stream == wire::kWindowStream) return open_window(packet);
   if (packet.id.stream == wire::kChunkStream) return open_chunk(packet);
+  if (packet.id.stream == wire::kSeriesStream) return open_sample(packet);
   if (packet.id.sources.count() != 1) {
     return Defect{"a registration is of one leaf, this one of " + packet.id.sources.to_string()};
   }

@@ -24,16 +24,16 @@ struct Defect {
 
 /// What a payload says. An empty payload is a window in which the sources had nothing to tell.
 using Content = std::variant<wire::Registration, wire::ProfileWindow, wire::ChunkSummary,
-                             wire::Tombstone, Defect>;
+                             wire::SeriesSample, wire::Tombstone, Defect>;
 
 /// Fails with kInvalidArgument on a stream that is not the monitor's, and on an identity that no
 /// leaf can have made: no sources, a leaf that is none, an empty or too large range, a chunk of
-/// several leaves or of no process.
+/// several leaves or of no process, a sample of several leaves or of no service.
 Result<void> check_identity(const wire::PacketId& id);
 
 /// Opens the payload as far as a store needs it; a chunk's columns stay closed. A window that tells
-/// of a leaf which is not among its sources is a Defect, and so is a chunk whose number of events
-/// is not the length of its range.
+/// of a leaf which is not among its sources is a Defect, and so are a chunk whose number of events
+/// is not the length of its range and a sample that is not one, or that its service has not taken.
 Content open_payload(const wire::Packet& packet);
 
 /// What is to be done about sources of which `known` are stored already.

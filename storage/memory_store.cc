@@ -36,6 +36,7 @@ struct MemoryRun::State {
   std::map<wire::WorldKey, std::uint32_t> world_sizes;
   std::map<std::pair<StreamId, std::uint64_t>, IntervalSet> sources_of_wave;
   std::map<std::pair<LeafId, Lane>, IntervalSet> records;
+  std::map<std::pair<LeafId, Lane>, IntervalSet> samples;
   std::map<LeafId, std::uint64_t> given_up;  ///< Calls of windows.
   std::set<LeafId> lost_hosts;
 };
@@ -86,6 +87,10 @@ class MemoryStore final : public Store {
     if (id.stream == wire::kChunkStream) {
       process(id);
       IntervalSet& known = now_.records[key(id)];
+      outcome = judge_range(id, known);
+      if (outcome.kind == PutOutcome::Kind::kStored) known.insert(id.wave, id.wave_end);
+    } else if (id.stream == wire::kSeriesStream) {
+      IntervalSet& known = now_.samples[key(id)];
       outcome = judge_range(id, known);
       if (outcome.kind == PutOutcome::Kind::kStored) known.insert(id.wave, id.wave_end);
     } else if (!is_state) {

@@ -291,6 +291,103 @@ CREATE VIEW rank AS
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL;
 )sql";
 
+// Series of auxiliary services. A row holds all numbers of a subject at a time, as JSON; what they
+// mean is one row of series_metric each, for all hosts whose layout is the same. `host_value` holds
+// what is known of a host by other means, one number a row.
+constexpr const char* kVersion8Tables = R"sql(
+ALTER TABLE host_metric RENAME TO host_value;
+CREATE TABLE service(
+  id INTEGER PRIMARY KEY, leaf INTEGER NOT NULL, lane INTEGER NOT NULL, name TEXT,
+  captured INTEGER NOT NULL DEFAULT 0, stored INTEGER NOT NULL DEFAULT 0,
+  lost INTEGER NOT NULL DEFAULT 0, closed INTEGER NOT NULL DEFAULT 0,
+  ended INTEGER NOT NULL DEFAULT 0, UNIQUE(leaf, lane));
+CREATE TABLE series_seen(service INTEGER, first INTEGER, end INTEGER NOT NULL,
+                         PRIMARY KEY(service, first)) WITHOUT ROWID;
+CREATE TABLE series_metric(
+  layout INTEGER, position INTEGER, name TEXT NOT NULL, unit TEXT, scale REAL, per_second INTEGER,
+  service TEXT, PRIMARY KEY(layout, position)) WITHOUT ROWID;
+CREATE INDEX series_metric_by_name ON series_metric(layout, name);
+CREATE TABLE series_row(
+  id INTEGER PRIMARY KEY, service INTEGER NOT NULL, lane INTEGER NOT NULL, at_ns INTEGER,
+  span_ns INTEGER, slice INTEGER, layout INTEGER, numbers TEXT NOT NULL);
+CREATE INDEX series_row_by_time ON series_row(service, lane, at_ns);
+ALTER TABLE given_up ADD COLUMN service INTEGER;
+)sql";
+
+// CROSS JOIN keeps SQLite from opening every sample once for each of its metrics.
+constexpr const char* kVersion8Views = R"sql(
+CREATE VIEW series_value AS
+  SELECT leaf, service, lane, at_ns, name,
+         CASE WHEN per_second THEN number * scale * 1e9 / span_ns ELSE number * scale END AS value,
+         slice * (SELECT window_ns FROM run) AS begin_ns
+  FROM (
+    SELECT v.leaf, v.name AS service, s.lane, s.at_ns, s.span_ns, s.slice, m.name, m.scale,
+           m.per_second, json_extract(s.numbers, '$[' || m.position || ']') AS number
+    FROM service v CROSS JOIN series_row s ON s.service = v.id
+         CROSS JOIN series_metric m ON m.layout = s.layout);
+
+CREATE VIEW host_metric AS
+  SELECT leaf, at_ns, name, value FROM host_value
+  UNION ALL
+  SELECT leaf, at_ns, name, value FROM series_value
+  WHERE lane = 0 AND value IS NOT NULL;
+
+CREATE TRIGGER host_metric_insert INSTEAD OF INSERT ON host_metric BEGIN
+  INSERT INTO host_value VALUES(NEW.leaf, NEW.at_ns, NEW.name, NEW.value);
+END;
+
+CREATE VIEW process_metric AS
+  SELECT p.world, p.rank, s.leaf, p.pid, s.at_ns, s.name, s.value
+  FROM series_value s JOIN process p ON p.leaf = s.leaf AND p.lane = s.lane
+  WHERE s.lane <> 0 AND s.value IS NOT NULL;
+
+CREATE VIEW metric AS SELECT DISTINCT name, unit, service FROM series_metric;
+
+CREATE VIEW service_account AS
+  SELECT leaf, host, service, captured, stored, lost,
+         ended AND lost_reason IS NULL AND captured = stored + lost AS complete
+  FROM (
+    SELECT v.leaf, h.name AS host, coalesce(v.name, 'service ' || v.lane) AS service, v.captured,
+           v.stored, v.lost + v.closed AS lost, v.ended, h.lost_reason
+    FROM service v LEFT JOIN host h ON h.leaf = v.leaf);
+
+DROP VIEW loss;
+CREATE VIEW loss AS
+  SELECT 'ring' AS part, p.world, p.rank, h.name AS host,
+         coalesce(f.name, 'function ' || r.function) AS function, r.calls,
+         'the ring was full: the agent could not keep up' AS reason, NULL AS wave, NULL AS wave_end,
+         NULL AS messages, NULL AS bytes, NULL AS service, NULL AS samples
+  FROM ring_loss r JOIN process p ON p.id = r.process LEFT JOIN host h ON h.leaf = p.leaf
+       LEFT JOIN function f ON f.id = r.function
+  WHERE r.calls > 0
+  UNION ALL
+  SELECT 'message', p.world, p.rank, h.name, NULL, NULL,
+         'sent while the ring was full: comm_matrix is short of them', NULL, NULL,
+         p.lost_messages, p.lost_message_bytes, NULL, NULL
+  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_messages > 0
+  UNION ALL
+  SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
+         'received while the ring was full: wait_matrix is short of them', NULL, NULL,
+         p.lost_receives, NULL, NULL, NULL
+  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_receives > 0
+  UNION ALL
+  SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
+         'their completion could not be followed: wait_matrix is short of them', NULL, NULL,
+         p.untracked_receives, NULL, NULL, NULL
+  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.untracked_receives > 0
+  UNION ALL
+  SELECT CASE g.stream WHEN 1 THEN 'registration' WHEN 2 THEN 'window' WHEN 3 THEN 'chunk'
+              ELSE 'series' END,
+         p.world, p.rank, coalesce(h.name, 'leaves ' || g.sources), NULL,
+         CASE WHEN g.stream <> 4 THEN g.calls END, g.reason, g.wave, g.wave_end, NULL, NULL,
+         v.name, CASE WHEN g.stream = 4 THEN g.calls END
+  FROM given_up g LEFT JOIN process p ON p.id = g.process LEFT JOIN host h ON h.leaf = g.leaf
+       LEFT JOIN service v ON v.id = g.service
+  UNION ALL
+  SELECT 'host', NULL, NULL, name, NULL, NULL, lost_reason, NULL, NULL, NULL, NULL, NULL, NULL
+  FROM host WHERE lost_reason IS NOT NULL;
+)sql";
+
 struct Migration {
   const char* tables;
   const char* views;
@@ -299,7 +396,7 @@ constexpr std::array kMigrations = {
     Migration{kVersion1Tables, kVersion1Views}, Migration{kVersion2Tables, ""},
     Migration{kVersion3Tables, kVersion3Views}, Migration{kVersion4Tables, ""},
     Migration{kVersion5Tables, kVersion5Views}, Migration{kVersion6Tables, kVersion6Views},
-    Migration{kVersion7Tables, kVersion7Views}};
+    Migration{kVersion7Tables, kVersion7Views}, Migration{kVersion8Tables, kVersion8Views}};
 
 struct FileVersion {
   std::int64_t application = 0;

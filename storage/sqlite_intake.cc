@@ -38,15 +38,7 @@ SqliteIntake::WindowStatements::WindowStatements(Connection& c)
       any_alias(c, "SELECT EXISTS(SELECT 1 FROM function_alias)") {}
 
 SqliteIntake::ChunkStatements::ChunkStatements(Connection& c)
-    // The ranges that meet or touch [?2, ?3), and no others: the ranges are disjoint, so only the
-    // last one that begins before ?2 can reach it.
-    : near(c,
-           "SELECT first, end FROM chunk_seen WHERE process = ?1 AND first <= ?3 AND end >= ?2"
-           " AND first >= coalesce((SELECT max(first) FROM chunk_seen WHERE process = ?1 AND"
-           " first <= ?2), 0)"),
-      extend(c, "UPDATE chunk_seen SET end = ?3 WHERE process = ?1 AND first = ?2"),
-      forget(c, "DELETE FROM chunk_seen WHERE process = ?1 AND first = ?2"),
-      remember(c, "INSERT INTO chunk_seen VALUES(?,?,?)"),
+    : seen(c, "chunk_seen", "process"),
       chunk(c,
             "INSERT INTO event_chunk(process, first, end, begin_ns, end_ns, events, calls, chunk)"
             " VALUES(?,?,?,?,?,?,?,?)"),
@@ -92,11 +84,13 @@ SqliteIntake::SqliteIntake(Connection& connection)
       window_(connection),
       chunk_(connection),
       registration_(connection),
-      loss_(connection) {}
+      loss_(connection),
+      series_(connection) {}
 
 PutOutcome SqliteIntake::put(const wire::Packet& packet) {
   last_leaf_ = wire::kNoLeaf;
   if (packet.id.stream == wire::kChunkStream) return put_chunk(packet);
+  if (packet.id.stream == wire::kSeriesStream) return series_.put(packet);
   if (packet.id.stream == wire::kWindowStream || packet.tombstone) return put_by_sources(packet);
   store_content(packet, open_payload(packet));  // A registration: state, always welcome.
   return {};
@@ -115,34 +109,13 @@ PutOutcome SqliteIntake::put_chunk(const wire::Packet& packet) {
   const wire::PacketId& id = packet.id;
   const LeafId leaf{static_cast<std::uint32_t>(id.sources.intervals().front().first)};
   const ProcessId process = process_of(leaf, id.lane);
-  IntervalSet known;
-  for (bool more = chunk_.near.first(process, id.wave, id.wave_end); more;
-       more = chunk_.near.next()) {
-    known.insert(chunk_.near.count(0), chunk_.near.count(1));
-  }
+  const auto owner = static_cast<std::int64_t>(process);
+  const IntervalSet known = chunk_.seen.near(owner, id.wave, id.wave_end);
   PutOutcome outcome = judge_range(id, known);
   if (outcome.kind != PutOutcome::Kind::kStored) return outcome;
-
-  const bool follows = known.intervals().size() == 1 && known.intervals().front().end == id.wave;
-  if (follows) {
-    chunk_.extend.run(process, known.intervals().front().first, id.wave_end);
-  } else {
-    remember_range(process, id.wave, id.wave_end);
-  }
+  chunk_.seen.insert(owner, id.wave, id.wave_end, known);
   store_content(packet, open_payload(packet));
   return outcome;
-}
-
-void SqliteIntake::remember_range(ProcessId process, std::uint64_t first, std::uint64_t end) {
-  IntervalSet touching = IntervalSet::range(first, end);
-  std::vector<std::uint64_t> merged;
-  for (bool more = chunk_.near.first(process, first, end); more; more = chunk_.near.next()) {
-    merged.push_back(chunk_.near.count(0));
-    touching.insert(chunk_.near.count(0), chunk_.near.count(1));
-  }
-  for (const std::uint64_t old : merged) chunk_.forget.run(process, old);
-  const auto& whole = touching.intervals().front();
-  chunk_.remember.run(process, whole.first, whole.end);
 }
 
 void SqliteIntake::store_content(const wire::Packet& packet, const Content& content) {
@@ -164,6 +137,7 @@ void SqliteIntake::store_registration(LeafId leaf, const wire::Registration& reg
   registration_.host.run(leaf, registration.host);
   for (const wire::FunctionRow& row : registration.functions) store_function(leaf, row);
   for (const wire::ProcessRow& row : registration.processes) store_process(leaf, row);
+  series_.put_names(leaf, registration);
 }
 
 void SqliteIntake::store_function(LeafId leaf, const wire::FunctionRow& row) {

@@ -10,6 +10,8 @@
 #include <string>
 
 #include "storage/intake_internal.h"
+#include "storage/range_ledger_internal.h"
+#include "storage/series_intake_internal.h"
 #include "storage/sqlite_internal.h"
 
 namespace xylem::storage {
@@ -28,6 +30,9 @@ class SqliteIntake {
   /// A packet whose identity was checked.
   PutOutcome put(const wire::Packet& packet);
 
+  /// The leaves have sent their last.
+  void note_ended(const IntervalSet& leaves) { series_.note_ended(leaves); }
+
  private:
   struct WindowStatements {
     explicit WindowStatements(Connection& connection);
@@ -35,7 +40,8 @@ class SqliteIntake {
   };
   struct ChunkStatements {
     explicit ChunkStatements(Connection& connection);
-    Statement near, extend, forget, remember, chunk, stored;
+    RangeLedger seen;
+    Statement chunk, stored;
   };
   struct RegistrationStatements {
     explicit RegistrationStatements(Connection& connection);
@@ -64,7 +70,6 @@ class SqliteIntake {
   std::int64_t function_of(LeafId leaf, FunctionId function);
   IntervalSet known_sources(const wire::PacketId& id);
   void remember_sources(const wire::PacketId& id, IntervalSet known);
-  void remember_range(ProcessId process, std::uint64_t first, std::uint64_t end);
 
   Connection& connection_;
   Statement find_process_, new_process_, known_sources_, remember_sources_;
@@ -72,6 +77,7 @@ class SqliteIntake {
   ChunkStatements chunk_;
   RegistrationStatements registration_;
   LossStatements loss_;
+  SeriesIntake series_;
 
   // The process of the row before: rows come sorted. Forgotten with each packet.
   LeafId last_leaf_ = wire::kNoLeaf;

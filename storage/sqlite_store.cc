@@ -54,6 +54,9 @@ constexpr const char* kWriteAhead = "PRAGMA journal_mode = WAL";
 constexpr const char* kCloseLostHosts = R"sql(
 DELETE FROM given_up WHERE wave IS NULL;
 UPDATE process SET closed_calls = 0, closed_events = 0, closed_event_calls = 0;
+UPDATE service SET closed = 0;
+UPDATE service SET closed = max(0, captured - stored - lost)
+  WHERE leaf IN (SELECT leaf FROM host WHERE lost_reason IS NOT NULL);
 UPDATE process SET events = max(events, stored_events + given_up_events),
   event_calls = max(event_calls, stored_event_calls + given_up_event_calls)
   WHERE leaf IN (SELECT leaf FROM host WHERE lost_reason IS NOT NULL);
@@ -68,6 +71,9 @@ INSERT INTO given_up(stream, sources, leaf, process, calls, reason)
   UNION ALL
   SELECT 3, p.leaf, p.leaf, p.id, p.closed_event_calls, h.lost_reason
   FROM process p JOIN host h ON h.leaf = p.leaf WHERE p.closed_events > 0;
+INSERT INTO given_up(stream, sources, leaf, service, calls, reason)
+  SELECT 4, v.leaf, v.leaf, v.id, v.closed, h.lost_reason
+  FROM service v JOIN host h ON h.leaf = v.leaf WHERE v.closed > 0;
 )sql";
 
 /// A command line that a shell would read back as the same arguments.
@@ -216,6 +222,7 @@ Result<PutOutcome> SqliteStore::put(const wire::Packet& packet) {
   if (packet.last && packet.id.stream == wire::kWindowStream &&
       outcome.kind == PutOutcome::Kind::kStored) {
     succession_.note_ended(packet.id.sources);
+    intake_.note_ended(packet.id.sources);
   }
   if (auto put = settle_put(packet.payload.size()); !put) return unexpected(put.error());
   return outcome;

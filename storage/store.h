@@ -115,11 +115,12 @@ class Store {
 
   virtual Result<void> begin_run(const RunFacts& facts) = 0;
 
-  /// Takes a packet of the monitor's streams (registration, window, chunk; tombstones of each).
-  /// Decides from the sources stored so far whether it is new; only the root calls this, so this is
-  /// the one place where duplicates are found. A payload that cannot be decoded is stored as a loss
-  /// with its reason. Fails as the store does; kInvalidArgument for a stream that it does not know
-  /// and for an identity that no leaf can have made: never to be acknowledged, nor stored later.
+  /// Takes a packet of the monitor's streams (registration, window, chunk, series; tombstones of
+  /// each). Decides from the sources stored so far whether it is new; only the root calls this, so
+  /// this is the one place where duplicates are found. A payload that cannot be decoded is stored
+  /// as a loss with its reason. Fails as the store does; kInvalidArgument for a stream that it does
+  /// not know and for an identity that no leaf can have made: never to be acknowledged, nor stored
+  /// later.
   virtual Result<PutOutcome> put(const wire::Packet& packet) = 0;
 
   /// Replaces what was told of the node before; that it was so is kept.

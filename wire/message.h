@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "wire/multicast.h"
 #include "wire/packet.h"
+#include "wire/series.h"
 #include "wire/stream.h"
 
 namespace xylem::wire {
@@ -156,7 +157,8 @@ struct Control {
   Nanos window_ns = 250 * kMillisecond;
   bool finish = false;
   Nanos epoch_ns = 0;
-  std::vector<StreamSpec> streams;  ///< Those of tools that are open.
+  std::vector<StreamSpec> streams;      ///< Those of tools that are open.
+  std::vector<ServiceSpec> services{};  ///< Of each host; at most kMostServices.
   bool operator==(const Control&) const = default;
 };
 

@@ -14,6 +14,7 @@ using internal::require;
 using internal::text;
 
 constexpr std::uint64_t kNoId = 0xffffffff;
+constexpr std::uint64_t kLongestServiceNs = 3'600'000'000'000;  // An hour.
 
 IntervalSet read(capnp::List<schema::Interval>::Reader in) {
   IntervalSet set;
@@ -189,6 +190,21 @@ StreamRefused read(schema::StreamRefused::Reader in) {
   return {StreamId{in.getStream()}, NodeId{in.getNode()}, text(in.getHost()), text(in.getReason())};
 }
 
+ServiceSpec read(schema::ServiceSpec::Reader in) {
+  ServiceSpec spec;
+  spec.name = text(in.getName());
+  require(is_service_name(spec.name), "a service has no name that can be one");
+  spec.program = text(in.getProgram());
+  require(spec.program.empty() || spec.program.front() == '/', "a service's program has no path");
+  const auto duration = [](std::uint64_t ns) {
+    require(ns > 0 && ns <= kLongestServiceNs, "a service's interval is none");
+    return static_cast<Nanos>(ns);
+  };
+  spec.interval_ns = duration(in.getIntervalNs());
+  spec.timeout_ns = duration(in.getTimeoutNs());
+  return spec;
+}
+
 Control read(schema::Control::Reader in) {
   Control m;
   m.version = in.getVersion();
@@ -201,6 +217,9 @@ Control read(schema::Control::Reader in) {
   m.finish = in.getFinish();
   m.epoch_ns = in.getEpochNs();
   m.streams = read_all(in.getStreams());
+  const auto services = in.getServices();
+  require(services.size() <= kMostServices, "it names too many services");
+  for (const auto service : services) m.services.push_back(read(service));
   return m;
 }
 

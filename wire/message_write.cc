@@ -45,6 +45,7 @@ void write(const Address& address, schema::Address::Builder out) {
 
 void write(const Parent& m, schema::Parent::Builder out);
 void write(const StreamSpec& spec, schema::StreamSpec::Builder out);
+void write(const ServiceSpec& spec, schema::ServiceSpec::Builder out);
 
 template <typename T, typename Builders>
 void write_all(const std::vector<T>& values, Builders out) {
@@ -178,6 +179,13 @@ void write(const StreamSpec& spec, schema::StreamSpec::Builder out) {
   if (spec.narrowing_sha256 != Sha256{}) out.setNarrowingSha256(fixed(spec.narrowing_sha256));
 }
 
+void write(const ServiceSpec& spec, schema::ServiceSpec::Builder out) {
+  out.setName(text(spec.name));
+  out.setProgram(text(spec.program));
+  out.setIntervalNs(static_cast<std::uint64_t>(spec.interval_ns));
+  out.setTimeoutNs(static_cast<std::uint64_t>(spec.timeout_ns));
+}
+
 void write(const Control& m, schema::Message::Builder message) {
   auto out = message.initControl();
   out.setVersion(m.version);
@@ -187,6 +195,7 @@ void write(const Control& m, schema::Message::Builder message) {
   out.setFinish(m.finish);
   out.setEpochNs(m.epoch_ns);
   write_all(m.streams, out.initStreams(count(m.streams)));
+  if (!m.services.empty()) write_all(m.services, out.initServices(count(m.services)));
 }
 
 void write(const Ping& m, schema::Message::Builder message) {

@@ -22,6 +22,7 @@ constexpr StreamId kEveryStream{0};
 constexpr StreamId kRegistrationStream{1};
 constexpr StreamId kWindowStream{2};
 constexpr StreamId kChunkStream{3};
+constexpr StreamId kSeriesStream{4};
 constexpr StreamId kFirstToolStream{100};
 
 /// A window's wave holds the number of its time slice and of its part (a slice may be sealed early
@@ -36,9 +37,11 @@ constexpr std::uint64_t window_slice(std::uint64_t wave) { return wave >> kWindo
 /// sources that they share.
 struct PacketId {
   StreamId stream{};
-  Lane lane = kLeafLane;       ///< Not kLeafLane: one process of a single leaf (chunks).
-  std::uint64_t wave = 0;      ///< A chunk: number of its first record in its process.
-  std::uint64_t wave_end = 0;  ///< A chunk: one past its last record; else wave + 1.
+  /// Not kLeafLane: one process of a single leaf (chunks), or one service of it (series).
+  Lane lane = kLeafLane;
+  /// A chunk: number of its first record in its process; a series: of its sample in its service.
+  std::uint64_t wave = 0;
+  std::uint64_t wave_end = 0;  ///< A chunk or series: one past its last; else wave + 1.
   IntervalSet sources;         ///< Leaf ids.
 
   bool operator==(const PacketId&) const = default;

@@ -1,5 +1,7 @@
 #include "wire/registration.h"
 
+#include <cmath>
+
 #include "wire/flat_internal.h"
 #include "xylem.capnp.h"
 
@@ -16,6 +18,10 @@ using internal::text;
 constexpr std::size_t kFunctionWords = 3;
 constexpr std::size_t kProcessWords = 5;
 constexpr std::size_t kTombstoneWords = 8;
+constexpr std::size_t kServiceWords = 2;
+constexpr std::size_t kLayoutWords = 2;
+constexpr std::size_t kMetricWords = 4;
+constexpr std::size_t kNamedMetricWords = kMetricWords + 6;
 // With the text of a name or of a program and a library: a guess, see encode_flat().
 constexpr std::size_t kNamedFunctionWords = kFunctionWords + 4;
 constexpr std::size_t kNamedProcessWords = kProcessWords + 24;
@@ -38,6 +44,32 @@ void write(const ProcessRow& row, schema::ProcessRow::Builder out) {
   out.setMpiLibrary(text(row.mpi_library));
   out.setProgram(text(row.program));
   if (!row.clock.empty()) out.setClock(text(row.clock));
+}
+
+void write(const std::vector<ServiceRow>& rows, schema::Registration::Builder out) {
+  auto services = out.initServices(static_cast<unsigned>(rows.size()));
+  unsigned i = 0;
+  for (const ServiceRow& row : rows) {
+    services[i].setLane(raw(row.lane));
+    services[i++].setName(text(row.name));
+  }
+}
+
+void write(const std::vector<SeriesLayout>& layouts, schema::Registration::Builder out) {
+  auto all = out.initLayouts(static_cast<unsigned>(layouts.size()));
+  unsigned i = 0;
+  for (const SeriesLayout& layout : layouts) {
+    all[i].setService(text(layout.service));
+    auto rows = all[i++].initRows(static_cast<unsigned>(layout.rows.size()));
+    unsigned at = 0;
+    for (const MetricRow& row : layout.rows) {
+      auto to = rows[at++];
+      to.setName(text(row.name));
+      to.setUnit(text(row.unit));
+      to.setScale(row.scale);
+      to.setPerSecond(row.per_second);
+    }
+  }
 }
 
 FunctionRow read(schema::FunctionRow::Reader in) {
@@ -68,6 +100,28 @@ ProcessRow read(schema::ProcessRow::Reader in) {
   return row;
 }
 
+ServiceRow read(schema::ServiceRow::Reader in) {
+  ServiceRow row{Lane{in.getLane()}, text(in.getName())};
+  require(row.lane != kLeafLane && raw(row.lane) <= kMostServices, "a service has no such number");
+  require(is_service_name(row.name), "a service has no name that can be one");
+  return row;
+}
+
+SeriesLayout read(schema::SeriesLayout::Reader in, std::size_t size) {
+  SeriesLayout layout;
+  layout.service = text(in.getService());
+  const auto rows = in.getRows();
+  layout.rows.reserve(checked_count(rows, kMetricWords, size));
+  for (const auto row : rows) {
+    layout.rows.push_back(
+        {text(row.getName()), text(row.getUnit()), row.getScale(), row.getPerSecond()});
+    require(!layout.rows.back().name.empty(), "a metric has no name");
+    // Equal layouts have equal keys; a number that is not equal to itself has none.
+    require(std::isfinite(layout.rows.back().scale), "the scale of a metric is no number");
+  }
+  return layout;
+}
+
 Registration read(schema::Registration::Reader in, std::size_t size) {
   Registration value;
   value.host = text(in.getHost());
@@ -77,14 +131,24 @@ Registration read(schema::Registration::Reader in, std::size_t size) {
   const auto processes = in.getProcesses();
   value.processes.reserve(checked_count(processes, kProcessWords, size));
   for (const auto row : processes) value.processes.push_back(read(row));
+  const auto services = in.getServices();
+  value.services.reserve(checked_count(services, kServiceWords, size));
+  for (const auto row : services) value.services.push_back(read(row));
+  const auto layouts = in.getLayouts();
+  value.layouts.reserve(checked_count(layouts, kLayoutWords, size));
+  for (const auto row : layouts) value.layouts.push_back(read(row, size));
   return value;
 }
 
 }  // namespace
 
 Bytes encode(const Registration& registration) {
-  const std::size_t words = kHeadWords + registration.functions.size() * kNamedFunctionWords +
-                            registration.processes.size() * kNamedProcessWords;
+  std::size_t words = kHeadWords + registration.functions.size() * kNamedFunctionWords +
+                      registration.processes.size() * kNamedProcessWords +
+                      registration.services.size() * (kServiceWords + kHeadWords);
+  for (const SeriesLayout& layout : registration.layouts) {
+    words += kHeadWords + layout.rows.size() * kNamedMetricWords;
+  }
   return internal::encode_flat<schema::Registration>(
       0, words, [&](schema::Registration::Builder out) {
         out.setHost(text(registration.host));
@@ -94,6 +158,8 @@ Bytes encode(const Registration& registration) {
         auto processes = out.initProcesses(static_cast<unsigned>(registration.processes.size()));
         i = 0;
         for (const ProcessRow& row : registration.processes) write(row, processes[i++]);
+        if (!registration.services.empty()) write(registration.services, out);
+        if (!registration.layouts.empty()) write(registration.layouts, out);
       });
 }
 

@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "wire/packet.h"
+#include "wire/series.h"
 
 namespace xylem::wire {
 
@@ -43,13 +44,16 @@ struct Registration {
   std::string host;
   std::vector<FunctionRow> functions;
   std::vector<ProcessRow> processes;
+  std::vector<ServiceRow> services{};   ///< What may take samples here.
+  std::vector<SeriesLayout> layouts{};  ///< What their numbers mean.
   bool operator==(const Registration&) const = default;
 };
 
 /// A flat Cap'n Proto segment. Of a process that is not initialised no world is sent.
 Bytes encode(const Registration& registration);
 /// Fails with kCorrupt: on bytes that are no registration, a function without a name, a process of
-/// lane 0, a world key of another size, a rank outside its world.
+/// lane 0, a world key of another size, a rank outside its world, a service of lane 0 or beyond
+/// kMostServices or with another name than is_service_name(), a metric without a name.
 Result<Registration> decode_registration(std::span<const std::byte> payload);
 
 Bytes encode(const Tombstone& tombstone);

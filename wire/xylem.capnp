@@ -153,6 +153,15 @@ struct Control {
   finish @4 :Bool;               # the run is over: send the rest, then leave
   epochNs @5 :Int64;             # zero of the run's time, on the front end's monotonic clock
   streams @6 :List(StreamSpec);  # those of tools that are open
+  services @7 :List(ServiceSpec); # numbered by their place, from 1: the lane of their packets
+}
+
+struct ServiceSpec {
+  # An auxiliary service of each host; see wire/series.h.
+  name @0 :Text;
+  program @1 :Text;              # absolute path and arguments; empty: built in
+  intervalNs @2 :UInt64;
+  timeoutNs @3 :UInt64;
 }
 
 struct StreamSpec {
@@ -307,6 +316,26 @@ struct Registration {
   host @0 :Text;
   functions @1 :List(FunctionRow);
   processes @2 :List(ProcessRow);
+  services @3 :List(ServiceRow);
+  layouts @4 :List(SeriesLayout);
+}
+
+struct ServiceRow {
+  lane @0 :UInt32;
+  name @1 :Text;
+}
+
+struct SeriesLayout {
+  # What the numbers of a sample mean, in order. Samples name it by a hash of its rows.
+  service @0 :Text;
+  rows @1 :List(MetricRow);
+}
+
+struct MetricRow {
+  name @0 :Text;
+  unit @1 :Text;
+  scale @2 :Float64;
+  perSecond @3 :Bool;
 }
 
 struct ProfileRow {

@@ -1,5 +1,6 @@
 #include "tests/support/wire_samples.h"
 
+#include <limits>
 #include <numeric>
 
 namespace xylem::wire::testing {
@@ -109,6 +110,13 @@ Control sample_control_of_streams() {
   return m;
 }
 
+Control sample_control_of_services() {
+  Control m = sample_control();
+  m.services = {{"host", "", 1 * kSecond, 10 * kSecond},
+                {"gpu-power", "/opt/site/gpu-power --all", 500 * kMillisecond, 2 * kSecond}};
+  return m;
+}
+
 Control sample_control_of_narrowed_stream() {
   Control m = sample_control();
   StreamSpec spec;
@@ -196,6 +204,7 @@ std::vector<NamedMessage> sample_messages() {
       {"multicast_nothing", sample_multicast_share(MulticastShare::kNothing, {})},
       {"multicast_failed", sample_multicast_share(MulticastShare::kFailed, {})},
       {"control_of_narrowed_stream", sample_control_of_narrowed_stream()},
+      {"control_of_services", sample_control_of_services()},
       {"multicast_gap", MulticastGap{StreamId{107}, LeafId{4}, 9, 12}},
       {"stream_refused",
        StreamRefused{StreamId{107}, NodeId{17}, "node12", "libhistogram.so: no such file"}},
@@ -220,6 +229,28 @@ Registration sample_registration() {
   return {"node12",
           {{FunctionId{0}, "MPI_Send", 1}, {FunctionId{9}, "MPI_Bcast", 2}},
           {early, running}};
+}
+
+Registration sample_registration_of_services() {
+  return {"node12",
+          {},
+          {},
+          {{Lane{1}, "host"}, {Lane{2}, "gpu-power"}},
+          {{"host", {{"cpu.user", "%", 100, true}, {"load.1m", "", 0.01, false}}},
+           {"gpu-power", {{"watts", "W", 1, false}}}}};
+}
+
+SeriesSample sample_series() {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  SeriesSample sample;
+  sample.at_ns = 1'500'000'123;
+  sample.span_ns = 1'000'000'456;
+  sample.slice = 6;
+  sample.layout = 0x0123456789abcdef;
+  sample.captured = 42;
+  sample.entries = {{kLeafLane, {0, 0, 3, -70000, kUnknown, 0.25, 9007199254740992.0, 0}},
+                    {Lane{7}, {}}};
+  return sample;
 }
 
 Tombstone sample_tombstone() { return {"the journal was full", 8192}; }

@@ -24,6 +24,8 @@ struct NamedMessage {
 std::vector<NamedMessage> sample_messages();
 
 Registration sample_registration();
+Registration sample_registration_of_services();
+SeriesSample sample_series();
 Tombstone sample_tombstone();
 ProfileWindow sample_window();
 std::vector<Event> sample_events();

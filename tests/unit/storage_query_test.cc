@@ -225,8 +225,9 @@ TEST_F(QueryTest, HasTheStableNames) {
   put(window_packet(0, IntervalSet::of(0), window));
   put(window_packet(1, IntervalSet::of(0), window));
   ASSERT_TRUE(store_->commit());
-  for (const char* name : {"run", "host", "rank", "function", "profile_window", "host_metric",
-                           "clock", "loss", "node", "account"}) {
+  for (const char* name :
+       {"run", "host", "rank", "function", "profile_window", "host_metric", "clock", "loss", "node",
+        "account", "process_metric", "metric", "service_account"}) {
     const auto rows = run().rows(std::string("SELECT * FROM ") + name);
     EXPECT_TRUE(rows) << rows.error().message;
   }
@@ -328,7 +329,7 @@ TEST_F(QueryTest, AllowsOnlyReading) {
   EXPECT_THAT(schema.error().message, HasSubstr("may not be modified"));
   EXPECT_NE(::access(victim.c_str(), F_OK), 0);
   EXPECT_EQ(ask("PRAGMA integrity_check"), "ok\n");
-  EXPECT_EQ(ask("PRAGMA user_version"), "7\n");
+  EXPECT_EQ(ask("PRAGMA user_version"), "8\n");
   EXPECT_THAT(ask("PRAGMA table_info(account)"), HasSubstr("captured"));
   EXPECT_EQ(ask("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<3)"
                 " SELECT sum(i) FROM n"),

@@ -56,6 +56,14 @@ TEST(Golden, EveryPayloadIsReadAsItWasMeant) {
   ASSERT_TRUE(registration) << registration.error().message;
   EXPECT_EQ(*registration, testing::sample_registration());
 
+  const auto services = decode_registration(golden("registration_of_services"));
+  ASSERT_TRUE(services) << services.error().message;
+  EXPECT_EQ(*services, testing::sample_registration_of_services());
+
+  const auto series = decode_series(golden("series"));
+  ASSERT_TRUE(series) << series.error().message;
+  EXPECT_EQ(encode(*series), encode(testing::sample_series()));
+
   const auto tombstone = decode_tombstone(golden("tombstone"));
   ASSERT_TRUE(tombstone) << tombstone.error().message;
   EXPECT_EQ(*tombstone, testing::sample_tombstone());
@@ -91,6 +99,9 @@ bool write_golden(const std::filesystem::path& folder) {
     if (name == "packet") good = write("packet_in_pieces", encode(message)) && good;
   }
   good = write("registration", encode(testing::sample_registration())) && good;
+  good =
+      write("registration_of_services", encode(testing::sample_registration_of_services())) && good;
+  good = write("series", encode(testing::sample_series())) && good;
   good = write("tombstone", encode(testing::sample_tombstone())) && good;
   good = write("window", encode(testing::sample_window())) && good;
   good = write("chunk", ChunkEncoder().encode(testing::sample_events())) && good;

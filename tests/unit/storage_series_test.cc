@@ -1,0 +1,250 @@
+// Series of auxiliary services in a run's file: their numbers, and that none is there twice.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <limits>
+
+#include "storage/query.h"
+#include "tests/unit/storage_packets.h"
+#include "wire/series.h"
+
+namespace xylem::storage {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr std::uint32_t kHostLane = 1, kProcessLane = 2;
+
+wire::SeriesLayout host_layout() {
+  return {"host", {{"cpu.user", "%", 1, true}, {"load.1m", "", 0.01, false}}};
+}
+wire::SeriesLayout process_layout() { return {"process", {{"rss", "KiB", 4, false}}}; }
+
+class SeriesTest : public testing::Test {
+ protected:
+  SeriesTest() {
+    auto made = make_sqlite_store({path_});
+    EXPECT_TRUE(made) << made.error().message;
+    store_ = std::move(*made);
+    RunFacts facts;
+    facts.window_ns = 250 * kMillisecond;
+    EXPECT_TRUE(store_->begin_run(facts));
+  }
+
+  PutOutcome put(const wire::Packet& packet) {
+    const auto outcome = store_->put(packet);
+    EXPECT_TRUE(outcome) << outcome.error().message;
+    return outcome ? *outcome : PutOutcome{};
+  }
+  void put_names(std::uint32_t leaf) {
+    wire::Registration registration;
+    registration.host = "node" + std::to_string(leaf);
+    registration.processes = {process_row(7, 3)};
+    registration.services = {{Lane{kHostLane}, "host"}, {Lane{kProcessLane}, "process"}};
+    registration.layouts = {host_layout(), process_layout()};
+    put(wire::Packet({wire::kRegistrationStream, kLeafLane, 0, 1, IntervalSet::of(leaf)},
+                     wire::encode(registration)));
+  }
+  static wire::PacketId identity(std::uint32_t leaf, std::uint32_t lane, std::uint64_t first,
+                                 std::uint64_t end) {
+    return {wire::kSeriesStream, Lane{lane}, first, end, IntervalSet::of(leaf)};
+  }
+  /// A sample of `host`, taken `number` seconds after the begin.
+  static wire::Packet sample(std::uint32_t leaf, std::uint64_t number,
+                             std::vector<double> numbers) {
+    wire::SeriesSample sample;
+    sample.at_ns = static_cast<Nanos>(number) * kSecond;
+    sample.span_ns = number == 0 ? 0 : 2 * kSecond;
+    sample.slice = 4 * number;
+    sample.layout = key_of(host_layout());
+    sample.captured = number + 1;
+    sample.entries = {{kLeafLane, std::move(numbers)}};
+    return wire::Packet(identity(leaf, kHostLane, number, number + 1), wire::encode(sample));
+  }
+  static wire::Packet tombstone(std::uint32_t leaf, std::uint64_t first, std::uint64_t end) {
+    wire::Packet packet(identity(leaf, kHostLane, first, end),
+                        wire::encode(wire::Tombstone{"the journal was full", end - first}));
+    packet.tombstone = true;
+    return packet;
+  }
+  void end_leaf(std::uint32_t leaf) {
+    wire::Packet last({wire::kWindowStream, kLeafLane, 1000, 1001, IntervalSet::of(leaf)}, {});
+    last.last = true;
+    put(last);
+  }
+  std::string ask(const std::string& sql) {
+    EXPECT_TRUE(store_->commit());
+    auto run = RunFile::open(path_);
+    if (!run) return run.error().message;
+    const auto rows = (*run)->rows(sql);
+    if (!rows) return rows.error().message;
+    std::string text;
+    for (const auto& row : *rows) {
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        text += (i == 0 ? "" : "|") + (row[i].index() == 0 ? "NULL" : to_text(row[i]));
+      }
+      text += '\n';
+    }
+    return text;
+  }
+  void execute(const std::string& sql) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+    char* why = nullptr;
+    ASSERT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, &why), SQLITE_OK) << why;
+    sqlite3_close(database);
+  }
+
+  Folder folder_;
+  std::string path_ = folder_.file("run.db");
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(SeriesTest, NumbersBecomeRatesAndValuesWithTheWindowTheyBelongTo) {
+  put_names(0);
+  put(sample(0, 0, {kUnknown, 25}));
+  put(sample(0, 3, {150, 50}));
+  EXPECT_EQ(ask("SELECT leaf, at_ns, name, value, begin_ns FROM series_value WHERE value IS NOT "
+                "NULL ORDER BY at_ns, name"),
+            "0|0|load.1m|0.25|0\n"
+            "0|3000000000|cpu.user|75|3000000000\n"
+            "0|3000000000|load.1m|0.5|3000000000\n");
+  EXPECT_EQ(ask("SELECT name, unit, service FROM metric ORDER BY name"),
+            "cpu.user|%|host\nload.1m||host\nrss|KiB|process\n");
+}
+
+TEST_F(SeriesTest, AnySqliteClientReadsThem) {
+  put_names(0);
+  put(sample(0, 1, {0, 100}));
+  ASSERT_TRUE(store_->commit());
+  sqlite3* plain = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &plain), SQLITE_OK);
+  sqlite3_stmt* ask = nullptr;
+  ASSERT_EQ(sqlite3_prepare_v2(plain, "SELECT value FROM host_metric WHERE name = 'load.1m'", -1,
+                               &ask, nullptr),
+            SQLITE_OK)
+      << sqlite3_errmsg(plain);
+  ASSERT_EQ(sqlite3_step(ask), SQLITE_ROW);
+  EXPECT_EQ(sqlite3_column_double(ask, 0), 1.0);
+  sqlite3_finalize(ask);
+  sqlite3_close(plain);
+}
+
+TEST_F(SeriesTest, NumbersOfAProcessAreThoseOfItsRank) {
+  put_names(0);
+  wire::SeriesSample both;
+  both.at_ns = 5;
+  both.layout = key_of(process_layout());
+  both.captured = 1;
+  both.entries = {{Lane{7}, {256}}, {Lane{8}, {1}}};  // Nobody has told of lane 8 yet.
+  put(wire::Packet(identity(0, kProcessLane, 0, 1), wire::encode(both)));
+  EXPECT_EQ(ask("SELECT world, rank, leaf, pid, at_ns, name, value FROM process_metric"),
+            "0|3|0|1003|5|rss|1024\n");
+  EXPECT_EQ(ask("SELECT count(*) FROM host_metric"), "0\n");
+}
+
+TEST_F(SeriesTest, NamesMayComeAfterTheNumbers) {
+  put(sample(0, 0, {0, 200}));
+  EXPECT_EQ(ask("SELECT name FROM host_metric"), "");
+  put_names(0);
+  EXPECT_EQ(ask("SELECT name, value FROM host_metric"), "load.1m|2\n");
+}
+
+TEST_F(SeriesTest, ASampleIsStoredOnceHoweverOftenItComes) {
+  put_names(0);
+  for (const std::uint64_t number : {0, 2, 1, 2, 0}) put(sample(0, number, {0, 1}));
+  EXPECT_EQ(put(sample(0, 1, {0, 1})).kind, PutOutcome::Kind::kDuplicate);
+  EXPECT_EQ(put(tombstone(0, 1, 2)).kind, PutOutcome::Kind::kDuplicate);
+  EXPECT_EQ(ask("SELECT count(*) FROM host_metric WHERE name = 'load.1m'"), "3\n");
+  EXPECT_EQ(ask("SELECT captured, stored, lost FROM service_account WHERE service = 'host'"),
+            "3|3|0\n");
+  EXPECT_EQ(ask("SELECT first, end FROM series_seen"), "0|3\n");
+}
+
+TEST_F(SeriesTest, TheAccountOfEachServiceAddsUpWhenItsLeafHasEnded) {
+  put_names(0);
+  put_names(1);
+  put(sample(0, 0, {0, 1}));
+  put(tombstone(0, 1, 4));
+  put(sample(0, 4, {0, 1}));
+  put(sample(1, 0, {0, 1}));
+  const std::string account =
+      "SELECT leaf, host, service, captured, stored, lost, complete FROM service_account WHERE "
+      "captured > 0 ORDER BY leaf";
+  EXPECT_EQ(ask(account), "0|node0|host|5|2|3|0\n1|node1|host|1|1|0|0\n");
+  end_leaf(0);
+  EXPECT_EQ(ask(account), "0|node0|host|5|2|3|1\n1|node1|host|1|1|0|0\n");
+  EXPECT_EQ(ask("SELECT part, host, service, samples, calls, reason FROM loss"),
+            "series|node0|host|3|NULL|the journal was full\n");
+}
+
+TEST_F(SeriesTest, WhatALostHostHadToldAndNeverCameIsLostAtTheEnd) {
+  put_names(0);
+  put(sample(0, 0, {0, 1}));
+  put(sample(0, 4, {0, 1}));  // It says that five were taken.
+  ASSERT_TRUE(store_->put_host_lost(LeafId{0}, "no heartbeat for 3 s"));
+  EXPECT_EQ(ask("SELECT captured, stored, lost FROM service_account WHERE service = 'host'"),
+            "5|2|0\n");
+  ASSERT_TRUE(store_->end_run(0, 0));
+  EXPECT_EQ(ask("SELECT captured, stored, lost, complete FROM service_account"
+                " WHERE service = 'host'"),
+            "5|2|3|0\n");
+}
+
+TEST_F(SeriesTest, WhatCannotBeReadIsLostWithItsReason) {
+  put_names(0);
+  put(wire::Packet(identity(0, kHostLane, 0, 1), wire::Bytes(3)));
+  wire::Packet liar = sample(0, 5, {});
+  liar.id.wave = 8;
+  liar.id.wave_end = 9;
+  put(liar);
+  EXPECT_EQ(ask("SELECT captured, stored, lost FROM service_account WHERE service = 'host'"),
+            "9|0|2\n");
+  EXPECT_THAT(ask("SELECT reason FROM loss"), HasSubstr("the sample cannot be"));
+}
+
+TEST_F(SeriesTest, ImpossibleIdentitiesAreRefused) {
+  for (const auto& id : {identity(0, 0, 0, 1), identity(0, wire::kMostServices + 1, 0, 1),
+                         identity(0, kHostLane, 1, 1)}) {
+    EXPECT_FALSE(store_->put(wire::Packet(id, {}))) << raw(id.lane);
+  }
+  wire::PacketId two = identity(0, kHostLane, 0, 1);
+  two.sources.insert(1, 2);
+  EXPECT_FALSE(store_->put(wire::Packet(two, {})));
+}
+
+TEST_F(SeriesTest, AFileOfVersionSevenIsBroughtUpWithItsMetrics) {
+  ASSERT_TRUE(store_->end_run(0, 0));
+  store_.reset();
+  execute(
+      "DROP VIEW loss; DROP VIEW service_account; DROP VIEW metric; DROP VIEW process_metric;"
+      "DROP VIEW host_metric; DROP VIEW series_value; DROP TABLE series_row;"
+      "DROP TABLE series_metric; DROP TABLE series_seen; DROP TABLE service;"
+      "ALTER TABLE given_up DROP COLUMN service; ALTER TABLE host_value RENAME TO host_metric;"
+      "CREATE VIEW loss AS SELECT 1 AS part;"
+      "INSERT INTO host_metric VALUES(4, 17, 'idle', 0.5); PRAGMA user_version = 7");
+  auto resumed = resume_sqlite_store({path_, path_, ""});
+  ASSERT_TRUE(resumed) << resumed.error().message;
+  store_ = std::move(resumed->store);
+  execute("INSERT INTO host_metric(leaf, at_ns, name, value) VALUES(4, 18, 'idle', 0.25)");
+  EXPECT_EQ(ask("SELECT leaf, at_ns, name, value FROM host_metric"),
+            "4|17|idle|0.5\n4|18|idle|0.25\n");
+  put_names(4);
+  put(sample(4, 1, {0, 100}));
+  EXPECT_EQ(ask("SELECT value FROM host_metric WHERE name = 'load.1m'"), "1\n");
+}
+
+TEST_F(SeriesTest, AnyNumberComesBack) {
+  put_names(0);
+  const std::vector<double> numbers = {-300, 12345678.25, 1e100, 0,
+                                       std::numeric_limits<double>::infinity()};
+  for (std::size_t i = 0; i < numbers.size(); ++i) put(sample(0, i, {0, numbers[i]}));
+  EXPECT_EQ(ask("SELECT value FROM host_metric WHERE name = 'load.1m' ORDER BY at_ns"),
+            "-3\n123456.7825\n1e+98\n0\ninf\n");
+}
+
+}  // namespace
+}  // namespace xylem::storage

@@ -20,6 +20,7 @@ Agent::Agent(AgentOptions options, Journal& journal, ProcessSource& source, Proc
       journal_(journal),
       source_(source),
       comm_processes_(starter),
+      host_watch_(options_.host_watch),
       collector_(options_.collector, journal),
       delivery_({.front_end = options_.front_end,
                  .host_key = options_.host.host_key,
@@ -32,6 +33,7 @@ void Agent::on_start(net::Network& network, Nanos now) {
   quiet_since_ = now;
   interval_ = options_.busy_interval;
   delivery_.start(network, now);
+  host_watch_.start(network);
   if (options_.terminate_fd >= 0) network_->watch(options_.terminate_fd);
   take_from_source(now);
   schedule(now);
@@ -112,6 +114,10 @@ wire::HostReport Agent::host_report() const {
 
 void Agent::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
   delivery_.on_link_up(link, peer, now);
+  if (peer.node == kFrontEndNode) {
+    front_end_link_ = link;
+    host_watch_.meet_front_end(now);
+  }
   schedule(now);
 }
 
@@ -126,6 +132,7 @@ void Agent::on_connect_failed(NodeId, const Error& why, Nanos now) {
 
 void Agent::on_link_down(net::LinkId link, const Error& why, Nanos now) {
   delivery_.on_link_down(link, why, now);
+  if (front_end_link_ == link) front_end_link_.reset();
   schedule(now);
 }
 
@@ -136,6 +143,7 @@ void Agent::on_message(net::LinkId, wire::Message message, Nanos now) {
       break;
     case Delivery::News::kControl:
       if (delivery_.control()->finish && finish_at_ == 0) finish_at_ = now;
+      host_watch_.configure(*delivery_.control(), now);
       if (encoding_) collector_.configure(delivery_.leaf(), *delivery_.control());
       break;
     case Delivery::News::kNotOurs:
@@ -151,6 +159,13 @@ void Agent::on_message(net::LinkId, wire::Message message, Nanos now) {
   start_encoding(now);
   advance_life(now);
   schedule(now);
+}
+
+void Agent::report_host(Nanos now) {
+  if (front_end_link_)
+    host_watch_.note_round_trip(network_->status(*front_end_link_).round_trip_ns);
+  if (auto facts = host_watch_.on_timer(delivery_.leaf(), now))
+    delivery_.send_up(*std::move(facts));
 }
 
 // ---- work ----
@@ -205,6 +220,7 @@ void Agent::on_timer(Nanos now) {
   if (phase_ == Phase::kRecovering || phase_ == Phase::kDone) return schedule(now);
   if (now >= next_drain_) drain(now);
   delivery_.on_timer(now);
+  report_host(now);
   advance_life(now);
   schedule(now);
 }
@@ -215,7 +231,7 @@ void Agent::on_readable(int fd, Nanos now) {
   } else if (fd == options_.terminate_fd) {
     network_->unwatch(fd);
     if (finish_at_ == 0) finish_at_ = now;
-  } else {
+  } else if (!host_watch_.on_readable(fd)) {
     process_gone(fd, now);
     if (auto report = comm_processes_.collect(fd, *network_)) {
       delivery_.send_up(*std::move(report));
@@ -303,7 +319,9 @@ void Agent::end(int code, const std::string& why) {
 void Agent::schedule(Nanos now) {
   if (phase_ == Phase::kRecovering || phase_ == Phase::kDone) return;
   Nanos next = next_drain_ == 0 ? now : next_drain_;
-  if (const Nanos due = delivery_.next_due(); due != 0) next = std::min(next, due);
+  for (const Nanos due : {delivery_.next_due(), host_watch_.next_due()}) {
+    if (due != 0) next = std::min(next, due);
+  }
   network_->set_timer(std::max(next, now));
 }
 

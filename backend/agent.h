@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "backend/collector.h"
 #include "backend/comm_processes.h"
 #include "backend/delivery.h"
+#include "backend/host_watch.h"
 #include "backend/journal.h"
 #include "backend/process_source.h"
 #include "backend/process_starter.h"
@@ -31,6 +33,7 @@ struct AgentOptions {
   wire::HostReport host;
   std::function<double()> load = [] { return 0.0; };
 
+  HostWatchOptions host_watch;
   CollectorOptions collector;
   OutboxOptions outbox;
 
@@ -99,6 +102,8 @@ class Agent final : public net::Node {
   // Orders.
   wire::HostReport host_report() const;
 
+  void report_host(Nanos now);
+
   // Work.
   void start_encoding(Nanos now);
   void drain(Nanos now);
@@ -119,6 +124,8 @@ class Agent final : public net::Node {
   Journal& journal_;
   ProcessSource& source_;
   CommProcesses comm_processes_;
+  HostWatch host_watch_;
+  std::optional<net::LinkId> front_end_link_;  // While there is one.
   Collector collector_;
   Delivery delivery_;
   net::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.

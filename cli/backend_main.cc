@@ -22,6 +22,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@
 #include "backend/guard_channel.h"
 #include "backend/host_claim.h"
 #include "backend/mapping.h"
+#include "backend/network_rate.h"
 #include "backend/process_starter.h"
 #include "backend/run_folder.h"
 #include "base/log.h"
@@ -137,6 +139,12 @@ backend::AgentOptions agent_options(const Setting& setting, int terminate_fd) {
   options.load = [] {
     double load = 0;
     return ::getloadavg(&load, 1) == 1 ? load : 0.0;
+  };
+  options.host_watch.network_rate = [front_end = setting.front_end]() -> std::optional<double> {
+    for (const wire::Address& it : front_end) {
+      if (!it.host.empty()) return backend::network_rate(it.host);
+    }
+    return std::nullopt;
   };
   options.collector.host = setting.host;
   options.terminate_fd = terminate_fd;

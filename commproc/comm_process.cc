@@ -133,8 +133,9 @@ void CommProcess::from_child(net::LinkId link, wire::Message message, Nanos now)
     left.ended = left.leaves;
     router_.set_leaves(link, left);
     tell_leaves();
-  } else if (std::holds_alternative<wire::LinkReport>(message)) {
-    send_up(std::move(message));  // Another follows in a second.
+  } else if (std::holds_alternative<wire::LinkReport>(message) ||
+             std::holds_alternative<wire::HostFacts>(message)) {
+    send_up(std::move(message));  // Another follows before long.
   } else if (std::holds_alternative<wire::Attached>(message) ||
              std::holds_alternative<wire::HostReport>(message) ||
              std::holds_alternative<wire::CommProcessReport>(message) ||

@@ -137,6 +137,8 @@ void Root::on_message(net::LinkId link, wire::Message message, Nanos now) {
   } else if (const auto* report = std::get_if<wire::LinkReport>(&message)) {
     hear_of(report->node, now);
     owner_.on_link_report(*report, now);
+  } else if (const auto* facts = std::get_if<wire::HostFacts>(&message)) {
+    owner_.on_host_facts(*facts, now);
   } else if (const auto* taken = std::get_if<wire::StreamsTaken>(&message)) {
     on_taken(link, taken->version);
   } else if (const auto* refused = std::get_if<wire::StreamRefused>(&message)) {

@@ -64,6 +64,8 @@ class RootOwner {
   /// A node has found another parent than the one that it was told.
   virtual void on_healed(const OverlayNode&) {}
   virtual void on_link_report(const wire::LinkReport& report, Nanos now) = 0;
+  /// What a back end has measured of its host.
+  virtual void on_host_facts(const wire::HostFacts&, Nanos /*now*/) {}
   /// A process of the tree has logged a warning or an error. Once for each.
   virtual void on_notice(const wire::Notice& notice, Nanos now) = 0;
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "placement/facts.h"
 #include "wire/registration.h"
 
 namespace xylem::frontend {
@@ -82,6 +83,7 @@ void Session::on_start(net::Network& network, Nanos now) {
   control.chunks = options_.chunks;
   control.window_ns = options_.window;
   control.epoch_ns = epoch_;
+  control.facts_ns = options_.facts_every;
   root_.start(network, control, now);
   if (options_.past) recall_processes(now);
   last_progress_ = now;
@@ -185,6 +187,20 @@ void Session::on_link_report(const wire::LinkReport& report, Nanos now) {
   keep(clock);
 }
 
+// Kept as of the end of the window in which it came. Names and values are a stranger's.
+void Session::on_host_facts(const wire::HostFacts& host, Nanos now) {
+  if (root_.overlay().find(host.leaf) == nullptr) return;
+  wire::HostFacts known;
+  known.leaf = host.leaf;
+  for (const wire::HostFact& it : host.facts) {
+    const auto fact = placement::find_fact(it.name);
+    if (!fact || *fact == placement::Fact::kProcesses) continue;
+    if (placement::is_possible(*fact, it.value)) known.facts.push_back(it);
+  }
+  const Nanos windows = (run_time(now) + options_.window - 1) / options_.window;
+  keep(storage::HostFactsRow{std::move(known), windows * options_.window});
+}
+
 void Session::on_notice(const wire::Notice& notice, Nanos now) {
   const std::string from = std::string(wire::role_name(notice.role)) + " " +
                            std::to_string(notice.pid) + " on " + notice.host;
@@ -218,6 +234,7 @@ void Session::place_when_gathered(Nanos now) {
 void Session::keep(storage::Row row) {
   const bool is_sample = std::holds_alternative<storage::LinkRow>(row) ||
                          std::holds_alternative<storage::ClockRow>(row) ||
+                         std::holds_alternative<storage::HostFactsRow>(row) ||
                          std::holds_alternative<storage::NoticeRow>(row);
   if (is_sample && waiting_bytes_ > options_.waiting_bytes) return;
   const auto* packet = std::get_if<wire::Packet>(&row);

@@ -24,6 +24,7 @@ struct SessionOptions {
   Nanos settle = 2 * kSecond;         ///< `--settle`
   Nanos window = 250 * kMillisecond;  ///< `--window`
   bool chunks = false;                ///< `--detail trace`
+  Nanos facts_every = 10 * kSecond;   ///< `--facts-every`; 0: hosts are not measured.
   /// Data becomes visible and is acknowledged this often, or after so many bytes; at the end
   /// sooner.
   Nanos commit_interval = 200 * kMillisecond;
@@ -98,6 +99,7 @@ class Session final : public net::Node, private RootOwner {
   void on_comm_process_lost(const OverlayNode& node, const std::string& why) override;
   void on_healed(const OverlayNode& node) override;
   void on_link_report(const wire::LinkReport& report, Nanos now) override;
+  void on_host_facts(const wire::HostFacts& host, Nanos now) override;
   void on_notice(const wire::Notice& notice, Nanos now) override;
   void recall_processes(Nanos now);
   void note_registration(const wire::Packet& packet, Nanos now);

@@ -110,6 +110,9 @@ class MemoryStore final : public Store {
   Result<void> put_link(const wire::LinkReport&, Nanos) override {
     return keep_nothing(sizeof(wire::LinkReport));
   }
+  Result<void> put_host_facts(const wire::HostFacts& host, Nanos) override {
+    return keep_nothing(host.facts.size() * sizeof(wire::HostFact));
+  }
   Result<void> put_notice(const wire::Notice& notice, Nanos) override {
     return keep_nothing(sizeof(wire::Notice) + notice.text.size());
   }

@@ -48,6 +48,8 @@ Result<void> put_row(Store& store, const Row& row, Recorded& done) {
           return store.put_clock(it);
         } else if constexpr (std::is_same_v<Kind, LinkRow>) {
           return store.put_link(it.report, it.at_ns);
+        } else if constexpr (std::is_same_v<Kind, HostFactsRow>) {
+          return store.put_host_facts(it.host, it.at_ns);
         } else if constexpr (std::is_same_v<Kind, NoticeRow>) {
           return store.put_notice(it.notice, it.at_ns);
         } else {

@@ -25,6 +25,12 @@ struct LinkRow {
   Nanos at_ns = 0;
 };
 
+/// See Store::put_host_facts.
+struct HostFactsRow {
+  wire::HostFacts host;
+  Nanos at_ns = 0;
+};
+
 /// See Store::put_notice.
 struct NoticeRow {
   wire::Notice notice;
@@ -37,7 +43,7 @@ struct HostLost {
   std::string reason;
 };
 
-using Row = std::variant<wire::Packet, NodeRow, ClockRow, LinkRow, NoticeRow, HostLost>;
+using Row = std::variant<wire::Packet, NodeRow, ClockRow, LinkRow, NoticeRow, HostFactsRow, HostLost>;
 
 struct RunEnd {
   int exit_code = -1;

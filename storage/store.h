@@ -130,6 +130,9 @@ class Store {
   /// all nodes.
   virtual Result<void> put_link(const wire::LinkReport& report, Nanos at_ns) = 0;
 
+  /// What a host's back end measured, at `at_ns` of the run's time: a row of host_metric each.
+  virtual Result<void> put_host_facts(const wire::HostFacts& host, Nanos at_ns) = 0;
+
   /// A warning or an error that a process of the tree has logged at `at_ns` of the run's time.
   virtual Result<void> put_notice(const wire::Notice& notice, Nanos at_ns) = 0;
 

@@ -159,6 +159,9 @@ struct Control {
   Nanos epoch_ns = 0;
   std::vector<StreamSpec> streams;      ///< Those of tools that are open.
   std::vector<ServiceSpec> services{};  ///< Of each host; at most kMostServices.
+  std::vector<StreamSpec> streams;  ///< Those of tools that are open.
+  Nanos facts_ns = 0;               ///< Back ends measure their hosts so often; 0: never.
+  bool facts_at_once = false;       ///< The first measurement is waited for.
   bool operator==(const Control&) const = default;
 };
 
@@ -231,16 +234,33 @@ struct Credit {
   bool operator==(const Credit&) const = default;
 };
 
+/// Longer lists are refused by decode().
+constexpr std::size_t kMaxHostFacts = 64;
+
+struct HostFact {
+  std::string name;
+  double value = 0;
+  bool operator==(const HostFact&) const = default;
+};
+
+/// What a back end has measured of its host. Whoever reads it judges names and values.
+struct HostFacts {
+  LeafId leaf{};
+  std::vector<HostFact> facts;
+  bool operator==(const HostFacts&) const = default;
+};
+
 /// A tag that this version does not know. Count it and go on.
 struct Unknown {
   std::uint16_t tag = 0;
   bool operator==(const Unknown&) const = default;
 };
 
-using Message = std::variant<Unknown, Hello, Challenge, Welcome, Proof, Refusal, HostReport,
-                             StartCommProcess, CommProcessReport, Assignment, Attached, LeafSet,
-                             Packet, Acknowledgement, Control, Ping, Pong, Goodbye, LinkReport,
-                             Multicast, MulticastGap, StreamRefused, StreamsTaken, Notice, Credit>;
+using Message =
+    std::variant<Unknown, Hello, Challenge, Welcome, Proof, Refusal, HostReport, StartCommProcess,
+                 CommProcessReport, Assignment, Attached, LeafSet, Packet, Acknowledgement, Control,
+                 Ping, Pong, Goodbye, LinkReport, Multicast, MulticastGap, StreamRefused,
+                 StreamsTaken, Notice, Credit, HostFacts>;
 
 // ---- Frames. Pure functions of their arguments: any thread may call them. ----
 //

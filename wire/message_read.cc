@@ -205,6 +205,15 @@ ServiceSpec read(schema::ServiceSpec::Reader in) {
   return spec;
 }
 
+HostFacts read(schema::HostFacts::Reader in) {
+  HostFacts m;
+  m.leaf = LeafId{in.getLeaf()};
+  const auto facts = in.getFacts();
+  require(facts.size() <= kMaxHostFacts, "a host has too many facts");
+  for (const auto fact : facts) m.facts.push_back({text(fact.getName()), fact.getValue()});
+  return m;
+}
+
 Control read(schema::Control::Reader in) {
   Control m;
   m.version = in.getVersion();
@@ -220,6 +229,10 @@ Control read(schema::Control::Reader in) {
   const auto services = in.getServices();
   require(services.size() <= kMostServices, "it names too many services");
   for (const auto service : services) m.services.push_back(read(service));
+  require(in.getFactsNs() <= static_cast<std::uint64_t>(std::numeric_limits<Nanos>::max()),
+          "hosts are to be measured too seldom");
+  m.facts_ns = static_cast<Nanos>(in.getFactsNs());
+  m.facts_at_once = in.getFactsAtOnce();
   return m;
 }
 
@@ -342,6 +355,8 @@ Message read_small(schema::Message::Reader in) {
       return StreamsTaken{in.getStreamsTaken().getVersion()};
     case Tag::CREDIT:
       return Credit{in.getCredit().getGranted()};
+    case Tag::HOST_FACTS:
+      return read(in.getHostFacts());
     case Tag::GOODBYE:
       return Goodbye{text(in.getGoodbye().getReason())};
     default:

@@ -196,6 +196,8 @@ void write(const Control& m, schema::Message::Builder message) {
   out.setEpochNs(m.epoch_ns);
   write_all(m.streams, out.initStreams(count(m.streams)));
   if (!m.services.empty()) write_all(m.services, out.initServices(count(m.services)));
+  out.setFactsNs(static_cast<std::uint64_t>(m.facts_ns));
+  out.setFactsAtOnce(m.facts_at_once);
 }
 
 void write(const Ping& m, schema::Message::Builder message) {
@@ -268,6 +270,17 @@ void write(const StreamRefused& m, schema::Message::Builder message) {
 
 void write(const Credit& m, schema::Message::Builder message) {
   message.initCredit().setGranted(m.granted);
+}
+
+void write(const HostFacts& m, schema::Message::Builder message) {
+  auto out = message.initHostFacts();
+  out.setLeaf(raw(m.leaf));
+  auto facts = out.initFacts(count(m.facts));
+  unsigned i = 0;
+  for (const HostFact& fact : m.facts) {
+    facts[i].setName(text(fact.name));
+    facts[i++].setValue(fact.value);
+  }
 }
 
 void write(const StreamsTaken& m, schema::Message::Builder message) {

@@ -154,6 +154,8 @@ struct Control {
   epochNs @5 :Int64;             # zero of the run's time, on the front end's monotonic clock
   streams @6 :List(StreamSpec);  # those of tools that are open
   services @7 :List(ServiceSpec); # numbered by their place, from 1: the lane of their packets
+  factsNs @8 :UInt64;            # each back end measures its host so often; 0: it does not
+  factsAtOnce @9 :Bool;          # the tree waits for the first: as soon as it can
 }
 
 struct ServiceSpec {
@@ -263,6 +265,18 @@ struct Credit {
   granted @0 :UInt64;
 }
 
+struct HostFact {
+  name @0 :Text;                 # "idle": those of placement/facts.h
+  value @1 :Float64;
+}
+
+struct HostFacts {
+  # Back end, up, relayed to the front end: what it has measured of its host. What is not known is not
+  # there. The first one while the front end is its parent, when Control.factsAtOnce says so.
+  leaf @0 :UInt32;
+  facts @1 :List(HostFact);      # at most 64
+}
+
 struct Message {
   union {
     hello @0 :Hello;
@@ -289,6 +303,7 @@ struct Message {
     streamRefused @21 :StreamRefused;
     streamsTaken @22 :StreamsTaken;
     credit @23 :Credit;
+    hostFacts @24 :HostFacts;
   }
 }
 

@@ -32,6 +32,9 @@ class NotingStore final : public storage::Store {
   Result<void> put_link(const wire::LinkReport& report, Nanos at_ns) override {
     return store_->put_link(report, at_ns);
   }
+  Result<void> put_host_facts(const wire::HostFacts& host, Nanos at_ns) override {
+    return store_->put_host_facts(host, at_ns);
+  }
   Result<void> put_notice(const wire::Notice& notice, Nanos at_ns) override {
     return store_->put_notice(notice, at_ns);
   }

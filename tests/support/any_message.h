@@ -101,6 +101,15 @@ inline wire::LinkReport any_link_report(ByteSource& in) {
   return report;
 }
 
+inline wire::HostFacts any_host_facts(ByteSource& in) {
+  wire::HostFacts facts;
+  facts.leaf = LeafId{in.number<std::uint32_t>()};
+  for (std::size_t left = in.below(4); left > 0; --left) {
+    facts.facts.push_back({any_name(in), static_cast<double>(in.number<std::int64_t>()) / 1e6});
+  }
+  return facts;
+}
+
 inline wire::Notice any_notice(ByteSource& in) {
   wire::Notice notice;
   notice.role = in.coin() ? wire::Role::kBackEnd : wire::Role::kCommProcess;
@@ -180,6 +189,7 @@ inline wire::Message any_unchecked_message(ByteSource& in) {
     case 12:
       return wire::Goodbye{any_name(in)};
     case 13:
+      if (in.coin()) return any_host_facts(in);
       return any_link_report(in);
     case 14:
       return any_multicast(in);

@@ -173,6 +173,13 @@ Assignment sample_assignment() {
   return {NodeId{17}, LeafId{4}, 3, {first, root}};
 }
 
+Control sample_control_of_facts() {
+  Control m = sample_control();
+  m.facts_ns = 10 * kSecond;
+  m.facts_at_once = true;
+  return m;
+}
+
 }  // namespace
 
 std::vector<NamedMessage> sample_messages() {
@@ -210,6 +217,8 @@ std::vector<NamedMessage> sample_messages() {
        StreamRefused{StreamId{107}, NodeId{17}, "node12", "libhistogram.so: no such file"}},
       {"streams_taken", StreamsTaken{13}},
       {"credit", Credit{1048576}},
+      {"host_facts", HostFacts{LeafId{4}, {{"idle", 0.75}, {"round_trip", 54.3}}}},
+      {"control_of_facts", sample_control_of_facts()},
   };
 }
 

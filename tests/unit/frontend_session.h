@@ -47,6 +47,10 @@ class FragileStore final : public storage::Store {
     links.emplace_back(report, at);
     return inner_->put_link(report, at);
   }
+  Result<void> put_host_facts(const wire::HostFacts& host, Nanos at) override {
+    measured.emplace_back(host, at);
+    return inner_->put_host_facts(host, at);
+  }
   Result<void> put_notice(const wire::Notice& notice, Nanos at) override {
     notices.emplace_back(notice, at);
     return inner_->put_notice(notice, at);
@@ -70,6 +74,7 @@ class FragileStore final : public storage::Store {
 
   std::map<NodeId, storage::NodeRow> nodes;
   std::vector<std::pair<wire::LinkReport, Nanos>> links;
+  std::vector<std::pair<wire::HostFacts, Nanos>> measured;
   std::vector<std::pair<wire::Notice, Nanos>> notices;
   std::vector<LeafId> lost;
   std::vector<storage::ClockRow> clocks;

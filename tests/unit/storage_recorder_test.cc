@@ -23,6 +23,9 @@ class GatedStore final : public Store {
   Result<void> put_link(const wire::LinkReport& report, Nanos at) override {
     return inner_->put_link(report, at);
   }
+  Result<void> put_host_facts(const wire::HostFacts& host, Nanos at) override {
+    return inner_->put_host_facts(host, at);
+  }
   Result<void> put_notice(const wire::Notice& notice, Nanos at) override {
     return inner_->put_notice(notice, at);
   }

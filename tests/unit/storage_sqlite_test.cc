@@ -94,6 +94,17 @@ TEST_F(SqliteStoreTest, CanBeReadByItsOwnerOnly) {
   EXPECT_EQ(mode_of(path_ + "-shm"), 0600u);
 }
 
+TEST_F(SqliteStoreTest, KeepsARowForEachFactOfAHost) {
+  auto store = make_store({path_});
+  ASSERT_TRUE(store->put_host_facts({LeafId{7}, {{"idle", 0.25}, {"memory", 3.5}}}, 250));
+  ASSERT_TRUE(store->put_host_facts({LeafId{7}, {{"idle", 0.5}}}, 500));
+  ASSERT_TRUE(store->commit());
+  EXPECT_EQ(ask(path_,
+                "SELECT group_concat(leaf || ' ' || at_ns || ' ' || name || ' ' || value, ', ') "
+                "FROM (SELECT * FROM host_metric ORDER BY at_ns, name)"),
+            "7 250 idle 0.25, 7 250 memory 3.5, 7 500 idle 0.5");
+}
+
 TEST_F(SqliteStoreTest, TellsMessagesThatMetAFullRingAndWhoseMatrixIsShortOfThem) {
   auto store = make_store({path_});
   ASSERT_TRUE(store->put(registration_packet(7, {process_row(1, 0), process_row(2, 1)})));

@@ -347,6 +347,7 @@ TEST_P(EveryStore, TakesNodesClocksLinksAndItsEnd) {
                                 wire::kNoLeaf, "started"}));
   EXPECT_TRUE(store_->put_clock({LeafId{7}, 5, -3, 1}));
   EXPECT_TRUE(store_->put_link({NodeId{1}, 2, 3, 4, 5, 6, 7, 8}, 9));
+  EXPECT_TRUE(store_->put_host_facts({LeafId{7}, {{"idle", 0.5}}}, 9));
   EXPECT_TRUE(store_->put_notice(wire::Notice{}, 9));
   EXPECT_GT(store_->pending_bytes(), 0u);
   EXPECT_TRUE(store_->end_run(3, realtime_now()));

@@ -165,14 +165,14 @@ class SqliteStore final : public Store {
                " at_ns = ?2, queue_bytes = ?3, most_queue_bytes = max(most_queue_bytes, ?3),"
                " sent_bytes = ?4, sent_packets = ?5, round_trip_ns = ?6, offset_ns = ?7,"
                " error_ns = ?8, refused = ?9, transport = excluded.transport"),
-          host_metric(c, "INSERT INTO host_metric(leaf, at_ns, name, value) VALUES(?,?,?,?)"),
+          host_value(c, "INSERT INTO host_value VALUES(?,?,?,?)"),
           link_sample(c, "INSERT OR REPLACE INTO link_sample VALUES(?,?,?,?,?,?)"),
           notice(c, "INSERT INTO notice VALUES(?,?,?,?,?,?,?)"),
           host_lost(
               c,
               "INSERT INTO host(leaf, lost_reason) VALUES(?,nullif(?,'')) ON CONFLICT DO UPDATE SET"
               " lost_reason = excluded.lost_reason") {}
-    Statement begin, commit, node, node_change, clock, link, host_metric, link_sample, notice,
+    Statement begin, commit, node, node_change, clock, link, host_value, link_sample, notice,
         host_lost;
   };
 
@@ -277,7 +277,7 @@ void SqliteStore::keep_sample(const wire::LinkReport& report, Nanos at_ns) {
 Result<void> SqliteStore::put_host_facts(const wire::HostFacts& host, Nanos at_ns) {
   if (auto begun = begin_transaction(); !begun) return begun;
   for (const wire::HostFact& fact : host.facts) {
-    statements_.host_metric.run(host.leaf, at_ns, fact.name, fact.value);
+    statements_.host_value.run(host.leaf, at_ns, fact.name, fact.value);
   }
   return settle_put(sizeof(wire::HostFacts) + host.facts.size() * sizeof(wire::HostFact));
 }

@@ -159,9 +159,8 @@ struct Control {
   Nanos epoch_ns = 0;
   std::vector<StreamSpec> streams;      ///< Those of tools that are open.
   std::vector<ServiceSpec> services{};  ///< Of each host; at most kMostServices.
-  std::vector<StreamSpec> streams;  ///< Those of tools that are open.
-  Nanos facts_ns = 0;               ///< Back ends measure their hosts so often; 0: never.
-  bool facts_at_once = false;       ///< The first measurement is waited for.
+  Nanos facts_ns = 0;                   ///< Back ends measure their hosts so often; 0: never.
+  bool facts_at_once = false;           ///< The first measurement is waited for.
   bool operator==(const Control&) const = default;
 };
 

@@ -92,7 +92,7 @@ TEST(TopologyFiles, AreExamplesThatCanBeUsed) {
     ASSERT_TRUE(plan) << plan.error().message;
     EXPECT_EQ(plan->topology, file->topology);
   }
-  EXPECT_GE(examples, 3u);
+  EXPECT_GE(examples, 11u);
 }
 
 }  // namespace

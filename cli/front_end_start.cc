@@ -1,0 +1,252 @@
+#include "cli/front_end_start.h"
+
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "capture/ring.h"
+#include "frontend/slurm.h"
+#include "net/key.h"
+#include "net/runtime.h"
+
+namespace xylem {
+namespace {
+
+// Launched agents have said goodbye when the front end ends; their launchers follow.
+constexpr Nanos kAgentPatience = 10 * kSecond;
+
+std::string make_run_id() {
+  std::array<std::uint8_t, 8> id;
+  net::fill_random(id);
+  return net::to_hex(id);
+}
+
+std::string user_name() {
+  const passwd* entry = ::getpwuid(::getuid());
+  return entry != nullptr ? entry->pw_name : std::to_string(::getuid());
+}
+
+std::string default_store() {
+  for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"}) {
+    const char* job = std::getenv(name);
+    if (job != nullptr && *job != '\0') return std::string("xylem-") + job + ".db";
+  }
+  return "xylem-" + std::to_string(::getpid()) + ".db";
+}
+
+// Where the front end listens, and under which names it is reached.
+struct Listening {
+  std::vector<UniqueFd> sockets;
+  std::vector<std::string> reachable;  // Numeric hosts.
+  std::uint16_t port = 0;
+  bool loopback = false;
+};
+
+Result<Listening> listen(const std::string& wanted, std::uint16_t port, bool remote) {
+  const std::vector<net::InterfaceAddress> all = net::interface_addresses();
+  Listening result;
+  std::string bind_to = wanted;
+  if (wanted == "all") {
+    bind_to = net::any_address(all);
+  } else if (wanted == "auto" && (!remote || all.empty() || all.front().loopback)) {
+    bind_to = "127.0.0.1";
+  } else if (wanted == "auto") {
+    bind_to = all.front().address;
+  } else {
+    const auto it = std::find_if(all.begin(), all.end(),
+                                 [&wanted](const auto& a) { return a.interface == wanted; });
+    if (it != all.end()) bind_to = it->address;
+  }
+  auto socket = net::listen_tcp(bind_to, port);
+  if (!socket && socket.error().code == Code::kInvalidArgument) {
+    std::string names;
+    for (const auto& it : all) names += " " + it.interface + " (" + it.address + ")";
+    return unexpected(Code::kInvalidArgument,
+                      "--interface: " + socket.error().message + "; this host has" + names);
+  }
+  if (!socket) return unexpected(std::move(socket.error()));
+  auto bound = net::bound_port(*socket);
+  if (!bound) return unexpected(std::move(bound.error()));
+  result.port = *bound;
+  result.reachable = net::reachable_addresses(bind_to, all);
+  result.loopback = std::all_of(all.begin(), all.end(), [&](const auto& it) {
+    return it.loopback || std::find(result.reachable.begin(), result.reachable.end(), it.address) ==
+                              result.reachable.end();
+  });
+  result.sockets.push_back(*std::move(socket));
+  return result;
+}
+
+// What runs on this host reaches the front end by a socket in a private folder, which is removed by
+// the front end, or by whoever sweeps when nobody holds it any more. Without one (no /dev/shm, say)
+// TCP does. Hosts that are only pretended are apart, as real ones would be.
+std::unique_ptr<backend::RunFolder> listen_locally(const RunOptions& options,
+                                                   const std::string& run,
+                                                   std::vector<UniqueFd>& sockets) {
+  if (options.test_size != 0) return nullptr;
+  const std::string path = frontend::front_end_folder(run);
+  if (::mkdir(path.c_str(), 0700) != 0) return nullptr;
+  auto folder = std::make_unique<backend::RunFolder>(path);
+  folder->hold();
+  auto socket = net::listen_unix(frontend::front_end_socket(run));
+  if (!socket) {
+    folder->remove();
+    return nullptr;
+  }
+  sockets.push_back(*std::move(socket));
+  return folder;
+}
+
+frontend::Setup make_setup(const RunOptions& options, const std::string& printed_options,
+                           const std::vector<std::string>& command) {
+  frontend::Setup setup;
+  setup.run = make_run_id();
+  setup.key = net::make_key();
+  setup.command = command;
+  std::error_code error;
+  setup.directory = std::filesystem::current_path(error).string();
+  setup.user = user_name();
+  setup.options = printed_options;
+  setup.store = store_of(options);
+  setup.overwrite = options.overwrite;
+  setup.shape = options.topology;
+  setup.launcher = options.launcher;
+  setup.settle = options.settle;
+  setup.window = options.window;
+  setup.chunks = options.chunks;
+  setup.tls = options.tls;
+  setup.quiet = options.quiet;
+  setup.log_level = options.log_level;
+  setup.run_folder = frontend::run_folder(setup.run);
+  // A seam for the tests: what statfs would say of the store's file system.
+  const char* pretend = std::getenv("XYLEM_PRETEND_FILE_SYSTEM");
+  if (pretend != nullptr) setup.pretend_file_system = std::strtol(pretend, nullptr, 0);
+  return setup;
+}
+
+// In a Slurm allocation: a step of their own, up before the job starts, so that ranks wait for
+// nobody. Where that fails ranks start their hosts' agents, as everywhere else.
+void start_agents_beside(Started& started) {
+  constexpr Nanos kPatience = 5 * kSecond;
+  const auto step = frontend::step_beside(frontend::current_environment());
+  if (!step) return;
+  auto agents = frontend::LaunchedAgents::start(agent_launch(started, step->launcher),
+                                                {{step->hosts, step->nodes, {}}});
+  std::string why = agents ? "" : agents.error().message;
+  if (agents && !agents->wait_until_ready(kPatience)) {
+    why = agents->failures();
+    if (why.empty()) {
+      why = std::to_string(agents->ready().size()) + " of " + std::to_string(step->nodes) +
+            " stand after 5 s";
+    }
+  }
+  if (!why.empty()) {
+    say("the agents are not all up as a Slurm step of their own (" + why +
+        "); where one is missing ranks start it, and Slurm may cut off the last data of a step");
+  }
+  if (agents) started.agents.emplace(*std::move(agents));
+}
+
+// What a script or a later launcher will do cannot be known: it must be able to reach us.
+struct Decided {
+  bool listens_widely = false;
+  bool remote = false;  // The job is known to be on other hosts, too.
+};
+
+Decided decide(const std::vector<std::string>& command, Reach reach) {
+  if (reach != Reach::kJob) return {reach == Reach::kOtherHosts, reach == Reach::kOtherHosts};
+  const char* path = std::getenv("PATH");
+  const frontend::CommandFacts facts = frontend::inspect_command(
+      command, path != nullptr ? path : "", frontend::current_environment());
+  const char* nodes = std::getenv("SLURM_JOB_NUM_NODES");
+  const bool many_nodes = nodes != nullptr && std::atoi(nodes) > 1;
+  return {!facts.is_local,
+          !facts.is_local && (facts.launcher != frontend::Launcher::kNone || many_nodes)};
+}
+
+}  // namespace
+
+Result<Started> start_front_end(const RunOptions& options, const std::string& printed_options,
+                                const std::vector<std::string>& command, Reach reach) {
+  auto installation = frontend::find_installation();
+  if (!installation) return unexpected(std::move(installation.error()));
+  const Decided decided = decide(command, reach);
+  auto listening =
+      listen(options.interface, options.port, decided.listens_widely || !options.launcher.empty());
+  if (!listening) return unexpected(std::move(listening.error()));
+
+  frontend::Setup setup = make_setup(options, printed_options, command);
+  setup.reachable_hosts = listening->reachable;
+  setup.remote = decided.remote;
+  frontend::LaunchOptions launch;
+  auto folder = listen_locally(options, setup.run, listening->sockets);
+  if (folder) launch.addresses.push_back("unix:" + frontend::front_end_socket(setup.run));
+  launch.run = setup.run;
+  launch.key = setup.key;
+  auto front_end = frontend::FrontEndProcess::start(installation->frontend, std::move(setup),
+                                                    std::move(listening->sockets));
+  if (!front_end) {
+    if (folder) folder->remove();
+    return unexpected(std::move(front_end.error()));
+  }
+  if (!options.tls) {
+    std::fputs("xylem: --tls off: what goes over TCP can be read and changed on its way\n", stderr);
+  }
+  for (const std::string& host : listening->reachable) {
+    const bool v6 = host.find(':') != std::string::npos;
+    launch.addresses.push_back((v6 ? "[" + host + "]" : host) + ":" +
+                               std::to_string(listening->port));
+  }
+  launch.tls = options.tls;
+  launch.capture_library = installation->capture_library;
+  launch.backend = installation->backend;
+  launch.sample = options.sample;
+  launch.ring_records = options.ring_records;
+  launch.test_size = options.test_size;
+  launch.remote = !listening->loopback;
+  Started started{*std::move(front_end),
+                  frontend::job_environment(launch, frontend::current_environment()),
+                  std::move(folder), std::nullopt};
+  if (reach == Reach::kJob && options.test_size == 0) start_agents_beside(started);
+  return started;
+}
+
+frontend::AgentLaunchOptions agent_launch(const Started& started, const std::string& launcher) {
+  frontend::AgentLaunchOptions how;
+  how.launcher = launcher;
+  for (const auto& [name, value] : started.environment) {
+    if (name.starts_with("XYLEM_")) how.environment.push_back(name + "=" + value);
+    if (name == capture::kEnvBackend) how.program = value;
+  }
+  return how;
+}
+
+std::optional<Nanos> attend(Started& started) {
+  if (started.agents) started.agents->hear();
+  return started.front_end.attend(monotonic_now(), say);
+}
+
+void finish(Started& started, int exit_code) {
+  auto finished = started.front_end.finish(exit_code, say);
+  if (!finished) say(finished.error().message);
+  if (started.agents) started.agents->wait_for_end(kAgentPatience);
+  if (started.folder) started.folder->remove();
+  started.folder.reset();
+  // Where the agents of this host were killed there is nobody else to do it.
+  backend::sweep_run_folders(backend::own_run_folders());
+}
+
+void say(const std::string& sentence) { std::fprintf(stderr, "xylem: %s\n", sentence.c_str()); }
+
+std::string store_of(const RunOptions& options) {
+  return options.store.empty() ? default_store() : options.store;
+}
+
+}  // namespace xylem

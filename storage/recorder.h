@@ -43,7 +43,8 @@ struct HostLost {
   std::string reason;
 };
 
-using Row = std::variant<wire::Packet, NodeRow, ClockRow, LinkRow, NoticeRow, HostFactsRow, HostLost>;
+using Row =
+    std::variant<wire::Packet, NodeRow, ClockRow, LinkRow, NoticeRow, HostFactsRow, HostLost>;
 
 struct RunEnd {
   int exit_code = -1;

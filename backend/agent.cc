@@ -26,7 +26,8 @@ Agent::Agent(AgentOptions options, Journal& journal, ProcessSource& source, Proc
                  .host_key = options_.host.host_key,
                  .report = [this] { return host_report(); },
                  .outbox = options_.outbox},
-                journal) {}
+                journal),
+      services_(options_.services, journal) {}
 
 void Agent::on_start(net::Network& network, Nanos now) {
   network_ = &network;
@@ -34,6 +35,7 @@ void Agent::on_start(net::Network& network, Nanos now) {
   interval_ = options_.busy_interval;
   delivery_.start(network, now);
   host_watch_.start(network);
+  services_.start(network);
   if (options_.terminate_fd >= 0) network_->watch(options_.terminate_fd);
   take_from_source(now);
   schedule(now);
@@ -75,6 +77,10 @@ void Agent::add_process(NewProcess process, Nanos now) {
   next_drain_ = now;
   collector_.add(process.lane, *std::move(segment), !process.pidfd, now);
   if (process.pidfd) {
+    wire::ProcessRow row;
+    row.lane = process.lane;
+    row.pid = process.pid;
+    services_.add(row, ProcessWatch::Announced::kElsewhere);
     const int fd = process.pidfd.get();
     pidfds_.emplace(fd, std::pair(process.lane, std::move(process.pidfd)));
     network_->watch(fd);
@@ -87,6 +93,7 @@ void Agent::process_gone(int pidfd, Nanos now) {
   if (it == pidfds_.end()) return;
   quiet_since_ = now;
   collector_.process_ended(it->second.first);
+  services_.remove(it->second.first);
   network_->unwatch(pidfd);
   pidfds_.erase(it);
 }
@@ -144,7 +151,7 @@ void Agent::on_message(net::LinkId, wire::Message message, Nanos now) {
     case Delivery::News::kControl:
       if (delivery_.control()->finish && finish_at_ == 0) finish_at_ = now;
       host_watch_.configure(*delivery_.control(), now);
-      if (encoding_) collector_.configure(delivery_.leaf(), *delivery_.control());
+      if (encoding_) configure();
       break;
     case Delivery::News::kNotOurs:
       if (const auto* order = std::get_if<wire::StartCommProcess>(&message)) {
@@ -179,13 +186,27 @@ void Agent::start_encoding(Nanos now) {
     log(Level::kWarn, "front end's clock not known, this host's is taken");
   }
   encoding_ = true;
+  configure();
+  next_drain_ = now;
+}
+
+void Agent::configure() {
   collector_.set_offset(delivery_.offset_ns());
   collector_.configure(delivery_.leaf(), *delivery_.control());
-  next_drain_ = now;
+  services_.set_offset(delivery_.offset_ns());
+  services_.configure(delivery_.leaf(), *delivery_.control());
+}
+
+void Agent::run_services(Nanos now) {
+  if (!encoding_ || phase_ != Phase::kWatching) return;
+  services_.set_offset(delivery_.offset_ns());
+  services_.run(now);
+  take_appended();
 }
 
 void Agent::take_appended() {
   for (const PacketKey& key : collector_.take_appended()) delivery_.add(key);
+  for (const PacketKey& key : services_.take_appended()) delivery_.add(key);
 }
 
 void Agent::drain(Nanos now) {
@@ -219,6 +240,7 @@ Nanos Agent::interval_for(double fill, Nanos now) const {
 void Agent::on_timer(Nanos now) {
   if (phase_ == Phase::kRecovering || phase_ == Phase::kDone) return schedule(now);
   if (now >= next_drain_) drain(now);
+  run_services(now);
   delivery_.on_timer(now);
   report_host(now);
   advance_life(now);
@@ -231,6 +253,8 @@ void Agent::on_readable(int fd, Nanos now) {
   } else if (fd == options_.terminate_fd) {
     network_->unwatch(fd);
     if (finish_at_ == 0) finish_at_ = now;
+  } else if (services_.on_readable(fd, now)) {
+    return schedule(now);  // Its packets go with the next look at the rings.
   } else if (!host_watch_.on_readable(fd)) {
     process_gone(fd, now);
     if (auto report = comm_processes_.collect(fd, *network_)) {
@@ -261,7 +285,8 @@ void Agent::advance_life(Nanos now) {
     if (finish_at_ != 0) collector_.stop_capture();
     phase_ = Phase::kFinishing;
     next_drain_ = now;
-  } else if (phase_ == Phase::kFinishing && collector_.is_idle()) {
+  } else if (phase_ == Phase::kFinishing && collector_.is_idle() && services_.finish(now)) {
+    take_appended();
     phase_ = Phase::kClosing;
     source_.close();
     take_from_source(now);
@@ -291,6 +316,7 @@ void Agent::deliver_last(Nanos now) {
 
 void Agent::door_open(Nanos now) {
   phase_ = Phase::kWatching;
+  services_.resume();
   quiet_since_ = now;
   if (finish_at_ != 0) finish_at_ = now;  // Who just came has time to end, too.
   next_drain_ = now;
@@ -319,7 +345,9 @@ void Agent::end(int code, const std::string& why) {
 void Agent::schedule(Nanos now) {
   if (phase_ == Phase::kRecovering || phase_ == Phase::kDone) return;
   Nanos next = next_drain_ == 0 ? now : next_drain_;
-  for (const Nanos due : {delivery_.next_due(), host_watch_.next_due()}) {
+  const bool measures = encoding_ && phase_ == Phase::kWatching;
+  for (const Nanos due :
+       {delivery_.next_due(), host_watch_.next_due(), measures ? services_.next_due() : 0}) {
     if (due != 0) next = std::min(next, due);
   }
   network_->set_timer(std::max(next, now));

@@ -17,6 +17,7 @@
 #include "backend/journal.h"
 #include "backend/process_source.h"
 #include "backend/process_starter.h"
+#include "backend/services.h"
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/unique_fd.h"
@@ -36,6 +37,7 @@ struct AgentOptions {
   HostWatchOptions host_watch;
   CollectorOptions collector;
   OutboxOptions outbox;
+  ServicesOptions services;
 
   /// Rings are looked at so often that at the present rate the fullest has `wanted_fill` of its
   /// room in use, between these bounds. Waking up is most of what an idle agent costs; a burst that
@@ -106,9 +108,11 @@ class Agent final : public net::Node {
 
   // Work.
   void start_encoding(Nanos now);
+  void configure();
   void drain(Nanos now);
   Nanos interval_for(double fill, Nanos now) const;
   void take_appended();
+  void run_services(Nanos now);
 
   // End.
   void advance_life(Nanos now);
@@ -128,6 +132,7 @@ class Agent final : public net::Node {
   std::optional<net::LinkId> front_end_link_;  // While there is one.
   Collector collector_;
   Delivery delivery_;
+  Services services_;
   net::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
   Phase phase_ = Phase::kRecovering;
 

@@ -18,7 +18,9 @@ constexpr std::uint64_t kJournalMagic = 0x316c'6e72'6d6c'7978;  // "xylmrnl1"
 constexpr std::uint32_t kEntryMagic = 0x79727465;
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kStreams = 4;  // Of the monitor, numbered from 1.
-constexpr std::size_t kPad = 16;     // The first words of an entry: magic, state, bytes.
+// Waves of the series stream are counted for each of its lanes.
+constexpr std::size_t kServices = wire::kMostServices + 1;
+constexpr std::size_t kPad = 16;  // The first words of an entry: magic, state, bytes.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;  // No journal lives so long.
 // An empty log begins anew beyond this, so that little memory is used again and again.
 constexpr std::size_t kRewind = 256u << 10;
@@ -40,6 +42,8 @@ struct Journal::Header {
   std::array<std::atomic<std::uint64_t>, kStreams> next_wave;
   std::atomic<std::uint32_t> memo_in_use;  // Which of the two holds; the other one is written.
   std::array<Memo, 2> memos;
+  std::array<std::atomic<std::uint64_t>, kServices> next_sample;
+  std::array<std::atomic<std::uint64_t>, kServices> samples_taken;
 };
 
 struct Journal::Entry {
@@ -148,9 +152,7 @@ Result<void> Journal::recover() {
     for (const RingMark& mark : progress.rings) recovered_[mark.lane].rings.push_back(mark);
     for (const CallsMark& mark : progress.calls) recovered_[mark.lane].calls.push_back(mark);
     for (const Lane lane : progress.finished) recovered_[lane].finished.push_back(lane);
-    if (entry.stream < kStreams && at.next_wave[entry.stream].load() < entry.wave_end) {
-      store(at.next_wave[entry.stream], entry.wave_end);
-    }
+    note_wave(StreamId{entry.stream}, Lane{entry.lane}, entry.wave_end);
   }
   advance_tail();
   return {};
@@ -323,9 +325,7 @@ std::uint64_t Journal::put(const wire::Packet& packet, std::uint64_t calls,
   write(at, packet.payload.data(), packet.payload.size());
 
   store(top.head, offset + total);  // The commit.
-  if (entry.stream < kStreams && top.next_wave[entry.stream].load() < packet.id.wave_end) {
-    store(top.next_wave[entry.stream], packet.id.wave_end);
-  }
+  note_wave(packet.id.stream, packet.id.lane, packet.id.wave_end);
   const PacketKey key = key_of(packet.id);
   offset_of_[key] = offset;
   key_at_[offset] = key;
@@ -441,6 +441,32 @@ Progress Journal::progress_of(Lane lane) const {
 std::uint64_t Journal::next_wave(StreamId stream) const {
   CHECK(raw(stream) < kStreams);
   return header().next_wave[raw(stream)].load(std::memory_order_relaxed);
+}
+
+std::uint64_t Journal::next_sample(Lane service) const {
+  CHECK(raw(service) < kServices);
+  return header().next_sample[raw(service)].load(std::memory_order_relaxed);
+}
+
+std::uint64_t Journal::samples_taken(Lane service) const {
+  CHECK(raw(service) < kServices);
+  return std::max(header().samples_taken[raw(service)].load(std::memory_order_relaxed),
+                  next_sample(service));
+}
+
+std::uint64_t Journal::take_sample_number(Lane service) {
+  const std::uint64_t number = samples_taken(service);
+  store(header().samples_taken[raw(service)], number + 1);
+  return number;
+}
+
+// What comes after the commit of an entry and may be missing when that was the last.
+void Journal::note_wave(StreamId stream, Lane lane, std::uint64_t end) {
+  const bool is_series = stream == wire::kSeriesStream && raw(lane) < kServices;
+  if (!is_series && raw(stream) >= kStreams) return;
+  std::atomic<std::uint64_t>& next =
+      is_series ? header().next_sample[raw(lane)] : header().next_wave[raw(stream)];
+  if (next.load() < end) store(next, end);
 }
 
 Memo Journal::memo() const {

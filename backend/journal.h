@@ -145,6 +145,13 @@ class Journal {
   /// The lowest wave that this leaf has not used on the stream.
   std::uint64_t next_wave(StreamId stream) const;
 
+  /// Numbers of the samples of a service, by the lane of its packets (at most wire::kMostServices):
+  /// the lowest that is in no entry; how many were taken by take_sample_number(). What lies between
+  /// was taken and has not come to an entry: also when a worker died over it.
+  std::uint64_t next_sample(Lane service) const;
+  std::uint64_t samples_taken(Lane service) const;
+  std::uint64_t take_sample_number(Lane service);
+
   /// Gives all freed memory back to the system.
   void trim();
 
@@ -174,6 +181,7 @@ class Journal {
   void write(std::byte*& at, const void* from, std::size_t bytes);
   void stored() const;
 
+  void note_wave(StreamId stream, Lane lane, std::uint64_t end);
   std::size_t room() const;
   std::size_t needed(std::size_t entry_bytes) const;
   bool may_give_up(StreamId stream) const;

@@ -43,6 +43,7 @@ Result<void> flatten(const toml::table& table, const std::string& prefix, std::s
         prefix.empty() ? std::string(key.str()) : prefix + "." + std::string(key.str());
     const int line = static_cast<int>(node.source().begin.line);
     if (const auto* inner = node.as_table()) {
+      if (inner->empty()) entries.push_back({full, "", line});
       if (auto done = flatten(*inner, full, name, entries); !done) return done;
     } else if (const auto* array = node.as_array()) {
       for (const auto& element : *array) {

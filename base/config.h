@@ -13,7 +13,8 @@
 namespace xylem {
 
 /// `a.b = "x"` on line 3 is {"a.b", "x", 3}. Numbers and booleans are given as written in TOML;
-/// an array of strings becomes several entries with the same key.
+/// an array of strings becomes several entries with the same key, a section without keys an entry
+/// without a value.
 struct ConfigEntry {
   std::string key;
   std::string value;

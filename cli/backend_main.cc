@@ -147,6 +147,8 @@ backend::AgentOptions agent_options(const Setting& setting, int terminate_fd) {
     return std::nullopt;
   };
   options.collector.host = setting.host;
+  options.services.host = setting.host;
+  options.services.folder = setting.folder;
   options.terminate_fd = terminate_fd;
   if (setting.launched) {
     // Nobody would start another one for the next rank.

@@ -124,6 +124,7 @@ frontend::Setup make_setup(const RunOptions& options, const std::string& printed
   setup.tls = options.tls;
   setup.quiet = options.quiet;
   setup.log_level = options.log_level;
+  setup.services = options.services;
   setup.run_folder = frontend::run_folder(setup.run);
   // A seam for the tests: what statfs would say of the store's file system.
   const char* pretend = std::getenv("XYLEM_PRETEND_FILE_SYSTEM");

@@ -108,6 +108,7 @@ frontend::SessionOptions session_options(const frontend::Setup& setup, const tre
   options.settle = setup.settle;
   options.window = setup.window;
   options.chunks = setup.chunks;
+  options.services = setup.services;
   options.control_fd = control_fd;
   options.remote = setup.remote;
   options.past = std::move(past);

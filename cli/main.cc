@@ -14,6 +14,7 @@
 #include "cli/report_command.h"
 #include "cli/run_command.h"
 #include "cli/run_options.h"
+#include "cli/service_options.h"
 #include "cli/settings.h"
 #include "cli/tree_command.h"
 #include "cli/version.h"
@@ -42,9 +43,15 @@ int with_options(const RunFlags& flags,
                  const std::function<int(const RunOptions&, const std::string&)>& act) {
   const auto values = flags.flags.layered(frontend::current_environment());
   if (!values) return fail(values.error().message);
-  const auto options = check_settings(*values);
+  auto options = check_settings(*values);
   if (!options) return fail(options.error().message);
-  const std::string printed = print_settings(*values);
+  const std::string file = config_file(flags.flags.config(), frontend::current_environment());
+  const auto entries = config_entries(file);
+  if (!entries) return fail(entries.error().message);
+  auto services = read_services(*entries, file);
+  if (!services) return fail(services.error().message);
+  options->services = *std::move(services);
+  const std::string printed = print_settings(*values) + print_services(options->services);
   if (flags.print) {
     std::fputs(printed.c_str(), stdout);
     return 0;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "cli/settings.h"
+#include "wire/series.h"
 
 namespace xylem {
 
@@ -32,6 +33,7 @@ struct RunOptions {
   unsigned test_size = 0;
   bool quiet = false;
   std::string log_level;
+  std::vector<wire::ServiceSpec> services{};  ///< Of the configuration file.
 };
 
 /// Checks every value, the topology too. Fails with kInvalidArgument and a sentence that begins

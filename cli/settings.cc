@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "cli/place_options.h"
 #include "cli/run_options.h"
+#include "cli/service_options.h"
 #include "frontend/launch.h"
 #include "placement/fuzzy_rules.h"
 
@@ -76,13 +77,16 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& set
     const std::string where = path + ":" + std::to_string(entry.line) + ": ";
     if (put(entry.key, entry.value, where + entry.key)) continue;
     if (is_among(run_settings(), entry.key) || is_among(place_settings(), entry.key)) continue;
-    if (placement::is_fuzzy_key(entry.key)) continue;
+    if (placement::is_fuzzy_key(entry.key) || is_service_key(entry.key)) continue;
     return unexpected(
         Code::kInvalidArgument,
         where + "'" + entry.key + "' is not an option; `xylem run --print-config` shows all");
   }
   if (auto rules = placement::read_fuzzy_rules(*entries, path); !rules) {
     return unexpected(std::move(rules.error()));
+  }
+  if (auto services = read_services(*entries, path); !services) {
+    return unexpected(std::move(services.error()));
   }
   for (const Setting& setting : settings) {
     const std::string name = environment_name(setting.name);

@@ -84,6 +84,7 @@ void Session::on_start(net::Network& network, Nanos now) {
   control.window_ns = options_.window;
   control.epoch_ns = epoch_;
   control.facts_ns = options_.facts_every;
+  control.services = options_.services;
   root_.start(network, control, now);
   if (options_.past) recall_processes(now);
   last_progress_ = now;

@@ -24,7 +24,9 @@ struct SessionOptions {
   Nanos settle = 2 * kSecond;         ///< `--settle`
   Nanos window = 250 * kMillisecond;  ///< `--window`
   bool chunks = false;                ///< `--detail trace`
-  Nanos facts_every = 10 * kSecond;   ///< `--facts-every`; 0: hosts are not measured.
+  /// Auxiliary services of each host, numbered by their place.
+  std::vector<wire::ServiceSpec> services{};
+  Nanos facts_every = 10 * kSecond;  ///< `--facts-every`; 0: hosts are not measured.
   /// Data becomes visible and is acknowledged this often, or after so many bytes; at the end
   /// sooner.
   Nanos commit_interval = 200 * kMillisecond;

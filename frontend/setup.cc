@@ -13,6 +13,28 @@ json::array to_array(const std::vector<std::string>& texts) {
   return array;
 }
 
+json::array to_array(const std::vector<wire::ServiceSpec>& services) {
+  json::array array;
+  for (const wire::ServiceSpec& spec : services) {
+    json::object object;
+    object["name"] = spec.name;
+    object["program"] = spec.program;
+    object["interval_ns"] = spec.interval_ns;
+    object["timeout_ns"] = spec.timeout_ns;
+    array.emplace_back(std::move(object));
+  }
+  return array;
+}
+
+wire::ServiceSpec to_service(const json::object& object) {
+  wire::ServiceSpec spec;
+  spec.name = std::string(object.at("name").as_string());
+  spec.program = std::string(object.at("program").as_string());
+  spec.interval_ns = object.at("interval_ns").as_int64();
+  spec.timeout_ns = object.at("timeout_ns").as_int64();
+  return spec;
+}
+
 // Walks the fields in one order for reading and writing, so that neither can forget one.
 template <typename Setup_, typename Field>
 void each_field(Setup_& setup, Field field) {
@@ -67,6 +89,7 @@ struct Reader {
 std::string to_json(const Setup& setup) {
   json::object object;
   each_field(setup, Writer{object});
+  object["services"] = to_array(setup.services);
   object["key"] = net::to_hex(setup.key);
   return json::serialize(object);
 }
@@ -81,6 +104,9 @@ Result<Setup> parse_setup(std::string_view text) {
     auto key = net::parse_key(std::string(object.at("key").as_string()));
     if (!key) return unexpected(Code::kCorrupt, std::move(key.error().message));
     setup.key = *key;
+    for (const json::value& service : object.at("services").as_array()) {
+      setup.services.push_back(to_service(service.as_object()));
+    }
     return setup;
   } catch (const std::exception& e) {
     return unexpected(Code::kCorrupt, std::string("the front end's setup is not readable: ") +

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "net/key.h"
+#include "wire/series.h"
 
 namespace xylem::frontend {
 
@@ -40,6 +41,7 @@ struct Setup {
   std::string run_folder;        ///< Where agents of this host meet; a prefix with `--test-size`.
   long pretend_file_system = 0;  ///< For tests; see storage::SqliteOptions.
   std::string log_level;
+  std::vector<wire::ServiceSpec> services{};
 };
 
 /// One line without its end.

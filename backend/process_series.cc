@@ -1,0 +1,144 @@
+#include "backend/process_series.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "base/log.h"
+
+namespace xylem::backend {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+// With more processes there are no descriptors to keep all their files open.
+constexpr std::size_t kMostOpen = 64;
+
+}  // namespace
+
+ProcessSeries::Process::Process(const std::string& folder)
+    : stat(folder + "/stat"),
+      status(folder + "/status"),
+      io(folder + "/io"),
+      schedstat(folder + "/schedstat") {}
+
+void ProcessSeries::add(Lane lane, std::uint32_t pid) {
+  processes_.insert_or_assign(lane, Process(root_ + "/proc/" + std::to_string(pid)));
+}
+
+void ProcessSeries::begin(net::Network&, Nanos now) {
+  Reading reading;
+  reading.at_ns = now;
+  reading.span_ns = last_ns_ == 0 ? 0 : now - last_ns_;
+  last_ns_ = now;
+  for (auto it = processes_.begin(); it != processes_.end();) {
+    Process& process = it->second;
+    if (!read(process)) {
+      it = processes_.erase(it);
+      continue;
+    }
+    reading.entries.push_back({it->first, process.readout.numbers()});
+    ++it;
+  }
+  reading_ = std::move(reading);
+}
+
+std::optional<Reading> ProcessSeries::take(net::Network&, Nanos) {
+  return std::exchange(reading_, std::nullopt);
+}
+
+// False when the process is gone. Every process has the same numbers, known or not: one layout.
+bool ProcessSeries::read(Process& process) {
+  if (!process.stat.read(text_)) return false;
+  process.readout.begin(layout_);
+  read_stat(process);
+  read_others(process);
+  process.readout.end();
+  if (processes_.size() > kMostOpen) {
+    for (ProcFile* file : {&process.status, &process.io, &process.schedstat}) file->release();
+  }
+  return true;
+}
+
+// PID (NAME) STATE ..., where a name may hold anything: fields are counted from its end.
+void ProcessSeries::read_stat(Process& process) {
+  static const double kTicks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  static const double kPageKib = static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1024;
+  std::string_view rest = text_;
+  rest.remove_prefix(std::min(rest.rfind(')'), rest.size() - 1) + 1);
+  std::array<std::string_view, 40> field;  // From the third on, "state".
+  for (std::string_view& word : field) word = next_word(rest);
+  const auto number = [&field](std::size_t as_in_manual) {
+    return to_double(field[as_in_manual - 3]);
+  };
+  Readout& to = process.readout;
+  to.gauge("running", "", "", "", 1, field[0] == "R" ? 1 : 0);
+  to.gauge("blocked", "", "", "", 1, field[0] == "D" ? 1 : 0);
+  to.counter("faults.minor", "", "", "1/s", 1, number(10));
+  to.counter("faults.major", "", "", "1/s", 1, number(12));
+  to.counter("cpu.user", "", "", "%", 100 / kTicks, number(14));
+  to.counter("cpu.system", "", "", "%", 100 / kTicks, number(15));
+  to.gauge("threads", "", "", "", 1, number(20));
+  to.gauge("memory.virtual", "", "", "KiB", 1.0 / 1024, number(23));
+  to.gauge("memory.resident", "", "", "KiB", kPageKib, number(24));
+  to.gauge("processor", "", "", "", 1, number(39));
+  to.counter("io.wait", "", "", "%", 100 / kTicks, number(42));
+}
+
+void ProcessSeries::read_others(Process& process) {
+  Readout& to = process.readout;
+  std::string refused;
+  const auto read = [&](ProcFile& file) {
+    if (file.read(text_)) return true;
+    if (file.error() == EACCES || file.error() == EPERM) {
+      refused = file.path() + " (" + std::strerror(file.error()) + ")";
+    }
+    text_.clear();
+    return false;
+  };
+  double voluntary = kUnknown, involuntary = kUnknown, shared = kUnknown, swapped = kUnknown;
+  read(process.status);
+  for (std::string_view text = text_; !text.empty();) {
+    std::string_view line = next_line(text);
+    const std::string_view key = next_word(line);
+    if (key == "voluntary_ctxt_switches:") voluntary = to_double(next_word(line));
+    if (key == "nonvoluntary_ctxt_switches:") involuntary = to_double(next_word(line));
+    if (key == "RssShmem:") shared = to_double(next_word(line));
+    if (key == "VmSwap:") swapped = to_double(next_word(line));
+  }
+  to.counter("switches.voluntary", "", "", "1/s", 1, voluntary);
+  to.counter("switches.involuntary", "", "", "1/s", 1, involuntary);
+  to.gauge("memory.shared", "", "", "KiB", 1, shared);
+  to.gauge("memory.swapped", "", "", "KiB", 1, swapped);
+
+  std::string_view schedule = read(process.schedstat) ? std::string_view(text_) : "";
+  next_word(schedule);  // Time on a processor, ns.
+  const std::string_view waited = next_word(schedule);
+  to.counter("scheduler.wait", "", "", "%", 1e-7, waited.empty() ? kUnknown : to_double(waited));
+
+  static constexpr std::array<std::array<const char*, 2>, 6> kIo = {
+      {{"rchar:", "io.read_calls"},
+       {"wchar:", "io.written_calls"},
+       {"syscr:", "io.reads"},
+       {"syscw:", "io.writes"},
+       {"read_bytes:", "io.read"},
+       {"write_bytes:", "io.written"}}};
+  std::string_view io = read(process.io) ? std::string_view(text_) : "";
+  for (const auto& [key, name] : kIo) {
+    std::string_view line = next_line(io);
+    const bool there = next_word(line) == key;
+    const std::string_view unit =
+        std::string_view(name).ends_with("s") && !std::string_view(name).ends_with("_calls")
+            ? "1/s"
+            : "B/s";
+    to.counter(name, "", "", unit, 1, there ? to_double(next_word(line)) : kUnknown);
+  }
+  if (refused.empty() || std::exchange(told_, true)) return;
+  log(Level::kWarn, "the service process goes on without what it must not read",
+      {{"file", refused}});
+}
+
+}  // namespace xylem::backend

@@ -1,0 +1,51 @@
+#pragma once
+
+// The service `process`: what the system tells of the job's processes on this host.
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "backend/proc_file.h"
+#include "backend/series_source.h"
+#include "base/ids.h"
+
+namespace xylem::backend {
+
+/// Reads /proc/PID of each process that was added, four files a process and sample. One is kept
+/// open: a process that is gone reads as nothing, whoever has its number now, and is left out. What
+/// must not be read is left out too, and said once. An entry a process; a sample without processes
+/// is empty. One thread.
+class ProcessSeries final : public SeriesSource {
+ public:
+  /// `root` stands before /proc, for tests.
+  explicit ProcessSeries(std::string root = "") : root_(std::move(root)) {}
+
+  void add(Lane lane, std::uint32_t pid);
+  void remove(Lane lane) { processes_.erase(lane); }
+
+  void begin(net::Network& network, Nanos now) override;
+  std::optional<Reading> take(net::Network& network, Nanos now) override;
+  const wire::SeriesLayout& layout() const override { return layout_; }
+
+ private:
+  struct Process {
+    explicit Process(const std::string& folder);
+    ProcFile stat, status, io, schedstat;
+    Readout readout;
+  };
+
+  bool read(Process& process);
+  void read_stat(Process& process);
+  void read_others(Process& process);
+
+  std::string root_;
+  std::map<Lane, Process> processes_;
+  wire::SeriesLayout layout_{std::string(wire::kProcessService), {}};
+  std::string text_;
+  bool told_ = false;
+  Nanos last_ns_ = 0;
+  std::optional<Reading> reading_;
+};
+
+}  // namespace xylem::backend

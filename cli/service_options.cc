@@ -1,0 +1,122 @@
+#include "cli/service_options.h"
+
+#include <map>
+
+#include "base/clock.h"
+
+namespace xylem {
+namespace {
+
+constexpr std::string_view kPrefix = "service.";
+constexpr Nanos kLeast = 100 * kMillisecond;
+constexpr Nanos kMost = 3600 * kSecond;
+constexpr std::size_t kLongestProgram = 4096;
+
+bool is_built_in(const std::string& name) {
+  return name == wire::kHostService || name == wire::kProcessService;
+}
+
+Result<Nanos> to_interval(const std::string& value) {
+  const auto duration = parse_duration(value);
+  if (!duration) return unexpected(duration.error());
+  if (*duration < kLeast || *duration > kMost) {
+    return unexpected(Code::kInvalidArgument, "'" + value + "' is not from 100ms to 1h");
+  }
+  return Nanos{*duration};
+}
+
+Result<void> take_program(const std::string& value, wire::ServiceSpec& spec) {
+  if (is_built_in(spec.name)) {
+    return unexpected(Code::kInvalidArgument,
+                      "the service " + spec.name + " is built in; give the program another name");
+  }
+  if (!value.starts_with('/') || value.size() > kLongestProgram) {
+    return unexpected(Code::kInvalidArgument,
+                      "'" + value + "' does not begin with an absolute path");
+  }
+  spec.program = value;
+  return {};
+}
+
+Result<void> take(const std::string& key, const std::string& value, wire::ServiceSpec& spec) {
+  if (key.empty() && value.empty()) return {};  // A section without keys.
+  if (key == "exec") return take_program(value, spec);
+  if (key != "interval" && key != "timeout") {
+    return unexpected(Code::kInvalidArgument,
+                      "a service has the keys exec, interval and timeout, not '" + key + "'");
+  }
+  const auto duration = to_interval(value);
+  if (!duration) return unexpected(duration.error());
+  (key == "interval" ? spec.interval_ns : spec.timeout_ns) = *duration;
+  return {};
+}
+
+std::string duration_text(Nanos duration) {
+  return duration % kSecond == 0 ? std::to_string(duration / kSecond) + "s"
+                                 : std::to_string(duration / kMillisecond) + "ms";
+}
+
+}  // namespace
+
+bool is_service_key(std::string_view key) { return key.starts_with(kPrefix) || key == "service"; }
+
+Result<std::vector<wire::ServiceSpec>> read_services(const std::vector<ConfigEntry>& entries,
+                                                     const std::string& path) {
+  struct Named {
+    wire::ServiceSpec spec;
+    int line = 0;
+  };
+  std::map<std::string, Named> services;
+  const auto refuse = [&path](int line, const std::string& why) {
+    return unexpected(Code::kInvalidArgument, path + ":" + std::to_string(line) + ": " + why);
+  };
+  for (const ConfigEntry& entry : entries) {
+    if (!is_service_key(entry.key)) continue;
+    const std::string rest = entry.key.substr(std::min(kPrefix.size(), entry.key.size()));
+    const std::size_t dot = rest.find('.');
+    const std::string name = rest.substr(0, dot);
+    if (!wire::is_service_name(name)) {
+      return refuse(entry.line, "'" + name +
+                                    "' cannot be the name of a service: up to 32 of a-z, 0-9, _ "
+                                    "and -, first a letter; write [service.NAME]");
+    }
+    Named& named = services[name];
+    named.spec.name = name;
+    if (named.line == 0) named.line = entry.line;
+    const std::string key = dot == std::string::npos ? "" : rest.substr(dot + 1);
+    if (auto good = take(key, entry.value, named.spec); !good) {
+      return refuse(entry.line, "service " + name + ": " + good.error().message);
+    }
+  }
+  std::vector<wire::ServiceSpec> specs;
+  for (auto& [name, named] : services) {
+    if (named.spec.program.empty() && !is_built_in(name)) {
+      return refuse(named.line, "service " + name +
+                                    ": host and process are built in; any other needs a program, "
+                                    "as in exec = \"/path/program arguments\"");
+    }
+    if (specs.size() == wire::kMostServices) return refuse(named.line, "too many services");
+    specs.push_back(std::move(named.spec));
+  }
+  return specs;
+}
+
+std::string print_services(const std::vector<wire::ServiceSpec>& services) {
+  std::string text;
+  for (const wire::ServiceSpec& spec : services) {
+    text += "\n[service." + spec.name + "]\n";
+    if (!spec.program.empty()) {
+      std::string quoted;
+      for (const char c : spec.program) {
+        if (c == '"' || c == '\\') quoted += '\\';
+        quoted += c;
+      }
+      text += "exec = \"" + quoted + "\"\n";
+    }
+    text += "interval = \"" + duration_text(spec.interval_ns) + "\"\n";
+    if (!spec.program.empty()) text += "timeout = \"" + duration_text(spec.timeout_ns) + "\"\n";
+  }
+  return text;
+}
+
+}  // namespace xylem

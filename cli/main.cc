@@ -18,6 +18,7 @@
 #include "cli/settings.h"
 #include "cli/tree_command.h"
 #include "cli/version.h"
+#include "cli/view_command.h"
 #include "frontend/launch.h"
 
 namespace xylem {
@@ -175,6 +176,7 @@ int run_program(int argc, char** argv) {
   add_query_command(app, code);
   add_report_command(app, code);
   add_tree_command(app, code);
+  add_view_command(app, code);
 
   std::reverse(line.ours.begin(), line.ours.end());
   try {

@@ -253,9 +253,12 @@ void SqliteRunFile::release() {
 }
 
 void SqliteRunFile::set_deadline(Nanos deadline) {
-  // Some microseconds apart; within one step of the event table whole chunks are opened, and its
-  // own statements count too.
-  constexpr int kStepsBetweenLooks = 1000;
+  // One step may make a value as large as they may be, or open chunks of events (whose statements
+  // count too): so few steps, and values so small, that it is late by tenths of a second at most.
+  constexpr int kStepsBetweenLooks = 16;
+  constexpr int kMostBytesInTime = 16 << 20;
+  sqlite3_limit(connection_.handle(), SQLITE_LIMIT_LENGTH,
+                deadline == kForever ? kMostBytesOfAValue : kMostBytesInTime);
   deadline_ = deadline;
   const auto has_passed = [](void* file) {
     return monotonic_now() >= static_cast<SqliteRunFile*>(file)->deadline_ ? 1 : 0;

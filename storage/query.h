@@ -56,6 +56,7 @@ class RunFile {
   virtual void release() = 0;
 
   /// From then on (monotonic) queries fail with kTimedOut, also in their middle; kForever: none.
+  /// While there is a deadline a value has 16 MiB at most, so that no single step takes long.
   virtual void set_deadline(Nanos deadline) = 0;
 
   /// The same for few rows: all of them, without names. More than `most` rows is kExhausted.

@@ -160,6 +160,15 @@ Result<RunView> RunView::open(const std::string& path) {
   return RunView(*std::move(run));
 }
 
+Result<Scope> RunView::scope() {
+  struct Nothing {
+    Scope scope;
+  };
+  auto answer = answer_of<Nothing>(*run_, [](ViewReader&, Nothing&) {});
+  if (!answer) return unexpected(std::move(answer.error()));
+  return answer->scope;
+}
+
 Result<Overview> RunView::overview() {
   return answer_of<Overview>(*run_, [this](ViewReader& reader, Overview& overview) {
     auto report = make_report(*run_);

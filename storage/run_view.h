@@ -268,6 +268,8 @@ class RunView {
   /// Fails as RunFile::open.
   static Result<RunView> open(const std::string& path);
 
+  /// Of the whole run; whether it has ended, and how far it has come.
+  Result<Scope> scope();
   Result<Overview> overview();
   Result<RankGrid> ranks(const RankGridQuery& query);
   Result<FunctionTable> functions(const FunctionQuery& query);

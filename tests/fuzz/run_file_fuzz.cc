@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "storage/query.h"
 #include "storage/report.h"
+#include "storage/run_view.h"
 #include "storage/tree_report.h"
 #include "tests/support/byte_source.h"
 #include "tests/unit/storage_packets.h"
@@ -204,6 +205,25 @@ void read(const Original& original) {
   expect_answer_or_reason(storage::make_tree_report(**run, kSecond));
 }
 
+void view(const Original& original) {
+  auto run = storage::RunView::open(original.path);
+  if (!run) return;
+  expect_answer_or_reason(run->overview());
+  expect_answer_or_reason(run->ranks({}));
+  expect_answer_or_reason(run->ranks(
+      {.range = {5, 3 * kSecond}, .value = storage::RankValue::kWait, .columns = 7, .rows = 2}));
+  expect_answer_or_reason(run->functions({.series = 9, .distribution = true}));
+  expect_answer_or_reason(run->functions({}));
+  expect_answer_or_reason(run->matrix({.blocks = 3}));
+  expect_answer_or_reason(run->matrix({.value = storage::MatrixValue::kWaits}));
+  expect_answer_or_reason(run->timeline({}));
+  expect_answer_or_reason(run->timeline({.range = {0, 40'000}, .most = 5}));
+  expect_answer_or_reason(run->hosts());
+  expect_answer_or_reason(run->series({"idle"}));
+  expect_answer_or_reason(run->tree());
+  expect_answer_or_reason(run->notices());
+}
+
 // A successor of the front end goes on with it.
 void resume(const Original& original) {
   auto resumed = storage::resume_sqlite_store({original.path, original.path, kRun});
@@ -226,6 +246,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   original.restore();
   injure(in, original);
   read(original);
+  view(original);
   resume(original);
   return 0;
 }

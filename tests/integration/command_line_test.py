@@ -42,11 +42,11 @@ class CommandLine(WholeSystemTest):
         self.assertEqual((done.returncode, done.stdout), (0, "-- word\n"), done.stderr)
 
     def test_the_wrong_word_is_named(self):
-        self.assertIn("'fnord' is no verb of xylem; the verbs are run, serve, exec, place, query, report, tree",
+        self.assertIn("'fnord' is no verb of xylem; the verbs are run, serve, exec, place, query, report, tree, view",
                       self.refused("fnord"))
         self.assertIn("a verb is missing", self.refused())
         self.assertIn("--fnord is no option of xylem", self.refused("--fnord", "run"))
-        for verb in ("query", "report", "tree"):
+        for verb in ("query", "report", "tree", "view"):
             self.assertIn(f"{verb}: FILE is required", self.refused(verb))
             self.assertIn(f"{verb}: not expected: '--fnord'", self.refused(verb, "--fnord", "x.db"))
         self.assertIn("report: not expected: 'y'", self.refused("report", "x.db", "y"))

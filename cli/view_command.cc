@@ -1,0 +1,116 @@
+#include "cli/view_command.h"
+
+#include <arpa/inet.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <iostream>
+#include <memory>
+
+#include "net/address.h"
+#include "net/http.h"
+#include "net/runtime.h"
+#include "storage/query.h"
+#include "viz/api.h"
+
+namespace xylem {
+namespace {
+
+/// Far above what any view needs; a question in SQL that wants more is refused.
+constexpr std::int64_t kMostMemory = std::int64_t{256} << 20;
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+bool is_loopback(const std::string& address) {
+  in_addr v4{};
+  return address == "::1" ||
+         (::inet_pton(AF_INET, address.c_str(), &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127);
+}
+
+/// An open door and who may come in.
+struct Entrance {
+  UniqueFd socket;
+  std::string shown_host;  // With brackets where it is one of IPv6.
+  viz::AccessOptions access;
+};
+
+Result<Entrance> open_entrance(const ViewOptions& options) {
+  const auto wanted = net::parse_addresses(options.listen);
+  if (!wanted || wanted->size() != 1 || wanted->front().host.empty()) {
+    return unexpected(Code::kInvalidArgument, "--listen: '" + options.listen +
+                                                  "' is not ADDRESS:PORT, as in 127.0.0.1:8080");
+  }
+  const std::string& host = wanted->front().host;
+  Entrance entrance;
+  auto socket = net::listen_tcp(host, wanted->front().port);
+  if (!socket) return unexpected(socket.error().code, "--listen: " + socket.error().message);
+  const auto port = net::bound_port(*socket);
+  if (!port) return unexpected(port.error());
+  entrance.socket = *std::move(socket);
+  entrance.access.port = *port;
+  entrance.access.is_loopback = is_loopback(host);
+  entrance.access.host_names = {this_host()};
+  // Of "any address" the first that others reach.
+  const std::string shown = net::reachable_addresses(host, net::interface_addresses()).front();
+  entrance.shown_host = shown.find(':') == std::string::npos ? shown : "[" + shown + "]";
+  return entrance;
+}
+
+Result<void> serve(const ViewOptions& options, std::ostream& out, std::ostream& err) {
+  storage::limit_memory(kMostMemory);
+  if (auto run = storage::RunFile::open(options.file); !run) return unexpected(run.error());
+  auto entrance = open_entrance(options);
+  if (!entrance) return unexpected(entrance.error());
+  if (options.token_file.empty()) {
+    entrance->access.token = net::make_key();
+  } else {
+    const auto token = viz::token_from_file(options.token_file);
+    if (!token) return unexpected(token.error());
+    entrance->access.token = *token;
+  }
+  const std::string port = std::to_string(entrance->access.port);
+  const std::string address = entrance->shown_host + ":" + port;
+  out << "http://" << address << "/?token=" << net::to_hex(entrance->access.token) << '\n';
+  if (entrance->access.is_loopback) {
+    out << "from another host: ssh -L " << port << ':' << address << ' ' << this_host()
+        << ", then the same address there\n";
+  } else {
+    err << "xylem view: whoever is on the network in between can read along; on 127.0.0.1, with"
+           " ssh -L, nobody can\n";
+  }
+  out << "ctrl-C ends it" << std::endl;
+
+  viz::Api api({options.file}, entrance->access);
+  net::HttpOptions how;
+  how.ends_on_signals = true;
+  net::HttpServer server(api, how, std::move(entrance->socket));
+  server.run();
+  return {};
+}
+
+}  // namespace
+
+int run_view(const ViewOptions& options, std::ostream& out, std::ostream& err) {
+  const auto served = serve(options, out, err);
+  if (served) return 0;
+  err << "xylem view: " << served.error().message << '\n';
+  return 1;
+}
+
+void add_view_command(CLI::App& app, int& code) {
+  CLI::App* command =
+      app.add_subcommand("view", "A page and JSON over HTTP of a run, live or finished");
+  const auto options = std::make_shared<ViewOptions>();
+  command->add_option("FILE", options->file, "The run's file")->required();
+  command->add_option("--listen", options->listen,
+                      "ADDRESS:PORT to listen on; port 0 takes a free one [127.0.0.1:0]");
+  command->add_option("--token-file", options->token_file,
+                      "File with the token, mode 0600; made when it is not there");
+  command->callback([options, &code] { code = run_view(*options, std::cout, std::cerr); });
+}
+
+}  // namespace xylem

@@ -1,0 +1,371 @@
+// All of Beast is in this file, which takes it long to compile. One coroutine a connection;
+// questions go to a pool of threads and their answers come back to the loop, where all state is.
+
+#include "net/http.h"
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/websocket.hpp>
+#include <chrono>
+#include <csignal>
+#include <exception>
+#include <functional>
+#include <set>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "net/spawn_internal.h"
+
+namespace xylem::net {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+namespace websocket = beast::websocket;
+using tcp = asio::ip::tcp;
+using asio::awaitable;
+
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+/// What a client sends to us over a WebSocket is not read, but must be taken.
+constexpr std::size_t kMostMessageBytes = 4096;
+/// How much, and how long, is read of a refused body, so that its sender comes to read the refusal.
+constexpr std::size_t kMostDrainedBytes = 64u << 20;
+constexpr Nanos kDrainDeadline = 2 * kSecond;
+
+using Parser = http::request_parser<http::empty_body>;
+using Response = http::response<http::string_body>;
+
+std::chrono::nanoseconds span(Nanos ns) { return std::chrono::nanoseconds(ns); }
+
+HttpRequest request_of(const Parser& parser) {
+  const auto& message = parser.get();
+  HttpRequest request;
+  request.method = std::string(message.method_string());
+  request.target = std::string(message.target());
+  const auto take = [&](http::field field, std::string& into) {
+    const auto [first, last] = message.equal_range(field);
+    if (first == last) return;
+    into = std::string(first->value());
+    request.is_ambiguous |= std::next(first) != last;
+  };
+  take(http::field::host, request.host);
+  take(http::field::origin, request.origin);
+  take(http::field::authorization, request.authorization);
+  take(http::field::cookie, request.cookie);
+  request.is_websocket = websocket::is_upgrade(message);
+  return request;
+}
+
+bool has_body(const Parser& parser) {
+  return parser.chunked() || parser.content_length().value_or(0) != 0;
+}
+
+struct Refused {
+  unsigned status;
+  const char* sentence;
+};
+constexpr Refused kTooLarge = {413, "a request has no body here; send less"};
+
+/// Why a head could not be read; status 0: the peer went, there is nobody to tell.
+Refused refused_for(const beast::error_code& failure) {
+  if (failure == http::error::end_of_stream) return {0, ""};
+  if (failure == http::error::header_limit) {
+    return {431, "the request's head is too large; send fewer or shorter headers"};
+  }
+  if (failure == http::error::body_limit) return kTooLarge;
+  if (failure.category() == http::make_error_code(http::error::bad_method).category()) {
+    return {400, "this is not HTTP/1.1 as it should be"};
+  }
+  return {0, ""};
+}
+
+Response response_of(HttpReply reply, bool is_head, unsigned version, bool keep_alive) {
+  Response response;
+  response.result(reply.status);
+  response.version(version);
+  for (const auto& [name, value] : reply.headers) response.set(name, value);
+  response.keep_alive(keep_alive);
+  const std::size_t length = reply.body.size();
+  if (!is_head) response.body() = std::move(reply.body);
+  response.content_length(length);
+  return response;
+}
+
+/// A WebSocket. Shared by the coroutine that reads and the one that writes, whichever ends last.
+struct Subscriber {
+  explicit Subscriber(beast::tcp_stream stream)
+      : socket(std::move(stream)),
+        wake(socket.get_executor(), asio::steady_timer::time_point::max()) {}
+
+  websocket::stream<beast::tcp_stream> socket;
+  asio::steady_timer wake;
+  std::string newest, sent;
+  bool closed = false;
+};
+
+/// An answer on its way from a worker. Shared with the worker's task, which may outlive the asker.
+struct Pending {
+  explicit Pending(const asio::any_io_executor& executor)
+      : ready(executor, asio::steady_timer::time_point::max()) {}
+  asio::steady_timer ready;
+  HttpReply reply;
+};
+
+}  // namespace
+
+class HttpServer::Loop {
+ public:
+  Loop(HttpHandler& handler, HttpOptions options, UniqueFd listening)
+      : handler_(handler),
+        options_(options),
+        pool_(std::max(options.workers, 1u)),
+        acceptor_(io_),
+        signals_(io_),
+        news_timer_(io_) {
+    const int fd = listening.get();
+    sockaddr_storage address{};
+    socklen_t length = sizeof address;
+    CHECK(::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0);
+    acceptor_.assign(address.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), listening.release());
+  }
+
+  void run() {
+    if (options_.ends_on_signals) {
+      for (const int signal : {SIGTERM, SIGINT, SIGHUP}) signals_.add(signal);
+      signals_.async_wait([this](const beast::error_code& failure, int) {
+        if (!failure) io_.stop();
+      });
+    }
+    spawn(io_.get_executor(), accept());
+    spawn(io_.get_executor(), tell_news());
+    io_.run();
+    pool_.join();
+  }
+
+  void stop() { io_.stop(); }
+
+ private:
+  awaitable<void> accept();
+  awaitable<void> serve(tcp::socket socket);
+  awaitable<bool> exchange(std::optional<beast::tcp_stream>& connection,
+                           beast::flat_buffer& buffer);
+  awaitable<void> refuse(beast::tcp_stream& stream, Refused why);
+  awaitable<HttpReply> ask(HttpRequest request);
+  awaitable<bool> write(beast::tcp_stream& stream, HttpReply reply, const Parser* parser);
+  awaitable<void> subscribe(beast::tcp_stream stream, const Parser& parser);
+  awaitable<void> write_news(std::shared_ptr<Subscriber> subscriber);
+  awaitable<void> tell_news();
+
+  HttpHandler& handler_;
+  HttpOptions options_;
+  asio::io_context io_{1};
+  asio::thread_pool pool_;
+  tcp::acceptor acceptor_;
+  asio::signal_set signals_;
+  asio::steady_timer news_timer_;
+  std::size_t connections_ = 0;
+  std::set<std::shared_ptr<Subscriber>> subscribers_;
+};
+
+awaitable<void> HttpServer::Loop::accept() {
+  for (;;) {
+    tcp::socket socket(io_);
+    const auto [failure] = co_await acceptor_.async_accept(socket, kAwait);
+    if (failure == asio::error::operation_aborted) co_return;
+    if (failure) {  // Out of descriptors, most likely: others must end first.
+      asio::steady_timer pause(io_, std::chrono::milliseconds(100));
+      co_await pause.async_wait(kAwait);
+      continue;
+    }
+    if (connections_ >= options_.most_connections) {
+      handler_.refusal(503, "too many connections");
+      continue;
+    }
+    spawn(io_.get_executor(), serve(std::move(socket)));
+  }
+}
+
+awaitable<void> HttpServer::Loop::serve(tcp::socket socket) {
+  ++connections_;
+  std::optional<beast::tcp_stream> stream(std::move(socket));
+  beast::flat_buffer buffer(options_.most_header_bytes + 4096);
+  bool goes_on = true;
+  while (goes_on) goes_on = co_await exchange(stream, buffer);
+  beast::error_code ignored;
+  if (stream) stream->socket().shutdown(tcp::socket::shutdown_both, ignored);
+  --connections_;
+}
+
+// One request and its reply. False: the connection is at its end, or became a WebSocket.
+awaitable<bool> HttpServer::Loop::exchange(std::optional<beast::tcp_stream>& connection,
+                                           beast::flat_buffer& buffer) {
+  beast::tcp_stream& stream = *connection;
+  if (buffer.size() == 0) {  // Between requests a peer may rest.
+    stream.expires_after(span(options_.idle_deadline));
+    const auto space = buffer.prepare(1024);
+    const auto [failure, bytes] = co_await stream.async_read_some(space, kAwait);
+    if (failure) co_return false;
+    buffer.commit(bytes);
+  }
+  Parser parser;
+  parser.header_limit(static_cast<std::uint32_t>(options_.most_header_bytes));
+  parser.body_limit(0);
+  stream.expires_after(span(options_.header_deadline));
+  const auto [failure, bytes] = co_await http::async_read_header(stream, buffer, parser, kAwait);
+  if (failure || has_body(parser)) {
+    // The connection is closed by then; it is only counted.
+    if (failure == beast::error::timeout) handler_.refusal(408, "the request came too slowly");
+    const Refused why = failure ? refused_for(failure) : kTooLarge;
+    if (why.status != 0) co_await refuse(stream, why);
+    co_return false;
+  }
+  const HttpRequest request = request_of(parser);
+  std::optional<HttpReply> refused = handler_.screen(request);
+  if (!refused && request.is_websocket) {
+    stream.expires_never();  // A WebSocket has deadlines of its own.
+    beast::tcp_stream taken = *std::move(connection);
+    connection.reset();
+    co_await subscribe(std::move(taken), parser);
+    co_return false;
+  }
+  HttpReply reply;
+  if (refused) {
+    reply = *std::move(refused);
+  } else {
+    stream.expires_never();
+    reply = co_await ask(request);
+  }
+  co_return co_await write(stream, std::move(reply), &parser);
+}
+
+// The peer may still be sending, and would lose the reply with a connection that is just closed.
+awaitable<void> HttpServer::Loop::refuse(beast::tcp_stream& stream, Refused why) {
+  HttpReply reply = handler_.refusal(why.status, why.sentence);
+  const bool written = co_await write(stream, std::move(reply), nullptr);
+  beast::error_code ignored;
+  stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
+  static_cast<void>(written);
+  std::vector<char> sink(64u << 10);
+  stream.expires_after(span(kDrainDeadline));
+  for (std::size_t drained = 0; drained < kMostDrainedBytes;) {
+    const auto space = asio::buffer(sink);
+    const auto [failure, bytes] = co_await stream.async_read_some(space, kAwait);
+    if (failure) co_return;
+    drained += bytes;
+  }
+}
+
+awaitable<HttpReply> HttpServer::Loop::ask(HttpRequest request) {
+  auto pending = std::make_shared<Pending>(io_.get_executor());
+  auto task = [this, pending, request = std::move(request)] {
+    HttpReply reply;
+    try {
+      reply = handler_.answer(request);
+    } catch (const std::exception& e) {  // Memory: the bounds of answers are above what there is.
+      reply = handler_.refusal(500, std::string("the answer could not be made: ") + e.what());
+    }
+    asio::post(io_, [pending, reply = std::move(reply)]() mutable {
+      pending->reply = std::move(reply);
+      pending->ready.cancel();
+    });
+  };
+  asio::post(pool_, std::move(task));
+  // The loop is this thread: the answer cannot come before the wait has begun.
+  co_await pending->ready.async_wait(kAwait);
+  co_return std::move(pending->reply);
+}
+
+awaitable<bool> HttpServer::Loop::write(beast::tcp_stream& stream, HttpReply reply,
+                                        const Parser* parser) {
+  const bool is_head = parser != nullptr && parser->get().method() == http::verb::head;
+  const bool keep_alive = parser != nullptr && parser->get().keep_alive();
+  const unsigned version = parser != nullptr ? parser->get().version() : 11;
+  Response response = response_of(std::move(reply), is_head, version, keep_alive);
+  stream.expires_after(span(options_.write_deadline));
+  if (is_head) {
+    http::response_serializer<http::string_body> head(response);
+    const auto [failure, bytes] = co_await http::async_write_header(stream, head, kAwait);
+    co_return !failure && keep_alive;
+  }
+  const auto [failure, bytes] = co_await http::async_write(stream, response, kAwait);
+  co_return !failure && keep_alive;
+}
+
+awaitable<void> HttpServer::Loop::subscribe(beast::tcp_stream stream, const Parser& parser) {
+  auto subscriber = std::make_shared<Subscriber>(std::move(stream));
+  auto& socket = subscriber->socket;
+  socket.set_option(websocket::stream_base::timeout::suggested(beast::role_type::server));
+  socket.read_message_max(kMostMessageBytes);
+  const auto [refused] = co_await socket.async_accept(parser.get(), kAwait);
+  if (refused) co_return;
+  socket.text(true);
+  subscribers_.insert(subscriber);
+  spawn(io_.get_executor(), write_news(subscriber));
+  beast::flat_buffer ignored;
+  for (;;) {
+    const auto [failure, bytes] = co_await socket.async_read(ignored, kAwait);
+    if (failure) break;
+    ignored.clear();
+  }
+  subscriber->closed = true;
+  subscriber->wake.cancel();
+  subscribers_.erase(subscriber);
+}
+
+awaitable<void> HttpServer::Loop::write_news(std::shared_ptr<Subscriber> subscriber) {
+  while (!subscriber->closed) {
+    if (subscriber->newest == subscriber->sent) {
+      co_await subscriber->wake.async_wait(kAwait);
+      continue;
+    }
+    subscriber->sent = subscriber->newest;
+    const auto text = asio::buffer(subscriber->sent);
+    const auto [failure, bytes] = co_await subscriber->socket.async_write(text, kAwait);
+    if (!failure) continue;
+    beast::get_lowest_layer(subscriber->socket).close();
+    co_return;
+  }
+}
+
+awaitable<void> HttpServer::Loop::tell_news() {
+  auto pending = std::make_shared<Pending>(io_.get_executor());
+  for (;;) {
+    news_timer_.expires_after(span(options_.news_every));
+    const auto [stopped] = co_await news_timer_.async_wait(kAwait);
+    if (stopped) co_return;
+    if (subscribers_.empty()) continue;
+    auto task = [this, pending] {
+      std::string news = handler_.news();
+      asio::post(io_, [pending, news = std::move(news)]() mutable {
+        pending->reply.body = std::move(news);
+        pending->ready.cancel();
+      });
+    };
+    asio::post(pool_, std::move(task));
+    co_await pending->ready.async_wait(kAwait);
+    for (const auto& subscriber : subscribers_) {
+      if (subscriber->newest == pending->reply.body) continue;
+      subscriber->newest = pending->reply.body;
+      subscriber->wake.cancel();
+    }
+  }
+}
+
+HttpServer::HttpServer(HttpHandler& handler, HttpOptions options, UniqueFd listening)
+    : loop_(std::make_unique<Loop>(handler, options, std::move(listening))) {}
+HttpServer::~HttpServer() = default;
+void HttpServer::run() { loop_->run(); }
+void HttpServer::stop() { loop_->stop(); }
+
+}  // namespace xylem::net

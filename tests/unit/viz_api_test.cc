@@ -1,0 +1,153 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/storage_packets.h"
+#include "viz/api.h"
+
+namespace xylem::viz {
+namespace {
+
+using storage::Folder;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class ApiTest : public testing::Test {
+ protected:
+  ApiTest() {
+    auto made = storage::make_sqlite_store({path_});
+    EXPECT_TRUE(made) << made.error().message;
+    store_ = std::move(*made);
+    storage::RunFacts facts;
+    facts.command = {"<script>alert(1)</script>", "\"&'\xff"};
+    facts.window_ns = 250 * kMillisecond;
+    EXPECT_TRUE(store_->begin_run(facts));
+    EXPECT_TRUE(store_->put(storage::registration_packet(0, {storage::process_row(1, 0)})));
+    EXPECT_TRUE(store_->put(storage::window_packet(0, 0, 3, storage::account_row(0, 1, 3))));
+    EXPECT_TRUE(store_->commit());
+  }
+
+  net::HttpReply get(const std::string& target) { return get(api_, target); }
+  static net::HttpReply get(Api& api, const std::string& target) {
+    net::HttpRequest request;
+    request.method = "GET";
+    request.target = target;
+    return api.answer(request);
+  }
+
+  Folder folder_;
+  std::string path_ = folder_.file("run.db");
+  std::unique_ptr<storage::Store> store_;
+  Api api_{{path_}, {}};
+};
+
+TEST_F(ApiTest, EachReplyForbidsWhatAPageNeedNotDo) {
+  for (const char* target : {"/", "/api/v1/overview", "/api/v1/query", "/nothing", "/healthz"}) {
+    std::map<std::string, std::string> headers;
+    for (const auto& [name, value] : get(target).headers) headers[name] = value;
+    EXPECT_THAT(headers["Content-Security-Policy"], StartsWith("default-src 'none'"));
+    EXPECT_THAT(headers["Content-Security-Policy"], Not(HasSubstr("unsafe")));
+    EXPECT_EQ(headers["X-Content-Type-Options"], "nosniff");
+    EXPECT_EQ(headers["Referrer-Policy"], "no-referrer");
+    EXPECT_EQ(headers["Cache-Control"], "no-store");
+  }
+}
+
+TEST_F(ApiTest, ThePageShowsWhatARunSaysAsText) {
+  const net::HttpReply page = get("/");
+  EXPECT_EQ(page.status, 200u);
+  EXPECT_THAT(page.body,
+              HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;&#39; &#39;&quot;&amp;&#39;"));
+  EXPECT_THAT(page.body, Not(HasSubstr("<script")));
+  EXPECT_THAT(page.body, HasSubstr("3 calls captured, 3 stored, 0 lost"));
+}
+
+TEST_F(ApiTest, ViewsAreJsonWithWhatWasAskedFor) {
+  const net::HttpReply ranks = get("/api/v1/ranks?value=calls&first_rank=0&end_rank=1");
+  EXPECT_EQ(ranks.status, 200u) << ranks.body;
+  EXPECT_THAT(ranks.body, StartsWith("{\"version\":1,\"view\":\"ranks\",\"scope\":{"));
+  EXPECT_THAT(ranks.body, HasSubstr("\"cells\":[3]"));
+  EXPECT_THAT(get("/api/v1/overview").body, HasSubstr("\"captured\":3"));
+  // Bytes that are no text have a place in JSON all the same.
+  EXPECT_THAT(get("/api/v1/overview").body, HasSubstr("\\ufffd"));
+}
+
+TEST_F(ApiTest, AFaultIsASentenceWithAStatus) {
+  const auto is = [](const net::HttpReply& reply, unsigned status, const char* part) {
+    EXPECT_EQ(reply.status, status) << reply.body;
+    EXPECT_THAT(reply.body, StartsWith("{\"version\":1,\"error\":{\"status\":"));
+    EXPECT_THAT(reply.body, HasSubstr(part));
+  };
+  is(get("/api/v1/ranks?world=7"), 404, "no world 7");
+  is(get("/api/v1/ranks?columns=1e3"), 400, "columns must be");
+  is(get("/api/v1/ranks?colums=3"), 400, "'colums'");
+  is(get("/api/v1/series"), 400, "name is missing");
+  is(get("/api/v2/ranks"), 404, "nothing at this path");
+  is(get("/api/v1/query"), 400, "sql is missing");
+  is(get("/api/v1/query?sql=SELEC"), 400, "SQL");
+  is(get("/api/v1/query?sql=SELECT+1;SELECT+2"), 400, "one statement");
+  is(get("/api/v1/query?sql=DELETE+FROM+run"), 403, "only reading");
+  is(get("/api/v1/query?sql=ATTACH+'/etc/passwd'+AS+x"), 403, "only reading");
+  is(get("/api/v1/query?sql=SELECT+load_extension('x')"), 403, "only reading");
+  is(get("/api/v1/query?sql=PRAGMA+journal_mode=DELETE"), 403, "only reading");
+  Api of_nothing({folder_.file("none.db")}, {});
+  is(get(of_nothing, "/api/v1/overview"), 404, "none.db");
+  EXPECT_EQ(get(of_nothing, "/healthz").status, 503u);
+  EXPECT_THAT(get(of_nothing, "/healthz").body, Not(HasSubstr("none.db")));
+}
+
+TEST_F(ApiTest, AnEndlessQuestionEnds) {
+  ApiOptions options{path_};
+  options.query_deadline = 20 * kMillisecond;
+  Api api(options, {});
+  const net::HttpReply reply =
+      get(api,
+          "/api/v1/query?sql=WITH+RECURSIVE+n(i)+AS+(SELECT+1+UNION+ALL+SELECT+1+FROM+n)"
+          "+SELECT+count(*)+FROM+n");
+  EXPECT_EQ(reply.status, 504u) << reply.body;
+}
+
+TEST_F(ApiTest, RowsOfAQuestionAreCutAndSaidToBe) {
+  const std::string ten =
+      "/api/v1/query?sql=WITH+RECURSIVE+n(i)+AS+(SELECT+1+UNION+ALL+SELECT+i%2B1+FROM+n+WHERE+i<10)"
+      "+SELECT+i+FROM+n&rows=";
+  EXPECT_THAT(get(ten + "3").body, HasSubstr("\"rows\":[[1],[2],[3]],\"is_cut\":true"));
+  EXPECT_THAT(get(ten + "10").body, HasSubstr("\"is_cut\":false"));
+  EXPECT_EQ(get(ten + "100001").status, 400u);
+  ApiOptions options{path_};
+  options.most_query_bytes = 10;
+  Api api(options, {});
+  EXPECT_THAT(get(api, ten + "10").body, HasSubstr("[[1],[2],[3]],\"is_cut\":true"));
+}
+
+TEST_F(ApiTest, NewsComeWithEachCommitAndOnlyThen) {
+  const std::string first = api_.news();
+  EXPECT_THAT(first, HasSubstr("\"event\":\"commit\",\"number\":1"));
+  EXPECT_EQ(api_.news(), first);
+  ASSERT_TRUE(store_->put(storage::window_packet(1, 0, 2, storage::account_row(0, 1, 5))));
+  ASSERT_TRUE(store_->commit());
+  EXPECT_THAT(api_.news(), HasSubstr("\"number\":2,\"run_end_ns\":500000000,\"has_ended\":false"));
+  ASSERT_TRUE(store_->end_run(0, kSecond));
+  EXPECT_THAT(api_.news(), HasSubstr("\"has_ended\":true"));
+}
+
+TEST_F(ApiTest, AWebSocketIsWhereItIsAndNowhereElse) {
+  AccessOptions access;
+  Api api({path_}, access);
+  net::HttpRequest request;
+  request.method = "GET";
+  request.host = "localhost";
+  request.authorization = "Bearer " + net::to_hex(access.token);
+  request.target = "/api/v1/live";
+  EXPECT_EQ(api.screen(request)->status, 426u);
+  request.is_websocket = true;
+  EXPECT_FALSE(api.screen(request));
+  request.target = "/api/v1/ranks";
+  EXPECT_EQ(api.screen(request)->status, 404u);
+  request.target = "/%";
+  EXPECT_EQ(api.screen(request)->status, 400u);
+  EXPECT_THAT(get(api, "/api/v1/server").body, HasSubstr("\"malformed\":1"));
+}
+
+}  // namespace
+}  // namespace xylem::viz

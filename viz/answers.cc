@@ -1,0 +1,374 @@
+#include "viz/answers.h"
+
+#include <array>
+#include <span>
+
+#include "viz/json.h"
+#include "viz/reply.h"
+
+namespace xylem::viz {
+namespace {
+
+using namespace storage;
+
+constexpr std::array<const char*, 4> kRankValues = {"mpi", "wait", "bytes", "calls"};
+constexpr std::array<const char*, 4> kRankUnits = {"ns", "ns", "bytes", "calls"};
+
+/// What each answer begins with, and then `inside`.
+template <typename Inside>
+std::string answer(const char* view, const Scope& scope, Inside inside) {
+  Json json;
+  json.object([&] {
+    json.field("version", kApiVersion);
+    json.field("view", view);
+    json.object("scope", [&] {
+      json.field("begin_ns", scope.begin_ns);
+      json.field("end_ns", scope.end_ns);
+      json.field("run_begin_ns", scope.run_begin_ns);
+      json.field("run_end_ns", scope.run_end_ns);
+      json.field("has_ended", scope.has_ended);
+      json.field("estimated", scope.estimated);
+      json.field("lost_calls", scope.lost_calls);
+      json.field("incomplete_ranks", scope.incomplete_ranks);
+    });
+    inside(json);
+  });
+  return json.take();
+}
+
+void write_run(Json& json, const Report::Run& run) {
+  json.object("run", [&] {
+    json.field("id", run.run_id);
+    json.field("command", run.command);
+    json.field("directory", run.directory);
+    json.field("user", run.user);
+    json.field("host", run.host);
+    json.field("xylem", run.version);
+    json.field("detail", run.detail);
+    json.field("started_ns", run.started_realtime_ns);
+    json.field("elapsed_ns", run.elapsed_ns);
+    json.field("exit_code", run.exit_code);
+    json.field("hosts", run.hosts);
+    json.array("mpi_libraries", run.mpi_libraries, [&](const auto& name) { json.value(name); });
+  });
+}
+
+void write_share(Json& json, const Report::RankShare& share) {
+  json.object([&] {
+    json.field("rank", share.rank);
+    json.field("mpi_ns", share.mpi_ns);
+    json.field("span_ns", share.span_ns);
+    json.field("estimated", share.estimated);
+  });
+}
+
+void write_worlds(Json& json, const Report& report) {
+  json.array("worlds", report.worlds, [&](const Report::World& world) {
+    json.object([&] {
+      json.field("world", world.id);
+      json.field("program", world.program);
+      json.field("size", world.size);
+      json.field("registered", world.registered);
+      json.field("clock", world.clock);
+    });
+  });
+  json.array("shares", report.shares, [&](const Report::WorldShare& share) {
+    json.object([&] {
+      json.field("world", share.world);
+      json.field("ranks", share.ranks);
+      json.field("mean_mpi_share", share.mean);
+      json.field("estimated", share.estimated);
+      json.field("mpi_imbalance", share.mpi_imbalance);
+      json.field("other_imbalance", share.other_imbalance);
+      json.array("shown", share.shown, [&](const auto& rank) { write_share(json, rank); });
+    });
+  });
+}
+
+void write_account(Json& json, const Report& report) {
+  const Report::Account& account = report.account;
+  json.object("account", [&] {
+    json.field("ranks", account.ranks);
+    json.field("complete_ranks", account.complete_ranks);
+    json.field("captured", account.captured);
+    json.field("stored", account.stored);
+    json.field("lost", account.lost);
+    json.field("lost_of_unknown_ranks", account.lost_of_unknown_ranks);
+    json.field("inexact_ranks", account.inexact_ranks);
+    json.array("inexact", account.inexact, [&](const AccountLine& line) {
+      json.object([&] {
+        json.field("world", line.world);
+        json.field("rank", line.rank);
+        json.field("captured", line.captured);
+        json.field("stored", line.stored);
+        json.field("lost", line.lost);
+        json.field("complete", line.complete);
+      });
+    });
+  });
+  const Report::EventAccount& events = report.events;
+  json.object("events", [&] {
+    json.field("told", events.told);
+    json.field("stored", events.stored);
+    json.field("lost", events.lost);
+    json.field("ranks", events.ranks);
+    json.field("complete_ranks", events.complete_ranks);
+  });
+}
+
+void write_lists(Json& json, const Report& report) {
+  json.field("mpi_ns", report.mpi_ns);
+  json.field("functions_in_all", report.functions_in_all);
+  json.array("functions", report.functions, [&](const Report::Function& function) {
+    json.object([&] {
+      json.field("function", function.name);
+      json.field("class", function.function_class);
+      json.field("calls", function.calls);
+      json.field("time_ns", function.time_ns);
+      json.field("max_ns", function.max_ns);
+      json.field("bytes", function.bytes);
+      json.field("share", function.share);
+      json.field("estimated", function.estimated);
+    });
+  });
+  json.array("waits", report.waits, [&](const Report::Wait& wait) {
+    json.object([&] {
+      json.field("world", wait.world);
+      json.field("rank", wait.rank);
+      json.field("peer", wait.peer);
+      json.field("time_ns", wait.time_ns);
+      json.field("calls", wait.calls);
+    });
+  });
+  json.array("losses", report.losses, [&](const Report::Loss& loss) {
+    json.object([&] {
+      json.field("part", loss.part);
+      json.field("host", loss.host);
+      json.field("reason", loss.reason);
+      json.field("count", loss.count);
+      json.field("calls", loss.calls);
+      json.field("messages", loss.messages);
+      json.field("bytes", loss.bytes);
+    });
+  });
+}
+
+void write_grid(Json& json, const RankGrid& grid, RankValue value) {
+  const auto which = static_cast<std::size_t>(value);
+  json.field("value", kRankValues[which]);
+  json.field("unit", kRankUnits[which]);
+  json.field("world_size", grid.world_size);
+  json.field("slot_ns", grid.slot_ns);
+  json.field("columns", grid.columns);
+  std::size_t row_number = 0;
+  json.array("rows", grid.rows, [&](const RankGrid::Row& row) {
+    json.object([&] {
+      json.field("first_rank", row.first_rank);
+      json.field("ranks", row.ranks);
+      json.field("host", row.host);
+      json.field("total", row.total);
+      const std::span cells(grid.cells);
+      json.array("cells", cells.subspan(row_number++ * grid.columns, grid.columns),
+                 [&](std::uint64_t cell) { json.value(cell); });
+    });
+  });
+}
+
+void write_link(Json& json, const TreeReport::Link& link) {
+  json.object("link", [&] {
+    json.field("at_ns", link.at_ns);
+    json.field("queue_bytes", link.queue_bytes);
+    json.field("refused", link.refused);
+    json.field("transport", link.transport);
+    json.field("round_trip_ns", link.round_trip_ns);
+    json.field("packets_per_s", link.packets_per_s);
+    json.field("bytes_per_s", link.bytes_per_s);
+  });
+}
+
+}  // namespace
+
+std::string to_json(const Overview& overview) {
+  return answer("overview", overview.scope, [&](Json& json) {
+    const Report& report = overview.report;
+    write_run(json, report.run);
+    json.field("window_ns", overview.window_ns);
+    json.field("calls_per_s", overview.calls_per_s);
+    write_worlds(json, report);
+    write_account(json, report);
+    write_lists(json, report);
+  });
+}
+
+std::string to_json(const RankGrid& grid, RankValue value) {
+  return answer("ranks", grid.scope, [&](Json& json) { write_grid(json, grid, value); });
+}
+
+std::string to_json(const FunctionTable& table) {
+  return answer("functions", table.scope, [&](Json& json) {
+    json.field("mpi_ns", table.mpi_ns);
+    json.field("slot_ns", table.slot_ns);
+    json.field("functions_in_all", table.functions_in_all);
+    json.array("functions", table.functions, [&](const FunctionTable::Function& function) {
+      json.object([&] {
+        json.field("function", function.name);
+        json.field("class", function.function_class);
+        json.field("calls", function.calls);
+        json.field("time_ns", function.time_ns);
+        json.field("max_ns", function.max_ns);
+        json.field("bytes", function.bytes);
+        json.field("ranks", function.ranks);
+        json.field("estimated", function.estimated);
+        json.array("series_ns", function.series_ns, [&](std::uint64_t ns) { json.value(ns); });
+        json.array("distribution", function.distribution, [&](const auto& bucket) {
+          json.object([&] {
+            json.field("below_ns", bucket.first);
+            json.field("calls", bucket.second);
+          });
+        });
+      });
+    });
+  });
+}
+
+std::string to_json(const Matrix& matrix, MatrixValue value) {
+  const bool waits = value == MatrixValue::kWaits;
+  return answer("matrix", matrix.scope, [&](Json& json) {
+    json.field("value", waits ? "waits" : "messages");
+    json.field("unit", waits ? "ns" : "bytes");
+    json.field("world_size", matrix.world_size);
+    json.field("first_row", matrix.first_row);
+    json.field("end_row", matrix.end_row);
+    json.field("first_column", matrix.first_column);
+    json.field("end_column", matrix.end_column);
+    json.field("block", matrix.block);
+    json.field("lost_messages", matrix.lost_messages);
+    json.field("lost_bytes", matrix.lost_bytes);
+    // Row, column, count, amount: many, so without names.
+    json.array("cells", matrix.cells, [&](const Matrix::Cell& cell) {
+      const std::array numbers = {cell.row, cell.column, cell.count, cell.amount};
+      json.array(numbers, [&](std::uint64_t number) { json.value(number); });
+    });
+  });
+}
+
+std::string to_json(const Timeline& timeline) {
+  return answer("timeline", timeline.scope, [&](Json& json) {
+    json.field("detail", timeline.has_calls ? "calls" : "windows");
+    json.field("reason", timeline.reason);
+    json.field("calls_in_all", timeline.calls_in_all);
+    json.array("calls", timeline.calls, [&](const Timeline::Call& call) {
+      json.object([&] {
+        json.field("rank", call.rank);
+        json.field("thread", call.thread);
+        json.field("begin_ns", call.begin_ns);
+        json.field("end_ns", call.end_ns);
+        json.field("function", call.function);
+        json.field("peer", call.peer);
+        json.field("tag", call.tag);
+        json.field("bytes", call.bytes);
+        json.field("calls", call.calls);
+      });
+    });
+    json.field("messages_in_all", timeline.messages_in_all);
+    json.array("messages", timeline.messages, [&](const Timeline::Message& message) {
+      json.object([&] {
+        json.field("source", message.source);
+        json.field("destination", message.destination);
+        json.field("sent_ns", message.sent_ns);
+        json.field("received_ns", message.received_ns);
+        json.field("bytes", message.bytes);
+        json.field("tag", message.tag);
+      });
+    });
+    json.array("longest", timeline.longest, [&](const Timeline::LongCall& call) {
+      json.object([&] {
+        json.field("rank", call.rank);
+        json.field("function", call.function);
+        json.field("duration_ns", call.duration_ns);
+        json.field("begin_ns", call.begin_ns);
+        json.field("end_ns", call.end_ns);
+      });
+    });
+    json.object("windows", [&] { write_grid(json, timeline.grid, RankValue::kMpi); });
+  });
+}
+
+std::string to_json(const HostTable& table) {
+  return answer("hosts", table.scope, [&](Json& json) {
+    json.array("series", table.series, [&](const auto& name) { json.value(name); });
+    json.array("hosts", table.hosts, [&](const HostTable::Host& host) {
+      json.object([&] {
+        json.field("leaf", host.leaf);
+        json.field("host", host.name);
+        json.field("lost_reason", host.lost_reason);
+        json.field("ranks", host.ranks);
+        json.field("clock_error_ns", host.clock_error_ns);
+        json.object("newest", [&] {
+          for (const auto& [name, value] : host.newest) json.field(name, value);
+        });
+      });
+    });
+  });
+}
+
+std::string to_json(const HostSeries& series) {
+  return answer("series", series.scope, [&](Json& json) {
+    json.field("name", series.name);
+    json.field("slot_ns", series.slot_ns);
+    json.field("hosts_in_all", series.hosts_in_all);
+    json.array("lines", series.lines, [&](const HostSeries::Line& line) {
+      json.object([&] {
+        json.field("leaf", line.leaf);
+        json.field("host", line.host);
+        json.array("points", line.points, [&](const HostSeries::Point& point) {
+          json.object([&] {
+            json.field("slot", point.slot);
+            json.field("min", point.least);
+            json.field("mean", point.mean);
+            json.field("max", point.most);
+            json.field("samples", point.samples);
+          });
+        });
+      });
+    });
+  });
+}
+
+std::string to_json(const Tree& tree) {
+  return answer("tree", tree.scope, [&](Json& json) {
+    const TreeReport& report = tree.report;
+    json.field("at_ns", report.at_ns);
+    json.array("nodes", report.nodes, [&](const TreeReport::Node& node) {
+      json.object([&] {
+        json.field("id", node.id);
+        json.field("role", node.role);
+        json.field("host", node.host);
+        json.field("state", node.state);
+        json.field("parent", node.parent);
+        json.field("level", node.level);
+        json.field("ranks", node.ranks);
+        json.field("silent_ns", node.silent_ns);
+        if (node.link) write_link(json, *node.link);
+      });
+    });
+  });
+}
+
+std::string to_json(const Notices& notices) {
+  return answer("notices", notices.scope, [&](Json& json) {
+    json.field("notices_in_all", notices.notices_in_all);
+    json.array("notices", notices.notices, [&](const Notices::Notice& notice) {
+      json.object([&] {
+        json.field("at_ns", notice.at_ns);
+        json.field("host", notice.host);
+        json.field("role", notice.role);
+        json.field("level", notice.level);
+        json.field("text", notice.text);
+        json.field("dropped", notice.dropped);
+      });
+    });
+  });
+}
+
+}  // namespace xylem::viz

@@ -1,0 +1,300 @@
+#include "viz/api.h"
+
+#include <sys/stat.h>
+
+#include <utility>
+
+#include "viz/answers.h"
+#include "viz/json.h"
+#include "viz/page.h"
+#include "viz/reply.h"
+
+namespace xylem::viz {
+namespace {
+
+using namespace storage;
+
+constexpr std::string_view kLive = "/api/v1/live";
+
+RankRange rank_range(Target& target) {
+  return {WorldId{static_cast<std::uint32_t>(target.count("world", 0))}, target.count("first_rank"),
+          target.count("end_rank")};
+}
+
+TimeRange time_range(Target& target) { return {target.nanos("begin_ns"), target.nanos("end_ns")}; }
+
+template <typename Answer, typename... How>
+net::HttpReply reply_of(const Result<Answer>& answer, How... how) {
+  if (!answer) return error_reply(answer.error());
+  return json_reply(to_json(*answer, how...));
+}
+
+net::HttpReply ranks(RunView& run, Target& target) {
+  RankGridQuery query;
+  query.ranks = rank_range(target);
+  query.range = time_range(target);
+  query.value = static_cast<RankValue>(target.choice("value", "mpi|wait|bytes|calls"));
+  query.columns = target.count("columns", query.columns);
+  query.rows = target.count("rows", query.rows);
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  return reply_of(run.ranks(query), query.value);
+}
+
+net::HttpReply functions(RunView& run, Target& target) {
+  FunctionQuery query;
+  query.ranks = rank_range(target);
+  query.range = time_range(target);
+  query.series = target.count("series", query.series);
+  query.distribution = target.flag("distribution");
+  query.most = target.count("most", query.most);
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  return reply_of(run.functions(query));
+}
+
+net::HttpReply matrix(RunView& run, Target& target) {
+  MatrixQuery query;
+  query.world = WorldId{static_cast<std::uint32_t>(target.count("world", 0))};
+  query.value = static_cast<MatrixValue>(target.choice("value", "messages|waits"));
+  query.first_row = target.count("first_row", query.first_row);
+  query.end_row = target.count("end_row", query.end_row);
+  query.first_column = target.count("first_column", query.first_column);
+  query.end_column = target.count("end_column", query.end_column);
+  query.blocks = target.count("blocks", query.blocks);
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  return reply_of(run.matrix(query), query.value);
+}
+
+net::HttpReply timeline(RunView& run, Target& target) {
+  TimelineQuery query;
+  query.ranks = rank_range(target);
+  query.range = time_range(target);
+  query.columns = target.count("columns", query.columns);
+  query.rows = target.count("rows", query.rows);
+  query.most = target.count("most", query.most);
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  return reply_of(run.timeline(query));
+}
+
+net::HttpReply series(RunView& run, Target& target) {
+  SeriesQuery query;
+  const auto name = target.text("name");
+  if (!name) return error_reply(400, "name is missing; /api/v1/hosts lists the series there are");
+  query.name = *name;
+  if (const auto leaf = target.count("leaf"))
+    query.leaf = LeafId{static_cast<std::uint32_t>(*leaf)};
+  query.range = time_range(target);
+  query.columns = target.count("columns", query.columns);
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  return reply_of(run.series(query));
+}
+
+net::HttpReply tree(RunView& run, Target& target) {
+  const auto at_ns = target.nanos("at_ns");
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  return reply_of(run.tree(at_ns));
+}
+
+net::HttpReply notices(RunView& run, Target& target) {
+  const std::uint64_t most = target.count("most", 200);
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  return reply_of(run.notices(most));
+}
+
+net::HttpReply overview(RunView& run, Target& target) {
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  return reply_of(run.overview());
+}
+
+net::HttpReply hosts(RunView& run, Target& target) {
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  return reply_of(run.hosts());
+}
+
+net::HttpReply page(RunView& run, Target& target) {
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  const auto overview = run.overview();
+  if (!overview) return error_reply(overview.error());
+  return make_reply(200, "text/html; charset=utf-8", make_page(*overview));
+}
+
+struct View {
+  const char* path;
+  net::HttpReply (*answer)(RunView&, Target&);
+};
+constexpr View kViews[] = {
+    {"/", page},
+    {"/api/v1/overview", overview},
+    {"/api/v1/ranks", ranks},
+    {"/api/v1/functions", functions},
+    {"/api/v1/matrix", matrix},
+    {"/api/v1/timeline", timeline},
+    {"/api/v1/hosts", hosts},
+    {"/api/v1/series", series},
+    {"/api/v1/tree", tree},
+    {"/api/v1/notices", notices},
+};
+
+/// The rows of one statement as JSON, up to a number of rows and of bytes.
+class JsonRows final : public RowSink {
+ public:
+  JsonRows(Json& json, std::uint64_t most_rows, std::size_t most_bytes)
+      : json_(json), most_rows_(most_rows), most_bytes_(most_bytes) {}
+
+  void begin(std::span<const std::string> columns) override {
+    if (++statements > 1) return;
+    columns_.assign(columns.begin(), columns.end());
+  }
+  bool row(std::span<const Value> values) override {
+    if (statements > 1) return false;
+    is_cut = rows_.size() == most_rows_ || bytes_ > most_bytes_;
+    if (is_cut) return false;
+    std::string row = "[";
+    for (const Value& value : values) {
+      if (row.size() > 1) row += ',';
+      row += storage::to_json(value);
+    }
+    rows_.push_back(row + "]");
+    bytes_ += rows_.back().size() + 1;
+    return true;
+  }
+  void write() {
+    json_.array("columns", columns_, [&](const std::string& name) { json_.value(name); });
+    json_.array("rows", rows_, [&](const std::string& row) { json_.written(row); });
+    json_.field("is_cut", is_cut);
+  }
+
+  int statements = 0;
+  bool is_cut = false;
+
+ private:
+  Json& json_;
+  std::uint64_t most_rows_;
+  std::size_t most_bytes_, bytes_ = 0;
+  std::vector<std::string> columns_, rows_;
+};
+
+/// When a file and its log were last written, as far as the system tells.
+std::string state_of(const std::string& file) {
+  std::string state;
+  for (const char* suffix : {"", "-wal"}) {
+    struct stat found {};
+    if (::stat((file + suffix).c_str(), &found) != 0) continue;
+    for (const auto number :
+         {static_cast<std::int64_t>(found.st_ino), static_cast<std::int64_t>(found.st_size),
+          static_cast<std::int64_t>(found.st_mtim.tv_sec),
+          static_cast<std::int64_t>(found.st_mtim.tv_nsec)}) {
+      state += std::to_string(number) + ' ';
+    }
+  }
+  return state;
+}
+
+}  // namespace
+
+std::optional<net::HttpReply> Api::screen(const net::HttpRequest& request) {
+  auto target = Target::parse(request.target);
+  if (!target) return access_.refuse(Access::Reason::kMalformed, 400, target.error().message);
+  if (auto refused = access_.judge(request, *target)) return refused;
+  const bool is_live = target->path() == kLive;
+  if (request.is_websocket != is_live) {
+    return is_live ? error_reply(426, "this is a WebSocket; ask to upgrade")
+                   : error_reply(404, "there is no WebSocket here; it is at " + std::string(kLive));
+  }
+  return std::nullopt;
+}
+
+net::HttpReply Api::answer(const net::HttpRequest& request) {
+  auto target = Target::parse(request.target);
+  if (!target) return error_reply(target.error());
+  const std::string& path = target->path();
+  if (path == "/healthz") return health();
+  if (path == "/style.css") return make_reply(200, "text/css", page_style());
+  if (path == "/api/v1/server") return json_reply(server_state());
+  if (path == "/api/v1/query") return query(*target);
+  return answer_view(*target);
+}
+
+net::HttpReply Api::answer_view(Target& target) {
+  for (const View& view : kViews) {
+    if (target.path() != view.path) continue;
+    auto run = RunView::open(options_.file);
+    if (!run) return error_reply(run.error());
+    run->file().set_deadline(deadline_in(options_.view_deadline));
+    return view.answer(*run, target);
+  }
+  return error_reply(404,
+                     "there is nothing at this path; docs/http-api.md and the page at / list"
+                     " what there is");
+}
+
+net::HttpReply Api::query(Target& target) {
+  const auto sql = target.text("sql");
+  const std::uint64_t rows = target.count("rows", 10'000);
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  if (!sql) return error_reply(400, "sql is missing: a statement, percent-encoded");
+  if (rows > options_.most_rows) {
+    return error_reply(400, "rows may be up to " + std::to_string(options_.most_rows));
+  }
+  auto run = RunFile::open(options_.file);
+  if (!run) return error_reply(run.error());
+  (*run)->set_deadline(deadline_in(options_.query_deadline));
+  Json json;
+  JsonRows result(json, rows, options_.most_query_bytes);
+  const auto asked = (*run)->query(*sql, result);
+  if (!asked) return error_reply(asked.error());
+  if (result.statements > 1) return error_reply(400, "one statement at a time is answered here");
+  json.object([&] {
+    json.field("version", kApiVersion);
+    json.field("view", "query");
+    result.write();
+  });
+  return json_reply(json.take());
+}
+
+// Open to strangers: not a word of what the run is, or where.
+net::HttpReply Api::health() {
+  if (!RunFile::open(options_.file)) return error_reply(503, "the run's file cannot be read now");
+  return make_reply(200, "text/plain", "ok\n");
+}
+
+std::string Api::server_state() const {
+  Json json;
+  json.object([&] {
+    json.field("version", kApiVersion);
+    json.field("view", "server");
+    json.object("refused", [&] {
+      for (std::size_t i = 0; i < static_cast<std::size_t>(Access::Reason::kReasons); ++i) {
+        const auto reason = static_cast<Access::Reason>(i);
+        json.field(Access::name(reason), access_.refused(reason));
+      }
+    });
+  });
+  return json.take();
+}
+
+net::HttpReply Api::refusal(unsigned status, const std::string& sentence) {
+  return access_.refuse(Access::Reason::kServer, status, sentence);
+}
+
+// A connection that stays open would keep a run from ending in one plain file, so what has changed
+// is asked of the file system; only then the file is opened.
+std::string Api::news() {
+  const std::string state = state_of(options_.file);
+  if (state == seen_ && !news_.empty()) return news_;
+  auto run = RunView::open(options_.file);
+  Result<Scope> scope = run ? run->scope() : Result<Scope>(unexpected(run.error()));
+  if (scope) seen_ = state;
+  Json json;
+  json.object([&] {
+    json.field("version", kApiVersion);
+    json.field("event", scope ? "commit" : "unreadable");
+    if (!scope) return;
+    json.field("number", ++changes_);
+    json.field("run_end_ns", scope->run_end_ns);
+    json.field("has_ended", scope->has_ended);
+  });
+  news_ = json.take();
+  return news_;
+}
+
+}  // namespace xylem::viz

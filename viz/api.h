@@ -1,0 +1,52 @@
+#pragma once
+
+// What the HTTP server answers: paths and parameters of docs/http-api.md, and the page at "/".
+
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "net/http.h"
+#include "storage/run_view.h"
+#include "viz/access.h"
+
+namespace xylem::viz {
+
+struct ApiOptions {
+  std::string file;  ///< The run's; opened anew for each question, so a run may end meanwhile.
+  /// What a view may take before it fails with 504. Large stores need seconds.
+  Nanos view_deadline = 10 * kSecond;
+  /// The same for SQL: people ask in endless ways.
+  Nanos query_deadline = 5 * kSecond;
+  std::uint64_t most_rows = 100'000;        ///< Of SQL; what exceeds it is cut, and said to be.
+  std::size_t most_query_bytes = 8u << 20;  ///< The same for an answer's size.
+};
+
+/// Answers from a file that it only reads. Called as net::HttpHandler says.
+class Api final : public net::HttpHandler {
+ public:
+  Api(ApiOptions options, AccessOptions access)
+      : options_(std::move(options)), access_(std::move(access)) {}
+
+  std::optional<net::HttpReply> screen(const net::HttpRequest& request) override;
+  net::HttpReply answer(const net::HttpRequest& request) override;
+  net::HttpReply refusal(unsigned status, const std::string& sentence) override;
+  /// {"version":1,"event":"commit","number":4,"run_end_ns":...,"has_ended":false}, with a higher
+  /// number each time the file has changed. While it cannot be read, the event is "unreadable".
+  std::string news() override;
+
+ private:
+  net::HttpReply answer_view(Target& target);
+  net::HttpReply query(Target& target);
+  net::HttpReply health();
+  std::string server_state() const;
+
+  ApiOptions options_;
+  Access access_;
+
+  // Of news() alone.
+  std::string seen_, news_;
+  std::uint64_t changes_ = 0;
+};
+
+}  // namespace xylem::viz

@@ -1,0 +1,97 @@
+#pragma once
+
+// Writes JSON, piece by piece, into a string.
+//
+//   Json json;
+//   json.object([&] {
+//     json.field("rank", 3);
+//     json.array("calls", calls, [&](const Call& call) { json.value(call.name); });
+//   });
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "storage/query.h"
+
+namespace xylem::viz {
+
+/// What is written is JSON when the calls nest as the value does. Text that is not UTF-8 gets
+/// U+FFFD for what is not; numbers that JSON has no form for are null.
+class Json {
+ public:
+  template <typename Inside>
+  void object(Inside inside) {
+    open('{');
+    inside();
+    close('}');
+  }
+  template <typename Inside>
+  void object(std::string_view name, Inside inside) {
+    key(name);
+    object(inside);
+  }
+  /// `each` writes one value for each element.
+  template <typename Range, typename Each>
+  void array(std::string_view name, const Range& range, Each each) {
+    key(name);
+    open('[');
+    for (const auto& element : range) each(element);
+    close(']');
+  }
+  /// An array as an element of another one.
+  template <typename Range, typename Each>
+  void array(const Range& range, Each each) {
+    open('[');
+    for (const auto& element : range) each(element);
+    close(']');
+  }
+
+  template <typename Value>
+  void field(std::string_view name, const Value& value_of) {
+    key(name);
+    value(value_of);
+  }
+
+  void value(bool value) { put(value ? "true" : "false"); }
+  template <std::integral Number>
+  void value(Number number) {
+    put(std::to_string(number));
+  }
+  void value(double number) { put(storage::to_json(storage::Value(number))); }
+  void value(std::string_view text) { put(storage::to_json(storage::Value(std::string(text)))); }
+  void value(const std::string& text) { value(std::string_view(text)); }
+  void value(const char* text) { value(std::string_view(text)); }
+  void value(const storage::Value& cell) { put(storage::to_json(cell)); }
+  template <typename Id>
+  requires std::is_enum_v<Id>
+  void value(Id id) { value(static_cast<std::underlying_type_t<Id>>(id)); }
+  template <typename Value>
+  void value(const std::optional<Value>& maybe) {
+    if (maybe) {
+      value(*maybe);
+    } else {
+      put("null");
+    }
+  }
+
+  /// What is JSON already.
+  void written(std::string_view json) { put(json); }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  void key(std::string_view name);
+  void open(char bracket);
+  void close(char bracket);
+  void put(std::string_view text);
+  void separate();
+
+  std::string text_;
+  bool is_first_ = true;  ///< Of what is open: no comma is due.
+};
+
+}  // namespace xylem::viz

@@ -1,0 +1,65 @@
+#pragma once
+
+// What a request's target says: a path, and parameters by name.
+//
+//   auto target = Target::parse("/api/v1/ranks?value=wait&begin_ns=0");
+//   target->path();                     // "/api/v1/ranks"
+//   target->count("columns", 600);      // 600: it is not there
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace xylem::viz {
+
+/// No longer targets are read: a question in SQL has room.
+constexpr std::size_t kMostTargetBytes = 12u << 10;
+
+/// A target, decoded. Parameters are read by what their readers expect; the first that is wrong, or
+/// that nobody has read, is told by `fault`, so that a mistyped name is not passed over.
+class Target {
+ public:
+  /// Fails with kInvalidArgument on what is no path, on percent signs that do not decode, zero
+  /// bytes, and on a parameter that comes twice.
+  static Result<Target> parse(std::string_view target);
+
+  const std::string& path() const { return path_; }
+
+  /// A parameter, or nothing.
+  std::optional<std::string> text(const std::string& name);
+  /// A whole number from 0; of a parameter that is not there `otherwise`.
+  std::uint64_t count(const std::string& name, std::uint64_t otherwise);
+  std::optional<std::uint64_t> count(const std::string& name);
+  /// A time in ns, which may be negative.
+  std::optional<Nanos> nanos(const std::string& name);
+  /// "0", "1", "false" or "true"; false when it is not there.
+  bool flag(const std::string& name);
+  /// Which of `choices` it is, separated by '|'; the first when it is not there.
+  std::size_t choice(const std::string& name, std::string_view choices);
+
+  /// The first parameter that could not be read, or else one that nobody asked for.
+  std::optional<Error> fault() const;
+
+  /// The target without one of its parameters, as it was sent otherwise.
+  static std::string without(std::string_view target, std::string_view name);
+
+ private:
+  struct Parameter {
+    std::string value;
+    bool is_read = false;
+  };
+  template <typename Number>
+  std::optional<Number> number(const std::string& name, const char* what);
+  void fail(const std::string& sentence);
+
+  std::string path_;
+  std::map<std::string, Parameter> parameters_;
+  std::optional<Error> fault_;
+};
+
+}  // namespace xylem::viz

@@ -135,6 +135,28 @@ std::string account_text(const Report& report) {
   return text;
 }
 
+std::string services_text(const Report& report) {
+  if (report.services.empty()) return {};
+  std::string text = "\nServices\n";
+  for (const Report::Service& service : report.services) {
+    text += fmt::format("  {}: {} samples captured, {} stored, {} lost; {} of {} complete\n",
+                        service.name, count_text(service.captured), count_text(service.stored),
+                        count_text(service.lost), count_text(service.complete),
+                        plural(service.back_ends, "back end", "back ends"));
+  }
+  if (report.host_loads.empty()) return text;
+  Columns columns({{"host", kLeft},
+                   {"processors busy", kRight},
+                   {"load", kRight},
+                   {"least memory free", kRight}});
+  for (const Report::HostLoad& load : report.host_loads) {
+    columns.add(
+        {load.host, fmt::format("{:.2f}", load.processors_busy), fmt::format("{:.2f}", load.load),
+         bytes_text(static_cast<std::uint64_t>(std::max(0.0, load.least_available_bytes)))});
+  }
+  return text + columns.text();
+}
+
 const char* about(bool estimated) { return estimated ? "~" : ""; }
 
 std::string functions_text(const Report& report) {
@@ -250,7 +272,7 @@ std::string report_text(const Report& report) {
   std::string text = head_text(report) + account_text(report);
   if (!report.functions.empty()) text += functions_text(report);
   for (const Report::WorldShare& share : report.shares) text += share_text(share);
-  text += waits_text(report) + losses_text(report) + notices_text(report);
+  text += waits_text(report) + services_text(report) + losses_text(report) + notices_text(report);
   if (!report.faults.empty()) text += "\nTotals that differ from what is stored\n";
   for (const std::string& fault : report.faults) text += "  " + fault + '\n';
   return text;
@@ -391,6 +413,18 @@ std::string report_json(const Report& report) {
                 return item.member("times", notice.times);
               }));
   json.member("notices_dropped", report.notices_dropped);
+  json.member("services", list(report.services, [](const Report::Service& service) {
+                Json item('{');
+                item.member("name", service.name).member("back_ends", service.back_ends);
+                item.member("complete", service.complete).member("captured", service.captured);
+                return item.member("stored", service.stored).member("lost", service.lost);
+              }));
+  json.member("host_loads", list(report.host_loads, [](const Report::HostLoad& load) {
+                Json item('{');
+                item.member("host", load.host).member("processors_busy", load.processors_busy);
+                item.member("load", load.load).member("samples", load.samples);
+                return item.member("least_available_bytes", load.least_available_bytes);
+              }));
   Json faults('[');
   for (const std::string& fault : report.faults) faults.add(storage::to_json(fault));
   return json.member("faults", faults).text() + '\n';

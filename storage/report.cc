@@ -189,7 +189,7 @@ std::vector<Report::Loss> read_losses(Inquiry& inquiry, std::size_t most) {
   for (const auto& row :
        inquiry.ask("SELECT part, host, reason,"
                    " count(*) * (wave IS NOT NULL OR part NOT IN ('window', 'chunk')),"
-                   " sum(calls), sum(messages), sum(bytes) FROM loss"
+                   " sum(calls), sum(messages), sum(bytes) FROM loss WHERE part <> 'series'"
                    " GROUP BY part, host, reason, wave IS NULL"
                    " ORDER BY sum(calls) IS NOT NULL, sum(calls) DESC, part, host" +
                    limit(most))) {
@@ -201,6 +201,32 @@ std::vector<Report::Loss> read_losses(Inquiry& inquiry, std::size_t most) {
     losses.push_back(std::move(loss));
   }
   return losses;
+}
+
+// Files before schema 8 have no services.
+void read_services(Inquiry& inquiry, std::size_t most_hosts, Report& report) {
+  if (inquiry.ask("SELECT 1 FROM sqlite_schema WHERE name = 'service'").empty()) return;
+  for (const auto& row :
+       inquiry.ask("SELECT service, count(*), sum(complete), sum(captured), sum(stored), sum(lost)"
+                   " FROM service_account WHERE captured > 0 GROUP BY service ORDER BY service")) {
+    report.services.push_back({text_of(row[0]), count_of(row[1]), count_of(row[2]),
+                               count_of(row[3]), count_of(row[4]), count_of(row[5])});
+  }
+  if (report.services.empty()) return;
+  for (const auto& row : inquiry.ask(
+           "SELECT h.name, total(busy) / 100 / nullif(count(busy), 0), avg(load), min(available),"
+           " count(*) FROM (SELECT leaf, at_ns,"
+           "  sum(CASE WHEN name LIKE 'cpu.%' THEN value END) AS busy,"
+           "  max(CASE WHEN name = 'load.1m' THEN value END) AS load,"
+           "  max(CASE WHEN name = 'memory.MemAvailable' THEN value END) * 1024 AS available"
+           "  FROM series_value WHERE service = 'host' AND name IN ('cpu.user', 'cpu.nice',"
+           "  'cpu.system', 'cpu.irq', 'cpu.softirq', 'cpu.steal', 'load.1m',"
+           "  'memory.MemAvailable') GROUP BY leaf, at_ns) s JOIN host h ON h.leaf = s.leaf"
+           " GROUP BY s.leaf ORDER BY 2 DESC, h.name" +
+           limit(most_hosts))) {
+    report.host_loads.push_back(
+        {text_of(row[0]), real_of(row[1]), real_of(row[2]), real_of(row[3]), count_of(row[4])});
+  }
 }
 
 // Files of the first schema have no such table.
@@ -235,6 +261,7 @@ Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
   report.shares = read_shares(inquiry, limits.ranks);
   report.waits = read_waits(inquiry, limits.waits);
   report.losses = read_losses(inquiry, limits.losses);
+  read_services(inquiry, limits.host_loads, report);
   read_notices(inquiry, limits.notices, report);
   if (inquiry.failure) return unexpected(*std::move(inquiry.failure));
   return report;
@@ -266,6 +293,12 @@ Result<std::vector<std::string>> verify_totals(RunFile& run) {
           "SELECT leaf, lane, stored_events + given_up_events, coalesce(n, 0) FROM process LEFT"
           " JOIN (SELECT process, sum(end - first) AS n FROM chunk_seen GROUP BY process) ON"
           " process = id WHERE stored_events + given_up_events > coalesce(n, 0)");
+  if (!inquiry.ask("SELECT 1 FROM sqlite_schema WHERE name = 'service'").empty()) {
+    compare("known samples",
+            "SELECT leaf, lane, stored + lost, coalesce(n, 0) FROM service LEFT JOIN (SELECT"
+            " service, sum(end - first) AS n FROM series_seen GROUP BY service) ON service = id"
+            " WHERE stored + lost <> coalesce(n, 0)");
+  }
   if (inquiry.failure) return unexpected(*std::move(inquiry.failure));
   return faults;
 }

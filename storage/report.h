@@ -23,6 +23,7 @@ struct ReportLimits {
   std::size_t waits = 10;
   std::size_t losses = 20;
   std::size_t notices = 10;
+  std::size_t host_loads = 16;
 };
 
 struct Report {
@@ -94,6 +95,20 @@ struct Report {
     std::optional<std::uint64_t> calls;  ///< None: not known, or the part is not counted in calls.
     std::optional<std::uint64_t> messages, bytes;  ///< Of "message"; "receive" has no bytes.
   };
+  /// An auxiliary service over all hosts, in samples.
+  struct Service {
+    std::string name;
+    std::uint64_t back_ends = 0, complete = 0;  ///< That took samples; whose account is complete.
+    std::uint64_t captured = 0, stored = 0, lost = 0;
+  };
+  /// How busy a host was while its service `host` measured, on average.
+  struct HostLoad {
+    std::string host;
+    double processors_busy = 0;
+    double load = 0;                   ///< Of one minute.
+    double least_available_bytes = 0;  ///< Memory; not the average.
+    std::uint64_t samples = 0;
+  };
   /// What processes of the tree logged, alike lines of a host as one.
   struct Notice {
     std::string host, role, level, text;
@@ -104,9 +119,11 @@ struct Report {
   std::vector<World> worlds;
   Account account;
   EventAccount events;
-  Nanos mpi_ns = 0;                 ///< Of all ranks.
-  bool mpi_estimated = false;       ///< A function in it is: so are all shares of it.
-  std::vector<Function> functions;  ///< By time.
+  Nanos mpi_ns = 0;                  ///< Of all ranks.
+  bool mpi_estimated = false;        ///< A function in it is: so are all shares of it.
+  std::vector<Function> functions;   ///< By time.
+  std::vector<Service> services;     ///< By name; none without a configuration that names them.
+  std::vector<HostLoad> host_loads;  ///< The busiest first.
   std::uint64_t functions_in_all = 0;
   std::vector<WorldShare> shares;
   std::vector<Wait> waits;  ///< By time.

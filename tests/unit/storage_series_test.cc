@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "storage/query.h"
+#include "storage/report.h"
 #include "tests/unit/storage_packets.h"
 #include "wire/series.h"
 
@@ -235,6 +236,33 @@ TEST_F(SeriesTest, AFileOfVersionSevenIsBroughtUpWithItsMetrics) {
   put_names(4);
   put(sample(4, 1, {0, 100}));
   EXPECT_EQ(ask("SELECT value FROM host_metric WHERE name = 'load.1m'"), "1\n");
+}
+
+TEST_F(SeriesTest, TheReportTellsTheServicesAndHowBusyHostsWere) {
+  put_names(0);
+  put_names(1);
+  put(sample(0, 1, {300, 100}));  // In two seconds.
+  put(sample(0, 2, {100, 300}));
+  put(sample(1, 1, {0, 50}));
+  put(tombstone(1, 2, 5));
+  end_leaf(0);
+  ASSERT_TRUE(store_->commit());
+  auto run = RunFile::open(path_);
+  const auto report = make_report(**run);
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->services.size(), 1u);
+  EXPECT_EQ(report->services[0].name, "host");
+  EXPECT_EQ(report->services[0].back_ends, 2u);
+  EXPECT_EQ(report->services[0].complete, 0u);  // Sample 0 of both is on its way.
+  EXPECT_EQ(report->services[0].captured, 3u + 5u);
+  EXPECT_EQ(report->services[0].stored, 3u);
+  EXPECT_EQ(report->services[0].lost, 3u);
+  ASSERT_EQ(report->host_loads.size(), 2u);
+  EXPECT_EQ(report->host_loads[0].host, "node0");
+  EXPECT_DOUBLE_EQ(report->host_loads[0].processors_busy, 1.0);
+  EXPECT_DOUBLE_EQ(report->host_loads[0].load, 2.0);
+  EXPECT_TRUE(report->losses.empty());
+  EXPECT_TRUE(verify_totals(**run)->empty());
 }
 
 TEST_F(SeriesTest, AnyNumberComesBack) {

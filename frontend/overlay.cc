@@ -263,6 +263,11 @@ const OverlayNode* Overlay::find(NodeId node) const {
   return it == nodes_.end() ? nullptr : &it->second;
 }
 
+const OverlayNode* Overlay::find_host(const std::string& host_key) const {
+  const auto it = by_host_key_.find(host_key);
+  return it == by_host_key_.end() ? nullptr : &nodes_.at(it->second);
+}
+
 const OverlayNode* Overlay::find(LeafId leaf) const {
   const auto it = by_leaf_.find(leaf);
   return it == by_leaf_.end() ? nullptr : find(it->second);

@@ -88,6 +88,7 @@ class Overlay {
   OverlayNode* find(NodeId node);
   const OverlayNode* find(NodeId node) const;
   const OverlayNode* find(LeafId leaf) const;
+  const OverlayNode* find_host(const std::string& host_key) const;
   const std::map<NodeId, OverlayNode>& nodes() const noexcept { return nodes_; }
   /// Every leaf that ever joined.
   const IntervalSet& leaves() const noexcept { return leaves_; }

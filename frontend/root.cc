@@ -159,7 +159,28 @@ void Root::on_timer(Nanos now) {
   look_for_lost_comm_processes(now, options_.lost_limit);
 }
 
+void Root::refuse(net::LinkId link, const std::string& host, const std::string& why) {
+  log(Level::kWarn, "a process that would be a host is refused", {{"host", host}, {"why", why}});
+  network_->close(link, why);
+}
+
+// Whoever has the run's key may be a host. But one link is one host, or it could make the tree grow
+// without end; and a host that is there has one process that speaks for it. (That one may report
+// again on a new link before the loss of the old one was noticed.)
+std::string Root::why_not(net::LinkId link, const wire::HostReport& report) const {
+  const OverlayNode* known = overlay_.find_host(report.host_key);
+  const auto bound = node_of_link_.find(link);
+  if (bound != node_of_link_.end()) {
+    return known != nullptr && known->id == bound->second ? "" : "its link is another host's";
+  }
+  if (known == nullptr || known->pid == report.pid || !link_of_node_.contains(known->id)) return "";
+  return "another process speaks for this host";
+}
+
 void Root::on_host_report(net::LinkId link, const wire::HostReport& report, Nanos now) {
+  if (const std::string why = why_not(link, report); !why.empty()) {
+    return refuse(link, report.name, why);
+  }
   OverlayNode& node = overlay_.join(report);
   node.state = NodeState::kAttached;
   take_back(node.leaf);

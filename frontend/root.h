@@ -145,6 +145,9 @@ class Root {
  private:
   void restore(Nanos now);
   void recall(const net::Peer& peer);
+  void refuse(net::LinkId link, const std::string& host, const std::string& why);
+  /// Why that link may not report that host; empty: it may.
+  std::string why_not(net::LinkId link, const wire::HostReport& report) const;
   void on_host_report(net::LinkId link, const wire::HostReport& report, Nanos now);
   void on_comm_process_report(net::LinkId link, const wire::CommProcessReport& report);
   void on_attached(const wire::Attached& attached, Nanos now);

@@ -133,17 +133,25 @@ class SessionTest : public ::testing::Test {
     session_->on_start(network_, network_.now);
   }
 
-  // A back end connects and reports its host; returns its link.
-  net::LinkId join(int host) {
+  // A back end that was never here.
+  static net::Peer newcomer() {
     net::Peer peer;
     peer.accepted = true;
     peer.role = wire::Role::kBackEnd;
     peer.level = 0xffff;
-    const net::LinkId link = network_.link_up(*session_, peer);
+    return peer;
+  }
+  static wire::HostReport report_of(int host) {
     wire::HostReport report;
     report.name = "node" + std::to_string(host);
     report.host_key = "key" + std::to_string(host);
-    network_.deliver(*session_, link, report);
+    return report;
+  }
+
+  // A back end connects and reports its host; returns its link.
+  net::LinkId join(int host) {
+    const net::LinkId link = network_.link_up(*session_, newcomer());
+    network_.deliver(*session_, link, report_of(host));
     return link;
   }
 

@@ -232,6 +232,51 @@ TEST_F(SessionTest, TakesAHostBackThatReconnectsWithoutANewReport) {
   EXPECT_TRUE(was_said("host heard of again"));
 }
 
+TEST_F(SessionTest, ALinkIsOneHost) {
+  start();
+  const net::LinkId link = join(1);
+  for (int i = 0; i < 100; ++i) {
+    network_.deliver(*session_, link, report_of(1000 + i));
+  }
+  network_.advance(*session_, kSecond);
+  EXPECT_EQ(store_.nodes.size(), 2u) << "the front end and the host";
+  EXPECT_TRUE(was_said("its link is another host's"));
+  EXPECT_FALSE(network_.links.contains(link)) << "is closed";
+}
+
+TEST_F(SessionTest, AHostMayReportAgainOnItsLink) {
+  start();
+  const net::LinkId link = join(1);
+  network_.deliver(*session_, link, report_of(1));
+  network_.advance(*session_, kSecond);
+  EXPECT_TRUE(network_.links.contains(link));
+  EXPECT_EQ(store_.nodes.size(), 2u);
+}
+
+TEST_F(SessionTest, NobodyElseSpeaksForAHostThatIsThere) {
+  start();
+  const net::LinkId link = join(1);
+  const net::LinkId other = network_.link_up(*session_, newcomer());
+  wire::HostReport report = report_of(1);
+  report.pid = 4711;
+  network_.deliver(*session_, other, report);
+  EXPECT_TRUE(was_said("another process speaks for this host"));
+  EXPECT_TRUE(network_.links.contains(link));
+  EXPECT_FALSE(network_.links.contains(other));
+
+  // Its own process, before the loss of the link was noticed; and another one, after that.
+  const net::LinkId again = network_.link_up(*session_, newcomer());
+  network_.deliver(*session_, again, report_of(1));
+  EXPECT_TRUE(network_.links.contains(again));
+  network_.link_down(*session_, link);
+  network_.link_down(*session_, again);
+  const net::LinkId restarted = network_.link_up(*session_, newcomer());
+  network_.deliver(*session_, restarted, report);
+  network_.advance(*session_, kSecond);
+  EXPECT_TRUE(network_.links.contains(restarted));
+  EXPECT_EQ(store_.nodes.size(), 2u);
+}
+
 TEST_F(SessionTest, NeedsNoGoodbyeAfterALastWindow) {
   start();
   const net::LinkId link = join(1);

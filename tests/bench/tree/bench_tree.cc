@@ -2,7 +2,9 @@
 // synchronisation), leaves in processes of their own. A project of its own that knows the installed
 // package only; tests/bench/tree_bench.py builds and runs it.
 //
-//   bench_tree [ROW...] [--leaves N] [--shape SHAPE] [--tls]
+//   bench_tree [ROW...] [--leaves N] [--shape SHAPE] [--tls] [--hosts A,B,.. --launcher PROGRAM]
+//
+// With --hosts, N leaves on each of them, started by `PROGRAM HOST COMMAND...`.
 //
 //   start     time until all leaves are attached and the tree is placed; floor: as many processes
 //             of this program that end at once
@@ -10,6 +12,9 @@
 //             loopback between two blocked processes, and a byte to as many processes as there are
 //             leaves and one back from each, by nothing but read() and write()
 //   waves     sums a second, every leaf sending as fast as the tree takes them
+//   steady    (only when asked for) the same for five seconds, however slow the tree
+//   delay     (only when asked for) from a wave's last leaf to the front end, 5 waves a second for
+//             five seconds; leaves and front end must have one clock
 //   small     packets of two numbers a second at the front end, passed on as they come
 //   large     packets of 64 KiB, GB/s at the front end; floor: read() and write() over the same
 //             way; the median of pairs
@@ -35,6 +40,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -51,9 +57,11 @@ constexpr Nanos kPatience = 300 * kSecond;
 constexpr std::size_t kLargeBytes = 64u << 10;
 
 // What a multicast asks of each leaf: so many waves of a kind.
-enum class Kind : std::int64_t { kNumber = 1, kPair = 2, kLarge = 3 };
+enum class Kind : std::int64_t { kNumber = 1, kPair = 2, kLarge = 3, kTime = 4 };
 constexpr wire::FieldNumber kKindField = 1;
 constexpr wire::FieldNumber kCountField = 2;
+constexpr Nanos kPace = 200 * kMillisecond;  // Between two waves of kTime: slow leaves keep up.
+constexpr Nanos kWhile = 5 * kSecond;        // How long `steady` and `delay` go on.
 
 double seconds_since(Nanos begin) { return static_cast<double>(monotonic_now() - begin) * 1e-9; }
 
@@ -97,7 +105,13 @@ int leaf_main() {
     wire::Fields fields{{1, std::int64_t{1}}};
     if (kind == Kind::kPair) fields.set(2, 0.5);
     if (kind == Kind::kLarge) fields = {{1, std::vector<std::byte>(kLargeBytes)}};
-    for (std::int64_t i = 0; i < count; ++i) must(stream.send(fields, kPatience), "send");
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (kind == Kind::kTime) {
+        std::this_thread::sleep_for(std::chrono::nanoseconds(kPace));
+        fields.set(1, monotonic_now());
+      }
+      must(stream.send(fields, kPatience), "send");
+    }
   }
 }
 
@@ -253,10 +267,10 @@ struct Bench {
   std::size_t leaves = 16;
 };
 
-frontend::Stream open(Bench& bench, const char* name, bool sum) {
+frontend::Stream open(Bench& bench, const char* name, const char* aggregation) {
   StreamOptions options;
   options.name = name;
-  if (sum) options.aggregation = "sum";
+  options.aggregation = aggregation;
   return must(bench.tree->open(options, kPatience), "open");
 }
 
@@ -266,7 +280,7 @@ void order(frontend::Stream& stream, Kind kind, std::int64_t count) {
 }
 
 void latency(Bench& bench) {
-  auto stream = open(bench, "latency", true);
+  auto stream = open(bench, "latency", "sum");
   std::vector<double> times;
   const int rounds = bench.leaves > 64 ? 200 : 1000;
   for (int i = 0; i < rounds + rounds / 10; ++i) {
@@ -289,7 +303,7 @@ void latency(Bench& bench) {
 }
 
 void waves(Bench& bench) {
-  auto stream = open(bench, "waves", true);
+  auto stream = open(bench, "waves", "sum");
   const std::int64_t count = bench.leaves > 64 ? 5000 : 100'000;
   const Nanos begin = monotonic_now();
   order(stream, Kind::kNumber, count);
@@ -305,6 +319,42 @@ void waves(Bench& bench) {
               static_cast<long long>(count));
 }
 
+// Orders are given ahead, so that no leaf waits for one while time counts.
+void steady(Bench& bench) {
+  constexpr std::int64_t kOrder = 200;
+  auto stream = open(bench, "steady", "sum");
+  for (int ahead = 0; ahead < 4; ++ahead) order(stream, Kind::kNumber, kOrder);
+  must(stream.receive(kPatience), "receive");
+  const std::int64_t leaves = static_cast<std::int64_t>(bench.leaves);
+  const Nanos begin = monotonic_now();
+  std::int64_t taken = 0;  // Contributions.
+  std::int64_t ordered = 4 * kOrder;
+  double seconds = 0;
+  while ((seconds = seconds_since(begin)) < kWhile * 1e-9) {
+    taken += static_cast<std::int64_t>(must(stream.receive(kPatience), "receive").sources.count());
+    for (; ordered < taken / leaves + 3 * kOrder; ordered += kOrder) {
+      order(stream, Kind::kNumber, kOrder);
+    }
+  }
+  std::printf("steady    figure %8.1f /s\n", static_cast<double>(taken / leaves) / seconds);
+  stream.close();
+}
+
+void delay(Bench& bench) {
+  auto stream = open(bench, "delay", "max");
+  const std::int64_t count = kWhile / kPace;
+  order(stream, Kind::kTime, count);
+  std::vector<double> times;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto wave = must(stream.receive(kPatience), "receive");
+    times.push_back(static_cast<double>(monotonic_now() - *wave.fields.get<std::int64_t>(1)) *
+                    1e-9);
+  }
+  std::sort(times.begin(), times.end());
+  std::printf("delay     figure %8.1f us (p95 %.1f)\n", times[times.size() / 2] * 1e6,
+              times[times.size() * 95 / 100] * 1e6);
+}
+
 // `count` packets of each leaf, a second.
 double packets(Bench& bench, frontend::Stream& stream, Kind kind, std::int64_t count) {
   const Nanos begin = monotonic_now();
@@ -315,14 +365,14 @@ double packets(Bench& bench, frontend::Stream& stream, Kind kind, std::int64_t c
 }
 
 void small(Bench& bench) {
-  auto stream = open(bench, "small", false);
+  auto stream = open(bench, "small", "");
   const double figure = packets(bench, stream, Kind::kPair, bench.leaves > 1 ? 50'000 : 500'000);
   std::printf("small     figure %8.0f /s   bar %d /s (1 leaf), %d /s (16 by a CP)\n", figure,
               3 * 350'000, 3 * 140'000);
 }
 
 void large(Bench& bench) {
-  auto stream = open(bench, "large", false);
+  auto stream = open(bench, "large", "");
   std::vector<double> floors;
   std::vector<double> figures;
   std::vector<double> ratios;
@@ -386,6 +436,13 @@ void memory() {
   }
 }
 
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> items;
+  std::istringstream stream(list);
+  for (std::string item; std::getline(stream, item, ',');) items.push_back(item);
+  return items;
+}
+
 int front_end_main(const std::vector<std::string>& words) {
   Bench bench;
   TreeOptions options;
@@ -397,6 +454,10 @@ int front_end_main(const std::vector<std::string>& words) {
       bench.leaves = std::strtoul(words.at(++i).c_str(), nullptr, 10);
     } else if (words[i] == "--shape") {
       options.shape = words.at(++i);
+    } else if (words[i] == "--hosts") {
+      options.hosts = split(words.at(++i));
+    } else if (words[i] == "--launcher") {
+      options.launcher = words.at(++i);
     } else if (words[i] == "--tls") {
       options.tls = true;
     } else {
@@ -407,6 +468,7 @@ int front_end_main(const std::vector<std::string>& words) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
   options.back_end = {self, "--leaf"};
   options.back_ends_per_host = bench.leaves;
+  if (!options.hosts.empty()) bench.leaves *= options.hosts.size();
   options.start_limit = kPatience;
   std::printf("%zu leaves, %s, %s\n", bench.leaves, options.shape.c_str(),
               options.tls ? "TLS" : "TCP");
@@ -423,6 +485,10 @@ int front_end_main(const std::vector<std::string>& words) {
       latency(bench);
     } else if (row == "waves") {
       waves(bench);
+    } else if (row == "steady") {
+      steady(bench);
+    } else if (row == "delay") {
+      delay(bench);
     } else if (row == "small") {
       small(bench);
     } else if (row == "large") {

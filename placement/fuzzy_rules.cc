@@ -77,8 +77,8 @@ FuzzyRules default_fuzzy_rules() {
                               std::pair{Fact::kMemory, 0.15},    std::pair{Fact::kNetwork, 0.15},
                               std::pair{Fact::kRoundTrip, 0.10}, std::pair{Fact::kProcesses, 0.15}};
   FuzzyRules rules;
-  rules.grades = {{"excellent", 1}, {"good", 0.6}, {"fair", 0.3}, {"poor", 0.1}};
-  rules.emphasis = 2;
+  rules.grades = {{"excellent", 1}, {"good", 0.6}, {"fair", 0.15}, {"poor", 0.05}};
+  rules.emphasis = 1.5;
   for (const auto& [fact, weight] : weights) {
     rules.factors.push_back({fact, weight, default_functions(fact)});
   }

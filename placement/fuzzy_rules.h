@@ -8,7 +8,7 @@
 //
 //   [fuzzy]
 //   composition = "weighted-average"        # or "max-min"
-//   emphasis = 2                            # how much more what is bad about a host counts
+//   emphasis = 1.5                          # how much more what is bad about a host counts
 //   [fuzzy.grades]                          # V, each with its value g, 0 to 1
 //   good = 1
 //   bad = 0.25
@@ -117,8 +117,8 @@ struct FuzzyRules {
 /// value they add up to 1.
 std::vector<Trapezoid> default_functions(Fact fact);
 
-/// Grades excellent 1, good 0.6, fair 0.3, poor 0.1; factors idle 0.30, run_queue 0.15,
-/// memory 0.15, network 0.15, round_trip 0.10, processes 0.15; weighted average, emphasis 2;
+/// Grades excellent 1, good 0.6, fair 0.15, poor 0.05; factors idle 0.30, run_queue 0.15,
+/// memory 0.15, network 0.15, round_trip 0.10, processes 0.15; weighted average, emphasis 1.5;
 /// default_functions. docs/placement.md ("Does it pay?") shows what these were chosen by.
 FuzzyRules default_fuzzy_rules();
 

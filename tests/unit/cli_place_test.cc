@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/json.hpp>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -297,11 +298,11 @@ TEST(Place, TakesTheHostsOfARecordedRun) {
   EXPECT_EQ(json.at("hosts").at(1).at("back_ends"), 1);
   EXPECT_EQ(json.at("hosts").at(1).at("room"), 2) << "its cores";
   EXPECT_EQ(boost::json::serialize(json.at("comm_processes")), R"({"node0":2,"node1":2})");
-  // idle 0.1: poor, 0.1. processes 1: 3/4 excellent, 1/4 good: 0.9. Weights 2 and 1, by their
-  // squares.
-  const double idle = 2 / 0.01, processes = 1 / 0.81;
+  // idle 0.1: poor, 0.05. processes 1: 3/4 excellent, 1/4 good: 0.9. Weights 2 and 1, emphasised.
+  const double idle = 2 / std::pow(0.05, 1.5);
+  const double processes = 1 / std::pow(0.9, 1.5);
   EXPECT_NEAR(json.at("hosts").at(0).at("score").as_double(),
-              (idle * 0.1 + processes * 0.9) / (idle + processes), 1e-12);
+              (idle * 0.05 + processes * 0.9) / (idle + processes), 1e-12);
   EXPECT_THAT(place("--recorded " + path + " --comm-processes 1 --front-end fe").out,
               StartsWith("fe:0 => node0:0 ;"));
 }

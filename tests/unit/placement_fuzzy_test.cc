@@ -235,7 +235,7 @@ TEST(PlaceFuzzily, ScoresLieBetweenTheValuesOfTheGrades) {
     FuzzyRules rules = default_fuzzy_rules();
     rules.composition = composition;
     for (const Evaluation& it : placed(rules, facts, 100).hosts) {
-      ASSERT_GE(it.score, 0.1 - 1e-12);
+      ASSERT_GE(it.score, 0.05 - 1e-12);
       ASSERT_LE(it.score, 1 + 1e-12);
       ASSERT_NEAR(std::accumulate(it.grades.begin(), it.grades.end(), 0.0), 1, 1e-9);
       ASSERT_NEAR(std::accumulate(it.weights.begin(), it.weights.end(), 0.0), 1, 1e-9);
@@ -270,6 +270,19 @@ TEST(FuzzyEmphasis, IsTheExampleWorkedByHand) {
               ElementsAre(DoubleNear(10 / 11.0, 1e-12), DoubleNear(1 / 11.0, 1e-12)));
   EXPECT_NEAR(score(1).score, 2 / 11.0, 1e-12);
   EXPECT_NEAR(score(2).score, 5.5 / 50.5, 1e-12);
+}
+
+TEST(DefaultRules, KeepSixProcessesAwayFromThreeSlowHostsOfEight) {
+  std::vector<HostFacts> hosts(8);
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const bool slow = i == 0 || i == 2 || i == 4;
+    hosts[i].set(Fact::kIdle, slow ? 0 : 1);
+    hosts[i].set(Fact::kRunQueue, slow ? 20 : 0);
+    hosts[i].set(Fact::kMemory, 21);
+    hosts[i].set(Fact::kRoundTrip, 40);
+    hosts[i].set(Fact::kProcesses, 1);
+  }
+  EXPECT_THAT(placed(default_fuzzy_rules(), hosts, 6).added, ElementsAre(0, 2, 0, 1, 0, 1, 1, 1));
 }
 
 TEST(FuzzyEmphasis, LeavesAloneWhatIsNotKnown) {

@@ -64,8 +64,8 @@ TEST(FuzzyPays, WhereAThirdOfTheHostsCarryTheTree) {
 
 TEST(FuzzyPays, LittleButNeverLessWhereAlmostAllHostsMustCarryTheTree) {
   const Ratio ratio = on_random_loads(64, "kary:2");
-  EXPECT_GT(ratio.waves, 1);
-  EXPECT_LT(ratio.delay, 0.5);
+  EXPECT_GT(ratio.waves, 1.1);
+  EXPECT_LT(ratio.delay, 0.1);
 }
 
 TEST(FuzzyPays, StillWhenATenthOfTheFactsAreOutdated) {

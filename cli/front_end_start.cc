@@ -118,6 +118,15 @@ frontend::Setup make_setup(const RunOptions& options, const std::string& printed
   setup.overwrite = options.overwrite;
   setup.shape = options.topology;
   setup.launcher = options.launcher;
+  setup.placement = options.placement;
+  setup.fuzzy = options.fuzzy;
+  setup.comm_on = options.comm_on;
+  setup.extra_hosts = options.extra_hosts;
+  setup.excluded = options.room.excluded;
+  if (const auto most = options.room.most_per_host) setup.most_per_host = static_cast<long>(*most);
+  setup.reserved_cores = static_cast<long>(options.room.reserved_cores);
+  setup.reserve_for_processes = options.room.reserve_for_processes;
+  setup.facts_every = options.facts_every;
   setup.settle = options.settle;
   setup.window = options.window;
   setup.chunks = options.chunks;

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -101,9 +102,32 @@ Result<storage::ResumedStore> open_store(const frontend::Setup& setup) {
   return storage::ResumedStore{*std::move(store), std::move(past)};
 }
 
+Result<frontend::HostChoice> host_choice(const frontend::Setup& setup) {
+  frontend::HostChoice choice;
+  const auto policy = placement::parse_policy(setup.placement);
+  if (!policy) return unexpected(policy.error());
+  choice.policy = *policy;
+  auto rules = placement::read_fuzzy_rules(setup.fuzzy, "configuration");
+  if (!rules) return unexpected(std::move(rules.error()));
+  choice.rules = *std::move(rules);
+  const auto where = placement::parse_comm_hosts(setup.comm_on);
+  if (!where) return unexpected(where.error());
+  choice.room.where = *where;
+  choice.room.excluded = setup.excluded;
+  choice.room.excluded_may_be_absent = true;
+  if (setup.most_per_host >= 0) {
+    choice.room.most_per_host = static_cast<std::uint64_t>(setup.most_per_host);
+  }
+  choice.room.reserved_cores = static_cast<std::uint64_t>(std::max(0L, setup.reserved_cores));
+  choice.room.reserve_for_processes = setup.reserve_for_processes;
+  choice.extra_hosts = setup.extra_hosts;
+  return choice;
+}
+
 frontend::SessionOptions session_options(const frontend::Setup& setup, const tree::Shape& shape,
                                          int control_fd, storage::Past past) {
   frontend::SessionOptions options;
+  options.facts_every = setup.facts_every;
   options.shape = shape;
   options.settle = setup.settle;
   options.window = setup.window;
@@ -148,6 +172,8 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   configure_log("xylem-frontend", parse_level(setup->log_level));
   auto shape = tree::parse_shape(setup->shape);
   if (!shape) return fail(control_fd, shape.error());
+  auto choice = host_choice(*setup);
+  if (!choice) return fail(control_fd, choice.error());
   auto launcher = make_launcher(*setup);
   if (!launcher) return fail(control_fd, launcher.error());
   auto opened = open_store(*setup);
@@ -170,6 +196,7 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   network.reachable_hosts = setup->reachable_hosts;
   auto options = session_options(*setup, *shape, control_fd, std::move(opened->past));
   options.launcher = launcher->get();
+  options.choice = *std::move(choice);
   frontend::Session session(std::move(options), **recorder);
   const int code = net::run_node(session, std::move(network));
   if (code == frontend::Session::kReplaced) return code;  // The rest is the other one's.

@@ -44,15 +44,16 @@ int with_options(const RunFlags& flags,
                  const std::function<int(const RunOptions&, const std::string&)>& act) {
   const auto values = flags.flags.layered(frontend::current_environment());
   if (!values) return fail(values.error().message);
-  auto options = check_settings(*values);
-  if (!options) return fail(options.error().message);
   const std::string file = config_file(flags.flags.config(), frontend::current_environment());
   const auto entries = config_entries(file);
   if (!entries) return fail(entries.error().message);
+  auto options = check_settings(*values, *entries);
+  if (!options) return fail(options.error().message);
   auto services = read_services(*entries, file);
   if (!services) return fail(services.error().message);
   options->services = *std::move(services);
-  const std::string printed = print_settings(*values) + print_services(options->services);
+  const std::string printed =
+      print_settings(*values, options->fuzzy) + print_services(options->services);
   if (flags.print) {
     std::fputs(printed.c_str(), stdout);
     return 0;

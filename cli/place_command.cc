@@ -15,11 +15,15 @@ namespace {
 
 Result<void> show(const PlaceOptions& options, const std::vector<std::string>& environment,
                   std::ostream& out, std::ostream& err) {
-  const auto entries = config_entries(options.config);
+  auto entries = config_entries(options.config);
   if (!entries) return unexpected(entries.error());
+  std::vector<SettingValue> values = options.values;
+  if (auto recalled = recall_settings(values, *entries); !recalled) {
+    return unexpected(std::move(recalled.error()));
+  }
   auto rules = placement::read_fuzzy_rules(*entries, options.config);
   if (!rules) return unexpected(std::move(rules.error()));
-  const auto request = check_place_settings(options.values, environment, *std::move(rules));
+  const auto request = check_place_settings(values, environment, *std::move(rules));
   if (!request) return unexpected(request.error());
   const auto& hosts = request->hosts;
   const auto plan =

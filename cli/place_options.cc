@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "cli/room_options.h"
 #include "cli/run_options.h"
 #include "frontend/launch.h"
 #include "storage/query.h"
@@ -22,6 +23,9 @@ using placement::HostFacts;
 using storage::integer_of;
 using storage::real_of;
 using storage::text_of;
+
+/// How the source of a setting ends that a recorded run was started with.
+constexpr std::string_view kRecordedOptions = ": options of the run";
 
 /// What a source of hosts tells.
 struct Source {
@@ -86,22 +90,53 @@ Result<Source> from_host_file(const std::string& path) {
   return from_slots(*slots);
 }
 
-/// The hosts of a run's agents, with the newest values of what was measured there.
+/// Where one number a row is kept of a host; in files of older versions nothing else is.
+Result<std::string> table_of_facts(storage::RunFile& run) {
+  const auto found = run.rows("SELECT 1 FROM sqlite_schema WHERE name = 'host_value'");
+  if (!found) return unexpected(found.error());
+  return std::string(found->empty() ? "host_metric" : "host_value");
+}
+
+/// The moment at which a run was placed by what was known of its hosts; nullopt: it was not.
+Result<std::optional<std::int64_t>> placed_at(storage::RunFile& run, const std::string& table) {
+  const auto found = run.rows("SELECT max(at_ns) FROM " + table + " WHERE name = 'processes'");
+  if (!found) return unexpected(found.error());
+  const auto* at_ns = std::get_if<std::int64_t>(&found->front()[0]);
+  return at_ns == nullptr ? std::nullopt : std::optional(*at_ns);
+}
+
+/// Leaf, name and processes of each host: those of the placement, else all that agents told of.
+std::string query_of_hosts(const std::string& table, std::optional<std::int64_t> placed) {
+  if (placed) {
+    return "SELECT h.leaf, h.name, CAST(f.value AS INTEGER) FROM host h JOIN " + table +
+           " f ON f.leaf = h.leaf WHERE f.name = 'processes' AND f.at_ns = " +
+           std::to_string(*placed) + " ORDER BY h.leaf";
+  }
+  return "SELECT h.leaf, h.name, (SELECT count(*) FROM rank r WHERE r.leaf = h.leaf) FROM host h "
+         "WHERE h.leaf IN (SELECT leaf FROM node WHERE role = 'back_end') ORDER BY h.leaf";
+}
+
+/// The hosts of a run's agents with what the placement judged them by; where there was none, with
+/// the newest values of what was measured there.
 Result<Source> from_recorded(const std::string& path) {
   auto run = storage::RunFile::open(path);
   if (!run) return unexpected(std::move(run.error()));
-  const auto hosts = (*run)->rows(
-      "SELECT h.leaf, h.name, (SELECT count(*) FROM rank r WHERE r.leaf = h.leaf) FROM host h "
-      "WHERE h.leaf IN (SELECT leaf FROM node WHERE role = 'back_end') ORDER BY h.leaf");
+  const auto table = table_of_facts(**run);
+  if (!table) return unexpected(table.error());
+  const auto placed = placed_at(**run, *table);
+  if (!placed) return unexpected(placed.error());
+  const auto hosts = (*run)->rows(query_of_hosts(*table, *placed));
   if (!hosts) return unexpected(hosts.error());
   if (hosts->empty()) {
     return unexpected(Code::kNotFound, path + ": tells of no host; was an MPI job seen?");
   }
   const auto front_end = (*run)->rows("SELECT host FROM run");
   if (!front_end) return unexpected(front_end.error());
+  const std::string when = *placed ? " AND at_ns = " + std::to_string(**placed) : "";
   const auto metrics = (*run)->rows(
-      "SELECT leaf, name, value, max(at_ns) FROM host_metric WHERE name IN ('idle', 'run_queue', "
-      "'memory', 'network', 'round_trip', 'cores') GROUP BY leaf, name");
+      "SELECT leaf, name, value, max(at_ns) FROM " + *table +
+      " WHERE name IN ('idle', 'run_queue', 'memory', 'network', 'round_trip', 'cores')" + when +
+      " GROUP BY leaf, name");
   if (!metrics) return unexpected(metrics.error());
   Source source;
   source.may_repeat_names = true;  // Two containers of one node.
@@ -223,8 +258,8 @@ class RequestReader {
   }
 
   Result<void> read_extra_hosts() {
-    auto names = tree::parse_host_list(setting("extra-hosts").value);
-    if (!names) return bad_setting(setting("extra-hosts"), names.error().message);
+    auto names = xylem::read_extra_hosts(values_);
+    if (!names) return unexpected(names.error());
     std::unordered_set<std::string> seen;
     for (const tree::Host& host : request_.hosts) {
       if (seen.insert(host.name).second || may_repeat_names_) continue;
@@ -251,7 +286,7 @@ class RequestReader {
     for (std::size_t i = 0; i < measured.size(); ++i) {
       const auto cores = measured[i][Fact::kCores];
       if (cores && request_.hosts[i].cores == 0) {
-        request_.hosts[i].cores = static_cast<std::uint32_t>(std::min(*cores, 4e9));
+        request_.hosts[i].cores = placement::whole_cores(*cores);
       }
     }
     if (has("facts")) {
@@ -266,7 +301,7 @@ class RequestReader {
     request_.choice.facts = placement::facts_of(request_.hosts);
     for (std::size_t i = 0; i < measured.size(); ++i) {
       for (const Fact fact : placement::kAllFacts) {
-        if (fact == Fact::kCores || !measured[i][fact]) continue;  // Cores are the host's by now.
+        if (!measured[i][fact] || (fact == Fact::kCores && !cores_.empty())) continue;
         request_.choice.facts[i].set(fact, *measured[i][fact]);
       }
     }
@@ -274,32 +309,14 @@ class RequestReader {
   }
 
   Result<void> read_room() {
-    placement::RoomRules rules;
-    const auto where = placement::parse_comm_hosts(setting("comm-on").value);
-    if (!where) return bad_setting(setting("comm-on"), where.error().message);
-    rules.where = *where;
-    auto excluded = tree::parse_host_list(setting("exclude").value);
-    if (!excluded) return bad_setting(setting("exclude"), excluded.error().message);
-    rules.excluded = *std::move(excluded);
-    if (has("max-per-host")) {
-      const auto most = number_of(setting("max-per-host"), tree::kMaxCommProcesses);
-      if (!most) return unexpected(most.error());
-      rules.most_per_host = *most;
-    }
-    const SettingValue& reserve = setting("reserve-cores");
-    rules.reserve_for_processes = reserve.value == "processes";
-    if (!rules.reserve_for_processes) {
-      const auto cores = number_of(reserve, tree::kMaxSlots);
-      if (!cores) {
-        return bad_setting(
-            reserve, "'" + reserve.value + "' is neither a number of cores nor the word processes");
-      }
-      rules.reserved_cores = *cores;
-    }
-    auto room = placement::room_of(request_.hosts, rules);
+    auto rules = read_room_rules(values_);
+    if (!rules) return unexpected(rules.error());
+    rules->excluded_may_be_absent = setting("exclude").source.ends_with(kRecordedOptions);
+    auto room = placement::room_of(request_.hosts, *rules);
     if (!room) {
       const bool of_list = room.error().code == Code::kNotFound;
-      return bad_setting(of_list ? setting("exclude") : reserve, room.error().message);
+      return bad_setting(of_list ? setting("exclude") : setting("reserve-cores"),
+                         room.error().message);
     }
     request_.choice.room = *std::move(room);
     return {};
@@ -361,6 +378,36 @@ const std::vector<Setting>& place_settings() {
       {"front-end", "", false, "Name of the front end's host [the recorded one, else this one]"},
   };
   return kSettings;
+}
+
+Result<void> recall_settings(std::vector<SettingValue>& values, std::vector<ConfigEntry>& entries) {
+  const std::string path = value_of(values, "recorded").value;
+  if (path.empty()) return {};
+  auto run = storage::RunFile::open(path);
+  if (!run) return unexpected(std::move(run.error()));
+  const auto options = (*run)->rows("SELECT coalesce(options, '') FROM run");
+  if (!options) return unexpected(options.error());
+  if (options->empty()) return {};
+  const std::string source = path + std::string(kRecordedOptions);
+  const auto recorded = parse_config(text_of(options->front()[0]), source);
+  if (!recorded) return unexpected(recorded.error());
+  const auto is_rule = [](const ConfigEntry& entry) { return placement::is_fuzzy_key(entry.key); };
+  const bool has_rules = std::ranges::any_of(entries, is_rule);
+  const bool says_how_many = !value_of(values, "comm-processes").value.empty();
+  for (const ConfigEntry& entry : *recorded) {
+    if (is_rule(entry) && !has_rules) entries.push_back(entry);
+    constexpr std::array kRecalled = {"topology", "placement",    "extra-hosts",  "comm-on",
+                                      "exclude",  "max-per-host", "reserve-cores"};
+    if (std::ranges::find(kRecalled, entry.key) == kRecalled.end()) continue;
+    if (entry.key == "topology") {
+      // A file that the run had says where processes run, wherever it may be by now.
+      const auto shape = tree::parse_shape(entry.value);
+      if (says_how_many || !shape || shape->kind == tree::Shape::Kind::kFile) continue;
+    }
+    const auto it = std::ranges::find(values, entry.key, &SettingValue::name);
+    if (it != values.end() && it->is_default()) *it = {entry.key, entry.value, source};
+  }
+  return {};
 }
 
 Result<PlaceRequest> check_place_settings(const std::vector<SettingValue>& values,

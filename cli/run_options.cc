@@ -8,6 +8,9 @@
 #include "base/config.h"
 #include "capture/ring.h"
 #include "capture/sampling_internal.h"
+#include "cli/room_options.h"
+#include "placement/fuzzy_rules.h"
+#include "placement/place.h"
 #include "tree/shape.h"
 #include "tree/topology_text.h"
 
@@ -65,10 +68,20 @@ const std::vector<Setting>& run_settings() {
       {"topology", "kary:16", false,
        "flat, kary:K, balanced:DEPTHxFANOUT, binomial:ORDER, or a topology file"},
       {"launcher", "", false,
-       "Starts communication processes on hosts of a topology file that the job does not use: ssh, "
-       "or "
-       "any command that runs `LAUNCHER HOST sh`"},
-      {"placement", "even", false, "Policy that chooses hosts for communication processes: even"},
+       "Starts communication processes on hosts that the job does not use: ssh, or any command "
+       "that runs `LAUNCHER HOST sh`"},
+      {"placement", "even", false,
+       "Policy that chooses hosts for communication processes: even, or fuzzy, by what their "
+       "agents measure"},
+      {"extra-hosts", "", false,
+       "Further hosts for communication processes, where --launcher starts them"},
+      {"comm-on", "mixed", false,
+       "Communication processes on the job's hosts (compute), the others (extra), or mixed"},
+      {"exclude", "", false, "Hosts that carry no communication process"},
+      {"max-per-host", "", false, "No host carries more communication processes"},
+      {"reserve-cores", "0", false,
+       "So many cores of each host are left alone; or `processes`, one for each that is there"},
+      {"facts-every", "10s", false, "Measure the hosts so often, 1s to 1h; 0: never"},
       {"window", "250ms", false, "Length of a profile window, 10ms to 60s"},
       {"settle", "2s", false, "Place the tree so long after the last newcomer at the latest"},
       {"sample", "", false,
@@ -101,7 +114,81 @@ Result<std::string> check_topology(const std::string& text) {
   return "file:" + std::filesystem::absolute(shape->path, error).string();
 }
 
-Result<RunOptions> check_settings(const std::vector<SettingValue>& values) {
+namespace {
+
+// What only together makes no sense.
+Result<void> check_hosts(const RunOptions& options, const std::vector<SettingValue>& values) {
+  const auto setting = [&values](std::string_view name) -> const SettingValue& {
+    return value_of(values, name);
+  };
+  const bool has_extra = !options.extra_hosts.empty();
+  const bool is_file = options.topology.starts_with("file:");
+  if (is_file && has_extra) {
+    return bad_setting(setting("extra-hosts"),
+                       "the topology file names its hosts itself; leave the extra ones out");
+  }
+  if (is_file && options.placement == "fuzzy") {
+    return bad_setting(setting("placement"),
+                       "the topology file says where communication processes run; keep one");
+  }
+  if (has_extra && options.launcher.empty()) {
+    return bad_setting(setting("extra-hosts"),
+                       "no agent is there to start communication processes; say how by --launcher, "
+                       "for example --launcher ssh");
+  }
+  if (has_extra && options.room.where == placement::CommHosts::kCompute) {
+    return bad_setting(
+        setting("comm-on"),
+        "compute leaves the hosts of " + setting("extra-hosts").source + " without use; keep one");
+  }
+  if (options.room.where == placement::CommHosts::kExtra && !has_extra && !is_file) {
+    return bad_setting(setting("comm-on"), "there are no extra hosts; name them by --extra-hosts");
+  }
+  if (has_extra && (options.room.reserved_cores > 0 || options.room.reserve_for_processes)) {
+    return bad_setting(setting("reserve-cores"),
+                       "the cores of " + setting("extra-hosts").source +
+                           " are not known; give a limit per host instead (--max-per-host)");
+  }
+  if (options.placement == "fuzzy" && options.facts_every == 0) {
+    return bad_setting(setting("facts-every"),
+                       "fuzzy placement judges hosts by what is measured; do not turn it off");
+  }
+  return {};
+}
+
+Result<void> read_hosts(RunOptions& options, const std::vector<SettingValue>& values,
+                        const std::vector<ConfigEntry>& entries) {
+  const SettingValue& policy = value_of(values, "placement");
+  if (auto known = placement::parse_policy(policy.value); !known) {
+    return bad_setting(policy, known.error().message);
+  }
+  options.placement = policy.value;
+  for (const ConfigEntry& entry : entries) {
+    if (placement::is_fuzzy_key(entry.key)) options.fuzzy.push_back(entry);
+  }
+  // The reader of the file sorts keys by name; a person means their order in the text.
+  std::ranges::stable_sort(options.fuzzy, {}, &ConfigEntry::line);
+  options.comm_on = value_of(values, "comm-on").value;
+  auto room = read_room_rules(values);
+  if (!room) return unexpected(std::move(room.error()));
+  options.room = *std::move(room);
+  auto extra = read_extra_hosts(values);
+  if (!extra) return unexpected(std::move(extra.error()));
+  options.extra_hosts = *std::move(extra);
+  const SettingValue& every = value_of(values, "facts-every");
+  const auto interval = to_duration(every, 0, 3600 * kSecond, "0, or from 1s to 1h");
+  if (!interval) return unexpected(interval.error());
+  if (*interval != 0 && *interval < kSecond) {
+    return bad_setting(every, "'" + every.value + "' is not 0, or from 1s to 1h");
+  }
+  options.facts_every = *interval;
+  return check_hosts(options, values);
+}
+
+}  // namespace
+
+Result<RunOptions> check_settings(const std::vector<SettingValue>& values,
+                                  const std::vector<ConfigEntry>& entries) {
   const auto setting = [&values](std::string_view name) -> const SettingValue& {
     return value_of(values, name);
   };
@@ -116,9 +203,6 @@ Result<RunOptions> check_settings(const std::vector<SettingValue>& values) {
     return unexpected(good.error());
   }
   options.chunks = setting("detail").value == "trace";
-  if (auto good = check_choice(setting("placement"), {"even"}); !good) {
-    return unexpected(good.error());
-  }
   if (auto good = check_choice(setting("log-level"), {"debug", "info", "warn", "error"}); !good) {
     return unexpected(good.error());
   }
@@ -129,6 +213,7 @@ Result<RunOptions> check_settings(const std::vector<SettingValue>& values) {
   auto topology = check_topology(setting("topology").value);
   if (!topology) return bad_setting(setting("topology"), topology.error().message);
   options.topology = *topology;
+  if (auto good = read_hosts(options, values, entries); !good) return unexpected(good.error());
 
   const auto overwrite = to_switch(setting("overwrite"));
   if (!overwrite) return unexpected(overwrite.error());
@@ -160,18 +245,31 @@ Result<RunOptions> check_settings(const std::vector<SettingValue>& values) {
   return options;
 }
 
-std::string print_settings(const std::vector<SettingValue>& values) {
+std::string print_settings(const std::vector<SettingValue>& values,
+                           const std::vector<ConfigEntry>& fuzzy) {
+  const auto toml = [](const std::string& value) {
+    std::string text = "\"";
+    for (const char c : value) {
+      if (c == '"' || c == '\\') text += '\\';
+      text += c;
+    }
+    return text + "\"";
+  };
   std::string text;
   for (const Setting& setting : run_settings()) {
     const SettingValue& value = value_of(values, setting.name);
-    std::string quoted;
-    for (const char c : value.value) {
-      if (c == '"' || c == '\\') quoted += '\\';
-      quoted += c;
-    }
     text += std::string(setting.name) + " = ";
-    text += setting.is_switch ? (quoted.empty() ? "false" : quoted) : "\"" + quoted + "\"";
+    text += setting.is_switch ? (value.value.empty() ? "false" : value.value) : toml(value.value);
     text += value.source == "default" ? "\n" : "  # " + value.source + "\n";
+  }
+  // Entries of one key are an array; those of one line stay on one.
+  for (std::size_t i = 0; i < fuzzy.size();) {
+    std::size_t end = i + 1;
+    while (end < fuzzy.size() && fuzzy[end].key == fuzzy[i].key) ++end;
+    std::string list;
+    for (std::size_t k = i; k < end; ++k) list += (k == i ? "" : ", ") + toml(fuzzy[k].value);
+    text += fuzzy[i].key + " = " + (end - i > 1 ? "[" + list + "]" : list) + "\n";
+    i = end;
   }
   return text;
 }

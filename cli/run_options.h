@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/config.h"
 #include "base/result.h"
 #include "cli/settings.h"
+#include "placement/room.h"
 #include "wire/series.h"
 
 namespace xylem {
@@ -22,7 +24,13 @@ struct RunOptions {
   bool overwrite = false;
   bool chunks = false;  ///< --detail trace
   std::string topology;
-  std::string launcher;  ///< Empty: none.
+  std::string launcher;            ///< Empty: none.
+  std::string placement;           ///< "even" or "fuzzy"
+  std::vector<ConfigEntry> fuzzy;  ///< Rules of fuzzy placement that the configuration file has.
+  std::string comm_on;
+  placement::RoomRules room;
+  std::vector<std::string> extra_hosts;
+  Nanos facts_every = 0;  ///< 0: hosts are not measured.
   Nanos window = 0;
   Nanos settle = 0;
   std::string sample;
@@ -36,12 +44,15 @@ struct RunOptions {
   std::vector<wire::ServiceSpec> services{};  ///< Of the configuration file.
 };
 
-/// Checks every value, the topology too. Fails with kInvalidArgument and a sentence that begins
-/// with the source.
-Result<RunOptions> check_settings(const std::vector<SettingValue>& values);
+/// Checks every value, the topology too, and whether they go together. `entries` are those of the
+/// configuration file: of them the rules of fuzzy placement are kept. Fails with kInvalidArgument
+/// and a sentence that begins with the source.
+Result<RunOptions> check_settings(const std::vector<SettingValue>& values,
+                                  const std::vector<ConfigEntry>& entries = {});
 
-/// As a configuration file that gives the same values again.
-std::string print_settings(const std::vector<SettingValue>& values);
+/// As a configuration file that gives the same values again, and the same rules.
+std::string print_settings(const std::vector<SettingValue>& values,
+                           const std::vector<ConfigEntry>& fuzzy = {});
 
 /// The topology as it can be handed to another process: a file's path made absolute.
 Result<std::string> check_topology(const std::string& text);

@@ -1,6 +1,7 @@
 #include "frontend/overlay.h"
 
 #include <algorithm>
+#include <set>
 
 #include "placement/attach.h"
 #include "tree/observed.h"
@@ -65,6 +66,7 @@ OverlayNode& Overlay::join(const wire::HostReport& report) {
   node.host = report.name;
   node.host_key = report.host_key;
   node.pid = report.pid;
+  node.cores = report.cores;
   node.level = 1;
   node.leaf = LeafId{next_leaf_++};
   leaves_.insert(raw(node.leaf));
@@ -85,25 +87,77 @@ void Overlay::restore(OverlayNode node) {
   leaves_.insert(raw(it->second.leaf));
 }
 
-Result<std::vector<NodeId>> Overlay::place(const tree::Shape& shape,
-                                           const std::map<LeafId, std::size_t>& processes,
-                                           bool may_launch) {
+// Those of back ends first, in the order of hosts_.
+std::vector<tree::Host> Overlay::hosts_to_choose_from(const std::map<LeafId, KnownHost>& known,
+                                                      const HostChoice& choice) const {
   std::vector<tree::Host> hosts;
+  std::set<std::string> names;
   for (const NodeId id : hosts_) {
     const OverlayNode& node = nodes_.at(id);
     tree::Host host;
     host.name = node.host;
-    const auto carried = processes.find(node.leaf);
-    host.processes = carried == processes.end() ? 0 : carried->second;
+    names.insert(host.name);
+    if (const auto it = known.find(node.leaf); it != known.end()) {
+      host.processes = it->second.processes;
+    }
     hosts.push_back(std::move(host));
   }
+  for (const std::string& name : choice.extra_hosts) {
+    if (!names.insert(name).second) continue;  // The job turned out to use it.
+    tree::Host host;
+    host.name = name;
+    host.back_ends = 0;
+    hosts.push_back(std::move(host));
+  }
+  return hosts;
+}
+
+// Gives the hosts their cores, where they count.
+Result<placement::Choice> Overlay::make_choice(std::vector<tree::Host>& hosts,
+                                               const std::map<LeafId, KnownHost>& known,
+                                               const HostChoice& choice) const {
+  using placement::Fact;
+  const bool reserves = choice.room.reserved_cores > 0 || choice.room.reserve_for_processes;
+  std::vector<placement::HostFacts> measured(hosts.size());
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    const OverlayNode& node = nodes_.at(hosts_[i]);
+    if (const auto it = known.find(node.leaf); it != known.end()) measured[i] = it->second.facts;
+    const bool counts = reserves || choice.policy == placement::Policy::kFuzzy;
+    if (const auto cores = measured[i][Fact::kCores]; counts && cores) {
+      hosts[i].cores = placement::whole_cores(*cores);
+    } else if (reserves) {
+      hosts[i].cores = node.cores;
+    }
+  }
+  placement::Choice made;
+  made.policy = choice.policy;
+  made.rules = choice.rules;
+  made.facts = placement::facts_of(hosts);
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    for (const Fact fact : placement::kAllFacts) {
+      if (fact == Fact::kProcesses || !measured[i][fact]) continue;
+      made.facts[i].set(fact, *measured[i][fact]);
+    }
+  }
+  auto room = placement::room_of(hosts, choice.room);
+  if (!room) return unexpected(std::move(room.error()));
+  made.room = *std::move(room);
+  return made;
+}
+
+Result<std::vector<NodeId>> Overlay::place(const tree::Shape& shape,
+                                           const std::map<LeafId, KnownHost>& known,
+                                           bool may_launch, const HostChoice& choice) {
+  std::vector<tree::Host> hosts = hosts_to_choose_from(known, choice);
   const std::string& here = nodes_.at(kFrontEndNode).host;
   if (may_launch && shape.kind == tree::Shape::Kind::kFile) {
     const auto file = tree::read_topology_file(shape.path);
     if (!file) return unexpected(file.error());
     placement::add_foreign_hosts(hosts, *file, here);
   }
-  auto plan = placement::plan_tree(hosts, shape, {}, here);
+  const auto made = make_choice(hosts, known, choice);
+  if (!made) return unexpected(made.error());
+  auto plan = placement::plan_tree(hosts, shape, *made, here);
   if (!plan) return unexpected(std::move(plan.error()));
   plan_ = *std::move(plan);
   planned_ = {kFrontEndNode};

@@ -13,6 +13,7 @@
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "base/result.h"
+#include "frontend/host_choice.h"
 #include "placement/place.h"
 #include "tree/shape.h"
 #include "tree/topology.h"
@@ -35,6 +36,7 @@ struct OverlayNode {
   NodeId parent = kFrontEndNode;  ///< As planned, and later as it reports itself.
   std::uint32_t level = 0;
   std::uint32_t pid = 0;
+  std::uint32_t cores = 0;  ///< As a back end has reported at once; 0: not known.
   LeafId leaf = wire::kNoLeaf;
   std::vector<wire::Address> addresses;
   NodeState state = NodeState::kStarting;
@@ -55,14 +57,20 @@ class Overlay {
   /// known here already is left as it is.
   void restore(OverlayNode node);
 
-  /// Chooses hosts for the communication processes of `shape`, given what each back end's host
-  /// carries already (`processes`, by leaf), and a place for every back end. Returns the nodes to
-  /// be started. A topology file may name hosts without a back end where `may_launch` says that
-  /// something else can start processes there. Fails with kNotFound when it names others, and as
-  /// placement::plan_tree; nothing is changed then.
+  /// Chooses hosts for the communication processes of `shape`, given what is known of each back
+  /// end's host (`known`, by leaf), and a place for every back end. Returns the nodes to be
+  /// started. A topology file may name hosts without a back end, and `choice` extra hosts, where
+  /// `may_launch` says that something else can start processes there.
+  ///
+  /// A host has room for as many processes as it has cores where these count: with fuzzy placement
+  /// where they were measured, with both policies when cores are reserved (then, unmeasured, as the
+  /// host reported them).
+  ///
+  /// Fails with kNotFound when a file names other hosts, and as placement::plan_tree and
+  /// placement::room_of; nothing is changed then.
   Result<std::vector<NodeId>> place(const tree::Shape& shape,
-                                    const std::map<LeafId, std::size_t>& processes,
-                                    bool may_launch = false);
+                                    const std::map<LeafId, KnownHost>& known,
+                                    bool may_launch = false, const HostChoice& choice = {});
 
   /// The back end on whose host a communication process is to run; none: there is no back end.
   std::optional<NodeId> starter_of(NodeId comm_process) const;
@@ -95,6 +103,11 @@ class Overlay {
 
  private:
   NodeId add(OverlayNode node);
+  std::vector<tree::Host> hosts_to_choose_from(const std::map<LeafId, KnownHost>& known,
+                                               const HostChoice& choice) const;
+  Result<placement::Choice> make_choice(std::vector<tree::Host>& hosts,
+                                        const std::map<LeafId, KnownHost>& known,
+                                        const HostChoice& choice) const;
   void attach_back_ends();
   void set_parent(OverlayNode& node, NodeId planned);
   void plan_parent(NodeId node, NodeId planned);

@@ -261,9 +261,9 @@ void Root::on_goodbye(net::LinkId link) {
 
 // ---- placement ----
 
-void Root::place(const std::map<LeafId, std::size_t>& processes, Nanos now) {
+void Root::place(const std::map<LeafId, KnownHost>& known, Nanos now) {
   if (std::exchange(placed_, true)) return;
-  auto started = overlay_.place(options_.shape, processes, options_.may_launch);
+  auto started = overlay_.place(options_.shape, known, options_.may_launch, options_.choice);
   if (!started) {
     log(Level::kError, "no tree as asked for, back ends report to the front end directly",
         {{"why", started.error().message}});

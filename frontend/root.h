@@ -26,6 +26,7 @@ struct RootOptions {
   tree::Shape shape;  ///< `--topology`
   /// The owner can start communication processes on hosts that have no back end.
   bool may_launch = false;
+  HostChoice choice;  ///< `--placement` and what limits it.
   /// A communication process that has not reported by then is done without.
   Nanos start_limit = 5 * kSecond;
   /// A host that is below no link for so long is gone.
@@ -97,8 +98,8 @@ class Root {
   void on_message(net::LinkId link, wire::Message message, Nanos now);
   void on_timer(Nanos now);
 
-  /// Makes the tree, once. `processes` are what each back end's host carries already, by leaf.
-  void place(const std::map<LeafId, std::size_t>& processes, Nanos now);
+  /// Makes the tree, once, with what is known of each back end's host, by leaf.
+  void place(const std::map<LeafId, KnownHost>& known, Nanos now);
   /// One that the owner has started, or could not start, is gone.
   void comm_process_ended(NodeId id, const std::string& why);
   bool is_placed() const noexcept { return placed_; }

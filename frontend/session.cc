@@ -57,6 +57,7 @@ RootOptions root_options(const SessionOptions& options) {
   RootOptions root;
   root.shape = options.shape;
   root.may_launch = options.launcher != nullptr;
+  root.choice = options.choice;
   root.start_limit = options.start_limit;
   root.lost_limit = options.lost_limit;
   if (!options.past) return root;
@@ -85,6 +86,7 @@ void Session::on_start(net::Network& network, Nanos now) {
   control.epoch_ns = epoch_;
   control.facts_ns = options_.facts_every;
   control.services = options_.services;
+  control.facts_at_once = options_.choice.policy == placement::Policy::kFuzzy;
   root_.start(network, control, now);
   if (options_.past) recall_processes(now);
   last_progress_ = now;
@@ -196,7 +198,9 @@ void Session::on_host_facts(const wire::HostFacts& host, Nanos now) {
   for (const wire::HostFact& it : host.facts) {
     const auto fact = placement::find_fact(it.name);
     if (!fact || *fact == placement::Fact::kProcesses) continue;
-    if (placement::is_possible(*fact, it.value)) known.facts.push_back(it);
+    if (!placement::is_possible(*fact, it.value)) continue;
+    known.facts.push_back(it);
+    if (!root_.is_placed()) facts_[host.leaf].set(*fact, it.value);
   }
   const Nanos windows = (run_time(now) + options_.window - 1) / options_.window;
   keep(storage::HostFactsRow{std::move(known), windows * options_.window});
@@ -218,15 +222,54 @@ void Session::on_notice(const wire::Notice& notice, Nanos now) {
 void Session::place_when_gathered(Nanos now) {
   if (root_.is_placed() || exit_code_ || !gathering_.complete(now)) return;
   if (root_.awaits_return()) return;
-  std::map<LeafId, std::size_t> processes;
+  if (facts_are_awaited(now)) return;
+  std::map<LeafId, KnownHost> known;
   const IntervalSet leaves = root_.overlay().leaves();
   for (const auto& run : leaves.intervals()) {
     for (auto leaf = run.first; leaf < run.end; ++leaf) {
       const LeafId id{static_cast<std::uint32_t>(leaf)};
-      processes[id] = gathering_.processes_on(id);
+      known[id] = {gathering_.processes_on(id), facts_[id]};
     }
   }
-  root_.place(processes, now);
+  if (options_.choice.policy == placement::Policy::kFuzzy) note_placement(known, now);
+  facts_.clear();
+  root_.place(known, now);
+}
+
+// Even placement waits for nothing.
+bool Session::facts_are_awaited(Nanos now) {
+  if (options_.choice.policy != placement::Policy::kFuzzy) return false;
+  if (facts_deadline_ == 0) facts_deadline_ = now + options_.facts_patience;
+  if (now >= facts_deadline_) return false;
+  const auto& nodes = root_.overlay().nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [this](const auto& entry) {
+    const OverlayNode& node = entry.second;
+    return node.leaf != wire::kNoLeaf && node.state == NodeState::kAttached &&
+           !facts_.contains(node.leaf);
+  });
+}
+
+// What the placement judges by stands in the store as of one moment, with the processes that were
+// counted: `xylem place --recorded` finds it by them.
+void Session::note_placement(const std::map<LeafId, KnownHost>& known, Nanos now) {
+  using placement::Fact;
+  for (const auto& [leaf, host] : known) {
+    wire::HostFacts judged;
+    judged.leaf = leaf;
+    for (const Fact fact : placement::kAllFacts) {
+      const auto value = host.facts[fact];
+      if (value) judged.facts.push_back({std::string(to_text(fact)), *value});
+    }
+    if (judged.facts.empty()) {
+      log(Level::kWarn, "host placed without its numbers",
+          {{"host", root_.overlay().find(leaf)->host}});
+      note(*root_.overlay().find(leaf), Level::kWarn,
+           "had not measured its host when the tree was placed");
+    }
+    judged.facts.push_back(
+        {std::string(to_text(Fact::kProcesses)), static_cast<double>(host.processes)});
+    keep(storage::HostFactsRow{std::move(judged), run_time(now)});
+  }
 }
 
 // ---- store ----
@@ -488,7 +531,9 @@ void Session::schedule(Nanos now) {
   Nanos next = now + kLookInterval;
   const bool something_waits = !waiting_.rows.empty() || !failed_.rows.empty();
   if (something_waits && !recording_) next = std::min(next, next_commit_);
-  if (!root_.is_placed() && gathering_.anyone()) next = std::min(next, gathering_.settled_at());
+  if (!root_.is_placed() && gathering_.anyone()) {
+    next = std::min(next, facts_deadline_ == 0 ? gathering_.settled_at() : facts_deadline_);
+  }
   network_->set_timer(std::max(next, now + kMillisecond));
 }
 

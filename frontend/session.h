@@ -3,6 +3,7 @@
 // The monitor's front end: what the root of the tree does with what MPI jobs send.
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ struct SessionOptions {
   bool chunks = false;                ///< `--detail trace`
   /// Auxiliary services of each host, numbered by their place.
   std::vector<wire::ServiceSpec> services{};
+  HostChoice choice;  ///< `--placement`, `--extra-hosts` and so on.
+  /// Fuzzy placement waits for what back ends measure, from when all are there; no longer.
+  Nanos facts_patience = 2 * kSecond;
   Nanos facts_every = 10 * kSecond;  ///< `--facts-every`; 0: hosts are not measured.
   /// Data becomes visible and is acknowledged this often, or after so many bytes; at the end
   /// sooner.
@@ -106,6 +110,8 @@ class Session final : public net::Node, private RootOwner {
   void recall_processes(Nanos now);
   void note_registration(const wire::Packet& packet, Nanos now);
   void place_when_gathered(Nanos now);
+  bool facts_are_awaited(Nanos now);
+  void note_placement(const std::map<LeafId, KnownHost>& known, Nanos now);
 
   // Store.
   void keep(storage::Row row);
@@ -137,6 +143,8 @@ class Session final : public net::Node, private RootOwner {
 
   Root root_;
   Gathering gathering_;
+  std::map<LeafId, placement::HostFacts> facts_;  // Until the tree is placed by them.
+  Nanos facts_deadline_ = 0;                      // They are waited for until then; 0: not yet.
 
   storage::Batch waiting_;  // For the next commit.
   std::size_t waiting_bytes_ = 0;

@@ -48,6 +48,15 @@ void each_field(Setup_& setup, Field field) {
   field("live_path", setup.live_path);
   field("shape", setup.shape);
   field("launcher", setup.launcher);
+  field("placement", setup.placement);
+  field("fuzzy", setup.fuzzy);
+  field("comm_on", setup.comm_on);
+  field("extra_hosts", setup.extra_hosts);
+  field("excluded", setup.excluded);
+  field("most_per_host", setup.most_per_host);
+  field("reserved_cores", setup.reserved_cores);
+  field("reserve_for_processes", setup.reserve_for_processes);
+  field("facts_every", setup.facts_every);
   field("settle", setup.settle);
   field("window", setup.window);
   field("chunks", setup.chunks);
@@ -66,6 +75,11 @@ struct Writer {
   void operator()(const char* name, const std::vector<std::string>& value) {
     object[name] = to_array(value);
   }
+  void operator()(const char* name, const std::vector<ConfigEntry>& entries) {
+    json::array array;
+    for (const ConfigEntry& it : entries) array.push_back({it.key, it.value, it.line});
+    object[name] = std::move(array);
+  }
   void operator()(const char* name, bool value) { object[name] = value; }
   void operator()(const char* name, long value) { object[name] = value; }
 };
@@ -78,6 +92,13 @@ struct Reader {
   void operator()(const char* name, std::vector<std::string>& value) {
     for (const json::value& text : object.at(name).as_array()) {
       value.emplace_back(text.as_string());
+    }
+  }
+  void operator()(const char* name, std::vector<ConfigEntry>& entries) {
+    for (const json::value& it : object.at(name).as_array()) {
+      const json::array& entry = it.as_array();
+      entries.push_back({std::string(entry.at(0).as_string()), std::string(entry.at(1).as_string()),
+                         static_cast<int>(entry.at(2).as_int64())});
     }
   }
   void operator()(const char* name, bool& value) { value = object.at(name).as_bool(); }

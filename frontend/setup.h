@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/config.h"
 #include "base/result.h"
 #include "net/key.h"
 #include "wire/series.h"
@@ -29,8 +30,17 @@ struct Setup {
   /// For a successor: where the former front end's store is written (its answer). Empty: the run
   /// begins.
   std::string live_path;
-  std::string shape;     ///< `--topology`
-  std::string launcher;  ///< `--launcher`; empty: none.
+  std::string shape;                     ///< `--topology`
+  std::string launcher;                  ///< `--launcher`; empty: none.
+  std::string placement = "even";        ///< `--placement`
+  std::vector<ConfigEntry> fuzzy;        ///< Of the configuration file: how hosts are judged.
+  std::string comm_on = "mixed";         ///< `--comm-on`
+  std::vector<std::string> extra_hosts;  ///< `--extra-hosts`
+  std::vector<std::string> excluded;     ///< `--exclude`
+  long most_per_host = -1;               ///< `--max-per-host`; -1: no limit.
+  long reserved_cores = 0;               ///< `--reserve-cores`, ...
+  bool reserve_for_processes = false;    ///< ... or its word processes.
+  Nanos facts_every = 10 * kSecond;      ///< `--facts-every`
   Nanos settle = 2 * kSecond;
   Nanos window = 250 * kMillisecond;
   bool chunks = false;

@@ -262,13 +262,13 @@ void TreeNode::place_when_gathered(Nanos now) {
   const bool all = options_.expected > 0 && leaves.count() >= options_.expected;
   const bool settled = options_.expected == 0 && now >= last_joined_ + options_.settle;
   if (!all && !settled) return;
-  std::map<LeafId, std::size_t> processes;
+  std::map<LeafId, KnownHost> known;
   for (const auto& run : leaves.intervals()) {
     for (auto leaf = run.first; leaf < run.end; ++leaf) {
-      processes[LeafId{static_cast<std::uint32_t>(leaf)}] = 1;
+      known[LeafId{static_cast<std::uint32_t>(leaf)}].processes = 1;
     }
   }
-  root_.place(processes, now);
+  root_.place(known, now);
 }
 
 void TreeNode::send_acknowledgements(Nanos now) {

@@ -116,6 +116,12 @@ bool is_possible(Fact fact, double value) {
   return std::isfinite(value) && value >= 0 && (fact != Fact::kIdle || value <= 1);
 }
 
+std::uint32_t whole_cores(double cores) {
+  constexpr double kMost = 4e9;
+  if (!(cores > 0)) return 0;
+  return std::max(1u, static_cast<std::uint32_t>(std::min(cores, kMost)));
+}
+
 std::vector<HostFacts> facts_of(std::span<const tree::Host> hosts) {
   std::vector<HostFacts> facts(hosts.size());
   for (std::size_t i = 0; i < hosts.size(); ++i) {

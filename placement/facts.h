@@ -62,6 +62,10 @@ class HostFacts {
 /// Whether a number can be that fact: finite, not negative, `idle` at most 1.
 bool is_possible(Fact fact, double value);
 
+/// Communication processes that cores have room for: whole ones, and one where there is but a part
+/// of one. 0 only for none.
+std::uint32_t whole_cores(double cores);
+
 /// What a host list tells by itself: processes always, cores where they are known.
 std::vector<HostFacts> facts_of(std::span<const tree::Host> hosts);
 

@@ -20,14 +20,13 @@ bool may_carry(const tree::Host& host, CommHosts where) {
 }
 
 /// By host.
-Result<std::vector<bool>> find_excluded(std::span<const tree::Host> hosts,
-                                        const std::vector<std::string>& excluded) {
+Result<std::vector<bool>> find_excluded(std::span<const tree::Host> hosts, const RoomRules& rules) {
   std::vector<bool> is_excluded(hosts.size());
-  if (excluded.empty()) return is_excluded;
+  if (rules.excluded.empty()) return is_excluded;
   const HostNames names(hosts, "");
-  for (const std::string& name : excluded) {
+  for (const std::string& name : rules.excluded) {
     const auto found = names.all_of(name);
-    if (found.empty()) {
+    if (found.empty() && !rules.excluded_may_be_absent) {
       return unexpected(
           Code::kNotFound,
           "host " + name + " is to be excluded and is none of the hosts" + names.known());
@@ -53,7 +52,7 @@ Result<CommHosts> parse_comm_hosts(std::string_view text) {
 
 Result<std::vector<std::uint64_t>> room_of(std::span<const tree::Host> hosts,
                                            const RoomRules& rules) {
-  const auto is_excluded = find_excluded(hosts, rules.excluded);
+  const auto is_excluded = find_excluded(hosts, rules);
   if (!is_excluded) return unexpected(is_excluded.error());
   std::vector<std::uint64_t> room(hosts.size(), 0);
   for (std::size_t i = 0; i < hosts.size(); ++i) {

@@ -39,11 +39,13 @@ struct RoomRules {
   std::uint64_t reserved_cores = 0;
   /// Further to reserved_cores: one for each process that is there already.
   bool reserve_for_processes = false;
+  bool excluded_may_be_absent = false;  ///< One that is none of the hosts is passed over.
 };
 
 /// The room of each host: kUnlimited where no rule limits it. 16 cores, 2 reserved, at most 8: 8.
 /// Fails with kInvalidArgument when cores are reserved on a host whose cores are not known, unless
-/// the host carries none anyway; with kNotFound when an excluded host is none of the hosts.
+/// the host carries none anyway; with kNotFound when an excluded host is none of the hosts and may
+/// not be absent.
 Result<std::vector<std::uint64_t>> room_of(std::span<const tree::Host> hosts,
                                            const RoomRules& rules);
 

@@ -25,11 +25,11 @@ class OverlayTest : public testing::Test {
   void join_hosts(int hosts) {
     for (int host = 1; host <= hosts; ++host) {
       const OverlayNode& node = overlay_.join(report_of(host));
-      processes_[node.leaf] = 2;
+      known_[node.leaf].processes = 2;
     }
   }
   std::vector<NodeId> place(const char* shape) {
-    auto started = overlay_.place(*tree::parse_shape(shape), processes_);
+    auto started = overlay_.place(*tree::parse_shape(shape), known_);
     EXPECT_TRUE(started) << started.error().message;
     for (const NodeId node : *started) overlay_.started(node, {{"10.0.0.1", 1, "", ""}}, 1);
     return *started;
@@ -37,7 +37,7 @@ class OverlayTest : public testing::Test {
   NodeId first_parent(NodeId node) { return overlay_.assignment(node).parents.front().node; }
 
   Overlay overlay_{"head", 1};
-  std::map<LeafId, std::size_t> processes_;
+  std::map<LeafId, KnownHost> known_;
 };
 
 TEST_F(OverlayTest, GivesAHostTheSameLeafAgainAfterARestart) {
@@ -158,7 +158,7 @@ TEST_F(OverlayTest, RefusesAFileThatNamesAForeignHostAndChangesNothing) {
   tree::Shape shape;
   shape.kind = tree::Shape::Kind::kFile;
   shape.path = "/nonexistent.topo";
-  EXPECT_FALSE(overlay_.place(shape, processes_));
+  EXPECT_FALSE(overlay_.place(shape, known_));
   EXPECT_EQ(overlay_.nodes().size(), 3u);
 }
 
@@ -173,7 +173,7 @@ TEST_F(OverlayTest, PrintsATopologyThatMakesTheSameTreeOnTheSameHosts) {
   std::ofstream(path) << print(*topology);
   Overlay again("head", 1);
   for (int host = 1; host <= 8; ++host) again.join(report_of(host));
-  const auto placed = again.place(*tree::parse_shape("file:" + path), processes_);
+  const auto placed = again.place(*tree::parse_shape("file:" + path), known_);
   std::filesystem::remove(path);
   ASSERT_TRUE(placed) << placed.error().message;
   EXPECT_EQ(*again.topology(), *topology);
@@ -192,12 +192,12 @@ TEST_F(OverlayTest, PlacesOnForeignHostsOnlyWhereSomethingCanStartThem) {
   shape.path = std::filesystem::path(testing::TempDir()) /
                ("xylem-foreign-" + std::to_string(::getpid()) + ".topo");
   std::ofstream(shape.path) << "head:0 => gate:0 node1:0 ; gate:0 => gate:1 node2:0 ;\n";
-  const auto refused = overlay_.place(shape, processes_);
+  const auto refused = overlay_.place(shape, known_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kNotFound);
   EXPECT_EQ(overlay_.nodes().size(), 3u);
 
-  const auto started = overlay_.place(shape, processes_, true);
+  const auto started = overlay_.place(shape, known_, true);
   std::filesystem::remove(shape.path);
   ASSERT_TRUE(started) << started.error().message;
   std::map<std::string, int> foreign, own;

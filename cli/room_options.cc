@@ -1,0 +1,67 @@
+#include "cli/room_options.h"
+
+#include <charconv>
+#include <optional>
+#include <set>
+
+#include "tree/host_list.h"
+#include "tree/host_slots.h"
+#include "tree/shape.h"
+
+namespace xylem {
+namespace {
+
+std::optional<std::uint64_t> to_number(const std::string& text, std::uint64_t most) {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || number > most) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+Result<placement::RoomRules> read_room_rules(const std::vector<SettingValue>& values) {
+  const auto setting = [&values](std::string_view name) -> const SettingValue& {
+    return value_of(values, name);
+  };
+  placement::RoomRules rules;
+  const auto where = placement::parse_comm_hosts(setting("comm-on").value);
+  if (!where) return bad_setting(setting("comm-on"), where.error().message);
+  rules.where = *where;
+  auto excluded = tree::parse_host_list(setting("exclude").value);
+  if (!excluded) return bad_setting(setting("exclude"), excluded.error().message);
+  rules.excluded = *std::move(excluded);
+  if (const SettingValue& limit = setting("max-per-host"); !limit.value.empty()) {
+    rules.most_per_host = to_number(limit.value, tree::kMaxCommProcesses);
+    if (!rules.most_per_host) {
+      return bad_setting(limit, "'" + limit.value + "' is not a number from 0 to " +
+                                    std::to_string(tree::kMaxCommProcesses));
+    }
+  }
+  const SettingValue& reserve = setting("reserve-cores");
+  rules.reserve_for_processes = reserve.value == "processes";
+  if (rules.reserve_for_processes) return rules;
+  const auto cores = to_number(reserve.value, tree::kMaxSlots);
+  if (!cores) {
+    return bad_setting(
+        reserve, "'" + reserve.value + "' is neither a number of cores nor the word processes");
+  }
+  rules.reserved_cores = *cores;
+  return rules;
+}
+
+Result<std::vector<std::string>> read_extra_hosts(const std::vector<SettingValue>& values) {
+  const SettingValue& setting = value_of(values, "extra-hosts");
+  auto names = tree::parse_host_list(setting.value);
+  if (!names) return bad_setting(setting, names.error().message);
+  std::set<std::string> seen;
+  for (const std::string& name : *names) {
+    if (!seen.insert(name).second) {
+      return bad_setting(setting, "host " + name + " is named twice; name it once");
+    }
+  }
+  return names;
+}
+
+}  // namespace xylem

@@ -304,9 +304,8 @@ CREATE TABLE service(
 CREATE TABLE series_seen(service INTEGER, first INTEGER, end INTEGER NOT NULL,
                          PRIMARY KEY(service, first)) WITHOUT ROWID;
 CREATE TABLE series_metric(
-  layout INTEGER, position INTEGER, name TEXT NOT NULL, unit TEXT, scale REAL, per_second INTEGER,
-  service TEXT, PRIMARY KEY(layout, position)) WITHOUT ROWID;
-CREATE INDEX series_metric_by_name ON series_metric(layout, name);
+  layout INTEGER, name TEXT, position INTEGER, unit TEXT, scale REAL, per_second INTEGER,
+  service TEXT, PRIMARY KEY(layout, name)) WITHOUT ROWID;
 CREATE TABLE series_row(
   id INTEGER PRIMARY KEY, service INTEGER NOT NULL, lane INTEGER NOT NULL, at_ns INTEGER,
   span_ns INTEGER, slice INTEGER, layout INTEGER, numbers TEXT NOT NULL);

@@ -74,7 +74,7 @@ void SeriesIntake::put_layout(const wire::SeriesLayout& layout) {
   if (known) return;
   std::int64_t position = 0;
   for (const wire::MetricRow& row : layout.rows) {
-    metric_.run(key, position++, row.name, row.unit, row.scale, row.per_second, layout.service);
+    metric_.run(key, row.name, position++, row.unit, row.scale, row.per_second, layout.service);
   }
 }
 

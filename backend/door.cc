@@ -8,11 +8,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <string>
 #include <utility>
 
 #include "backend/channel_internal.h"
+#include "backend/proc_table.h"
 #include "base/log.h"
 #include "capture/ring.h"
 
@@ -24,16 +23,6 @@ void poll_for(const UniqueFd& poll, int fd) {
   event.events = EPOLLIN;
   event.data.fd = fd;
   ::epoll_ctl(poll.get(), EPOLL_CTL_ADD, fd, &event);
-}
-
-// Field 22 of /proc/PID/stat, counted from behind the name, which may hold anything. 0: no process.
-std::uint64_t start_time_of(std::uint32_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  std::size_t at = line.rfind(')');
-  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = line.find(' ', at + 1);
-  return at == std::string::npos ? 0 : std::strtoull(line.c_str() + at + 1, nullptr, 10);
 }
 
 template <typename Field>

@@ -39,21 +39,18 @@ sigset_t guarded_signals() {
 
 class Guard {
  public:
-  Guard(const GuardOptions& options, UniqueFd listener, const WorkerMain& worker)
+  Guard(const GuardOptions& options, UniqueFd listener, const WorkerMain& worker,
+        std::vector<HeldProcess> present)
       : options_(options),
         worker_main_(worker),
         folder_(options.folder),
-        door_(std::in_place, std::move(listener)) {}
+        door_(std::in_place, std::move(listener)) {
+    for (HeldProcess& process : present) held_[Lane{next_lane_++}] = std::move(process);
+  }
 
   Result<int> run();
 
  private:
-  struct Held {
-    std::uint32_t pid = 0;
-    UniqueFd segment;
-    UniqueFd pidfd;
-  };
-
   Result<void> start_worker();
   [[noreturn]] void be_worker(UniqueFd channel);
   std::optional<int> collect_worker();
@@ -61,7 +58,7 @@ class Guard {
   void on_signal();
   void accept();
   void from_worker();
-  void tell(const Held& held, Lane lane);
+  void tell(const HeldProcess& held, Lane lane);
   void tell(ChannelKind kind, std::uint32_t lane);
   void flush();
 
@@ -73,7 +70,7 @@ class Guard {
   UniqueFd signals_;
   UniqueFd channel_;
   pid_t worker_ = -1;
-  std::map<Lane, Held> held_;
+  std::map<Lane, HeldProcess> held_;
   std::uint32_t next_lane_ = 1;
   std::deque<ChannelMessage> queue_;  // To the worker; descriptors are looked up in held_.
   std::vector<Nanos> starts_;
@@ -175,7 +172,7 @@ bool Guard::may_restart() {
 void Guard::accept() {
   while (auto process = door_->take()) {
     const Lane lane{next_lane_++};
-    Held& held = held_[lane];
+    HeldProcess& held = held_[lane];
     held.pid = process->pid;
     held.segment = std::move(process->segment);
     held.pidfd = std::move(process->pidfd);
@@ -204,7 +201,7 @@ void Guard::from_worker() {
   }
 }
 
-void Guard::tell(const Held& held, Lane lane) {
+void Guard::tell(const HeldProcess& held, Lane lane) {
   queue_.push_back({ChannelKind::kProcess, raw(lane), held.pid});
 }
 
@@ -230,8 +227,9 @@ void Guard::flush() {
 
 }  // namespace
 
-Result<int> run_guard(const GuardOptions& options, UniqueFd listener, const WorkerMain& worker) {
-  return Guard(options, std::move(listener), worker).run();
+Result<int> run_guard(const GuardOptions& options, UniqueFd listener, const WorkerMain& worker,
+                      std::vector<HeldProcess> present) {
+  return Guard(options, std::move(listener), worker, std::move(present)).run();
 }
 
 Result<bool> become_daemon() {

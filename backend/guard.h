@@ -11,8 +11,10 @@
 // registration's few bytes.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -35,16 +37,25 @@ struct WorkerInheritance {
   UniqueFd journal;   ///< Memory for Journal, options.journal_bytes of it.
 };
 
+/// A process that is watched from the start, without having registered.
+struct HeldProcess {
+  std::uint32_t pid = 0;
+  UniqueFd segment;
+  UniqueFd pidfd;  ///< None: it has ended.
+};
+
 /// Runs in the worker; what it returns is the worker's exit code. SIGTERM is blocked then, SIGINT,
 /// SIGHUP and SIGPIPE are ignored.
 using WorkerMain = std::function<int(WorkerInheritance)>;
 
-/// Accepts registrations at `listener`, keeps a worker running, and returns when one has exited
+/// Accepts registrations at `listener`, holds those who are `present` as if they had come there,
+/// keeps a worker running, and returns when one has exited
 /// with a code (that code) or when workers die too often (code 3, the folder removed). SIGTERM is
 /// passed on to the worker, which ends in order; SIGINT and SIGHUP do nothing. Must be called in a
 /// process without other threads. Fails with kExhausted or kInternal when there is no memory or no
 /// process to be had at the start.
-Result<int> run_guard(const GuardOptions& options, UniqueFd listener, const WorkerMain& worker);
+Result<int> run_guard(const GuardOptions& options, UniqueFd listener, const WorkerMain& worker,
+                      std::vector<HeldProcess> present = {});
 
 /// Leaves the caller's session: the process that called returns false in its place and should exit,
 /// the one that returns true is a daemon without controlling terminal. Fails with kExhausted when

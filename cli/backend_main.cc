@@ -10,6 +10,10 @@
 //   environment  XYLEM_ADDRESS, XYLEM_RUN, XYLEM_KEY, and the optional ones
 // Makes folder and socket itself, says "ready HOST 0" on standard output, stays in the foreground,
 // and until the run is over, also while no rank is there.
+//
+// By a launcher, `xylem-backend --launched --find [WHAT...]` (backend/wish_text.h), for ranks that
+// run already: the same, but looks for them first, says how many there are, and ends with them.
+// None is no failure.
 
 #include <fcntl.h>
 #include <sys/signalfd.h>
@@ -33,8 +37,12 @@
 #include "backend/host_claim.h"
 #include "backend/mapping.h"
 #include "backend/network_rate.h"
+#include "backend/proc_table.h"
 #include "backend/process_starter.h"
+#include "backend/quiet_segment.h"
+#include "backend/rank_search.h"
 #include "backend/run_folder.h"
+#include "backend/wish_text.h"
 #include "base/log.h"
 #include "capture/ring.h"
 #include "net/address.h"
@@ -44,7 +52,7 @@ namespace xylem {
 namespace {
 
 constexpr int kBadStart = 2;
-constexpr Nanos kUntilTold = Nanos{100} * 365 * 24 * 3600 * kSecond;
+constexpr Nanos kForAges = Nanos{100} * 365 * 24 * 3600 * kSecond;
 
 struct Setting {
   std::string run;
@@ -57,7 +65,8 @@ struct Setting {
   std::string libexec;  // Where programs like this one are.
   std::vector<wire::Address> front_end;
   net::Key key{};
-  bool launched = false;  // By a launcher, not by a rank.
+  enum class Stay { kWithRanks, kUntilTold, kWithFound };
+  Stay stay = Stay::kWithRanks;
 };
 
 int fail(const std::string& sentence) {
@@ -97,9 +106,10 @@ std::string host_name() {
   return name;
 }
 
-Result<Setting> read_setting(bool launched) {
+Result<Setting> read_setting(Setting::Stay stay) {
   Setting setting;
-  setting.launched = launched;
+  setting.stay = stay;
+  const bool launched = stay != Setting::Stay::kWithRanks;
   std::vector<std::pair<const char*, std::string*>> wanted = {
       {capture::kEnvRun, &setting.run}, {capture::kEnvAddress, &setting.address}};
   if (!launched) {
@@ -150,10 +160,16 @@ backend::AgentOptions agent_options(const Setting& setting, int terminate_fd) {
   options.services.host = setting.host;
   options.services.folder = setting.folder;
   options.terminate_fd = terminate_fd;
-  if (setting.launched) {
+  if (setting.stay == Setting::Stay::kUntilTold) {
     // Nobody would start another one for the next rank.
-    options.linger = kUntilTold;
-    options.first_linger = kUntilTold;
+    options.linger = kForAges;
+    options.first_linger = kForAges;
+  } else if (setting.stay == Setting::Stay::kWithFound) {
+    // Nobody else comes, and who is left alone at the end has no calls to be waited for; but who
+    // got the same signal as we may show that it has ended.
+    options.linger = 0;
+    options.first_linger = 0;
+    options.finish_patience = 300 * kMillisecond;
   }
   return options;
 }
@@ -210,16 +226,19 @@ int work(const Setting& setting, const backend::GuardOptions& guard, backend::Ru
 }
 
 // The guard, with a worker, until the end.
-int guard(const Setting& setting, backend::RunFolder& folder, UniqueFd listener) {
+int guard(const Setting& setting, backend::RunFolder& folder, UniqueFd listener,
+          std::vector<backend::HeldProcess> present = {}) {
   // What agents of earlier runs left that were killed with all that stood for them.
   backend::sweep_run_folders(backend::own_run_folders());
 
   backend::GuardOptions options;
   options.folder = setting.folder;
-  auto ended =
-      backend::run_guard(options, std::move(listener), [&](backend::WorkerInheritance inheritance) {
+  auto ended = backend::run_guard(
+      options, std::move(listener),
+      [&](backend::WorkerInheritance inheritance) {
         return work(setting, options, folder, std::move(inheritance));
-      });
+      },
+      std::move(present));
   if (ended) return *ended;
   log(Level::kError, ended.error().message);
   folder.remove();
@@ -233,7 +252,7 @@ void start_log(const Setting& setting) {
 }
 
 int run_for_rank() {
-  auto setting = read_setting(false);
+  auto setting = read_setting(Setting::Stay::kWithRanks);
   if (!setting) return fail(setting.error().message);
   start_log(*setting);
   backend::RunFolder folder(setting->folder);
@@ -252,8 +271,9 @@ void leave_binding() {
 }
 
 // Whoever reads our standard output learns that we stand, and that there is no more to come.
-void say_ready(const Setting& setting) {
-  std::printf("ready %s 0\n", setting.host.c_str());
+void say_ready(const Setting& setting, std::size_t ranks, const std::string& note) {
+  std::printf("ready %s %zu%s%s\n", setting.host.c_str(), ranks, note.empty() ? "" : " ",
+              note.c_str());
   std::fflush(stdout);
   const UniqueFd nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -261,25 +281,55 @@ void say_ready(const Setting& setting) {
   }
 }
 
-int run_launched() {
-  auto setting = read_setting(true);
-  if (!setting) return fail(setting.error().message);
-  auto claim = backend::claim_host(setting->folder);
+int run_launched(const Setting& setting, std::vector<backend::HeldProcess> present,
+                 const std::string& note) {
+  auto claim = backend::claim_host(setting.folder);
   if (!claim) return fail(claim.error().message);
   leave_binding();
   ::umask(077);
   [[maybe_unused]] const int kept = ::chdir("/");  // Only lest it keep a file system busy.
-  say_ready(*setting);
+  say_ready(setting, present.size(), note);
   if (!claim->listener) return 0;
-  start_log(*setting);
-  return guard(*setting, *claim->folder, std::move(claim->listener));
+  start_log(setting);
+  return guard(setting, *claim->folder, std::move(claim->listener), std::move(present));
+}
+
+int run_beside_job() {
+  auto setting = read_setting(Setting::Stay::kUntilTold);
+  if (!setting) return fail(setting.error().message);
+  return run_launched(*setting, {}, "");
+}
+
+int run_for_found(const std::vector<std::string>& words) {
+  auto setting = read_setting(Setting::Stay::kWithFound);
+  if (!setting) return fail(setting.error().message);
+  const auto wish = backend::parse_wish(words);
+  if (!wish) return fail(wish.error().message);
+  // Where a job is named it is looked at whoever it belongs to, as far as the system lets us.
+  const backend::ProcTable table = backend::read_proc_table(wish->is_named);
+  std::vector<backend::HeldProcess> present;
+  for (const backend::FoundRank& rank : backend::find_ranks(table.processes, *wish)) {
+    auto held = backend::hold_quietly(rank);
+    if (!held) return fail(held.error().message);
+    if (held->pidfd) present.push_back(*std::move(held));
+  }
+  if (!present.empty()) return run_launched(*setting, std::move(present), "");
+  say_ready(*setting, 0,
+            table.unreadable == 0
+                ? ""
+                : std::to_string(table.unreadable) + " processes may not be looked at");
+  return 0;
 }
 
 }  // namespace
 }  // namespace xylem
 
 int main(int argc, char** argv) {
-  if (argc == 1) return xylem::run_for_rank();
-  if (argc == 2 && std::string_view(argv[1]) == "--launched") return xylem::run_launched();
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty()) return xylem::run_for_rank();
+  if (words.front() == "--launched") {
+    if (words.size() == 1) return xylem::run_beside_job();
+    if (words[1] == "--find") return xylem::run_for_found({words.begin() + 2, words.end()});
+  }
   return xylem::fail("it is started by ranks under xylem, or by launchers, with --launched");
 }

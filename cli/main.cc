@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/attach_command.h"
 #include "cli/place_command.h"
 #include "cli/query_command.h"
 #include "cli/report_command.h"
@@ -173,6 +174,7 @@ int run_program(int argc, char** argv) {
     code = command ? exec_rank(env_file, *command) : fail(command.error().message);
   });
 
+  add_attach_command(app, code);
   add_place_command(app, code);
   add_query_command(app, code);
   add_report_command(app, code);

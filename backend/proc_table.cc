@@ -1,0 +1,118 @@
+#include "backend/proc_table.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <memory>
+#include <optional>
+
+#include "base/unique_fd.h"
+
+namespace xylem::backend {
+namespace {
+
+constexpr std::size_t kMostEnvironment = 1u << 20;
+constexpr std::size_t kMostCommand = 16u << 10;
+constexpr std::size_t kMostMaps = 8u << 20;  // Some 80 000 mappings.
+constexpr std::size_t kMostStat = 4096;
+
+std::string link_at(const std::string& path) {
+  char text[PATH_MAX];
+  const ssize_t length = ::readlink(path.c_str(), text, sizeof text);
+  return std::string(text, length > 0 ? static_cast<std::size_t>(length) : 0);
+}
+
+// Fields 4 (parent) and 22 (start time), counted from behind the name, which may hold anything.
+bool read_stat(const std::string& folder, SeenProcess& process) {
+  const std::string line = read_start(folder + "/stat", kMostStat);
+  std::size_t at = line.rfind(')');
+  if (at == std::string::npos) return false;
+  for (int field = 3; field <= 22; ++field) {
+    at = line.find(' ', at + 1);
+    if (at == std::string::npos) return false;
+    const char* begin = line.data() + at + 1;
+    const char* end = line.data() + line.size();
+    if (field == 4) std::from_chars(begin, end, process.parent);
+    if (field == 22) std::from_chars(begin, end, process.start_time);
+  }
+  return true;
+}
+
+std::optional<SeenProcess> look_at(const std::string& folder, std::uint32_t pid, bool all_users,
+                                   std::size_t& unreadable) {
+  SeenProcess process;
+  process.pid = pid;
+  struct stat owner {};
+  if (::stat(folder.c_str(), &owner) != 0 || !read_stat(folder, process)) return std::nullopt;
+  process.program = link_at(folder + "/exe");
+  process.command_line = read_start(folder + "/cmdline", kMostCommand);
+  if (process.command_line.empty()) return process;  // The kernel's own, or a zombie.
+  const bool is_ours = owner.st_uid == ::geteuid();
+  if (!is_ours && !all_users) return process;
+  if (::access((folder + "/environ").c_str(), R_OK) != 0 && errno == EACCES) ++unreadable;
+  process.ids = launch_ids(read_start(folder + "/environ", kMostEnvironment));
+  if (process.ids) process.mpi_library = mpi_library_in(read_start(folder + "/maps", kMostMaps));
+  return process;
+}
+
+}  // namespace
+
+std::uint64_t start_time_of(std::uint32_t pid) {
+  SeenProcess process;
+  return read_stat("/proc/" + std::to_string(pid), process) ? process.start_time : 0;
+}
+
+std::string read_start(const std::string& path, std::size_t most) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  while (fd && text.size() < most) {
+    constexpr std::size_t kPiece = 64u << 10;
+    const std::size_t before = text.size();
+    text.resize(std::min(most, before + kPiece));
+    const ssize_t got = ::read(fd.get(), text.data() + before, text.size() - before);
+    text.resize(before + (got > 0 ? static_cast<std::size_t>(got) : 0));
+    if (got == 0 || (got < 0 && errno != EINTR)) break;
+  }
+  return text;
+}
+
+std::string mpi_library_in(std::string_view maps) {
+  while (!maps.empty()) {
+    const std::string_view line = maps.substr(0, maps.find('\n'));
+    maps.remove_prefix(std::min(maps.size(), line.size() + 1));
+    const auto slash = line.rfind('/');
+    if (slash == line.npos) continue;
+    const std::string_view name = line.substr(slash + 1);
+    // "libmpi.so.40", "libmpich.so.12", "libmpi_abi.so.0", "libmpi_cray.so", "libmpicxx" not.
+    for (const std::string_view begin : {"libmpi.so", "libmpich.so", "libmpi_abi.so",
+                                         "libmpi_cray.so", "libmpi_gnu", "libmpi_intel"}) {
+      if (name.starts_with(begin)) return std::string(name);
+    }
+  }
+  return {};
+}
+
+ProcTable read_proc_table(bool all_users, const std::string& root) {
+  ProcTable table;
+  const auto close_folder = [](DIR* folder) { ::closedir(folder); };
+  const std::unique_ptr<DIR, decltype(close_folder)> folder{::opendir(root.c_str()), close_folder};
+  while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    std::uint32_t pid = 0;
+    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size()) continue;
+    auto seen = look_at(root + "/" + entry->d_name, pid, all_users, table.unreadable);
+    if (seen) table.processes.push_back(*std::move(seen));
+  }
+  std::sort(table.processes.begin(), table.processes.end(),
+            [](const SeenProcess& a, const SeenProcess& b) { return a.pid < b.pid; });
+  return table;
+}
+
+}  // namespace xylem::backend

@@ -1,0 +1,36 @@
+#pragma once
+
+// The processes of this host, as /proc shows them.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/rank_search.h"
+
+namespace xylem::backend {
+
+struct ProcTable {
+  std::vector<SeenProcess> processes;  ///< In the order of their ids.
+  /// That were to be looked at, and may not be: another user's, or protected.
+  std::size_t unreadable = 0;
+};
+
+/// Reads a table like /proc at `root`. Of each process that it may look at: at most 1 MiB of
+/// environment and 16 KiB of command line; of those that are ranks also which MPI library is
+/// mapped. Nobody is stopped or signalled, and processes that come or go meanwhile are simply
+/// there or not. Other users' processes are seen too, where this one is privileged, when
+/// `all_users`.
+ProcTable read_proc_table(bool all_users, const std::string& root = "/proc");
+
+/// The file name of the first MPI library in a text like /proc/PID/maps; empty: none. Pure.
+std::string mpi_library_in(std::string_view maps);
+
+/// Field 22 of /proc/PID/stat, which tells a process from a later one of its number; 0: none.
+std::uint64_t start_time_of(std::uint32_t pid);
+
+/// Reads what can be read of a file, `most` bytes at most; empty when it cannot be opened.
+std::string read_start(const std::string& path, std::size_t most);
+
+}  // namespace xylem::backend

@@ -1,0 +1,234 @@
+#include "cli/attach_command.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/config.h"
+#include "cli/front_end_start.h"
+#include "frontend/job.h"
+#include "tree/host_list.h"
+
+namespace xylem {
+namespace {
+
+constexpr int kNobody = 1;
+constexpr int kUsageError = 2;
+// ssh's own patience with a host that does not answer may be two minutes; nobody waits so long for
+// the others.
+constexpr Nanos kReadyPatience = 30 * kSecond;
+constexpr Nanos kLook = 200 * kMillisecond;
+
+int fail(const std::string& sentence) {
+  say(sentence);
+  return kUsageError;
+}
+
+// Settings of run that say something here, too: nothing is recorded of calls.
+bool is_ours(std::string_view name) {
+  return name != "detail" && name != "sample" && name != "ring" && name != "test-size";
+}
+
+const std::vector<Setting>& attach_settings() {
+  static const std::vector<Setting> kSettings = [] {
+    std::vector<Setting> ours;
+    for (const Setting& setting : run_settings()) {
+      if (is_ours(setting.name)) ours.push_back(setting);
+    }
+    return ours;
+  }();
+  return kSettings;
+}
+
+void add_defaults_of_others(std::vector<SettingValue>& values) {
+  for (const Setting& setting : run_settings()) {
+    if (!is_ours(setting.name)) values.push_back({setting.name, setting.fallback, "default"});
+  }
+}
+
+// The signals that end the watching; SignalGate blocks them.
+bool was_interrupted(Nanos patience) {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD}) ::sigaddset(&set, signal);
+  const timespec most{patience / kSecond, patience % kSecond};
+  const int signal = ::sigtimedwait(&set, nullptr, &most);
+  return signal > 0 && signal != SIGCHLD;
+}
+
+std::string counted(std::size_t number, const char* what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+struct Census {
+  std::size_t ranks = 0;
+  std::size_t hosts = 0;
+  std::vector<std::string> without;  // Hosts on which none was found.
+  std::string notes;
+};
+
+Census count(const frontend::LaunchedAgents& agents) {
+  Census census;
+  for (const auto& ready : agents.ready()) {
+    census.ranks += ready.ranks;
+    if (ready.ranks != 0) ++census.hosts;
+    if (ready.ranks == 0) census.without.push_back(ready.host);
+    if (!ready.note.empty()) census.notes += "; " + ready.host + ": " + ready.note;
+  }
+  std::sort(census.without.begin(), census.without.end());
+  return census;
+}
+
+std::string watched(const Census& census) {
+  return counted(census.ranks, "rank") + " on " + counted(census.hosts, "host");
+}
+
+enum class Arrival { kThere, kInterrupted, kIncomplete };
+
+Arrival wait_for_agents(Started& started) {
+  const Nanos deadline = monotonic_now() + kReadyPatience;
+  for (;;) {
+    if (started.agents->wait_until_ready(kLook)) return Arrival::kThere;
+    if (was_interrupted(0)) return Arrival::kInterrupted;
+    attend(started);
+    if (started.agents->all_ended() || monotonic_now() >= deadline) return Arrival::kIncomplete;
+  }
+}
+
+// Until what? As the end of a sentence.
+std::string watch(Started& started, Nanos duration) {
+  const Nanos begin = monotonic_now();
+  for (;;) {
+    if (was_interrupted(kLook)) return "until it was interrupted";
+    attend(started);
+    if (started.agents->all_ended()) return "until they ended";
+    if (duration != 0 && monotonic_now() - begin >= duration) return "for as long as was wanted";
+  }
+}
+
+void remove_store(const std::string& path) {
+  for (const char* ending : {"", "-wal", "-shm"}) ::unlink((path + ending).c_str());
+}
+
+// Says who was not found; true when there is somebody.
+bool is_anybody(const Census& census, const AttachPlan& plan, const std::string& failures) {
+  const std::string none = census.without.empty() ? "" : " on " + tree::fold_hosts(census.without);
+  if (!failures.empty()) say("attach: " + failures);
+  if (census.ranks != 0) {
+    if (!none.empty()) say("attach: no ranks" + none + census.notes);
+    return true;
+  }
+  if (failures.empty() || !none.empty()) {
+    say("attach: no ranks found" + none + "; looked for " + plan.sought + census.notes);
+  }
+  return false;
+}
+
+// With the agents on their way.
+int watch_to_the_end(Started& started, const AttachPlan& plan, const RunOptions& options,
+                     const AttachOptions& how) {
+  const Nanos begin = monotonic_now();
+  const Arrival arrival = wait_for_agents(started);
+  const Census census = count(*started.agents);
+  const bool anybody =
+      arrival != Arrival::kInterrupted && is_anybody(census, plan, started.agents->failures());
+  std::string until;
+  if (anybody) {
+    if (!options.quiet) say("watching " + watched(census) + "; " + store_of(options));
+    until = watch(started, how.duration);
+  }
+  finish(started, 0);
+  if (!anybody) {
+    remove_store(store_of(options));
+    return arrival == Arrival::kInterrupted ? 128 + SIGINT : kNobody;
+  }
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.1f s",
+                static_cast<double>(monotonic_now() - begin) / kSecond);
+  if (!options.quiet) {
+    say(watched(census) + " watched for " + seconds + ", " + until + "; " + store_of(options));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int attach_job(const RunOptions& options, const std::string& printed_options,
+               const AttachOptions& how, const std::vector<std::string>& command_line) {
+  auto plan = plan_attach(how.target, options.launcher);
+  if (!plan) return fail(plan.error().message);
+  const frontend::SignalGate gate;
+  RunOptions ours = options;
+  ours.quiet = true;  // An account of calls would be one of nothing.
+  auto started = start_front_end(ours, printed_options, command_line,
+                                 plan->only_here ? Reach::kThisHost : Reach::kOtherHosts);
+  if (!started) return fail(started.error().message);
+  auto agents =
+      frontend::LaunchedAgents::start(agent_launch(*started, plan->launcher), plan->places);
+  if (!agents) {
+    finish(*started, kUsageError);
+    remove_store(store_of(options));
+    return fail("attach: " + agents.error().message);
+  }
+  started->agents.emplace(*std::move(agents));
+  return watch_to_the_end(*started, *plan, options, how);
+}
+
+void add_attach_command(CLI::App& app, int& code) {
+  struct Flags {
+    explicit Flags(CLI::App& verb) : settings(verb, attach_settings()) {}
+    SettingFlags settings;
+    AttachOptions how;
+    std::string duration;
+  };
+  CLI::App* verb = app.add_subcommand(
+      "attach", "Watch a job that runs already: xylem attach --pid LAUNCHER [OPTIONS]");
+  const auto flags = std::make_shared<Flags>(*verb);
+  AttachTarget& target = flags->how.target;
+  verb->add_option("--pid", target.pid, "Process id of its launcher (mpirun, srun) on this host");
+  verb->add_option("--jobid", target.job, "Slurm's number of the job");
+  verb->add_option("--hosts", target.hosts, "Look for ranks on these hosts, as in node[01-16]");
+  verb->add_option("--match", target.match,
+                   "Only ranks whose program's file name matches this shell pattern");
+  verb->add_option("--duration", flags->duration,
+                   "Leave after so long, as in 10s or 5m [when the ranks have ended]");
+  verb->callback([flags, &code, verb] {
+    auto values = flags->settings.layered(frontend::current_environment());
+    if (!values) {
+      code = fail(values.error().message);
+      return;
+    }
+    add_defaults_of_others(*values);
+    const std::string printed = print_settings(*values);
+    const auto options = check_settings(*values);
+    if (!options) {
+      code = fail(options.error().message);
+      return;
+    }
+    if (!flags->duration.empty()) {
+      const auto duration = parse_duration(flags->duration);
+      if (!duration || *duration <= 0) {
+        code =
+            fail("--duration: '" + flags->duration + "' is no time from 1ns on, as in 10s or 5m");
+        return;
+      }
+      flags->how.duration = *duration;
+    }
+    std::vector<std::string> words = {"xylem", "attach"};
+    for (const CLI::Option* option : verb->get_options()) {
+      if (option->count() == 0) continue;
+      words.push_back(option->get_name());
+      for (const std::string& value : option->results()) words.push_back(value);
+    }
+    code = attach_job(*options, printed, flags->how, words);
+  });
+}
+
+}  // namespace xylem

@@ -1,0 +1,29 @@
+#pragma once
+
+// `xylem attach`: agents for a job that runs already.
+
+#include "base/clock.h"
+#include "cli/attach_plan.h"
+#include "cli/run_options.h"
+
+namespace CLI {
+class App;
+}
+
+namespace xylem {
+
+struct AttachOptions {
+  AttachTarget target;
+  Nanos duration = 0;  ///< End after so long; 0: with the ranks.
+};
+
+/// Brings agents to the job, and stores what they see until its ranks have ended, a signal comes or
+/// the duration is over. The job is never signalled, stopped or written to. Returns 0; 1 when no
+/// rank was found, 2 when nothing was started, each with a sentence.
+int attach_job(const RunOptions& options, const std::string& printed_options,
+               const AttachOptions& how, const std::vector<std::string>& command_line);
+
+/// Adds the subcommand; when it is chosen, parsing runs it and sets `code`, which outlives `app`.
+void add_attach_command(CLI::App& app, int& code);
+
+}  // namespace xylem

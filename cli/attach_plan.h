@@ -1,0 +1,37 @@
+#pragma once
+
+// Where are the ranks of a job that runs already, and who brings an agent there?
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "frontend/launched_agents.h"
+
+namespace xylem {
+
+/// What the user named: exactly one of hosts, launcher and job.
+struct AttachTarget {
+  std::string hosts;      ///< `--hosts`: RFC 29; empty: not given.
+  std::string match;      ///< `--match`: shell pattern of the ranks' program; empty: any.
+  std::uint32_t pid = 0;  ///< `--pid`: of the launcher, on this host; 0: not given.
+  std::string job;        ///< `--jobid`: Slurm's number; empty: not given.
+};
+
+struct AttachPlan {
+  std::string launcher;  ///< See launch_on(); empty: directly here, by ssh elsewhere.
+  std::vector<frontend::AgentPlace> places;
+  /// "processes of srun job 12"; to follow "looked for".
+  std::string sought;
+  bool only_here = false;  ///< No other host is needed.
+};
+
+/// Finds out. `launcher` is what `--launcher` says. Looks at processes of this host and asks Slurm,
+/// starts nothing.
+///
+/// Fails with a sentence: not exactly one target, a host list or job that cannot be, no such
+/// process or job, no permission, no launcher of MPI jobs, one that has not started its ranks.
+Result<AttachPlan> plan_attach(const AttachTarget& target, const std::string& launcher);
+
+}  // namespace xylem

@@ -13,8 +13,10 @@
 
 #include "base/config.h"
 #include "cli/front_end_start.h"
+#include "cli/service_options.h"
 #include "frontend/job.h"
 #include "tree/host_list.h"
+#include "wire/series.h"
 
 namespace xylem {
 namespace {
@@ -158,6 +160,36 @@ int watch_to_the_end(Started& started, const AttachPlan& plan, const RunOptions&
   return 0;
 }
 
+struct Checked {
+  RunOptions options;
+  std::string printed;
+};
+
+Result<Checked> check(const SettingFlags& flags) {
+  const std::vector<std::string> environment = frontend::current_environment();
+  auto values = flags.layered(environment);
+  if (!values) return unexpected(std::move(values.error()));
+  add_defaults_of_others(*values);
+  auto options = check_settings(*values);
+  if (!options) return unexpected(std::move(options.error()));
+  const std::string file = config_file(flags.config(), environment);
+  const auto entries = config_entries(file);
+  if (!entries) return unexpected(entries.error());
+  auto services = read_services(*entries, file);
+  if (!services) return unexpected(std::move(services.error()));
+  // They are what there is to see of ranks that were not preloaded.
+  for (const std::string_view name : {wire::kHostService, wire::kProcessService}) {
+    const bool is_named = std::any_of(services->begin(), services->end(),
+                                      [name](const auto& it) { return it.name == name; });
+    if (!is_named && services->size() < wire::kMostServices) {
+      services->push_back({.name = std::string(name), .program = ""});
+    }
+  }
+  options->services = *std::move(services);
+  std::string printed = print_settings(*values) + print_services(options->services);
+  return Checked{*std::move(options), std::move(printed)};
+}
+
 }  // namespace
 
 int attach_job(const RunOptions& options, const std::string& printed_options,
@@ -200,16 +232,9 @@ void add_attach_command(CLI::App& app, int& code) {
   verb->add_option("--duration", flags->duration,
                    "Leave after so long, as in 10s or 5m [when the ranks have ended]");
   verb->callback([flags, &code, verb] {
-    auto values = flags->settings.layered(frontend::current_environment());
-    if (!values) {
-      code = fail(values.error().message);
-      return;
-    }
-    add_defaults_of_others(*values);
-    const std::string printed = print_settings(*values);
-    const auto options = check_settings(*values);
-    if (!options) {
-      code = fail(options.error().message);
+    const auto checked = check(flags->settings);
+    if (!checked) {
+      code = fail(checked.error().message);
       return;
     }
     if (!flags->duration.empty()) {
@@ -227,7 +252,7 @@ void add_attach_command(CLI::App& app, int& code) {
       words.push_back(option->get_name());
       for (const std::string& value : option->results()) words.push_back(value);
     }
-    code = attach_job(*options, printed, flags->how, words);
+    code = attach_job(checked->options, checked->printed, flags->how, words);
   });
 }
 

@@ -25,9 +25,11 @@ class Attaching:
     """What tests of one host and of several say."""
 
     def rows_of_ranks(self, path, ranks, since):
-        """Waits until every rank is in the store, where anybody may ask; how long that took."""
+        """Waits until every rank has a first row of its own, where anybody may ask; how long that took."""
         live = LiveStore(path)
         wait_until(lambda: live.value("SELECT count(*) FROM rank") == ranks, f"{ranks} ranks are in {path}", 30)
+        wait_until(lambda: len(Store(path).rows("SELECT DISTINCT world, rank FROM process_metric")) == ranks,
+                   "each has a sample", 30)
         return time.monotonic() - since
 
     def assert_all_there(self, store, ranks, complete):
@@ -36,6 +38,13 @@ class Attaching:
         for line in account:
             self.assertEqual((line["captured"], line["stored"], line["lost"]), (0, 0, 0))
             self.assertEqual(line["complete"], int(complete), "whether the rank's end was seen")
+        # What is seen of a rank is what the system knows of that process.
+        for row in store.rows("SELECT world, rank, count(*) AS samples, max(value) AS most FROM process_metric "
+                              "WHERE name = 'memory.resident' GROUP BY 1, 2"):
+            self.assertGreater(row["most"], 1024, "KiB")
+        self.assertGreater(store.value("SELECT count(*) FROM host_metric"), 0)
+        for line in store.rows("SELECT * FROM service_account"):
+            self.assertEqual(line["captured"], line["stored"] + line["lost"], line)
         self.assert_intact(store)
 
 

@@ -170,11 +170,11 @@ Result<Checked> check(const SettingFlags& flags) {
   auto values = flags.layered(environment);
   if (!values) return unexpected(std::move(values.error()));
   add_defaults_of_others(*values);
-  auto options = check_settings(*values);
-  if (!options) return unexpected(std::move(options.error()));
   const std::string file = config_file(flags.config(), environment);
   const auto entries = config_entries(file);
   if (!entries) return unexpected(entries.error());
+  auto options = check_settings(*values, *entries);
+  if (!options) return unexpected(std::move(options.error()));
   auto services = read_services(*entries, file);
   if (!services) return unexpected(std::move(services.error()));
   // They are what there is to see of ranks that were not preloaded.
@@ -186,7 +186,7 @@ Result<Checked> check(const SettingFlags& flags) {
     }
   }
   options->services = *std::move(services);
-  std::string printed = print_settings(*values) + print_services(options->services);
+  std::string printed = print_settings(*values, options->fuzzy) + print_services(options->services);
   return Checked{*std::move(options), std::move(printed)};
 }
 

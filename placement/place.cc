@@ -54,6 +54,23 @@ Result<Decision> decide(std::span<const tree::Host> hosts, const Choice& choice,
   return decision;
 }
 
+/// Names the first process of the file that finds no room on its host.
+Result<void> check_carried(const tree::TopologyFile& file, const Plan& plan,
+                           std::span<const tree::Host> hosts, std::span<const std::uint64_t> room) {
+  if (room.empty()) return {};
+  std::vector<std::uint64_t> carried(hosts.size());
+  for (const CommProcess& process : plan.comm_processes) {
+    const std::size_t host = raw(process.host);
+    if (++carried[host] <= room[host]) continue;
+    return unexpected(Code::kInvalidArgument,
+                      file.source + ":" + std::to_string(file.lines[raw(process.node)]) +
+                          ": no room for " + to_text(file.topology.process(process.node)) + ": " +
+                          hosts[host].name + " has room for " + room_text(room[host]) +
+                          " communication processes; change the file or the limits");
+  }
+  return {};
+}
+
 void append_tree(std::string& text, const Plan& plan) {
   text += "tree\n";
   const tree::Skeleton& skeleton = plan.topology.skeleton();
@@ -105,9 +122,7 @@ Result<Plan> plan_tree(std::span<const tree::Host> hosts, const tree::Shape& sha
     if (!file) return unexpected(file.error());
     auto plan = plan_tree(hosts, *file, front_end_host);
     if (!plan) return plan;
-    std::vector<std::uint64_t> carried(hosts.size());
-    for (const CommProcess& process : plan->comm_processes) ++carried[raw(process.host)];
-    if (auto fits = check_carried(hosts, carried, choice.room); !fits) {
+    if (auto fits = check_carried(*file, *plan, hosts, choice.room); !fits) {
       return unexpected(std::move(fits.error()));
     }
     return plan;

@@ -79,7 +79,8 @@ struct Plan {
 ///
 /// Fails with kInvalidArgument: no hosts although the shape wants communication processes; a host's
 /// name cannot be written in a topology; the tree would be too large. And as place_evenly,
-/// place_fuzzily, check_carried and read_topology_file.
+/// place_fuzzily and read_topology_file; and a file that puts more on a host than it has room for:
+/// `x.topo:3: no room for node1:1: node1 has room for 1 communication processes; ...`.
 Result<Plan> plan_tree(std::span<const tree::Host> hosts, const tree::Shape& shape,
                        const Choice& choice, const std::string& front_end_host);
 

@@ -90,17 +90,4 @@ Result<void> check_room(std::uint64_t comm_processes, std::size_t hosts,
                         "; ask for fewer, allow more on a host, or add hosts");
 }
 
-Result<void> check_carried(std::span<const tree::Host> hosts,
-                           std::span<const std::uint64_t> carried,
-                           std::span<const std::uint64_t> room) {
-  for (std::size_t i = 0; i < room.size(); ++i) {
-    if (carried[i] <= room[i]) continue;
-    return unexpected(Code::kInvalidArgument,
-                      "the topology file puts " + std::to_string(carried[i]) +
-                          " communication processes on " + hosts[i].name + ", which has room for " +
-                          std::to_string(room[i]) + "; change the file or the limits");
-  }
-  return {};
-}
-
 }  // namespace xylem::placement

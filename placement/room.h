@@ -54,10 +54,4 @@ Result<std::vector<std::uint64_t>> room_of(std::span<const tree::Host> hosts,
 Result<void> check_room(std::uint64_t comm_processes, std::size_t hosts,
                         std::span<const std::uint64_t> room);
 
-/// Whether hosts that carry so many each, as a topology file says, have the room. An empty `room`
-/// is unlimited. Fails with kInvalidArgument and the first host that has not.
-Result<void> check_carried(std::span<const tree::Host> hosts,
-                           std::span<const std::uint64_t> carried,
-                           std::span<const std::uint64_t> room);
-
 }  // namespace xylem::placement

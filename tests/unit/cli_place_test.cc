@@ -215,8 +215,8 @@ TEST(Place, RefusesInOneSentenceWithItsSource) {
       {"--hosts a,b --comm-processes 9 --cores 4 --placement fuzzy",
        "9 communication processes do not fit: the 2 hosts have room for 8; ask for fewer"},
       {"--hosts localhost --topology topology_files/one_host.topo --max-per-host 1",
-       "the topology file puts 2 communication processes on localhost, which has room for 1; "
-       "change"},
+       "topology_files/one_host.topo:3: no room for localhost:2: localhost has room for 1 "
+       "communication processes; change"},
       {"--hosts a --max-per-host -1", "--max-per-host: '-1' is not a number from 0 to"},
       {"--hosts a --reserve-cores 1", "--reserve-cores: cores are to be reserved, and those of"},
       {"--hosts a --reserve-cores some",

@@ -20,6 +20,7 @@
 #include "backend/run_folder.h"
 #include "base/log.h"
 #include "cli/account_line.h"
+#include "cli/live_runs.h"
 #include "cli/version.h"
 #include "frontend/comm_process_launch.h"
 #include "frontend/front_end_process.h"
@@ -185,6 +186,7 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   // Of our Unix socket. Whoever started us removes it too, unless it was killed.
   backend::RunFolder folder(frontend::front_end_folder(setup->run));
   folder.hold();
+  note_live_run(setup->run, opened->store->live_path());
 
   net::RuntimeOptions network;
   network.run = setup->run;

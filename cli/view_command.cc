@@ -8,6 +8,7 @@
 #include <iostream>
 #include <memory>
 
+#include "cli/live_runs.h"
 #include "net/address.h"
 #include "net/http.h"
 #include "net/runtime.h"
@@ -95,7 +96,14 @@ Result<void> serve(const ViewOptions& options, std::ostream& out, std::ostream& 
 }  // namespace
 
 int run_view(const ViewOptions& options, std::ostream& out, std::ostream& err) {
-  const auto served = serve(options, out, err);
+  ViewOptions found = options;
+  Result<void> served;
+  if (options.live) {
+    const auto run = find_live_run(options.file, live_runs());
+    if (run) found.file = run->file;
+    if (!run) served = unexpected(run.error());
+  }
+  if (served) served = serve(found, out, err);
   if (served) return 0;
   err << "xylem view: " << served.error().message << '\n';
   return 1;
@@ -105,12 +113,17 @@ void add_view_command(CLI::App& app, int& code) {
   CLI::App* command =
       app.add_subcommand("view", "A page and JSON over HTTP of a run, live or finished");
   const auto options = std::make_shared<ViewOptions>();
-  command->add_option("FILE", options->file, "The run's file")->required();
+  CLI::Option* file =
+      command->add_option("FILE", options->file, "The run's file; with --live the begin of its id");
+  command->add_flag("--live", options->live, "A run of yours that lives on this host");
   command->add_option("--listen", options->listen,
                       "ADDRESS:PORT to listen on; port 0 takes a free one [127.0.0.1:0]");
   command->add_option("--token-file", options->token_file,
                       "File with the token, mode 0600; made when it is not there");
-  command->callback([options, &code] { code = run_view(*options, std::cout, std::cerr); });
+  command->callback([options, file, &code] {
+    if (!options->live && file->count() == 0) throw CLI::RequiredError("FILE");
+    code = run_view(*options, std::cout, std::cerr);
+  });
 }
 
 }  // namespace xylem

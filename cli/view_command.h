@@ -12,7 +12,8 @@ class App;
 namespace xylem {
 
 struct ViewOptions {
-  std::string file;
+  std::string file;                    ///< With `live` the begin of a run's id, or empty.
+  bool live = false;                   ///< A run that lives on this host, by its id.
   std::string listen = "127.0.0.1:0";  ///< Numeric address and port; port 0 takes a free one.
   std::string token_file;              ///< Empty: a token that ends with this process.
 };

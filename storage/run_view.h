@@ -157,7 +157,9 @@ struct Timeline {
   struct Message {
     std::uint64_t source = 0, destination = 0;
     Nanos sent_ns = 0;
-    std::optional<Nanos> received_ns;  ///< None: not among the calls of this range and these ranks.
+    /// None: not among the calls of this range and these ranks. By as much as clocks are apart it
+    /// may be before sent_ns.
+    std::optional<Nanos> received_ns;
     std::uint64_t bytes = 0;
     std::optional<std::int64_t> tag;
   };

@@ -56,6 +56,8 @@ class CallReader {
     for (const auto& row : reader.inquiry.ask("SELECT leaf, id, function FROM function_alias")) {
       aliases_[{integer_of(row[0]), integer_of(row[1])}] = integer_of(row[2]);
     }
+    const auto error = reader.inquiry.ask_one("SELECT max(error_ns) FROM clock", 1);
+    clocks_apart_ns_ = 2 * std::clamp<Nanos>(time_of(error[0]), 0, kSecond);
   }
 
   void read(std::int64_t process, const Member& member, const std::string& condition) {
@@ -111,10 +113,11 @@ class CallReader {
     const auto peer = static_cast<std::uint64_t>(event.peer);
     if ((event.flags & wire::kEventSend) != 0) {
       traffic_[{member.rank, peer, event.comm, event.tag}].departures.push_back(
-          {event.begin_ns, event.bytes});
+          {time_of(Value(event.begin_ns)), event.bytes});
     }
     if ((event.flags & wire::kEventReceive) != 0) {
-      traffic_[{peer, member.rank, event.comm, event.tag}].arrivals.push_back(event.end_ns);
+      traffic_[{peer, member.rank, event.comm, event.tag}].arrivals.push_back(
+          time_of(Value(event.end_ns)));
     }
   }
 
@@ -140,14 +143,18 @@ class CallReader {
     return call;
   }
 
-  // What arrived before anything was sent belongs to a message from before the range.
+  // What arrived before anything was sent, by more than two hosts' clocks may be apart, belongs to
+  // a message from before the range.
   void pair_messages(std::uint64_t most, Timeline& timeline) {
     for (auto& [way, traffic] : traffic_) {
       std::ranges::sort(traffic.departures, {}, &Departure::sent_ns);
       std::ranges::sort(traffic.arrivals);
       auto arrival = traffic.arrivals.begin();
       for (const Departure& departure : traffic.departures) {
-        while (arrival != traffic.arrivals.end() && *arrival < departure.sent_ns) ++arrival;
+        while (arrival != traffic.arrivals.end() &&
+               *arrival + clocks_apart_ns_ < departure.sent_ns) {
+          ++arrival;
+        }
         Timeline::Message message{way.source, way.destination, departure.sent_ns,
                                   {},         departure.bytes, {}};
         if (arrival != traffic.arrivals.end()) message.received_ns = *arrival++;
@@ -175,6 +182,7 @@ class CallReader {
   wire::ChunkDecoder decoder_;
   std::vector<Found> found_;
   std::uint64_t in_all_ = 0;
+  Nanos clocks_apart_ns_ = 0;
   std::map<Way, Traffic> traffic_;
 };
 

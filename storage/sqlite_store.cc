@@ -9,15 +9,18 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "storage/mirror_internal.h"
 #include "storage/schema_internal.h"
@@ -145,6 +148,7 @@ class SqliteStore final : public Store {
   Result<void> begin_transaction();
   /// After statements of a put: undoes everything when one failed.
   Result<void> settle_put(std::size_t bytes);
+  void become_plain_file();
   void roll_back();
   void keep_sample(const wire::LinkReport& report, Nanos at_ns);
   void advance_mirror();
@@ -381,6 +385,24 @@ Result<void> SqliteStore::finish_mirror() {
   return {};
 }
 
+// One plain file is easier to carry about. A view opens the file for moments, and does so when it
+// has changed; with readers who stay it must be left as it is: no failure.
+void SqliteStore::become_plain_file() {
+  constexpr Nanos kPatience = kSecond / 2;
+  constexpr auto kBetween = std::chrono::milliseconds(5);
+  const Nanos deadline = deadline_in(kPatience);
+  connection_.execute("PRAGMA busy_timeout = 0");
+  for (;;) {
+    connection_.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+    Statement mode(connection_, "PRAGMA journal_mode = DELETE");
+    const bool is_plain = mode.first() && mode.text(0) == "delete";
+    mode.reset();
+    static_cast<void>(connection_.take());
+    if (is_plain || monotonic_now() >= deadline) return;
+    std::this_thread::sleep_for(kBetween);
+  }
+}
+
 Result<void> SqliteStore::end_run(int exit_code, Nanos ended_realtime_ns) {
   prepare_to_end();
   auto before = commit();
@@ -392,10 +414,7 @@ Result<void> SqliteStore::end_run(int exit_code, Nanos ended_realtime_ns) {
   if (auto put = settle_put(0); !put) return put;
   if (auto written = commit(); !written) return before ? written : before;
   ended_ = true;
-  // One plain file is easier to carry about. With readers in it that must wait: no failure.
-  connection_.execute("PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)");
-  connection_.execute("PRAGMA journal_mode = DELETE");
-  static_cast<void>(connection_.take());
+  become_plain_file();
   if (mirror_) {
     if (auto finished = finish_mirror(); !finished) return before ? finished : before;
   }

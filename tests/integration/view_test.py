@@ -164,7 +164,11 @@ class View(WholeSystemTest):
         job = self.start("run", "--store", path, "--",
                          *mpirun("mpich", 2, "numbered", "alone", stop, self.folder / "own", 5))
         wait_until(path.exists, "the store is there")
-        server = Server(self, path)
+        missing = self.xylem("view", "--live", "nosuchrun")
+        self.assertEqual(missing.returncode, 1)
+        self.assertIn("no run nosuchrun lives", missing.stderr)
+        run = wait_until(lambda: Store(path).rows("SELECT run_id FROM run"), "the run has begun")[0]["run_id"]
+        server = Server(self, "--live", run[:12])
         live = Live(server)
         self.assertEqual(live.status, 101)
         wait_until(lambda: server.get("overview")["account"]["captured"] > 0, "calls are seen", 60)

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <numeric>
 #include <random>
+#include <thread>
 
 #include "storage/run_view.h"
 #include "tests/unit/storage_packets.h"
@@ -270,6 +271,15 @@ TEST_F(RunViewTest, ATimelineHasSingleCallsAndTheirMessages) {
   EXPECT_EQ(timeline.longest[0].duration_ns, 205u);
 }
 
+TEST_F(RunViewTest, AMessageMayArriveBeforeItWasSentByAsMuchAsClocksAreApart) {
+  put_world(1, 2);
+  put(chunk_packet(0, 1, 0, {call(100, 150, kSend, 1, wire::kEventSend)}));
+  put(chunk_packet(0, 2, 0, {call(10, 90, kReceive, 0, wire::kEventReceive)}));
+  EXPECT_EQ(good(view().timeline({})).messages.at(0).received_ns, std::nullopt);
+  ASSERT_TRUE(store_->put_clock({LeafId{0}, 0, 0, 5}));
+  EXPECT_EQ(good(view().timeline({})).messages.at(0).received_ns, 90);
+}
+
 TEST_F(RunViewTest, OfManyCallsATimelineKeepsTheLongest) {
   put_world(1, 1);
   std::vector<wire::Event> events;
@@ -386,6 +396,20 @@ TEST_F(RunViewTest, TheFileBecomesPlainAtItsEndWhenNoViewIsOpen) {
   { static_cast<void>(good(view().overview())); }
   ASSERT_TRUE(store_->end_run(0, kSecond));
   store_.reset();
+  EXPECT_FALSE(std::filesystem::exists(path_ + "-wal"));
+}
+
+TEST_F(RunViewTest, TheEndOfARunWaitsForAReaderThatIsAboutToLeave) {
+  RunView run = view();
+  std::thread ending([this] { EXPECT_TRUE(store_->end_run(0, kSecond)); });
+  const Nanos deadline = monotonic_now() + 20 * kSecond;
+  const auto has_ended = [&run] {
+    const auto rows = run.file().rows("SELECT count(ended_ns) FROM run");
+    return rows && integer_of((*rows)[0][0]) == 1;
+  };
+  while (!has_ended() && monotonic_now() < deadline) std::this_thread::yield();
+  { const RunView leaves = std::move(run); }
+  ending.join();
   EXPECT_FALSE(std::filesystem::exists(path_ + "-wal"));
 }
 

@@ -1,0 +1,79 @@
+#include "cli/live_runs.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "backend/run_folder.h"
+#include "base/text_file.h"
+#include "base/unique_fd.h"
+#include "frontend/front_end_process.h"
+
+namespace xylem {
+namespace {
+
+constexpr const char* kNote = "/store";
+
+}  // namespace
+
+void note_live_run(const std::string& run, const std::string& file) {
+  const std::string note = frontend::front_end_folder(run) + kNote;
+  std::error_code error;
+  const std::string text = std::filesystem::absolute(file, error).string();
+  // Under another name first: nobody reads half of it.
+  const std::string fresh = note + ".new";
+  UniqueFd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) return;
+  const bool written =
+      ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+      std::rename(fresh.c_str(), note.c_str()) == 0;
+  if (!written) ::unlink(fresh.c_str());
+}
+
+std::vector<LiveRun> live_runs() {
+  const std::filesystem::path start(backend::own_run_folders());
+  const std::string prefix = start.filename().string();
+  constexpr std::size_t kMostPathBytes = 4096;
+  std::vector<LiveRun> runs;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(start.parent_path(), error)) {
+    const std::string name = entry.path().filename().string();
+    struct stat found {};
+    if (!name.starts_with(prefix) || ::lstat(entry.path().c_str(), &found) != 0 ||
+        !S_ISDIR(found.st_mode) || found.st_uid != ::geteuid()) {
+      continue;
+    }
+    const std::string run =
+        name.substr(prefix.size(), name.find('-', prefix.size()) - prefix.size());
+    if (frontend::front_end_folder(run) != entry.path()) continue;
+    const auto file = read_text_file(entry.path().string() + kNote, "note", kMostPathBytes);
+    if (file && !file->empty()) runs.push_back({run, *file});
+  }
+  std::ranges::sort(runs, {}, &LiveRun::id);
+  return runs;
+}
+
+Result<LiveRun> find_live_run(const std::string& wanted, const std::vector<LiveRun>& runs) {
+  std::vector<LiveRun> meant;
+  std::string names;
+  for (const LiveRun& run : runs) {
+    if (!run.id.starts_with(wanted)) continue;
+    meant.push_back(run);
+    names += (names.empty() ? "" : ", ") + run.id + " (" + run.file + ")";
+  }
+  if (meant.size() == 1) return meant.front();
+  if (meant.empty()) {
+    return unexpected(Code::kNotFound,
+                      (wanted.empty() ? "no run of yours lives" : "no run " + wanted + " lives") +
+                          std::string(" on this host; give the file of a stored one, or ask on the"
+                                      " host where xylem run was typed"));
+  }
+  return unexpected(Code::kInvalidArgument, "several runs live here: " + names +
+                                                "; name one, as in --live " + meant.front().id);
+}
+
+}  // namespace xylem

@@ -5,6 +5,16 @@
 namespace xylem {
 namespace {
 
+TEST(ParseConfig, ASectionWithoutKeysIsAnEntryWithoutAValue) {
+  const auto entries = parse_config("[service.host]\n\n[service.gpu]\nexec = \"/x\"\n", "f.toml");
+  ASSERT_TRUE(entries) << entries.error().message;
+  ASSERT_EQ(entries->size(), 2u);
+  EXPECT_EQ(entries->at(1).key, "service.host");
+  EXPECT_EQ(entries->at(1).value, "");
+  EXPECT_EQ(entries->at(1).line, 1);
+  EXPECT_EQ(entries->at(0).key, "service.gpu.exec");
+}
+
 TEST(ParseConfig, FlattensTablesAndRemembersLines) {
   const auto entries =
       parse_config("store = 'a.db'\n[run]\nwindow = '250ms'\nhosts = ['x', 'y']\n", "f");

@@ -1,0 +1,44 @@
+// What attach reads of processes that are not its own: environments, command lines, maps, programs.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "backend/launch_ids.h"
+#include "backend/proc_table.h"
+#include "backend/wish_text.h"
+#include "base/check.h"
+#include "frontend/elf_symbols.h"
+#include "frontend/slurm.h"
+
+using namespace xylem;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  if (const auto ids = backend::launch_ids(text)) {
+    CHECK(ids->source != nullptr && ids->job.size() < 1024);
+    // One rank alone is found, whatever else its environment says.
+    backend::SeenProcess process;
+    process.pid = process.parent = 7;
+    process.ids = ids;
+    backend::RankWish wish;
+    wish.is_named = true;
+    const auto found = backend::find_ranks(std::span(&process, 1), wish);
+    CHECK(found.size() == 1 && found.front().rank == ids->rank && found.front().size >= ids->rank);
+  }
+  CHECK(backend::control_port(text).size() <= size);
+  CHECK(backend::mpi_library_in(text).size() <= size);
+  if (const auto wish = backend::parse_wish({std::string(text)})) {
+    const auto words = backend::to_words(*wish);
+    const auto again = backend::parse_wish(words);
+    CHECK(again && backend::to_words(*again) == words);
+  }
+  if (const auto step = frontend::step_in("12", text)) {
+    CHECK(step->nodes > 0 && step->hosts.find(' ') == std::string::npos && step->hosts[0] != '-');
+  }
+  const auto symbols =
+      frontend::find_symbols(std::as_bytes(std::span(bytes, size)), {"MPIR_proctable"});
+  CHECK(!symbols || symbols->address.size() <= 1);
+  return 0;
+}

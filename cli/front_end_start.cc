@@ -161,7 +161,12 @@ void start_agents_beside(Started& started) {
     say("the agents are not all up as a Slurm step of their own (" + why +
         "); where one is missing ranks start it, and Slurm may cut off the last data of a step");
   }
-  if (agents) started.agents.emplace(*std::move(agents));
+  if (!agents) return;
+  if (agents->ready().empty()) {
+    agents->wait_for_end(0);  // A Slurm that does not answer: nothing is to be waited for later.
+  } else {
+    started.agents.emplace(*std::move(agents));
+  }
 }
 
 // What a script or a later launcher will do cannot be known: it must be able to reach us.

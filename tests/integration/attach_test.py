@@ -14,7 +14,7 @@ import time
 import unittest
 
 from emulated_cluster import EmulatedClusterTest, LiveStore
-from harness import PROGRAMS, XYLEM, Store, WholeSystemTest, environment, mpirun, random_seed, wait_until
+from harness import PROGRAMS, XYLEM, Store, WholeSystemTest, environment, mpirun, random_seed, run_folders, wait_until
 from slurm_cluster import SlurmClusterTest
 
 ATTACHES = int(os.environ.get("XYLEM_ATTACHES", "5"))
@@ -77,9 +77,13 @@ class AttachHere(Attaching, WholeSystemTest):
         job.communicate()
 
     def everything_of_us(self):
-        """Whatever an attach could leave: processes, run folders, sockets, temporary files, memory."""
-        sockets = pathlib.Path("/proc/net/unix").read_text().count("xylem")
-        return sorted(p.name for p in pathlib.Path("/dev/shm").iterdir()), sockets, sorted(os.listdir(self.folder))
+        """Whatever an attach could leave: run folders, sockets, temporary files, memory. Not those of other builds,
+        which may run beside this test."""
+        ours = run_folders()
+        sockets = [line for line in pathlib.Path("/proc/net/unix").read_text().splitlines()
+                   if any(f"{folder}/" in line for folder in [*ours, self.folder])]
+        memory = sorted(p.name for p in pathlib.Path("/dev/shm").iterdir() if not p.name.startswith("xylem-"))
+        return ours, len(sockets), memory, sorted(os.listdir(self.folder))
 
     def attach_until_the_job_ends(self, library):
         job = self.start_job(library, 3, "behave", "loop", "4")

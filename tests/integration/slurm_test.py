@@ -104,15 +104,22 @@ class Slurm(SlurmClusterTest):
         output, store = self.ended_early(job)
         self.assertEqual([r["complete"] for r in store.account()], [1] * 2, output)
 
-    def test_where_no_step_can_be_had_ranks_start_the_agents(self):
-        # A program of the name that fails as Slurm's does when it may not make another step.
+    def run_where_the_agents_step(self, does):
+        """With a program srun that does something else for the step of the agents."""
         fake = self.folder / "bin"
         fake.mkdir()
-        (fake / "srun").write_text("#!/bin/sh\ncase \"$*\" in *xylem-agents*) echo 'srun: error: no step for you' >&2; "
-                                   "exit 1;; esac\nexec /usr/bin/srun \"$@\"\n")
+        (fake / "srun").write_text(f"#!/bin/sh\ncase \"$*\" in *xylem-agents*) {does};; esac\nexec /usr/bin/srun \"$@\"\n")
         (fake / "srun").chmod(0o755)
-        output = self.batch(f"PATH={fake}:$PATH " + self.xylem_run("srun", "--mpi=pmi2", *self.count_calls("mpich")),
-                            "-N2", "-n2")
+        return self.batch(f"PATH={fake}:$PATH " + self.xylem_run("srun", "--mpi=pmi2", *self.count_calls("mpich")),
+                          "-N2", "-n2")
+
+    def test_where_slurm_does_not_answer_the_job_starts_after_five_seconds(self):
+        output = self.run_where_the_agents_step("exec sleep 600")
+        self.assertIn("0 of 2 stand after 5 s", output)
+        self.assert_exact(self.finished(output, 2), Own(self.folder / "own", 2))
+
+    def test_where_no_step_can_be_had_ranks_start_the_agents(self):
+        output = self.run_where_the_agents_step("echo 'srun: error: no step for you' >&2; exit 1")
         self.assertIn("no step for you", output)
         self.assertIn("ranks start it", output)
         self.assert_exact(self.finished(output, 2), Own(self.folder / "own", 2))

@@ -18,6 +18,7 @@ namespace {
 constexpr int kKeyFd = 4;
 constexpr int kErrorFd = 5;
 constexpr int kNotStarted = 127;
+constexpr Nanos kMostSeconds = 86400;  // xylem-commproc takes no more.
 
 struct Pipe {
   UniqueFd read;
@@ -84,7 +85,7 @@ std::vector<std::string> command_line(const CommProcessSetting& setting, NodeId 
           "--log-level",
           setting.log_level,
           "--orphan-limit",
-          std::to_string(std::max<Nanos>(1, setting.orphan_limit / kSecond))};
+          std::to_string(std::clamp<Nanos>(setting.orphan_limit / kSecond, 1, kMostSeconds))};
 }
 
 // The last line of what there is; the pipe holds 64 KiB and the child has ended.

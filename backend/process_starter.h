@@ -40,7 +40,7 @@ struct CommProcessSetting {
   std::string host_key;
   bool tls = true;
   std::string log_level = "warn";
-  Nanos orphan_limit = 60 * kSecond;  ///< Without a parent for so long it ends.
+  Nanos orphan_limit = 60 * kSecond;  ///< Without a parent for so long it ends; a day at most.
   net::Key key{};
 };
 

@@ -91,6 +91,10 @@ Evaluation evaluate(const FuzzyRules& rules, const HostFacts& facts) {
   it.grades = it.composed;
   Eigen::Map<Eigen::RowVectorXd> normal(it.grades.data(), index(grades));
   normal /= normal.sum();
+  if (rules.scoring == Scoring::kMaximumMembership) {
+    it.score = rules.grades[strongest_grade(it)].value;
+    return it;
+  }
   for (std::size_t j = 0; j < grades; ++j) it.score += it.grades[j] * rules.grades[j].value;
   return it;
 }
@@ -130,6 +134,14 @@ FuzzyRound deal(const std::vector<Evaluation>& hosts, const std::vector<std::uin
 }
 
 }  // namespace
+
+std::size_t strongest_grade(const Evaluation& host) {
+  std::size_t strongest = 0;
+  for (std::size_t j = 1; j < host.grades.size(); ++j) {
+    if (host.grades[j] > host.grades[strongest] + kEqual) strongest = j;
+  }
+  return strongest;
+}
 
 std::vector<double> compose(std::span<const double> weights, std::span<const double> matrix,
                             Composition composition) {

@@ -14,7 +14,8 @@
 //         because a tree waits for its slowest node, however much memory that has
 //   6     B = A o R: weighted average b_j = sum a_i r_ij, or max-min b_j = max min(a_i, r_ij)
 //   7     B divided by its sum
-//   8     score S = sum b_j g_j, between the lowest g and the highest
+//   8     score S = sum b_j g_j, between the lowest g and the highest; or by maximum membership
+//         the g of the grade with the largest b_j, the better one of equals
 //   9     host h gets n S_h / (S_1 + ... + S_m), by largest remainder: its whole part, and one more
 //         for the largest fractions until all are placed; the lowest index on ties, which are
 //         decided at nine places, so that they are those of a calculation by hand
@@ -60,6 +61,10 @@ struct Evaluation {
   std::vector<double> grades;                 ///< Step 7.
   double score = 0;                           ///< Step 8.
 };
+
+/// The grade with the largest membership (step 8 by maximum membership), by its index; of those
+/// that differ by less than 1e-9 the best.
+std::size_t strongest_grade(const Evaluation& host);
 
 /// What one host got in one round of step 9.
 struct FuzzyShare {

@@ -40,6 +40,9 @@ void append_comparisons(std::string& text, const Comparisons& it, const FuzzyRul
 void append_rules(std::string& text, const FuzzyPlacement& placement) {
   const FuzzyRules& rules = placement.rules;
   text += "composition: " + std::string(to_text(rules.composition)) + "\n";
+  if (rules.scoring != Scoring::kGradeValues) {
+    text += "score: " + std::string(to_text(rules.scoring)) + "\n";
+  }
   if (rules.emphasis > 0) text += "emphasis: " + shortest(rules.emphasis) + "\n";
   text += "grades: ";
   for (std::size_t j = 0; j < rules.grades.size(); ++j) {
@@ -111,6 +114,12 @@ void append_host(std::string& text, const std::string& name, const FuzzyRules& r
     table.add(std::move(normal));
   }
   text += name + "\n" + table.print("  ") + "  score = ";
+  if (rules.scoring == Scoring::kMaximumMembership) {
+    const std::size_t strongest = strongest_grade(it);
+    text += "value of " + rules.grades[strongest].name + ", whose membership " +
+            fixed(it.grades[strongest]) + " is the largest = " + fixed(it.score) + "\n";
+    return;
+  }
   for (std::size_t j = 0; j < grades; ++j) {
     text += (j > 0 ? " + " : "") + fixed(it.grades[j]) + " * " + shortest(rules.grades[j].value);
   }

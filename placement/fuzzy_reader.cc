@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kPrefix = "fuzzy.";
 
 constexpr std::string_view kKnownKeys =
-    "composition, emphasis, grades.GRADE, weights.FACTOR, comparisons.FACTOR and "
+    "composition, score, emphasis, grades.GRADE, weights.FACTOR, comparisons.FACTOR and "
     "functions.FACTOR.GRADE";
 
 /// The values of one key.
@@ -62,8 +62,9 @@ class Reader {
   }
 
   Result<FuzzyRules> read() {
-    for (const auto part : {&Reader::sort_out, &Reader::read_composition, &Reader::read_emphasis,
-                            &Reader::read_grades, &Reader::read_factors, &Reader::read_functions}) {
+    for (const auto part : {&Reader::sort_out, &Reader::read_composition, &Reader::read_scoring,
+                            &Reader::read_emphasis, &Reader::read_grades, &Reader::read_factors,
+                            &Reader::read_functions}) {
       if (auto done = (this->*part)(); !done) return unexpected(std::move(done.error()));
     }
     if (auto good = check(rules_); !good) return wrong(weights_line_, good.error().message);
@@ -86,6 +87,9 @@ class Reader {
       std::vector<Values>* list = nullptr;
       if (part == "composition" && name.empty()) {
         list = &composition_;
+        name = part;
+      } else if (part == "score" && name.empty()) {
+        list = &scoring_;
         name = part;
       } else if (part == "emphasis" && name.empty()) {
         list = &emphasis_;
@@ -125,17 +129,35 @@ class Reader {
     return wrong(line, quoted(name) + " is no factor; they are " + list_facts());
   }
 
-  Result<void> read_composition() {
-    for (const Values& values : composition_) {
+  /// Which of two words a key has; the first where it is not there.
+  template <typename Choice>
+  Result<Choice> choose(const std::vector<Values>& entries, Choice first, Choice second) const {
+    Choice chosen = first;
+    for (const Values& values : entries) {
       const std::string& text = values.texts[0];
       const bool is_one = values.texts.size() == 1;
-      if (is_one && text == to_text(Composition::kWeightedAverage)) continue;
-      if (!is_one || text != to_text(Composition::kMaxMin)) {
-        return wrong(values.line, "composition " + quoted(text) +
-                                      " is not known; write weighted-average or max-min");
+      if (is_one && text == to_text(first)) continue;
+      if (!is_one || text != to_text(second)) {
+        return wrong(values.line, values.name + " " + quoted(text) + " is not known; write " +
+                                      std::string(to_text(first)) + " or " +
+                                      std::string(to_text(second)));
       }
-      rules_.composition = Composition::kMaxMin;
+      chosen = second;
     }
+    return chosen;
+  }
+
+  Result<void> read_composition() {
+    const auto chosen = choose(composition_, Composition::kWeightedAverage, Composition::kMaxMin);
+    if (!chosen) return unexpected(chosen.error());
+    rules_.composition = *chosen;
+    return {};
+  }
+
+  Result<void> read_scoring() {
+    const auto chosen = choose(scoring_, Scoring::kGradeValues, Scoring::kMaximumMembership);
+    if (!chosen) return unexpected(chosen.error());
+    rules_.scoring = *chosen;
     return {};
   }
 
@@ -290,7 +312,7 @@ class Reader {
 
   std::string source_;
   std::vector<const ConfigEntry*> entries_;
-  std::vector<Values> composition_, emphasis_, grades_, weights_, comparisons_;
+  std::vector<Values> composition_, scoring_, emphasis_, grades_, weights_, comparisons_;
   std::map<std::string, std::vector<Values>> functions_;
   int weights_line_ = 1;
   FuzzyRules rules_ = default_fuzzy_rules();

@@ -113,6 +113,10 @@ std::string_view to_text(Composition composition) {
   return composition == Composition::kMaxMin ? "max-min" : "weighted-average";
 }
 
+std::string_view to_text(Scoring scoring) {
+  return scoring == Scoring::kMaximumMembership ? "maximum-membership" : "grade-values";
+}
+
 Result<Comparisons> compare(std::vector<std::vector<double>> matrix) {
   if (auto good = check_matrix(matrix); !good) return unexpected(good.error());
   const std::size_t n = matrix.size();

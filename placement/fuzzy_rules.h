@@ -8,6 +8,7 @@
 //
 //   [fuzzy]
 //   composition = "weighted-average"        # or "max-min"
+//   score = "grade-values"                  # or "maximum-membership"
 //   emphasis = 1.5                          # how much more what is bad about a host counts
 //   [fuzzy.grades]                          # V, each with its value g, 0 to 1
 //   good = 1
@@ -101,6 +102,13 @@ enum class Composition {
 };
 std::string_view to_text(Composition composition);
 
+/// How the grades of a host become its score (step 8).
+enum class Scoring {
+  kGradeValues,        ///< S = sum of b_j g_j: every grade counts by how far it is deserved.
+  kMaximumMembership,  ///< S = g of the grade with the largest b_j, the better one of equals.
+};
+std::string_view to_text(Scoring scoring);
+
 /// All of it. As made by default_fuzzy_rules and read_fuzzy_rules it keeps check()'s conditions.
 struct FuzzyRules {
   std::vector<Grade> grades;    ///< By falling value.
@@ -110,6 +118,7 @@ struct FuzzyRules {
   /// (fuzzy.h, step 5): a host is not fast because it has much memory.
   double emphasis = 0;
   std::optional<Comparisons> comparisons{};  ///< Where the weights come from, if from there.
+  Scoring scoring = Scoring::kGradeValues;
   bool operator==(const FuzzyRules&) const = default;
 };
 
@@ -142,10 +151,10 @@ Result<void> check(const FuzzyRules& rules);
 bool is_fuzzy_key(std::string_view key);
 
 /// Reads the rules out of a configuration file; entries with other keys are passed over. What does
-/// not stand there is as in default_fuzzy_rules: grades, composition and emphasis each by itself;
-/// weights, and with them the choice of factors, as a whole; functions factor by factor, for the
-/// default grades only. Factors are in the order of the lines of weights or comparisons; columns of
-/// the comparisons are in the order of its rows.
+/// not stand there is as in default_fuzzy_rules: grades, composition, score and emphasis each by
+/// itself; weights, and with them the choice of factors, as a whole; functions factor by factor,
+/// for the default grades only. Factors are in the order of the lines of weights or comparisons;
+/// columns of the comparisons are in the order of its rows.
 ///
 /// `source` is the file's name in errors, which read `SOURCE:LINE: what, what to do`. Fails with
 /// kInvalidArgument: a key that is none of the above; a factor that is no fact, or that has

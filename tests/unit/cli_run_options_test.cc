@@ -1,14 +1,17 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "base/config.h"
 #include "cli/account_line.h"
 #include "cli/run_options.h"
 #include "net/address.h"
+#include "placement/fuzzy_rules.h"
 
 namespace xylem {
 namespace {
@@ -69,6 +72,59 @@ TEST(RunOptions, ErrorsNameWhereTheValueStands) {
     EXPECT_EQ(options.error().code, Code::kInvalidArgument);
     EXPECT_EQ(options.error().message.rfind(flag + ": ", 0), 0u) << options.error().message;
   }
+}
+
+TEST(RunOptions, RefuseHostsThatDoNotGoTogether) {
+  const struct {
+    std::vector<SettingValue> flags;
+    const char* sentence;
+  } bad[] = {
+      {{{"extra-hosts", "gate[1-2]", "--extra-hosts"}}, "--extra-hosts: no agent is there"},
+      {{{"comm-on", "extra", "--comm-on"}}, "--comm-on: there are no extra hosts"},
+      {{{"extra-hosts", "gate", "--extra-hosts"},
+        {"launcher", "ssh", "--launcher"},
+        {"comm-on", "compute", "--comm-on"}},
+       "--comm-on: compute leaves the hosts of --extra-hosts without use"},
+      {{{"extra-hosts", "gate", "--extra-hosts"},
+        {"launcher", "ssh", "--launcher"},
+        {"reserve-cores", "1", "--reserve-cores"}},
+       "--reserve-cores: the cores of --extra-hosts are not known"},
+      {{{"extra-hosts", "gate,gate", "--extra-hosts"}, {"launcher", "ssh", "--launcher"}},
+       "--extra-hosts: host gate is named twice"},
+      {{{"placement", "fuzzy", "--placement"}, {"facts-every", "0", "--facts-every"}},
+       "--facts-every: fuzzy placement judges hosts"},
+      {{{"facts-every", "10ms", "--facts-every"}}, "--facts-every: '10ms' is not 0"},
+      {{{"max-per-host", "-1", "--max-per-host"}}, "--max-per-host: '-1' is not a number"},
+      {{{"reserve-cores", "all", "--reserve-cores"}}, "--reserve-cores: 'all' is neither"},
+      {{{"comm-on", "none", "--comm-on"}}, "--comm-on: 'none' is not one of"},
+  };
+  for (const auto& it : bad) {
+    const auto options = options_of(it.flags);
+    ASSERT_FALSE(options) << it.sentence;
+    EXPECT_EQ(options.error().message.rfind(it.sentence, 0), 0u) << options.error().message;
+  }
+  EXPECT_TRUE(options_of({{"extra-hosts", "gate", "--extra-hosts"},
+                          {"launcher", "ssh", "--launcher"},
+                          {"comm-on", "extra", "--comm-on"},
+                          {"placement", "fuzzy", "--placement"}}));
+}
+
+TEST(RunOptions, ArePrintedWithTheRulesOfFuzzyPlacementSoThatAFileGivesThemAgain) {
+  const char* text =
+      "placement = \"fuzzy\"\n[fuzzy]\ncomposition = \"max-min\"\n[fuzzy.comparisons]\n"
+      "memory = [1, \"1/3\"]\nidle = [3, 1]\n";
+  const auto entries = parse_config(text, "x.toml");
+  ASSERT_TRUE(entries) << entries.error().message;
+  const auto values = layer_settings(run_settings(), {}, "", {});
+  const auto options = check_settings(*values, *entries);
+  ASSERT_TRUE(options) << options.error().message;
+  const auto again = parse_config(print_settings(*values, options->fuzzy), "again.toml");
+  ASSERT_TRUE(again) << again.error().message;
+  const auto is_rule = [](const ConfigEntry& it) { return placement::is_fuzzy_key(it.key); };
+  std::vector<ConfigEntry> rules;
+  std::copy_if(again->begin(), again->end(), std::back_inserter(rules), is_rule);
+  EXPECT_EQ(*placement::read_fuzzy_rules(rules, "again.toml"),
+            *placement::read_fuzzy_rules(options->fuzzy, "x.toml"));
 }
 
 TEST(RunOptions, ASwitchIsTrueOrFalseAndNothingElse) {

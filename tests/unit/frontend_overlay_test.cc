@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -213,6 +214,92 @@ TEST_F(OverlayTest, PlacesOnForeignHostsOnlyWhereSomethingCanStartThem) {
     const OverlayNode& node = *overlay_.find(back_end);
     EXPECT_EQ(overlay_.find(node.parent)->host, node.host);
   }
+}
+
+/// Where the communication processes of a shape go.
+class OverlayChoiceTest : public OverlayTest {
+ protected:
+  std::vector<std::string> hosts_of(const char* shape) {
+    const auto started = overlay_.place(*tree::parse_shape(shape), known_, true, choice_);
+    EXPECT_TRUE(started) << started.error().message;
+    std::vector<std::string> hosts;
+    if (!started) return hosts;
+    for (const NodeId id : *started) hosts.push_back(overlay_.find(id)->host);
+    return hosts;
+  }
+  std::string refusal(const char* shape) {
+    const auto started = overlay_.place(*tree::parse_shape(shape), known_, true, choice_);
+    EXPECT_FALSE(started);
+    return started ? "" : started.error().message;
+  }
+  using Hosts = std::vector<std::string>;
+
+  HostChoice choice_;
+};
+
+TEST_F(OverlayChoiceTest, GoesByScoresWhereItIsAskedTo) {
+  join_hosts(4);
+  choice_.policy = placement::Policy::kFuzzy;
+  for (auto& [leaf, host] : known_) {
+    host.facts.set(placement::Fact::kIdle, raw(leaf) % 2 == 0 ? 0.9 : 0.1);
+  }
+  EXPECT_EQ(hosts_of("balanced:1x2"), (Hosts{"node2", "node4"}));
+}
+
+TEST_F(OverlayChoiceTest, HasRoomForAsManyAsThereAreMeasuredCoresAndForOneOnAPartOfOne) {
+  join_hosts(2);
+  choice_.policy = placement::Policy::kFuzzy;
+  for (auto& [leaf, host] : known_) {
+    host.facts.set(placement::Fact::kCores, leaf == LeafId{1} ? 0.3 : 2.9);
+  }
+  const Hosts hosts = hosts_of("balanced:1x3");
+  EXPECT_EQ(std::count(hosts.begin(), hosts.end(), "node1"), 1);
+  EXPECT_EQ(std::count(hosts.begin(), hosts.end(), "node2"), 2);
+  EXPECT_NE(refusal("balanced:1x4").find("room for 3"), std::string::npos);
+}
+
+TEST_F(OverlayChoiceTest, DoesNotLimitEvenPlacementByCores) {
+  join_hosts(1);
+  known_.begin()->second.facts.set(placement::Fact::kCores, 1);
+  EXPECT_EQ(hosts_of("balanced:1x3").size(), 3u);
+}
+
+TEST_F(OverlayChoiceTest, LeavesCoresAloneAsHostsReportedThem) {
+  wire::HostReport report = report_of(1);
+  report.cores = 4;
+  known_[overlay_.join(report).leaf].processes = 2;
+  choice_.room.reserve_for_processes = true;
+  EXPECT_NE(refusal("balanced:1x3").find("room for 2"), std::string::npos);
+  EXPECT_EQ(hosts_of("balanced:1x2").size(), 2u);
+}
+
+TEST_F(OverlayChoiceTest, PutsThemOnExtraHostsOnly) {
+  join_hosts(2);
+  choice_.extra_hosts = {"gate1", "node2", "gate2"};
+  choice_.room.where = placement::CommHosts::kExtra;
+  EXPECT_EQ(hosts_of("balanced:1x3"), (Hosts{"gate1", "gate2", "gate1"}))
+      << "node2 turned out to be the job's";
+}
+
+TEST_F(OverlayChoiceTest, PutsThemOnHostsOfTheJobOnlyOrOnAll) {
+  join_hosts(2);
+  choice_.extra_hosts = {"gate"};
+  choice_.room.where = placement::CommHosts::kCompute;
+  EXPECT_EQ(hosts_of("balanced:1x2"), (Hosts{"node1", "node2"}));
+  Overlay again("head", 1);
+  overlay_ = std::move(again);
+  known_.clear();
+  join_hosts(2);
+  choice_.room.where = placement::CommHosts::kMixed;
+  EXPECT_EQ(hosts_of("balanced:1x1"), (Hosts{"gate"})) << "it carries no rank";
+}
+
+TEST_F(OverlayChoiceTest, KeepsOffExcludedHostsAndPassesOverThoseThatAreNotThere) {
+  join_hosts(3);
+  choice_.room.excluded = {"node1", "login9"};
+  choice_.room.excluded_may_be_absent = true;
+  choice_.room.most_per_host = 1;
+  EXPECT_EQ(hosts_of("balanced:1x2"), (Hosts{"node2", "node3"}));
 }
 
 }  // namespace

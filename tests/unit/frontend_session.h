@@ -129,6 +129,7 @@ class SessionTest : public ::testing::Test {
     options.waiting_bytes = waiting_bytes_;
     options.past = past_;
     options.launcher = launcher_;
+    options.choice = choice_;
     session_.emplace(std::move(options), recorder_);
     session_->on_start(network_, network_.now);
   }
@@ -189,6 +190,7 @@ class SessionTest : public ::testing::Test {
   std::size_t waiting_bytes_ = 64u << 20;
   std::optional<storage::Past> past_;
   CommProcessLauncher* launcher_ = nullptr;
+  HostChoice choice_;
   xylem::testing::FakeNetwork network_;
   std::optional<Session> session_;
   std::vector<std::string> said_;

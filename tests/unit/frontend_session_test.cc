@@ -28,6 +28,103 @@ TEST_F(SessionTest, GivesAHostALeafAndItselfAsParentAtOnce) {
   EXPECT_EQ(assignment.parents[0].node, kFrontEndNode);
 }
 
+// A session that places by what its back ends measure; four hosts, of which the first two are busy.
+class FuzzySessionTest : public SessionTest {
+ protected:
+  FuzzySessionTest() { choice_.policy = placement::Policy::kFuzzy; }
+
+  void gather() {
+    start("kary:2");
+    for (int host = 1; host <= 4; ++host) hosts_.push_back(join(host));
+    for (std::uint32_t leaf = 1; leaf <= 4; ++leaf) {
+      network_.deliver(*session_, hosts_[leaf - 1],
+                       registration_packet(leaf, {process_row(1, leaf - 1)}));
+    }
+  }
+  void measured(std::uint32_t leaf, double idle) {
+    network_.deliver(*session_, hosts_[leaf - 1],
+                     wire::HostFacts{LeafId{leaf},
+                                     {{"idle", idle}, {"cores", 4}, {"processes", 9}, {"odd", 1}}});
+  }
+  /// Hosts that are to start a communication process, in order.
+  std::vector<int> ordered() {
+    std::vector<int> hosts;
+    for (auto& sent : network_.take_sent()) {
+      if (!std::holds_alternative<wire::StartCommProcess>(sent.message)) continue;
+      const auto link = std::find(hosts_.begin(), hosts_.end(), sent.link);
+      hosts.push_back(static_cast<int>(link - hosts_.begin()) + 1);
+    }
+    return hosts;
+  }
+
+  std::vector<net::LinkId> hosts_;
+};
+
+TEST_F(FuzzySessionTest, WaitsForTheNumbersOfEveryHostAndPlacesByThem) {
+  gather();
+  measured(1, 0.1);
+  measured(2, 0.1);
+  measured(3, 0.9);
+  EXPECT_EQ(ordered(), std::vector<int>{}) << "one is missing";
+  measured(4, 0.9);
+  EXPECT_EQ(ordered(), (std::vector<int>{3, 4}));
+}
+
+TEST_F(FuzzySessionTest, WaitsNoLongerThanItSaysAndNamesWhomItDoesNotKnow) {
+  gather();
+  measured(1, 0.1);
+  measured(2, 0.1);
+  measured(3, 0.9);
+  network_.advance(*session_, 1900 * kMillisecond);
+  EXPECT_EQ(ordered(), std::vector<int>{});
+  network_.advance(*session_, 200 * kMillisecond);
+  EXPECT_EQ(ordered().size(), 2u);
+  EXPECT_TRUE(was_said("node4"));
+  EXPECT_FALSE(was_said("node3"));
+}
+
+TEST_F(FuzzySessionTest, KeepsWhatItJudgedByAsOfOneMoment) {
+  gather();
+  network_.advance(*session_, 260 * kMillisecond);
+  for (std::uint32_t leaf = 1; leaf <= 4; ++leaf) measured(leaf, 0.25 * leaf);
+  measured(1, 0.5);  // After the tree was placed: a sample like others.
+  network_.advance(*session_, kSecond);
+  std::vector<std::pair<wire::HostFacts, Nanos>> samples, judged;
+  for (const auto& [host, at_ns] : store_.measured) {
+    const bool counts = host.facts.back().name == "processes";
+    (counts ? judged : samples).emplace_back(host, at_ns);
+  }
+  ASSERT_EQ(judged.size(), 4u);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(judged[i].second, judged[0].second);
+    EXPECT_EQ(judged[i].first.leaf, LeafId{i + 1});
+    EXPECT_EQ(
+        judged[i].first.facts,
+        (std::vector<wire::HostFact>{{"idle", 0.25 * (i + 1)}, {"cores", 4}, {"processes", 1}}));
+  }
+  ASSERT_EQ(samples.size(), 5u);
+  for (const auto& [host, at_ns] : samples) {
+    EXPECT_EQ(host.facts.size(), 2u) << "what is counted, and what nobody knows, is not measured";
+    EXPECT_EQ(at_ns % (250 * kMillisecond), 0);
+    EXPECT_GT(at_ns, 0);
+  }
+}
+
+TEST_F(SessionTest, PlacesEvenlyWithoutWaitingForNumbers) {
+  start("kary:2");
+  std::vector<net::LinkId> hosts;
+  for (int host = 1; host <= 4; ++host) hosts.push_back(join(host));
+  for (std::uint32_t leaf = 1; leaf <= 4; ++leaf) {
+    network_.deliver(*session_, hosts[leaf - 1],
+                     registration_packet(leaf, {process_row(1, leaf - 1)}));
+  }
+  std::size_t orders = 0;
+  for (auto& sent : network_.take_sent()) {
+    orders += std::holds_alternative<wire::StartCommProcess>(sent.message) ? 1 : 0;
+  }
+  EXPECT_EQ(orders, 2u);
+}
+
 TEST_F(SessionTest, PlacesTheTreeWhenTheWorldIsComplete) {
   start("kary:2");
   std::vector<net::LinkId> hosts;

@@ -165,6 +165,7 @@ TEST(ReadRules, TakesEveryPart) {
   const auto rules = read(R"(
 [fuzzy]
 composition = "max-min"
+score = "maximum-membership"
 emphasis = 0.5
 [fuzzy.grades]
 bad = 0.25
@@ -181,6 +182,7 @@ bad = [1.0, 1, 2.5, 4]
 )");
   ASSERT_TRUE(rules) << rules.error().message;
   EXPECT_EQ(rules->composition, Composition::kMaxMin);
+  EXPECT_EQ(rules->scoring, Scoring::kMaximumMembership);
   EXPECT_EQ(rules->emphasis, 0.5);
   EXPECT_THAT(rules->grades, ElementsAre(Grade{"good", 1}, Grade{"bad", 0.25}));
   EXPECT_THAT(rules->factors,
@@ -219,7 +221,7 @@ TEST(ReadRules, RefuseWithFileAndLineAndWhatToDo) {
        "cores, "
        "processes"},
       {"[fuzzy]\nweight = 1\n",
-       "x.toml:2: 'fuzzy.weight' is no key of fuzzy placement; they are composition, emphasis, "
+       "x.toml:2: 'fuzzy.weight' is no key of fuzzy placement; they are composition, score, emphasis, "
        "grades.GRADE, weights.FACTOR, comparisons.FACTOR and functions.FACTOR.GRADE"},
       {"[fuzzy]\nemphasis = 5\n", "x.toml:2: emphasis is 5; give a number from 0 to 4"},
       {"[fuzzy]\nemphasis = \"much\"\n", "x.toml:2: emphasis wants one number, not 'much'"},

@@ -40,6 +40,24 @@ FuzzyPlacement placed(const FuzzyRules& rules, const std::vector<HostFacts>& fac
   return placement ? *std::move(placement) : FuzzyPlacement{};
 }
 
+TEST(MaximumMembership, ScoresByTheGradeThatIsDeservedMost) {
+  FuzzyRules rules = by_idle();  // good 1, bad 0: at 0.3 good has .3 and bad .7.
+  rules.grades = {{"good", 0.8}, {"bad", 0.2}};
+  rules.scoring = Scoring::kMaximumMembership;
+  const auto placement = placed(rules, hosts_with({0.3, 0.7, 1}), 2);
+  ASSERT_EQ(placement.hosts.size(), 3u);
+  EXPECT_EQ(placement.hosts[0].score, 0.2);
+  EXPECT_EQ(placement.hosts[1].score, 0.8);
+  EXPECT_EQ(placement.hosts[2].score, 0.8);
+  EXPECT_EQ(placement.added, (std::vector<std::uint64_t>{0, 1, 1}));
+}
+
+TEST(MaximumMembership, GivesTheBetterGradeOfEquals) {
+  FuzzyRules rules = by_idle();
+  rules.scoring = Scoring::kMaximumMembership;
+  EXPECT_EQ(placed(rules, hosts_with({0.5}), 0).hosts.front().score, 1);
+}
+
 TEST(Compose, GivesTheWorkedExampleOfTheSourceDocument) {
   const std::vector<double> weights = {0.5, 0.3, 0.2};
   const std::vector<double> matrix = {0.6, 0.3, 0.1, 0.2, 0.5, 0.3, 0.1, 0.4, 0.5};

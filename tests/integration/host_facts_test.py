@@ -7,7 +7,7 @@ import pathlib
 import re
 import unittest
 
-from emulated_cluster import EmulatedClusterTest, LiveStore, control_group
+from emulated_cluster import RSH, EmulatedClusterTest, LiveStore, control_group
 from harness import PROGRAMS, XYLEM, Own, Store, wait_until
 
 SOUND, BUSY, FAR = ["node01", "node02", "node03"], ["node04", "node05"], "node06"
@@ -68,6 +68,21 @@ class HostFacts(EmulatedClusterTest):
         self.assertEqual(sorted(h for h, n in planned["comm_processes"].items() for _ in range(n)), placed)
         explained = self.on("head", XYLEM, "place", "--recorded", "run.db", "--explain").stdout
         self.assertIn("fuzzy placement of 2 communication processes on 6 hosts", explained)
+        self.assert_nothing_on_any_host()
+
+    def test_communication_processes_on_named_extra_hosts_only(self):
+        prefix = self.folder / "own"
+        ranks = {host: 1 for host in SOUND}
+        job = self.open_mpi(ranks, PROGRAMS / "count_calls.openmpi", 60_000, 1, 9, prefix)
+        done = self.on("head", XYLEM, "run", "--store", "run.db", "--detail", "trace", "--sample", "none",
+                       "--launcher", RSH, "--extra-hosts", "node06,head", "--comm-on", "extra", "--exclude", "head,login",
+                       "--topology", "balanced:1x2", "--", *job, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        store = Store(self.folder / "run.db")
+        self.assert_exact(store, Own(prefix, len(SOUND)))
+        self.assertEqual(self.comm_hosts(store), [FAR, FAR])
+        self.assertEqual(store.value("SELECT count(*) FROM node b JOIN node c ON c.id = b.parent"
+                                     " WHERE b.role = 'back_end' AND c.role = 'comm_process'"), len(SOUND))
         self.assert_nothing_on_any_host()
 
     def test_what_is_measured_is_what_the_host_is_given(self):

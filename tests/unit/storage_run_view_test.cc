@@ -408,6 +408,9 @@ TEST_F(RunViewTest, TheEndOfARunWaitsForAReaderThatIsAboutToLeave) {
     return rows && integer_of((*rows)[0][0]) == 1;
   };
   while (!has_ended() && monotonic_now() < deadline) std::this_thread::yield();
+  // Longer than the end needs to try once, shorter than it tries.
+  const Nanos leaves_at = monotonic_now() + 60 * kMillisecond;
+  while (monotonic_now() < leaves_at) std::this_thread::yield();
   { const RunView leaves = std::move(run); }
   ending.join();
   EXPECT_FALSE(std::filesystem::exists(path_ + "-wal"));

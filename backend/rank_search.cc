@@ -106,6 +106,12 @@ FoundRank make_rank(const SeenProcess& process, std::uint32_t rank, std::uint32_
   return found;
 }
 
+bool matches(const SeenProcess& process, const RankWish& wish) {
+  if (wish.match.empty()) return true;
+  const std::string name(file_name(process.program));
+  return ::fnmatch(wish.match.c_str(), name.c_str(), 0) == 0;
+}
+
 std::vector<FoundRank> find_listed(const ById& all, const RankWish& wish) {
   std::map<std::uint32_t, std::vector<const SeenProcess*>> by_rank;
   for (const auto& [pid, process] : all) {
@@ -120,7 +126,8 @@ std::vector<FoundRank> find_listed(const ById& all, const RankWish& wish) {
   }
   std::vector<FoundRank> found;
   for (const auto& [rank, candidates] : by_rank) {
-    found.push_back(make_rank(choose(all, candidates), rank, wish.size, wish.world));
+    const SeenProcess& process = choose(all, candidates);
+    if (matches(process, wish)) found.push_back(make_rank(process, rank, wish.size, wish.world));
   }
   return found;
 }
@@ -130,9 +137,7 @@ bool is_wanted(const SeenProcess& process, const std::string& port, const RankWi
   if (!wish.slurm_job.empty() && ids.slurm_job != wish.slurm_job) return false;
   if (!wish.slurm_step.empty() && ids.slurm_step != wish.slurm_step) return false;
   if (!wish.control_port.empty() && port != wish.control_port) return false;
-  if (wish.match.empty()) return true;
-  const std::string name(file_name(process.program));
-  return ::fnmatch(wish.match.c_str(), name.c_str(), 0) == 0;
+  return matches(process, wish);
 }
 
 }  // namespace

@@ -6,7 +6,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -22,6 +25,7 @@ namespace xylem {
 namespace {
 
 constexpr int kNobody = 1;
+constexpr int kAgentsLost = 1;
 constexpr int kUsageError = 2;
 // ssh's own patience with a host that does not answer may be two minutes; nobody waits so long for
 // the others.
@@ -115,9 +119,52 @@ std::string watch(Started& started, Nanos duration) {
   }
 }
 
+constexpr std::array kStoreEndings = {"", "-wal", "-shm"};
+
 void remove_store(const std::string& path) {
-  for (const char* ending : {"", "-wal", "-shm"}) ::unlink((path + ending).c_str());
+  for (const char* ending : kStoreEndings) ::unlink((path + ending).c_str());
 }
+
+/// What --overwrite is to replace, under a second name until there is somebody to watch: a name
+/// that was mistyped must not cost a record.
+class ReplacedStore {
+ public:
+  explicit ReplacedStore(std::string path)
+      : path_(std::move(path)), kept_(path_ + ".before-" + std::to_string(::getpid())) {}
+  ReplacedStore(const ReplacedStore&) = delete;
+  ReplacedStore& operator=(const ReplacedStore&) = delete;
+  ~ReplacedStore() {
+    if (is_kept_) remove_store(kept_);
+  }
+
+  /// Fails where the file system knows no second names. No store there is none to keep.
+  Result<void> keep() {
+    if (::link(path_.c_str(), kept_.c_str()) != 0) {
+      if (errno == ENOENT || errno == ENOTDIR) return {};
+      return unexpected(Code::kUnavailable, path_ + ": it cannot be kept until ranks are found: " +
+                                                std::strerror(errno) +
+                                                "; remove it, or name another place by --store");
+    }
+    is_kept_ = true;
+    // Of a run that was broken off; mostly there is none.
+    static_cast<void>(::link((path_ + "-wal").c_str(), (kept_ + "-wal").c_str()));
+    return {};
+  }
+
+  /// The new store goes, the old one is back.
+  void restore() {
+    remove_store(path_);
+    if (!std::exchange(is_kept_, false)) return;
+    for (const char* ending : kStoreEndings) {
+      ::rename((kept_ + ending).c_str(), (path_ + ending).c_str());
+    }
+  }
+
+ private:
+  std::string path_;
+  std::string kept_;
+  bool is_kept_ = false;
+};
 
 // Says who was not found; true when there is somebody.
 bool is_anybody(const Census& census, const AttachPlan& plan, const std::string& failures) {
@@ -135,25 +182,28 @@ bool is_anybody(const Census& census, const AttachPlan& plan, const std::string&
 
 // With the agents on their way.
 int watch_to_the_end(Started& started, const AttachPlan& plan, const RunOptions& options,
-                     const AttachOptions& how) {
+                     const AttachOptions& how, ReplacedStore& replaced) {
   const Nanos begin = monotonic_now();
   const Arrival arrival = wait_for_agents(started);
   const Census census = count(*started.agents);
-  const bool anybody =
-      arrival != Arrival::kInterrupted && is_anybody(census, plan, started.agents->failures());
-  std::string until;
-  if (anybody) {
-    if (!options.quiet) say("watching " + watched(census) + "; " + store_of(options));
-    until = watch(started, how.duration);
-  }
-  finish(started, 0);
-  if (!anybody) {
-    remove_store(store_of(options));
+  const std::string failures_before = started.agents->failures();
+  if (arrival == Arrival::kInterrupted || !is_anybody(census, plan, failures_before)) {
+    finish(started, 0);
+    replaced.restore();
     return arrival == Arrival::kInterrupted ? 128 + SIGINT : kNobody;
   }
+  if (!options.quiet) say("watching " + watched(census) + "; " + store_of(options));
+  const std::string until = watch(started, how.duration);
+  const Nanos lasted = monotonic_now() - begin;
+  const std::string failures = started.agents->failures();
+  finish(started, 0);
   char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%.1f s",
-                static_cast<double>(monotonic_now() - begin) / kSecond);
+  std::snprintf(seconds, sizeof seconds, "%.1f s", static_cast<double>(lasted) / kSecond);
+  if (failures != failures_before) {
+    say("attach: after " + std::string(seconds) + ": " + failures +
+        "; what was not yet stored there is lost; " + store_of(options));
+    return kAgentsLost;
+  }
   if (!options.quiet) {
     say(watched(census) + " watched for " + seconds + ", " + until + "; " + store_of(options));
   }
@@ -199,6 +249,10 @@ int attach_job(const RunOptions& options, const std::string& printed_options,
   const frontend::SignalGate gate;
   RunOptions ours = options;
   ours.quiet = true;  // An account of calls would be one of nothing.
+  ReplacedStore replaced(store_of(options));
+  if (options.overwrite) {
+    if (auto kept = replaced.keep(); !kept) return fail("attach: " + kept.error().message);
+  }
   auto started = start_front_end(ours, printed_options, command_line,
                                  plan->only_here ? Reach::kThisHost : Reach::kOtherHosts);
   if (!started) return fail(started.error().message);
@@ -206,11 +260,11 @@ int attach_job(const RunOptions& options, const std::string& printed_options,
       frontend::LaunchedAgents::start(agent_launch(*started, plan->launcher), plan->places);
   if (!agents) {
     finish(*started, kUsageError);
-    remove_store(store_of(options));
+    replaced.restore();
     return fail("attach: " + agents.error().message);
   }
   started->agents.emplace(*std::move(agents));
-  return watch_to_the_end(*started, *plan, options, how);
+  return watch_to_the_end(*started, *plan, options, how, replaced);
 }
 
 void add_attach_command(CLI::App& app, int& code) {

@@ -62,9 +62,11 @@ LaunchedAgents::~LaunchedAgents() {
 }
 
 void LaunchedAgents::heed(const std::string& line) {
-  if (!line.starts_with(kReady)) return;
+  const auto begin = line.find(kReady);
+  // Asked for labels, srun puts the task's number before each line: "00: ".
+  if (begin == std::string::npos || line.find_first_not_of(" 0123456789:") < begin) return;
   Ready ready;
-  const std::string rest = line.substr(kReady.size());
+  const std::string rest = line.substr(begin + kReady.size());
   const auto blank = rest.find(' ');
   ready.host = rest.substr(0, blank);
   if (blank != std::string::npos) {

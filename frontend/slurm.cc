@@ -33,7 +33,8 @@ SlurmStep make_step(std::string_view job, std::string_view hosts, unsigned nodes
   step.launcher = "srun --jobid=" + std::string(job) + " --overlap --nodes=" + number +
                   " --ntasks=" + number +
                   " --ntasks-per-node=1 --cpus-per-task=1 --mpi=none --gres=none"
-                  " --input=all --kill-on-bad-exit=0 --no-kill --quiet --job-name=xylem-agents"
+                  " --input=all --output=all --error=all --kill-on-bad-exit=0 --no-kill --quiet "
+                  "--job-name=xylem-agents"
                   " --nodelist";
   step.hosts = hosts;
   step.nodes = nodes;

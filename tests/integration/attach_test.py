@@ -157,6 +157,18 @@ class AttachHere(Attaching, WholeSystemTest):
         self.assert_all_there(Store(self.folder / "run.db"), 2, complete=True)
         self.assert_nothing_left()
 
+    def test_agents_that_are_killed_are_told(self):
+        job = self.start_job("mpich", 2, "behave", "loop", "60")
+        watching = self.start("attach", "--pid", job.pid, "--store", "run.db")
+        self.rows_of_ranks(self.folder / "run.db", 2, 0)
+        for pid in [pid for pid, command in self.own_processes().items() if "--find" in command]:
+            os.kill(pid, signal.SIGKILL)
+        said = watching.communicate(timeout=60)[1]
+        self.assertEqual(watching.returncode, 1, said)
+        self.assertIn("a back end on this host was ended by signal 9", said)
+        self.assertIsNone(job.poll())
+        self.assert_nothing_left()
+
     def test_attach_and_detach_again_and_again_without_residue(self):
         seed = random_seed()
         print(f"XYLEM_SEED={seed}", flush=True)
@@ -240,6 +252,14 @@ class BadInput(WholeSystemTest):
         self.assertIn("no ranks found on ", said)
         self.assertIn("whose program matches 'no_such_program'", said)
         self.assertIn("PMI_RANK", said)
+
+    def test_a_mistyped_name_costs_no_record(self):
+        self.xylem("run", "--store", "old.db", "--", "true")
+        before = (self.folder / "old.db").read_bytes()
+        done = self.xylem("attach", "--hosts", "localhost", "--match", "no_such_program", "--store", "old.db", "--overwrite")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual((self.folder / "old.db").read_bytes(), before)
+        self.assertEqual(len(list(self.folder.glob("old.db*"))), 1)
 
     def test_a_host_that_cannot_be_reached(self):
         launcher = self.folder / "rsh"

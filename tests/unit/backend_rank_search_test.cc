@@ -207,6 +207,10 @@ TEST(RankSearch, BelievesALaunchersTableAndLooksBelowAWrapper) {
   EXPECT_EQ(found[1].rank, 7u);
   EXPECT_EQ(found[1].size, 8u);
   EXPECT_EQ(found[0].job, "launcher 4 5");
+  wish.match = "a?p";
+  EXPECT_EQ(find_ranks(seen, wish).size(), 2u);
+  wish.match = "other";
+  EXPECT_THAT(find_ranks(seen, wish), IsEmpty());
 }
 
 TEST(RankSearch, EndsOnParentsThatGoInACircle) {

@@ -64,6 +64,17 @@ TEST_F(LaunchingAgents, GivesAgentsTheirArguments) {
   EXPECT_TRUE(agents->wait_for_end(30 * kSecond));
 }
 
+TEST_F(LaunchingAgents, UnderstandsAgentsWhoseLinesSrunLabels) {
+  auto agents = LaunchedAgents::start(options("echo '00: ready n1 2'; echo 'not ready n2 1'\n"),
+                                      {{"n1", 2, {}}});
+  ASSERT_TRUE(agents) << agents.error().message;
+  agents->wait_until_ready(30 * kSecond);
+  ASSERT_EQ(agents->ready().size(), 1u);
+  EXPECT_EQ(agents->ready()[0].host, "n1");
+  EXPECT_EQ(agents->ready()[0].ranks, 2u);
+  EXPECT_TRUE(agents->wait_for_end(30 * kSecond));
+}
+
 TEST_F(LaunchingAgents, SaysHowALauncherFailedThatStartedNone) {
   auto agents = LaunchedAgents::start(options("echo 'no such job' >&2; exit 3\n"), {{"n1", 4, {}}});
   ASSERT_TRUE(agents) << agents.error().message;

@@ -62,7 +62,7 @@ HostSeries::HostSeries(const std::string& root)
   for (const char* resource : {"cpu", "io", "memory"}) {
     add(proc + "pressure/" + resource, &HostSeries::parse_pressure, resource);
   }
-  add(proc + "schedstat", &HostSeries::parse_schedstat);
+  add(proc + "schedstat", &HostSeries::parse_schedstat, "", false);  // As the kernel was made.
   add_cgroup(root);
   add_sensors(root);
 }
@@ -256,21 +256,22 @@ void HostSeries::parse_memory(std::string_view text, const std::string&) {
   }
 }
 
-// Most are counters of events; states begin with nr_, with a few exceptions.
+// Most are counters of events; states begin with nr_, with a few exceptions in both ways.
 void HostSeries::parse_vmstat(std::string_view text, const std::string&) {
   static constexpr std::array<std::string_view, 7> kCounters = {
       "nr_dirtied",           "nr_written",
       "nr_vmscan_write",      "nr_vmscan_immediate_reclaim",
       "nr_foll_pin_acquired", "nr_foll_pin_released",
       "nr_throttled_written"};
+  static constexpr std::string_view kOtherState = "workingset_nodes";
   while (!text.empty()) {
     std::string_view line = next_line(text);
     const std::string_view key = next_word(line);
     if (key.empty()) continue;
     const double number = to_double(next_word(line));
-    const bool is_state =
-        key.starts_with("nr_") && std::ranges::find(kCounters, key) == kCounters.end();
-    if (is_state) {
+    const bool counts =
+        key.starts_with("nr_tlb_") || std::ranges::find(kCounters, key) != kCounters.end();
+    if (key == kOtherState || (key.starts_with("nr_") && !counts)) {
       readout_.gauge("vmstat.", key, "", "", 1, number);
     } else {
       readout_.counter("vmstat.", key, "", "1/s", 1, number);

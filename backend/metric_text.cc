@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -50,10 +51,10 @@ std::optional<double> number_of(std::string_view word) {
   double number = 0;
   const char* const end = word.data() + word.size();
   const auto [at, error] = std::from_chars(word.data(), end, number);
-  // Beyond all numbers, or too near to zero for one, is what it is.
-  const bool good = error == std::errc() || error == std::errc::result_out_of_range;
-  if (!good || at != end || word.empty()) return std::nullopt;
-  return number;
+  const bool is_out_of_range = error == std::errc::result_out_of_range;
+  if ((error != std::errc() && !is_out_of_range) || at != end || word.empty()) return std::nullopt;
+  // strtod tells apart what is beyond all numbers and what is too near to zero for one.
+  return is_out_of_range ? std::strtod(std::string(word).c_str(), nullptr) : number;
 }
 
 void take_comment(std::string_view line, Families& families) {

@@ -29,7 +29,8 @@ constexpr std::size_t kMostMetrics = 1024;
 constexpr std::size_t kLongestMetricName = 200;
 
 /// Any bytes are taken. Names are of letters, digits and `_:./-`; a timestamp or an exemplar behind
-/// the number is passed over. `# EOF` ends the text. Linear in its size.
+/// the number is passed over. A number beyond those of a double is infinite. `# EOF` ends the text.
+/// Linear in its size.
 MetricText parse_metrics(std::string_view text);
 
 }  // namespace xylem::backend

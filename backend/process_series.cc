@@ -30,6 +30,8 @@ void ProcessSeries::add(Lane lane, std::uint32_t pid) {
 }
 
 void ProcessSeries::begin(net::Network&, Nanos now) {
+  counts_waits_.reset();
+  if (delay_accounting_.read(text_)) counts_waits_ = to_double(text_.substr(0, 1)) != 0;
   Reading reading;
   reading.at_ns = now;
   reading.span_ns = last_ns_ == 0 ? 0 : now - last_ns_;
@@ -85,7 +87,9 @@ void ProcessSeries::read_stat(Process& process) {
   to.gauge("memory.virtual", "", "", "KiB", 1.0 / 1024, number(23));
   to.gauge("memory.resident", "", "", "KiB", kPageKib, number(24));
   to.gauge("processor", "", "", "", 1, number(39));
-  to.counter("io.wait", "", "", "%", 100 / kTicks, number(42));
+  // Where the kernel does not count it, it says 0.
+  const bool knows = counts_waits_.value_or(number(42) > 0);
+  to.counter("io.wait", "", "", "%", 100 / kTicks, knows ? number(42) : kUnknown);
 }
 
 void ProcessSeries::read_others(Process& process) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "backend/proc_file.h"
@@ -19,7 +20,8 @@ namespace xylem::backend {
 class ProcessSeries final : public SeriesSource {
  public:
   /// `root` stands before /proc, for tests.
-  explicit ProcessSeries(std::string root = "") : root_(std::move(root)) {}
+  explicit ProcessSeries(std::string root = "")
+      : root_(std::move(root)), delay_accounting_(root_ + "/proc/sys/kernel/task_delayacct") {}
 
   void add(Lane lane, std::uint32_t pid);
   void remove(Lane lane) { processes_.erase(lane); }
@@ -41,6 +43,8 @@ class ProcessSeries final : public SeriesSource {
 
   std::string root_;
   std::map<Lane, Process> processes_;
+  ProcFile delay_accounting_;
+  std::optional<bool> counts_waits_;  // Waits for storage; empty: the kernel does not say.
   wire::SeriesLayout layout_{std::string(wire::kProcessService), {}};
   std::string text_;
   bool told_ = false;

@@ -74,6 +74,10 @@ void Services::run(Nanos now) {
   for (const auto& service : services_) run(*service, now);
 }
 
+Nanos Services::time_of_begin(Nanos now) const {
+  return options_.clock ? std::max(now, options_.clock()) : now;
+}
+
 void Services::run(Service& service, Nanos now) {
   if (service.unknown) return;
   if (now >= service.due) {
@@ -82,6 +86,7 @@ void Services::run(Service& service, Nanos now) {
       return;
     }
     if (!service.source) service.source = make_source(service.spec);
+    now = time_of_begin(now);
     const Nanos interval = service.spec.interval_ns;
     const Nanos past = run_time(now) % interval;
     service.due = now + interval - (past < 0 ? past + interval : past);
@@ -127,7 +132,7 @@ bool Services::finish(Nanos now) {
     if (!service->source || finished_) continue;
     service->source->stop(*network_);
     const bool is_quick = service->spec.program.empty();
-    if (is_quick) service->source->begin(*network_, now);
+    if (is_quick) service->source->begin(*network_, time_of_begin(now));
     if (is_quick) take(*service, now);
     if (processes_ == service->source.get()) processes_ = nullptr;
     service->source.reset();

@@ -4,6 +4,7 @@
 // host, each sample journalled like a window.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,6 +31,9 @@ struct ServicesOptions {
   std::string root;
   /// While another back end of the host has a service, this one asks for it so often.
   Nanos election_interval = 1 * kSecond;
+  /// When a sample is begun, which may be later than what run() is told: rates are of the time
+  /// between two samples. Empty: what run() is told.
+  std::function<Nanos()> clock;
 };
 
 /// Order of calls: start(); add() and remove() as processes come and go; configure() when leaf and
@@ -79,6 +83,8 @@ class Services final : public ProcessWatch {
 
   std::unique_ptr<SeriesSource> make_source(const wire::ServiceSpec& spec);
   Nanos run_time(Nanos monotonic) const { return monotonic + offset_ns_ - control_.epoch_ns; }
+  /// `now`, or later by what has been done since.
+  Nanos time_of_begin(Nanos now) const;
   void run(Service& service, Nanos now);
   void take(Service& service, Nanos now);
   bool put(Service& service, const Reading& reading);

@@ -159,6 +159,7 @@ backend::AgentOptions agent_options(const Setting& setting, int terminate_fd) {
   options.collector.host = setting.host;
   options.services.host = setting.host;
   options.services.folder = setting.folder;
+  options.services.clock = monotonic_now;
   options.terminate_fd = terminate_fd;
   if (setting.stay == Setting::Stay::kUntilTold) {
     // Nobody would start another one for the next rank.

@@ -220,7 +220,7 @@ void read_services(Inquiry& inquiry, std::size_t most_hosts, Report& report) {
            "  max(CASE WHEN name = 'load.1m' THEN value END) AS load,"
            "  max(CASE WHEN name = 'memory.MemAvailable' THEN value END) * 1024 AS available"
            "  FROM series_value WHERE service = 'host' AND name IN ('cpu.user', 'cpu.nice',"
-           "  'cpu.system', 'cpu.irq', 'cpu.softirq', 'cpu.steal', 'load.1m',"
+           "  'cpu.system', 'cpu.irq', 'cpu.softirq', 'load.1m',"
            "  'memory.MemAvailable') GROUP BY leaf, at_ns) s JOIN host h ON h.leaf = s.leaf"
            " GROUP BY s.leaf ORDER BY 2 DESC, h.name" +
            limit(most_hosts))) {

@@ -110,6 +110,25 @@ TEST_F(HostSeriesTest, WhatIsMissingIsSaidOnceAndTheRestGoesOn) {
   EXPECT_THAT(said_[0], Not(HasSubstr("loadavg")));
 }
 
+TEST_F(HostSeriesTest, AKernelWithoutSchedulerStatisticsIsNoTrouble) {
+  HostSeries host(root_);
+  sample(host, kSecond);
+  ASSERT_EQ(said_.size(), 1u);
+  EXPECT_THAT(said_[0], Not(HasSubstr("schedstat")));
+}
+
+TEST_F(HostSeriesTest, StatesOfTheMemoryAreNoRates) {
+  file("/proc/vmstat",
+       "nr_free_pages 100\nworkingset_nodes 40\nnr_dirtied 10\nnr_tlb_remote_flush 5\n");
+  HostSeries host(root_);
+  sample(host, kSecond);
+  const auto second = sample(host, 2 * kSecond);
+  EXPECT_EQ(second.at("vmstat.nr_free_pages"), 100);
+  EXPECT_EQ(second.at("vmstat.workingset_nodes"), 40);
+  EXPECT_EQ(second.at("vmstat.nr_dirtied"), 0);
+  EXPECT_EQ(second.at("vmstat.nr_tlb_remote_flush"), 0);
+}
+
 TEST_F(HostSeriesTest, AnInterfaceThatComesIsAnotherLayoutAndNoFalseRates) {
   file("/proc/net/dev", "head\nhead\n eth1: 1000 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
   HostSeries host(root_);
@@ -191,6 +210,31 @@ TEST_F(HostSeriesTest, AProcessThatIsGoneIsLeftOut) {
   processes.remove(Lane{2});
   processes.begin(network_, 2 * kSecond);
   EXPECT_TRUE(processes.take(network_, 2 * kSecond)->entries.empty());
+}
+
+/// A line of /proc/PID/stat whose 42nd field, waiting for storage, is `ticks`.
+std::string stat_line(int ticks) {
+  std::string line = "7 (app) R";
+  for (int field = 4; field < 42; ++field) line += " 1";
+  return line + " " + std::to_string(ticks) + " 0 0\n";
+}
+
+TEST_F(HostSeriesTest, WaitingForStorageIsKnownWhereTheKernelCountsIt) {
+  const auto wait = [this](const char* switched, int before, int after) {
+    std::filesystem::remove_all(root_ + "/proc");
+    if (*switched != 0) file("/proc/sys/kernel/task_delayacct", switched);
+    ProcessSeries processes(root_);
+    processes.add(Lane{1}, 7);
+    file("/proc/7/stat", stat_line(before));
+    sample(processes, kSecond);
+    file("/proc/7/stat", stat_line(after));
+    return sample(processes, 2 * kSecond).at("io.wait");
+  };
+  EXPECT_TRUE(std::isnan(wait("0\n", 0, 0)));
+  EXPECT_EQ(wait("1\n", 0, 0), 0);
+  EXPECT_GT(wait("1\n", 0, 9), 0);
+  EXPECT_TRUE(std::isnan(wait("", 0, 0))) << "a kernel that does not say and may not count";
+  EXPECT_GT(wait("", 3, 9), 0);
 }
 
 }  // namespace

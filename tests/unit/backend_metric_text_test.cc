@@ -50,11 +50,15 @@ TEST(MetricText, TakesPrometheusCountersWithTheirSuffix) {
 }
 
 TEST(MetricText, TakesNumbersThatAreNone) {
-  const MetricText text = parse_metrics("a NaN\nb +Inf\nc -inf\nd +5\n");
+  const MetricText text =
+      parse_metrics("a NaN\nb +Inf\nc -inf\nd +5\ne 1e999\nf -1e999\ng 1e-999\n");
   EXPECT_TRUE(std::isnan(number_of(text, "a")));
   EXPECT_EQ(number_of(text, "b"), INFINITY);
   EXPECT_EQ(number_of(text, "c"), -INFINITY);
   EXPECT_EQ(number_of(text, "d"), 5);
+  EXPECT_EQ(number_of(text, "e"), INFINITY);
+  EXPECT_EQ(number_of(text, "f"), -INFINITY);
+  EXPECT_EQ(number_of(text, "g"), 0);
 }
 
 TEST(MetricText, CountsWhatIsNoMetricAndKeepsTheFirstForPeople) {

@@ -65,6 +65,7 @@ class ServicesTest : public ::testing::Test {
     services.host = "node";
     services.folder = folder_;
     services.root = folder_;
+    if (late_ != 0) services.clock = [this, &on] { return on.network.now + late_; };
     on.services = std::make_unique<Services>(services, *on.journal);
     on.services->start(on.network);
     on.services->set_offset(10 * kSecond);
@@ -112,6 +113,7 @@ class ServicesTest : public ::testing::Test {
 
   std::string folder_;
   wire::Control control_;
+  Nanos late_ = 0;  // A sample is begun so long after run() was called.
   std::unique_ptr<storage::Store> store_;
 };
 
@@ -124,6 +126,15 @@ TEST_F(ServicesTest, SamplesAreTakenAtMultiplesOfTheIntervalInTheRunsTimeAndAtBe
   EXPECT_THAT(times_of_samples(host), ElementsAre(60'300 * kMillisecond, 61 * kSecond, 62 * kSecond,
                                                   62'100 * kMillisecond));
   EXPECT_EQ(host.services->next_due(), 0);
+}
+
+TEST_F(ServicesTest, ASampleIsOfTheTimeAtWhichItWasBegun) {
+  BackEnd host(LeafId{1});
+  late_ = 40 * kMillisecond;
+  start(host);
+  host.network.now = 100 * kSecond;
+  run_until(host, 101 * kSecond);
+  EXPECT_THAT(times_of_samples(host), ElementsAre(60'040 * kMillisecond, 61'040 * kMillisecond));
 }
 
 TEST_F(ServicesTest, AServiceHasOneBackEndAndAnotherTakesOverWhenThatIsGone) {

@@ -20,7 +20,8 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::uint32_t kHostLane = 1, kProcessLane = 2;
 
 wire::SeriesLayout host_layout() {
-  return {"host", {{"cpu.user", "%", 1, true}, {"load.1m", "", 0.01, false}}};
+  return {"host",
+          {{"cpu.user", "%", 1, true}, {"load.1m", "", 0.01, false}, {"cpu.steal", "%", 1, true}}};
 }
 wire::SeriesLayout process_layout() { return {"process", {{"rss", "KiB", 4, false}}}; }
 
@@ -114,7 +115,7 @@ TEST_F(SeriesTest, NumbersBecomeRatesAndValuesWithTheWindowTheyBelongTo) {
             "0|3000000000|cpu.user|75|3000000000\n"
             "0|3000000000|load.1m|0.5|3000000000\n");
   EXPECT_EQ(ask("SELECT name, unit, service FROM metric ORDER BY name"),
-            "cpu.user|%|host\nload.1m||host\nrss|KiB|process\n");
+            "cpu.steal|%|host\ncpu.user|%|host\nload.1m||host\nrss|KiB|process\n");
 }
 
 TEST_F(SeriesTest, AnySqliteClientReadsThem) {
@@ -241,8 +242,8 @@ TEST_F(SeriesTest, AFileOfVersionSevenIsBroughtUpWithItsMetrics) {
 TEST_F(SeriesTest, TheReportTellsTheServicesAndHowBusyHostsWere) {
   put_names(0);
   put_names(1);
-  put(sample(0, 1, {300, 100}));  // In two seconds.
-  put(sample(0, 2, {100, 300}));
+  put(sample(0, 1, {300, 100, 100}));  // In two seconds; what others stole keeps nobody busy here.
+  put(sample(0, 2, {100, 300, 200}));
   put(sample(1, 1, {0, 50}));
   put(tombstone(1, 2, 5));
   end_leaf(0);

@@ -35,7 +35,8 @@ struct RankWish {
   std::string slurm_step;    ///< Empty: any.
   std::string control_port;  ///< Of a Hydra job; empty: any.
   /// Process -> rank, by a launcher's own table; then `world` and `size` are the launcher's too,
-  /// and of the conditions only `match` counts. Where a wrapper stands in the table, the rank is sought below it.
+  /// and of the conditions only `match` counts. Where a wrapper stands in the table, the rank is
+  /// sought below it.
   std::map<std::uint32_t, std::uint32_t> listed;
   std::string world;
   std::uint32_t size = 0;

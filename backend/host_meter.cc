@@ -279,6 +279,7 @@ std::optional<double> HostMeter::memory() const {
       cache = "total_inactive_file";
     }
     if (!limit || !used) continue;
+    if (least && *limit - *used >= *least) continue;  // memory.stat costs the kernel a millisecond.
     const double kept = named(read_file(folder + "/memory.stat"), cache).value_or(0);
     const double free = std::max(0.0, *limit - *used + kept);
     if (!least || free < *least) least = free;

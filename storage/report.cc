@@ -212,7 +212,7 @@ void read_services(Inquiry& inquiry, std::size_t most_hosts, Report& report) {
     report.services.push_back({text_of(row[0]), count_of(row[1]), count_of(row[2]),
                                count_of(row[3]), count_of(row[4]), count_of(row[5])});
   }
-  if (report.services.empty()) return;
+  if (report.services.empty() || most_hosts == 0) return;
   for (const auto& row : inquiry.ask(
            "SELECT h.name, total(busy) / 100 / nullif(count(busy), 0), avg(load), min(available),"
            " count(*) FROM (SELECT leaf, at_ns,"

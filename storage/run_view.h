@@ -29,7 +29,8 @@ namespace xylem::storage {
 struct Scope {
   Nanos begin_ns = 0, end_ns = 0;  ///< What the answer covers, [begin, end).
   Nanos run_begin_ns = 0;          ///< 0, or the first event where one is before it.
-  Nanos run_end_ns = 0;            ///< The run's end, or the newest that is known while it lives.
+  /// The run's end, or the newest that is known while it lives; not before the last sample.
+  Nanos run_end_ns = 0;
   bool has_ended = false;
   bool estimated = false;              ///< Some of its times are those of sampled calls, scaled up.
   std::uint64_t lost_calls = 0;        ///< Of the whole run: calls that are in no answer.
@@ -188,10 +189,11 @@ struct HostTable {
   struct Host {
     LeafId leaf{};
     std::string name;
-    std::string lost_reason;               ///< Empty: not lost.
-    std::uint64_t ranks = 0;               ///< Processes that called MPI_Init.
-    std::optional<Nanos> clock_error_ns;   ///< Bound of its times; none: not known.
-    std::map<std::string, double> newest;  ///< Of each series, by its name.
+    std::string lost_reason;              ///< Empty: not lost.
+    std::uint64_t ranks = 0;              ///< Processes that called MPI_Init.
+    std::optional<Nanos> clock_error_ns;  ///< Bound of its times; none: not known.
+    /// By name: of each series of facts, and of the newest sample of each service.
+    std::map<std::string, double> newest;
   };
   Scope scope;
   std::vector<Host> hosts;

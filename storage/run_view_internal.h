@@ -65,6 +65,10 @@ class ViewReader {
   /// Of a number that has no name too.
   Function function(std::int64_t id);
   bool has_column(const std::string& table, const std::string& column);
+  /// Files before schema 8 have none, and their `host_metric` is a table.
+  bool has_services() { return has_column("service", "id"); }
+  /// The table of what is known of hosts by other means than services.
+  std::string host_values() { return has_services() ? "host_value" : "host_metric"; }
 
   Inquiry inquiry;
   Scope scope;
@@ -72,6 +76,7 @@ class ViewReader {
 
  private:
   void read_scope();
+  Nanos newest_series_ns();
   bool resolve(const TimeRange& range, Nanos* begin_ns, Nanos* end_ns);
 
   std::map<std::int64_t, Function> functions_;

@@ -196,6 +196,16 @@ std::string to_json(const Overview& overview) {
     json.field("calls_per_s", overview.calls_per_s);
     write_worlds(json, report);
     write_account(json, report);
+    json.array("services", report.services, [&](const Report::Service& service) {
+      json.object([&] {
+        json.field("service", service.name);
+        json.field("back_ends", service.back_ends);
+        json.field("complete", service.complete);
+        json.field("captured", service.captured);
+        json.field("stored", service.stored);
+        json.field("lost", service.lost);
+      });
+    });
     write_lists(json, report);
   });
 }

@@ -8,6 +8,7 @@
 
 #include "storage/query.h"
 #include "storage/report.h"
+#include "storage/run_view.h"
 #include "tests/unit/storage_packets.h"
 #include "wire/series.h"
 
@@ -273,6 +274,53 @@ TEST_F(SeriesTest, AnyNumberComesBack) {
   for (std::size_t i = 0; i < numbers.size(); ++i) put(sample(0, i, {0, numbers[i]}));
   EXPECT_EQ(ask("SELECT value FROM host_metric WHERE name = 'load.1m' ORDER BY at_ns"),
             "-3\n123456.7825\n1e+98\n0\ninf\n");
+}
+
+TEST_F(SeriesTest, AViewOpensOfEachServiceOnlyTheNewestSample) {
+  put_names(0);
+  put_names(1);
+  for (std::uint32_t number = 0; number < 3; ++number)
+    put(sample(0, number, {50, 25.0 * number, 1}));
+  put(sample(1, 0, {kUnknown, 300, kUnknown}));
+  ASSERT_TRUE(store_->commit());
+  execute("INSERT INTO host_value VALUES(0, 7, 'idle', 0.5), (0, 3, 'idle', 0.25)");
+  // Whoever looks into another sample fails.
+  execute(
+      "UPDATE series_row SET numbers = 'no numbers' WHERE at_ns IN (0, 1000000000) AND"
+      " service = (SELECT id FROM service WHERE leaf = 0 AND name = 'host')");
+  auto view = RunView::open(path_);
+  ASSERT_TRUE(view) << view.error().message;
+  const auto hosts = view->hosts();
+  ASSERT_TRUE(hosts) << hosts.error().message;
+  EXPECT_THAT(hosts->series, testing::ElementsAre("cpu.steal", "cpu.user", "idle", "load.1m"));
+  ASSERT_EQ(hosts->hosts.size(), 2u);
+  EXPECT_THAT(hosts->hosts[0].newest,
+              testing::ElementsAre(testing::Pair("cpu.steal", 0.5), testing::Pair("cpu.user", 25),
+                                   testing::Pair("idle", 0.5), testing::Pair("load.1m", 0.5)));
+  EXPECT_THAT(hosts->hosts[1].newest, testing::ElementsAre(testing::Pair("load.1m", 3)));
+
+  const auto overview = view->overview();
+  ASSERT_TRUE(overview) << overview.error().message;
+  ASSERT_EQ(overview->report.services.size(), 1u);
+  EXPECT_EQ(overview->report.services[0].captured, 4u);
+  EXPECT_THAT(overview->report.host_loads, testing::IsEmpty());
+}
+
+TEST_F(SeriesTest, ARunLastsInItsViewsUntilItsLastSample) {
+  put_names(0);
+  for (std::uint64_t number = 0; number < 8; ++number) put(sample(0, number, {50, 25, 1}));
+  ASSERT_TRUE(store_->end_run(0, kSecond));
+  auto view = RunView::open(path_);
+  ASSERT_TRUE(view) << view.error().message;
+  const auto series = view->series({.name = "load.1m", .columns = 7});
+  ASSERT_TRUE(series) << series.error().message;
+  EXPECT_EQ(series->scope.run_end_ns, 7 * kSecond);
+  ASSERT_EQ(series->lines.size(), 1u);
+  EXPECT_EQ(series->lines[0].points.size(), 7u);
+  execute("INSERT INTO host_value VALUES(0, 9000000000, 'idle', 0.5)");
+  const auto scope = view->scope();
+  ASSERT_TRUE(scope) << scope.error().message;
+  EXPECT_EQ(scope->run_end_ns, 9 * kSecond);
 }
 
 }  // namespace

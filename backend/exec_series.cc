@@ -1,6 +1,7 @@
 #include "backend/exec_series.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -52,14 +53,33 @@ std::vector<std::string> words_of(std::string_view command) {
 
 }  // namespace
 
-ExecSeries::ExecSeries(wire::ServiceSpec spec) : spec_(std::move(spec)), layout_{spec_.name, {}} {}
+ExecSeries::ExecSeries(wire::ServiceSpec spec, ProgramGroups* groups, std::size_t place)
+    : spec_(std::move(spec)), groups_(groups), place_in_groups_(place), layout_{spec_.name, {}} {}
 
 ExecSeries::~ExecSeries() {
-  if (child_ <= 0) return;
+  if (child_ > 0) end_child();
+}
+
+// Whoever does not end although it is killed, since it waits for a device, is left to the guard:
+// the loop goes on.
+void ExecSeries::end_child() {
+  constexpr int kPatienceMs = 20;
   ::kill(-child_, SIGKILL);
   ::kill(child_, SIGKILL);
-  while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  pollfd ended{pidfd_.get(), POLLIN, 0};
+  if (pidfd_) ::poll(&ended, 1, kPatienceMs);
+  int status = 0;
+  reap(status);
+  child_ = 0;
+}
+
+// False while it has not ended.
+bool ExecSeries::reap(int& status) {
+  const pid_t got = ::waitpid(child_, &status, WNOHANG);
+  if (got == 0 || (got < 0 && errno == EINTR)) return false;
+  child_ = 0;
+  if (groups_ != nullptr) groups_->leave(place_in_groups_);
+  return true;
 }
 
 void ExecSeries::begin(net::Network& network, Nanos now) {
@@ -77,7 +97,10 @@ bool ExecSeries::start(net::Network& network, Nanos now) {
   ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
   const pid_t self = ::getpid();
   child_ = ::fork();
-  if (child_ == 0) become(arguments.data(), write.get(), self);
+  if (child_ == 0) {
+    if (groups_ != nullptr) groups_->enter(place_in_groups_, ::getpid());
+    become(arguments.data(), write.get(), self);
+  }
   if (child_ < 0) {
     child_ = 0;
     output_.reset();
@@ -141,8 +164,7 @@ void ExecSeries::collect(net::Network& network, Nanos now) {
   drain(network);
   ::kill(-child_, SIGKILL);
   int status = 0;
-  if (::waitpid(child_, &status, WNOHANG) == 0) return;
-  child_ = 0;
+  if (!reap(status)) return;
   if (output_) unwatch_output(network);
   network.unwatch(pidfd_.get());
   pidfd_.reset();
@@ -228,11 +250,8 @@ void ExecSeries::stop(net::Network& network) {
   if (child_ <= 0) return;
   if (output_) unwatch_output(network);
   if (pidfd_) network.unwatch(pidfd_.get());
+  end_child();
   pidfd_.reset();
-  ::kill(-child_, SIGKILL);
-  while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  child_ = 0;
 }
 
 }  // namespace xylem::backend

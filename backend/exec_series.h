@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "backend/metric_text.h"
+#include "backend/program_groups.h"
 #include "backend/series_source.h"
 #include "base/unique_fd.h"
 
@@ -21,14 +22,17 @@ namespace xylem::backend {
 /// again, and the next run waits twice as long after each failure, up to kLongestPause.
 ///
 /// The program gets no standard input, the agent's environment, and SIGKILL when the agent's worker
-/// dies; what it has started itself is killed when it ends, and by nobody when the worker was
-/// killed. Never blocks, but for the time of a fork. One thread.
+/// dies; what it has started itself is killed when it ends, and by the guard when the worker was
+/// killed. Never blocks, but for the time of a fork, and of 20 ms at most when it is stopped. One
+/// thread.
 class ExecSeries final : public SeriesSource {
  public:
   static constexpr std::size_t kMostOutput = 256u << 10;
   static constexpr Nanos kLongestPause = 60 * kSecond;
 
-  explicit ExecSeries(wire::ServiceSpec spec);
+  /// `groups`, borrowed, knows of the program at `place` while it runs; null: nobody does.
+  explicit ExecSeries(wire::ServiceSpec spec, ProgramGroups* groups = nullptr,
+                      std::size_t place = 0);
   ~ExecSeries() override;
   ExecSeries(const ExecSeries&) = delete;
   ExecSeries& operator=(const ExecSeries&) = delete;
@@ -45,12 +49,16 @@ class ExecSeries final : public SeriesSource {
   bool start(net::Network& network, Nanos now);
   void drain(net::Network& network);
   void unwatch_output(net::Network& network);
+  bool reap(int& status);
+  void end_child();
   void kill_group(const std::string& why);
   void collect(net::Network& network, Nanos now);
   void succeed(const MetricText& text, Nanos now);
   void fail(const std::string& why, Nanos now);
 
   wire::ServiceSpec spec_;
+  ProgramGroups* groups_;
+  std::size_t place_in_groups_;
   wire::SeriesLayout layout_;
   std::map<std::string, std::size_t, std::less<>> place_;  // Of a metric in the layout.
   std::vector<double> before_;                             // Counters by place; NaN: none.

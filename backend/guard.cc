@@ -67,6 +67,7 @@ class Guard {
   RunFolder folder_;
   std::optional<Door> door_;
   UniqueFd journal_;
+  ProgramGroups programs_;
   UniqueFd signals_;
   UniqueFd channel_;
   pid_t worker_ = -1;
@@ -128,6 +129,7 @@ void Guard::be_worker(UniqueFd channel) {
   inheritance.channel = std::move(channel);
   inheritance.listener.reset(::dup(door_->listener()));
   inheritance.journal = std::move(journal_);
+  inheritance.programs = &programs_;
   door_.reset();
   signals_.reset();
   channel_.reset();
@@ -150,6 +152,7 @@ void Guard::on_signal() {
 std::optional<int> Guard::collect_worker() {
   int status = 0;
   if (::waitpid(worker_, &status, WNOHANG) != worker_) return std::nullopt;
+  programs_.end_all();
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   log(Level::kWarn, "worker died", {{"signal", WTERMSIG(status)}});
   if (may_restart()) {

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/program_groups.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -35,6 +36,8 @@ struct WorkerInheritance {
   UniqueFd channel;   ///< For GuardChannel.
   UniqueFd listener;  ///< For GuardChannel.
   UniqueFd journal;   ///< Memory for Journal, options.journal_bytes of it.
+  /// For programs of services; the guard ends what a worker leaves there. Never null in a worker.
+  ProgramGroups* programs = nullptr;
 };
 
 /// A process that is watched from the start, without having registered.

@@ -39,8 +39,10 @@ void Services::configure(LeafId leaf, const wire::Control& control) {
   }
 }
 
-std::unique_ptr<SeriesSource> Services::make_source(const wire::ServiceSpec& spec) {
-  if (!spec.program.empty()) return std::make_unique<ExecSeries>(spec);
+std::unique_ptr<SeriesSource> Services::make_source(const wire::ServiceSpec& spec, Lane of) {
+  if (!spec.program.empty()) {
+    return std::make_unique<ExecSeries>(spec, options_.programs, raw(of) - 1);
+  }
   if (spec.name == wire::kHostService) return std::make_unique<HostSeries>(options_.root);
   if (spec.name != wire::kProcessService) {
     // A front end of a later version.
@@ -85,7 +87,7 @@ void Services::run(Service& service, Nanos now) {
       service.due = now + options_.election_interval;
       return;
     }
-    if (!service.source) service.source = make_source(service.spec);
+    if (!service.source) service.source = make_source(service.spec, service.lane);
     now = time_of_begin(now);
     const Nanos interval = service.spec.interval_ns;
     const Nanos past = run_time(now) % interval;

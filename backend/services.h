@@ -14,6 +14,7 @@
 #include "backend/journal.h"
 #include "backend/process_series.h"
 #include "backend/process_watch.h"
+#include "backend/program_groups.h"
 #include "backend/series_source.h"
 #include "backend/service_lock.h"
 #include "base/clock.h"
@@ -34,6 +35,8 @@ struct ServicesOptions {
   /// When a sample is begun, which may be later than what run() is told: rates are of the time
   /// between two samples. Empty: what run() is told.
   std::function<Nanos()> clock;
+  /// Of the guard, borrowed; null: what a program has started outlives a killed worker.
+  ProgramGroups* programs = nullptr;
 };
 
 /// Order of calls: start(); add() and remove() as processes come and go; configure() when leaf and
@@ -81,7 +84,7 @@ class Services final : public ProcessWatch {
  private:
   struct Service;
 
-  std::unique_ptr<SeriesSource> make_source(const wire::ServiceSpec& spec);
+  std::unique_ptr<SeriesSource> make_source(const wire::ServiceSpec& spec, Lane of);
   Nanos run_time(Nanos monotonic) const { return monotonic + offset_ns_ - control_.epoch_ns; }
   /// `now`, or later by what has been done since.
   Nanos time_of_begin(Nanos now) const;

@@ -212,7 +212,9 @@ int work(const Setting& setting, const backend::GuardOptions& guard, backend::Ru
   backend::GuardChannel channel(std::move(inheritance.channel), std::move(inheritance.listener),
                                 folder);
   backend::CommProcessStarter starter(comm_process_setting(setting));
-  backend::Agent agent(agent_options(setting, terminate.get()), *journal, channel, starter);
+  backend::AgentOptions options = agent_options(setting, terminate.get());
+  options.services.programs = inheritance.programs;
+  backend::Agent agent(std::move(options), *journal, channel, starter);
   net::RuntimeOptions network;
   network.run = setting.run;
   network.key = setting.key;

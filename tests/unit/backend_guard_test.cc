@@ -11,14 +11,17 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
 
 #include "backend/channel_internal.h"
+#include "backend/exec_series.h"
 #include "backend/guard.h"
 #include "backend/guard_channel.h"
 #include "backend/mapping.h"
 #include "backend/run_folder.h"
 #include "base/log.h"
+#include "tests/support/fake_network.h"
 #include "tests/support/hand_made_segment.h"
 
 namespace xylem::backend {
@@ -38,8 +41,8 @@ std::uint64_t own_start_time() {
 }
 
 // A real guard in a process of its own, with a worker that says what it is told and does what it is
-// asked to, one letter each: 'f' forgets all processes, 'c' closes, 'r' removes the folder and
-// exits with code 7, 'a' aborts.
+// asked to, one letter each: 'f' forgets all processes, 'p' runs the program of a service, 'c'
+// closes, 'r' removes the folder and exits with code 7, 'a' aborts.
 class GuardTest : public ::testing::Test {
  protected:
   GuardTest() {
@@ -57,6 +60,7 @@ class GuardTest : public ::testing::Test {
     }
     if (guard_ > 0) ::waitpid(guard_, nullptr, 0);
     RunFolder(folder_).remove();
+    std::filesystem::remove_all(folder_);
   }
 
   static void make_pipe(UniqueFd& read, UniqueFd& write) {
@@ -94,6 +98,11 @@ class GuardTest : public ::testing::Test {
                          patience_);
     std::vector<Lane> lanes;
     std::vector<UniqueFd> kept;
+    testing::FakeNetwork network;
+    wire::ServiceSpec spec;
+    spec.name = "probe";
+    spec.program = folder_ + "/program";
+    ExecSeries series(spec, inheritance.programs, 2);
     for (;;) {
       for (SourceEvent event = channel.take(); event.kind != SourceEvent::Kind::kNothing;
            event = channel.take()) {
@@ -116,6 +125,7 @@ class GuardTest : public ::testing::Test {
         for (const Lane lane : lanes) channel.forget(lane);
         say("forgotten");
       }
+      if (command == 'p') series.begin(network, monotonic_now());
       if (command == 'c') channel.close();
       if (command == 'a') std::abort();
       if (command == 'r') {
@@ -219,6 +229,36 @@ TEST_F(GuardTest, StartsTheWorkerAnewWithEverythingItHeld) {
   }
   register_process(second);
   EXPECT_EQ(next_report(), "process 2 hand-made alive");
+}
+
+TEST_F(GuardTest, EndsWhatAProgramHasStartedWhenTheWorkerIsKilled) {
+  const std::string program = folder_ + "/program";
+  std::ofstream(program) << "#!/bin/sh\nsleep 1000 &\necho $! >$0.new; mv $0.new $0.child; wait\n";
+  ::chmod(program.c_str(), 0700);
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  for (int deaths = 0; deaths < 2; ++deaths) {
+    ::unlink((program + ".child").c_str());
+    ask('p');
+    pid_t child = 0;
+    const Nanos deadline = monotonic_now() + kDeadline;
+    const auto wait_until = [deadline](const std::function<bool()>& true_now) {
+      while (!true_now() && monotonic_now() < deadline) ::poll(nullptr, 0, 2);
+      return true_now();
+    };
+    ASSERT_TRUE(
+        wait_until([&] { return static_cast<bool>(std::ifstream(program + ".child") >> child); }));
+    ::kill(worker_, SIGKILL);
+    const bool ended = wait_until([child] {
+      std::string pid, name, state;
+      std::ifstream stat("/proc/" + std::to_string(child) + "/stat");
+      return !(stat >> pid >> name >> state) || state == "Z";
+    });
+    EXPECT_TRUE(ended) << "a service's child lives on";
+    if (!ended) ::kill(child, SIGKILL);
+    expect_worker();
+    EXPECT_EQ(next_report(), "ready");
+  }
 }
 
 TEST_F(GuardTest, ForgetsWhatIsAccountedFor) {

@@ -34,6 +34,12 @@ Result<void> take_program(const std::string& value, wire::ServiceSpec& spec) {
     return unexpected(Code::kInvalidArgument,
                       "'" + value + "' does not begin with an absolute path");
   }
+  if (!spec.program.empty()) {
+    return unexpected(Code::kInvalidArgument,
+                      "it has a program already, '" + spec.program +
+                          "'; write program and arguments as one text, as in exec = "
+                          "\"/path/program arguments\"");
+  }
   spec.program = value;
   return {};
 }
@@ -44,6 +50,10 @@ Result<void> take(const std::string& key, const std::string& value, wire::Servic
   if (key != "interval" && key != "timeout") {
     return unexpected(Code::kInvalidArgument,
                       "a service has the keys exec, interval and timeout, not '" + key + "'");
+  }
+  if (key == "timeout" && is_built_in(spec.name)) {
+    return unexpected(Code::kInvalidArgument,
+                      "timeout is for programs, " + spec.name + " is built in; leave it away");
   }
   const auto duration = to_interval(value);
   if (!duration) return unexpected(duration.error());

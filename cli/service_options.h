@@ -25,7 +25,8 @@ bool is_service_key(std::string_view key);
 /// By name. Keys of other sections are passed over; `path` is what errors call the file.
 /// Fails with kInvalidArgument and "PATH:LINE: why" on a name that is none (wire::is_service_name),
 /// an unknown key, an interval or time-out out of range, a program without an absolute path or of a
-/// built-in service, a service that is neither built in nor has a program, and too many services.
+/// built-in service, a second program, a time-out of a built-in service, a service that is neither
+/// built in nor has a program, and too many services.
 Result<std::vector<wire::ServiceSpec>> read_services(const std::vector<ConfigEntry>& entries,
                                                      const std::string& path);
 

@@ -77,12 +77,17 @@ bool read_numbers(internal::ColumnReader& in, std::vector<double>& numbers, std:
 
 bool read_entries(internal::ColumnReader& in, std::vector<SeriesEntry>& entries) {
   const std::uint64_t count = in.varint();
+  // An empty one takes two bytes here, and a row in the store.
+  if (count > kMostSeriesEntries) return in.fail("it holds too many entries");
   std::size_t room = kMostSeriesNumbers;
+  std::uint64_t least_lane = 0;
   for (std::uint64_t i = 0; i < count && !in.failed(); ++i) {
     SeriesEntry entry;
     const std::uint64_t lane = in.varint();
     const std::uint64_t numbers = in.varint();
     if (lane > std::numeric_limits<std::uint32_t>::max()) return in.fail("a lane in it is none");
+    if (!in.failed() && lane < least_lane) return in.fail("its lanes do not rise");
+    least_lane = lane + 1;
     if (numbers > room) return in.fail("it holds too many numbers");
     room -= numbers;
     entry.lane = Lane{static_cast<std::uint32_t>(lane)};

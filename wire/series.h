@@ -80,8 +80,10 @@ struct SeriesSample {
 
 /// Zeros and unknown numbers cost next to nothing in a row, integers 1 to 9 bytes, others 9.
 Bytes encode(const SeriesSample& sample);
-/// Fails with kCorrupt; on more than kMostSeriesNumbers numbers in all, too.
+/// Fails with kCorrupt; on lanes that do not rise, more than kMostSeriesEntries entries, and more
+/// than kMostSeriesNumbers numbers in all, too.
 Result<SeriesSample> decode_series(std::span<const std::byte> payload);
 constexpr std::size_t kMostSeriesNumbers = 1u << 20;
+constexpr std::size_t kMostSeriesEntries = 1u << 16;
 
 }  // namespace xylem::wire

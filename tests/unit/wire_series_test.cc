@@ -97,8 +97,31 @@ TEST(Series, WhatIsNoSampleIsRefusedWithAReason) {
 TEST(Series, AFewBytesDoNotBecomeManyNumbers) {
   SeriesSample sample = sample_of(std::vector<double>(kMostSeriesNumbers, 0));
   EXPECT_TRUE(decode_series(encode(sample)));
-  sample.entries.push_back({kLeafLane, {0}});
+  sample.entries.push_back({Lane{7}, {0}});
   EXPECT_THAT(decode_series(encode(sample)).error().message, HasSubstr("too many"));
+}
+
+TEST(Series, EmptyEntriesAreBoundedToo) {
+  SeriesSample sample = sample_of({});
+  sample.entries.clear();
+  for (std::uint32_t lane = 0; lane < kMostSeriesEntries; ++lane) {
+    sample.entries.push_back({Lane{lane}, {}});
+  }
+  EXPECT_TRUE(decode_series(encode(sample)));
+  sample.entries.push_back({Lane{kMostSeriesEntries}, {}});
+  const auto refused = decode_series(encode(sample));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("too many entries"));
+}
+
+TEST(Series, ASubjectComesOnceInASample) {
+  for (const auto& [first, second] : {std::pair{3u, 3u}, std::pair{4u, 3u}}) {
+    SeriesSample sample = sample_of({});
+    sample.entries = {{Lane{first}, {1}}, {Lane{second}, {1}}};
+    const auto refused = decode_series(encode(sample));
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("do not rise"));
+  }
 }
 
 TEST(Series, LayoutsWithTheSameRowsHaveTheSameKeyAndOthersAnother) {

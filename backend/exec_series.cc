@@ -23,6 +23,10 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr int kNotStarted = 127;
+constexpr std::string_view kPassesOver = "lines that are no metrics";
+
+// Without what was printed, which may be another text each time.
+std::string_view kind_of(std::string_view why) { return why.substr(0, why.find('\'')); }
 
 std::vector<std::string> words_of(std::string_view command) {
   std::vector<std::string> words;
@@ -214,11 +218,11 @@ void ExecSeries::succeed(const MetricText& text, Nanos) {
     log(Level::kWarn, "a service prints more metrics than are taken, the rest is left out",
         {{"service", spec_.name}, {"taken", kMostMetrics}});
   }
-  if (text.bad_lines != 0 && told_ != text.first_bad) {
+  if (text.bad_lines != 0 && told_ != kPassesOver) {
     log(Level::kWarn, "a service prints lines that are no metrics, they are passed over",
         {{"service", spec_.name}, {"line", text.first_bad}});
   }
-  told_ = text.bad_lines != 0 ? text.first_bad : "";
+  told_ = text.bad_lines != 0 ? kPassesOver : "";
   before_ = std::move(counted);
   Reading reading;
   reading.at_ns = started_;
@@ -233,8 +237,8 @@ void ExecSeries::fail(const std::string& why, Nanos now) {
   text_.clear();
   pause_ = std::clamp(2 * pause_, spec_.interval_ns, std::max(spec_.interval_ns, kLongestPause));
   not_before_ = now + pause_;
-  if (told_ == why) return;
-  told_ = why;
+  if (told_ == kind_of(why)) return;
+  told_ = kind_of(why);
   log(Level::kWarn, "a service's program failed, it is tried again",
       {{"service", spec_.name}, {"program", spec_.program}, {"why", why}});
 }

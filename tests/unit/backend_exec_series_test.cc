@@ -137,6 +137,16 @@ TEST_F(ExecSeriesTest, ACrashSilenceGarbageAndWhatIsNoProgramAreFailures) {
   EXPECT_THAT(said_.at(0), HasSubstr("cannot be run"));
 }
 
+TEST_F(ExecSeriesTest, ATextThatChangesEachTimeIsTheSameTrouble) {
+  service("echo $$ garbage\n");
+  for (int i = 0; i < 3; ++i, now_ += 100 * kSecond) EXPECT_FALSE(run());
+  EXPECT_EQ(said_.size(), 1u);
+  said_.clear();
+  service("echo $$ garbage; echo watts 5\n");
+  for (int i = 0; i < 3; ++i, now_ += kSecond) EXPECT_THAT(numbers(run()), ElementsAre(5));
+  EXPECT_EQ(said_.size(), 1u);
+}
+
 TEST_F(ExecSeriesTest, LinesThatAreNoMetricsArePassedOverAndSaidOnce) {
   service("echo warning: old driver; echo watts 5\n");
   for (int i = 0; i < 3; ++i, now_ += kSecond) EXPECT_THAT(numbers(run()), ElementsAre(5));

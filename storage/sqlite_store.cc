@@ -385,22 +385,41 @@ Result<void> SqliteStore::finish_mirror() {
   return {};
 }
 
-// One plain file is easier to carry about. A view opens the file for moments, and does so when it
-// has changed; with readers who stay it must be left as it is: no failure.
+// First the log is folded in, so that the file is whole by itself: that waits for as long as a
+// question of a view may take. Then one plain file is easier to carry about, but needs a moment
+// without readers: with some who stay it is left as it is.
 void SqliteStore::become_plain_file() {
-  constexpr Nanos kPatience = kSecond / 2;
+  constexpr Nanos kFoldPatience = 12 * kSecond;
+  constexpr Nanos kPlainPatience = kSecond / 2;
   constexpr auto kBetween = std::chrono::milliseconds(5);
-  const Nanos deadline = deadline_in(kPatience);
+  std::string why = "somebody reads it";
+  // False where a reader is in the way; nothing where it fails: that seldom passes by waiting.
+  const auto says = [&](const char* sql, const char* expected) -> std::optional<bool> {
+    Statement statement(connection_, sql);
+    const bool is_so = statement.first() && statement.text(0) == expected;
+    statement.reset();
+    const auto asked = connection_.take();
+    if (!asked) why = asked.error().message;
+    return asked ? std::optional(is_so) : std::nullopt;
+  };
   connection_.execute("PRAGMA busy_timeout = 0");
+  const Nanos begun = monotonic_now();
+  std::optional<Nanos> folded_at;
   for (;;) {
-    connection_.execute("PRAGMA wal_checkpoint(TRUNCATE)");
-    Statement mode(connection_, "PRAGMA journal_mode = DELETE");
-    const bool is_plain = mode.first() && mode.text(0) == "delete";
-    mode.reset();
-    static_cast<void>(connection_.take());
-    if (is_plain || monotonic_now() >= deadline) return;
+    const auto is_free = says("PRAGMA wal_checkpoint(TRUNCATE)", "0");
+    const Nanos now = monotonic_now();
+    if (is_free == true && !folded_at) folded_at = now;
+    if (is_free == true && says("PRAGMA journal_mode = DELETE", "delete") == true) return;
+    if (folded_at && now - *folded_at >= kPlainPatience) return;
+    if (!folded_at && now - begun >= (is_free ? kFoldPatience : kPlainPatience)) break;
     std::this_thread::sleep_for(kBetween);
   }
+  const std::string& path = parts_->live.path;
+  log(Level::kWarn, "store not folded into one file: it and its log belong together",
+      {{"path", path},
+       {"log", path + "-wal"},
+       {"why", why},
+       {"to fold it", "sqlite3 " + path + " 'PRAGMA journal_mode = DELETE'"}});
 }
 
 Result<void> SqliteStore::end_run(int exit_code, Nanos ended_realtime_ns) {

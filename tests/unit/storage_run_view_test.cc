@@ -416,6 +416,31 @@ TEST_F(RunViewTest, TheEndOfARunWaitsForAReaderThatIsAboutToLeave) {
   EXPECT_FALSE(std::filesystem::exists(path_ + "-wal"));
 }
 
+TEST_F(RunViewTest, AQuestionThatIsOpenAtTheEndLeavesTheFileWhole) {
+  RunView run = view();
+  RunView asking = view();
+  ASSERT_TRUE(asking.file().hold());
+  put_world(1, 1);
+  std::thread ending([this] { EXPECT_TRUE(store_->end_run(0, kSecond)); });
+  const auto ended = [](RunFile& file) {
+    const auto rows = file.rows("SELECT count(ended_ns) FROM run");
+    return rows && integer_of((*rows)[0][0]) == 1;
+  };
+  const Nanos deadline = monotonic_now() + 20 * kSecond;
+  while (!ended(run.file()) && monotonic_now() < deadline) std::this_thread::yield();
+  // Longer than the end waits for readers who are idle.
+  const Nanos answered_at = monotonic_now() + 700 * kMillisecond;
+  while (monotonic_now() < answered_at) std::this_thread::yield();
+  asking.file().release();
+  ending.join();
+  const std::string copy = folder_.file("copy.db");
+  std::filesystem::copy_file(path_, copy);
+  const auto copied = RunFile::open(copy);
+  ASSERT_TRUE(copied) << copied.error().message;
+  EXPECT_TRUE(ended(**copied));
+  EXPECT_FALSE(ended(asking.file()) && std::filesystem::file_size(path_ + "-wal") != 0);
+}
+
 // The slow, obvious model: SQL over the same rows, cell by cell.
 TEST_F(RunViewTest, SumsAreThoseOfSqlForAnyRange) {
   constexpr unsigned kSeed = 20261121;

@@ -19,6 +19,8 @@
 namespace xylem::backend {
 namespace {
 
+using namespace std::string_literals;
+
 /// A child that sleeps under the environment that it is given.
 class Sleeper {
  public:
@@ -59,7 +61,7 @@ TEST(ProcTable, ShowsARankAndWhoseChildItIs) {
   EXPECT_EQ(seen->ids->size, 8u);
   EXPECT_EQ(seen->parent, static_cast<std::uint32_t>(::getpid()));
   EXPECT_EQ(std::filesystem::path(seen->program).filename(), "sleep");
-  EXPECT_EQ(seen->command_line, std::string("sleep\0" "600\0", 10));
+  EXPECT_EQ(seen->command_line, "sleep\0"s + "600\0"s);
   EXPECT_EQ(seen->mpi_library, "");
   EXPECT_EQ(seen->start_time, start_time_of(rank.pid()));
   EXPECT_NE(seen->start_time, 0u);

@@ -221,7 +221,8 @@ TEST(ReadRules, RefuseWithFileAndLineAndWhatToDo) {
        "cores, "
        "processes"},
       {"[fuzzy]\nweight = 1\n",
-       "x.toml:2: 'fuzzy.weight' is no key of fuzzy placement; they are composition, score, emphasis, "
+       "x.toml:2: 'fuzzy.weight' is no key of fuzzy placement; they are composition, score, "
+       "emphasis, "
        "grades.GRADE, weights.FACTOR, comparisons.FACTOR and functions.FACTOR.GRADE"},
       {"[fuzzy]\nemphasis = 5\n", "x.toml:2: emphasis is 5; give a number from 0 to 4"},
       {"[fuzzy]\nemphasis = \"much\"\n", "x.toml:2: emphasis wants one number, not 'much'"},

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <unordered_set>
 #include <utility>
 
@@ -41,15 +40,6 @@ tree::Host make_host(std::string name, std::uint32_t back_ends, std::uint64_t pr
   host.back_ends = back_ends;
   host.processes = processes;
   return host;
-}
-
-Result<std::uint64_t> number_of(const SettingValue& setting, std::uint64_t most) {
-  std::uint64_t number = 0;
-  const char* end = setting.value.data() + setting.value.size();
-  const auto parsed = std::from_chars(setting.value.data(), end, number);
-  if (parsed.ec == std::errc() && parsed.ptr == end && number <= most) return number;
-  return bad_setting(setting,
-                     "'" + setting.value + "' is not a number from 0 to " + std::to_string(most));
 }
 
 // ---- hosts ----
@@ -331,7 +321,7 @@ class RequestReader {
                                        count.source + "; keep one");
     }
     if (!count.value.empty() && (is_flag(count) || !is_flag(topology))) {
-      const auto number = number_of(count, tree::kMaxCommProcesses - 1);
+      const auto number = to_number(count, tree::kMaxCommProcesses - 1);
       if (!number) return unexpected(number.error());
       request_.shape.kind = *number == 0 ? tree::Shape::Kind::kFlat : tree::Shape::Kind::kBalanced;
       request_.shape.depth = *number == 0 ? 0 : 1;

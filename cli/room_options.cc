@@ -1,7 +1,5 @@
 #include "cli/room_options.h"
 
-#include <charconv>
-#include <optional>
 #include <set>
 
 #include "tree/host_list.h"
@@ -9,18 +7,6 @@
 #include "tree/shape.h"
 
 namespace xylem {
-namespace {
-
-std::optional<std::uint64_t> to_number(const std::string& text, std::uint64_t most) {
-  std::uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (parsed.ec != std::errc() || parsed.ptr != end || number > most) return std::nullopt;
-  return number;
-}
-
-}  // namespace
-
 Result<placement::RoomRules> read_room_rules(const std::vector<SettingValue>& values) {
   const auto setting = [&values](std::string_view name) -> const SettingValue& {
     return value_of(values, name);
@@ -33,16 +19,14 @@ Result<placement::RoomRules> read_room_rules(const std::vector<SettingValue>& va
   if (!excluded) return bad_setting(setting("exclude"), excluded.error().message);
   rules.excluded = *std::move(excluded);
   if (const SettingValue& limit = setting("max-per-host"); !limit.value.empty()) {
-    rules.most_per_host = to_number(limit.value, tree::kMaxCommProcesses);
-    if (!rules.most_per_host) {
-      return bad_setting(limit, "'" + limit.value + "' is not a number from 0 to " +
-                                    std::to_string(tree::kMaxCommProcesses));
-    }
+    const auto most = to_number(limit, tree::kMaxCommProcesses);
+    if (!most) return unexpected(most.error());
+    rules.most_per_host = *most;
   }
   const SettingValue& reserve = setting("reserve-cores");
   rules.reserve_for_processes = reserve.value == "processes";
   if (rules.reserve_for_processes) return rules;
-  const auto cores = to_number(reserve.value, tree::kMaxSlots);
+  const auto cores = to_number(reserve, tree::kMaxSlots);
   if (!cores) {
     return bad_setting(
         reserve, "'" + reserve.value + "' is neither a number of cores nor the word processes");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <filesystem>
 
 #include "base/config.h"
@@ -16,17 +15,6 @@
 
 namespace xylem {
 namespace {
-
-Result<unsigned> to_number(const SettingValue& setting, unsigned most) {
-  unsigned number = 0;
-  const char* end = setting.value.data() + setting.value.size();
-  const auto parsed = std::from_chars(setting.value.data(), end, number);
-  if (parsed.ec != std::errc() || parsed.ptr != end || number > most) {
-    return bad_setting(setting,
-                       "'" + setting.value + "' is not a number from 0 to " + std::to_string(most));
-  }
-  return number;
-}
 
 Result<Nanos> to_duration(const SettingValue& setting, Nanos least, Nanos most,
                           const std::string& range) {
@@ -238,10 +226,10 @@ Result<RunOptions> check_settings(const std::vector<SettingValue>& values,
   if ((*ring & (*ring - 1)) != 0 || (*ring != 0 && *ring < 64)) {
     return bad_setting(setting("ring"), "must be a power of two from 64 on");
   }
-  options.ring_records = *ring;
+  options.ring_records = static_cast<unsigned>(*ring);
   const auto test_size = to_number(setting("test-size"), 1024);
   if (!test_size) return unexpected(test_size.error());
-  options.test_size = *test_size;
+  options.test_size = static_cast<unsigned>(*test_size);
   return options;
 }
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <utility>
 
 #include "base/check.h"
@@ -43,6 +44,15 @@ Result<bool> to_switch(const SettingValue& setting) {
   if (setting.value == "true" || setting.value == "1") return true;
   if (setting.value == "false" || setting.value == "0" || setting.value.empty()) return false;
   return bad_setting(setting, "'" + setting.value + "' is neither true nor false");
+}
+
+Result<std::uint64_t> to_number(const SettingValue& setting, std::uint64_t most) {
+  std::uint64_t number = 0;
+  const char* end = setting.value.data() + setting.value.size();
+  const auto parsed = std::from_chars(setting.value.data(), end, number);
+  if (parsed.ec == std::errc() && parsed.ptr == end && number <= most) return number;
+  return bad_setting(setting,
+                     "'" + setting.value + "' is not a number from 0 to " + std::to_string(most));
 }
 
 std::string config_file(const std::string& flag, const std::vector<std::string>& environment) {

@@ -5,6 +5,7 @@
 //   SettingFlags flags(*app, run_settings());     // before parsing
 //   auto values = flags.layered(environment);     // after it; then each verb checks its values
 
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -46,6 +47,9 @@ Unexpected bad_setting(const SettingValue& setting, const std::string& why);
 
 /// "true" or "1", "false" or "0" or nothing. Fails with kInvalidArgument on other values.
 Result<bool> to_switch(const SettingValue& setting);
+
+/// A whole number from 0 to `most`. Fails with kInvalidArgument.
+Result<std::uint64_t> to_number(const SettingValue& setting, std::uint64_t most);
 
 /// The configuration file that counts: that of `--config`, else that of XYLEM_CONFIG; "" for none.
 std::string config_file(const std::string& flag, const std::vector<std::string>& environment);

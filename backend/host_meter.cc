@@ -7,10 +7,11 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <limits>
 #include <sstream>
 #include <utility>
+
+#include "backend/proc_file.h"
 
 namespace xylem::backend {
 namespace {
@@ -76,12 +77,6 @@ std::optional<Group> group_of(std::string_view controller, std::string_view grou
   return unified;
 }
 
-/// The state of a process: the letter behind its name, which may hold anything.
-char state_of(std::string_view stat) {
-  const std::size_t end = stat.rfind(')');
-  return end == std::string_view::npos || end + 2 >= stat.size() ? '?' : stat[end + 2];
-}
-
 }  // namespace
 
 std::vector<std::string> group_folders(std::string_view controller, std::string_view groups,
@@ -125,8 +120,7 @@ HostMeter::HostMeter(std::string root) : root_(std::move(root)) {
 }
 
 std::string HostMeter::read_file(const std::string& path) const {
-  std::ifstream file(root_ + path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return read_start(root_ + path, std::numeric_limits<std::size_t>::max());
 }
 
 // Looked for at each interval's begin: limits may be set while the agent is there.
@@ -226,7 +220,8 @@ std::optional<double> HostMeter::waiting() const {
     const std::string processes = read_file(folder + "/cgroup.procs");
     for (const std::string_view pid : split(processes, '\n')) {
       if (++seen > kMostLookedAt) return;
-      running += state_of(read_file("/proc/" + std::string(pid) + "/stat")) == 'R' ? 1 : 0;
+      const std::string stat = read_file("/proc/" + std::string(pid) + "/stat");
+      running += behind_name(stat).starts_with(" R") ? 1 : 0;
     }
   };
   count_group(quota_folder_);

@@ -39,6 +39,25 @@ bool ProcFile::read(std::string& text) {
   return error_ == 0;
 }
 
+std::string read_start(const std::string& path, std::size_t most) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  while (fd && text.size() < most) {
+    constexpr std::size_t kPiece = 64u << 10;
+    const std::size_t before = text.size();
+    text.resize(std::min(most, before + kPiece));
+    const ssize_t got = ::read(fd.get(), text.data() + before, text.size() - before);
+    text.resize(before + (got > 0 ? static_cast<std::size_t>(got) : 0));
+    if (got == 0 || (got < 0 && errno != EINTR)) break;
+  }
+  return text;
+}
+
+std::string_view behind_name(std::string_view stat) {
+  const std::size_t end = stat.rfind(')');
+  return end == std::string_view::npos ? std::string_view() : stat.substr(end + 1);
+}
+
 std::string_view next_word(std::string_view& text) {
   const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
   // A loop: find_first_of asks for each character anew, which was most of what a sample cost.

@@ -32,6 +32,13 @@ class ProcFile {
   int error_ = 0;
 };
 
+/// Reads what can be read of a file, `most` bytes at most; empty when it cannot be opened.
+std::string read_start(const std::string& path, std::size_t most);
+
+/// The fields of a text like /proc/PID/stat from the third on, "state": the name before them may
+/// hold anything. Empty when there are none.
+std::string_view behind_name(std::string_view stat);
+
 /// Takes the next word off `text`, without blanks; empty at the end.
 std::string_view next_word(std::string_view& text);
 /// Takes the next line off `text`, without its end.

@@ -1,7 +1,6 @@
 #include "backend/proc_table.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +11,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/unique_fd.h"
+#include "backend/proc_file.h"
 
 namespace xylem::backend {
 namespace {
@@ -28,18 +27,16 @@ std::string link_at(const std::string& path) {
   return std::string(text, length > 0 ? static_cast<std::size_t>(length) : 0);
 }
 
-// Fields 4 (parent) and 22 (start time), counted from behind the name, which may hold anything.
+// Fields 4 (parent) and 22 (start time).
 bool read_stat(const std::string& folder, SeenProcess& process) {
   const std::string line = read_start(folder + "/stat", kMostStat);
-  std::size_t at = line.rfind(')');
-  if (at == std::string::npos) return false;
+  std::string_view rest = behind_name(line);
   for (int field = 3; field <= 22; ++field) {
-    at = line.find(' ', at + 1);
-    if (at == std::string::npos) return false;
-    const char* begin = line.data() + at + 1;
-    const char* end = line.data() + line.size();
-    if (field == 4) std::from_chars(begin, end, process.parent);
-    if (field == 22) std::from_chars(begin, end, process.start_time);
+    const std::string_view word = next_word(rest);
+    if (word.empty()) return false;
+    const char* end = word.data() + word.size();
+    if (field == 4) std::from_chars(word.data(), end, process.parent);
+    if (field == 22) std::from_chars(word.data(), end, process.start_time);
   }
   return true;
 }
@@ -66,20 +63,6 @@ std::optional<SeenProcess> look_at(const std::string& folder, std::uint32_t pid,
 std::uint64_t start_time_of(std::uint32_t pid) {
   SeenProcess process;
   return read_stat("/proc/" + std::to_string(pid), process) ? process.start_time : 0;
-}
-
-std::string read_start(const std::string& path, std::size_t most) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  while (fd && text.size() < most) {
-    constexpr std::size_t kPiece = 64u << 10;
-    const std::size_t before = text.size();
-    text.resize(std::min(most, before + kPiece));
-    const ssize_t got = ::read(fd.get(), text.data() + before, text.size() - before);
-    text.resize(before + (got > 0 ? static_cast<std::size_t>(got) : 0));
-    if (got == 0 || (got < 0 && errno != EINTR)) break;
-  }
-  return text;
 }
 
 std::string mpi_library_in(std::string_view maps) {

@@ -30,7 +30,4 @@ std::string mpi_library_in(std::string_view maps);
 /// Field 22 of /proc/PID/stat, which tells a process from a later one of its number; 0: none.
 std::uint64_t start_time_of(std::uint32_t pid);
 
-/// Reads what can be read of a file, `most` bytes at most; empty when it cannot be opened.
-std::string read_start(const std::string& path, std::size_t most);
-
 }  // namespace xylem::backend

@@ -65,12 +65,10 @@ bool ProcessSeries::read(Process& process) {
   return true;
 }
 
-// PID (NAME) STATE ..., where a name may hold anything: fields are counted from its end.
 void ProcessSeries::read_stat(Process& process) {
   static const double kTicks = static_cast<double>(::sysconf(_SC_CLK_TCK));
   static const double kPageKib = static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1024;
-  std::string_view rest = text_;
-  rest.remove_prefix(std::min(rest.rfind(')'), rest.size() - 1) + 1);
+  std::string_view rest = behind_name(text_);
   std::array<std::string_view, 40> field;  // From the third on, "state".
   for (std::string_view& word : field) word = next_word(rest);
   const auto number = [&field](std::size_t as_in_manual) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backend/proc_file.h"
 #include "backend/proc_table.h"
 #include "backend/rank_search.h"
 #include "backend/wish_text.h"

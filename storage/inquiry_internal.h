@@ -40,6 +40,10 @@ class Inquiry {
     }
     return {};
   }
+  /// Files of older versions lack some tables.
+  bool has_table(const std::string& name) {
+    return !ask("SELECT 1 FROM sqlite_schema WHERE name = " + sql_quoted(name)).empty();
+  }
   /// The only row, of `columns` values: NULLs when there is none.
   std::vector<Value> ask_one(const std::string& sql, std::size_t columns) {
     Rows rows = ask(sql);

@@ -205,7 +205,7 @@ std::vector<Report::Loss> read_losses(Inquiry& inquiry, std::size_t most) {
 
 // Files before schema 8 have no services.
 void read_services(Inquiry& inquiry, std::size_t most_hosts, Report& report) {
-  if (inquiry.ask("SELECT 1 FROM sqlite_schema WHERE name = 'service'").empty()) return;
+  if (!inquiry.has_table("service")) return;
   for (const auto& row :
        inquiry.ask("SELECT service, count(*), sum(complete), sum(captured), sum(stored), sum(lost)"
                    " FROM service_account WHERE captured > 0 GROUP BY service ORDER BY service")) {
@@ -231,7 +231,7 @@ void read_services(Inquiry& inquiry, std::size_t most_hosts, Report& report) {
 
 // Files of the first schema have no such table.
 void read_notices(Inquiry& inquiry, std::size_t most, Report& report) {
-  if (inquiry.ask("SELECT 1 FROM sqlite_schema WHERE name = 'notice'").empty()) return;
+  if (!inquiry.has_table("notice")) return;
   const auto row = inquiry.ask_one("SELECT count(*), sum(dropped) FROM notice", 2);
   report.notices_in_all = count_of(row[0]);
   if (!is_null(row[1])) report.notices_dropped = count_of(row[1]);
@@ -293,7 +293,7 @@ Result<std::vector<std::string>> verify_totals(RunFile& run) {
           "SELECT leaf, lane, stored_events + given_up_events, coalesce(n, 0) FROM process LEFT"
           " JOIN (SELECT process, sum(end - first) AS n FROM chunk_seen GROUP BY process) ON"
           " process = id WHERE stored_events + given_up_events > coalesce(n, 0)");
-  if (!inquiry.ask("SELECT 1 FROM sqlite_schema WHERE name = 'service'").empty()) {
+  if (inquiry.has_table("service")) {
     compare("known samples",
             "SELECT leaf, lane, stored + lost, coalesce(n, 0) FROM service LEFT JOIN (SELECT"
             " service, sum(end - first) AS n FROM series_seen GROUP BY service) ON service = id"

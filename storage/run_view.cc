@@ -313,8 +313,7 @@ Result<HostTable> RunView::hosts() {
       }
     }
     std::ranges::sort(table.series);
-    const auto again = std::ranges::unique(table.series);
-    table.series.erase(again.begin(), again.end());
+    table.series.erase(std::unique(table.series.begin(), table.series.end()), table.series.end());
   });
 }
 

@@ -66,7 +66,7 @@ class ViewReader {
   Function function(std::int64_t id);
   bool has_column(const std::string& table, const std::string& column);
   /// Files before schema 8 have none, and their `host_metric` is a table.
-  bool has_services() { return has_column("service", "id"); }
+  bool has_services() { return inquiry.has_table("service"); }
   /// The table of what is known of hosts by other means than services.
   std::string host_values() { return has_services() ? "host_value" : "host_metric"; }
 

@@ -5,27 +5,24 @@
 #include <map>
 #include <utility>
 
+#include "storage/inquiry_internal.h"
+
 namespace xylem::storage {
 namespace {
-
-using Rows = std::vector<std::vector<Value>>;
 
 // Long enough to smooth what comes in bursts, short enough to follow it.
 constexpr Nanos kRateSpan = 5 * kSecond;
 
-bool is_null(const Value& value) { return value.index() == 0; }
-NodeId node_of(const Value& value) { return NodeId{static_cast<std::uint32_t>(integer_of(value))}; }
-std::uint64_t count_of(const Value& value) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(integer_of(value), 0));
-}
+NodeId node_of(const Value& value) { return id_of<NodeId>(value); }
 
 /// One report in the making: which time is asked for, and what was read so far.
 class TreeReader {
  public:
-  TreeReader(RunFile& run, std::optional<Nanos> at_ns) : run_(run), asked_ns_(at_ns) {}
+  TreeReader(RunFile& run, std::optional<Nanos> at_ns)
+      : run_(run), inquiry_(run), asked_ns_(at_ns) {}
 
   Result<TreeReport> read() {
-    has_past_ = !ask("SELECT 1 FROM sqlite_schema WHERE name = 'link_sample'").empty();
+    has_past_ = inquiry_.has_table("link_sample");
     if (!has_past_) asked_ns_.reset();
     read_run();
     read_nodes();
@@ -33,7 +30,7 @@ class TreeReader {
     read_rates();
     find_silent();
     read_notices();
-    if (failure_) return unexpected(*std::move(failure_));
+    if (inquiry_.failure) return unexpected(*std::move(inquiry_.failure));
     if (!std::ranges::any_of(report_.nodes, [](const auto& node) { return !node.parent; })) {
       return unexpected(Code::kNotFound,
                         run_.path() + ": it tells of no front end" +
@@ -43,14 +40,6 @@ class TreeReader {
   }
 
  private:
-  Rows ask(const std::string& sql) {
-    if (failure_) return {};
-    auto rows = run_.rows(sql);
-    if (rows) return *std::move(rows);
-    failure_ = std::move(rows.error());
-    return {};
-  }
-
   std::string until() const {
     return std::to_string(asked_ns_.value_or(std::numeric_limits<Nanos>::max()));
   }
@@ -61,7 +50,7 @@ class TreeReader {
   }
 
   void read_run() {
-    for (const auto& row : ask("SELECT run_id, command, started_ns, ended_ns FROM run")) {
+    for (const auto& row : inquiry_.ask("SELECT run_id, command, started_ns, ended_ns FROM run")) {
       report_.run_id = text_of(row[0]);
       report_.command = text_of(row[1]);
       report_.started_realtime_ns = time_of(row[2]);
@@ -79,11 +68,12 @@ class TreeReader {
         until() + " GROUP BY node)";
     const std::string ranks =
         " (SELECT count(*) FROM process p WHERE p.leaf = n.leaf AND p.world IS NOT NULL)";
-    const Rows rows = asked_ns_
-                          ? ask("SELECT n.id, n.role, n.host, t.state, t.parent, t.level," + ranks +
-                                " FROM node n JOIN " + then + " t ON t.node = n.id ORDER BY n.id")
-                          : ask("SELECT id, role, host, state, parent, level," + ranks +
-                                " FROM node n ORDER BY id");
+    const Rows rows =
+        asked_ns_
+            ? inquiry_.ask("SELECT n.id, n.role, n.host, t.state, t.parent, t.level," + ranks +
+                           " FROM node n JOIN " + then + " t ON t.node = n.id ORDER BY n.id")
+            : inquiry_.ask("SELECT id, role, host, state, parent, level," + ranks +
+                           " FROM node n ORDER BY id");
     for (const auto& row : rows) {
       TreeReport::Node node;
       node.id = node_of(row[0]);
@@ -100,10 +90,12 @@ class TreeReader {
 
   void read_links() {
     const Rows rows = asked_ns_
-                          ? ask("SELECT node, max(at_ns), queue_bytes, round_trip_ns, 0, NULL FROM"
+                          ? inquiry_.ask(
+                                "SELECT node, max(at_ns), queue_bytes, round_trip_ns, 0, NULL FROM"
                                 " link_sample WHERE at_ns <= " +
                                 until() + " GROUP BY node")
-                          : ask("SELECT node, at_ns, queue_bytes, round_trip_ns, refused, transport"
+                          : inquiry_.ask(
+                                "SELECT node, at_ns, queue_bytes, round_trip_ns, refused, transport"
                                 " FROM link");
     Nanos newest = 0;
     for (const auto& row : rows) {
@@ -127,8 +119,8 @@ class TreeReader {
     const bool whole = report_.has_ended && !asked_ns_;
     const Nanos span = std::max(kRateSpan, 3 * sample_interval());
     const Nanos from = whole ? 0 : report_.at_ns - span;
-    for (const auto& row :
-         ask("SELECT node, sum(packets), sum(bytes), sum(end_ns - begin_ns) FROM link_rate WHERE"
+    for (const auto& row : inquiry_.ask(
+             "SELECT node, sum(packets), sum(bytes), sum(end_ns - begin_ns) FROM link_rate WHERE"
              " end_ns > " +
              std::to_string(from) + " AND end_ns <= " + until() + " GROUP BY node")) {
       TreeReport::Node* node = find(node_of(row[0]));
@@ -159,10 +151,10 @@ class TreeReader {
   }
 
   void read_notices() {
-    if (ask("SELECT 1 FROM sqlite_schema WHERE name = 'notice'").empty()) return;
+    if (!inquiry_.has_table("notice")) return;
     std::map<std::vector<std::string>, std::size_t> alike;
-    for (const auto& row :
-         ask("SELECT role, level, text, host, count(*), total(dropped) FROM notice WHERE at_ns "
+    for (const auto& row : inquiry_.ask(
+             "SELECT role, level, text, host, count(*), total(dropped) FROM notice WHERE at_ns "
              "<= " +
              until() + " GROUP BY role, level, text, host ORDER BY level, min(at_ns), host")) {
       const std::vector<std::string> line = {text_of(row[0]), text_of(row[1]), text_of(row[2])};
@@ -177,9 +169,9 @@ class TreeReader {
   }
 
   RunFile& run_;
+  Inquiry inquiry_;
   std::optional<Nanos> asked_ns_;
   bool has_past_ = false;
-  std::optional<Error> failure_;
   TreeReport report_;
   std::map<NodeId, std::size_t> place_;
 };

@@ -28,13 +28,6 @@ std::string report_text(const storage::Report& report);
 /// One JSON object with the members of Report; times in ns, shares as fractions.
 std::string report_json(const storage::Report& report);
 
-/// "1,204,113".
-std::string count_text(std::uint64_t count);
-/// "999 ns", "1.23 us", "12.3 ms", "1.23 s", "4 m 03 s", "2 h 05 m".
-std::string duration_text(Nanos ns);
-/// "999 B", "1.23 KiB", "12.3 MiB".
-std::string bytes_text(std::uint64_t bytes);
-
 /// Adds the subcommand; when it is chosen, parsing runs it and sets `code`, which outlives `app`.
 void add_report_command(CLI::App& app, int& code);
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/report_command.h"
+#include "base/quantity_text.h"
 #include "tree/host_list.h"
 #include "tree/observed.h"
 #include "tree/topology_text.h"

@@ -447,23 +447,5 @@ TEST_F(Answers, QueryPrintsTablesAndQuestionsThatWork) {
   EXPECT_EQ(answers.code, 0) << answers.err;
 }
 
-TEST(Quantities, ShowThreeDigitsAndTheirUnit) {
-  EXPECT_EQ(count_text(0), "0");
-  EXPECT_EQ(count_text(999), "999");
-  EXPECT_EQ(count_text(1204113), "1,204,113");
-  EXPECT_EQ(duration_text(999), "999 ns");
-  EXPECT_EQ(duration_text(1234), "1.23 us");
-  EXPECT_EQ(duration_text(99949), "99.9 us");
-  EXPECT_EQ(duration_text(999'499), "999 us");
-  EXPECT_EQ(duration_text(999'500), "1.00 ms");
-  EXPECT_EQ(duration_text(12 * kSecond + 345 * kMillisecond), "12.3 s");
-  EXPECT_EQ(duration_text(243 * kSecond), "4 m 03 s");
-  EXPECT_EQ(duration_text(7500 * kSecond), "2 h 05 m");
-  EXPECT_EQ(duration_text(-5), "-5 ns");
-  EXPECT_EQ(bytes_text(1023), "1023 B");
-  EXPECT_EQ(bytes_text(12902), "12.6 KiB");
-  EXPECT_EQ(bytes_text(std::uint64_t{5} << 40), "5.00 TiB");
-}
-
 }  // namespace
 }  // namespace xylem

@@ -1,0 +1,19 @@
+#pragma once
+
+// Numbers with their unit, as people read them: three digits that count.
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+
+namespace xylem {
+
+/// "1,204,113".
+std::string count_text(std::uint64_t count);
+/// "999 ns", "1.23 us", "12.3 ms", "1.23 s", "4 m 03 s", "2 h 05 m".
+std::string duration_text(Nanos ns);
+/// "999 B", "1.23 KiB", "12.3 MiB".
+std::string bytes_text(std::uint64_t bytes);
+
+}  // namespace xylem

@@ -145,14 +145,15 @@ struct TimelineQuery {
 /// What ranks did in a time: single calls where the chunks of events that meet the range are no
 /// more than kMostTimelineChunks, else windows.
 struct Timeline {
-  /// Of a call only `function` and its times are always known; peer, tag: none when not.
+  /// Of a call only `function` and its times are always known; peer, tag, comm: none when not.
   struct Call {
     std::uint64_t rank = 0;
     std::uint32_t thread = 0;
     Nanos begin_ns = 0, end_ns = 0;
-    std::string function;
-    std::optional<std::int64_t> peer, tag;
+    std::string function, function_class;
+    std::optional<std::int64_t> peer, tag, comm;
     std::uint64_t bytes = 0, calls = 1;
+    bool estimated = false;  ///< Its time stands for those of `calls` calls.
   };
   /// Payload on its way, drawn from the begin of what sent it to the end of what received it.
   struct Message {

@@ -129,17 +129,20 @@ class CallReader {
 
   Timeline::Call named(const Found& found) {
     const wire::Event& event = found.event;
-    Timeline::Call call{found.rank,
-                        event.thread,
-                        event.begin_ns,
-                        event.end_ns,
-                        reader_.function(found.function).name,
-                        {},
-                        {},
-                        event.bytes,
-                        event.calls};
+    Timeline::Call call;
+    call.rank = found.rank;
+    call.thread = event.thread;
+    call.begin_ns = event.begin_ns;
+    call.end_ns = event.end_ns;
+    auto [name, function_class] = reader_.function(found.function);
+    call.function = std::move(name);
+    call.function_class = std::move(function_class);
+    call.bytes = event.bytes;
+    call.calls = event.calls;
+    call.estimated = (event.flags & wire::kEventEstimated) != 0;
     if (event.peer != wire::kNoPeer) call.peer = event.peer;
     if (event.tag != wire::kNoTag) call.tag = event.tag;
+    if (event.comm != wire::kNoComm) call.comm = event.comm;
     return call;
   }
 

@@ -274,10 +274,13 @@ std::string to_json(const Timeline& timeline) {
         json.field("begin_ns", call.begin_ns);
         json.field("end_ns", call.end_ns);
         json.field("function", call.function);
+        json.field("class", call.function_class);
         json.field("peer", call.peer);
         json.field("tag", call.tag);
+        json.field("comm", call.comm);
         json.field("bytes", call.bytes);
         json.field("calls", call.calls);
+        json.field("estimated", call.estimated);
       });
     });
     json.field("messages_in_all", timeline.messages_in_all);

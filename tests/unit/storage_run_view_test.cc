@@ -261,7 +261,10 @@ TEST_F(RunViewTest, ATimelineHasSingleCallsAndTheirMessages) {
   ASSERT_EQ(timeline.calls.size(), 4u);
   EXPECT_EQ(timeline.calls[3].rank, 1u);
   EXPECT_EQ(timeline.calls[3].function, "MPI_Recv");
+  EXPECT_EQ(timeline.calls[3].function_class, "point_to_point");
   EXPECT_EQ(timeline.calls[3].peer, 0);
+  EXPECT_EQ(timeline.calls[3].comm, 0);
+  EXPECT_FALSE(timeline.calls[3].estimated);
   ASSERT_EQ(timeline.messages.size(), 2u);
   EXPECT_EQ(timeline.messages[0].sent_ns, 100);
   EXPECT_EQ(timeline.messages[0].received_ns, 300);

@@ -110,11 +110,18 @@ net::HttpReply hosts(RunView& run, Target& target) {
   return reply_of(run.hosts());
 }
 
-net::HttpReply page(RunView& run, Target& target) {
-  if (const auto fault = target.fault()) return error_reply(*fault);
-  const auto overview = run.overview();
-  if (!overview) return error_reply(overview.error());
-  return make_reply(200, "text/html; charset=utf-8", make_page(*overview));
+/// A file of the web page. What is not there is somebody else's path.
+std::optional<net::HttpReply> page_file(Target& target) {
+  for (const PageFile& file : page_files()) {
+    if (file.path != target.path()) continue;
+    if (const auto fault = target.fault()) return error_reply(*fault);
+    return file_reply(file);
+  }
+  if (target.path() != "/") return std::nullopt;
+  return error_reply(
+      404,
+      "this xylem was built without its web page (XYLEM_PAGE=OFF): build it with node and npm"
+      " installed; /api/v1/overview and the paths of docs/http-api.md are here");
 }
 
 struct View {
@@ -122,15 +129,10 @@ struct View {
   net::HttpReply (*answer)(RunView&, Target&);
 };
 constexpr View kViews[] = {
-    {"/", page},
-    {"/api/v1/overview", overview},
-    {"/api/v1/ranks", ranks},
-    {"/api/v1/functions", functions},
-    {"/api/v1/matrix", matrix},
-    {"/api/v1/timeline", timeline},
-    {"/api/v1/hosts", hosts},
-    {"/api/v1/series", series},
-    {"/api/v1/tree", tree},
+    {"/api/v1/overview", overview},   {"/api/v1/ranks", ranks},
+    {"/api/v1/functions", functions}, {"/api/v1/matrix", matrix},
+    {"/api/v1/timeline", timeline},   {"/api/v1/hosts", hosts},
+    {"/api/v1/series", series},       {"/api/v1/tree", tree},
     {"/api/v1/notices", notices},
 };
 
@@ -208,9 +210,9 @@ net::HttpReply Api::answer(const net::HttpRequest& request) {
   if (!target) return error_reply(target.error());
   const std::string& path = target->path();
   if (path == "/healthz") return health();
-  if (path == "/style.css") return make_reply(200, "text/css", page_style());
   if (path == "/api/v1/server") return json_reply(server_state());
   if (path == "/api/v1/query") return query(*target);
+  if (auto file = page_file(*target)) return *std::move(file);
   return answer_view(*target);
 }
 

@@ -1,17 +1,20 @@
 #pragma once
 
-// The page of a run without a script: its overview in tables, and what else can be asked.
+// The files of the web page, bundled and compressed when xylem was built (viz/page/).
 
-#include <string>
-
-#include "storage/run_view.h"
+#include <span>
+#include <string_view>
 
 namespace xylem::viz {
 
-/// A whole page of HTML. Whatever stands in the run is shown as text.
-std::string make_page(const storage::Overview& overview);
+struct PageFile {
+  std::string_view path;  ///< "/" is the page itself, which names the others.
+  std::string_view type;
+  bool keeps;  ///< Its path changes with what is in it, so browsers may keep it for good.
+  std::string_view gzip;
+};
 
-/// Its style sheet, light and dark.
-std::string page_style();
+/// All of them, or none when xylem was built without its page (XYLEM_PAGE=OFF).
+std::span<const PageFile> page_files();
 
 }  // namespace xylem::viz

@@ -78,6 +78,17 @@ net::HttpReply json_reply(std::string body) {
   return make_reply(200, "application/json", std::move(body));
 }
 
+net::HttpReply file_reply(const PageFile& file) {
+  net::HttpReply reply = make_reply(200, std::string(file.type), std::string(file.gzip));
+  reply.headers.emplace_back("Content-Encoding", "gzip");
+  if (file.keeps) {
+    for (auto& [name, value] : reply.headers) {
+      if (name == "Cache-Control") value = "private, max-age=31536000, immutable";
+    }
+  }
+  return reply;
+}
+
 net::HttpReply error_reply(unsigned status, const std::string& sentence) {
   Json json;
   json.object([&] {

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "net/http.h"
+#include "viz/page.h"
 
 namespace xylem::viz {
 
@@ -16,6 +17,10 @@ constexpr int kApiVersion = 1;
 /// load nothing but from this server.
 net::HttpReply make_reply(unsigned status, const std::string& type, std::string body);
 net::HttpReply json_reply(std::string body);
+
+/// A file of the page. Compressed, whoever asks: every browser reads that, and nobody else wants
+/// it.
+net::HttpReply file_reply(const PageFile& file);
 
 /// An error as JSON: {"version":1,"error":{"status":404,"code":"not_found","message":"..."}}
 net::HttpReply error_reply(unsigned status, const std::string& sentence);

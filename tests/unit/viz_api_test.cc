@@ -3,6 +3,7 @@
 
 #include "tests/unit/storage_packets.h"
 #include "viz/api.h"
+#include "viz/page.h"
 
 namespace xylem::viz {
 namespace {
@@ -35,6 +36,13 @@ class ApiTest : public testing::Test {
     return api.answer(request);
   }
 
+  static std::string header(const net::HttpReply& reply, const std::string& wanted) {
+    for (const auto& [name, value] : reply.headers) {
+      if (name == wanted) return value;
+    }
+    return "";
+  }
+
   Folder folder_;
   std::string path_ = folder_.file("run.db");
   std::unique_ptr<storage::Store> store_;
@@ -53,13 +61,24 @@ TEST_F(ApiTest, EachReplyForbidsWhatAPageNeedNotDo) {
   }
 }
 
-TEST_F(ApiTest, ThePageShowsWhatARunSaysAsText) {
+TEST_F(ApiTest, ThePageIsServedCompressedOrItIsSaidThatThereIsNone) {
   const net::HttpReply page = get("/");
-  EXPECT_EQ(page.status, 200u);
-  EXPECT_THAT(page.body,
-              HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;&#39; &#39;&quot;&amp;&#39;"));
-  EXPECT_THAT(page.body, Not(HasSubstr("<script")));
-  EXPECT_THAT(page.body, HasSubstr("3 calls captured, 3 stored, 0 lost"));
+  if (page_files().empty()) {
+    EXPECT_EQ(page.status, 404u);
+    EXPECT_THAT(page.body, HasSubstr("built without its web page"));
+    return;
+  }
+  for (const PageFile& file : page_files()) {
+    const net::HttpReply reply = get(std::string(file.path));
+    EXPECT_EQ(reply.status, 200u) << file.path;
+    EXPECT_EQ(header(reply, "Content-Encoding"), "gzip");
+    EXPECT_THAT(reply.body, StartsWith("\x1f\x8b"));
+    EXPECT_THAT(header(reply, "Content-Type"), HasSubstr("charset=utf-8"));
+    // Only what has its hash in its name may be kept.
+    const bool has_hash = file.path.starts_with("/page-");
+    EXPECT_THAT(header(reply, "Cache-Control"), HasSubstr(has_hash ? "immutable" : "no-store"));
+    EXPECT_EQ(get(std::string(file.path) + "?x=1").status, 400u);
+  }
 }
 
 TEST_F(ApiTest, ViewsAreJsonWithWhatWasAskedFor) {

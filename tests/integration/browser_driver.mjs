@@ -1,0 +1,56 @@
+// A browser that a test of another language drives: a line of JSON in, a line of JSON out.
+//
+//   node browser_driver.mjs PLAYWRIGHT_FOLDER CHROMIUM PROFILE
+//   {"call":"page.click","args":["nav a"]}   ->  {"value":null} or {"error":"..."}
+//
+// `call` is a method of Playwright's page, as a path; "troubles" gives what pages have complained of
+// so far: scripts that failed, errors on the console, policies that were violated. Ends with its input.
+
+import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
+
+const [folder, chromium, profile] = process.argv.slice(2);
+const playwright = createRequire(`${folder}/`)("playwright-core").chromium;
+const context = await playwright.launchPersistentContext(profile, {
+  executablePath: chromium,
+  headless: true,
+  viewport: { width: 1280, height: 720 },
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync"],
+});
+const page = context.pages()[0] ?? await context.newPage();
+page.setDefaultTimeout(60_000);
+
+const troubles = [];
+const requests = { bytes: 0, foreign: [] };
+page.on("pageerror", (error) => troubles.push(`script: ${error.message}`));
+page.on("console", (message) => {
+  if (message.type() === "error") troubles.push(`console: ${message.text()}`);
+});
+page.on("request", (request) => {
+  const { hostname, protocol } = new URL(request.url());
+  if (protocol.startsWith("http") && hostname !== "127.0.0.1") requests.foreign.push(request.url());
+});
+
+async function perform({ call, args = [] }) {
+  if (call === "troubles") return troubles;
+  if (call === "foreign") return requests.foreign;
+  const path = call.split(".").slice(1);
+  const method = path.pop();
+  const object = path.reduce((one, name) => one[name], page);
+  const value = await object[method](...args);
+  // What cannot be told in JSON (handles, responses) is not told.
+  return typeof value === "object" && value !== null && !Array.isArray(value) &&
+    Object.getPrototypeOf(value) !== Object.prototype ? null : value;
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  let reply;
+  try {
+    reply = { value: (await perform(JSON.parse(line))) ?? null };
+  } catch (error) {
+    reply = { error: String(error.message) };
+  }
+  process.stdout.write(`${JSON.stringify(reply)}\n`);
+}
+await context.close();

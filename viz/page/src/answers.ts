@@ -1,0 +1,240 @@
+// The answers of docs/http-api.md, as types. Times are ns; whole numbers beyond 2^53 are rounded, except
+// in Query, where they are bigint.
+
+export interface Scope {
+  begin_ns: number;
+  end_ns: number;
+  run_begin_ns: number;
+  run_end_ns: number;
+  has_ended: boolean;
+  estimated: boolean;
+  lost_calls: number;
+  incomplete_ranks: number;
+}
+
+interface OfRun {
+  version: number;
+  view: string;
+  scope: Scope;
+}
+
+export interface RankShare { rank: number; mpi_ns: number; span_ns: number; estimated: boolean }
+
+export interface WorldShare {
+  world: number;
+  ranks: number;
+  mean_mpi_share: number;
+  estimated: boolean;
+  mpi_imbalance: number | null;
+  other_imbalance: number | null;
+  shown: RankShare[];
+}
+
+export interface Account {
+  ranks: number;
+  complete_ranks: number;
+  captured: number;
+  stored: number;
+  lost: number;
+  lost_of_unknown_ranks: number;
+  inexact_ranks: number;
+}
+
+export interface Overview extends OfRun {
+  run: {
+    id: string;
+    command: string;
+    directory: string;
+    user: string;
+    host: string;
+    xylem: string;
+    detail: string;
+    started_ns: number | null;
+    elapsed_ns: number | null;
+    exit_code: number | null;
+    hosts: number;
+    mpi_libraries: string[];
+  };
+  window_ns: number | null;
+  calls_per_s: number | null;
+  worlds: { world: number; program: string; size: number; registered: number; clock: string }[];
+  shares: WorldShare[];
+  account: Account;
+  events: { told: number; stored: number; lost: number; ranks: number; complete_ranks: number };
+  services: {
+    service: string; back_ends: number; complete: number; captured: number; stored: number; lost: number;
+  }[];
+  mpi_ns: number;
+  functions_in_all: number;
+  functions: FunctionLine[];
+  waits: { world: number; rank: number; peer: number; time_ns: number; calls: number }[];
+  losses: {
+    part: string; host: string; reason: string; count: number | null; calls: number | null;
+    messages: number | null; bytes: number | null;
+  }[];
+}
+
+export interface FunctionLine {
+  function: string;
+  class: string;
+  calls: number;
+  time_ns: number;
+  max_ns: number;
+  bytes: number;
+  share: number;
+  estimated: boolean;
+}
+
+export interface Grid {
+  value: "mpi" | "wait" | "bytes" | "calls";
+  unit: "ns" | "bytes" | "calls";
+  world_size: number;
+  slot_ns: number;
+  columns: number;
+  rows: { first_rank: number; ranks: number; host: string; total: number; cells: number[] }[];
+}
+
+export interface Ranks extends OfRun, Grid {}
+
+export interface FunctionRow {
+  function: string;
+  class: string;
+  calls: number;
+  time_ns: number;
+  max_ns: number;
+  bytes: number;
+  ranks: number;
+  estimated: boolean;
+  series_ns: number[];
+  distribution: { below_ns: number; calls: number }[];
+}
+
+export interface Functions extends OfRun {
+  mpi_ns: number;
+  slot_ns: number;
+  functions_in_all: number;
+  functions: FunctionRow[];
+}
+
+export interface Matrix extends OfRun {
+  value: "messages" | "waits";
+  unit: "bytes" | "ns";
+  world_size: number;
+  first_row: number;
+  end_row: number;
+  first_column: number;
+  end_column: number;
+  block: number;
+  lost_messages: number;
+  lost_bytes: number;
+  /** Row, column, count, amount. */
+  cells: [number, number, number, number][];
+}
+
+export interface Call {
+  rank: number;
+  thread: number;
+  begin_ns: number;
+  end_ns: number;
+  function: string;
+  peer: number;
+  tag: number;
+  bytes: number;
+  calls: number;
+}
+
+export interface Message {
+  source: number;
+  destination: number;
+  sent_ns: number;
+  received_ns: number | null;
+  bytes: number;
+  tag: number;
+}
+
+export interface LongCall { rank: number; function: string; duration_ns: number; begin_ns: number; end_ns: number }
+
+export interface Timeline extends OfRun {
+  detail: "calls" | "windows";
+  reason: string;
+  calls_in_all: number;
+  calls: Call[];
+  messages_in_all: number;
+  messages: Message[];
+  longest: LongCall[];
+  windows: Grid;
+}
+
+export interface Hosts extends OfRun {
+  series: string[];
+  hosts: {
+    leaf: number; host: string; lost_reason: string; ranks: number; clock_error_ns: number | null;
+    newest: Record<string, number>;
+  }[];
+}
+
+export interface Series extends OfRun {
+  name: string;
+  slot_ns: number;
+  hosts_in_all: number;
+  lines: {
+    leaf: number; host: string;
+    points: { slot: number; min: number; mean: number; max: number; samples: number }[];
+  }[];
+}
+
+export interface TreeNode {
+  id: number;
+  role: string;
+  host: string;
+  state: string;
+  parent: number | null;
+  level: number;
+  ranks: number;
+  silent_ns: number | null;
+  link?: {
+    at_ns: number; queue_bytes: number; refused: number; transport: string; round_trip_ns: number | null;
+    packets_per_s: number; bytes_per_s: number;
+  };
+}
+
+export interface Tree extends OfRun {
+  at_ns: number;
+  nodes: TreeNode[];
+}
+
+export interface Notices extends OfRun {
+  notices_in_all: number;
+  notices: { at_ns: number; host: string; role: string; level: string; text: string; dropped: number }[];
+}
+
+export type Cell = null | number | bigint | string;
+
+export interface Query {
+  version: number;
+  view: "query";
+  columns: string[];
+  rows: Cell[][];
+  is_cut: boolean;
+}
+
+/** By the path's last part. */
+export interface Answers {
+  overview: Overview;
+  ranks: Ranks;
+  functions: Functions;
+  matrix: Matrix;
+  timeline: Timeline;
+  hosts: Hosts;
+  series: Series;
+  tree: Tree;
+  notices: Notices;
+  query: Query;
+}
+
+/** What the WebSocket tells. */
+export interface Commit {
+  number: number;
+  run_end_ns: number;
+  has_ended: boolean;
+}

@@ -1,0 +1,66 @@
+// Asks the server. A failure is an ApiError, whose message says what to do.
+
+import type { Answers } from "./answers.ts";
+
+export type Parameters = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+export class ApiError extends Error {
+  /** HTTP's, or 0 when there was no answer at all. */
+  constructor(readonly status: number, message: string) {
+    super(message);
+  }
+}
+
+/** What the server's relatives are called; null and undefined are left out. */
+export function address(name: string, parameters: Parameters): string {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(parameters)) {
+    if (value === null || value === undefined) continue;
+    query.set(key, typeof value === "boolean" ? (value ? "1" : "0") : String(value));
+  }
+  const text = query.toString();
+  return `/api/v1/${name}${text === "" ? "" : `?${text}`}`;
+}
+
+/** JSON, but whole numbers that a JavaScript number would round become bigint, where a browser can tell. */
+export function parseExactly(text: string): unknown {
+  type Source = { source?: string };
+  const revive = (_key: string, value: unknown, context?: Source): unknown => {
+    const source = context?.source;
+    const isRounded = typeof value === "number" && !Number.isSafeInteger(value);
+    return isRounded && source !== undefined && /^-?\d+$/.test(source) ? BigInt(source) : value;
+  };
+  return JSON.parse(text, revive as (key: string, value: unknown) => unknown);
+}
+
+/** What a reply that is no answer says. */
+function errorOf(status: number, text: string): ApiError {
+  if (status === 401) {
+    return new ApiError(status, "This browser has no token for the server: open the whole address that" +
+      " xylem view has printed, with ?token= in it.");
+  }
+  try {
+    const message = (JSON.parse(text) as { error?: { message?: string } }).error?.message;
+    if (message !== undefined) return new ApiError(status, message);
+  } catch {
+    // No JSON: something between us and the server has answered.
+  }
+  return new ApiError(status, `The server answered with status ${status}.`);
+}
+
+/** Throws ApiError, or what `signal` throws when it is aborted. */
+export async function ask<Name extends keyof Answers>(
+    name: Name, parameters: Parameters, signal: AbortSignal): Promise<Answers[Name]> {
+  let reply: Response;
+  let text: string;
+  try {
+    reply = await fetch(address(name, parameters), { signal, headers: { Accept: "application/json" } });
+    text = await reply.text();
+  } catch (why) {
+    if (signal.aborted) throw why;
+    throw new ApiError(0, "The server does not answer. If xylem view has ended, start it again: what the" +
+      " run has stored is in its file.");
+  }
+  if (!reply.ok) throw errorOf(reply.status, text);
+  return (name === "query" ? parseExactly(text) : JSON.parse(text)) as Answers[Name];
+}

@@ -1,0 +1,61 @@
+// Colours that people with any kind of colour vision tell apart: viridis for amounts, those of Okabe and
+// Ito for kinds.
+
+export interface Theme {
+  readonly isDark: boolean;
+  /** As the style sheet has them, for canvases. */
+  readonly surface: string;
+  readonly text: string;
+  readonly faint: string;
+  readonly line: string;
+  readonly accent: string;
+}
+
+/** viridis at equal steps (Smith and van der Walt, CC0). */
+const kViridis: readonly (readonly [number, number, number])[] = [
+  [68, 1, 84], [72, 36, 117], [65, 68, 135], [53, 95, 141], [42, 120, 142], [33, 145, 140],
+  [34, 168, 132], [68, 191, 112], [122, 209, 81], [189, 223, 38], [253, 231, 37],
+];
+
+const kSteps = 256;
+
+/** 256 colours, three bytes each. What is much stands out from the surface: bright on dark, dark on light. */
+export function scaleOf(isDark: boolean): Uint8ClampedArray {
+  const table = new Uint8ClampedArray(3 * kSteps);
+  for (let step = 0; step < kSteps; ++step) {
+    const at = (isDark ? step : kSteps - 1 - step) / (kSteps - 1) * (kViridis.length - 1);
+    const low = Math.min(Math.floor(at), kViridis.length - 2);
+    for (let channel = 0; channel < 3; ++channel) {
+      const from = kViridis[low]![channel]!;
+      const to = kViridis[low + 1]![channel]!;
+      table[3 * step + channel] = from + (to - from) * (at - low);
+    }
+  }
+  return table;
+}
+
+/** The place of a share of 0 to 1 in a scale. */
+export function stepOf(share: number): number {
+  return Math.max(0, Math.min(kSteps - 1, Math.round(share * (kSteps - 1))));
+}
+
+/** A colour of the scale as the style sheet writes it. */
+export function colourOf(scale: Uint8ClampedArray, share: number): string {
+  const at = 3 * stepOf(share);
+  return `rgb(${scale[at]} ${scale[at + 1]} ${scale[at + 2]})`;
+}
+
+/** Of each class of functions (wire/registration.h). */
+const kClassColours: Readonly<Record<string, string>> = {
+  point_to_point: "#0072b2",
+  collective: "#d55e00",
+  completion: "#e69f00",
+  probe: "#cc79a7",
+  one_sided: "#009e73",
+  file: "#56b4e9",
+};
+
+/** The colour of a class; of one that is not known grey. Both themes. */
+export function classColour(name: string): string {
+  return kClassColours[name] ?? "#8a8f98";
+}

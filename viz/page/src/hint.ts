@@ -1,0 +1,39 @@
+// The box beside the pointer, with the exact values of what it is on.
+
+import { el, fill, type Child } from "./dom.ts";
+
+const kGap = 14;
+
+export class Hint {
+  private readonly box = el("div", { class: "hint", role: "status" });
+
+  /** In `parent`, usually a view's root, with which it goes. */
+  constructor(parent: HTMLElement) {
+    this.box.hidden = true;
+    parent.append(this.box);
+  }
+
+  /** Beside a point of the window; within it, and never below the pointer. */
+  show(event: MouseEvent, ...children: Child[]): void {
+    fill(this.box, ...children);
+    this.box.hidden = false;
+    const { width, height } = this.box.getBoundingClientRect();
+    const right = event.clientX + kGap;
+    const below = event.clientY + kGap;
+    const left = right + width > innerWidth ? event.clientX - kGap - width : right;
+    const top = below + height > innerHeight ? event.clientY - kGap - height : below;
+    this.box.style.left = `${Math.max(0, left)}px`;
+    this.box.style.top = `${Math.max(0, top)}px`;
+  }
+
+  hide(): void {
+    this.box.hidden = true;
+  }
+}
+
+/** Lines of names and values, for a hint. */
+export function lines(...pairs: readonly (readonly [string, Child])[]): HTMLElement {
+  const list = el("dl");
+  for (const [name, value] of pairs) list.append(el("dt", {}, name), el("dd", {}, value));
+  return list;
+}

@@ -1,0 +1,189 @@
+// Puts the page together: the address says what to show, commits say when to show it anew.
+
+import "uplot/dist/uPlot.min.css";
+import "./style.css";
+
+import { ask } from "./api.ts";
+import type { Answers, Commit } from "./answers.ts";
+import type { Parameters } from "./api.ts";
+import type { Theme } from "./colours.ts";
+import { Frame } from "./frame.ts";
+import { Live, type LiveState } from "./live.ts";
+import { Loads } from "./loads.ts";
+import { pauseAfter } from "./pace.ts";
+import { changed, formatPlace, parsePlace, type Change, type Place } from "./place.ts";
+import { applyTheme, switchTheme, watchTheme } from "./theme.ts";
+import type { Key, Mounted, Page } from "./view.ts";
+import { views } from "./views/all.ts";
+
+const kHome = views[0]!.id;
+
+class Main implements Page {
+  place: Place = parsePlace(location.hash, kHome);
+  theme: Theme = applyTheme();
+  private readonly frame = new Frame(views, {
+    go: (change) => this.go(change),
+    link: (change) => this.link(change),
+    switchTheme: () => this.turnTheme(),
+    retry: () => this.refresh(),
+  });
+  private readonly loads = new Loads({
+    failed: (error) => this.frame.showTrouble(error.message),
+    settled: () => this.frame.showTrouble(null),
+  });
+  private readonly live = new Live({
+    committed: (commit) => this.committed(commit),
+    stateIs: (state) => {
+      this.state = state;
+      this.showState();
+    },
+  });
+  private mounted: Mounted | null = null;
+  private shownView = "";
+  private state: LiveState = "connecting";
+  private commit: Commit | null = null;
+  private isDue = false;
+  private timer: number | null = null;
+  private lastRound = 0;
+  private isNamed = false;
+
+  start(): void {
+    addEventListener("hashchange", () => this.placeIs(parsePlace(location.hash, kHome)));
+    addEventListener("keydown", (event) => this.press(event));
+    document.addEventListener("visibilitychange", () => this.schedule());
+    watchTheme(() => this.themeChanged());
+    this.placeIs(this.place);
+    this.live.start();
+    void this.nameRun();
+  }
+
+  go(change: Change, how: "push" | "replace" = "push"): void {
+    const place = changed(this.place, change);
+    const hash = formatPlace(place);
+    if (hash === location.hash) return;
+    if (how === "push") {
+      history.pushState(null, "", hash);
+    } else {
+      history.replaceState(null, "", hash);
+    }
+    this.placeIs(place);
+  }
+
+  link(change: Change): string {
+    return formatPlace(changed(this.place, change));
+  }
+
+  load<Name extends keyof Answers>(
+      slot: string, name: Name, parameters: Parameters, show: (answer: Answers[Name]) => void): void {
+    this.loads.load(slot, name, parameters, show);
+  }
+
+  private placeIs(place: Place): void {
+    this.place = place;
+    this.frame.showPlace(place);
+    if (this.shownView !== place.view) this.mount(place.view);
+    this.refresh();
+  }
+
+  private mount(id: string): void {
+    this.mounted?.unmount();
+    this.loads.abort();
+    this.frame.showTrouble(null);
+    const view = views.find((one) => one.id === id);
+    if (view === undefined) {
+      this.go({ view: kHome }, "replace");
+      return;
+    }
+    this.shownView = id;
+    this.frame.root.replaceChildren();
+    this.frame.root.dataset.view = id;
+    this.mounted = view.mount(this.frame.root, this);
+    this.frame.listKeys(this.keys());
+  }
+
+  private keys(): readonly Key[] {
+    return this.mounted?.keys ?? [];
+  }
+
+  private refresh(): void {
+    this.isDue = false;
+    this.lastRound = performance.now();
+    this.mounted?.refresh();
+  }
+
+  private committed(commit: Commit): void {
+    const isFirst = this.commit === null;
+    this.commit = commit;
+    this.showState();
+    if (!this.isNamed) void this.nameRun();
+    if (isFirst) return;  // What it tells of was asked for when the page began.
+    this.isDue = true;
+    this.schedule();
+  }
+
+  /** Asks anew when something is due, nobody is still waiting, and the pause is over. */
+  private schedule(): void {
+    if (!this.isDue || document.hidden || this.timer !== null) return;
+    const pause = pauseAfter(this.loads.tookMs);
+    const wait = this.loads.isBusy ? 100 : Math.max(0, this.lastRound + pause - performance.now());
+    this.timer = setTimeout(() => {
+      this.timer = null;
+      if (this.loads.isBusy) {
+        this.schedule();
+      } else if (this.isDue && !document.hidden) {
+        this.refresh();
+      }
+    }, wait) as unknown as number;
+  }
+
+  /** The command and the worlds, for the header. They are known when a run begins; worlds may join. */
+  private async nameRun(): Promise<void> {
+    try {
+      const overview = await ask("overview", {}, AbortSignal.timeout(20_000));
+      this.isNamed = overview.worlds.length > 0;
+      this.frame.showRun(overview, this.place);
+      this.commit ??= { number: 0, run_end_ns: overview.scope.run_end_ns, has_ended: overview.scope.has_ended };
+      this.showState();
+    } catch (why) {
+      this.frame.showTrouble((why as Error).message);
+    }
+  }
+
+  private showState(): void {
+    this.frame.showState(this.state, this.commit?.has_ended ?? false, this.commit?.run_end_ns ?? 0);
+  }
+
+  private turnTheme(): void {
+    switchTheme(this.theme);
+    this.themeChanged();
+  }
+
+  private themeChanged(): void {
+    this.theme = applyTheme();
+    this.refresh();
+  }
+
+  private press(event: KeyboardEvent): void {
+    const target = event.target as HTMLElement;
+    const isWriting = target.closest("input, textarea, select, [contenteditable]") !== null;
+    if (isWriting || event.ctrlKey || event.altKey || event.metaKey || this.frame.isHelpOpen) return;
+    const view = /^[1-9]$/.test(event.key) ? views[Number(event.key) - 1] : undefined;
+    const own = this.keys().find((key) => key.key === event.key);
+    if (view !== undefined) {
+      this.go({ view: view.id });
+    } else if (event.key === "?") {
+      this.frame.openHelp();
+    } else if (event.key === "t") {
+      this.turnTheme();
+    } else if (event.key === "Escape") {
+      this.go({ rank: null, begin: null, end: null });
+    } else if (own !== undefined) {
+      own.press();
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+}
+
+new Main().start();

@@ -1,0 +1,89 @@
+// Each function: how often, how long, how much; when, and how its calls are distributed.
+
+import type { FunctionRow, Functions } from "../answers.ts";
+import { classColour } from "../colours.ts";
+import { el, empty, fill } from "../dom.ts";
+import { bytes, count, duration, estimate, kNone, moment, percent, plural } from "../format.ts";
+import { classesOf, quantile } from "../histogram.ts";
+import { bars, meter, spark } from "../spark.ts";
+import { timeOf } from "../place.ts";
+import { Table, type Column } from "../table.ts";
+import type { View } from "../view.ts";
+
+const kSlots = 60;
+
+function columns(answer: () => Functions): Column<FunctionRow>[] {
+  const share = (row: FunctionRow): number => row.time_ns / Math.max(1, answer().mpi_ns);
+  return [
+    { id: "function", head: "function", value: (row) => row.function, cell: (row) => {
+      const mark = el("span", { class: "class-mark", title: row.class.replaceAll("_", " ") });
+      mark.style.background = classColour(row.class);
+      return el("span", {}, mark, row.function);
+    } },
+    { id: "share", head: "of MPI time", isNumber: true, value: share,
+      cell: (row) => el("span", { class: "with-meter" }, meter(share(row)), percent(share(row))) },
+    { id: "time", head: "time", isNumber: true, value: (row) => row.time_ns, title: "Of all ranks together",
+      cell: (row) => estimate(row.estimated, duration(row.time_ns)) },
+    { id: "calls", head: "calls", isNumber: true, value: (row) => row.calls, cell: (row) => count(row.calls) },
+    { id: "mean", head: "mean", isNumber: true, value: (row) => row.time_ns / Math.max(1, row.calls),
+      cell: (row) => row.calls > 0 ? estimate(row.estimated, duration(row.time_ns / row.calls)) : kNone },
+    { id: "longest", head: "longest", isNumber: true, value: (row) => row.max_ns, cell: (row) => duration(row.max_ns) },
+    { id: "bytes", head: "payload", isNumber: true, value: (row) => row.bytes, cell: (row) => bytes(row.bytes) },
+    { id: "ranks", head: "ranks", isNumber: true, value: (row) => row.ranks, cell: (row) => count(row.ranks) },
+    { id: "series", head: "over time", title: "Time in it, slot by slot, from the left to the right", cell: (row) => {
+      const slot = answer().slot_ns;
+      const most = Math.max(0, ...row.series_ns);
+      const at = answer().scope.begin_ns + row.series_ns.indexOf(most) * slot;
+      return spark(row.series_ns, `${row.function}: most from ${moment(at, slot)} on, ` +
+        `${duration(most)} in ${duration(slot)} of all ranks`);
+    } },
+    { id: "distribution", head: "how long a call takes",
+      title: "How many calls took how long; each bar is twice as long as the one before", cell: (row) => {
+      if (row.distribution.length === 0) return kNone;
+      const classes = classesOf(row.distribution);
+      const half = quantile(row.distribution, 0.5);
+      const most = quantile(row.distribution, 0.99);
+      return el("span", { class: "with-spark" },
+        bars(classes, `${row.function}: half of the calls took less than ${duration(half)}, 99 % less than ${duration(most)}`),
+        el("small", { class: "faint" }, `½ < ${duration(half)}`));
+    } },
+  ];
+}
+
+export const functions: View = {
+  id: "functions",
+  title: "Functions",
+  mount(root, page) {
+    let newest: Functions | null = null;
+    const table = new Table(columns(() => newest!), {
+      caption: "Functions with their calls, times and payload",
+      sortedBy: "time",
+    });
+    const summary = el("p", { class: "summary" });
+    const place = el("div");
+    fill(root, summary, place);
+    return {
+      refresh() {
+        const { rank, world } = page.place;
+        const only = rank === null ? {} : { first_rank: rank, end_rank: rank + 1 };
+        const asked = { world, series: kSlots, distribution: true, most: 1000, ...only, ...timeOf(page.place) };
+        page.load("functions", "functions", asked, (answer) => {
+          newest = answer;
+          fill(summary,
+            `${plural(answer.functions_in_all, "function")}, `,
+            el("b", { "data-value": "mpi_time" }, estimate(answer.scope.estimated, duration(answer.mpi_ns))),
+            ` in MPI ${rank === null ? "of all ranks together" : `of rank ${rank}`}, from `,
+            `${moment(answer.scope.begin_ns, 1e7)} to ${moment(answer.scope.end_ns, 1e7)} of the run.`);
+          if (answer.functions.length === 0) {
+            fill(place, empty("No call was stored in this time.",
+              "Show all ranks and all of the time: press Esc."));
+            return;
+          }
+          table.show(answer.functions);
+          fill(place, table.element);
+        });
+      },
+      unmount() {},
+    };
+  },
+};

@@ -1,0 +1,157 @@
+// What runs, how much of it is in MPI, who waits for whom, and the account that says what is missing.
+
+import type { Overview, WorldShare } from "../answers.ts";
+import { el, empty, fill, type Child } from "../dom.ts";
+import { bytes, count, date, duration, estimate, kNone, percent, plural, rate } from "../format.ts";
+import { meter } from "../spark.ts";
+import { Table } from "../table.ts";
+import type { Page, View } from "../view.ts";
+
+function card(title: string, id: string, ...inside: Child[]): HTMLElement {
+  return el("section", { class: "card", id, "aria-label": title }, el("h2", {}, title), ...inside);
+}
+
+/** Captured = stored + lost, and whether that is all. */
+function account(answer: Overview): HTMLElement {
+  const { ranks, complete_ranks, captured, stored, lost, lost_of_unknown_ranks } = answer.account;
+  if (ranks === 0) {
+    return card("The account", "account",
+      empty("No rank has called MPI_Init yet.", "Numbers come as soon as one has."));
+  }
+  const missing = lost + lost_of_unknown_ranks;
+  const term = (name: string, what: string, value: number): HTMLElement =>
+    el("span", { class: "term" }, el("b", { "data-value": name }, count(value)), el("small", {}, what));
+  const rest = ranks - complete_ranks;
+  const hasEnded = answer.scope.has_ended;
+  const state = missing > 0
+    ? `${plural(missing, "call")} lost: the list of what is missing says where and why.`
+    : rest === 0 ? "Every call of every rank is stored."
+    : hasEnded ? `${plural(rest, "rank")} did not end well: their last calls may be missing.`
+    : `Nothing is missing so far; ${rest === ranks ? "the ranks are" : `${plural(rest, "rank")} still`} running.`;
+  return card("The account", "account",
+    el("div", { class: "equation" },
+      term("captured", "calls captured", captured), el("span", {}, "="),
+      term("stored", "stored", stored), el("span", {}, "+"), term("lost", "lost", lost)),
+    el("p", { class: missing > 0 || (hasEnded && rest > 0) ? "bad" : "good" }, state),
+    el("p", { class: "faint" }, `${count(complete_ranks)} of ${plural(ranks, "rank")} complete`,
+      lost_of_unknown_ranks > 0 && `; ${plural(lost_of_unknown_ranks, "call")} lost of unknown ranks`));
+}
+
+function shareOf(share: WorldShare, page: Page): HTMLElement {
+  const shown = [...share.shown].sort((a, b) => a.rank - b.rank);
+  return el("div", { class: "shares" },
+    el("p", {}, el("b", { "data-value": `share${share.world}` }, estimate(share.estimated, percent(share.mean_mpi_share))),
+      ` of the ranks' time is in MPI`,
+      share.mpi_imbalance !== null && el("span", { class: "faint" },
+        ` · imbalance ${percent(share.mpi_imbalance)} in MPI`,
+        share.other_imbalance !== null && `, ${percent(share.other_imbalance)} outside`)),
+    el("div", { class: "bars" }, ...shown.slice(0, 16).flatMap((rank) => {
+      const part = rank.span_ns > 0 ? rank.mpi_ns / rank.span_ns : 0;
+      return [
+        el("a", { href: page.link({ view: "timeline", world: share.world, rank: rank.rank }) }, `rank ${rank.rank}`),
+        meter(part), el("span", { class: "number" }, estimate(rank.estimated, percent(part))),
+      ];
+    })),
+    share.ranks > Math.min(16, shown.length) &&
+      el("p", { class: "faint" }, "Those with the least and the most; ",
+        el("a", { href: page.link({ view: "ranks", world: share.world }) }, `all ${count(share.ranks)}`)));
+}
+
+function facts(answer: Overview): HTMLElement {
+  const { run, worlds } = answer;
+  const elapsed = run.elapsed_ns ?? answer.scope.run_end_ns;
+  const state = !answer.scope.has_ended ? "running"
+    : run.exit_code === null ? "ended" : run.exit_code < 0 ? "ended" : `ended with exit code ${run.exit_code}`;
+  const fact = (name: string, id: string, value: Child): Node[] => [el("dt", {}, name), el("dd", { "data-value": id }, value)];
+  return card("The run", "run", el("dl", { class: "facts" },
+    ...fact("state", "state", state),
+    ...fact("time", "elapsed", duration(elapsed)),
+    ...fact("ranks", "ranks", count(answer.account.ranks)),
+    ...fact("hosts", "hosts", count(run.hosts)),
+    ...fact("calls a second", "calls_per_s", answer.calls_per_s === null ? kNone : rate(answer.calls_per_s)),
+    ...fact("begun", "started", run.started_ns === null ? kNone : date(run.started_ns)),
+    ...fact("by", "user", `${run.user}@${run.host}`),
+    ...fact("program", "program", worlds.map((world) => world.program.split("/").pop()).join(", ") || kNone),
+    ...fact("MPI", "mpi", run.mpi_libraries.map((name) => name.split("\n")[0]!.slice(0, 40)).join(", ") || kNone),
+    ...fact("detail", "detail", run.detail)));
+}
+
+function waits(page: Page): Table<Overview["waits"][number]> {
+  return new Table([
+    { id: "rank", head: "rank", isNumber: true, cell: (row) => row.rank, value: (row) => row.rank },
+    { id: "peer", head: "waits for", isNumber: true, cell: (row) => row.peer, value: (row) => row.peer },
+    { id: "time", head: "time", isNumber: true, cell: (row) => duration(row.time_ns), value: (row) => row.time_ns },
+    { id: "calls", head: "calls", isNumber: true, cell: (row) => count(row.calls), value: (row) => row.calls },
+  ], {
+    caption: "Who waits for whom most",
+    sortedBy: "time",
+    hint: (row) => `Show the timeline of rank ${row.rank}`,
+    choose: (row) => page.go({ view: "timeline", world: row.world, rank: row.rank }),
+  });
+}
+
+function functionLines(): Table<Overview["functions"][number]> {
+  return new Table([
+    { id: "function", head: "function", cell: (row) => row.function, value: (row) => row.function },
+    { id: "share", head: "of MPI time", isNumber: true, value: (row) => row.share,
+      cell: (row) => el("span", { class: "with-meter" }, meter(row.share), percent(row.share)) },
+    { id: "time", head: "time", isNumber: true, cell: (row) => estimate(row.estimated, duration(row.time_ns)),
+      value: (row) => row.time_ns },
+    { id: "calls", head: "calls", isNumber: true, cell: (row) => count(row.calls), value: (row) => row.calls },
+    { id: "bytes", head: "payload", isNumber: true, cell: (row) => bytes(row.bytes), value: (row) => row.bytes },
+  ], { caption: "Functions with most time", sortedBy: "time" });
+}
+
+const kServices = new Table<Overview["services"][number]>([
+  { id: "service", head: "service", cell: (row) => row.service },
+  { id: "hosts", head: "hosts", isNumber: true, cell: (row) => `${count(row.complete)} of ${count(row.back_ends)}`,
+    title: "Complete, of those that have it" },
+  { id: "captured", head: "samples", isNumber: true, cell: (row) => count(row.captured) },
+  { id: "stored", head: "stored", isNumber: true, cell: (row) => count(row.stored) },
+  { id: "lost", head: "lost", isNumber: true, cell: (row) => count(row.lost) },
+], { caption: "The account of each service" });
+
+const kLosses = new Table<Overview["losses"][number]>([
+  { id: "part", head: "part", cell: (row) => row.part },
+  { id: "host", head: "host", cell: (row) => row.host },
+  { id: "calls", head: "calls", isNumber: true, cell: (row) => row.calls === null ? kNone : count(row.calls) },
+  { id: "messages", head: "messages", isNumber: true,
+    cell: (row) => row.messages === null ? kNone : count(row.messages) },
+  { id: "reason", head: "why", cell: (row) => row.reason },
+], { caption: "What is missing" });
+
+export const overview: View = {
+  id: "overview",
+  title: "Overview",
+  mount(root, page) {
+    const waiting = waits(page);
+    const lines = functionLines();
+    return {
+      refresh() {
+        page.load("overview", "overview", {}, (answer) => {
+          waiting.show(answer.waits.slice(0, 8));
+          lines.show(answer.functions.slice(0, 8));
+          kServices.show(answer.services);
+          kLosses.show(answer.losses);
+          fill(root, el("div", { class: "cards" },
+            account(answer),
+            facts(answer),
+            card("Time in MPI", "share", ...(answer.shares.length > 0
+              ? answer.shares.map((share) => shareOf(share, page))
+              : [empty("No rank has reported yet.", "Windows come twice a second.")])),
+            card("Who waits for whom", "waits", answer.waits.length > 0
+              ? waiting.element
+              : empty("Nobody has waited for a single rank.", "Collectives are in the functions and the ranks.")),
+            card("Functions", "functions", answer.functions.length > 0
+              ? lines.element
+              : empty("No call has been stored yet.", "Calls are stored a fifth of a second after they ended."),
+              answer.functions_in_all > 8 &&
+                el("a", { href: page.link({ view: "functions" }) }, `all ${count(answer.functions_in_all)}`)),
+            answer.losses.length > 0 && card("What is missing", "losses", kLosses.element),
+            answer.services.length > 0 && card("Services", "services", kServices.element)));
+        });
+      },
+      unmount() {},
+    };
+  },
+};

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { address, parseExactly } from "../src/api.ts";
+import { colourOf, scaleOf } from "../src/colours.ts";
+import { classesOf, quantile } from "../src/histogram.ts";
+import { pauseAfter, retryAfter } from "../src/pace.ts";
+import { compare } from "../src/table.ts";
+
+test("addresses leave out what is not given, and encode what is", () => {
+  assert.equal(address("ranks", { world: 0, first_rank: undefined, end_rank: null }), "/api/v1/ranks?world=0");
+  assert.equal(address("query", { sql: "SELECT 1 & 2" }), "/api/v1/query?sql=SELECT+1+%26+2");
+  assert.equal(address("functions", { distribution: true }), "/api/v1/functions?distribution=1");
+});
+
+test("a quick server is asked twice a second, a slow one a sixth of the time", () => {
+  assert.equal(pauseAfter(3), 500);
+  assert.equal(pauseAfter(1000), 5000);
+  assert.ok(pauseAfter(1e9) <= 30_000);
+});
+
+test("a server that is gone is tried less and less often, but always again", () => {
+  const pauses = [0, 1, 2, 3, 4, 5, 1000].map(retryAfter);
+  assert.deepEqual(pauses, [500, 1000, 2000, 4000, 8000, 8000, 8000]);
+});
+
+test("classes of a histogram without calls are shown, too", () => {
+  const classes = classesOf([{ below_ns: 1024, calls: 3 }, { below_ns: 4096, calls: 1 }]);
+  assert.deepEqual(classes.map((one) => one.share), [0.75, 0, 0.25]);
+  assert.match(classes[0]!.what, /512 ns to 1.02 µs: 3 calls, 75.0 %/);
+  assert.deepEqual(classesOf([]), []);
+});
+
+test("a quantile is the bound of the class in which it is reached", () => {
+  const buckets = [{ below_ns: 4096, calls: 1 }, { below_ns: 1024, calls: 99 }];
+  assert.equal(quantile(buckets, 0.5), 1024);
+  assert.equal(quantile(buckets, 0.99), 1024);
+  assert.equal(quantile(buckets, 1), 4096);
+  assert.equal(quantile([], 0.5), 0);
+});
+
+test("much stands out from the surface in either theme", () => {
+  const light = (colour: string): number =>
+    colour.match(/\d+/g)!.reduce((sum, part) => sum + Number(part), 0);
+  for (const isDark of [false, true]) {
+    const scale = scaleOf(isDark);
+    const steps = [0, 0.25, 0.5, 0.75, 1].map((share) => light(colourOf(scale, share)));
+    assert.ok(isDark ? steps[0]! < steps[4]! : steps[0]! > steps[4]!, `${steps}`);
+  }
+  assert.equal(colourOf(scaleOf(true), 2), colourOf(scaleOf(true), 1));
+});
+
+test("what is not there is sorted behind all that is", () => {
+  assert.deepEqual([3, null, 1].sort(compare), [1, 3, null]);
+  assert.deepEqual(["b", null, "a"].sort(compare), ["a", "b", null]);
+  assert.equal(compare(2n ** 60n, 5), 1);
+});
+
+test("numbers that a number holds stay numbers", () => {
+  assert.deepEqual(parseExactly("[1,2.5,null,\"9007199254740993\"]"), [1, 2.5, null, "9007199254740993"]);
+});

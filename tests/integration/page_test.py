@@ -90,7 +90,7 @@ class Page(PageTest):
     def test_a_run_is_followed_as_it_runs(self):
         stop, own, path = self.folder / "stop", self.folder / "own", self.folder / "run.db"
         job = self.start("run", "--store", path, "--", *mpirun("mpich", 2, "numbered", "alone", stop, own, 5))
-        wait_until(lambda: path.exists() and Store(path).rows("SELECT run_id FROM run"), "the run has begun", 60)
+        wait_until(lambda: self.xylem("query", path, "SELECT run_id FROM run").returncode == 0, "the run has begun", 60)
         server = Server(self, path)
         page = self.open(server)
         page.wait("Number(document.querySelector('[data-value=captured]')?.innerText.replaceAll(',', '')) > 0",

@@ -20,6 +20,7 @@
 #include <csignal>
 #include <exception>
 #include <functional>
+#include <list>
 #include <set>
 
 #include "base/check.h"
@@ -114,6 +115,12 @@ struct Subscriber {
   bool closed = false;
 };
 
+/// One that speaks HTTP; lives in the coroutine that serves it.
+struct Connection {
+  std::optional<beast::tcp_stream> stream;  ///< None: it has become a WebSocket.
+  bool has_asked = false;
+};
+
 /// An answer on its way from a worker. Shared with the worker's task, which may outlive the asker.
 struct Pending {
   explicit Pending(const asio::any_io_executor& executor)
@@ -144,12 +151,17 @@ class HttpServer::Loop {
     if (options_.ends_on_signals) {
       for (const int signal : {SIGTERM, SIGINT, SIGHUP}) signals_.add(signal);
       signals_.async_wait([this](const beast::error_code& failure, int) {
-        if (!failure) io_.stop();
+        if (failure) return;
+        beast::error_code ignored;
+        signals_.clear(ignored);  // Who sends a second one does not want to wait.
+        io_.stop();
       });
     }
     spawn(io_.get_executor(), accept());
     spawn(io_.get_executor(), tell_news());
     io_.run();
+    handler_.end();
+    pool_.stop();  // What waits is dropped.
     pool_.join();
   }
 
@@ -158,8 +170,8 @@ class HttpServer::Loop {
  private:
   awaitable<void> accept();
   awaitable<void> serve(tcp::socket socket);
-  awaitable<bool> exchange(std::optional<beast::tcp_stream>& connection,
-                           beast::flat_buffer& buffer);
+  awaitable<bool> exchange(Connection& connection, beast::flat_buffer& buffer);
+  bool make_room();
   awaitable<void> refuse(beast::tcp_stream& stream, Refused why);
   awaitable<HttpReply> ask(HttpRequest request);
   awaitable<bool> write(beast::tcp_stream& stream, HttpReply reply, const Parser* parser);
@@ -175,6 +187,7 @@ class HttpServer::Loop {
   asio::signal_set signals_;
   asio::steady_timer news_timer_;
   std::size_t connections_ = 0;
+  std::list<Connection*> strangers_;  ///< Who has not been known yet, the oldest first.
   std::set<std::shared_ptr<Subscriber>> subscribers_;
 };
 
@@ -188,31 +201,41 @@ awaitable<void> HttpServer::Loop::accept() {
       co_await pause.async_wait(kAwait);
       continue;
     }
-    if (connections_ >= options_.most_connections) {
-      handler_.refusal(503, "too many connections");
-      continue;
-    }
+    if (connections_ >= options_.most_connections && !make_room()) continue;
     spawn(io_.get_executor(), serve(std::move(socket)));
   }
 }
 
+// Anybody on the host can connect, and must not keep out those who have the token.
+bool HttpServer::Loop::make_room() {
+  handler_.refusal(503, "too many connections");
+  if (strangers_.empty()) return false;
+  strangers_.front()->stream->close();  // Its coroutine ends with what it waits for.
+  strangers_.pop_front();
+  return true;
+}
+
 awaitable<void> HttpServer::Loop::serve(tcp::socket socket) {
   ++connections_;
-  std::optional<beast::tcp_stream> stream(std::move(socket));
+  Connection connection{beast::tcp_stream(std::move(socket))};
+  strangers_.push_back(&connection);
   beast::flat_buffer buffer(options_.most_header_bytes + 4096);
   bool goes_on = true;
-  while (goes_on) goes_on = co_await exchange(stream, buffer);
+  while (goes_on) goes_on = co_await exchange(connection, buffer);
+  strangers_.remove(&connection);
   beast::error_code ignored;
-  if (stream) stream->socket().shutdown(tcp::socket::shutdown_both, ignored);
+  if (connection.stream) {
+    connection.stream->socket().shutdown(tcp::socket::shutdown_both, ignored);
+  }
   --connections_;
 }
 
 // One request and its reply. False: the connection is at its end, or became a WebSocket.
-awaitable<bool> HttpServer::Loop::exchange(std::optional<beast::tcp_stream>& connection,
-                                           beast::flat_buffer& buffer) {
-  beast::tcp_stream& stream = *connection;
+awaitable<bool> HttpServer::Loop::exchange(Connection& connection, beast::flat_buffer& buffer) {
+  beast::tcp_stream& stream = *connection.stream;
   if (buffer.size() == 0) {  // Between requests a peer may rest.
-    stream.expires_after(span(options_.idle_deadline));
+    stream.expires_after(
+        span(connection.has_asked ? options_.idle_deadline : options_.header_deadline));
     const auto space = buffer.prepare(1024);
     const auto [failure, bytes] = co_await stream.async_read_some(space, kAwait);
     if (failure) co_return false;
@@ -231,11 +254,15 @@ awaitable<bool> HttpServer::Loop::exchange(std::optional<beast::tcp_stream>& con
     co_return false;
   }
   const HttpRequest request = request_of(parser);
+  connection.has_asked = true;
   std::optional<HttpReply> refused = handler_.screen(request);
+  if (!refused && (request.is_websocket || handler_.knows(request))) {
+    strangers_.remove(&connection);
+  }
   if (!refused && request.is_websocket) {
     stream.expires_never();  // A WebSocket has deadlines of its own.
-    beast::tcp_stream taken = *std::move(connection);
-    connection.reset();
+    beast::tcp_stream taken = *std::move(connection.stream);
+    connection.stream.reset();
     co_await subscribe(std::move(taken), parser);
     co_return false;
   }

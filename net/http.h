@@ -52,6 +52,12 @@ class HttpHandler {
   /// What the server itself refuses: too large, too slow, no HTTP. Counts it; of a connection that
   /// is closed at once the reply goes nowhere.
   virtual HttpReply refusal(unsigned status, const std::string& sentence) = 0;
+  /// Whether a request that may go on came from somebody who is known, of whom a connection is kept
+  /// when all are taken. Called by the server's thread.
+  virtual bool knows(const HttpRequest& /*request*/) { return true; }
+  /// The server ends: answers in the making go nowhere, and had better be given up. Called once, by
+  /// the server's thread, while workers still answer.
+  virtual void end() {}
   /// The state that WebSockets tell of, as text. Asked again and again while there are any; each is
   /// sent the newest one that it was not sent yet, never the same twice in a row.
   virtual std::string news() = 0;
@@ -59,15 +65,19 @@ class HttpHandler {
 
 /// Bounds on what strangers cost. Each wait on a peer has a deadline.
 struct HttpOptions {
-  /// More at once are closed unheard, and counted as refusals.
+  /// At most so many at once. For one more, the oldest that has not sent a request of somebody
+  /// known is closed; where there is none, the new one. Either is closed unheard and counted as
+  /// refusal.
   std::size_t most_connections = 64;
   std::size_t most_header_bytes = 16u << 10;
-  Nanos header_deadline = 10 * kSecond;  ///< From the first to the last byte of a request.
-  Nanos idle_deadline = 60 * kSecond;    ///< Between requests of one connection.
+  /// From the first to the last byte of a request, and before the first request begins.
+  Nanos header_deadline = 10 * kSecond;
+  Nanos idle_deadline = 60 * kSecond;  ///< Between requests of one connection.
   Nanos write_deadline = 30 * kSecond;
   Nanos news_every = 250 * kMillisecond;
   unsigned workers = 3;  ///< Threads: so many questions at a time, the others wait.
-  /// SIGTERM, SIGINT and SIGHUP end run(); for a program that is nothing but a server.
+  /// SIGTERM, SIGINT and SIGHUP end run(); a second one does what it does by default. For a program
+  /// that is nothing but a server.
   bool ends_on_signals = false;
 };
 
@@ -82,8 +92,8 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  /// Until stop() or a signal. Then connections are closed, and it returns when the questions that
-  /// are being answered are.
+  /// Until stop() or a signal. Then connections are closed, questions that wait are dropped, and it
+  /// returns when those that are being answered are, or are given up.
   void run();
   /// From any thread.
   void stop();

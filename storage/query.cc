@@ -112,6 +112,16 @@ Value value_at(sqlite3_stmt* statement, int column) {
   }
 }
 
+std::size_t bytes_of_row(sqlite3_stmt* statement, int columns) {
+  std::size_t bytes = 0;
+  for (int i = 0; i < columns; ++i) {
+    const int type = sqlite3_column_type(statement, i);
+    if (type != SQLITE_TEXT && type != SQLITE_BLOB) continue;
+    bytes += static_cast<std::size_t>(sqlite3_column_bytes(statement, i));
+  }
+  return bytes;
+}
+
 /// Errors of SQL are the asker's; those of the file are the file's.
 Error query_error(sqlite3* database, int code, const std::string& path) {
   const int primary = code & 0xff;
@@ -141,7 +151,7 @@ class SqliteRunFile final : public RunFile {
   Result<void> query(std::string_view sql, RowSink& sink) override;
   Result<void> hold() override;
   void release() override;
-  void set_deadline(Nanos deadline) override;
+  void set_deadline(Nanos deadline, const std::atomic<bool>* given_up) override;
   std::uint64_t chunks_decoded() const override { return counters_.chunks_decoded; }
   const std::string& path() const override { return path_; }
 
@@ -154,7 +164,12 @@ class SqliteRunFile final : public RunFile {
   Error error_of(int code);
 
   std::string path_;
+  bool is_late() const {
+    return monotonic_now() >= deadline_ || (given_up_ != nullptr && *given_up_);
+  }
+
   Nanos deadline_ = kForever;
+  const std::atomic<bool>* given_up_ = nullptr;
   EventTableCounters counters_;
   Connection connection_;
 };
@@ -221,6 +236,7 @@ Result<void> SqliteRunFile::run(sqlite3_stmt* statement, RowSink& sink) {
   std::vector<Value> values(static_cast<std::size_t>(columns));
   int code = SQLITE_ROW;
   while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+    if (!sink.takes(bytes_of_row(statement, columns))) break;
     for (int i = 0; i < columns; ++i) {
       values[static_cast<std::size_t>(i)] = value_at(statement, i);
     }
@@ -252,7 +268,7 @@ void SqliteRunFile::release() {
   static_cast<void>(execute("ROLLBACK"));
 }
 
-void SqliteRunFile::set_deadline(Nanos deadline) {
+void SqliteRunFile::set_deadline(Nanos deadline, const std::atomic<bool>* given_up) {
   // One step may make a value as large as they may be, or open chunks of events (whose statements
   // count too): so few steps, and values so small, that it is late by tenths of a second at most.
   constexpr int kStepsBetweenLooks = 16;
@@ -260,15 +276,17 @@ void SqliteRunFile::set_deadline(Nanos deadline) {
   sqlite3_limit(connection_.handle(), SQLITE_LIMIT_LENGTH,
                 deadline == kForever ? kMostBytesOfAValue : kMostBytesInTime);
   deadline_ = deadline;
+  given_up_ = given_up;
   const auto has_passed = [](void* file) {
-    return monotonic_now() >= static_cast<SqliteRunFile*>(file)->deadline_ ? 1 : 0;
+    return static_cast<SqliteRunFile*>(file)->is_late() ? 1 : 0;
   };
-  sqlite3_progress_handler(connection_.handle(), deadline == kForever ? 0 : kStepsBetweenLooks,
-                           has_passed, this);
+  const bool is_bounded = deadline != kForever || given_up != nullptr;
+  sqlite3_progress_handler(connection_.handle(), !is_bounded ? 0 : kStepsBetweenLooks, has_passed,
+                           this);
 }
 
 Error SqliteRunFile::error_of(int code) {
-  if (monotonic_now() >= deadline_) {
+  if (is_late()) {
     return {Code::kTimedOut, path_ + ": the question took too long; ask for less of the run"};
   }
   if ((code & 0xff) == SQLITE_NOMEM) {

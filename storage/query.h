@@ -5,6 +5,7 @@
 //   auto run = RunFile::open("run.db");
 //   run->query("SELECT rank, sum(calls) FROM function_total GROUP BY rank", sink);
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,6 +30,9 @@ class RowSink {
  public:
   virtual ~RowSink() = default;
   virtual void begin(std::span<const std::string> columns) = 0;
+  /// Before each row, the bytes of its texts and blobs. False ends the query as `row` does: a row
+  /// that is too large is not even copied.
+  virtual bool takes(std::size_t /*bytes*/) { return true; }
   /// The row is the sink's for the time of the call. False ends the query: enough, no failure.
   virtual bool row(std::span<const Value> values) = 0;
   virtual void end() {}
@@ -57,7 +61,8 @@ class RunFile {
 
   /// From then on (monotonic) queries fail with kTimedOut, also in their middle; kForever: none.
   /// While there is a deadline a value has 16 MiB at most, so that no single step takes long.
-  virtual void set_deadline(Nanos deadline) = 0;
+  /// So they do once `given_up`, unless null, is true: any thread may set it, and it outlives this.
+  virtual void set_deadline(Nanos deadline, const std::atomic<bool>* given_up = nullptr) = 0;
 
   /// The same for few rows: all of them, without names. More than `most` rows is kExhausted.
   Result<std::vector<std::vector<Value>>> rows(std::string_view sql, std::size_t most = 1'000'000);

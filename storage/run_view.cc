@@ -90,9 +90,10 @@ Slots ViewReader::one_slot(const TimeRange& range) {
   return slots;
 }
 
-Slots ViewReader::slots(const TimeRange& range, std::uint64_t columns, Nanos unit) {
+Slots ViewReader::slots(const TimeRange& range, std::uint64_t columns, Nanos unit,
+                        const char* what) {
   Slots slots;
-  if (!check("columns", columns, kMostColumns)) return {};
+  if (!check(what, columns, kMostColumns)) return {};
   if (!resolve(range, &slots.begin_ns, &slots.end_ns)) return {};
   unit = std::clamp<Nanos>(unit, 1, std::numeric_limits<Nanos>::max() / 16);
   slots.begin_ns = floor_to(slots.begin_ns, unit);

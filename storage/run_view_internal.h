@@ -45,8 +45,9 @@ class ViewReader {
   bool check(const char* what, std::uint64_t value, std::uint64_t most);
 
   /// Cuts a range of time into at most `columns` slots, each a multiple of `unit`; the range is
-  /// widened to whole units. The scope says so.
-  Slots slots(const TimeRange& range, std::uint64_t columns, Nanos unit);
+  /// widened to whole units. The scope says so. `what` names the parameter that is too many.
+  Slots slots(const TimeRange& range, std::uint64_t columns, Nanos unit,
+              const char* what = "columns");
   /// The range as asked for.
   Slots one_slot(const TimeRange& range);
 

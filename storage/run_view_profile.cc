@@ -225,10 +225,10 @@ Result<FunctionTable> RunView::functions(const FunctionQuery& query) {
   return answer_of<FunctionTable>(*run_, [&query](ViewReader& reader, FunctionTable& table) {
     const bool of_windows =
         query.range.begin_ns || query.range.end_ns || query.series != 0 || query.distribution;
-    const Slots slots =
-        of_windows
-            ? reader.slots(query.range, std::max<std::uint64_t>(query.series, 1), reader.window_ns)
-            : Slots{};
+    const Slots slots = of_windows
+                            ? reader.slots(query.range, std::max<std::uint64_t>(query.series, 1),
+                                           reader.window_ns, "series")
+                            : Slots{};
     const std::uint64_t world_size = reader.read_world(query.ranks.world);
     const RankRows rows = reader.rows(query.ranks, world_size, kMostRows);
     if (!reader.ok()) return;

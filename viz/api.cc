@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "viz/answers.h"
@@ -17,7 +18,7 @@ using namespace storage;
 constexpr std::string_view kLive = "/api/v1/live";
 
 RankRange rank_range(Target& target) {
-  return {WorldId{static_cast<std::uint32_t>(target.count("world", 0))}, target.count("first_rank"),
+  return {WorldId{target.id("world").value_or(0)}, target.count("first_rank"),
           target.count("end_rank")};
 }
 
@@ -53,7 +54,7 @@ net::HttpReply functions(RunView& run, Target& target) {
 
 net::HttpReply matrix(RunView& run, Target& target) {
   MatrixQuery query;
-  query.world = WorldId{static_cast<std::uint32_t>(target.count("world", 0))};
+  query.world = WorldId{target.id("world").value_or(0)};
   query.value = static_cast<MatrixValue>(target.choice("value", "messages|waits"));
   query.first_row = target.count("first_row", query.first_row);
   query.end_row = target.count("end_row", query.end_row);
@@ -80,8 +81,7 @@ net::HttpReply series(RunView& run, Target& target) {
   const auto name = target.text("name");
   if (!name) return error_reply(400, "name is missing; /api/v1/hosts lists the series there are");
   query.name = *name;
-  if (const auto leaf = target.count("leaf"))
-    query.leaf = LeafId{static_cast<std::uint32_t>(*leaf)};
+  if (const auto leaf = target.id("leaf")) query.leaf = LeafId{*leaf};
   query.range = time_range(target);
   query.columns = target.count("columns", query.columns);
   if (const auto fault = target.fault()) return error_reply(*fault);
@@ -148,17 +148,17 @@ class JsonRows final : public RowSink {
   }
   bool row(std::span<const Value> values) override {
     if (statements > 1) return false;
-    is_cut = rows_.size() == most_rows_ || bytes_ > most_bytes_;
-    if (is_cut) return false;
     std::string row = "[";
     for (const Value& value : values) {
       if (row.size() > 1) row += ',';
       row += storage::to_json(value);
+      if (!has_room_for(row.size() + 2)) return false;
     }
     rows_.push_back(row + "]");
-    bytes_ += rows_.back().size() + 1;
+    bytes_ += std::min(rows_.back().size() + 1, most_bytes_ - bytes_);
     return true;
   }
+  bool takes(std::size_t bytes) override { return statements > 1 || has_room_for(bytes); }
   void write() {
     json_.array("columns", columns_, [&](const std::string& name) { json_.value(name); });
     json_.array("rows", rows_, [&](const std::string& row) { json_.written(row); });
@@ -167,8 +167,15 @@ class JsonRows final : public RowSink {
 
   int statements = 0;
   bool is_cut = false;
+  bool is_too_large = false;  ///< Not even the first row has room.
 
  private:
+  bool has_room_for(std::size_t bytes) {
+    is_cut = rows_.size() == most_rows_ || bytes > most_bytes_ - bytes_;
+    is_too_large = is_cut && rows_.empty() && most_rows_ != 0;
+    return !is_cut;
+  }
+
   Json& json_;
   std::uint64_t most_rows_;
   std::size_t most_bytes_, bytes_ = 0;
@@ -221,7 +228,7 @@ net::HttpReply Api::answer_view(Target& target) {
     if (target.path() != view.path) continue;
     auto run = RunView::open(options_.file);
     if (!run) return error_reply(run.error());
-    run->file().set_deadline(deadline_in(options_.view_deadline));
+    run->file().set_deadline(deadline_in(options_.view_deadline), &has_ended_);
     return view.answer(*run, target);
   }
   return error_reply(404,
@@ -239,12 +246,17 @@ net::HttpReply Api::query(Target& target) {
   }
   auto run = RunFile::open(options_.file);
   if (!run) return error_reply(run.error());
-  (*run)->set_deadline(deadline_in(options_.query_deadline));
+  (*run)->set_deadline(deadline_in(options_.query_deadline), &has_ended_);
   Json json;
   JsonRows result(json, rows, options_.most_query_bytes);
   const auto asked = (*run)->query(*sql, result);
   if (!asked) return error_reply(asked.error());
   if (result.statements > 1) return error_reply(400, "one statement at a time is answered here");
+  if (result.statements == 0) return error_reply(400, "sql has no statement that answers");
+  if (result.is_too_large) {
+    return error_reply(413, "a row is larger than " + std::to_string(options_.most_query_bytes) +
+                                " bytes; ask for fewer columns, or parts of them with substr()");
+  }
   json.object([&] {
     json.field("version", kApiVersion);
     json.field("view", "query");
@@ -255,7 +267,13 @@ net::HttpReply Api::query(Target& target) {
 
 // Open to strangers: not a word of what the run is, or where.
 net::HttpReply Api::health() {
-  if (!RunFile::open(options_.file)) return error_reply(503, "the run's file cannot be read now");
+  const std::lock_guard lock(health_lock_);
+  const Nanos now = monotonic_now();
+  if (!looked_at_ns_ || now - *looked_at_ns_ >= options_.health_lasts) {
+    is_well_ = RunFile::open(options_.file).has_value();
+    looked_at_ns_ = now;
+  }
+  if (!is_well_) return error_reply(503, "the run's file cannot be read now");
   return make_reply(200, "text/plain", "ok\n");
 }
 
@@ -272,6 +290,11 @@ std::string Api::server_state() const {
     });
   });
   return json.take();
+}
+
+bool Api::knows(const net::HttpRequest& request) {
+  const auto target = Target::parse(request.target);
+  return target && target->path() != "/healthz";
 }
 
 net::HttpReply Api::refusal(unsigned status, const std::string& sentence) {

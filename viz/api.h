@@ -2,6 +2,8 @@
 
 // What the HTTP server answers: paths and parameters of docs/http-api.md, and the page at "/".
 
+#include <atomic>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -18,6 +20,8 @@ struct ApiOptions {
   Nanos view_deadline = 10 * kSecond;
   /// The same for SQL: people ask in endless ways.
   Nanos query_deadline = 5 * kSecond;
+  /// What /healthz has said is said again for so long: a stranger may ask, and a look costs.
+  Nanos health_lasts = 1 * kSecond;
   std::uint64_t most_rows = 100'000;        ///< Of SQL; what exceeds it is cut, and said to be.
   std::size_t most_query_bytes = 8u << 20;  ///< The same for an answer's size.
 };
@@ -30,6 +34,10 @@ class Api final : public net::HttpHandler {
 
   std::optional<net::HttpReply> screen(const net::HttpRequest& request) override;
   net::HttpReply answer(const net::HttpRequest& request) override;
+  /// /healthz is open to strangers.
+  bool knows(const net::HttpRequest& request) override;
+  /// Statements that run are interrupted.
+  void end() override { has_ended_ = true; }
   net::HttpReply refusal(unsigned status, const std::string& sentence) override;
   /// {"version":1,"event":"commit","number":4,"run_end_ns":...,"has_ended":false}, with a higher
   /// number each time the file has changed. While it cannot be read, the event is "unreadable".
@@ -43,6 +51,12 @@ class Api final : public net::HttpHandler {
 
   ApiOptions options_;
   Access access_;
+  std::atomic<bool> has_ended_ = false;
+
+  // Of health().
+  std::mutex health_lock_;
+  std::optional<Nanos> looked_at_ns_;
+  bool is_well_ = false;
 
   // Of news() alone.
   std::string seen_, news_;

@@ -104,6 +104,9 @@ std::optional<Number> Target::number(const std::string& name, const char* what) 
 std::optional<std::uint64_t> Target::count(const std::string& name) {
   return number<std::uint64_t>(name, "a whole number from 0");
 }
+std::optional<std::uint32_t> Target::id(const std::string& name) {
+  return number<std::uint32_t>(name, "a whole number from 0 to 4294967295");
+}
 std::uint64_t Target::count(const std::string& name, std::uint64_t otherwise) {
   return count(name).value_or(otherwise);
 }

@@ -35,6 +35,8 @@ class Target {
   /// A whole number from 0; of a parameter that is not there `otherwise`.
   std::uint64_t count(const std::string& name, std::uint64_t otherwise);
   std::optional<std::uint64_t> count(const std::string& name);
+  /// The number of a world or a host: of 32 bits.
+  std::optional<std::uint32_t> id(const std::string& name);
   /// A time in ns, which may be negative.
   std::optional<Nanos> nanos(const std::string& name);
   /// "0", "1", "false" or "true"; false when it is not there.

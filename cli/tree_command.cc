@@ -37,16 +37,21 @@ Value value_of(const std::optional<T>& value) {
 
 void print_rows(const TreeReport& report, ResultFormat format, std::ostream& out) {
   const auto sink = make_result_sink(format, out);
-  const std::array<std::string, 16> names = {
+  const std::array<std::string, 23> names = {
       "id",          "role",        "host",          "parent",      "level",
       "state",       "ranks",       "silent_ns",     "reported_ns", "packets_per_s",
       "bytes_per_s", "queue_bytes", "round_trip_ns", "refused",     "transport",
-      "at_ns"};
+      "at_ns",       "reason",      "cores",         "idle",        "run_queue",
+      "memory",      "network",     "round_trip"};
   sink->begin(names);
   for (const TreeReport::Node& node : report.nodes) {
     const TreeReport::Link link = node.link.value_or(TreeReport::Link{});
     const auto count = [&](std::uint64_t value) {
       return node.link ? Value(static_cast<std::int64_t>(value)) : Value();
+    };
+    const auto fact = [&](const char* name) {
+      const auto known = node.facts.find(name);
+      return known == node.facts.end() ? Value() : Value(known->second);
     };
     const std::array<Value, names.size()> row = {
         static_cast<std::int64_t>(raw(node.id)),
@@ -64,7 +69,14 @@ void print_rows(const TreeReport& report, ResultFormat format, std::ostream& out
         value_of(link.round_trip_ns),
         count(link.refused),
         link.transport.empty() ? Value() : Value(link.transport),
-        report.at_ns};
+        report.at_ns,
+        node.reason.empty() ? Value() : Value(node.reason),
+        fact("cores"),
+        fact("idle"),
+        fact("run_queue"),
+        fact("memory"),
+        fact("network"),
+        fact("round_trip")};
     if (!sink->row(row)) return;
   }
   sink->end();

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -107,8 +110,8 @@ Cells cells_of(const TreeReport::Node& node, std::size_t depth, std::uint64_t ra
   return cells;
 }
 
-// Two columns of words, then numbers.
-void append_rows(std::string& text, const std::vector<Cells>& rows) {
+// Columns of words, then numbers.
+void append_rows(std::string& text, const std::vector<Cells>& rows, std::size_t words) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const Cells& cells : rows) {
     for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], cells[i].size());
@@ -117,8 +120,8 @@ void append_rows(std::string& text, const std::vector<Cells>& rows) {
     std::string line;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (i > 0) line += "  ";
-      line += i < 2 ? fmt::format("{:<{}}", cells[i], widths[i])
-                    : fmt::format("{:>{}}", cells[i], widths[i]);
+      line += i < words ? fmt::format("{:<{}}", cells[i], widths[i])
+                        : fmt::format("{:>{}}", cells[i], widths[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';
@@ -138,7 +141,45 @@ void append_tree(std::string& text, const TreeReport& report) {
     if (std::exchange(is_first, false)) rows.push_back({"below nobody:", "", "", "", "", "", ""});
     rows.push_back(cells_of(report.nodes[i], 1, report.nodes[i].ranks));
   }
-  append_rows(text, rows);
+  append_rows(text, rows, 2);
+}
+
+/// A fact as a person reads it; empty: not known.
+std::string fact_text(const TreeReport::Node& node, const char* name) {
+  const auto known = node.facts.find(name);
+  if (known == node.facts.end()) return "";
+  const std::string_view fact = name;
+  const double value = known->second;
+  if (fact == "idle") return fmt::format("{:.0f} %", 100 * value);
+  if (fact == "memory") return fmt::format("{:.1f} GiB", value);
+  if (fact == "network") return fmt::format("{:g} Gbit/s", value);
+  if (fact == "round_trip") return fmt::format("{:.0f} us", value);
+  return fmt::format("{:.{}f}", value, fact == "cores" && value == std::floor(value) ? 0 : 2);
+}
+
+void append_hosts(std::string& text, const TreeReport& report) {
+  constexpr std::array kFacts = {"cores", "idle", "run_queue", "memory", "network", "round_trip"};
+  std::vector<Cells> rows = {
+      {"HOST", "CORES", "IDLE", "RUN QUEUE", "FREE MEMORY", "NETWORK", "TO FRONT END"}};
+  for (const TreeReport::Node& node : report.nodes) {
+    Cells cells = {node.host};
+    for (const char* name : kFacts) cells.push_back(fact_text(node, name));
+    const auto is_known = [](const std::string& cell) { return !cell.empty(); };
+    if (std::any_of(cells.begin() + 1, cells.end(), is_known)) rows.push_back(std::move(cells));
+  }
+  if (rows.size() > 1) append_rows(text, rows, 1);
+}
+
+void append_reasons(std::string& text, const TreeReport& report) {
+  std::map<std::string, std::vector<std::string>> hosts;
+  for (const TreeReport::Node& node : report.nodes) {
+    if (!node.reason.empty()) hosts[node.reason].push_back(node.host);
+  }
+  for (auto& [reason, names] : hosts) {
+    std::ranges::sort(names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    text += "placed on " + tree::fold_hosts(names) + ": " + reason + '\n';
+  }
 }
 
 /// "back_end on n[1-2]; comm_process on n3".
@@ -204,6 +245,8 @@ std::string tree_text(const TreeReport& report) {
   std::string text = report.command + (report.has_ended ? ": ended after " : ": as it was at ") +
                      duration_text(report.at_ns) + '\n';
   append_tree(text, report);
+  append_hosts(text, report);
+  append_reasons(text, report);
   append_attention(text, report);
   append_notices(text, report);
   return text;

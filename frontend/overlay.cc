@@ -172,6 +172,7 @@ Result<std::vector<NodeId>> Overlay::place(const tree::Shape& shape,
     }
     node.parent = planned_.at(raw(process.parent));
     node.level = process.level;
+    node.reason = placement::reason_of(*plan_, process, hosts);
     planned_.push_back(add(std::move(node)));
     plan_parent(planned_.back(), process.parent);
     to_start.push_back(planned_.back());

@@ -40,6 +40,7 @@ struct OverlayNode {
   LeafId leaf = wire::kNoLeaf;
   std::vector<wire::Address> addresses;
   NodeState state = NodeState::kStarting;
+  std::string reason{};  ///< Of a communication process: why it was placed there.
 };
 
 /// Not thread-safe.

@@ -35,6 +35,7 @@ storage::NodeRow row_of(const OverlayNode& node) {
   row.state = node_state_name(node.state);
   row.host_key = node.host_key;
   row.addresses = node.addresses;
+  row.reason = node.reason;
   return row;
 }
 
@@ -50,6 +51,7 @@ OverlayNode node_of(storage::NodeRow row) {
   node.state = parse_node_state(row.state);
   node.host_key = std::move(row.host_key);
   node.addresses = std::move(row.addresses);
+  node.reason = std::move(row.reason);
   return node;
 }
 

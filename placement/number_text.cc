@@ -6,13 +6,20 @@
 
 namespace xylem::placement {
 
-std::string fixed(double number) {
-  constexpr int kPlaces = 4;
+namespace {
+
+std::string with_places(double number, int places) {
   std::array<char, 400> text{};  // The largest double has 309 digits before the point.
   const auto end = std::to_chars(text.data(), text.data() + text.size(), number,
-                                 std::chars_format::fixed, kPlaces);
+                                 std::chars_format::fixed, places);
   return {text.data(), end.ptr};
 }
+
+}  // namespace
+
+std::string fixed(double number) { return with_places(number, 4); }
+
+std::string two_places(double number) { return with_places(number, 2); }
 
 std::string shortest(double number) {
   std::array<char, 32> text{};

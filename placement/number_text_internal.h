@@ -11,6 +11,9 @@ namespace xylem::placement {
 /// Four places behind the point: "0.6370".
 std::string fixed(double number);
 
+/// Two places: "0.64".
+std::string two_places(double number);
+
 /// As few digits as read back to the same number: "0.25", "1000".
 std::string shortest(double number);
 

@@ -1,12 +1,16 @@
 #include "placement/place.h"
 
+#include <algorithm>
+#include <functional>
 #include <iterator>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "base/check.h"
 #include "placement/host_names_internal.h"
+#include "placement/number_text_internal.h"
 
 namespace xylem::placement {
 namespace {
@@ -69,6 +73,23 @@ Result<void> check_carried(const tree::TopologyFile& file, const Plan& plan,
                           " communication processes; change the file or the limits");
   }
   return {};
+}
+
+std::string grades_clause(const FuzzyPlacement& fuzzy, HostId host) {
+  constexpr double kLeastShown = 0.005;
+  constexpr std::size_t kMostShown = 4;
+  const Evaluation& evaluation = fuzzy.hosts[raw(host)];
+  std::vector<std::size_t> order(evaluation.grades.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater{},
+                           [&](std::size_t grade) { return evaluation.grades[grade]; });
+  std::string text = "fuzzy: score " + two_places(evaluation.score);
+  for (std::size_t i = 0; i < std::min(order.size(), kMostShown); ++i) {
+    const double share = evaluation.grades[order[i]];
+    if (share < kLeastShown) break;
+    text += ", " + fuzzy.rules.grades[order[i]].name + " " + two_places(share);
+  }
+  return text;
 }
 
 void append_tree(std::string& text, const Plan& plan) {
@@ -178,6 +199,16 @@ void add_foreign_hosts(std::vector<tree::Host>& hosts, const tree::TopologyFile&
   }
   hosts.insert(hosts.end(), std::make_move_iterator(foreign.begin()),
                std::make_move_iterator(foreign.end()));
+}
+
+std::string reason_of(const Plan& plan, const CommProcess& process,
+                      std::span<const tree::Host> hosts) {
+  if (plan.even) {
+    return "even: fewest processes first, " + std::to_string(hosts[raw(process.host)].processes) +
+           " there";
+  }
+  if (plan.fuzzy) return grades_clause(*plan.fuzzy, process.host);
+  return "the topology file says so";
 }
 
 std::vector<HostId> hosts_of_back_ends(std::span<const tree::Host> hosts) {

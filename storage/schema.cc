@@ -387,15 +387,24 @@ CREATE VIEW loss AS
   FROM host WHERE lost_reason IS NOT NULL;
 )sql";
 
+// Why the placement chose a node's host.
+constexpr const char* kVersion9Tables = R"sql(
+ALTER TABLE node ADD COLUMN reason TEXT;
+)sql";
+
 struct Migration {
   const char* tables;
   const char* views;
 };
-constexpr std::array kMigrations = {
-    Migration{kVersion1Tables, kVersion1Views}, Migration{kVersion2Tables, ""},
-    Migration{kVersion3Tables, kVersion3Views}, Migration{kVersion4Tables, ""},
-    Migration{kVersion5Tables, kVersion5Views}, Migration{kVersion6Tables, kVersion6Views},
-    Migration{kVersion7Tables, kVersion7Views}, Migration{kVersion8Tables, kVersion8Views}};
+constexpr std::array kMigrations = {Migration{kVersion1Tables, kVersion1Views},
+                                    Migration{kVersion2Tables, ""},
+                                    Migration{kVersion3Tables, kVersion3Views},
+                                    Migration{kVersion4Tables, ""},
+                                    Migration{kVersion5Tables, kVersion5Views},
+                                    Migration{kVersion6Tables, kVersion6Views},
+                                    Migration{kVersion7Tables, kVersion7Views},
+                                    Migration{kVersion8Tables, kVersion8Views},
+                                    Migration{kVersion9Tables, ""}};
 
 struct FileVersion {
   std::int64_t application = 0;

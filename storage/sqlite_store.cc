@@ -158,7 +158,7 @@ class SqliteStore final : public Store {
     explicit Statements(Connection& c)
         : begin(c, "BEGIN IMMEDIATE"),
           commit(c, "COMMIT"),
-          node(c, "INSERT OR REPLACE INTO node VALUES(?,?,?,?,?,?,?,?,?)"),
+          node(c, "INSERT OR REPLACE INTO node VALUES(?,?,?,?,?,?,?,?,?,nullif(?,''))"),
           node_change(c,
                       "INSERT INTO node_change SELECT ?1,?2,?3,?4,?5 WHERE NOT EXISTS (SELECT 1"
                       " FROM node WHERE id = ?2 AND state = ?3 AND parent IS ?4 AND level = ?5)"),
@@ -243,7 +243,7 @@ Result<void> SqliteStore::put_node(const NodeRow& node) {
   if (node.leaf != wire::kNoLeaf) leaf = node.leaf;
   statements_.node_change.run(node.at_ns, node.id, node.state, parent, node.level);
   statements_.node.run(node.id, wire::role_name(node.role), node.host, parent, node.level, node.pid,
-                       leaf, node.state, node.host_key);
+                       leaf, node.state, node.host_key, node.reason);
   succession_.note_addresses(node);
   return settle_put(sizeof(NodeRow));
 }

@@ -47,6 +47,8 @@ struct NodeRow {
   /// Where it listens; for a successor of the front end only.
   std::vector<wire::Address> addresses = {};
   Nanos at_ns = 0;  ///< Since when, in the run's time.
+  /// Of a communication process: why it was placed on that host, in one clause; empty: not known.
+  std::string reason = {};
   bool operator==(const NodeRow&) const = default;
 };
 

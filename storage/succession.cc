@@ -33,7 +33,8 @@ void read_nodes(Connection& connection, Past& past) {
                       "SELECT host, port, unix_path, host_key FROM node_address WHERE node = ?"
                       " ORDER BY position");
   Statement rows(connection,
-                 "SELECT id, role, host, parent, level, pid, leaf, state, host_key FROM node"
+                 "SELECT id, role, host, parent, level, pid, leaf, state, host_key,"
+                 " reason FROM node"
                  " ORDER BY id");
   for (bool more = rows.first(); more; more = rows.next()) {
     const auto role = parse_role(rows.text(1));
@@ -48,6 +49,7 @@ void read_nodes(Connection& connection, Past& past) {
     node.leaf = rows.is_null(6) ? wire::kNoLeaf : LeafId{number(rows, 6)};
     node.state = rows.text(7);
     node.host_key = rows.text(8);
+    node.reason = rows.text(9);
     for (bool another = addresses.first(node.id); another; another = addresses.next()) {
       wire::Address& address = node.addresses.emplace_back();
       address.host = addresses.text(0);

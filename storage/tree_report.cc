@@ -13,6 +13,9 @@ namespace {
 // Long enough to smooth what comes in bursts, short enough to follow it.
 constexpr Nanos kRateSpan = 5 * kSecond;
 
+// What is looked through for the newest facts, a back end: it measures seven at a time.
+constexpr std::size_t kNewestFacts = 100;
+
 NodeId node_of(const Value& value) { return id_of<NodeId>(value); }
 
 /// One report in the making: which time is asked for, and what was read so far.
@@ -26,6 +29,8 @@ class TreeReader {
     if (!has_past_) asked_ns_.reset();
     read_run();
     read_nodes();
+    read_reasons();
+    read_facts();
     read_links();
     read_rates();
     find_silent();
@@ -85,6 +90,29 @@ class TreeReader {
       node.ranks = count_of(row[6]);
       place_[node.id] = report_.nodes.size();
       report_.nodes.push_back(std::move(node));
+    }
+  }
+
+  // Files before schema 9 do not tell them.
+  void read_reasons() {
+    if (inquiry_.ask("SELECT 1 FROM pragma_table_info('node') WHERE name = 'reason'").empty()) {
+      return;
+    }
+    for (const auto& row : inquiry_.ask("SELECT id, reason FROM node WHERE reason IS NOT NULL")) {
+      if (TreeReport::Node* node = find(node_of(row[0]))) node->reason = text_of(row[1]);
+    }
+  }
+
+  // From the newest back, so that a long run does not make it slow.
+  void read_facts() {
+    const std::string table = inquiry_.has_table("host_value") ? "host_value" : "host_metric";
+    for (const auto& row :
+         inquiry_.ask("SELECT n.id, v.name, v.value, max(v.at_ns) FROM (SELECT * FROM " + table +
+                      " WHERE at_ns <= " + until() + " ORDER BY rowid DESC LIMIT " +
+                      std::to_string(kNewestFacts * report_.nodes.size()) +
+                      ") v JOIN node n ON n.leaf = v.leaf GROUP BY n.id, v.name")) {
+      TreeReport::Node* node = find(node_of(row[0]));
+      if (node != nullptr && !is_null(row[2])) node->facts[text_of(row[1])] = real_of(row[2]);
     }
   }
 

@@ -4,6 +4,7 @@
 // what they had to say, alike sentences gathered over hosts. What `xylem tree` and pages show.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,11 @@ struct TreeReport {
     /// Attached, but not heard of for kSilentAfter or longer (while the run lives, or lived at the
     /// time asked for): how long.
     std::optional<Nanos> silent_ns;
+    /// Of a communication process: why it was placed on its host. Empty: not known.
+    std::string reason{};
+    /// Of a back end: what it last measured of its host, by the names of placement/facts.h ("idle",
+    /// "cores", ...). Empty: nothing yet, or hosts are not measured.
+    std::map<std::string, double> facts{};
   };
   /// What processes of one role said, or what was said of them: alike lines as one.
   struct Notice {

@@ -362,6 +362,7 @@ std::string to_json(const Tree& tree) {
         json.field("level", node.level);
         json.field("ranks", node.ranks);
         json.field("silent_ns", node.silent_ns);
+        json.field("reason", node.reason.empty() ? std::nullopt : std::optional(node.reason));
         if (node.link) write_link(json, *node.link);
       });
     });

@@ -66,8 +66,9 @@ class Answers : public testing::Test {
     using wire::Role;
     const auto node = [&](std::uint32_t id, Role role, const char* host, std::uint32_t parent,
                           std::uint32_t level, LeafId leaf, const char* state) {
-      ASSERT_TRUE(
-          store_->put_node({NodeId{id}, role, host, NodeId{parent}, level, 100 + id, leaf, state}));
+      storage::NodeRow row{NodeId{id}, role, host, NodeId{parent}, level, 100 + id, leaf, state};
+      if (role == Role::kCommProcess) row.reason = "even: fewest processes first, 1 there";
+      ASSERT_TRUE(store_->put_node(row));
     };
     node(0, Role::kFrontEnd, "node0", 0, 0, wire::kNoLeaf, "started");
     node(1, Role::kCommProcess, "node0", 0, 1, wire::kNoLeaf, "attached");
@@ -82,6 +83,15 @@ class Answers : public testing::Test {
     put_link(1, 2 * kSecond, 2'010'000, 1600, 120 * kMicrosecond);
     put_link(2, 2 * kSecond, 500, 5, 110 * kMicrosecond);
     put_link(5, 2 * kSecond, 500, 5, 80 * kMicrosecond);
+    ASSERT_TRUE(store_->put_host_facts({LeafId{0},
+                                        {{"idle", 0.953},
+                                         {"run_queue", 0.25},
+                                         {"memory", 96.04},
+                                         {"network", 25},
+                                         {"round_trip", 81.7},
+                                         {"cores", 8}}},
+                                       kSecond));
+    ASSERT_TRUE(store_->put_host_facts({LeafId{2}, {{"idle", 0.1}, {"cores", 1.5}}}, kSecond));
     wire::Notice notice;
     notice.host = "node2";
     notice.text = "front end's clock not known, this host's is taken";

@@ -107,6 +107,13 @@ TEST_F(OverlayTest, PutsEachBackEndBelowTheInternalLeafOfItsHost) {
   for (const auto& [leaf, count] : children) EXPECT_LE(count, 2);
 }
 
+TEST_F(OverlayTest, KnowsWhyACommunicationProcessIsWhereItIs) {
+  join_hosts(4);
+  for (const NodeId node : place("kary:2")) {
+    EXPECT_EQ(overlay_.find(node)->reason, "even: fewest processes first, 2 there");
+  }
+}
+
 TEST_F(OverlayTest, EndsEveryLineOfParentsAtTheFrontEndAndOnlyGoesUp) {
   join_hosts(8);
   place("kary:2");

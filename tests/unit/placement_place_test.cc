@@ -179,6 +179,30 @@ TEST(PlanTree, JudgesByProcessesAloneWhenNothingElseIsKnown) {
   EXPECT_EQ(plan->comm_processes[0].host, HostId{2});
 }
 
+TEST(ReasonOf, SaysByWhatThePolicyChoseTheHost) {
+  auto hosts = make_hosts(4);
+  const Plan even = planned(hosts, "kary:2");
+  EXPECT_EQ(reason_of(even, even.comm_processes[0], hosts),
+            "even: fewest processes first, 2 there");
+
+  Choice choice;
+  choice.policy = Policy::kFuzzy;
+  choice.facts.resize(4);
+  for (std::size_t i = 0; i < 4; ++i) choice.facts[i].set(Fact::kIdle, i == 2 ? 1.0 : 0.1);
+  const auto fuzzy = plan_tree(hosts, *tree::parse_shape("kary:2"), choice, "head");
+  ASSERT_TRUE(fuzzy) << fuzzy.error().message;
+  ASSERT_EQ(fuzzy->comm_processes[0].host, HostId{2});
+  const Evaluation& best = fuzzy->fuzzy->hosts[2];
+  const std::string& grade = fuzzy->fuzzy->rules.grades[strongest_grade(best)].name;
+  EXPECT_THAT(
+      reason_of(*fuzzy, fuzzy->comm_processes[0], hosts),
+      testing::MatchesRegex("fuzzy: score [01]\\.[0-9][0-9], " + grade + " [01]\\.[0-9][0-9].*"));
+
+  const auto file = plan_file(hosts, "head:0 => node2:0 ;");
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(reason_of(*file, file->comm_processes[0], hosts), "the topology file says so");
+}
+
 TEST(ParsePolicy, KnowsEvenAndFuzzy) {
   for (const char* text : {"even", "fuzzy"}) {
     ASSERT_TRUE(parse_policy(text));

@@ -226,6 +226,7 @@ TEST_F(SeriesTest, AFileOfVersionSevenIsBroughtUpWithItsMetrics) {
       "DROP VIEW loss; DROP VIEW service_account; DROP VIEW metric; DROP VIEW process_metric;"
       "DROP VIEW host_metric; DROP VIEW series_value; DROP TABLE series_row;"
       "DROP TABLE series_metric; DROP TABLE series_seen; DROP TABLE service;"
+      "ALTER TABLE node DROP COLUMN reason;"
       "ALTER TABLE given_up DROP COLUMN service; ALTER TABLE host_value RENAME TO host_metric;"
       "CREATE VIEW loss AS SELECT 1 AS part;"
       "INSERT INTO host_metric VALUES(4, 17, 'idle', 0.5); PRAGMA user_version = 7");

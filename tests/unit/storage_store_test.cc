@@ -436,6 +436,7 @@ TEST_P(EverySuccession, TellsASuccessorWhatIsCommittedAndNoMore) {
                 "started",
                 "key",
                 {{"10.0.0.1", 4711, "", ""}}};
+  inner.reason = "even: fewest processes first, 2 there";
   ASSERT_TRUE(first->put_node(inner));
   inner.state = "attached";
   inner.addresses = {{"10.0.0.2", 4712, "", ""}, {"", 0, "/dev/shm/x/socket", "node1-key"}};

@@ -11,6 +11,7 @@ namespace {
 using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pair;
 
 class TreeReportTest : public testing::Test {
  protected:
@@ -180,6 +181,7 @@ TEST_F(TreeReportTest, AFileWithoutAPastShowsTheNewestState) {
   ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(database,
                          "DROP VIEW link_rate; DROP TABLE link_sample; DROP TABLE node_change;"
+                         "ALTER TABLE node DROP COLUMN reason;"
                          "PRAGMA user_version = 5",
                          nullptr, nullptr, nullptr),
             SQLITE_OK);
@@ -190,6 +192,27 @@ TEST_F(TreeReportTest, AFileWithoutAPastShowsTheNewestState) {
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(made->nodes[1].state, "lost");
   EXPECT_FALSE(made->nodes[1].link->packets_per_s);
+}
+
+TEST_F(TreeReportTest, TellsWhatAHostLastMeasuredByThen) {
+  put_node(1, wire::Role::kBackEnd, "attached", 0);
+  put_node(2, wire::Role::kBackEnd, "attached", 0);
+  ASSERT_TRUE(store_->put_host_facts({LeafId{1}, {{"idle", 0.5}, {"cores", 4}}}, kSecond));
+  ASSERT_TRUE(store_->put_host_facts({LeafId{1}, {{"idle", 0.25}}}, 3 * kSecond));
+  const TreeReport now = report();
+  EXPECT_THAT(now.nodes[1].facts, ElementsAre(Pair("cores", 4), Pair("idle", 0.25)));
+  EXPECT_TRUE(now.nodes[2].facts.empty());
+  EXPECT_THAT(report(2 * kSecond).nodes[1].facts, ElementsAre(Pair("cores", 4), Pair("idle", 0.5)));
+}
+
+TEST_F(TreeReportTest, TellsWhyAProcessWasPlacedOnItsHost) {
+  NodeRow row{NodeId{1}, wire::Role::kCommProcess, "node1", kFrontEndNode, 1, 1, wire::kNoLeaf,
+              "attached"};
+  row.reason = "even: fewest processes first, 2 there";
+  ASSERT_TRUE(store_->put_node(row));
+  const TreeReport now = report();
+  EXPECT_EQ(now.nodes[0].reason, "");
+  EXPECT_EQ(now.nodes[1].reason, row.reason);
 }
 
 TEST_F(TreeReportTest, SaysWhenThereWasNoTree) {

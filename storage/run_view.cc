@@ -8,17 +8,12 @@
 #include <utility>
 
 #include "storage/run_view_internal.h"
+#include "storage/summary_internal.h"
 
 namespace xylem::storage {
 namespace {
 
 constexpr std::size_t kMostSeriesHosts = 256;
-
-/// The largest multiple of `unit` that is not above `at`.
-Nanos floor_to(Nanos at, Nanos unit) {
-  const Nanos over = at % unit;
-  return at - (over < 0 ? over + unit : over);
-}
 
 }  // namespace
 

@@ -65,7 +65,8 @@ struct RankGridQuery {
 };
 
 /// Ranks x time. A slot is a multiple of the run's windows, so that no window lies in two; the
-/// range is widened to whole windows. Divided by the slot's length and the ranks of its row, a cell
+/// range is widened to whole windows, or where there are more than some million windows of a rank
+/// in it, to whole groups of 8, 64, 512 or 4096. Divided by the slot's length and the ranks of its row, a cell
 /// of kMpi is the share of time in MPI (of several threads it may be above 1).
 struct RankGrid {
   struct Row {
@@ -84,7 +85,9 @@ struct RankGrid {
 struct FunctionQuery {
   RankRange ranks = {};
   TimeRange range = {};      ///< Of part of the run: sums are made from windows.
-  std::uint64_t series = 0;  ///< Time slots of each function's series, up to kMostColumns; 0: none.
+  /// Time slots of each function's series, up to kMostColumns; 0: none. Of many windows a slot, and
+  /// with it the range, is a multiple of 8 of them, or of 64, and so on.
+  std::uint64_t series = 0;
   bool distribution = false;
   std::uint64_t most = 100;  ///< At most so many functions, those with most time.
 };
@@ -182,7 +185,8 @@ struct Timeline {
   /// communicator and tag: near its edges a pair may be wrong.
   std::vector<Message> messages;
   std::uint64_t messages_in_all = 0;
-  std::vector<LongCall> longest;  ///< Ten, longest first.
+  /// Ten, longest first. Where there are no single calls: of each rank and window only the longest.
+  std::vector<LongCall> longest;
 };
 
 /// What may be asked of hosts.
@@ -256,8 +260,8 @@ constexpr std::uint64_t kMostRows = 1024;
 constexpr std::uint64_t kMostBlocks = 512;
 constexpr std::uint64_t kMostCalls = 100'000;
 constexpr std::uint64_t kMostNotices = 10'000;
-/// Of up to 8192 calls each: what is opened in some 50 ms and 100 MB.
-constexpr std::uint64_t kMostTimelineChunks = 256;
+/// Of up to 8192 calls each: what is opened in some 150 ms and 100 MB.
+constexpr std::uint64_t kMostTimelineChunks = 128;
 
 /// Answers over one read-only connection; cheap to open and best not kept while nothing is asked:
 /// an open reader keeps the end of a run from making it one plain file. Each answer is of one

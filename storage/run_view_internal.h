@@ -98,9 +98,16 @@ Result<Answer> answer_of(RunFile& run, Make make) {
   return answer;
 }
 
-/// Fills the grid from windows; in `longest`, unless null, the longest calls of the range.
+/// A long call by window, and whose it was.
+struct LongWindow {
+  std::int64_t process = 0;
+  Timeline::LongCall call;
+};
+
+/// Fills the grid from windows; in `longest`, unless null, the longest calls of the range, longest
+/// first: for each rank and window the longest of it.
 void read_grid(ViewReader& reader, const RankGridQuery& query, RankGrid& grid,
-               std::vector<Timeline::LongCall>* longest);
+               std::vector<LongWindow>* longest);
 
 constexpr std::size_t kLongestCalls = 10;
 

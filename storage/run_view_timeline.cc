@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -61,9 +62,12 @@ class CallReader {
   }
 
   void read(std::int64_t process, const Member& member, const std::string& condition) {
+    if (opened_.size() >= kMostTimelineChunks) return;
     reader_.inquiry.scan(
-        "SELECT id, chunk FROM event_chunk WHERE process = " + std::to_string(process) + condition,
+        "SELECT id, chunk FROM event_chunk WHERE process = " + std::to_string(process) + condition +
+            " LIMIT " + std::to_string(kMostTimelineChunks - opened_.size()),
         [&](std::span<const Value> row) {
+          if (!opened_.insert(integer_of(row[0])).second) return;
           const auto* bytes = std::get_if<Blob>(&row[1]);
           const auto events = decoder_.decode(bytes == nullptr ? Blob{} : *bytes);
           if (!events) {
@@ -74,13 +78,20 @@ class CallReader {
         });
   }
 
-  void finish(std::uint64_t most, Timeline& timeline) {
+  /// Ten of those read, longest first.
+  std::vector<Timeline::LongCall> longest() {
     std::ranges::sort(found_, is_longer);
+    std::vector<Timeline::LongCall> longest;
     for (const Found& found : found_) {
-      if (timeline.longest.size() == kLongestCalls) break;
-      timeline.longest.push_back({found.rank, reader_.function(found.function).name,
-                                  duration(found), found.event.begin_ns, found.event.end_ns});
+      if (longest.size() == kLongestCalls) break;
+      longest.push_back({found.rank, reader_.function(found.function).name, duration(found),
+                         found.event.begin_ns, found.event.end_ns});
     }
+    return longest;
+  }
+
+  void finish(std::uint64_t most, Timeline& timeline) {
+    timeline.longest = longest();
     if (found_.size() > most) found_.resize(most);
     // Of nested calls the outer one first.
     std::ranges::sort(found_, [](const Found& a, const Found& b) {
@@ -184,10 +195,41 @@ class CallReader {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> aliases_;
   wire::ChunkDecoder decoder_;
   std::vector<Found> found_;
+  std::set<std::int64_t> opened_;
   std::uint64_t in_all_ = 0;
   Nanos clocks_apart_ns_ = 0;
   std::map<Way, Traffic> traffic_;
 };
+
+std::string meeting(Nanos begin_ns, Nanos end_ns) {
+  return " AND begin_ns < " + std::to_string(end_ns) + " AND end_ns >= " + std::to_string(begin_ns);
+}
+
+/// The calls themselves, where they are recorded: only chunks around the windows that have the
+/// longest ones are opened, and no other chunk can hold a longer one. A call is in the window in
+/// which it ended, or where the agent was late, in the next.
+std::vector<Timeline::LongCall> find_longest(
+    ViewReader& reader, const Slots& range, const std::unordered_map<std::int64_t, Member>& members,
+    const std::vector<LongWindow>& windows) {
+  CallReader reads(reader, range, kLongestCalls);
+  for (const LongWindow& window : windows) {
+    const auto member = members.find(window.process);
+    if (member == members.end()) continue;
+    reads.read(window.process, member->second,
+               meeting(window.call.begin_ns - reader.window_ns, window.call.end_ns));
+  }
+  std::vector<Timeline::LongCall> longest = reads.longest();
+  for (const LongWindow& window : windows) {
+    const bool is_there = std::ranges::any_of(longest, [&](const Timeline::LongCall& call) {
+      return call.rank == window.call.rank && call.function == window.call.function &&
+             call.duration_ns >= window.call.duration_ns;
+    });
+    if (!is_there) longest.push_back(window.call);
+  }
+  std::ranges::stable_sort(longest, std::greater<>(), &Timeline::LongCall::duration_ns);
+  if (longest.size() > kLongestCalls) longest.resize(kLongestCalls);
+  return longest;
+}
 
 }  // namespace
 
@@ -203,8 +245,7 @@ Result<Timeline> RunView::timeline(const TimelineQuery& query) {
     std::map<std::pair<std::uint64_t, std::int64_t>, Member> in_order;
     for (const auto& [id, member] : members) in_order[{member.rank, id}] = member;
 
-    const std::string condition = " AND begin_ns < " + std::to_string(range.end_ns) +
-                                  " AND end_ns >= " + std::to_string(range.begin_ns);
+    const std::string condition = meeting(range.begin_ns, range.end_ns);
     std::uint64_t chunks = 0;
     for (const auto& [key, member] : in_order) {
       chunks +=
@@ -226,8 +267,11 @@ Result<Timeline> RunView::timeline(const TimelineQuery& query) {
                       : any ? "no calls of these ranks are recorded in this time"
                             : "single calls are recorded by `xylem run --detail trace`";
     const RankGridQuery grid{query.ranks, query.range, RankValue::kMpi, query.columns, query.rows};
-    read_grid(reader, grid, timeline.grid, &timeline.longest);
+    std::vector<LongWindow> windows;
+    read_grid(reader, grid, timeline.grid, &windows);
     timeline.grid.scope = reader.scope;
+    const Slots whole{timeline.grid.scope.begin_ns, timeline.grid.scope.end_ns, 1, 1};
+    timeline.longest = find_longest(reader, whole, members, windows);
   });
 }
 

@@ -392,6 +392,22 @@ constexpr const char* kVersion9Tables = R"sql(
 ALTER TABLE node ADD COLUMN reason TEXT;
 )sql";
 
+// Sums of windows in time. What they hold is in summary_internal.h; a span says when the windows in
+// some rows of profile_row begin. A file of an older version has none: they are made behind new
+// windows, and until then views read rows.
+constexpr const char* kVersion10Tables = R"sql(
+CREATE TABLE window_summary(
+  id INTEGER PRIMARY KEY, level INTEGER NOT NULL, begin_ns INTEGER NOT NULL,
+  block INTEGER NOT NULL, cells BLOB NOT NULL, functions BLOB NOT NULL, by_process BLOB NOT NULL);
+CREATE INDEX window_summary_by_time ON window_summary(level, begin_ns, block);
+CREATE INDEX window_summary_by_level ON window_summary(level);
+CREATE TABLE window_span(
+  after_row INTEGER NOT NULL, upto_row INTEGER NOT NULL, first_ns INTEGER NOT NULL,
+  last_ns INTEGER NOT NULL);
+CREATE INDEX window_span_by_time ON window_span(first_ns, last_ns, after_row, upto_row);
+CREATE TABLE summary_state(level INTEGER PRIMARY KEY, done INTEGER NOT NULL);
+)sql";
+
 struct Migration {
   const char* tables;
   const char* views;
@@ -404,7 +420,8 @@ constexpr std::array kMigrations = {Migration{kVersion1Tables, kVersion1Views},
                                     Migration{kVersion6Tables, kVersion6Views},
                                     Migration{kVersion7Tables, kVersion7Views},
                                     Migration{kVersion8Tables, kVersion8Views},
-                                    Migration{kVersion9Tables, ""}};
+                                    Migration{kVersion9Tables, ""},
+                                    Migration{kVersion10Tables, ""}};
 
 struct FileVersion {
   std::int64_t application = 0;

@@ -52,6 +52,7 @@ SqliteIntake::RegistrationStatements::RegistrationStatements(Connection& c)
            " name = excluded.name WHERE excluded.name <> ''"),
       function_name(c, "SELECT name FROM function WHERE id = ?"),
       function(c, "INSERT INTO function(id, name, class) VALUES(?,?,?)"),
+      has_windows(c, "SELECT 1 FROM function_sum WHERE function = ? LIMIT 1"),
       alias(c,
             "INSERT OR REPLACE INTO function_alias VALUES(?1, ?2,"
             " coalesce((SELECT id FROM function WHERE name = ?3),"
@@ -85,7 +86,8 @@ SqliteIntake::SqliteIntake(Connection& connection)
       chunk_(connection),
       registration_(connection),
       loss_(connection),
-      series_(connection) {}
+      series_(connection),
+      summaries_(connection) {}
 
 PutOutcome SqliteIntake::put(const wire::Packet& packet) {
   last_leaf_ = wire::kNoLeaf;
@@ -141,9 +143,8 @@ void SqliteIntake::store_registration(LeafId leaf, const wire::Registration& reg
 }
 
 void SqliteIntake::store_function(LeafId leaf, const wire::FunctionRow& row) {
-  const char* const kind = wire::function_class_name(row.function_class);
   if (!registration_.function_name.first(row.id)) {
-    registration_.function.run(row.id, row.name, kind);
+    add_function(raw(row.id), row);
     return;
   }
   const std::string known = registration_.function_name.text(0);
@@ -155,7 +156,16 @@ void SqliteIntake::store_function(LeafId leaf, const wire::FunctionRow& row) {
   registration_.alias.reset();
   const bool named = registration_.function_name.first(number);
   registration_.function_name.reset();
-  if (!named) registration_.function.run(number, row.name, kind);
+  if (!named) add_function(number, row);
+}
+
+// Summaries know what was waiting by the functions that had a class when they were made.
+void SqliteIntake::add_function(std::int64_t number, const wire::FunctionRow& row) {
+  const char* const kind = wire::function_class_name(row.function_class);
+  registration_.function.run(number, row.name, kind);
+  if (!is_waiting(kind) || !registration_.has_windows.first(number)) return;
+  registration_.has_windows.reset();
+  summaries_.forget();
 }
 
 void SqliteIntake::store_process(LeafId leaf, const wire::ProcessRow& row) {
@@ -207,6 +217,7 @@ void SqliteIntake::store_profile_rows(const wire::ProfileWindow& window) {
                              row.bytes, row.estimated);
   }
   count_stored();
+  summaries_.note_rows(window.begin_ns, window.rows.size());
 }
 
 void SqliteIntake::store_account(std::uint64_t wave, const wire::AccountRow& row) {

@@ -13,6 +13,7 @@
 #include "storage/range_ledger_internal.h"
 #include "storage/series_intake_internal.h"
 #include "storage/sqlite_internal.h"
+#include "storage/summarizer_internal.h"
 
 namespace xylem::storage {
 
@@ -33,6 +34,9 @@ class SqliteIntake {
   /// The leaves have sent their last.
   void note_ended(const IntervalSet& leaves) { series_.note_ended(leaves); }
 
+  /// Sums up what is committed; see there.
+  Summarizer& summaries() { return summaries_; }
+
  private:
   struct WindowStatements {
     explicit WindowStatements(Connection& connection);
@@ -45,7 +49,8 @@ class SqliteIntake {
   };
   struct RegistrationStatements {
     explicit RegistrationStatements(Connection& connection);
-    Statement host, function_name, function, alias, world, new_world, process, initialised;
+    Statement host, function_name, function, has_windows, alias, world, new_world, process,
+        initialised;
   };
   struct LossStatements {
     explicit LossStatements(Connection& connection);
@@ -58,6 +63,7 @@ class SqliteIntake {
   void store_content(const wire::Packet& packet, const Content& content);
   void store_registration(LeafId leaf, const wire::Registration& registration);
   void store_function(LeafId leaf, const wire::FunctionRow& row);
+  void add_function(std::int64_t number, const wire::FunctionRow& row);
   void store_process(LeafId leaf, const wire::ProcessRow& row);
   void store_window(std::uint64_t wave, const wire::ProfileWindow& window);
   void store_profile_rows(const wire::ProfileWindow& window);
@@ -78,6 +84,7 @@ class SqliteIntake {
   RegistrationStatements registration_;
   LossStatements loss_;
   SeriesIntake series_;
+  Summarizer summaries_;
 
   // The process of the row before: rows come sorted. Forgotten with each packet.
   LeafId last_leaf_ = wire::kNoLeaf;

@@ -37,6 +37,9 @@ namespace {
 constexpr std::size_t kReserveBytes = 2u << 20;
 /// Of all links together: those of a thousand hosts for an hour are 20 MB.
 constexpr Nanos kSamplesPerSecond = 100;
+constexpr Nanos kSumUpPause = 30 * kSecond;
+/// At the end of a run, for what a former front end of an older version has left.
+constexpr Nanos kSumUpPatience = 5 * kSecond;
 constexpr Nanos kMirrorEvery = 60 * kSecond;
 constexpr Nanos kMirrorSlice = 50 * kMillisecond;
 static_assert(kApplicationId == 0x78796c6d, "kSettings names it");
@@ -151,6 +154,8 @@ class SqliteStore final : public Store {
   void become_plain_file();
   void roll_back();
   void keep_sample(const wire::LinkReport& report, Nanos at_ns);
+  /// In a transaction of its own: that it fails takes nothing away.
+  void sum_up(bool is_last);
   void advance_mirror();
   Result<void> finish_mirror();
 
@@ -190,6 +195,7 @@ class SqliteStore final : public Store {
   Reserve reserve_;
   std::map<NodeId, Nanos> sampled_;  ///< When the last sample of each link was kept.
   Nanos mirrored_at_ns_ = 0;
+  Nanos sums_up_at_ns_ = 0;  ///< Not before.
   std::size_t pending_bytes_ = 0;
   bool in_transaction_ = false;
   bool ended_ = false;
@@ -353,9 +359,31 @@ Result<void> SqliteStore::commit() {
     }
     in_transaction_ = false;
     pending_bytes_ = 0;
+    sum_up(false);
   }
   advance_mirror();
   return {};
+}
+
+void SqliteStore::sum_up(bool is_last) {
+  Summarizer& summaries = intake_.summaries();
+  if (monotonic_now() < sums_up_at_ns_) return;
+  const Nanos until = monotonic_now() + kSumUpPatience;
+  while (summaries.is_due() || is_last) {
+    statements_.begin.run();
+    if (connection_.ok() && front_ends_ != 0 && !succession_.is_newest(front_ends_))
+      return roll_back();
+    summaries.advance(is_last);
+    statements_.commit.run();
+    if (auto done = connection_.take(); !done) {
+      roll_back();
+      log(Level::kWarn, "windows not summed up: views of long times are slow; tried again",
+          {{"path", parts_->target}, {"why", done.error().message}});
+      sums_up_at_ns_ = monotonic_now() + kSumUpPause;
+      return;
+    }
+    if (!is_last || !summaries.is_due() || monotonic_now() >= until) return;
+  }
 }
 
 void SqliteStore::advance_mirror() {
@@ -433,6 +461,7 @@ Result<void> SqliteStore::end_run(int exit_code, Nanos ended_realtime_ns) {
   if (auto put = settle_put(0); !put) return put;
   if (auto written = commit(); !written) return before ? written : before;
   ended_ = true;
+  sum_up(true);
   become_plain_file();
   if (mirror_) {
     if (auto finished = finish_mirror(); !finished) return before ? finished : before;

@@ -36,6 +36,8 @@ constexpr std::array<Function, kLargeRunFunctions> kFunctions = {{
     {"MPI_Alltoall", 2, 90000, 1, 4096},
 }};
 constexpr std::size_t kEachWindow = 4;
+constexpr std::size_t kMoreOften = 4;       ///< One of the others in so many windows.
+constexpr std::uint64_t kMatrixEvery = 16;  ///< Windows: sums of a matrix grow no other way.
 constexpr std::uint16_t kAllreduce = 3;
 constexpr std::uint16_t kSlowSteps = 16;  ///< So often the slow group moves on in a run.
 
@@ -144,18 +146,14 @@ class Writer {
     window.end_ns = window.begin_ns + run_.window_ns;
     for (std::uint32_t lane = 1; lane <= on_host(leaf); ++lane) {
       const std::uint32_t rank = leaf * run_.ranks_a_host + lane - 1;
-      const auto more =
-          static_cast<std::uint16_t>(kEachWindow + random_() % (kFunctions.size() - kEachWindow));
+      const auto more = static_cast<std::uint16_t>(
+          kEachWindow + random_() % (kMoreOften * (kFunctions.size() - kEachWindow)));
       for (std::uint16_t f = 0; f < kFunctions.size(); ++f) {
         if (f >= kEachWindow && f != more) continue;
         window.rows.push_back(profile_row(leaf, lane, f, wave));
         captured_[rank] += window.rows.back().calls;
       }
-      for (const std::uint32_t by : {1u, run_.ranks - 1, 32 % run_.ranks, run_.ranks / 2}) {
-        const Rank peer{(rank + by) % run_.ranks};
-        window.matrix.push_back({LeafId{leaf}, Lane{lane}, peer, 20 * 8192, 20});
-        window.waits.push_back({LeafId{leaf}, Lane{lane}, peer, 45000, 5});
-      }
+      if (wave % kMatrixEvery == 0) put_neighbours(leaf, lane, window);
       wire::AccountRow account;
       account.leaf = LeafId{leaf};
       account.lane = Lane{lane};
@@ -167,6 +165,15 @@ class Writer {
                         wire::encode(window));
     packet.last = last;
     return packet;
+  }
+
+  void put_neighbours(std::uint32_t leaf, std::uint32_t lane, wire::ProfileWindow& window) const {
+    const std::uint32_t rank = leaf * run_.ranks_a_host + lane - 1;
+    for (const std::uint32_t by : {1u, run_.ranks - 1, 32 % run_.ranks, run_.ranks / 2}) {
+      const Rank peer{(rank + by) % run_.ranks};
+      window.matrix.push_back({LeafId{leaf}, Lane{lane}, peer, 320 * 8192, 320});
+      window.waits.push_back({LeafId{leaf}, Lane{lane}, peer, 720000, 80});
+    }
   }
 
   /// One after the other over all ranks, round by round over the run.

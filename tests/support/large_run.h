@@ -3,9 +3,9 @@
 // Runs of any size for tests and benchmarks, written by the store's own writer.
 //
 // A code of steps: each rank exchanges a halo with four neighbours, waits and reduces, in every
-// window; now and then it does more. A group of ranks is slow, and which one moves over the run:
-// the others wait for it in MPI_Allreduce. Each host has a service that samples four values a
-// second. The same description gives the same run.
+// window; in every fourth or so it calls another function too. A group of ranks is slow, and which
+// one moves over the run: the others wait for it in MPI_Allreduce. Each host has a service that
+// samples four values a second. The same description gives the same run.
 
 #include <cstdint>
 #include <string>
@@ -30,9 +30,9 @@ struct LargeRun {
 /// Functions that the run calls, by number; the first four in each window.
 constexpr std::uint16_t kLargeRunFunctions = 12;
 
-/// Writes the run to `path`, over what is there; ended, with a whole account. About 2 us of CPU
-/// time a rank, window and function, five of which a rank calls in a window, and 0.1 s a million
-/// events. Stops the program when the store fails.
+/// Writes the run to `path`, over what is there; ended, with a whole account. About 20 us of CPU
+/// time a rank and window, which is four rows and some, and 0.1 s a million events. Stops the
+/// program when the store fails.
 void write_large_run(const LargeRun& run, const std::string& path);
 
 /// What the run is, with its seed, for a test's output: "1024 ranks, 3600 s, 0 events, seed 7".

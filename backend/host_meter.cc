@@ -17,8 +17,10 @@ namespace xylem::backend {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
-// Of a group's processes so many are looked at: a look must cost little on the largest host.
-constexpr std::size_t kMostLookedAt = 1024;
+// A look must cost little on the largest host: so many of a group's processes are looked at, and so
+// many groups below it.
+constexpr std::size_t kMostLookedAt = 128;
+constexpr std::size_t kMostGroups = 64;
 
 std::vector<std::string_view> split(std::string_view text, char by) {
   std::vector<std::string_view> parts;
@@ -50,64 +52,7 @@ std::optional<double> named(std::string_view text, std::string_view name) {
   return std::nullopt;
 }
 
-bool has_word(std::string_view list, std::string_view word) {
-  const auto words = split(list, ',');
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-/// This process's group in the hierarchy of a controller: of version 1 where the controller is
-/// there, else the one of version 2.
-struct Group {
-  std::string path;
-  bool unified = false;
-};
-
-std::optional<Group> group_of(std::string_view controller, std::string_view groups) {
-  std::optional<Group> unified;
-  for (const std::string_view line : split(groups, '\n')) {
-    const std::size_t first = line.find(':');
-    if (first == std::string_view::npos) continue;
-    const std::size_t second = line.find(':', first + 1);
-    if (second == std::string_view::npos) continue;
-    const std::string_view controllers = line.substr(first + 1, second - first - 1);
-    const std::string path(line.substr(second + 1));
-    if (has_word(controllers, controller)) return Group{path, false};
-    if (controllers.empty()) unified = Group{path, true};
-  }
-  return unified;
-}
-
 }  // namespace
-
-std::vector<std::string> group_folders(std::string_view controller, std::string_view groups,
-                                       std::string_view mounts) {
-  const auto group = group_of(controller, groups);
-  if (!group) return {};
-  std::string mount, root;
-  for (const std::string_view line : split(mounts, '\n')) {
-    const std::size_t dash = line.find(" - ");
-    if (dash == std::string_view::npos) continue;
-    const auto fields = split(line.substr(0, dash), ' ');
-    const auto rest = split(line.substr(dash + 3), ' ');
-    if (fields.size() < 5 || rest.empty()) continue;
-    const bool fits = group->unified ? rest[0] == "cgroup2"
-                                     : rest[0] == "cgroup" && has_word(rest.back(), controller);
-    if (!fits) continue;
-    root = fields[3];
-    mount = fields[4];
-  }
-  if (mount.empty()) return {};
-  // In a container the mount may show only what is below the container's own group.
-  std::string below = group->path;
-  if (root != "/") below = below.starts_with(root) ? below.substr(root.size()) : "";
-  while (!below.empty() && below.back() == '/') below.pop_back();
-  std::vector<std::string> folders;
-  for (;;) {
-    folders.push_back(mount + below);
-    if (below.empty()) return folders;
-    below.erase(below.rfind('/'));
-  }
-}
 
 HostMeter::HostMeter(std::string root) : root_(std::move(root)) {
   cpu_set_t set;
@@ -127,9 +72,9 @@ std::string HostMeter::read_file(const std::string& path) const {
 void HostMeter::find_quota() {
   quota_folder_.clear();
   usage_folder_.clear();
-  const std::string groups = read_file("/proc/self/cgroup");
-  const std::string mounts = read_file("/proc/self/mountinfo");
-  for (const std::string& folder : group_folders("cpu", groups, mounts)) {
+  groups_ = OwnGroups(root_);
+  const auto quotas = groups_.folders("cpu");
+  for (const std::string& folder : quotas) {
     std::optional<double> time, period;
     if (const std::string both = read_file(folder + "/cpu.max"); !both.empty()) {
       time = number(both);
@@ -147,8 +92,7 @@ void HostMeter::find_quota() {
   if (quota_folder_.empty()) return;
   // Version 1 counts time in a controller of its own, in another mount: the same group has the same
   // path below it.
-  const auto quotas = group_folders("cpu", groups, mounts);
-  const auto usages = group_folders("cpuacct", groups, mounts);
+  const auto usages = groups_.folders("cpuacct");
   const std::string_view below = std::string_view(quota_folder_).substr(quotas.back().size());
   for (const std::string& folder : usages) {
     if (std::string_view(folder).substr(usages.back().size()) == below) usage_folder_ = folder;
@@ -191,8 +135,24 @@ HostMeter::Times HostMeter::times(Nanos now) const {
   return times;
 }
 
+// The group whose processes are counted, and those below it.
+void HostMeter::find_waiting_folders() {
+  waiting_folders_.clear();
+  if (quota_folder_.empty()) return;
+  waiting_folders_.push_back(quota_folder_);
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator inner(root_ + quota_folder_, error);
+  for (; !error && inner != std::filesystem::recursive_directory_iterator() &&
+         waiting_folders_.size() < kMostGroups;
+       inner.increment(error)) {
+    if (!inner->is_directory(error)) continue;
+    waiting_folders_.push_back(inner->path().string().substr(root_.size()));
+  }
+}
+
 void HostMeter::begin(Nanos now) {
   find_quota();
+  find_waiting_folders();
   begun_ = times(now);
   waiting_sum_ = 0;
   looks_ = 0;
@@ -214,24 +174,20 @@ std::optional<double> HostMeter::waiting() const {
     if (!running) return std::nullopt;
     return std::max(0.0, *running - 1);
   }
-  double running = 0;
-  std::size_t seen = 0;
-  const auto count_group = [&](const std::string& folder) {
-    const std::string processes = read_file(folder + "/cgroup.procs");
-    for (const std::string_view pid : split(processes, '\n')) {
-      if (++seen > kMostLookedAt) return;
-      const std::string stat = read_file("/proc/" + std::string(pid) + "/stat");
-      running += behind_name(stat).starts_with(" R") ? 1 : 0;
-    }
-  };
-  count_group(quota_folder_);
-  std::error_code error;
-  std::filesystem::recursive_directory_iterator inner(root_ + quota_folder_, error);
-  for (; !error && inner != std::filesystem::recursive_directory_iterator() && seen < kMostLookedAt;
-       inner.increment(error)) {
-    if (inner->is_directory(error)) count_group(inner->path().string().substr(root_.size()));
+  std::string lists;
+  for (const std::string& folder : waiting_folders_) lists += read_file(folder + "/cgroup.procs");
+  const auto processes = split(lists, '\n');
+  if (processes.empty()) return 0.0;
+  // Of too many a part, spread over all of them, and the next time the next part.
+  const std::size_t stride = (processes.size() + kMostLookedAt - 1) / kMostLookedAt;
+  std::size_t seen = 0, running = 0;
+  for (std::size_t i = looks_ % stride; i < processes.size(); i += stride, ++seen) {
+    const std::string stat = read_file("/proc/" + std::string(processes[i]) + "/stat");
+    running += behind_name(stat).starts_with(" R") ? 1 : 0;
   }
-  return std::max(0.0, running - 1);  // Without the one that looks.
+  const double share = static_cast<double>(running) / static_cast<double>(seen);
+  // Without the one that looks.
+  return std::max(0.0, share * static_cast<double>(processes.size()) - 1);
 }
 
 std::optional<double> HostMeter::idle(const Times& now) const {
@@ -262,9 +218,7 @@ std::optional<double> HostMeter::memory() const {
   if (const auto available = named(read_file("/proc/meminfo"), "MemAvailable")) {
     least = *available * 1024;
   }
-  const auto folders =
-      group_folders("memory", read_file("/proc/self/cgroup"), read_file("/proc/self/mountinfo"));
-  for (const std::string& folder : folders) {
+  for (const std::string& folder : groups_.folders("memory")) {
     auto limit = number(read_file(folder + "/memory.max"));
     auto used = number(read_file(folder + "/memory.current"));
     const char* cache = "inactive_file";

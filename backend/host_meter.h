@@ -18,21 +18,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "backend/control_group.h"
 #include "base/clock.h"
 #include "placement/facts.h"
 
 namespace xylem::backend {
 
-/// Where a controller's files of this process stand: its own group first, then those above it.
-/// `controller` is "cpu", "cpuacct" or "memory". `groups` is the text of /proc/self/cgroup and
-/// `mounts` of /proc/self/mountinfo; of several mounts the last that fits. Empty: none.
-std::vector<std::string> group_folders(std::string_view controller, std::string_view groups,
-                                       std::string_view mounts);
-
-/// Not thread-safe. Reads small files; keeps none open.
+/// Not thread-safe. Reads small files; keeps none open. A look reads at most 128 of the group's
+/// processes, in 64 groups: of more it judges by a part, another one with each look.
 class HostMeter {
  public:
   /// `root` stands before every path, "" but in tests: ROOT/proc/self/cgroup and so on. What is not
@@ -62,6 +57,7 @@ class HostMeter {
 
   std::string read_file(const std::string& path) const;
   void find_quota();
+  void find_waiting_folders();
   Times times(Nanos now) const;
   void add_machine_times(Times& times) const;
   std::optional<double> idle(const Times& now) const;
@@ -72,10 +68,12 @@ class HostMeter {
   std::string root_;
   std::optional<double> counted_cores_;
   std::vector<unsigned> processors_;  // That this process may use.
-  std::string quota_folder_;          // The group with the tightest quota; "": none.
-  std::string usage_folder_;          // The same group's, with its counter of CPU time.
-  double quota_ = 0;                  // Cores.
-  double period_ = 0;                 // Seconds; of the quota.
+  OwnGroups groups_;                  // As they stood at the begin of the interval.
+  std::vector<std::string> waiting_folders_;
+  std::string quota_folder_;  // The group with the tightest quota; "": none.
+  std::string usage_folder_;  // The same group's, with its counter of CPU time.
+  double quota_ = 0;          // Cores.
+  double period_ = 0;         // Seconds; of the quota.
   Times begun_;
   double waiting_sum_ = 0;
   unsigned looks_ = 0;

@@ -96,8 +96,6 @@ std::optional<double> rate_of(std::span<const char> attributes) {
 std::optional<double> dumped_rate(unsigned interface, bool classes) {
   const UniqueFd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!socket) return std::nullopt;
-  const timeval patience{1, 0};  // The kernel answers at once.
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   struct {
     nlmsghdr header;
     tcmsg about;
@@ -109,8 +107,10 @@ std::optional<double> dumped_rate(unsigned interface, bool classes) {
   if (::send(socket.get(), &request, sizeof request, 0) < 0) return std::nullopt;
   std::optional<double> rate;
   alignas(nlmsghdr) std::array<char, 16384> answer;
-  for (;;) {
-    const ssize_t size = ::recv(socket.get(), answer.data(), answer.size(), 0);
+  constexpr int kMostPieces = 256;
+  for (int piece = 0; piece < kMostPieces; ++piece) {
+    // The kernel has the next piece ready when it has taken the question, or given the last one.
+    const ssize_t size = ::recv(socket.get(), answer.data(), answer.size(), MSG_DONTWAIT);
     if (size <= 0) return std::nullopt;
     std::span<const char> rest(answer.data(), static_cast<std::size_t>(size));
     while (const auto header = copy_of<nlmsghdr>(rest)) {
@@ -126,6 +126,7 @@ std::optional<double> dumped_rate(unsigned interface, bool classes) {
       rest = rest.subspan(std::min<std::size_t>(NLMSG_ALIGN(header->nlmsg_len), rest.size()));
     }
   }
+  return std::nullopt;
 }
 
 }  // namespace

@@ -161,6 +161,40 @@ TEST_F(HostMeterTest, HasTheMemoryThatIsAvailableWhereNoLimitLeavesLess) {
   EXPECT_DOUBLE_EQ(*meter.read(kBegin + 2)[Fact::kMemory], 0) << "over its limit";
 }
 
+TEST_F(HostMeterTest, OfTooManyProcessesALookReadsAPartAndTheNextOneTheRest) {
+  in_group_of_version_2("/job");
+  write("/cg/job/cpu.max", "200000 100000\n");
+  std::string list;
+  for (int i = 0; i < 256; ++i) {  // Each second one runs.
+    processes("/cg/other", i % 2, 1 - i % 2);
+    list += std::to_string(last_pid_) + "\n";
+  }
+  write("/cg/job/cgroup.procs", list);
+  HostMeter meter(root_);
+  meter.begin(kBegin);
+  meter.look();
+  EXPECT_DOUBLE_EQ(*meter.read(kBegin + kSecond)[Fact::kRunQueue], 0);
+  meter.look();
+  EXPECT_DOUBLE_EQ(*meter.read(kBegin + kSecond)[Fact::kRunQueue], (0 + 255) / 2.0 / 2);
+}
+
+TEST_F(HostMeterTest, OfTooManyGroupsOnlyTheFirstAreLookedInto) {
+  in_group_of_version_2("/job");
+  write("/cg/job/cpu.max", "200000 100000\n");
+  for (int step = 0; step < 100; ++step) {
+    processes("/cg/job/step" + std::to_string(step), 1, 0);
+  }
+  HostMeter meter(root_);
+  meter.begin(kBegin);
+  EXPECT_DOUBLE_EQ(*meter.read(kBegin + kSecond)[Fact::kRunQueue], (63 - 1) / 2.0);
+}
+
+TEST(GroupFolders, DoNotTakeAnotherGroupForTheirOwn) {
+  EXPECT_EQ(
+      group_folders("cpu", "0::/docker/77/x\n", "30 20 0:26 /docker/7 /cg rw - cgroup2 none rw\n"),
+      (std::vector<std::string>{"/cg"}));
+}
+
 TEST(GroupFolders, BeginWithOwnGroupAndClimb) {
   EXPECT_EQ(group_folders("cpu", "0::/a/b\n", "30 20 0:26 / /cg rw - cgroup2 none rw\n"),
             (std::vector<std::string>{"/cg/a/b", "/cg/a", "/cg"}));

@@ -113,8 +113,8 @@ bool ExecSeries::start(net::Network& network, Nanos now) {
   ::setpgid(child_, child_);  // Both do it: whoever comes first.
   pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, child_, 0)));
   started_ = now;
-  kill_at_ = now + spec_.timeout_ns;
-  killed_ = false;
+  look_at_ = now + spec_.timeout_ns;
+  killed_ = told_stuck_ = false;
   text_.clear();
   network.watch(output_.get());
   if (pidfd_) {
@@ -243,10 +243,18 @@ void ExecSeries::fail(const std::string& why, Nanos now) {
       {{"service", spec_.name}, {"program", spec_.program}, {"why", why}});
 }
 
-std::optional<Reading> ExecSeries::take(net::Network&, Nanos now) {
-  if (child_ > 0 && !killed_ && now >= kill_at_) {
+void ExecSeries::look(Nanos now) {
+  look_at_ = now + kLongestDeath;
+  if (!killed_) {
     kill_group("took longer than " + std::to_string(spec_.timeout_ns / kMillisecond) + " ms");
+  } else if (!std::exchange(told_stuck_, true)) {
+    log(Level::kWarn, "a service's program does not end although it is killed, it is waited for",
+        {{"service", spec_.name}, {"pid", child_}, {"why", killed_why_}});
   }
+}
+
+std::optional<Reading> ExecSeries::take(net::Network&, Nanos now) {
+  if (child_ > 0 && now >= look_at_) look(now);
   return std::exchange(reading_, std::nullopt);
 }
 

@@ -19,7 +19,9 @@ namespace xylem::backend {
 /// sample when it ends with code 0 and has printed one number at least; metric_text.h reads it. It
 /// fails when it cannot be started, ends badly, takes longer than the time-out, prints more than
 /// kMostOutput or nothing that is a number: what went wrong is said once, until it has gone well
-/// again, and the next run waits twice as long after each failure, up to kLongestPause.
+/// again, and the next run waits twice as long after each failure, up to kLongestPause. One that
+/// has not ended kLongestDeath after it was killed, since it waits for a device, is told of, and
+/// there is no other run until it has.
 ///
 /// The program gets no standard input, the agent's environment, and SIGKILL when the agent's worker
 /// dies; what it has started itself is killed when it ends, and by the guard when the worker was
@@ -29,6 +31,7 @@ class ExecSeries final : public SeriesSource {
  public:
   static constexpr std::size_t kMostOutput = 256u << 10;
   static constexpr Nanos kLongestPause = 60 * kSecond;
+  static constexpr Nanos kLongestDeath = 5 * kSecond;
 
   /// `groups`, borrowed, knows of the program at `place` while it runs; null: nobody does.
   explicit ExecSeries(wire::ServiceSpec spec, ProgramGroups* groups = nullptr,
@@ -41,8 +44,8 @@ class ExecSeries final : public SeriesSource {
   std::optional<Reading> take(net::Network& network, Nanos now) override;
   const wire::SeriesLayout& layout() const override { return layout_; }
   bool on_readable(net::Network& network, int fd, Nanos now) override;
-  /// When the running program is to be killed.
-  Nanos next_due() const override { return child_ > 0 && !killed_ ? kill_at_ : 0; }
+  /// When the running program is to be killed, or told of.
+  Nanos next_due() const override { return child_ > 0 && !told_stuck_ ? look_at_ : 0; }
   void stop(net::Network& network) override;
 
  private:
@@ -52,6 +55,7 @@ class ExecSeries final : public SeriesSource {
   bool reap(int& status);
   void end_child();
   void kill_group(const std::string& why);
+  void look(Nanos now);
   void collect(net::Network& network, Nanos now);
   void succeed(const MetricText& text, Nanos now);
   void fail(const std::string& why, Nanos now);
@@ -68,7 +72,8 @@ class ExecSeries final : public SeriesSource {
   std::string text_;
   std::string killed_why_;
   bool killed_ = false;
-  Nanos started_ = 0, kill_at_ = 0;
+  bool told_stuck_ = false;
+  Nanos started_ = 0, look_at_ = 0;
 
   Nanos last_ns_ = 0;
   Nanos not_before_ = 0;

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "backend/control_group.h"
 #include "base/log.h"
 
 namespace xylem::backend {
@@ -18,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kMicrosecond = 1e-6;
+constexpr double kNanosecond = 1e-9;
 constexpr std::size_t kMostDevices = 64;  // Of each kind; a host of containers may have thousands.
 
 /// Those that no scrape needs and machines have by the dozen.
@@ -73,23 +75,17 @@ void HostSeries::add(const std::string& path, Parse parse, std::string label, bo
 
 // That of the agent: where a resource manager has put the job's processes on this host.
 void HostSeries::add_cgroup(const std::string& root) {
-  const std::string all = text_of(root + "/proc/self/cgroup");
-  std::string_view text = all;
-  while (!text.empty()) {
-    const std::string_view line = next_line(text);
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first + 1);
-    if (second == std::string_view::npos) continue;
-    const std::string_view controller = line.substr(first + 1, second - first - 1);
-    const std::string path(line.substr(second + 1));
-    const std::string base = root + "/sys/fs/cgroup/";
-    if (controller.empty()) {
-      add(base + path + "/cpu.stat", &HostSeries::parse_cgroup, "", false);
-      add(base + path + "/memory.current", &HostSeries::parse_gauge, "cgroup.memory\nB", false);
-    } else if (controller == "memory") {
-      add(base + "memory" + path + "/memory.usage_in_bytes", &HostSeries::parse_gauge,
-          "cgroup.memory\nB", false);
-    }
+  const OwnGroups groups(root);
+  const auto add_of = [&](std::string_view controller, const char* file, Parse parse,
+                          std::string label = "") {
+    const auto folders = groups.folders(controller);
+    if (folders.empty()) return;
+    add(root + folders.front() + "/" + file, parse, std::move(label), false);
+  };
+  add_of("cpu", "cpu.stat", &HostSeries::parse_cgroup);
+  add_of("cpuacct", "cpuacct.usage", &HostSeries::parse_cgroup_usage);
+  for (const char* file : {"memory.current", "memory.usage_in_bytes"}) {
+    add_of("memory", file, &HostSeries::parse_gauge, "cgroup.memory\nB");
   }
 }
 
@@ -128,21 +124,29 @@ void HostSeries::add_sensors(const std::string& root) {
 void HostSeries::begin(net::Network&, Nanos now) {
   readout_.begin(layout_);
   for (const auto& part : parts_) {
-    if (part->left_out) continue;
-    if (part->file.read(text_)) {
-      (this->*part->parse)(text_, part->label);
-    } else if (!told_) {
-      part->left_out = true;
-    }
+    if (!part->left_out) read(*part);
   }
   if (!std::exchange(told_, true)) tell_left_out();
-  const bool changed = readout_.end();
+  readout_.end();
   Reading reading;
   reading.at_ns = now;
-  reading.span_ns = changed || last_ns_ == 0 ? 0 : now - last_ns_;
+  reading.span_ns = last_ns_ == 0 ? 0 : now - last_ns_;
   last_ns_ = now;
   reading.entries.push_back({kLeafLane, readout_.numbers()});
   reading_ = std::move(reading);
+}
+
+void HostSeries::read(Part& part) {
+  const std::size_t first = readout_.size();
+  if (part.file.read(text_)) {
+    (this->*part.parse)(text_, part.label);
+  } else if (told_) {
+    readout_.unknown(part.first, part.count);
+  } else {
+    part.left_out = true;
+  }
+  part.first = first;
+  part.count = readout_.size() - first;
 }
 
 std::optional<Reading> HostSeries::take(net::Network&, Nanos) {
@@ -389,7 +393,7 @@ void HostSeries::parse_disks(std::string_view text, const std::string&) {
 
 // ---- the rest ----
 
-// usage_usec 123 and the like.
+// usage_usec 123 and the like; of version 1 throttled_time, in ns.
 void HostSeries::parse_cgroup(std::string_view text, const std::string&) {
   while (!text.empty()) {
     std::string_view line = next_line(text);
@@ -399,10 +403,17 @@ void HostSeries::parse_cgroup(std::string_view text, const std::string&) {
     if (key.ends_with("_usec")) {
       key.remove_suffix(5);
       readout_.counter("cgroup.", key, "", "%", 100 * kMicrosecond, number);
+    } else if (key == "throttled_time") {
+      readout_.counter("cgroup.throttled", "", "", "%", 100 * kNanosecond, number);
     } else {
       readout_.counter("cgroup.", key, "", "1/s", 1, number);
     }
   }
+}
+
+// Of version 1, in ns.
+void HostSeries::parse_cgroup_usage(std::string_view text, const std::string&) {
+  readout_.counter("cgroup.usage", "", "", "%", 100 * kNanosecond, to_double(next_line(text)));
 }
 
 // The label is a name, a line's end and a unit.

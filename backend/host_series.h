@@ -13,8 +13,9 @@
 namespace xylem::backend {
 
 /// Reads files of /proc and /sys. A file that is missing or must not be read is left out; the first
-/// reading says once, in the log, which those are. An interface, disk or processor that comes or
-/// goes changes the layout. One thread.
+/// reading says once, in the log, which those are. One that cannot be read later keeps its names,
+/// of which nothing is known then. An interface, disk or processor that comes or goes changes the
+/// layout. One thread.
 class HostSeries final : public SeriesSource {
  public:
   /// `root` stands before /proc and /sys: a folder of recorded files in tests, else empty.
@@ -34,11 +35,13 @@ class HostSeries final : public SeriesSource {
     std::string label;
     bool expected;  // On every Linux: that it is missing is worth a word.
     bool left_out = false;
+    std::size_t first = 0, count = 0;  // Its rows in the readout before.
   };
 
   void add(const std::string& path, Parse parse, std::string label = "", bool expected = true);
   void add_cgroup(const std::string& root);
   void add_sensors(const std::string& root);
+  void read(Part& part);
   void tell_left_out() const;
 
   void parse_stat(std::string_view text, const std::string&);
@@ -53,6 +56,7 @@ class HostSeries final : public SeriesSource {
   void parse_schedstat(std::string_view text, const std::string&);
   void parse_protocols(std::string_view text, const std::string&);
   void parse_cgroup(std::string_view text, const std::string&);
+  void parse_cgroup_usage(std::string_view text, const std::string&);
   void parse_gauge(std::string_view text, const std::string& label);
   void parse_energy(std::string_view text, const std::string& label);
 

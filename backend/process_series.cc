@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -37,13 +38,11 @@ void ProcessSeries::begin(net::Network&, Nanos now) {
   reading.span_ns = last_ns_ == 0 ? 0 : now - last_ns_;
   last_ns_ = now;
   for (auto it = processes_.begin(); it != processes_.end();) {
-    Process& process = it->second;
-    if (!read(process)) {
-      it = processes_.erase(it);
-      continue;
+    const Outcome outcome = read(it->second);
+    if (outcome == Outcome::kRead) {
+      reading.entries.push_back({it->first, it->second.readout.numbers()});
     }
-    reading.entries.push_back({it->first, process.readout.numbers()});
-    ++it;
+    it = outcome == Outcome::kGone ? processes_.erase(it) : std::next(it);
   }
   reading_ = std::move(reading);
 }
@@ -52,25 +51,44 @@ std::optional<Reading> ProcessSeries::take(net::Network&, Nanos) {
   return std::exchange(reading_, std::nullopt);
 }
 
-// False when the process is gone. Every process has the same numbers, known or not: one layout.
-bool ProcessSeries::read(Process& process) {
-  if (!process.stat.read(text_)) return false;
+ProcessSeries::Outcome ProcessSeries::read(Process& process) {
+  if (!process.stat.read(text_)) {
+    const int error = process.stat.error();
+    if (error == ENOENT || error == ESRCH) return Outcome::kGone;
+    process.readout = Readout();  // Its growth would be that of more than one interval.
+    if (!std::exchange(told_not_now_, true)) {
+      log(Level::kWarn, "a process cannot be measured now, it is tried again",
+          {{"file", process.stat.path()}, {"why", std::strerror(error)}});
+    }
+    return Outcome::kNotNow;
+  }
+  // The file may have been opened anew, and be that of another process.
+  constexpr int kFieldsBefore = 19;  // Of the time at which it was started.
+  std::string_view rest = behind_name(text_);
+  for (int i = 0; i < kFieldsBefore; ++i) next_word(rest);
+  const double started = to_double(next_word(rest));
+  if (process.started.value_or(started) != started) return Outcome::kGone;
+  process.started = started;
+  read_numbers(process);
+  return Outcome::kRead;
+}
+
+// Every process has the same numbers, known or not: one layout.
+void ProcessSeries::read_numbers(Process& process) {
   process.readout.begin(layout_);
-  read_stat(process);
+  read_stat(process, behind_name(text_));
   read_others(process);
   process.readout.end();
   if (processes_.size() > kMostOpen) {
     for (ProcFile* file : {&process.status, &process.io, &process.schedstat}) file->release();
   }
-  return true;
 }
 
-void ProcessSeries::read_stat(Process& process) {
+void ProcessSeries::read_stat(Process& process, std::string_view fields) {
   static const double kTicks = static_cast<double>(::sysconf(_SC_CLK_TCK));
   static const double kPageKib = static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1024;
-  std::string_view rest = behind_name(text_);
   std::array<std::string_view, 40> field;  // From the third on, "state".
-  for (std::string_view& word : field) word = next_word(rest);
+  for (std::string_view& word : field) word = next_word(fields);
   const auto number = [&field](std::size_t as_in_manual) {
     return to_double(field[as_in_manual - 3]);
   };
@@ -138,7 +156,7 @@ void ProcessSeries::read_others(Process& process) {
             : "B/s";
     to.counter(name, "", "", unit, 1, there ? to_double(next_word(line)) : kUnknown);
   }
-  if (refused.empty() || std::exchange(told_, true)) return;
+  if (refused.empty() || std::exchange(told_refused_, true)) return;
   log(Level::kWarn, "the service process goes on without what it must not read",
       {{"file", refused}});
 }

@@ -14,9 +14,10 @@
 namespace xylem::backend {
 
 /// Reads /proc/PID of each process that was added, four files a process and sample. One is kept
-/// open: a process that is gone reads as nothing, whoever has its number now, and is left out. What
-/// must not be read is left out too, and said once. An entry a process; a sample without processes
-/// is empty. One thread.
+/// open: a process that is gone reads as nothing, whoever has its number now, and is not asked for
+/// again. One that cannot be read for another reason (no descriptor is left) has no entry in this
+/// sample, which is said once, and is tried again. What must not be read is left out, and said once
+/// too. An entry a process; a sample without processes is empty. One thread.
 class ProcessSeries final : public SeriesSource {
  public:
   /// `root` stands before /proc, for tests.
@@ -35,10 +36,13 @@ class ProcessSeries final : public SeriesSource {
     explicit Process(const std::string& folder);
     ProcFile stat, status, io, schedstat;
     Readout readout;
+    std::optional<double> started;  // Ticks since boot; empty: not read yet.
   };
+  enum class Outcome { kRead, kGone, kNotNow };
 
-  bool read(Process& process);
-  void read_stat(Process& process);
+  Outcome read(Process& process);
+  void read_numbers(Process& process);
+  void read_stat(Process& process, std::string_view fields);
   void read_others(Process& process);
 
   std::string root_;
@@ -47,7 +51,8 @@ class ProcessSeries final : public SeriesSource {
   std::optional<bool> counts_waits_;  // Waits for storage; empty: the kernel does not say.
   wire::SeriesLayout layout_{std::string(wire::kProcessService), {}};
   std::string text_;
-  bool told_ = false;
+  bool told_refused_ = false;
+  bool told_not_now_ = false;
   Nanos last_ns_ = 0;
   std::optional<Reading> reading_;
 };

@@ -5,7 +5,10 @@
 
 #include <cmath>
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -44,19 +47,23 @@ class SeriesSource {
   virtual void stop(net::Network&) {}
 };
 
+/// `entries` of the layout `from` as those of the layout `to`, by name. What `from` has not is not
+/// known, what `to` has not is left out.
+std::vector<wire::SeriesEntry> under_names_of(const wire::SeriesLayout& to,
+                                              const wire::SeriesLayout& from,
+                                              const std::vector<wire::SeriesEntry>& entries);
+
 /// Numbers of one subject, put in order by name; what they are called is kept from one readout to
 /// the next, so that it costs a comparison.
 ///
 ///   readout.begin(layout);
 ///   readout.counter("cpu", "0", ".user", "%", 1, ticks);
-///   if (readout.end()) ...  // `layout` is another one than before
+///   readout.end();  // `layout` is what has been named, and may be another one than before
+///
+/// Where the names have changed, the counters that were there before still have their growth.
 class Readout {
  public:
-  void begin(wire::SeriesLayout& layout) {
-    layout_ = &layout;
-    numbers_.clear();
-    changed_ = false;
-  }
+  void begin(wire::SeriesLayout& layout);
   /// As it is. Its name is the three parts together.
   void gauge(std::string_view prefix, std::string_view label, std::string_view suffix,
              std::string_view unit, double scale, double number) {
@@ -67,19 +74,30 @@ class Readout {
   /// after it has shrunk.
   void counter(std::string_view prefix, std::string_view label, std::string_view suffix,
                std::string_view unit, double scale, double number);
-  /// True when the layout has changed; the counters of this readout are then not known.
-  bool end();
+  /// Once more the `count` rows that stood from `first` on in the readout before, by name, of which
+  /// nothing is known in this one. Between the rows before and behind them, as they were.
+  void unknown(std::size_t first, std::size_t count);
+  void end();
 
+  /// So many rows so far.
+  std::size_t size() const { return numbers_.size(); }
   std::vector<double>& numbers() { return numbers_; }
 
  private:
   void name(std::string_view prefix, std::string_view label, std::string_view suffix,
             std::string_view unit, double scale, bool per_second);
+  void replace_rows();
+  double count_before() const;
 
   wire::SeriesLayout* layout_ = nullptr;
   std::vector<double> numbers_;
   std::vector<double> before_, counted_;  // Counters by position; NaN: none.
+
+  // Rows that other names have taken the places of, in this readout: all from this position on.
   bool changed_ = false;
+  std::size_t replaced_from_ = 0;
+  std::vector<wire::MetricRow> replaced_;
+  std::map<std::string, double, std::less<>> replaced_counts_;
 };
 
 }  // namespace xylem::backend

@@ -18,9 +18,13 @@ struct Services::Service {
   ServiceLock lock;
   std::unique_ptr<SeriesSource> source;  // While the lock is held.
   Nanos due = 0;                         // Next sample, or next attempt at the lock.
+  bool had = false;                      // The lock, at some time.
+  bool announced = false;                // That it is had.
   std::set<std::uint64_t> told;          // Keys of layouts that are in a registration.
-  bool unknown = false;                  // To this version.
-  bool was_full = false;                 // Why the samples that are missing are missing.
+  wire::SeriesLayout last_told;
+  bool told_most = false;  // That there are too many of them.
+  bool unknown = false;    // To this version.
+  bool was_full = false;   // Why the samples that are missing are missing.
 };
 
 Services::Services(ServicesOptions options, Journal& journal)
@@ -72,7 +76,7 @@ void Services::remove(Lane lane) {
 
 void Services::run(Nanos now) {
   if (!configured_ || finished_) return;
-  if (!to_announce_.empty()) announce();
+  if (!to_announce_.empty()) announce_processes();
   for (const auto& service : services_) run(*service, now);
 }
 
@@ -87,6 +91,8 @@ void Services::run(Service& service, Nanos now) {
       service.due = now + options_.election_interval;
       return;
     }
+    service.had = true;
+    if (!service.announced) announce({});  // Without room: with the next sample.
     if (!service.source) service.source = make_source(service.spec, service.lane);
     now = time_of_begin(now);
     const Nanos interval = service.spec.interval_ns;
@@ -154,13 +160,8 @@ bool Services::put(Service& service, const Reading& reading) {
   sample.at_ns = at;
   sample.span_ns = reading.span_ns;
   sample.slice = static_cast<std::uint64_t>(std::max<Nanos>(0, at) / control_.window_ns);
-  sample.entries = reading.entries;
-  const wire::SeriesLayout& layout = service.source->layout();
-  sample.layout = key_of(layout);
 
-  const bool named = service.told.contains(sample.layout) || announce(layout);
-  const bool whole = named && tell_lost(service);
-  if (named) service.told.insert(sample.layout);
+  const bool whole = give_names(service, reading, sample) && tell_lost(service);
   const std::uint64_t number = journal_.take_sample_number(service.lane);
   sample.captured = number + 1;
   Draft draft;
@@ -170,6 +171,27 @@ bool Services::put(Service& service, const Reading& reading) {
   if (whole && append(std::move(draft))) return true;
   service.was_full = true;
   return false;
+}
+
+// False when the journal has no room for new names.
+bool Services::give_names(Service& service, const Reading& reading, wire::SeriesSample& sample) {
+  const wire::SeriesLayout& layout = service.source->layout();
+  sample.entries = reading.entries;
+  sample.layout = key_of(layout);
+  if (service.told.contains(sample.layout)) return true;
+  if (service.told.size() < options_.most_layouts) {
+    if (!announce({layout})) return false;
+    service.told.insert(sample.layout);
+    service.last_told = layout;
+    return true;
+  }
+  sample.entries = under_names_of(service.last_told, layout, reading.entries);
+  sample.layout = key_of(service.last_told);
+  if (!std::exchange(service.told_most, true)) {
+    log(Level::kWarn, "what a service measures changes too often, new names are left out",
+        {{"service", service.spec.name}, {"changes", options_.most_layouts}});
+  }
+  return true;
 }
 
 // Samples with numbers but without an entry.
@@ -190,7 +212,7 @@ bool Services::tell_lost(Service& service) {
 }
 
 // Processes that nobody else tells of.
-bool Services::announce() {
+bool Services::announce_processes() {
   wire::Registration registration;
   registration.host = options_.host;
   registration.processes = to_announce_;
@@ -203,18 +225,20 @@ bool Services::announce() {
   return true;
 }
 
-bool Services::announce(const wire::SeriesLayout& layout) {
+bool Services::announce(std::vector<wire::SeriesLayout> layouts) {
   wire::Registration registration;
   registration.host = options_.host;
   for (const auto& service : services_) {
-    registration.services.push_back({service->lane, service->spec.name});
+    if (service->had) registration.services.push_back({service->lane, service->spec.name});
   }
-  registration.layouts = {layout};
+  registration.layouts = std::move(layouts);
   Draft draft;
   const std::uint64_t wave = journal_.next_wave(wire::kRegistrationStream);
   draft.packet = wire::Packet(identity(wire::kRegistrationStream, kLeafLane, wave, wave + 1),
                               wire::encode(registration));
-  return append(std::move(draft));
+  if (!append(std::move(draft))) return false;
+  for (const auto& service : services_) service->announced = service->had;
+  return true;
 }
 
 bool Services::append(Draft draft) {

@@ -32,6 +32,10 @@ struct ServicesOptions {
   std::string root;
   /// While another back end of the host has a service, this one asks for it so often.
   Nanos election_interval = 1 * kSecond;
+  /// Names of what a service measures may change, but not for ever: each set of them is told and
+  /// stored. After so many, in the life of a worker, the last one stays, and names that are not in
+  /// it are left out, which is said once.
+  std::size_t most_layouts = 64;
   /// When a sample is begun, which may be later than what run() is told: rates are of the time
   /// between two samples. Empty: what run() is told.
   std::function<Nanos()> clock;
@@ -47,8 +51,9 @@ struct ServicesOptions {
 /// Samples are taken when the run's time is a multiple of the interval, on all hosts at once, and
 /// at the begin and the end. Each has a number, counted in the journal before it is journalled: one
 /// that does not come to an entry, since there was no room or since the worker died over it, is
-/// told as lost with the next that does. Which services there are, names and layouts go ahead in
-/// registrations, again after a death of the worker.
+/// told as lost with the next that does. Which services this back end has, names and layouts go
+/// ahead in registrations, again after a death of the worker; a service is told of when this back
+/// end has come to have it, whether or not it ever gives a sample.
 class Services final : public ProcessWatch {
  public:
   Services(ServicesOptions options, Journal& journal);
@@ -92,8 +97,9 @@ class Services final : public ProcessWatch {
   void take(Service& service, Nanos now);
   bool put(Service& service, const Reading& reading);
   bool tell_lost(Service& service);
-  bool announce();
-  bool announce(const wire::SeriesLayout& layout);
+  bool announce_processes();
+  bool announce(std::vector<wire::SeriesLayout> layouts);
+  bool give_names(Service& service, const Reading& reading, wire::SeriesSample& sample);
   bool append(Draft draft);
   wire::PacketId identity(StreamId stream, Lane lane, std::uint64_t wave, std::uint64_t end) const;
 

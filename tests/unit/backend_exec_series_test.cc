@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
+#include <cerrno>
 #include <cmath>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -59,6 +63,12 @@ class ExecSeriesTest : public ::testing::Test {
     }
     EXPECT_LT(monotonic_now(), deadline) << "the program neither ends nor is ended";
     return reading;
+  }
+  /// 0: there is none.
+  static int only_child() {
+    int child = 0;
+    std::ifstream("/proc/thread-self/children") >> child;
+    return child;
   }
   std::vector<double> numbers(const std::optional<Reading>& reading) {
     return reading ? reading->entries.at(0).numbers : std::vector<double>{};
@@ -187,6 +197,37 @@ TEST_F(ExecSeriesTest, ASecondRunWaitsForTheFirst) {
   EXPECT_TRUE(run());
   std::ifstream runs(folder_ + "/program.runs");
   EXPECT_EQ(std::count(std::istreambuf_iterator<char>(runs), {}, '\n'), 1);
+}
+
+TEST_F(ExecSeriesTest, AProgramThatDoesNotEndThoughItIsKilledIsToldOfOnce) {
+  service("exec sleep 1000\n");
+  series_->begin(network_, now_);
+  const int program = only_child();
+  ASSERT_GT(program, 0);
+  // Killed, it stops where it would end, until its tracer lets it go.
+  if (::ptrace(PTRACE_SEIZE, program, nullptr, PTRACE_O_TRACEEXIT) != 0) {
+    GTEST_SKIP() << "must not trace: " << std::strerror(errno);
+  }
+  const Nanos killed = series_->next_due();
+  series_->take(network_, killed);
+  const Nanos told = series_->next_due();
+  EXPECT_GT(told, killed);
+  EXPECT_THAT(said_, IsEmpty());
+  for (int i = 0; i < 3; ++i) series_->take(network_, told + i * 10 * kSecond);
+  ASSERT_EQ(said_.size(), 1u);
+  EXPECT_THAT(said_[0], HasSubstr("does not end although it is killed"));
+  EXPECT_EQ(series_->next_due(), 0);
+  series_->begin(network_, told + 60 * kSecond);
+  EXPECT_EQ(only_child(), program) << "no other run while it is there";
+
+  siginfo_t stopped{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(program), &stopped, WSTOPPED), 0);
+  ::ptrace(PTRACE_DETACH, program, nullptr, nullptr);
+  now_ = told + 90 * kSecond;
+  EXPECT_FALSE(run());
+  ASSERT_EQ(said_.size(), 2u);
+  EXPECT_THAT(said_[1], HasSubstr("took longer"));
+  EXPECT_EQ(only_child(), 0);
 }
 
 TEST_F(ExecSeriesTest, NothingRunsOnWhenItIsStopped) {

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <random>
 
 #include "backend/host_series.h"
 #include "backend/process_series.h"
@@ -129,7 +131,7 @@ TEST_F(HostSeriesTest, StatesOfTheMemoryAreNoRates) {
   EXPECT_EQ(second.at("vmstat.nr_tlb_remote_flush"), 0);
 }
 
-TEST_F(HostSeriesTest, AnInterfaceThatComesIsAnotherLayoutAndNoFalseRates) {
+TEST_F(HostSeriesTest, AnInterfaceThatComesIsAnotherLayoutAndOnlyItsOwnRatesAreUnknown) {
   file("/proc/net/dev", "head\nhead\n eth1: 1000 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
   HostSeries host(root_);
   sample(host, kSecond);
@@ -140,13 +142,136 @@ TEST_F(HostSeriesTest, AnInterfaceThatComesIsAnotherLayoutAndNoFalseRates) {
   auto changed = sample(host, 2 * kSecond);
   EXPECT_NE(key_of(host.layout()), before);
   EXPECT_TRUE(std::isnan(changed.at("net.eth0.rx_bytes")));
-  EXPECT_TRUE(std::isnan(changed.at("net.eth1.rx_bytes")));
+  EXPECT_EQ(changed.at("net.eth1.rx_bytes"), 2000);
   file("/proc/net/dev",
        "head\nhead\n eth0: 900001 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
        " eth1: 3004 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
   changed = sample(host, 3 * kSecond);
   EXPECT_EQ(changed.at("net.eth0.rx_bytes"), 1);
   EXPECT_EQ(changed.at("net.eth1.rx_bytes"), 4);
+}
+
+TEST_F(HostSeriesTest, AFileThatFailsNowAndThenMakesOnlyItsOwnNumbersUnknown) {
+  const auto in_and_out = [this](int interrupts, int received) {
+    file("/proc/stat", "intr " + std::to_string(interrupts) + "\n");
+    file("/proc/net/dev",
+         "head\nhead\n eth0: " + std::to_string(received) + " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
+  };
+  file("/proc/vmstat", "pgfault 10\nnr_free_pages 5\n");
+  in_and_out(100, 1000);
+  HostSeries host(root_);
+  sample(host, kSecond);
+  const std::uint64_t layout = key_of(host.layout());
+  file("/proc/vmstat", std::string(2u << 20, 'x'));  // More than is read of a file.
+  for (int second = 2; second < 5; ++second) {
+    in_and_out(100 * second, 1000 * second);
+    const auto values = sample(host, second * kSecond);
+    EXPECT_EQ(key_of(host.layout()), layout);
+    EXPECT_TRUE(std::isnan(values.at("vmstat.pgfault")));
+    EXPECT_TRUE(std::isnan(values.at("vmstat.nr_free_pages")));
+    EXPECT_EQ(values.at("interrupts"), 100);
+    EXPECT_EQ(values.at("net.eth0.rx_bytes"), 1000);
+  }
+  file("/proc/vmstat", "pgfault 30\nnr_free_pages 6\n");
+  auto values = sample(host, 5 * kSecond);
+  EXPECT_TRUE(std::isnan(values.at("vmstat.pgfault"))) << "of five seconds, not of one";
+  EXPECT_EQ(values.at("vmstat.nr_free_pages"), 6);
+  file("/proc/vmstat", "pgfault 37\nnr_free_pages 6\n");
+  values = sample(host, 6 * kSecond);
+  EXPECT_EQ(values.at("vmstat.pgfault"), 7);
+  EXPECT_EQ(key_of(host.layout()), layout);
+}
+
+// The slow and obvious way: what each name counted in the readout before.
+TEST(Readout, CountersGrowByNameWhateverComesGoesOrFails) {
+  constexpr unsigned kSeed = 20261122;
+  std::mt19937 random(kSeed);
+  for (int trial = 0; trial < 300; ++trial) {
+    SCOPED_TRACE(::testing::Message() << "seed " << kSeed << ", trial " << trial);
+    wire::SeriesLayout layout;
+    Readout readout;
+    std::map<std::string, double> before;
+    struct Part {
+      std::size_t first = 0;
+      std::vector<std::string> names;
+    };
+    std::vector<Part> parts(1 + random() % 4);
+    for (int round = 0; round < 12; ++round) {
+      readout.begin(layout);
+      std::map<std::string, double> now;
+      std::vector<std::string> names;
+      std::vector<double> expected;
+      for (std::size_t p = 0; p < parts.size(); ++p) {
+        Part& part = parts[p];
+        const std::size_t first = readout.size();
+        if (random() % 4 == 0) {
+          readout.unknown(part.first, part.names.size());
+          expected.resize(expected.size() + part.names.size(), std::nan(""));
+        } else {
+          part.names.clear();
+          for (int i = 0; i < 5; ++i) {
+            if (random() % 5 == 0) continue;
+            const std::string name = std::to_string(p) + "." + std::to_string(i);
+            const double count = static_cast<double>(random() % 100);
+            part.names.push_back(name);
+            if (i == 0) {
+              readout.gauge(name, "", "", "", 1, count);
+              expected.push_back(count);
+              continue;
+            }
+            readout.counter(name, "", "", "", 1, count);
+            const bool known = before.contains(name) && count >= before[name];
+            expected.push_back(known ? count - before[name] : std::nan(""));
+            now[name] = count;
+          }
+        }
+        part.first = first;
+        names.insert(names.end(), part.names.begin(), part.names.end());
+      }
+      readout.end();
+      ASSERT_EQ(layout.rows.size(), names.size());
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        ASSERT_EQ(layout.rows[i].name, names[i]);
+        const double got = readout.numbers().at(i);
+        ASSERT_TRUE(got == expected[i] || (std::isnan(got) && std::isnan(expected[i])))
+            << names[i] << " in round " << round << ": " << got << ", not " << expected[i];
+      }
+      before = now;
+    }
+  }
+}
+
+TEST_F(HostSeriesTest, TheControlGroupIsFoundWhereItIsMounted) {
+  file("/proc/self/cgroup", "0::/outer/job\n");
+  file("/proc/self/mountinfo", "30 20 0:26 /outer /strange/place rw - cgroup2 none rw\n");
+  file("/strange/place/job/cpu.stat", "usage_usec 1000000\nnr_periods 4\n");
+  file("/strange/place/job/memory.current", "4096\n");
+  HostSeries host(root_);
+  sample(host, kSecond);
+  file("/strange/place/job/cpu.stat", "usage_usec 1500000\nnr_periods 5\n");
+  const auto values = sample(host, 2 * kSecond);
+  EXPECT_DOUBLE_EQ(values.at("cgroup.usage"), 50);
+  EXPECT_EQ(values.at("cgroup.nr_periods"), 1);
+  EXPECT_EQ(values.at("cgroup.memory"), 4096);
+}
+
+TEST_F(HostSeriesTest, ControlGroupsOfTheFirstVersionTellTheSame) {
+  file("/proc/self/cgroup", "3:cpuset:/\n2:cpu,cpuacct:/job\n4:memory:/job\n0::/other\n");
+  file("/proc/self/mountinfo",
+       "2 0 0:1 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+       "4 0 0:3 / /cg/memory rw - cgroup cgroup rw,memory\n");
+  file("/cg/cpu/job/cpuacct.usage", "1000000000\n");
+  file("/cg/cpu/job/cpu.stat", "nr_periods 4\nnr_throttled 1\nthrottled_time 0\n");
+  file("/cg/memory/job/memory.usage_in_bytes", "8192\n");
+  HostSeries host(root_);
+  sample(host, kSecond);
+  file("/cg/cpu/job/cpuacct.usage", "1250000000\n");
+  file("/cg/cpu/job/cpu.stat", "nr_periods 9\nnr_throttled 3\nthrottled_time 100000000\n");
+  const auto values = sample(host, 2 * kSecond);
+  EXPECT_DOUBLE_EQ(values.at("cgroup.usage"), 25);
+  EXPECT_DOUBLE_EQ(values.at("cgroup.throttled"), 10);
+  EXPECT_EQ(values.at("cgroup.nr_throttled"), 2);
+  EXPECT_EQ(values.at("cgroup.memory"), 8192);
 }
 
 std::map<std::string, double> own_reading(const char* path) {
@@ -212,11 +337,48 @@ TEST_F(HostSeriesTest, AProcessThatIsGoneIsLeftOut) {
   EXPECT_TRUE(processes.take(network_, 2 * kSecond)->entries.empty());
 }
 
-/// A line of /proc/PID/stat whose 42nd field, waiting for storage, is `ticks`.
-std::string stat_line(int ticks) {
+/// A line of /proc/PID/stat whose 42nd field, waiting for storage, is `ticks`, and the 22nd, when
+/// the process was started, `started`.
+std::string stat_line(int ticks, int started = 1) {
   std::string line = "7 (app) R";
-  for (int field = 4; field < 42; ++field) line += " 1";
+  for (int field = 4; field < 42; ++field) {
+    line += " " + std::to_string(field == 22 ? started : 1);
+  }
   return line + " " + std::to_string(ticks) + " 0 0\n";
+}
+
+TEST_F(HostSeriesTest, AProcessThatCannotBeReadNowIsToldOfOnceAndTriedAgain) {
+  ProcessSeries processes(root_);
+  processes.add(Lane{1}, 7);
+  file("/proc/7/stat", stat_line(0));
+  EXPECT_EQ(sample(processes, kSecond).at("threads"), 1);
+  for (int second = 2; second < 4; ++second) {
+    file("/proc/7/stat", std::string(2u << 20, 'x'));
+    EXPECT_TRUE(sample(processes, second * kSecond).empty());
+  }
+  file("/proc/7/stat", stat_line(0));
+  auto values = sample(processes, 4 * kSecond);
+  EXPECT_EQ(values.at("threads"), 1);
+  EXPECT_TRUE(std::isnan(values.at("cpu.user"))) << "of three seconds, not of one";
+  EXPECT_EQ(sample(processes, 5 * kSecond).at("cpu.user"), 0);
+  const auto is_of_it = [](const std::string& line) {
+    return line.find("/proc/7/stat") != std::string::npos;
+  };
+  EXPECT_EQ(std::ranges::count_if(said_, is_of_it), 1);
+}
+
+TEST_F(HostSeriesTest, AProcessThatTookTheNumberOfAnotherIsNotTakenForIt) {
+  ProcessSeries processes(root_);
+  processes.add(Lane{1}, 7);
+  file("/proc/7/stat", stat_line(0));
+  sample(processes, kSecond);
+  file("/proc/7/stat", std::string(2u << 20, 'x'));  // It is opened anew after this.
+  sample(processes, 2 * kSecond);
+  constexpr int kLater = 99;
+  file("/proc/7/stat", stat_line(0, kLater));
+  EXPECT_TRUE(sample(processes, 3 * kSecond).empty());
+  processes.add(Lane{1}, 7);
+  EXPECT_TRUE(std::isnan(sample(processes, 4 * kSecond).at("cpu.user")));
 }
 
 TEST_F(HostSeriesTest, WaitingForStorageIsKnownWhereTheKernelCountsIt) {

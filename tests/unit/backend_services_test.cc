@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -65,6 +66,7 @@ class ServicesTest : public ::testing::Test {
     services.host = "node";
     services.folder = folder_;
     services.root = folder_;
+    services.most_layouts = most_layouts_;
     if (late_ != 0) services.clock = [this, &on] { return on.network.now + late_; };
     on.services = std::make_unique<Services>(services, *on.journal);
     on.services->start(on.network);
@@ -113,6 +115,7 @@ class ServicesTest : public ::testing::Test {
 
   std::string folder_;
   wire::Control control_;
+  std::size_t most_layouts_ = ServicesOptions().most_layouts;
   Nanos late_ = 0;  // A sample is begun so long after run() was called.
   std::unique_ptr<storage::Store> store_;
 };
@@ -230,6 +233,59 @@ TEST_F(ServicesTest, SamplesThatFindNoRoomAreCountedAsLostOnceThereIsRoom) {
   run_until(host, 106 * kSecond);
   deliver(host);
   EXPECT_THAT(account(), ElementsAre(7, 2, 5));
+}
+
+TEST_F(ServicesTest, AServiceThatNeverGaveASampleStandsInTheAccountOfWhoHadIt) {
+  control_.services = {{"probe", "/nothing/of/this/name", kSecond, kSecond}};
+  open_store();
+  BackEnd first(LeafId{1}), second(LeafId{2});
+  for (BackEnd* each : {&first, &second}) {
+    start(*each);
+    each->network.now = 100 * kSecond;
+    run_until(*each, 100 * kSecond);
+  }
+  for (BackEnd* each : {&first, &second}) deliver(*each);
+  EXPECT_THAT(account(), ElementsAre(0, 0, 0)) << "of one back end";
+  auto file = storage::RunFile::open(folder_ + "/run.db");
+  const auto rows = (*file)->rows("SELECT leaf, service FROM service_account");
+  ASSERT_EQ(rows->size(), 1u);
+  EXPECT_EQ(std::get<std::int64_t>(rows->at(0).at(0)), 1);
+  EXPECT_EQ(std::get<std::string>(rows->at(0).at(1)), "probe");
+  first.services->finish(first.network.now);
+}
+
+TEST_F(ServicesTest, NamesThatComeAndGoAreNotToldForEver) {
+  std::vector<std::string> said;
+  set_log_sink([&said](Level, std::string_view line) { said.emplace_back(line); });
+  most_layouts_ = 3;
+  open_store();
+  BackEnd host(LeafId{1});
+  start(host);
+  host.network.now = 100 * kSecond;
+  std::filesystem::create_directories(folder_ + "/proc/net");
+  for (int i = 0; i < 6; ++i) {
+    std::ofstream(folder_ + "/proc/loadavg") << i << " 0.50 0.50 1/100 1\n";
+    std::ofstream(folder_ + "/proc/diskstats")
+        << " 8 0 sd" << i << " 10 1 100 20 5 2 40 30 " << i << " 25 60\n";
+    run_until(host, host.network.now);
+    host.network.now += kSecond;
+  }
+  deliver(host);
+  EXPECT_THAT(account(), ElementsAre(6, 6, 0));
+  auto file = storage::RunFile::open(folder_ + "/run.db");
+  const auto number = [&file](const std::string& sql) {
+    return std::get<std::int64_t>((*file)->rows(sql)->at(0).at(0));
+  };
+  EXPECT_EQ(number("SELECT count(DISTINCT layout) FROM series_metric"), 3);
+  EXPECT_EQ(number("SELECT count(*) FROM host_metric WHERE name LIKE 'disk.%.in_flight'"), 3)
+      << "of sd0, sd1 and sd2 when they were there";
+  EXPECT_EQ(number("SELECT CAST(sum(value) AS INTEGER) FROM host_metric WHERE name = 'load.1m'"),
+            15)
+      << "what was there before goes on";
+  const auto is_of_it = [](const std::string& line) {
+    return line.find("changes too often") != std::string::npos;
+  };
+  EXPECT_EQ(std::ranges::count_if(said, is_of_it), 1);
 }
 
 TEST_F(ServicesTest, ProcessesAreToldByTheirLanesAndThoseFoundElsewhereAreAnnounced) {

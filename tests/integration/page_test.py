@@ -58,10 +58,98 @@ class Page(PageTest):
                 self.assert_shows(shown[row["function"]][name], row[name], (row["function"], name))
         self.assert_shows(page.text("[data-value=mpi_time]"), sum(row["time"] for row in wanted))
 
+    def assert_ranks(self, page, store):
+        """The table beside the map, for each value, and what the pointer says of a cell."""
+        columns = {"mpi": "sum(time_ns)", "bytes": "sum(bytes)", "calls": "sum(calls)",
+                   "wait": "sum(time_ns) FILTER (WHERE class IN ('completion', 'collective', 'probe'))"}
+        page.wait("document.querySelector('#view .legend') !== null", "the map is drawn")
+        page.click("summary")
+        for value, column in columns.items():
+            page.click(f".choice button[data-id={value}]")
+            wanted = store.rows(f"SELECT rank, coalesce({column}, 0) AS n FROM profile_window w JOIN function f"
+                                " ON f.name = w.function GROUP BY rank ORDER BY n DESC, rank")
+            most = wanted[0]["n"]
+            page.wait(f"document.querySelector('#view canvas').ariaLabel.includes(', {value};')", f"{value} is drawn")
+            page.wait("document.querySelectorAll('#view tbody tr').length === " + str(len(wanted)), "all rows are there")
+            shown = page.table("#view")
+            self.assert_shows(shown[0]["total"], most, value)
+            self.assertEqual({row["ranks"] for row in shown}, {f"rank {row['rank']}" for row in wanted})
+            for row in shown:
+                rank = int(row["ranks"].removeprefix("rank "))
+                self.assert_shows(row["total"], next(w["n"] for w in wanted if w["rank"] == rank), (value, row))
+        page.click("summary")
+        page.click(".choice button[data-id=mpi]")
+        page.wait("document.querySelector('#view canvas').ariaLabel.includes(', mpi;')", "the map is drawn again")
+        self.assert_cell(page, store, 0.3, 0.4)
+        self.assert_cell(page, store, 0.7, 0.9)
+
+    def assert_cell(self, page, store, x, y):
+        box = page.value("(() => { const b = document.querySelector('#view canvas').getBoundingClientRect();"
+                         " return [b.left, b.top, b.width, b.height]; })()")
+        page.call("page.mouse.move", box[0] + x * box[2], box[1] + y * box[3])
+        page.wait("!document.querySelector('.hint').hidden", "the pointer's cell is told")
+        told = page.text(".hint")
+        found = re.search(r"rank (\d+) on (\S+)\s+time\s+([\d.]+) s – ([\d.]+) s\s+time in MPI\s+(~?[\d.]+ \S+)", told)
+        self.assertIsNotNone(found, told)
+        begin, end = (round(float(text) * 1e9) for text in found.group(3, 4))
+        slack = (end - begin) // 10
+        wanted = store.rows(f"SELECT coalesce(sum(time_ns), 0) AS n FROM profile_window WHERE rank = {found[1]}"
+                            f" AND begin_ns >= {begin - slack} AND begin_ns < {end - slack}")[0]["n"]
+        self.assert_shows(found[5], wanted, told)
+
+    def assert_zooms(self, page):
+        """A box drawn over the map is a time; Escape shows all of it again."""
+        box = page.value("(() => { const b = document.querySelector('#view canvas').getBoundingClientRect();"
+                         " return [b.left, b.top, b.width, b.height]; })()")
+        page.call("page.mouse.move", box[0] + 0.4 * box[2], box[1] + 0.5 * box[3])
+        page.call("page.mouse.down")
+        page.call("page.mouse.move", box[0] + 0.6 * box[2], box[1] + 0.5 * box[3], {"steps": 5})
+        page.call("page.mouse.up")
+        page.wait("/begin=\\d+&end=\\d+/.test(location.hash)", "a time is chosen")
+        page.wait("document.querySelector('[data-chip=time]') !== null", "it stands in the header")
+        page.press("Escape")
+        page.wait("!location.hash.includes('begin=')", "all of the time is shown again")
+
+    def assert_matrix(self, page, store):
+        for value, sql in (("bytes", "SELECT source AS a, destination AS b, messages AS n, bytes AS amount FROM comm_matrix"),
+                           ("time", "SELECT rank AS a, peer AS b, calls AS n, time_ns AS amount FROM wait_matrix")):
+            page.click(f".choice button[data-id={value}]")
+            head = "waits for" if value == "time" else "to"
+            page.wait(f"[...document.querySelectorAll('#view th')].some((one) => one.innerText.trim() === '{head}')"
+                      " && document.querySelectorAll('#view tbody tr').length > 0", f"{value} is drawn")
+            wanted = {(f"rank {row['a']}", f"rank {row['b']}"): row for row in store.rows(sql) if row["n"] > 0}
+            shown = page.table("#view")
+            self.assertEqual({(row["row"], row["column"]) for row in shown}, set(wanted))
+            for row in shown:
+                self.assert_shows(row["count"], wanted[(row["row"], row["column"])]["n"], row)
+                self.assert_shows(row["amount"], wanted[(row["row"], row["column"])]["amount"], row)
+
+    def assert_query(self, page, store):
+        page.click(".ready >> text=The account")
+        page.wait("document.querySelectorAll('.result tbody tr').length > 0", "the account is shown")
+        self.assertEqual([list(row.values()) for row in page.table(".result")],
+                         [[str(cell) for cell in row.values()] for row in
+                          store.rows("SELECT * FROM account ORDER BY lost DESC, world, rank")])
+        for title in page.texts(".ready"):
+            page.call("page.click", f".ready >> text=/^{title}$/")
+            page.wait("/^[\\d,]+ rows? in /.test(document.querySelector('[role=status].said').innerText)", title)
+        page.call("page.fill", "textarea", "SELECT 1 FORM rank")
+        page.click("button.main")
+        page.wait("document.querySelector('.said').innerText.includes('syntax error')", "the error is told")
+        self.assertEqual(page.value("document.querySelector('textarea').value.slice("
+                                    "document.querySelector('textarea').selectionStart).split(' ')[0]"), "rank")
+        page.call("page.fill", "textarea", "DELETE FROM run")
+        page.press("Control+Enter")
+        page.wait("document.querySelector('.said').innerText.includes('only reading')", "writing is refused")
+        page.call("page.fill", "textarea", "SELECT 9007199254740993 AS large, NULL AS none, 0.1 AS part, '<i>' AS text")
+        page.press("Control+Enter")
+        page.wait("document.querySelectorAll('.result tbody tr').length > 0", "an answer")
+        self.assertEqual(list(page.table(".result")[0].values()), ["9007199254740993", "NULL", "0.1", "<i>"])
+
     def test_a_stored_run_is_shown_as_sql_has_it(self):
         store = self.run_job(mpirun("mpich", 4, "numbered", "ring", 2000), "--detail", "trace")
         server = Server(self, store.path)
-        page = self.open(server)
+        page = self.open(server, expected=["status of 40[03]"])  # SQL that is wrong, and that writes.
         self.assert_overview(page, store)
 
         page.click("nav a >> text=Functions")
@@ -75,6 +163,14 @@ class Page(PageTest):
         page.press("Escape")
         page.wait("!document.querySelector('.summary').innerText.includes('of rank')", "all ranks are shown")
         self.assertEqual(page.value("location.hash"), "#/functions")
+
+        page.click("nav a >> text=Ranks")
+        self.assert_ranks(page, store)
+        self.assert_zooms(page)
+        page.click("nav a >> text=Matrix")
+        self.assert_matrix(page, store)
+        page.click("nav a >> text=Query")
+        self.assert_query(page, store)
         server.stop(self)
 
     def test_what_stands_in_a_run_is_text(self):

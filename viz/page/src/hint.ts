@@ -5,29 +5,29 @@ import { el, fill, type Child } from "./dom.ts";
 const kGap = 14;
 
 export class Hint {
-  private readonly box = el("div", { class: "hint", role: "status" });
+  readonly element = el("div", { class: "hint", role: "status" });
 
   /** In `parent`, usually a view's root, with which it goes. */
   constructor(parent: HTMLElement) {
-    this.box.hidden = true;
-    parent.append(this.box);
+    this.element.hidden = true;
+    parent.append(this.element);
   }
 
   /** Beside a point of the window; within it, and never below the pointer. */
   show(event: MouseEvent, ...children: Child[]): void {
-    fill(this.box, ...children);
-    this.box.hidden = false;
-    const { width, height } = this.box.getBoundingClientRect();
+    fill(this.element, ...children);
+    this.element.hidden = false;
+    const { width, height } = this.element.getBoundingClientRect();
     const right = event.clientX + kGap;
     const below = event.clientY + kGap;
     const left = right + width > innerWidth ? event.clientX - kGap - width : right;
     const top = below + height > innerHeight ? event.clientY - kGap - height : below;
-    this.box.style.left = `${Math.max(0, left)}px`;
-    this.box.style.top = `${Math.max(0, top)}px`;
+    this.element.style.left = `${Math.max(0, left)}px`;
+    this.element.style.top = `${Math.max(0, top)}px`;
   }
 
   hide(): void {
-    this.box.hidden = true;
+    this.element.hidden = true;
   }
 }
 

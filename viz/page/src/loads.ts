@@ -25,7 +25,8 @@ export class Loads {
   }
 
   load<Name extends keyof Answers>(
-      slot: string, name: Name, parameters: Parameters, show: (answer: Answers[Name]) => void): void {
+      slot: string, name: Name, parameters: Parameters, show: (answer: Answers[Name]) => void,
+      failed: ((message: string) => void) | undefined): void {
     this.open.get(slot)?.abort();
     if (!this.isBusy) {
       this.began = performance.now();
@@ -33,7 +34,7 @@ export class Loads {
     }
     const control = new AbortController();
     this.open.set(slot, control);
-    void this.run(slot, control, name, parameters, show);
+    void this.run(slot, control, ask(name, parameters, control.signal), show, failed);
   }
 
   /** Ends all of them; nothing is shown of them any more. */
@@ -42,16 +43,21 @@ export class Loads {
     this.open.clear();
   }
 
-  private async run<Name extends keyof Answers>(
-      slot: string, control: AbortController, name: Name, parameters: Parameters,
-      show: (answer: Answers[Name]) => void): Promise<void> {
+  private async run<Answer>(
+      slot: string, control: AbortController, asked: Promise<Answer>, show: (answer: Answer) => void,
+      failed: ((message: string) => void) | undefined): Promise<void> {
     try {
-      const answer = await ask(name, parameters, control.signal);
+      const answer = await asked;
       if (!control.signal.aborted) show(answer);
     } catch (why) {
       if (control.signal.aborted) return;
-      this.hasFailed = true;
-      this.owner.failed(why instanceof Error ? why : new Error(String(why)));
+      const error = why instanceof Error ? why : new Error(String(why));
+      if (failed !== undefined) {
+        failed(error.message);
+      } else {
+        this.hasFailed = true;
+        this.owner.failed(error);
+      }
     } finally {
       if (this.open.get(slot) === control) {
         this.open.delete(slot);

@@ -74,8 +74,9 @@ class Main implements Page {
   }
 
   load<Name extends keyof Answers>(
-      slot: string, name: Name, parameters: Parameters, show: (answer: Answers[Name]) => void): void {
-    this.loads.load(slot, name, parameters, show);
+      slot: string, name: Name, parameters: Parameters, show: (answer: Answers[Name]) => void,
+      failed?: (message: string) => void): void {
+    this.loads.load(slot, name, parameters, show, failed);
   }
 
   private placeIs(place: Place): void {

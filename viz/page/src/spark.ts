@@ -34,6 +34,11 @@ export function bars(classes: readonly { share: number; what: string }[], what: 
     }));
 }
 
+/** A share of 0 to 1, as a bar and as text. */
+export function metered(share: number, text: string): HTMLElement {
+  return el("span", { class: "with-meter" }, meter(share), el("span", {}, text));
+}
+
 /** A bar of a share of 0 to 1, beside a number. */
 export function meter(share: number): HTMLElement {
   const inner = el("span", { class: "meter-inner" });

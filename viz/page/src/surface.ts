@@ -28,8 +28,8 @@ export class Surface {
     if (this.element.width === width && this.element.height === height) return false;
     this.element.width = width;
     this.element.height = height;
-    this.width = box.width;
-    this.height = box.height;
+    this.width = width / ratio;
+    this.height = height / ratio;
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
     return true;
   }

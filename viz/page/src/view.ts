@@ -68,8 +68,9 @@ export interface Page {
   /**
    * Asks the server, and gives the answer to `show` unless the view is gone or has asked again
    * under the same `slot`, which ends the older question. When it fails, the frame says so above the view,
-   * and `show` is not called; what was drawn stays.
+   * and `show` is not called; what was drawn stays. With `failed` the view says so itself.
    */
   load<Name extends keyof Answers>(
-    slot: string, name: Name, parameters: Parameters, show: (answer: Answers[Name]) => void): void;
+    slot: string, name: Name, parameters: Parameters, show: (answer: Answers[Name]) => void,
+    failed?: (message: string) => void): void;
 }

@@ -3,5 +3,8 @@
 import type { View } from "../view.ts";
 import { overview } from "./overview.ts";
 import { functions } from "./functions.ts";
+import { matrix } from "./matrix.ts";
+import { query } from "./query.ts";
+import { ranks } from "./ranks.ts";
 
-export const views: readonly View[] = [overview, functions];
+export const views: readonly View[] = [overview, functions, ranks, matrix, query];

@@ -5,7 +5,7 @@ import { classColour } from "../colours.ts";
 import { el, empty, fill } from "../dom.ts";
 import { bytes, count, duration, estimate, kNone, moment, percent, plural } from "../format.ts";
 import { classesOf, quantile } from "../histogram.ts";
-import { bars, meter, spark } from "../spark.ts";
+import { bars, metered, spark } from "../spark.ts";
 import { timeOf } from "../place.ts";
 import { Table, type Column } from "../table.ts";
 import type { View } from "../view.ts";
@@ -21,7 +21,7 @@ function columns(answer: () => Functions): Column<FunctionRow>[] {
       return el("span", {}, mark, row.function);
     } },
     { id: "share", head: "of MPI time", isNumber: true, value: share,
-      cell: (row) => el("span", { class: "with-meter" }, meter(share(row)), percent(share(row))) },
+      cell: (row) => metered(share(row), percent(share(row))) },
     { id: "time", head: "time", isNumber: true, value: (row) => row.time_ns, title: "Of all ranks together",
       cell: (row) => estimate(row.estimated, duration(row.time_ns)) },
     { id: "calls", head: "calls", isNumber: true, value: (row) => row.calls, cell: (row) => count(row.calls) },

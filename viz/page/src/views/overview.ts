@@ -3,7 +3,7 @@
 import type { Overview, WorldShare } from "../answers.ts";
 import { el, empty, fill, type Child } from "../dom.ts";
 import { bytes, count, date, duration, estimate, kNone, percent, plural, rate } from "../format.ts";
-import { meter } from "../spark.ts";
+import { meter, metered } from "../spark.ts";
 import { Table } from "../table.ts";
 import type { Page, View } from "../view.ts";
 
@@ -94,7 +94,7 @@ function functionLines(): Table<Overview["functions"][number]> {
   return new Table([
     { id: "function", head: "function", cell: (row) => row.function, value: (row) => row.function },
     { id: "share", head: "of MPI time", isNumber: true, value: (row) => row.share,
-      cell: (row) => el("span", { class: "with-meter" }, meter(row.share), percent(row.share)) },
+      cell: (row) => metered(row.share, percent(row.share)) },
     { id: "time", head: "time", isNumber: true, cell: (row) => estimate(row.estimated, duration(row.time_ns)),
       value: (row) => row.time_ns },
     { id: "calls", head: "calls", isNumber: true, cell: (row) => count(row.calls), value: (row) => row.calls },

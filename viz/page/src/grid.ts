@@ -1,0 +1,50 @@
+// What a grid of ranks x time says: shares, order of rows, imbalance. No drawing.
+
+import type { Grid, Scope } from "./answers.ts";
+
+export type Row = Grid["rows"][number];
+
+/** How long the slot is, in ns: the last one ends with what was asked for. */
+export function slotLength(grid: Grid, scope: Scope, column: number): number {
+  const begin = scope.begin_ns + column * grid.slot_ns;
+  return Math.max(0, Math.min(grid.slot_ns, scope.end_ns - begin));
+}
+
+/** The share of its time that a row's ranks spent, or null where a share has no sense. */
+export function timeShare(grid: Grid, scope: Scope, row: Row, column: number): number | null {
+  const length = slotLength(grid, scope, column);
+  if (grid.unit !== "ns" || length <= 0) return null;
+  return (row.cells[column] ?? 0) / (length * row.ranks);
+}
+
+/** The largest cell per rank: what the darkest colour stands for where there are no shares. */
+export function mostOf(grid: Grid): number {
+  let most = 0;
+  for (const row of grid.rows) for (const cell of row.cells) most = Math.max(most, cell / row.ranks);
+  return most;
+}
+
+export type Order = "rank" | "host" | "value";
+
+/** Rows in the order that was chosen; by host those of a host stay in the order of ranks. */
+export function ordered(rows: readonly Row[], order: Order): Row[] {
+  const sorted = [...rows];
+  if (order === "host") sorted.sort((a, b) => a.host.localeCompare(b.host, "en", { numeric: true }) || a.first_rank - b.first_rank);
+  if (order === "value") sorted.sort((a, b) => b.total / b.ranks - a.total / a.ranks || a.first_rank - b.first_rank);
+  return sorted;
+}
+
+/**
+ * How unevenly a slot is spread: the most of a row over the mean, less one; 0 is even. Of rows with several
+ * ranks it is that of their means, which is less. null where nothing is there.
+ */
+export function imbalance(grid: Grid, column: number): number | null {
+  let most = 0, sum = 0, ranks = 0;
+  for (const row of grid.rows) {
+    const cell = row.cells[column] ?? 0;
+    most = Math.max(most, cell / row.ranks);
+    sum += cell;
+    ranks += row.ranks;
+  }
+  return sum > 0 ? most / (sum / ranks) - 1 : null;
+}

@@ -1,0 +1,23 @@
+// Questions that are asked of many a run, ready to be changed. docs/storage-schema.md has the tables.
+
+export const kQuestions: readonly (readonly [title: string, sql: string])[] = [
+  ["Who waits for whom", `SELECT rank, peer AS waits_for, time_ns / 1e9 AS seconds, calls
+  FROM wait_matrix ORDER BY time_ns DESC LIMIT 20`],
+  ["Time in MPI of each rank", `SELECT r.world, r.rank, r.host, sum(f.time_ns) / 1e9 AS mpi_s,
+       100.0 * sum(f.time_ns) / (r.last_ns - r.first_ns) AS percent
+  FROM function_total f JOIN rank r USING (world, rank)
+ GROUP BY r.world, r.rank ORDER BY percent DESC`],
+  ["Functions", `SELECT function, class, sum(calls) AS calls, sum(time_ns) / 1e9 AS seconds,
+       max(max_ns) / 1e3 AS longest_us, sum(bytes) AS bytes
+  FROM function_total GROUP BY function, class ORDER BY seconds DESC`],
+  ["The account", "SELECT * FROM account ORDER BY lost DESC, world, rank"],
+  ["What is missing", "SELECT * FROM loss"],
+  ["The longest calls", `-- Single calls are there with: xylem run --detail trace
+SELECT rank, function, (end_ns - begin_ns) / 1e6 AS ms, begin_ns / 1e9 AS at_s, peer, bytes
+  FROM event ORDER BY end_ns - begin_ns DESC LIMIT 20`],
+  ["Sizes of messages", `SELECT source, destination, messages, bytes, bytes / messages AS mean_bytes
+  FROM comm_matrix WHERE messages > 0 ORDER BY bytes DESC LIMIT 100`],
+  ["What services measure", `SELECT name, count(*) AS samples, min(value), avg(value), max(value)
+  FROM host_metric GROUP BY name ORDER BY name`],
+  ["Tables", `SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY type DESC, name`],
+];

@@ -1,0 +1,42 @@
+// Ranges of time or of ranks: zoomed, moved, and marked at round numbers.
+
+export interface Range {
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** Longer or shorter by `factor`, with what is at `at` staying where it is; within `bounds`, and not below `least`. */
+export function zoomed(range: Range, factor: number, at: number, bounds: Range, least: number): Range {
+  const whole = bounds.end - bounds.begin;
+  const length = Math.min(whole, Math.max(least, (range.end - range.begin) * factor));
+  const share = (at - range.begin) / Math.max(1e-300, range.end - range.begin);
+  return within({ begin: at - share * length, end: at - share * length + length }, bounds);
+}
+
+/** Moved by a share of its length; stops at the bounds. */
+export function moved(range: Range, share: number, bounds: Range): Range {
+  const by = (range.end - range.begin) * share;
+  return within({ begin: range.begin + by, end: range.end + by }, bounds);
+}
+
+function within(range: Range, bounds: Range): Range {
+  const length = range.end - range.begin;
+  const begin = Math.max(bounds.begin, Math.min(range.begin, bounds.end - length));
+  return { begin, end: Math.min(bounds.end, begin + length) };
+}
+
+/** 1, 2 or 5 times a power of ten: the least step of which no more than `most` fit into the range. */
+export function stepOf(range: Range, most: number): number {
+  const rough = Math.max(1e-300, range.end - range.begin) / Math.max(1, most);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return [1, 2, 5, 10].map((times) => times * power).find((step) => step >= rough * 0.999999)!;
+}
+
+/** The round numbers within a range, and how far they are apart. */
+export function ticks(range: Range, most: number): { step: number; at: number[] } {
+  if (!(range.end > range.begin)) return { step: 1, at: [] };
+  const step = stepOf(range, most);
+  const at: number[] = [];
+  for (let number = Math.ceil(range.begin / step); number * step <= range.end; ++number) at.push(number * step);
+  return { step, at };
+}

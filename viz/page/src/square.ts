@@ -1,0 +1,185 @@
+// Draws a matrix of ranks as a square: rows down, columns to the right, both from the lowest rank on.
+
+import type { Matrix } from "./answers.ts";
+import { fill } from "./dom.ts";
+import { point, type Box, type Point } from "./drag.ts";
+import { Heat } from "./heat.ts";
+import { Hint } from "./hint.ts";
+import { ticks } from "./range.ts";
+import { Surface } from "./surface.ts";
+import type { Page } from "./view.ts";
+
+/** A cell, by its first ranks. */
+export interface Pair {
+  readonly row: number;
+  readonly column: number;
+  readonly count: number;
+  readonly amount: number;
+}
+
+export interface SquareOwner {
+  hovers(hint: Hint, event: MouseEvent, pair: Pair): void;
+  clicked(pair: Pair): void;
+  /** Ranks of a box that was drawn; the ends are exclusive. */
+  chose(firstRow: number, endRow: number, firstColumn: number, endColumn: number): void;
+}
+
+const kLeft = 52, kAbove = 34, kMargin = 8;
+const kFont = '11px system-ui, "DejaVu Sans", sans-serif';
+/** The most that the server gives a side. */
+const kMostBlocks = 512;
+
+export class Square {
+  private readonly surface = new Surface("Communication matrix", () => this.draw());
+  private readonly hint: Hint;
+  private readonly heat = new Heat();
+  private matrix: Matrix | null = null;
+  private pairs = new Map<number, Pair>();
+  private box: Box | null = null;
+  /** The smallest value above 0 and the largest one. */
+  least = 0;
+  most = 0;
+
+  constructor(parent: HTMLElement, private readonly page: Page, private readonly owner: SquareOwner) {
+    fill(parent, this.surface.element);
+    this.hint = new Hint(parent);
+    point(this.surface.element, {
+      rests: (at, event) => {
+        const pair = this.pairAt(at);
+        if (pair === null) this.hint.hide();
+        else this.owner.hovers(this.hint, event, pair);
+      },
+      left: () => this.hint.hide(),
+      clicked: (at) => {
+        const pair = this.pairAt(at);
+        if (pair !== null) this.owner.clicked(pair);
+      },
+      draws: (box) => {
+        this.box = box;
+        this.hint.hide();
+        this.draw();
+      },
+      drew: (box) => this.drew(box),
+    });
+  }
+
+  /** As many as have a pixel each. */
+  mostBlocks(): number {
+    this.surface.fit();
+    return Math.max(16, Math.min(kMostBlocks, Math.floor(this.size)));
+  }
+
+  show(matrix: Matrix, pairs: readonly Pair[], valueOf: (pair: Pair) => number, isLogarithmic: boolean): void {
+    this.matrix = matrix;
+    this.pairs = new Map(pairs.map((pair) => [this.key(pair.row, pair.column), pair]));
+    const values = pairs.map(valueOf).filter((value) => value > 0);
+    this.most = values.reduce((most, value) => Math.max(most, value), 0);
+    this.least = values.reduce((least, value) => Math.min(least, value), this.most);
+    const span = Math.log(this.most / this.least);
+    this.heat.paint(this.columns, this.rows, this.page.theme, (row, column) => {
+      const pair = this.pairs.get(this.key(matrix.first_row + row * matrix.block, matrix.first_column + column * matrix.block));
+      const value = pair === undefined ? 0 : valueOf(pair);
+      if (value <= 0) return null;
+      if (!isLogarithmic) return value / this.most;
+      // The least one can be told from nothing.
+      return span > 0 ? 0.15 + 0.85 * Math.log(value / this.least) / span : 1;
+    });
+    this.surface.label(`Matrix of ${matrix.value} of ${matrix.world_size} ranks; the table beside it has the largest pairs`);
+    this.draw();
+  }
+
+  end(): void {
+    this.surface.end();
+  }
+
+  private key(row: number, column: number): number {
+    return row * 2 ** 26 + column;
+  }
+
+  private get rows(): number {
+    const { first_row, end_row, block } = this.matrix!;
+    return Math.ceil((end_row - first_row) / block);
+  }
+
+  private get columns(): number {
+    const { first_column, end_column, block } = this.matrix!;
+    return Math.ceil((end_column - first_column) / block);
+  }
+
+  private get size(): number {
+    return Math.max(1, Math.min(this.surface.width - kLeft, this.surface.height - kAbove) - kMargin);
+  }
+
+  /** Cells are squares, also when a part of the ranks is not. */
+  private get cell(): number {
+    return this.size / Math.max(1, this.rows, this.columns);
+  }
+
+  private at({ x, y }: Point): { row: number; column: number } {
+    const inside = (number: number, most: number): number => Math.max(0, Math.min(most - 1, Math.floor(number)));
+    return { row: inside((y - kAbove) / this.cell, this.rows), column: inside((x - kLeft) / this.cell, this.columns) };
+  }
+
+  private pairAt(at: Point): Pair | null {
+    if (this.matrix === null) return null;
+    const { first_row, first_column, block } = this.matrix;
+    if (at.x < kLeft || at.y < kAbove || at.x >= kLeft + this.columns * this.cell || at.y >= kAbove + this.rows * this.cell) {
+      return null;
+    }
+    const { row, column } = this.at(at);
+    const [first, second] = [first_row + row * block, first_column + column * block];
+    return this.pairs.get(this.key(first, second)) ?? { row: first, column: second, count: 0, amount: 0 };
+  }
+
+  private drew(box: Box | null): void {
+    this.box = null;
+    this.draw();
+    if (box === null || this.matrix === null) return;
+    const { first_row, end_row, first_column, end_column, block } = this.matrix;
+    const [one, other] = [this.at(box.from), this.at(box.to)];
+    this.owner.chose(
+      first_row + Math.min(one.row, other.row) * block,
+      Math.min(end_row, first_row + (Math.max(one.row, other.row) + 1) * block),
+      first_column + Math.min(one.column, other.column) * block,
+      Math.min(end_column, first_column + (Math.max(one.column, other.column) + 1) * block));
+  }
+
+  private draw(): void {
+    const { context, width, height } = this.surface;
+    const { theme } = this.page;
+    context.fillStyle = theme.surface;
+    context.fillRect(0, 0, width, height);
+    if (this.matrix === null) return;
+    const wide = this.columns * this.cell, tall = this.rows * this.cell;
+    this.heat.draw(context, kLeft, kAbove, wide, tall);
+    context.strokeStyle = theme.line;
+    context.strokeRect(kLeft - 0.5, kAbove - 0.5, wide + 1, tall + 1);
+    this.drawRanks(context);
+    if (this.box === null) return;
+    context.fillStyle = theme.accent;
+    context.globalAlpha = 0.3;
+    const { from, to } = this.box;
+    context.fillRect(Math.min(from.x, to.x), Math.min(from.y, to.y), Math.abs(to.x - from.x), Math.abs(to.y - from.y));
+    context.globalAlpha = 1;
+  }
+
+  private drawRanks(context: CanvasRenderingContext2D): void {
+    const { first_row, end_row, first_column, end_column, block, value } = this.matrix!;
+    context.font = kFont;
+    context.fillStyle = this.page.theme.text;
+    context.textBaseline = "middle";
+    const marks = (first: number, end: number): number[] =>
+      ticks({ begin: first, end: end - 1 }, Math.max(2, this.size / 34)).at.filter((rank) => Number.isInteger(rank));
+    const centre = (rank: number, first: number): number => ((rank - first) / block + 0.5 / Math.min(block, 2)) * this.cell;
+    context.textAlign = "right";
+    for (const rank of marks(first_row, end_row)) context.fillText(String(rank), kLeft - 5, kAbove + centre(rank, first_row));
+    context.textAlign = "center";
+    for (const rank of marks(first_column, end_column)) {
+      context.fillText(String(rank), kLeft + centre(rank, first_column), kAbove - 9);
+    }
+    context.fillStyle = this.page.theme.faint;
+    context.textAlign = "left";
+    context.fillText(value === "waits" ? "waits for →" : "receives →", kLeft, 8);
+    context.fillText(value === "waits" ? "waits ↓" : "sends ↓", 0, kAbove - 9);
+  }
+}

@@ -1,0 +1,110 @@
+// SQL over the run's file, with questions that are ready.
+
+import type { Cell, Query } from "../answers.ts";
+import { csv, errorOffset } from "../csv.ts";
+import { el, empty, fill } from "../dom.ts";
+import { duration, plural } from "../format.ts";
+import { kQuestions } from "../questions.ts";
+import { Table } from "../table.ts";
+import type { View } from "../view.ts";
+
+/** More rows make a page slow; the copy has all that were sent. */
+const kShownRows = 500;
+
+function text(cell: Cell): string {
+  if (cell === null) return "NULL";
+  if (typeof cell === "number" && !Number.isInteger(cell)) return String(Number(cell.toPrecision(10)));
+  return String(cell);
+}
+
+function table(answer: Query): HTMLElement {
+  // Names may come twice in an answer; columns are told apart by their number.
+  const isNumber = (column: number): boolean => answer.rows.some((row) => typeof row[column] === "number");
+  const rows = new Table<Cell[]>(
+    answer.columns.map((head, column) => ({
+      id: String(column), head, isNumber: isNumber(column),
+      cell: (row: Cell[]) => el("span", { class: row[column] === null ? "faint" : null }, text(row[column] ?? null)),
+      value: (row: Cell[]) => row[column] ?? null,
+    })),
+    { caption: "The answer" });
+  rows.show(answer.rows.slice(0, kShownRows));
+  return rows.element;
+}
+
+export const query: View = {
+  id: "query",
+  title: "Query",
+  mount(root, page) {
+    const editor = el("textarea", { rows: 7, spellcheck: "false", "aria-label": "SQL",
+                                    placeholder: "SELECT ... FROM function_total" });
+    const result = el("div", { class: "result" });
+    const said = el("p", { class: "said", role: "status" });
+    let asked: string | null = null;
+
+    const ask = (): void => {
+      const sql = editor.value.trim();
+      if (sql === "") return;
+      asked = null;  // Asked again, even when it is the same.
+      if (page.place.own.sql === sql) refresh();
+      else page.go({ own: { sql } });
+    };
+    const copies = (answer: Query): HTMLElement[] => {
+      const copy = el("button", { type: "button", click: () => {
+        navigator.clipboard.writeText(csv(answer.columns, answer.rows)).then(
+          () => copy.textContent = "Copied", () => copy.textContent = "The browser does not let it be copied");
+      } }, "Copy as CSV");
+      const save = el("button", { type: "button", click: () => {
+        const url = URL.createObjectURL(new Blob([csv(answer.columns, answer.rows)], { type: "text/csv" }));
+        el("a", { href: url, download: "answer.csv" }).click();
+        setTimeout(() => URL.revokeObjectURL(url), 1000);
+      } }, "Save as CSV");
+      return [copy, save];
+    };
+    const show = (answer: Query, tookMs: number): void => {
+      const rows = plural(answer.rows.length, "row");
+      const cut = answer.is_cut ? "; there are more, add LIMIT or a condition" : "";
+      const hidden = answer.rows.length > kShownRows ? `; the first ${kShownRows} are shown` : "";
+      fill(said, `${rows} in ${duration(tookMs * 1e6)}${cut}${hidden} `, ...copies(answer));
+      fill(result, answer.rows.length > 0 ? table(answer)
+        : empty("No row fits the question.", "Loosen a condition, or look at Tables for what there is."));
+    };
+    const failed = (message: string): void => {
+      const at = errorOffset(message, editor.value);
+      fill(said, el("span", { class: "bad" }, message));
+      fill(result);
+      if (at === null) return;
+      editor.focus();
+      editor.setSelectionRange(at, Math.max(at + 1, at + (/^\w+/.exec(editor.value.slice(at))?.[0].length ?? 1)));
+    };
+    const refresh = (): void => {
+      const { sql } = page.place.own;
+      // A question is asked when somebody asks it, not at every commit.
+      if (sql === undefined || sql === asked) return;
+      asked = sql;
+      editor.value = sql;
+      fill(said, "Asking …");
+      const began = performance.now();
+      page.load("query", "query", { sql }, (answer) => show(answer, performance.now() - began), failed);
+    };
+
+    editor.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) ask();
+    });
+    fill(root,
+      el("div", { class: "with-side" },
+        el("div", { class: "question" }, editor,
+          el("div", { class: "toolbar" },
+            el("button", { type: "button", class: "main", click: ask, title: "Ctrl+Enter" }, "Ask"), said)),
+        el("div", { class: "beside", role: "group", "aria-label": "Ready questions" },
+          el("h2", {}, "Ready questions"),
+          ...kQuestions.map(([title, sql]) =>
+            el("button", { type: "button", class: "ready", title: sql, click: () => {
+              editor.value = sql;
+              ask();
+            } }, title)))),
+      result);
+    fill(said, el("span", { class: "faint" }, "One statement that reads. Ctrl+Enter asks it."));
+    fill(result, empty("Nothing is asked yet.", "Take a ready question, and change it. The document storage-schema.md says what the tables mean."));
+    return { refresh, unmount() {} };
+  },
+};

@@ -55,6 +55,9 @@ int run_job(const RunOptions& options, const std::string& printed_options,
     fail(job.error().message);
     return code;
   }
+  if (!options.quiet) {
+    std::fprintf(stderr, "xylem: to see it live: xylem view %s\n", store_of(options).c_str());
+  }
   const int code = job->wait(witness, [&started] { return attend(*started); });
   finish(*started, code);
   return code;

@@ -11,6 +11,15 @@ function card(title: string, id: string, ...inside: Child[]): HTMLElement {
   return el("section", { class: "card", id, "aria-label": title }, el("h2", {}, title), ...inside);
 }
 
+/** How much of what was captured is stored; what is lost can be seen however little it is. */
+function proportion(stored: number, lost: number): HTMLElement {
+  const gap = el("span", { class: "lost-part" });
+  gap.style.flexGrow = String(lost);
+  const whole = el("span", { class: "stored-part" });
+  whole.style.flexGrow = String(Math.max(stored, lost === 0 ? 1 : 0));
+  return el("div", { class: "proportion", "aria-hidden": "true" }, whole, lost > 0 && gap);
+}
+
 /** Captured = stored + lost, and whether that is all. */
 function account(answer: Overview): HTMLElement {
   const { ranks, complete_ranks, captured, stored, lost, lost_of_unknown_ranks } = answer.account;
@@ -32,6 +41,7 @@ function account(answer: Overview): HTMLElement {
     el("div", { class: "equation" },
       term("captured", "calls captured", captured), el("span", {}, "="),
       term("stored", "stored", stored), el("span", {}, "+"), term("lost", "lost", lost)),
+    proportion(stored, lost),
     el("p", { class: missing > 0 || (hasEnded && rest > 0) ? "bad" : "good" }, state),
     el("p", { class: "faint" }, `${count(complete_ranks)} of ${plural(ranks, "rank")} complete`,
       lost_of_unknown_ranks > 0 && `; ${plural(lost_of_unknown_ranks, "call")} lost of unknown ranks`));
@@ -42,9 +52,10 @@ function shareOf(share: WorldShare, page: Page): HTMLElement {
   return el("div", { class: "shares" },
     el("p", {}, el("b", { "data-value": `share${share.world}` }, estimate(share.estimated, percent(share.mean_mpi_share))),
       ` of the ranks' time is in MPI`,
-      share.mpi_imbalance !== null && el("span", { class: "faint" },
-        ` · imbalance ${percent(share.mpi_imbalance)} in MPI`,
-        share.other_imbalance !== null && `, ${percent(share.other_imbalance)} outside`)),
+    ),
+    share.mpi_imbalance !== null && el("p", { class: "faint", title: "How far the rank with most is above the mean" },
+      `imbalance: ${percent(share.mpi_imbalance)} in MPI`,
+      share.other_imbalance !== null && `, ${percent(share.other_imbalance)} outside`),
     el("div", { class: "bars" }, ...shown.slice(0, 16).flatMap((rank) => {
       const part = rank.span_ns > 0 ? rank.mpi_ns / rank.span_ns : 0;
       return [
@@ -134,21 +145,21 @@ export const overview: View = {
           kServices.show(answer.services);
           kLosses.show(answer.losses);
           fill(root, el("div", { class: "cards" },
-            account(answer),
+            el("div", { class: "column" }, account(answer), card("Who waits for whom", "waits",
+              ...(answer.waits.length > 0
+                ? [waiting.element]
+                : [empty("Nobody has waited for a single rank.", "Collectives are in the functions and the ranks.")])),
+              answer.services.length > 0 && card("Services", "services", kServices.element)),
             facts(answer),
             card("Time in MPI", "share", ...(answer.shares.length > 0
               ? answer.shares.map((share) => shareOf(share, page))
               : [empty("No rank has reported yet.", "Windows come twice a second.")])),
-            card("Who waits for whom", "waits", answer.waits.length > 0
-              ? waiting.element
-              : empty("Nobody has waited for a single rank.", "Collectives are in the functions and the ranks.")),
             card("Functions", "functions", answer.functions.length > 0
               ? lines.element
               : empty("No call has been stored yet.", "Calls are stored a fifth of a second after they ended."),
               answer.functions_in_all > 8 &&
                 el("a", { href: page.link({ view: "functions" }) }, `all ${count(answer.functions_in_all)}`)),
-            answer.losses.length > 0 && card("What is missing", "losses", kLosses.element),
-            answer.services.length > 0 && card("Services", "services", kServices.element)));
+            answer.losses.length > 0 && card("What is missing", "losses", kLosses.element)));
         });
       },
       unmount() {},

@@ -178,6 +178,8 @@ struct Timeline {
   Scope scope;
   bool has_calls = false;  ///< Else `grid` tells.
   std::string reason;      ///< Of no single calls, with what to do; empty when there are.
+  bool too_many =
+      false;  ///< There are single calls, but a shorter time or fewer ranks must be asked for.
   RankGrid grid;
   std::vector<Call> calls;  ///< By rank and begin; the longest of them where there are more.
   std::uint64_t calls_in_all = 0;

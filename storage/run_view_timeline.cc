@@ -262,6 +262,7 @@ Result<Timeline> RunView::timeline(const TimelineQuery& query) {
     }
     const bool any =
         count_of(reader.inquiry.ask_one("SELECT EXISTS(SELECT 1 FROM event_chunk)", 1)[0]) != 0;
+    timeline.too_many = chunks != 0;
     timeline.reason = chunks != 0 ? "more than " + std::to_string(kMostTimelineChunks) +
                                         " chunks of calls; choose a shorter time or fewer ranks"
                       : any ? "no calls of these ranks are recorded in this time"

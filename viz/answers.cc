@@ -266,6 +266,7 @@ std::string to_json(const Timeline& timeline) {
   return answer("timeline", timeline.scope, [&](Json& json) {
     json.field("detail", timeline.has_calls ? "calls" : "windows");
     json.field("reason", timeline.reason);
+    json.field("too_many", timeline.too_many);
     json.field("calls_in_all", timeline.calls_in_all);
     json.array("calls", timeline.calls, [&](const Timeline::Call& call) {
       json.object([&] {

@@ -303,12 +303,14 @@ TEST_F(RunViewTest, ATimelineOfTooMuchIsOfWindowsAndSaysWhatToDo) {
   put_world(1, 1);
   put_window(0, 0, {profile_row(0, 1, 3)});
   EXPECT_THAT(good(view().timeline({})).reason, HasSubstr("--detail trace"));
+  EXPECT_FALSE(good(view().timeline({})).too_many);
   for (std::uint64_t i = 0; i <= kMostTimelineChunks; ++i) {
     put(chunk_packet(0, 1, i, i + 1));
   }
   const Timeline timeline = good(view().timeline({}));
   EXPECT_FALSE(timeline.has_calls);
   EXPECT_THAT(timeline.reason, HasSubstr("shorter"));
+  EXPECT_TRUE(timeline.too_many);
   EXPECT_THAT(timeline.grid.cells, ElementsAre(3000));
   ASSERT_EQ(timeline.longest.size(), 10u);
   EXPECT_EQ(timeline.longest[0].duration_ns, 2000u);  // By window: the chunks do not have it.

@@ -4,7 +4,8 @@
 //   {"call":"page.click","args":["nav a"]}   ->  {"value":null} or {"error":"..."}
 //
 // `call` is a method of Playwright's page, as a path; "troubles" gives what pages have complained of
-// so far: scripts that failed, errors on the console, policies that were violated. Ends with its input.
+// so far: scripts that failed, errors on the console, policies that were violated; "metrics" how much time the
+// main thread has spent so far, in s (Chromium's own count). Ends with its input.
 
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
@@ -32,9 +33,20 @@ page.on("request", (request) => {
   if (protocol.startsWith("http") && hostname !== "127.0.0.1") requests.foreign.push(request.url());
 });
 
+let session = null;
+async function metrics() {
+  if (session === null) {
+    session = await context.newCDPSession(page);
+    await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  }
+  const { metrics } = await session.send("Performance.getMetrics");
+  return Object.fromEntries(metrics.map(({ name, value }) => [name, value]));
+}
+
 async function perform({ call, args = [] }) {
   if (call === "troubles") return troubles;
   if (call === "foreign") return requests.foreign;
+  if (call === "metrics") return metrics();
   const path = call.split(".").slice(1);
   const method = path.pop();
   const object = path.reduce((one, name) => one[name], page);

@@ -137,10 +137,14 @@ export interface Call {
   begin_ns: number;
   end_ns: number;
   function: string;
-  peer: number;
-  tag: number;
+  class: string;
+  peer: number | null;
+  tag: number | null;
+  comm: number | null;
   bytes: number;
   calls: number;
+  /** Its time stands for those of `calls` calls. */
+  estimated: boolean;
 }
 
 export interface Message {
@@ -149,7 +153,7 @@ export interface Message {
   sent_ns: number;
   received_ns: number | null;
   bytes: number;
-  tag: number;
+  tag: number | null;
 }
 
 export interface LongCall { rank: number; function: string; duration_ns: number; begin_ns: number; end_ns: number }
@@ -157,6 +161,8 @@ export interface LongCall { rank: number; function: string; duration_ns: number;
 export interface Timeline extends OfRun {
   detail: "calls" | "windows";
   reason: string;
+  /** Of a shorter time or fewer ranks there are single calls. */
+  too_many: boolean;
   calls_in_all: number;
   calls: Call[];
   messages_in_all: number;

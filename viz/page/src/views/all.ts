@@ -6,5 +6,6 @@ import { functions } from "./functions.ts";
 import { matrix } from "./matrix.ts";
 import { query } from "./query.ts";
 import { ranks } from "./ranks.ts";
+import { timeline } from "./timeline.ts";
 
-export const views: readonly View[] = [overview, functions, ranks, matrix, query];
+export const views: readonly View[] = [overview, functions, ranks, timeline, matrix, query];

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""The page's timeline, in a real browser on real jobs: single calls as SQL has them, and as quick as a map."""
+
+import json
+import unittest
+import urllib.parse
+
+from browser import PageTest
+from harness import Store, mpirun, wait_until
+from page_test import number
+from view_test import Server
+
+CHOSEN = "document.querySelector('#chosen [data-value=function]')?.innerText"
+
+
+class PageTimeline(PageTest):
+    def run_ring(self, detail="trace", ranks=4, rounds=2000):
+        return self.run_job(mpirun("mpich", ranks, "numbered", "ring", rounds), "--detail", detail)
+
+    def longest(self, page):
+        page.wait("document.querySelectorAll('#longest button').length > 0", "the longest calls are listed")
+        return page.value("[...document.querySelectorAll('#longest button')].map((one) =>"
+                          " [Number(one.dataset.rank), Number(one.dataset.begin), Number(one.dataset.duration)])")
+
+    def assert_chosen_is(self, page, row):
+        """What the panel says of a call is what SQL has of it."""
+        said = page.value("Object.fromEntries([...document.querySelectorAll('#chosen [data-value]')].map((one) =>"
+                          " [one.dataset.value, one.innerText]))")
+        self.assertEqual(said["function"], row["function"])
+        self.assertEqual(said["rank"].split(",")[0], str(row["rank"]))
+        self.assertEqual(said["begin"], f"{row['begin_ns'] / 1e9:.9f} s")
+        took = row["end_ns"] - row["begin_ns"]
+        self.assertAlmostEqual(number(said["duration"]), took, delta=0.006 * took)
+        self.assertEqual(said["peer"], "–" if row["peer"] is None else f"rank {row['peer']}")
+        self.assertEqual(said["tag"], "–" if row["tag"] is None else str(row["tag"]))
+        self.assertEqual(said["comm"], "–" if row["comm"] is None else str(row["comm"]))
+        self.assertAlmostEqual(number(said["bytes"]), row["bytes"], delta=0.006 * row["bytes"])
+
+    def test_the_longest_calls_are_those_of_sql_and_lead_to_themselves(self):
+        store = self.run_ring()
+        server = Server(self, store.path)
+        page = self.open(server, "timeline")
+        page.wait("document.querySelector('[data-detail=calls]') !== null", "single calls are drawn")
+        wanted = store.rows("SELECT * FROM event WHERE kind = 'mpi' ORDER BY end_ns - begin_ns DESC LIMIT 10")
+        self.assertEqual([took for _, _, took in self.longest(page)],
+                         [row["end_ns"] - row["begin_ns"] for row in wanted])
+        first = self.longest(page)[0]
+        row = next(row for row in wanted if (row["rank"], row["begin_ns"]) == (first[0], first[1]))
+        page.click("#longest button >> nth=0")
+        page.wait(f"{CHOSEN} === {json.dumps(row['function'])}", "the call is chosen")
+        self.assert_chosen_is(page, row)
+        page.wait("location.hash.includes('begin=')", "the address says where it is")
+        begin, end = (int(urllib.parse.parse_qs(page.value("location.hash").partition("?")[2])[name][0])
+                      for name in ("begin", "end"))
+        self.assertTrue(begin < row["begin_ns"] and end > row["end_ns"], (begin, end, row))
+        server.stop(self)
+
+    def test_a_zoom_ends_at_one_call_whose_values_are_those_of_sql(self):
+        store = self.run_ring()
+        # One in the midst of the run, far shorter than a pixel of all of it.
+        row = store.rows("SELECT * FROM event WHERE rank = 2 AND function = 'MPI_Recv' AND bytes > 0"
+                         " ORDER BY begin_ns LIMIT 1 OFFSET 1000")[0]
+        server = Server(self, store.path)
+        took = max(row["end_ns"] - row["begin_ns"], 200)
+        page = self.open(server, f"timeline?begin={row['begin_ns'] - 4 * took}&end={row['end_ns'] + 4 * took}")
+        page.wait("document.querySelector('[data-value=detail]')?.innerText === 'each call is drawn.'", "calls are drawn")
+        # The wheel zooms around the pointer, so the call stays below it.
+        box = page.value("(() => { const { x, y, width, height } ="
+                         " document.querySelector('.timeline-canvas canvas').getBoundingClientRect();"
+                         " return { x, y, width, height }; })()")
+        x = box["x"] + 64 + (box["width"] - 64) / 2
+        y = box["y"] + 24 + (box["height"] - 24) * 2.5 / 4
+        page.call("page.mouse.move", x, y)
+        for _ in range(4):
+            page.call("page.mouse.wheel", 0, -200)
+        page.wait(f"!location.hash.includes('begin={row['begin_ns'] - 4 * took}')", "the address follows the wheel")
+        page.wait("document.querySelector('[data-value=detail]')?.innerText === 'each call is drawn.'", "calls are drawn")
+        page.call("page.mouse.move", x + 1, y)
+        page.wait("document.querySelector('.hint dl') !== null", "the call is told on hovering")
+        self.assertIn("MPI_Recv", page.text(".hint"))
+        page.call("page.mouse.click", x, y)
+        page.wait(f"{CHOSEN} === 'MPI_Recv'", "the call is chosen")
+        self.assert_chosen_is(page, row)
+        server.stop(self)
+
+    def test_a_step_of_pan_or_zoom_costs_the_main_thread_little(self):
+        store = self.run_ring(ranks=8)
+        # As much of the midst of it as has thousands of calls, however slow the machine was.
+        begin, end = (store.value("SELECT begin_ns FROM event WHERE rank = 0 ORDER BY begin_ns"
+                                  f" LIMIT 1 OFFSET {skipped}") for skipped in (1500, 2000))
+        server = Server(self, store.path)
+        page = self.open(server, f"timeline?begin={begin}&end={end}")
+        page.wait("document.querySelector('[data-detail=calls]') !== null", "single calls are drawn")
+        box = page.value("(() => { const { x, y, width, height } ="
+                         " document.querySelector('.timeline-canvas canvas').getBoundingClientRect();"
+                         " return { x, y, width, height }; })()")
+        page.call("page.mouse.move", box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+        def costs(step, steps=40):
+            """Of each step, in ms of the main thread's processor time, with the frame that it draws."""
+            found = []
+            for number_of in range(steps):
+                before = page.call("metrics")
+                step(number_of)
+                page.call("page.evaluate", "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+                after = page.call("metrics")
+                found.append(1e3 * (after["ScriptDuration"] - before["ScriptDuration"]))
+            return sorted(found)
+
+        zooms = costs(lambda at: page.call("page.mouse.wheel", 0, -60 if at < 20 else 60))
+        page.call("page.mouse.wheel", 0, -600)
+        page.call("page.mouse.down")
+        pans = costs(lambda at: page.call("page.mouse.move", box["x"] + box["width"] / 2 + 7 * (at % 20), box["y"] + 200))
+        page.call("page.mouse.up")
+        for name, found in (("zoom", zooms), ("pan", pans)):
+            print(f"a step of {name}: {found[len(found) // 2]:.1f} ms of script, p95 {found[int(0.95 * len(found))]:.1f} ms")
+            self.assertLess(found[len(found) // 2], 20.0, found)
+        server.stop(self)
+
+    def test_windows_stand_for_calls_that_were_not_recorded(self):
+        store = self.run_ring("profile")
+        server = Server(self, store.path)
+        page = self.open(server, "timeline")
+        page.wait("document.querySelector('[data-detail=windows]') !== null", "windows are drawn")
+        self.assertIn("--detail trace", page.text(".timeline-status"))
+        took = store.value("SELECT max(max_ns) FROM function_total")
+        self.assertEqual(max(one[2] for one in self.longest(page)), took)
+        server.stop(self)
+
+    def test_a_run_that_lives_is_shown_as_the_stored_one(self):
+        stop, own, path = self.folder / "stop", self.folder / "own", self.folder / "run.db"
+        job = self.start("run", "--detail", "trace", "--store", path, "--",
+                         *mpirun("mpich", 2, "numbered", "alone", stop, own, 2000))
+        wait_until(lambda: path.exists() and self.xylem("query", path, "SELECT 1 FROM event LIMIT 1").stdout.count("1") > 0,
+                   "calls are stored", 60)
+        server = Server(self, path)
+        page = self.open(server, "timeline")
+        page.wait("document.querySelector('[data-detail]') !== null", "the run is drawn", 120)
+        page.wait("document.querySelectorAll('#longest button').length > 0", "calls are listed")
+        end = "Number(/to ([\\d.]+) s/.exec(document.querySelector('[data-value=range]').innerText)[1])"
+        before = page.value(end)
+        page.wait(f"{end} > {before}", "all of the time grows with the run", 60)
+        stop.touch()
+        self.assertEqual(job.wait(120), 0, job.stderr.read())
+        page.wait("document.querySelector('.state').innerText.startsWith('ended')", "the end is shown")
+        wanted = [row["took"] for row in Store(path).rows(
+            "SELECT end_ns - begin_ns AS took FROM event WHERE kind = 'mpi' ORDER BY 1 DESC LIMIT 10")]
+        page.wait("JSON.stringify([...document.querySelectorAll('#longest button')].map((one) =>"
+                  f" Number(one.dataset.duration))) === '{json.dumps(wanted, separators=(',', ':'))}'",
+                  f"the longest calls are {wanted}")
+        server.stop(self)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,217 @@
+// Draws ranks x time on a canvas: windows, calls with their names, messages, an axis above and the ranks
+// at the left. What is drawn is bounded by the screen and by one answer, whatever the run holds.
+
+import type { Call, Message } from "../answers.ts";
+import { classColour, colourOf, scaleOf, type Theme } from "../colours.ts";
+import { moment } from "../format.ts";
+import { kGapFrom, laneBox, lineOf } from "./geometry.ts";
+import { fitting, inkOn, multiples, roundStep } from "./labels.ts";
+import { firstAfter, type Lane } from "./lanes.ts";
+import { shareOf, type Scene } from "./scene.ts";
+import { clip, type Segment } from "./segments.ts";
+import { rankToY, timeToX, type Viewport } from "./viewport.ts";
+
+export interface Picture {
+  readonly view: Viewport;
+  readonly scene: Scene | null;
+  readonly ranks: number;
+  readonly theme: Theme;
+  readonly chosen: Call | null;
+  readonly hovered: Call | Message | null;
+  readonly hasMessages: boolean;
+}
+
+/** In pixels: the margins of the axis and of the ranks' names. */
+export const kTop = 24;
+export const kLeft = 64;
+
+/** The smallest lane that carries a name. */
+const kNameFrom = 11;
+const kLetter = 6.2;
+/** More lines than this are a grey cloud. */
+const kMostLines = 2000;
+
+type Canvas = CanvasRenderingContext2D;
+
+export function draw(canvas: Canvas, width: number, height: number, picture: Picture): void {
+  const { theme } = picture;
+  canvas.fillStyle = theme.surface;
+  canvas.fillRect(0, 0, width, height);
+  const plot = { width: Math.max(width - kLeft, 1), height: Math.max(height - kTop, 1) };
+  drawTimes(canvas, plot.width, height, picture);
+  canvas.save();
+  canvas.beginPath();
+  canvas.rect(kLeft, kTop, plot.width, plot.height);
+  canvas.clip();
+  canvas.translate(kLeft, kTop);
+  if (picture.scene !== null) {
+    drawWindows(canvas, plot.width, plot.height, picture, picture.scene);
+    drawCalls(canvas, plot.width, plot.height, picture, picture.scene);
+    if (picture.hasMessages) drawMessages(canvas, plot.width, plot.height, picture, picture.scene);
+  }
+  canvas.restore();
+  drawRanks(canvas, plot.height, picture);
+}
+
+function drawTimes(canvas: Canvas, width: number, height: number, { view, theme }: Picture): void {
+  const step = roundStep(view.endNs - view.beginNs, width / 110);
+  canvas.font = "11px system-ui, 'DejaVu Sans', sans-serif";
+  canvas.textBaseline = "middle";
+  canvas.textAlign = "center";
+  canvas.lineWidth = 1;
+  for (const ns of multiples(view.beginNs, view.endNs, step)) {
+    const x = kLeft + timeToX(view, ns, width);
+    canvas.fillStyle = theme.line;
+    canvas.fillRect(Math.round(x), kTop - 5, 1, height);
+    canvas.fillStyle = theme.faint;
+    if (x > kLeft + 30 && x < kLeft + width - 30) canvas.fillText(moment(ns, step), x, kTop / 2 - 1);
+  }
+}
+
+function drawRanks(canvas: Canvas, height: number, { view, theme, ranks }: Picture): void {
+  canvas.font = "11px system-ui, 'DejaVu Sans', sans-serif";
+  canvas.textBaseline = "middle";
+  canvas.textAlign = "right";
+  const step = Math.ceil(roundStep(view.endRank - view.firstRank, height / 16));
+  for (const rank of multiples(Math.floor(view.firstRank), Math.min(view.endRank, ranks - 1), step)) {
+    const y = kTop + rankToY(view, rank + 0.5, height);
+    if (y < kTop + 4) continue;
+    canvas.fillStyle = theme.faint;
+    canvas.fillText(`rank ${rank}`, kLeft - 8, y);
+  }
+}
+
+function drawWindows(canvas: Canvas, width: number, height: number, { view, theme }: Picture, scene: Scene): void {
+  const { grid, gridBeginNs } = scene;
+  if (grid === null) return;
+  const scale = scaleOf(theme.isDark);
+  grid.rows.forEach((row, index) => {
+    const top = rankToY(view, row.first_rank, height);
+    const end = rankToY(view, row.first_rank + row.ranks, height);
+    if (end < 0 || top > height) return;
+    const gap = end - top >= kGapFrom ? 1 : 0;
+    const first = Math.max(Math.floor((view.beginNs - gridBeginNs) / grid.slot_ns), 0);
+    const last = Math.min(Math.ceil((view.endNs - gridBeginNs) / grid.slot_ns), grid.columns);
+    for (let column = first; column < last; ++column) {
+      const share = shareOf(grid, index, column);
+      if (share === 0) continue;
+      const left = timeToX(view, gridBeginNs + column * grid.slot_ns, width);
+      const right = timeToX(view, gridBeginNs + (column + 1) * grid.slot_ns, width);
+      canvas.fillStyle = colourOf(scale, share);
+      // Half a pixel more, so that no seams show between cells.
+      canvas.fillRect(left, top, right - left + 0.5, end - top - gap);
+    }
+  });
+}
+
+function drawCalls(canvas: Canvas, width: number, height: number, picture: Picture, scene: Scene): void {
+  const { view, theme } = picture;
+  canvas.textAlign = "left";
+  for (let rank = Math.max(Math.floor(view.firstRank), 0); rank < view.endRank; ++rank) {
+    const lanes = scene.lanes.get(rank) ?? [];
+    const line = rankToY(view, rank + 1, height);
+    if (line - rankToY(view, rank, height) >= kGapFrom) {
+      canvas.fillStyle = theme.line;
+      canvas.fillRect(0, Math.round(line), width, 1);
+    }
+    lanes.forEach((lane, index) => {
+      const box = laneBox(view, rank, index, lanes.length, height);
+      drawLane(canvas, width, lane, box, picture);
+    });
+  }
+}
+
+/** Wide calls one by one; those narrower than a pixel together, as strong as the share that they cover. */
+function drawLane(
+    canvas: Canvas, width: number, lane: Lane, box: { top: number; height: number },
+    { view, chosen, hovered, theme }: Picture): void {
+  let thinAt = -1;
+  let thinWidth = 0;
+  let thinColour = "";
+  const flush = (): void => {
+    if (thinWidth > 0) {
+      canvas.globalAlpha = Math.min(0.25 + 0.75 * thinWidth, 1);
+      canvas.fillStyle = thinColour;
+      canvas.fillRect(thinAt, box.top, 1, box.height);
+      canvas.globalAlpha = 1;
+    }
+    thinWidth = 0;
+  };
+  for (let at = firstAfter(lane, view.beginNs); at < lane.calls.length; ++at) {
+    const call = lane.calls[at]!;
+    if (call.begin_ns >= view.endNs) break;
+    const left = timeToX(view, call.begin_ns, width);
+    const wide = timeToX(view, call.end_ns, width) - left;
+    const colour = classColour(call.class);
+    if (wide < 1.5) {
+      if (Math.floor(left) !== thinAt) flush();
+      thinAt = Math.floor(left);
+      thinWidth += Math.max(wide, 0.02);
+      thinColour = colour;
+    } else {
+      drawCall(canvas, call, colour, { ...box, left, width: wide }, width);
+    }
+    if (call === chosen || call === hovered) {
+      canvas.strokeStyle = theme.text;
+      canvas.lineWidth = call === chosen ? 2 : 1;
+      canvas.strokeRect(Math.max(left, -4), box.top + 1, Math.min(wide, width + 8), box.height - 2);
+    }
+  }
+  flush();
+}
+
+function drawCall(
+    canvas: Canvas, call: Call, colour: string,
+    box: { left: number; top: number; width: number; height: number }, width: number): void {
+  const left = Math.max(box.left, -2);
+  const right = Math.min(box.left + box.width, width + 2);
+  canvas.fillStyle = colour;
+  // A neighbour's edge is seen where there is room for it.
+  canvas.fillRect(left, box.top, right - left - (right - left > 4 ? 0.5 : 0), box.height);
+  if (box.height < kNameFrom) return;
+  // The name stays on the screen while its call is on it.
+  const from = Math.max(left, 0) + 4;
+  const text = fitting(call.function, right - from - 4, kLetter);
+  if (text === "") return;
+  canvas.fillStyle = inkOn(colour);
+  canvas.fillText(text, from, box.top + box.height / 2);
+}
+
+function drawMessages(canvas: Canvas, width: number, height: number, picture: Picture, scene: Scene): void {
+  const { view, theme, hovered } = picture;
+  const { messages } = scene.answer;
+  if (messages.length > kMostLines) canvas.globalAlpha = 0.35;
+  let lines = 0;
+  canvas.beginPath();
+  for (const message of messages) {
+    if (message.received_ns === null || message.source === message.destination) continue;
+    const line = clip(lineOf(view, message, width, height), width, height);
+    if (line === null) continue;
+    if (++lines > kMostLines) break;
+    trace(canvas, line);
+  }
+  canvas.lineWidth = 1;
+  canvas.strokeStyle = theme.text;
+  canvas.globalAlpha *= 0.75;
+  canvas.stroke();
+  canvas.globalAlpha = 1;
+  if (hovered !== null && "sent_ns" in hovered) {
+    canvas.beginPath();
+    trace(canvas, lineOf(view, hovered, width, height));
+    canvas.lineWidth = 3;
+    canvas.strokeStyle = theme.accent;
+    canvas.stroke();
+  }
+}
+
+/** A line with an arrow's head at its end. */
+function trace(canvas: Canvas, { x1, y1, x2, y2 }: Segment): void {
+  canvas.moveTo(x1, y1);
+  canvas.lineTo(x2, y2);
+  const length = Math.hypot(x2 - x1, y2 - y1);
+  if (length < 12) return;
+  const [across, down] = [(x2 - x1) / length, (y2 - y1) / length];
+  canvas.moveTo(x2 - 7 * across - 3 * down, y2 - 7 * down + 3 * across);
+  canvas.lineTo(x2, y2);
+  canvas.lineTo(x2 - 7 * across + 3 * down, y2 - 7 * down - 3 * across);
+}

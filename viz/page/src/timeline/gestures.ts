@@ -1,0 +1,109 @@
+// What hands do on the timeline, as on a map: the wheel zooms around the pointer (with Shift the ranks), a
+// drag pans, two fingers pinch, a click without a drag chooses.
+
+import * as viewports from "./viewport.ts";
+import type { Bounds, Viewport } from "./viewport.ts";
+
+export interface GesturesOwner {
+  /** Null: there is nothing to be moved yet. */
+  view(): Viewport | null;
+  bounds(): Bounds | null;
+  /** In pixels: the part of the canvas where ranks x time is drawn. */
+  plot(): { left: number; top: number; width: number; height: number };
+  /** Steps come up to a hundred times a second: nothing is asked or laid out in them. */
+  moveTo(view: Viewport): void;
+  /** The pointer rests or moves without a button; null: it has left. */
+  point(event: MouseEvent | null): void;
+  choose(event: MouseEvent): void;
+}
+
+/** One notch of most wheels is 100 pixels: about a quarter more or less. */
+const kZoomPerPixel = 0.0022;
+/** Less than this many pixels is a click. */
+const kClick = 4;
+/** A line or a page of those wheels that count in them, in pixels. */
+const kPixels: Readonly<Record<number, number>> = { 0: 1, 1: 16, 2: 400 };
+
+export class Gestures {
+  private readonly fingers = new Map<number, PointerEvent>();
+  private moved = 0;
+
+  constructor(private readonly canvas: HTMLCanvasElement, private readonly owner: GesturesOwner) {
+    canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    canvas.addEventListener("pointerdown", (event) => this.down(event));
+    canvas.addEventListener("pointermove", (event) => this.move(event));
+    canvas.addEventListener("pointerup", (event) => this.up(event));
+    canvas.addEventListener("pointercancel", (event) => this.fingers.delete(event.pointerId));
+    canvas.addEventListener("pointerleave", () => owner.point(null));
+    canvas.addEventListener("dblclick", (event) => this.zoom(event, 0.4, false));
+  }
+
+  private wheel(event: WheelEvent): void {
+    event.preventDefault();
+    const pixels = kPixels[event.deltaMode] ?? 1;
+    const down = event.deltaY * pixels;
+    const across = event.deltaX * pixels;
+    // With Shift browsers turn the wheel's direction.
+    if (event.shiftKey) return this.zoom(event, Math.exp((down + across) * kZoomPerPixel), true);
+    if (Math.abs(across) > Math.abs(down)) return this.pan(-across, 0);
+    const { left } = this.owner.plot();
+    this.zoom(event, Math.exp(down * kZoomPerPixel), event.offsetX < left);
+  }
+
+  private zoom(event: MouseEvent, factor: number, isOfRanks: boolean): void {
+    const { left, top, width, height } = this.owner.plot();
+    const view = this.owner.view();
+    const bounds = this.owner.bounds();
+    if (view === null || bounds === null) return;
+    const across = Math.min(Math.max((event.offsetX - left) / width, 0), 1);
+    const down = Math.min(Math.max((event.offsetY - top) / height, 0), 1);
+    this.owner.moveTo(isOfRanks
+      ? viewports.zoomRanks(view, bounds, factor, down)
+      : viewports.zoomTime(view, bounds, factor, across));
+  }
+
+  /** By pixels: what is drawn follows the finger. */
+  private pan(across: number, down: number): void {
+    const { width, height } = this.owner.plot();
+    const view = this.owner.view();
+    const bounds = this.owner.bounds();
+    if (view === null || bounds === null) return;
+    this.owner.moveTo(viewports.pan(view, bounds, -across / width, -down / height));
+  }
+
+  private down(event: PointerEvent): void {
+    if (event.button !== 0) return;
+    this.canvas.setPointerCapture(event.pointerId);
+    this.fingers.set(event.pointerId, event);
+    if (this.fingers.size === 1) this.moved = 0;
+  }
+
+  private move(event: PointerEvent): void {
+    const before = this.fingers.get(event.pointerId);
+    if (before === undefined) {
+      this.owner.point(event);
+      return;
+    }
+    const across = event.offsetX - before.offsetX;
+    const down = event.offsetY - before.offsetY;
+    this.moved += Math.abs(across) + Math.abs(down);
+    if (this.fingers.size === 2) this.pinch(event);
+    else if (this.moved >= kClick) this.pan(across, down);
+    if (this.moved >= kClick) this.owner.point(null);
+    this.fingers.set(event.pointerId, event);
+  }
+
+  /** The other finger holds; the time between the two grows with their distance. */
+  private pinch(event: PointerEvent): void {
+    const before = this.fingers.get(event.pointerId)!;
+    const other = [...this.fingers.values()].find((one) => one.pointerId !== event.pointerId)!;
+    const was = Math.hypot(before.offsetX - other.offsetX, before.offsetY - other.offsetY);
+    const is = Math.hypot(event.offsetX - other.offsetX, event.offsetY - other.offsetY);
+    if (was > 0 && is > 0) this.zoom(other, was / is, false);
+  }
+
+  private up(event: PointerEvent): void {
+    if (!this.fingers.delete(event.pointerId)) return;
+    if (this.moved < kClick && this.fingers.size === 0) this.owner.choose(event);
+  }
+}

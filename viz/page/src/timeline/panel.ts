@@ -1,0 +1,98 @@
+// Beside the timeline: the call that is chosen, the messages that belong to it, and the longest calls of
+// what is shown. What a canvas shows is read here by those who cannot see it.
+
+import type { Call, LongCall, Message } from "../answers.ts";
+import { el, fill, type Child } from "../dom.ts";
+import { bytes, count, duration, estimate, kNone, moment } from "../format.ts";
+import { lines } from "../hint.ts";
+
+export interface Listed {
+  readonly rank: number;
+  readonly function: string;
+  readonly beginNs: number;
+  readonly endNs: number;
+  readonly durationNs: number;
+}
+
+export function listed(call: Call): Listed {
+  return { rank: call.rank, function: call.function, beginNs: call.begin_ns, endNs: call.end_ns,
+           durationNs: call.end_ns - call.begin_ns };
+}
+
+/** One that is known by its window only: it lies somewhere within. */
+export function listedOfWindow(call: LongCall): Listed {
+  return { rank: call.rank, function: call.function, beginNs: call.begin_ns, endNs: call.end_ns,
+           durationNs: call.duration_ns };
+}
+
+const value = (name: string, text: string): HTMLElement => el("span", { "data-value": name }, text);
+
+/** A call's exact values, with names for programs. */
+export function callLines(call: Call): HTMLElement {
+  const length = call.end_ns - call.begin_ns;
+  const pairs: [string, Child][] = [
+    ["function", value("function", call.function)],
+    ["rank", value("rank", call.thread === 0 ? String(call.rank) : `${call.rank}, thread ${call.thread}`)],
+    ["begin", value("begin", moment(call.begin_ns, 1))],
+    ["duration", value("duration", estimate(call.estimated, duration(length)))],
+    ["peer", value("peer", call.peer === null ? kNone : `rank ${call.peer}`)],
+    ["payload", value("bytes", bytes(call.bytes))],
+    ["tag", value("tag", call.tag === null ? kNone : String(call.tag))],
+    ["communicator", value("comm", call.comm === null ? kNone : String(call.comm))],
+  ];
+  if (call.calls > 1) pairs.push(["stands for", value("calls", `${count(call.calls)} calls`)]);
+  return lines(...pairs);
+}
+
+export function messageLines(message: Message): HTMLElement {
+  const way = message.received_ns;
+  return lines(
+    ["message", `rank ${message.source} to rank ${message.destination}`],
+    ["sent", moment(message.sent_ns, 1)],
+    ["received", way === null ? kNone : moment(way, 1)],
+    ["on its way", way === null ? kNone : duration(way - message.sent_ns)],
+    ["payload", bytes(message.bytes)],
+    ["tag", message.tag === null ? kNone : String(message.tag)]);
+}
+
+export class Panel {
+  readonly element: HTMLElement;
+  private readonly call = el("div");
+  private readonly list = el("ol", { class: "longest" });
+  private readonly note = el("p", { class: "faint" });
+  private listedNow = "";
+
+  constructor(private readonly jump: (call: Listed) => void) {
+    this.element = el("aside", { class: "timeline-panel", "aria-label": "Calls" },
+      el("section", { id: "chosen", "aria-live": "polite" }, el("h2", {}, "Chosen call"), this.call),
+      el("section", { id: "longest" }, el("h2", {}, "Longest calls shown"), this.list, this.note));
+  }
+
+  showCall(call: Call | null, messages: readonly Message[]): void {
+    if (call === null) {
+      fill(this.call, el("p", { class: "faint" }, "Click on a call, or on one of the longest ones below."));
+      return;
+    }
+    const other = (message: Message): string => message.source === call.rank
+      ? `to rank ${message.destination}, received ${message.received_ns === null ? kNone : moment(message.received_ns, 1)}`
+      : `from rank ${message.source}, sent ${moment(message.sent_ns, 1)}`;
+    fill(this.call, callLines(call),
+      ...messages.slice(0, 4).map((message) => el("p", { class: "faint" }, `${bytes(message.bytes)} ${other(message)}`)));
+  }
+
+  /** `note` says what the list is not. */
+  showLongest(calls: readonly Listed[], note: string): void {
+    this.note.textContent = note;
+    this.note.hidden = note === "";
+    const key = JSON.stringify(calls);
+    if (key === this.listedNow) return;  // A button that is being clicked stays.
+    this.listedNow = key;
+    fill(this.list, ...calls.map((call) =>
+      el("li", {}, el("button", {
+        type: "button", title: `At ${moment(call.beginNs, 1)}: show it`,
+        "data-rank": call.rank, "data-begin": call.beginNs, "data-duration": call.durationNs,
+        click: () => this.jump(call),
+      }, el("b", {}, duration(call.durationNs)), ` ${call.function} `,
+        el("span", { class: "faint" }, `rank ${call.rank}`)))));
+  }
+}

@@ -1,0 +1,31 @@
+// The line below the timeline: what is shown, what of it is an estimate, and what cannot be shown.
+
+import { el, type Child } from "../dom.ts";
+import { count, duration, moment, plural } from "../format.ts";
+import type { Scene } from "./scene.ts";
+import type { Viewport } from "./viewport.ts";
+
+export function statusOf(scene: Scene, view: Viewport, isWaiting: boolean): Child[] {
+  const { answer } = scene;
+  const length = view.endNs - view.beginNs;
+  const lost = answer.scope.lost_calls;
+  const incomplete = answer.scope.has_ended ? answer.scope.incomplete_ranks : 0;
+  return [
+    el("span", { "data-value": "range" },
+      `${moment(view.beginNs, length / 100)} to ${moment(view.endNs, length / 100)}, ${duration(length)}: `),
+    el("span", { "data-value": "detail", "data-detail": answer.detail }, detailOf(scene)),
+    isWaiting && " More is on its way.",
+    answer.scope.estimated && " ~ Some times are estimates: calls that were not timed are scaled up.",
+    lost > 0 && el("b", { class: "bad", "data-value": "lost" },
+      ` ${plural(lost, "call")} of this run were lost and cannot be shown.`),
+    incomplete > 0 && el("b", { class: "bad" }, ` Of ${plural(incomplete, "rank")} something may be missing.`),
+  ];
+}
+
+function detailOf(scene: Scene): string {
+  const { answer } = scene;
+  if (answer.detail === "windows") return `share of time in MPI by windows; ${answer.reason}.`;
+  if (scene.isComplete) return "each call is drawn.";
+  return `the ${count(answer.calls.length)} longest of ${plural(answer.calls_in_all, "call")} around here; ` +
+    "zoom in to see each.";
+}

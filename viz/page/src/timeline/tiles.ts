@@ -1,0 +1,96 @@
+// Which pieces of a run the timeline asks for, and which of the answers it has it draws.
+//
+// A tile is a range of time and ranks on a grid of powers of two, larger than what is shown: at each
+// zoom tiles are at least twice as wide as the screen and overlap by three quarters, so that one tile
+// covers the screen with some room on every side, and a small step needs no new one. Pairs of
+// messages are found within a tile, so one tile, not several side by side, is drawn.
+//
+// A tile that holds too many calls is answered in windows. Then a tight one, of little more than the
+// screen, is asked for as well: it may still have single calls.
+
+import type { Bounds, Viewport } from "./viewport.ts";
+
+export interface Tile {
+  readonly beginNs: number;
+  readonly endNs: number;
+  readonly firstRank: number;
+  readonly endRank: number;
+}
+
+/** Worlds up to this size are asked whole: both ends of each message are there then. */
+const kWholeWorld = 32;
+
+export function keyOf(tile: Tile): string {
+  return `${tile.beginNs}-${tile.endNs}/${tile.firstRank}-${tile.endRank}`;
+}
+
+/** The tile that a screen wants: covers it, on the grid. It may reach beyond the run's time. */
+export function wideTile(view: Viewport, bounds: Bounds): Tile {
+  const [beginNs, endNs] = cover(view.beginNs, view.endNs);
+  if (bounds.ranks <= kWholeWorld) return { beginNs, endNs, firstRank: 0, endRank: bounds.ranks };
+  const [firstRank, endRank] = cover(view.firstRank, view.endRank);
+  return { beginNs, endNs, firstRank: Math.max(firstRank, 0), endRank: Math.min(endRank, bounds.ranks) };
+}
+
+/** A tile as parameters of a question, cut to the run's time. */
+export function questionOf(tile: Tile, bounds: Bounds): Record<string, number> {
+  return {
+    first_rank: tile.firstRank,
+    end_rank: tile.endRank,
+    begin_ns: Math.max(tile.beginNs, Math.floor(bounds.beginNs)),
+    end_ns: Math.min(tile.endNs, Math.ceil(bounds.endNs)),
+  };
+}
+
+/** Little more than the screen: an eighth of it on each side at most, whole ranks. */
+export function tightTile(view: Viewport, bounds: Bounds): Tile {
+  const step = powerOfTwoFrom((view.endNs - view.beginNs) / 16);
+  return {
+    beginNs: Math.floor(view.beginNs / step) * step,
+    endNs: Math.ceil(view.endNs / step) * step,
+    firstRank: Math.max(Math.floor(view.firstRank), 0),
+    endRank: Math.min(Math.ceil(view.endRank), bounds.ranks),
+  };
+}
+
+/** The tiles one step to the left and to the right, then out: what a next step may want. */
+export function neighbours(view: Viewport, bounds: Bounds): Tile[] {
+  const step = 0.75 * (view.endNs - view.beginNs);
+  const here = keyOf(wideTile(view, bounds));
+  const shifts: Viewport[] = [
+    { ...view, beginNs: view.beginNs + step, endNs: view.endNs + step },
+    { ...view, beginNs: view.beginNs - step, endNs: view.endNs - step },
+    { ...view, beginNs: view.beginNs - step, endNs: view.endNs + step },
+  ];
+  const found = new Map<string, Tile>();
+  for (const shifted of shifts) {
+    if (shifted.endNs <= bounds.beginNs || shifted.beginNs >= bounds.endNs) continue;
+    const tile = wideTile(shifted, bounds);
+    const isInside = tile.beginNs < bounds.endNs && tile.endNs > bounds.beginNs;
+    if (isInside && keyOf(tile) !== here) found.set(keyOf(tile), tile);
+  }
+  return [...found.values()];
+}
+
+export function covers(tile: Tile, view: Viewport, bounds: Bounds): boolean {
+  return (
+    tile.beginNs <= Math.max(view.beginNs, bounds.beginNs) &&
+    tile.endNs >= Math.min(view.endNs, bounds.endNs) &&
+    tile.firstRank <= view.firstRank &&
+    tile.endRank >= Math.min(view.endRank, bounds.ranks)
+  );
+}
+
+function cover(begin: number, end: number): [number, number] {
+  const size = Math.max(powerOfTwoFrom(2 * (end - begin)), 4);
+  const step = size / 4;
+  const start = Math.round(((begin + end) / 2 - size / 2) / step) * step;
+  return [start, start + size];
+}
+
+/** The smallest power of two that is not below, at least 1. */
+function powerOfTwoFrom(value: number): number {
+  let power = 1;
+  while (power < value) power *= 2;
+  return power;
+}

@@ -1,0 +1,309 @@
+// Ranks x time down to single calls: scrolled and zoomed as a map.
+//
+// A step changes the viewport and draws from the answers that are there, in the next frame. What is asked
+// for, listed and written into the address follows when the hand rests.
+
+import "../timeline/timeline.css";
+import type { Call, Message, Ranks } from "../answers.ts";
+import { el, empty, fill, type Child } from "../dom.ts";
+import { duration, estimate, moment, percent, ranks as rankText } from "../format.ts";
+import { Hint, lines } from "../hint.ts";
+import { Surface } from "../surface.ts";
+import { draw, kLeft, kTop } from "../timeline/draw.ts";
+import { Gestures } from "../timeline/gestures.ts";
+import { callAt, messageAt, windowAt, type Point } from "../timeline/hits.ts";
+import { longestOf } from "../timeline/lanes.ts";
+import { Navigator } from "../timeline/navigator.ts";
+import { callLines, listed, listedOfWindow, messageLines, Panel, type Listed } from "../timeline/panel.ts";
+import { changeOf, keyOfPlace, viewportOf } from "../timeline/range.ts";
+import { bestOf, callLike, isOf, sceneOf, type Scene } from "../timeline/scene.ts";
+import { statusOf } from "../timeline/status.ts";
+import { neighbours, questionOf, tightTile, wideTile } from "../timeline/tiles.ts";
+import { TileStore } from "../timeline/tile_store.ts";
+import { Toolbar } from "../timeline/toolbar.ts";
+import * as viewports from "../timeline/viewport.ts";
+import type { Bounds, Viewport } from "../timeline/viewport.ts";
+import { changed } from "../place.ts";
+import type { Key, Mounted, Page, View } from "../view.ts";
+
+const kStripSlots = 600;
+/** How long after the last step the hand rests. */
+const kRestMs = 120;
+const kLongest = 10;
+
+class TimelineView implements Mounted {
+  readonly keys: readonly Key[];
+  private readonly surface = new Surface("Ranks and time: the calls of each rank", () => this.changed());
+  private readonly navigator = new Navigator((ns) => this.centre(ns));
+  private readonly panel = new Panel((call) => this.jump(call));
+  private readonly toolbar = new Toolbar({
+    zoom: (factor) => this.zoom(factor),
+    showAll: () => this.page.go({ rank: null, begin: null, end: null, own: {} }),
+    turnMessages: () => this.turnMessages(),
+  });
+  private readonly status = el("p", { class: "timeline-status", role: "status" });
+  private readonly body: HTMLElement;
+  private readonly nothing = el("div");
+  private readonly hint: Hint;
+  private readonly store: TileStore<Scene>;
+  private run: Ranks | null = null;
+  private bounds: Bounds | null = null;
+  private view: Viewport | null = null;
+  private scene: Scene | null = null;
+  private chosen: Call | null = null;
+  /** What was jumped to, until an answer has it. */
+  private wanted: Listed | null = null;
+  private hovered: Call | Message | null = null;
+  private world = -1;
+  /** The place that the viewport stands for; another one has come from outside. */
+  private shown = "";
+  private isWriting = false;
+  private drawing = 0;
+  private resting = 0;
+
+  constructor(root: HTMLElement, private readonly page: Page) {
+    this.store = new TileStore<Scene>(
+      (slot, tile, show) => page.load(slot, "timeline",
+        { world: page.place.world, ...questionOf(tile, this.bounds!) }, (answer) => show(sceneOf(answer))),
+      () => this.tell());
+    this.body = el("div", { class: "timeline" }, this.toolbar.element,
+      el("div", { class: "timeline-strip" }, this.navigator.surface.element),
+      el("div", { class: "timeline-body" },
+        el("div", { class: "timeline-canvas" }, this.surface.element), this.panel.element),
+      this.status);
+    this.body.hidden = true;
+    root.append(this.body, this.nothing);
+    this.hint = new Hint(root);
+    this.panel.showCall(null, []);
+    new Gestures(this.surface.element, {
+      view: () => this.view,
+      bounds: () => this.bounds,
+      plot: () => this.plot(),
+      moveTo: (view) => this.moveTo(view),
+      point: (event) => this.point(event),
+      choose: (event) => this.choose(event),
+    });
+    const pan = (across: number, down: number) => (): void =>
+      this.move((view, bounds) => viewports.pan(view, bounds, across, down));
+    this.keys = [
+      { key: "ArrowLeft", what: "earlier", press: pan(-0.2, 0) },
+      { key: "ArrowRight", what: "later", press: pan(0.2, 0) },
+      { key: "ArrowUp", what: "lower ranks", press: pan(0, -0.2) },
+      { key: "ArrowDown", what: "higher ranks", press: pan(0, 0.2) },
+      { key: "+", what: "zoom in", press: () => this.zoom(0.5) },
+      { key: "-", what: "zoom out", press: () => this.zoom(2) },
+      { key: "[", what: "more ranks", press: () => this.zoom(2, true) },
+      { key: "]", what: "fewer ranks", press: () => this.zoom(0.5, true) },
+      { key: "m", what: "messages shown or hidden", press: () => this.turnMessages() },
+    ];
+  }
+
+  refresh(): void {
+    if (this.isWriting) return;
+    const { place } = this.page;
+    const key = keyOfPlace(place);
+    if (key !== this.shown) {
+      if (place.world !== this.world) this.forget(place.world);
+      this.shown = key;
+      if (this.bounds !== null) this.view = viewportOf(place, this.bounds);
+    }
+    this.store.renew(() => false);  // What has failed is asked again.
+    this.rest();
+    this.page.load("run", "ranks", { world: place.world, columns: kStripSlots, rows: 1 }, (run) => this.runIs(run));
+  }
+
+  unmount(): void {
+    cancelAnimationFrame(this.drawing);
+    clearTimeout(this.resting);
+    this.surface.end();
+    this.navigator.end();
+  }
+
+  private forget(world: number): void {
+    this.world = world;
+    this.store.clear();
+    this.run = this.bounds = this.view = this.scene = this.chosen = this.wanted = this.hovered = null;
+    this.panel.showCall(null, []);
+  }
+
+  private runIs(run: Ranks): void {
+    const { run_begin_ns, run_end_ns } = run.scope;
+    const endNs = this.run?.scope.run_end_ns ?? run_end_ns;
+    this.run = run;
+    const isEmpty = run.world_size === 0 || run_end_ns <= run_begin_ns;
+    this.body.hidden = isEmpty;
+    fill(this.nothing, isEmpty && empty("No rank has called MPI_Init yet.",
+      "The timeline begins when one does; the page follows."));
+    if (isEmpty) return;
+    this.bounds = { beginNs: run_begin_ns, endNs: run_end_ns, ranks: run.world_size };
+    // All of the time grows with the run; a hand that is moving is not disturbed.
+    if (this.view === null || (this.page.place.begin === null && this.resting === 0)) {
+      this.view = viewportOf(this.page.place, this.bounds);
+    }
+    // News lies at the run's end; some may be stored after a run has ended.
+    this.store.renew((tile) => tile.endNs >= endNs);
+    this.rest();
+  }
+
+  private plot(): { left: number; top: number; width: number; height: number } {
+    return { left: kLeft, top: kTop, width: Math.max(this.surface.width - kLeft, 1),
+             height: Math.max(this.surface.height - kTop, 1) };
+  }
+
+  private move(step: (view: Viewport, bounds: Bounds) => Viewport): void {
+    if (this.view !== null && this.bounds !== null) this.moveTo(step(this.view, this.bounds));
+  }
+
+  private zoom(factor: number, isOfRanks = false): void {
+    this.move((view, bounds) => (isOfRanks ? viewports.zoomRanks : viewports.zoomTime)(view, bounds, factor, 0.5));
+  }
+
+  private centre(ns: number): void {
+    this.move((view, bounds) => {
+      const half = (view.endNs - view.beginNs) / 2;
+      return viewports.clamp({ ...view, beginNs: ns - half, endNs: ns + half }, bounds);
+    });
+  }
+
+  private jump(call: Listed): void {
+    this.wanted = call;
+    this.move((view, bounds) => viewports.showCall(view, bounds, call.rank, call.beginNs, call.endNs));
+  }
+
+  /** One step of a hand: nothing but what is drawn changes now. */
+  private moveTo(view: Viewport): void {
+    this.view = view;
+    this.hovered = null;
+    this.changed();
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => {
+      this.resting = 0;
+      this.write();
+      this.rest();
+    }, kRestMs) as unknown as number;
+  }
+
+  private write(): void {
+    const { place } = this.page;
+    const change = changeOf(this.view!, this.bounds!, place);
+    this.shown = keyOfPlace(changed(place, change));
+    this.isWriting = true;
+    this.page.go(change, "replace");
+    this.isWriting = false;
+  }
+
+  /** Asks for what is on the screen, and tells what is there. */
+  private rest(): void {
+    const { view, bounds } = this;
+    if (view === null || bounds === null) return;
+    const wide = wideTile(view, bounds);
+    // Of too many calls for one answer there may be few enough on the screen.
+    const isTooMuch = this.store.find(wide)?.answer.isTooMuch ?? false;
+    this.store.want(isTooMuch ? [wide, tightTile(view, bounds)] : [wide], neighbours(view, bounds));
+    this.tell();
+  }
+
+  /** Says in words and lists what the canvas shows. */
+  private tell(): void {
+    const { view } = this;
+    if (view === null) return;
+    const scene = this.scene = bestOf(this.store.all(), view);
+    this.changed();
+    this.toolbar.show(this.hasMessages(), scene?.answer.detail !== "windows", this.page.theme);
+    if (scene === null) {
+      this.status.textContent = "What is shown here is on its way.";
+      return;
+    }
+    const like = this.wanted ?? (this.chosen === null ? null : listed(this.chosen));
+    const found = like === null ? null : callLike(scene, like);
+    if (found !== null) this.chooseCall(found);
+    fill(this.status, ...statusOf(scene, view, this.store.isWaiting));
+    if (scene.answer.detail === "calls") {
+      const calls = longestOf(scene.answer.calls, view.beginNs, view.endNs, view.firstRank, view.endRank, kLongest);
+      this.panel.showLongest(calls.map(listed), "");
+    } else {
+      this.panel.showLongest(
+        scene.answer.longest.filter((call) => call.end_ns > view.beginNs && call.begin_ns < view.endNs)
+          .map(listedOfWindow),
+        "Each lies somewhere in a window: the button leads there.");
+    }
+  }
+
+  private chooseCall(call: Call | null): void {
+    this.chosen = call;
+    this.wanted = null;
+    this.panel.showCall(call,
+      call === null ? [] : this.scene?.answer.messages.filter((message) => isOf(message, call)) ?? []);
+  }
+
+  /** Draws in the next frame. */
+  private changed(): void {
+    if (this.drawing !== 0) return;
+    this.drawing = requestAnimationFrame(() => {
+      this.drawing = 0;
+      const { view, bounds, run } = this;
+      if (view === null || bounds === null || run === null) return;
+      this.scene = bestOf(this.store.all(), view);
+      this.surface.fit();
+      draw(this.surface.context, this.surface.width, this.surface.height, {
+        view, scene: this.scene, ranks: bounds.ranks, theme: this.page.theme, chosen: this.chosen,
+        hovered: this.hovered, hasMessages: this.hasMessages(),
+      });
+      this.navigator.show(run, view, this.page.theme);
+    });
+  }
+
+  private hasMessages(): boolean {
+    return this.page.place.own.messages !== "off";
+  }
+
+  private turnMessages(): void {
+    const { messages: _messages, ...own } = this.page.place.own;
+    this.page.go({ own: this.hasMessages() ? { ...own, messages: "off" } : own }, "replace");
+  }
+
+  /** A call before a message, a message before a window. */
+  private point(event: MouseEvent | null): void {
+    const { view, scene } = this;
+    const before = this.hovered;
+    this.hovered = null;
+    let what: Child = null;
+    if (event !== null && view !== null && scene !== null) {
+      const at = this.inPlot(event);
+      const call = callAt(scene, view, at);
+      const message = call === null && this.hasMessages() ? messageAt(scene, view, at) : null;
+      const window = call === null && message === null ? windowAt(scene, view, at) : null;
+      this.hovered = call ?? message;
+      if (call !== null) what = callLines(call);
+      else if (message !== null) what = messageLines(message);
+      else if (window !== null) {
+        what = lines(
+          ["", rankText(window.firstRank, window.ranks)],
+          ["from", moment(window.beginNs, window.lengthNs)], ["for", duration(window.lengthNs)],
+          ["in MPI", estimate(scene.answer.scope.estimated, percent(window.share))]);
+      }
+    }
+    if (what === null || event === null) this.hint.hide();
+    else this.hint.show(event, what);
+    if (this.hovered !== before) this.changed();
+  }
+
+  private choose(event: MouseEvent): void {
+    const { view, scene } = this;
+    if (view === null || scene === null) return;
+    this.chooseCall(callAt(scene, view, this.inPlot(event)));
+    this.changed();
+  }
+
+  private inPlot(event: MouseEvent): Point {
+    const { x, y } = this.surface.at(event);
+    const { width, height } = this.plot();
+    return { x: x - kLeft, y: y - kTop, width, height };
+  }
+}
+
+export const timeline: View = {
+  id: "timeline",
+  title: "Timeline",
+  mount: (root, page) => new TimelineView(root, page),
+};

@@ -222,10 +222,10 @@ class TimelineView implements Mounted {
       const calls = longestOf(scene.answer.calls, view.beginNs, view.endNs, view.firstRank, view.endRank, kLongest);
       this.panel.showLongest(calls.map(listed), "");
     } else {
-      this.panel.showLongest(
-        scene.answer.longest.filter((call) => call.end_ns > view.beginNs && call.begin_ns < view.endNs)
-          .map(listedOfWindow),
-        "Each lies somewhere in a window: the button leads there.");
+      const calls = scene.answer.longest
+        .filter((call) => call.end_ns > view.beginNs && call.begin_ns < view.endNs).map(listedOfWindow);
+      const isExact = calls.every((call) => call.endNs - call.beginNs === call.durationNs);
+      this.panel.showLongest(calls, isExact ? "" : "Each lies somewhere in a window: the button leads there.");
     }
   }
 

@@ -364,6 +364,11 @@ std::string to_json(const Tree& tree) {
         json.field("ranks", node.ranks);
         json.field("silent_ns", node.silent_ns);
         json.field("reason", node.reason.empty() ? std::nullopt : std::optional(node.reason));
+        if (!node.facts.empty()) {
+          json.object("facts", [&] {
+            for (const auto& [name, value] : node.facts) json.field(name, value);
+          });
+        }
         if (node.link) write_link(json, *node.link);
       });
     });

@@ -198,9 +198,13 @@ export interface TreeNode {
   level: number;
   ranks: number;
   silent_ns: number | null;
+  /** Why a communication process was placed on its host. */
+  reason: string | null;
+  /** What a back end has last measured of its host. */
+  facts?: Record<string, number>;
   link?: {
     at_ns: number; queue_bytes: number; refused: number; transport: string; round_trip_ns: number | null;
-    packets_per_s: number; bytes_per_s: number;
+    packets_per_s: number | null; bytes_per_s: number | null;
   };
 }
 

@@ -7,5 +7,6 @@ import { matrix } from "./matrix.ts";
 import { query } from "./query.ts";
 import { ranks } from "./ranks.ts";
 import { timeline } from "./timeline.ts";
+import { tree } from "./tree.ts";
 
-export const views: readonly View[] = [overview, functions, ranks, timeline, matrix, query];
+export const views: readonly View[] = [overview, functions, ranks, timeline, matrix, tree, query];

@@ -17,6 +17,7 @@
 #include "cli/run_options.h"
 #include "cli/service_options.h"
 #include "cli/settings.h"
+#include "cli/top_command.h"
 #include "cli/tree_command.h"
 #include "cli/version.h"
 #include "cli/view_command.h"
@@ -178,6 +179,7 @@ int run_program(int argc, char** argv) {
   add_place_command(app, code);
   add_query_command(app, code);
   add_report_command(app, code);
+  add_top_command(app, code);
   add_tree_command(app, code);
   add_view_command(app, code);
 

@@ -1,11 +1,10 @@
 #include "viz/api.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "viz/answers.h"
+#include "viz/file_stamp.h"
 #include "viz/json.h"
 #include "viz/page.h"
 #include "viz/reply.h"
@@ -182,22 +181,6 @@ class JsonRows final : public RowSink {
   std::vector<std::string> columns_, rows_;
 };
 
-/// When a file and its log were last written, as far as the system tells.
-std::string state_of(const std::string& file) {
-  std::string state;
-  for (const char* suffix : {"", "-wal"}) {
-    struct stat found {};
-    if (::stat((file + suffix).c_str(), &found) != 0) continue;
-    for (const auto number :
-         {static_cast<std::int64_t>(found.st_ino), static_cast<std::int64_t>(found.st_size),
-          static_cast<std::int64_t>(found.st_mtim.tv_sec),
-          static_cast<std::int64_t>(found.st_mtim.tv_nsec)}) {
-      state += std::to_string(number) + ' ';
-    }
-  }
-  return state;
-}
-
 }  // namespace
 
 std::optional<net::HttpReply> Api::screen(const net::HttpRequest& request) {
@@ -304,7 +287,7 @@ net::HttpReply Api::refusal(unsigned status, const std::string& sentence) {
 // A connection that stays open would keep a run from ending in one plain file, so what has changed
 // is asked of the file system; only then the file is opened.
 std::string Api::news() {
-  const std::string state = state_of(options_.file);
+  const std::string state = file_stamp(options_.file);
   if (state == seen_ && !news_.empty()) return news_;
   auto run = RunView::open(options_.file);
   Result<Scope> scope = run ? run->scope() : Result<Scope>(unexpected(run.error()));

@@ -80,6 +80,10 @@ class Json {
 
   /// What is JSON already.
   void written(std::string_view json) { put(json); }
+  void written(std::string_view name, std::string_view json) {
+    key(name);
+    put(json);
+  }
 
   std::string take() { return std::move(text_); }
 

@@ -7,7 +7,7 @@ import unittest
 
 from harness import SOURCE, XYLEM
 
-VERBS = ["run", "serve", "exec", "attach", "place", "query", "report", "tree", "view"]
+VERBS = ["run", "serve", "exec", "attach", "place", "query", "report", "top", "tree", "view"]
 
 
 class ManPage(unittest.TestCase):

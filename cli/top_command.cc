@@ -1,0 +1,228 @@
+#include "cli/top_command.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+
+#include "cli/live_runs.h"
+#include "cli/terminal.h"
+#include "storage/query.h"
+#include "viz/file_stamp.h"
+#include "viz/top.h"
+
+namespace xylem {
+namespace {
+
+/// As `xylem view`: far above what any screen needs.
+constexpr std::int64_t kMostMemory = std::int64_t{256} << 20;
+/// Keys wait for an answer, so none may take for ever.
+constexpr Nanos kAnswerDeadline = 10 * kSecond;
+/// An escape after which nothing came for so long was a key, not the begin of one.
+constexpr Nanos kEscapePause = 50 * kMillisecond;
+
+/// What the key l shows where nobody has said it.
+constexpr Nanos kRecent = 10 * kSecond;
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::size_t size_variable(const char* name, std::size_t otherwise) {
+  const std::string text = variable(name);
+  std::size_t size = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), size);
+  constexpr std::size_t kMost = 10'000;
+  return fault == std::errc() && end == text.data() + text.size() && size >= 1
+             ? std::min(size, kMost)
+             : otherwise;
+}
+
+/// What the first of the variables that say it says of the terminal's characters.
+bool speaks_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string value = variable(name);
+    if (value.empty()) continue;
+    std::transform(value.begin(), value.end(), value.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+Nanos nanos_of(double seconds) { return static_cast<Nanos>(seconds * 1e9); }
+
+/// Looks at one run for one person.
+class Top {
+ public:
+  Top(std::string file, const TopOptions& options)
+      : file_(std::move(file)),
+        interval_(nanos_of(options.interval_s)),
+        recent_(options.recent_s > 0 ? nanos_of(options.recent_s) : kRecent) {
+    choice_.pane = viz::pane_of(options.pane).value_or(viz::TopPane::kOverview);
+    choice_.is_recent = options.recent_s > 0;
+  }
+
+  /// Asks for all there is, as for a pause.
+  const viz::TopAnswers& ask_all() {
+    viz::TopChoice all = choice_;
+    all.is_paused = true;
+    ask(viz::question_of(all, recent_));
+    return answers_;
+  }
+
+  void print_screen(std::ostream& out) {
+    viz::ScreenForm form{size_variable("COLUMNS", 80), size_variable("LINES", 0), speaks_utf8(),
+                         false};
+    for (const viz::Line& line : viz::draw_top(ask_all(), choice_, form).lines) {
+      out << viz::plain_line(line) << '\n';
+    }
+    out.flush();
+  }
+
+  const std::string& fault() const { return answers_.fault; }
+
+  /// Until the person, or a signal, ends it.
+  void watch(Terminal& terminal) {
+    const bool colors = variable("NO_COLOR").empty();
+    viz::KeyReader reader;
+    while (!choice_.has_ended) {
+      look();
+      show(terminal, colors);
+      Terminal::Event event = terminal.wait(next_look_ - monotonic_now());
+      for (const viz::Key key : reader.read(event.keys)) press(key);
+      if (reader.is_waiting() && !event.has_ended) {
+        event = terminal.wait(kEscapePause);
+        const bool is_more = !event.keys.empty();
+        for (const viz::Key key : is_more ? reader.read(event.keys) : reader.rest()) press(key);
+      }
+      if (event.has_ended) return;
+    }
+  }
+
+ private:
+  void press(viz::Key key) { choice_ = viz::pressed(choice_, key, extent_); }
+
+  /// Asks anew when it is time and the file has changed, or when something else is to be shown.
+  void look() {
+    const Nanos now = monotonic_now();
+    const viz::TopQuestion question = viz::question_of(choice_, recent_);
+    const bool is_due = now >= next_look_;
+    if (is_due) next_look_ = now + interval_;
+    if (choice_.is_paused && question == asked_) return;
+    if (question == asked_ && !is_due) return;
+    const std::string stamp = viz::file_stamp(file_);
+    if (question == asked_ && stamp == stamp_ && answers_.fault.empty()) return;
+    stamp_ = stamp;
+    ask(question);
+  }
+
+  void ask(const viz::TopQuestion& question) {
+    asked_ = question;
+    auto run = storage::RunView::open(file_);
+    if (!run) {
+      answers_.fault = run.error().message;
+      return;
+    }
+    run->file().set_deadline(deadline_in(kAnswerDeadline));
+    viz::ask_top(*run, question, answers_);
+  }
+
+  void show(Terminal& terminal, bool colors) {
+    const Terminal::Size size = terminal.size();
+    const viz::TopScreen screen =
+        viz::draw_top(answers_, choice_, {size.width, size.height, speaks_utf8(), true});
+    extent_ = screen.extent;
+    std::vector<Terminal::Row> rows;
+    for (const viz::Line& line : screen.lines) {
+      std::size_t cells = 0;
+      for (const viz::Piece& piece : line) cells += viz::cells(piece.text);
+      rows.push_back({viz::escaped_line(line, colors), cells >= size.width});
+    }
+    terminal.show(rows);
+  }
+
+  std::string file_;
+  Nanos interval_, recent_;
+  viz::TopChoice choice_;
+  viz::TopExtent extent_;
+  viz::TopAnswers answers_;
+  std::optional<viz::TopQuestion> asked_;
+  std::string stamp_;
+  Nanos next_look_ = 0;
+};
+
+bool is_screen() {
+  const std::string term = variable("TERM");
+  return ::isatty(STDOUT_FILENO) == 1 && !term.empty() && term != "dumb";
+}
+
+Result<std::string> file_of(const TopOptions& options) {
+  if (!options.live) return options.file;
+  auto run = find_live_run(options.file, live_runs());
+  if (!run) return unexpected(run.error());
+  return run->file;
+}
+
+Result<void> show_run(const TopOptions& options, std::ostream& out) {
+  storage::limit_memory(kMostMemory);
+  const auto file = file_of(options);
+  if (!file) return unexpected(file.error());
+  if (auto run = storage::RunFile::open(*file); !run) return unexpected(run.error());
+  Top top(*file, options);
+  if (options.json) {
+    const std::string json = viz::top_json(top.ask_all());
+    if (top.fault().empty()) out << json << std::flush;
+  } else if (options.once || !is_screen()) {
+    top.print_screen(out);
+  } else {
+    auto terminal = Terminal::take();
+    if (!terminal) return unexpected(terminal.error());
+    top.watch(*terminal);
+    return {};
+  }
+  if (top.fault().empty()) return {};
+  return unexpected(Code::kUnavailable, top.fault());
+}
+
+}  // namespace
+
+int run_top(const TopOptions& options, std::ostream& out, std::ostream& err) {
+  const auto shown = show_run(options, out);
+  if (shown) return 0;
+  err << "xylem top: " << shown.error().message << '\n';
+  return 1;
+}
+
+void add_top_command(CLI::App& app, int& code) {
+  CLI::App* command = app.add_subcommand("top", "A run in the terminal, live or finished");
+  const auto options = std::make_shared<TopOptions>();
+  command->add_option("FILE", options->file,
+                      "The run's file; with --live the begin of its id [the run that lives here]");
+  command->add_flag("--live", options->live, "A run of yours that lives on this host");
+  command->add_flag("--once", options->once, "Print one screen as plain text, and end");
+  command->add_flag("--json", options->json, "Print what it would show as one JSON object");
+  command
+      ->add_option("--pane", options->pane,
+                   "overview, functions, ranks, waits, tree or notices [overview]")
+      ->check([](const std::string& name) {
+        return viz::pane_of(name) ? std::string() : "'" + name + "' is no pane";
+      });
+  command->add_option("--interval", options->interval_s, "Seconds between two looks [1]")
+      ->check(CLI::Range(0.1, 3600.0));
+  command
+      ->add_option("--recent", options->recent_s,
+                   "Begin with so many of the last seconds, which the key l switches [10 by l]")
+      ->check(CLI::Range(0.25, 86400.0));
+  command->callback([options, &code] {
+    if (options->file.empty()) options->live = true;
+    code = run_top(*options, std::cout, std::cerr);
+  });
+}
+
+}  // namespace xylem

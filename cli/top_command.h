@@ -1,0 +1,35 @@
+#pragma once
+
+// `xylem top`: a run in the terminal, live or finished, from its file.
+
+#include <iosfwd>
+#include <string>
+
+#include "base/clock.h"
+
+namespace CLI {
+class App;
+}
+
+namespace xylem {
+
+struct TopOptions {
+  std::string file;       ///< With `live` the begin of a run's id, or empty.
+  bool live = false;      ///< A run that lives on this host.
+  bool once = false;      ///< One screen as plain text, and no more.
+  bool json = false;      ///< The same as one JSON object.
+  std::string pane;       ///< To begin with; empty: the overview.
+  double interval_s = 1;  ///< Between two looks at a file that changes.
+  double recent_s = 0;    ///< Begin with so many of the last seconds only; 0: the whole run.
+};
+
+/// Shows the run until it is ended by a key or a signal, and gives the terminal back as it was.
+/// Where standard output is no terminal, or one that only prints (TERM is "dumb" or not set), it is
+/// as with `once`: of COLUMNS x LINES where they are set, else 80 wide and as long as it is.
+/// Returns 0; 1 with a sentence on `err` when the file is no run.
+int run_top(const TopOptions& options, std::ostream& out, std::ostream& err);
+
+/// Adds the subcommand; when it is chosen, parsing runs it and sets `code`, which outlives `app`.
+void add_top_command(CLI::App& app, int& code);
+
+}  // namespace xylem

@@ -1,0 +1,90 @@
+#pragma once
+
+// What a person has chosen to see of a run in the terminal, and the keys that change it. Values
+// only: what presses keys, and what draws, is elsewhere.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace xylem::viz {
+
+enum class TopPane { kOverview, kFunctions, kRanks, kWaits, kTree, kNotices };
+constexpr std::size_t kTopPanes = 6;
+/// "overview", "functions", "ranks", "waits", "tree", "notices".
+std::string_view name(TopPane pane);
+std::optional<TopPane> pane_of(std::string_view name);
+
+/// What lines are sorted by. Numbers begin with the largest, names and numbers of ranks and nodes
+/// with the smallest.
+enum class TopOrder { kTime, kCalls, kBytes, kLongest, kName, kShare, kWait, kRank, kQueue, kNode };
+std::string_view name(TopOrder order);
+/// The orders that a pane has; the first is what it begins with. Of the overview those of ranks.
+const std::vector<TopOrder>& orders_of(TopPane pane);
+
+struct TopChoice {
+  TopPane pane = TopPane::kOverview;
+  TopOrder function_order = TopOrder::kTime;
+  TopOrder rank_order = TopOrder::kShare;
+  TopOrder tree_order = TopOrder::kNode;
+  bool is_reversed = false;
+  /// Lines that hold it, whatever the case; of digits alone, or with a dash between, ranks.
+  std::string filter;
+  bool is_typing = false;  ///< The filter is being typed; keys are its letters.
+  WorldId world{};
+  bool is_recent = false;  ///< Only the last seconds, not the whole run.
+  bool is_paused = false;
+  bool shows_help = false;
+  bool has_ended = false;  ///< The person has had enough.
+  std::size_t scroll = 0;  ///< Lines of the pane that are above the screen.
+
+  TopOrder order() const;
+};
+
+/// A key: a printable ASCII character as itself, or one of these.
+enum class Key : std::uint16_t {
+  kEnter = 0x100,
+  kEscape,
+  kTab,
+  kBackTab,
+  kBackspace,
+  kUp,
+  kDown,
+  kPageUp,
+  kPageDown,
+  kHome,
+  kEnd,
+};
+constexpr Key key(char letter) { return static_cast<Key>(static_cast<unsigned char>(letter)); }
+
+/// Finds keys in what a terminal sends. Sequences that it does not know are skipped whole; so are
+/// letters that are not ASCII.
+class KeyReader {
+ public:
+  /// Keys that are complete with these bytes.
+  std::vector<Key> read(std::string_view bytes);
+  /// Nothing has followed for a while: an escape that stands alone was the key of that name.
+  std::vector<Key> rest();
+  /// Bytes are kept that more may follow.
+  bool is_waiting() const { return !pending_.empty(); }
+
+ private:
+  std::string pending_;
+};
+
+/// How much of the run there is to choose from.
+struct TopExtent {
+  std::size_t worlds = 1;
+  std::size_t page = 10;        ///< Lines of the pane on the screen.
+  std::size_t most_scroll = 0;  ///< No line would show beyond it.
+};
+
+/// The choice after a key. Keys that mean nothing change nothing, but that help is closed by any.
+TopChoice pressed(const TopChoice& choice, Key key, const TopExtent& extent);
+
+}  // namespace xylem::viz

@@ -1,0 +1,362 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "base/quantity_text.h"
+#include "viz/top_panes_internal.h"
+
+namespace xylem::viz {
+namespace {
+
+using namespace storage;
+
+/// Whether `text` holds the filter, whatever the case.
+bool holds(std::string_view text, std::string_view filter) {
+  const auto same = [](unsigned char a, unsigned char b) {
+    return std::tolower(a) == std::tolower(b);
+  };
+  return std::search(text.begin(), text.end(), filter.begin(), filter.end(), same) != text.end();
+}
+
+/// Ranks [first, last] where the filter is "3" or "3-7"; `is_ranks` is false where it is a text.
+struct RankFilter {
+  explicit RankFilter(std::string_view text) {
+    const char* const end = text.data() + text.size();
+    auto [at, fault] = std::from_chars(text.data(), end, first);
+    if (fault != std::errc()) return;
+    last = first;
+    if (at != end && *at == '-') {
+      std::tie(at, fault) = [&] {
+        const auto read = std::from_chars(at + 1, end, last);
+        return std::pair{read.ptr, read.ec};
+      }();
+      if (fault != std::errc()) return;
+    }
+    is_ranks = at == end;
+  }
+  std::uint64_t first = 0, last = 0;
+  bool is_ranks = false;
+};
+
+std::string about(bool estimated, const std::string& text) { return estimated ? "~" + text : text; }
+
+/// Which world, where there are several, and what time.
+std::string scope_text(const TopAnswers& answers, const Scope& scope, const TopChoice& choice) {
+  const bool has_worlds = answers.overview && answers.overview->report.worlds.size() > 1;
+  const std::string world = has_worlds ? fmt::format("world {}, ", raw(choice.world)) : "";
+  if (!choice.is_recent) return world + "whole run";
+  return world + "last " + duration_text(scope.end_ns - scope.begin_ns);
+}
+
+std::string order_text(const TopChoice& choice, TopOrder order) {
+  return fmt::format("by {}{}", name(order), choice.is_reversed ? ", reversed" : "");
+}
+
+double share_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+std::string ranks_text(const RankGrid::Row& row) {
+  if (row.ranks == 1) return std::to_string(row.first_rank);
+  return fmt::format("{}-{}", row.first_rank, row.first_rank + row.ranks - 1);
+}
+
+/// Sorted by a number, largest first, or as they are; then turned around where that is chosen.
+template <typename Row, typename Number>
+void sort_by(std::vector<const Row*>& rows, const TopChoice& choice, Number number) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const Row* a, const Row* b) { return number(*a) > number(*b); });
+  if (choice.is_reversed) std::reverse(rows.begin(), rows.end());
+}
+
+double number_of(const FunctionTable::Function& function, TopOrder order) {
+  switch (order) {
+    case TopOrder::kCalls:
+      return static_cast<double>(function.calls);
+    case TopOrder::kBytes:
+      return static_cast<double>(function.bytes);
+    case TopOrder::kLongest:
+      return static_cast<double>(function.max_ns);
+    default:
+      return static_cast<double>(function.time_ns);
+  }
+}
+
+Nanos nanos(std::uint64_t ns) { return static_cast<Nanos>(ns); }
+
+}  // namespace
+
+std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+Table functions_table(const TopAnswers& answers, const TopChoice& choice) {
+  Table table;
+  table.columns = {{"function", 18, Align::kLeft, 0, 32}, {"time", 9, Align::kRight, 0},
+                   {"share", 8, Align::kRight, 1},        {"", 8, Align::kLeft, 4, 60},
+                   {"calls", 14, Align::kRight, 2},       {"mean", 9, Align::kRight, 6},
+                   {"longest", 9, Align::kRight, 5},      {"payload", 9, Align::kRight, 3}};
+  table.none = "no call of MPI yet";
+  if (!answers.functions) return table;
+  const FunctionTable& functions = *answers.functions;
+  std::vector<const FunctionTable::Function*> rows;
+  for (const auto& function : functions.functions) {
+    if (holds(function.name, choice.filter)) rows.push_back(&function);
+  }
+  if (choice.function_order == TopOrder::kName) {
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto* a, const auto* b) { return a->name < b->name; });
+    if (choice.is_reversed) std::reverse(rows.begin(), rows.end());
+  } else {
+    sort_by(rows, choice, [&](const auto& f) { return number_of(f, choice.function_order); });
+  }
+  table.title =
+      fmt::format("Functions, {}, {}: {} in MPI", scope_text(answers, functions.scope, choice),
+                  order_text(choice, choice.function_order),
+                  about(functions.scope.estimated, duration_text(nanos(functions.mpi_ns))));
+  const auto whole = static_cast<double>(functions.mpi_ns);
+  for (const FunctionTable::Function* f : rows) {
+    const double share = share_of(static_cast<double>(f->time_ns), whole);
+    const std::uint64_t mean = f->calls == 0 ? 0 : f->time_ns / f->calls;
+    table.rows.push_back({{f->name, Look::kStrong},
+                          {about(f->estimated, duration_text(nanos(f->time_ns)))},
+                          {percent_text(share)},
+                          {"", Look::kBar, share},
+                          {count_text(f->calls)},
+                          {about(f->estimated, duration_text(nanos(mean)))},
+                          {duration_text(nanos(f->max_ns))},
+                          {f->bytes == 0 ? "" : bytes_text(f->bytes)}});
+  }
+  return table;
+}
+
+namespace {
+
+/// A row of the four grids together.
+struct RankLine {
+  const RankGrid::Row* row = nullptr;
+  double mpi = 0, wait = 0;  ///< Shares of the time shown.
+  std::uint64_t calls = 0, bytes = 0;
+};
+
+std::vector<RankLine> rank_lines(const TopAnswers::Ranks& ranks) {
+  const auto elapsed =
+      static_cast<double>(ranks.mpi.scope.end_ns) - static_cast<double>(ranks.mpi.scope.begin_ns);
+  // The grids are of commits a moment apart: a rank may be in the later ones only.
+  const std::size_t rows = std::min({ranks.mpi.rows.size(), ranks.wait.rows.size(),
+                                     ranks.calls.rows.size(), ranks.bytes.rows.size()});
+  std::vector<RankLine> lines;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const RankGrid::Row& row = ranks.mpi.rows[i];
+    const double whole = elapsed * static_cast<double>(row.ranks);
+    lines.push_back({&row, share_of(static_cast<double>(row.total), whole),
+                     share_of(static_cast<double>(ranks.wait.rows[i].total), whole),
+                     ranks.calls.rows[i].total, ranks.bytes.rows[i].total});
+  }
+  return lines;
+}
+
+double number_of(const RankLine& line, TopOrder order) {
+  switch (order) {
+    case TopOrder::kWait:
+      return line.wait;
+    case TopOrder::kCalls:
+      return static_cast<double>(line.calls);
+    case TopOrder::kBytes:
+      return static_cast<double>(line.bytes);
+    case TopOrder::kRank:
+      return -static_cast<double>(line.row->first_rank);
+    default:
+      return line.mpi;
+  }
+}
+
+}  // namespace
+
+Table ranks_table(const TopAnswers& answers, const TopChoice& choice) {
+  Table table;
+  table.columns = {{"rank", 9, Align::kRight, 0},   {"host", 10, Align::kLeft, 3, 24},
+                   {"in MPI", 8, Align::kRight, 0}, {"waiting", 8, Align::kRight, 1},
+                   {"", 10, Align::kLeft, 2, 100},  {"calls", 14, Align::kRight, 4},
+                   {"payload", 9, Align::kRight, 5}};
+  table.none = "no rank has called MPI_Init yet";
+  if (!answers.ranks) return table;
+  const Scope& scope = answers.ranks->mpi.scope;
+  const std::vector<RankLine> all = rank_lines(*answers.ranks);
+  const RankFilter only(choice.filter);
+  std::vector<const RankLine*> lines;
+  for (const RankLine& line : all) {
+    const RankGrid::Row& row = *line.row;
+    const bool is_meant =
+        only.is_ranks ? row.first_rank <= only.last && row.first_rank + row.ranks > only.first
+                      : holds(row.host, choice.filter);
+    if (is_meant) lines.push_back(&line);
+  }
+  sort_by(lines, choice, [&](const RankLine& l) { return number_of(l, choice.rank_order); });
+  table.title = fmt::format("Ranks, {}, {}", scope_text(answers, scope, choice),
+                            order_text(choice, choice.rank_order));
+  for (const RankLine* line : lines) {
+    table.rows.push_back({{ranks_text(*line->row), Look::kStrong},
+                          {line->row->host},
+                          {about(scope.estimated, percent_text(line->mpi))},
+                          {about(scope.estimated, percent_text(line->wait))},
+                          {"", Look::kBar, line->wait, std::max(0.0, line->mpi - line->wait)},
+                          {count_text(line->calls)},
+                          {line->bytes == 0 ? "" : bytes_text(line->bytes)}});
+  }
+  return table;
+}
+
+Table waits_table(const TopAnswers& answers, const TopChoice& choice) {
+  Table table;
+  table.columns = {{"world", 5, Align::kRight, 3},     {"rank", 9, Align::kRight, 0},
+                   {"waits for", 9, Align::kRight, 0}, {"time", 9, Align::kRight, 0},
+                   {"", 10, Align::kLeft, 2, 60},      {"calls", 14, Align::kRight, 1}};
+  table.title = "Who waits for whom most, whole run: time in calls that received from that rank";
+  table.none = "no rank has waited for a message yet";
+  if (!answers.overview) return table;
+  const RankFilter only(choice.filter);
+  const auto is_meant = [&only](Rank rank) {
+    return !only.is_ranks || (raw(rank) >= only.first && raw(rank) <= only.last);
+  };
+  const auto& waits = answers.overview->report.waits;
+  const double most = waits.empty() ? 0 : static_cast<double>(waits.front().time_ns);
+  for (const Report::Wait& wait : waits) {
+    if (!is_meant(wait.rank) && !is_meant(wait.peer)) continue;
+    table.rows.push_back({{std::to_string(raw(wait.world))},
+                          {std::to_string(raw(wait.rank)), Look::kStrong},
+                          {std::to_string(raw(wait.peer)), Look::kStrong},
+                          {duration_text(wait.time_ns)},
+                          {"", Look::kBar, share_of(static_cast<double>(wait.time_ns), most)},
+                          {count_text(wait.calls)}});
+  }
+  return table;
+}
+
+namespace {
+
+std::string state_text(const TreeReport::Node& node) {
+  return node.silent_ns ? fmt::format("silent {} s", *node.silent_ns / kSecond) : node.state;
+}
+
+bool is_bad(const TreeReport::Node& node) { return node.silent_ns || node.state == "lost"; }
+
+std::string spoken(std::string role) {
+  std::replace(role.begin(), role.end(), '_', ' ');
+  return role;
+}
+
+std::string rate_text(const std::optional<double>& bytes_per_s) {
+  if (!bytes_per_s || !(*bytes_per_s >= 0)) return "";
+  return bytes_text(static_cast<std::uint64_t>(std::llround(std::min(*bytes_per_s, 1e18)))) + "/s";
+}
+
+}  // namespace
+
+Table tree_table(const TopAnswers& answers, const TopChoice& choice) {
+  Table table;
+  table.columns = {{"node", 5, Align::kRight, 0},       {"what", 12, Align::kLeft, 1, 14},
+                   {"host", 12, Align::kLeft, 0, 30},   {"state", 10, Align::kLeft, 0, 20},
+                   {"under", 6, Align::kRight, 3},      {"ranks", 6, Align::kRight, 5},
+                   {"queue", 9, Align::kRight, 2},      {"sends", 11, Align::kRight, 4},
+                   {"round trip", 10, Align::kRight, 6}};
+  table.none = "no process of the tree has been seen yet";
+  if (!answers.tree) return table;
+  const TreeReport& tree = answers.tree->report;
+  std::vector<const TreeReport::Node*> nodes;
+  for (const auto& node : tree.nodes) {
+    if (holds(node.host, choice.filter) || holds(spoken(node.role), choice.filter) ||
+        holds(state_text(node), choice.filter)) {
+      nodes.push_back(&node);
+    }
+  }
+  const auto queue = [](const TreeReport::Node& n) { return n.link ? n.link->queue_bytes : 0; };
+  if (choice.tree_order == TopOrder::kName) {
+    std::stable_sort(nodes.begin(), nodes.end(),
+                     [](const auto* a, const auto* b) { return a->host < b->host; });
+    if (choice.is_reversed) std::reverse(nodes.begin(), nodes.end());
+  } else if (choice.tree_order == TopOrder::kQueue) {
+    sort_by(nodes, choice, queue);
+  } else if (choice.is_reversed) {
+    std::reverse(nodes.begin(), nodes.end());
+  }
+  table.title = tree_sentence(tree);
+  for (const TreeReport::Node* node : nodes) {
+    const auto& link = node->link;
+    table.rows.push_back(
+        {{std::to_string(raw(node->id)), Look::kStrong},
+         {spoken(node->role)},
+         {node->host},
+         {state_text(*node), is_bad(*node) ? Look::kBad : Look::kPlain},
+         {node->parent ? std::to_string(raw(*node->parent)) : ""},
+         {node->ranks == 0 ? "" : count_text(node->ranks)},
+         {link ? bytes_text(link->queue_bytes) : ""},
+         {link ? rate_text(link->bytes_per_s) : ""},
+         {link && link->round_trip_ns ? duration_text(*link->round_trip_ns) : ""}});
+  }
+  return table;
+}
+
+std::string tree_sentence(const TreeReport& tree) {
+  std::map<std::string, std::uint64_t> roles, faults;
+  std::uint64_t queue = 0;
+  for (const TreeReport::Node& node : tree.nodes) {
+    ++roles[node.role];
+    if (node.state == "lost") ++faults["lost"];
+    if (node.silent_ns) ++faults["silent"];
+    if (node.link) queue += node.link->queue_bytes;
+  }
+  const auto plural = [](std::uint64_t count, const char* what) {
+    return fmt::format("{} {}{}", count_text(count), what, count == 1 ? "" : "s");
+  };
+  std::string text = "Tree: " + plural(roles["comm_process"], "communication process");
+  if (roles["comm_process"] != 1) text.replace(text.size() - 1, 1, "es");
+  text += ", " + plural(roles["back_end"], "back end");
+  for (const auto& [state, count] : faults) text += fmt::format(", {} {}", count, state);
+  return text + ", " + bytes_text(queue) + " queued";
+}
+
+Table notices_table(const TopAnswers& answers, const TopChoice& choice) {
+  Table table;
+  table.columns = {{"at", 10, Align::kRight, 1},
+                   {"level", 8, Align::kLeft, 0},
+                   {"host", 10, Align::kLeft, 2, 24},
+                   {"what", 18, Align::kLeft, 0, 400}};
+  table.none = "nothing is missing, and no process of the tree has anything to say";
+  table.title = "What is missing, and notices of the tree's processes, newest first";
+  if (answers.overview) {
+    for (const Report::Loss& loss : answers.overview->report.losses) {
+      const std::string calls = loss.calls ? ", " + count_text(*loss.calls) + " calls" : "";
+      const std::string what = loss.part + calls + ": " + loss.reason;
+      if (!holds(what + loss.host, choice.filter)) continue;
+      table.rows.push_back({{""}, {"lost", Look::kBad}, {loss.host}, {what}});
+    }
+  }
+  if (!answers.notices) return table;
+  for (const Notices::Notice& notice : answers.notices->notices) {
+    const std::string what = spoken(notice.role) + ": " + notice.text;
+    if (!holds(what + notice.host, choice.filter)) continue;
+    table.rows.push_back({{duration_text(notice.at_ns)},
+                          {notice.level, notice.level == "error" ? Look::kBad : Look::kPlain},
+                          {notice.host},
+                          {what}});
+  }
+  return table;
+}
+
+Table pane_table(TopPane pane, const TopAnswers& answers, const TopChoice& choice) {
+  switch (pane) {
+    case TopPane::kFunctions:
+      return functions_table(answers, choice);
+    case TopPane::kWaits:
+      return waits_table(answers, choice);
+    case TopPane::kTree:
+      return tree_table(answers, choice);
+    case TopPane::kNotices:
+      return notices_table(answers, choice);
+    default:
+      return ranks_table(answers, choice);
+  }
+}
+
+}  // namespace xylem::viz

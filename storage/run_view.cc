@@ -382,4 +382,34 @@ Result<Notices> RunView::notices(std::uint64_t most) {
   });
 }
 
+Result<Alerts> RunView::alerts(std::uint64_t most) {
+  return answer_of<Alerts>(*run_, [most](ViewReader& reader, Alerts& alerts) {
+    if (!reader.check("most", most, kMostNotices)) return;
+    // Files before schema 11 have no such table.
+    if (!reader.inquiry.has_table("alert")) return;
+    const auto counts =
+        reader.inquiry.ask_one("SELECT count(*), total(until_ns IS NULL) FROM alert", 2);
+    alerts.alerts_in_all = count_of(counts[0]);
+    alerts.open = count_of(counts[1]);
+    for (const auto& row : reader.inquiry.ask(
+             "SELECT id, at_ns, until_ns, kind, world, rank, text, value, threshold FROM alert"
+             " ORDER BY until_ns IS NOT NULL, at_ns DESC, id DESC LIMIT " +
+             std::to_string(most))) {
+      const auto kind = parse_alert_kind(text_of(row[3]));
+      if (!kind) continue;  // Of a newer version.
+      Alert alert;
+      alert.id = integer_of(row[0]);
+      alert.at_ns = time_of(row[1]);
+      if (!is_null(row[2])) alert.until_ns = time_of(row[2]);
+      alert.kind = *kind;
+      alert.world = id_of<WorldId>(row[4]);
+      if (!is_null(row[5])) alert.rank = count_of(row[5]);
+      alert.text = text_of(row[6]);
+      alert.value = real_of(row[7]);
+      alert.threshold = real_of(row[8]);
+      alerts.alerts.push_back(std::move(alert));
+    }
+  });
+}
+
 }  // namespace xylem::storage

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "storage/alert_rules.h"
 #include "storage/query.h"
 #include "storage/report.h"
 #include "storage/tree_report.h"
@@ -66,8 +67,8 @@ struct RankGridQuery {
 
 /// Ranks x time. A slot is a multiple of the run's windows, so that no window lies in two; the
 /// range is widened to whole windows, or where there are more than some million windows of a rank
-/// in it, to whole groups of 8, 64, 512 or 4096. Divided by the slot's length and the ranks of its row, a cell
-/// of kMpi is the share of time in MPI (of several threads it may be above 1).
+/// in it, to whole groups of 8, 64, 512 or 4096. Divided by the slot's length and the ranks of its
+/// row, a cell of kMpi is the share of time in MPI (of several threads it may be above 1).
 struct RankGrid {
   struct Row {
     std::uint64_t first_rank = 0, ranks = 0;
@@ -84,7 +85,7 @@ struct RankGrid {
 
 struct FunctionQuery {
   RankRange ranks = {};
-  TimeRange range = {};      ///< Of part of the run: sums are made from windows.
+  TimeRange range = {};  ///< Of part of the run: sums are made from windows.
   /// Time slots of each function's series, up to kMostColumns; 0: none. Of many windows a slot, and
   /// with it the range, is a multiple of 8 of them, or of 64, and so on.
   std::uint64_t series = 0;
@@ -251,6 +252,14 @@ struct Notices {
   std::uint64_t notices_in_all = 0;
 };
 
+/// What rules over windows have found (alert_rules.h).
+struct Alerts {
+  Scope scope;
+  std::vector<Alert> alerts;  ///< Those that still are so first, then the newest.
+  std::uint64_t alerts_in_all = 0;
+  std::uint64_t open = 0;  ///< Of all of them.
+};
+
 struct Tree {
   Scope scope;
   TreeReport report;
@@ -291,6 +300,8 @@ class RunView {
   /// As make_tree_report, but a run of which no front end is known yet is an empty tree.
   Result<Tree> tree(std::optional<Nanos> at_ns = std::nullopt);
   Result<Notices> notices(std::uint64_t most = 200);
+  /// At most kMostNotices.
+  Result<Alerts> alerts(std::uint64_t most = 200);
 
   /// For questions in SQL and for deadlines.
   RunFile& file() { return *run_; }

@@ -387,7 +387,7 @@ class FunctionWindows {
 
   /// As many as are read in some 50 ms.
   static constexpr std::uint64_t kMostRows = 150'000;
-  static constexpr std::uint64_t kMostParts = 50'000;
+  static constexpr std::uint64_t kMostParts = 10'000;
 
   ViewReader& reader_;
   const FunctionQuery& query_;

@@ -408,6 +408,13 @@ CREATE INDEX window_span_by_time ON window_span(first_ns, last_ns, after_row, up
 CREATE TABLE summary_state(level INTEGER PRIMARY KEY, done INTEGER NOT NULL);
 )sql";
 
+// What rules over windows have found; `until_ns` is NULL while it is so.
+constexpr const char* kVersion11Tables = R"sql(
+CREATE TABLE alert(
+  id INTEGER PRIMARY KEY, at_ns INTEGER, until_ns INTEGER, kind TEXT, world INTEGER, rank INTEGER,
+  text TEXT, value REAL, threshold REAL);
+)sql";
+
 struct Migration {
   const char* tables;
   const char* views;
@@ -421,7 +428,8 @@ constexpr std::array kMigrations = {Migration{kVersion1Tables, kVersion1Views},
                                     Migration{kVersion7Tables, kVersion7Views},
                                     Migration{kVersion8Tables, kVersion8Views},
                                     Migration{kVersion9Tables, ""},
-                                    Migration{kVersion10Tables, ""}};
+                                    Migration{kVersion10Tables, ""},
+                                    Migration{kVersion11Tables, ""}};
 
 struct FileVersion {
   std::int64_t application = 0;

@@ -37,7 +37,8 @@ SeriesIntake::SeriesIntake(Connection& connection)
       new_(connection, "INSERT INTO service(leaf, lane) VALUES(?,?) RETURNING id"),
       name_(connection, "UPDATE service SET name = ?2 WHERE id = ?1"),
       has_layout_(connection, "SELECT 1 FROM series_metric WHERE layout = ? LIMIT 1"),
-      metric_(connection, "INSERT OR IGNORE INTO series_metric(layout, name, position, unit, scale, per_second,"
+      metric_(connection,
+              "INSERT OR IGNORE INTO series_metric(layout, name, position, unit, scale, per_second,"
               " service) VALUES(?,?,?,?,?,?,?)"),
       row_(connection,
            "INSERT INTO series_row(service, lane, at_ns, span_ns, slice, layout, numbers)"

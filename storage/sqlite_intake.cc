@@ -87,7 +87,8 @@ SqliteIntake::SqliteIntake(Connection& connection)
       registration_(connection),
       loss_(connection),
       series_(connection),
-      summaries_(connection) {}
+      summaries_(connection),
+      alerts_(connection) {}
 
 PutOutcome SqliteIntake::put(const wire::Packet& packet) {
   last_leaf_ = wire::kNoLeaf;
@@ -124,6 +125,7 @@ void SqliteIntake::store_content(const wire::Packet& packet, const Content& cont
   const LeafId leaf{static_cast<std::uint32_t>(packet.id.sources.intervals().front().first)};
   if (const auto* window = std::get_if<wire::ProfileWindow>(&content)) {
     store_window(packet.id.wave, *window);
+    alerts_.note_window(packet.id.sources, window->end_ns);
   } else if (const auto* summary = std::get_if<wire::ChunkSummary>(&content)) {
     store_chunk(packet, *summary);
   } else if (const auto* registration = std::get_if<wire::Registration>(&content)) {
@@ -213,6 +215,7 @@ void SqliteIntake::store_profile_rows(const wire::ProfileWindow& window) {
     const std::int64_t function = function_of(row.leaf, row.function);
     window_.row.run(process, function, window.begin_ns, window.end_ns, row.calls, row.time_ns,
                     row.min_ns, row.max_ns, row.bytes, row.estimated, row.histogram.to_bytes());
+    alerts_.note_row(raw(process), window, row, function);
     window_.function_sum.run(process, function, row.calls, row.time_ns, row.min_ns, row.max_ns,
                              row.bytes, row.estimated);
   }
@@ -227,6 +230,7 @@ void SqliteIntake::store_account(std::uint64_t wave, const wire::AccountRow& row
       row.lost_messages, row.lost_message_bytes, row.lost_receives, row.untracked_receives);
   if (!newest) return;
   window_.account.reset();
+  alerts_.note_account(raw(process), row);
   for (const wire::LossRow& loss : row.loss_by_function) {
     window_.ring_loss.run(process, function_of(row.leaf, loss.function), loss.calls);
   }
@@ -253,7 +257,10 @@ void SqliteIntake::store_loss(const wire::Packet& packet, std::optional<std::uin
   loss_.given_up.run(id.stream, id.sources.to_string(), leaf, process, id.wave, id.wave_end, calls,
                      reason);
   if (!leaf || !calls) return;
-  if (id.stream == wire::kWindowStream) loss_.host_calls.run(*leaf, *calls);
+  if (id.stream == wire::kWindowStream) {
+    loss_.host_calls.run(*leaf, *calls);
+    alerts_.note_given_up(*calls);
+  }
   if (id.stream == wire::kChunkStream) {
     loss_.chunk_calls.run(*process, id.wave_end - id.wave, *calls);
   }

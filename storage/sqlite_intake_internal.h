@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "storage/alert_intake_internal.h"
 #include "storage/intake_internal.h"
 #include "storage/range_ledger_internal.h"
 #include "storage/series_intake_internal.h"
@@ -36,6 +37,7 @@ class SqliteIntake {
 
   /// Sums up what is committed; see there.
   Summarizer& summaries() { return summaries_; }
+  AlertIntake& alerts() { return alerts_; }
 
  private:
   struct WindowStatements {
@@ -85,6 +87,7 @@ class SqliteIntake {
   LossStatements loss_;
   SeriesIntake series_;
   Summarizer summaries_;
+  AlertIntake alerts_;
 
   // The process of the row before: rows come sorted. Forgotten with each packet.
   LeafId last_leaf_ = wire::kNoLeaf;

@@ -100,6 +100,7 @@ class Statement {
   void reset();
 
   std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
+  double real(int column) const { return sqlite3_column_double(statement_, column); }
   std::uint64_t count(int column) const { return static_cast<std::uint64_t>(integer(column)); }
   std::string text(int column) const;
   bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }

@@ -131,6 +131,8 @@ class SqliteStore final : public Store {
 
   /// What failed while its statements were prepared.
   Result<void> ready() { return connection_.take(); }
+  /// Tells of what goes beyond these limits; before anything is put.
+  void watch(const AlertLimits& limits) { intake_.alerts().begin(limits); }
 
   Result<void> begin_run(const RunFacts& facts) override;
   Result<PutOutcome> put(const wire::Packet& packet) override;
@@ -156,6 +158,8 @@ class SqliteStore final : public Store {
   void keep_sample(const wire::LinkReport& report, Nanos at_ns);
   /// In a transaction of its own: that it fails takes nothing away.
   void sum_up(bool is_last);
+  /// The same; what is not written now is written with the next ones.
+  void write_alerts();
   void advance_mirror();
   Result<void> finish_mirror();
 
@@ -337,6 +341,7 @@ Result<void> SqliteStore::settle_put(std::size_t bytes) {
 
 void SqliteStore::roll_back() {
   pending_bytes_ = 0;
+  intake_.alerts().discard();
   in_transaction_ = false;
   // SQLite has often rolled back by itself already; then there is nothing to do.
   if (sqlite3_get_autocommit(connection_.handle()) == 0) {
@@ -359,10 +364,22 @@ Result<void> SqliteStore::commit() {
     }
     in_transaction_ = false;
     pending_bytes_ = 0;
+    if (intake_.alerts().settle()) write_alerts();
     sum_up(false);
   }
   advance_mirror();
   return {};
+}
+
+void SqliteStore::write_alerts() {
+  statements_.begin.run();
+  if (connection_.ok() && front_ends_ != 0 && !succession_.is_newest(front_ends_)) {
+    return roll_back();
+  }
+  intake_.alerts().write();
+  statements_.commit.run();
+  if (auto done = connection_.take(); !done) return roll_back();
+  intake_.alerts().forget_written();
 }
 
 void SqliteStore::sum_up(bool is_last) {
@@ -461,6 +478,7 @@ Result<void> SqliteStore::end_run(int exit_code, Nanos ended_realtime_ns) {
   if (auto put = settle_put(0); !put) return put;
   if (auto written = commit(); !written) return before ? written : before;
   ended_ = true;
+  if (intake_.alerts().finish()) write_alerts();
   sum_up(true);
   become_plain_file();
   if (mirror_) {
@@ -540,6 +558,7 @@ Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options) {
   if (auto set = connection.take(); !set) return give_up(set.error());
   if (auto migrated = migrate(connection); !migrated) return give_up(migrated.error());
   auto store = std::make_unique<SqliteStore>(std::move(*parts));
+  store->watch(options.alerts);
   if (auto ready = store->ready(); !ready) return unexpected(ready.error());
   return Result<std::unique_ptr<Store>>(std::move(store));
 }
@@ -569,6 +588,7 @@ Result<ResumedStore> resume_sqlite_store(const ResumeOptions& options) {
   auto past = take_over(connection, options.run_id);
   if (!past) return unexpected(std::move(past.error()));
   auto store = std::make_unique<SqliteStore>(std::move(parts), past->front_ends);
+  store->watch(options.alerts);
   if (auto ready = store->ready(); !ready) return unexpected(std::move(ready.error()));
   return ResumedStore{std::move(store), *std::move(past)};
 }

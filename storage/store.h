@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "base/result.h"
+#include "storage/alert_rules.h"
 #include "wire/message.h"
 #include "wire/packet.h"
 #include "wire/registration.h"
@@ -208,6 +209,7 @@ struct SqliteOptions {
   /// For tests: what statfs would say; 0 asks the system. On a network file system, where WAL
   /// cannot work, the live file is kept in $TMPDIR and copied to `path` each minute and at the end.
   long pretend_file_system = 0;
+  AlertLimits alerts = {};  ///< When something is told of in the table `alert`.
 };
 
 /// Makes the file (mode 0600, WAL) and its tables; see docs/storage-schema.md.
@@ -221,7 +223,8 @@ struct ResumeOptions {
   /// As live_path() of the former store said. When only `path` is left of the two, the former one
   /// had come to its very end: `path` is gone on with.
   std::string live_path;
-  std::string run_id;  ///< As RunFacts had it.
+  std::string run_id;       ///< As RunFacts had it.
+  AlertLimits alerts = {};  ///< As SqliteOptions had it.
 };
 
 /// Goes on with the run of a front end that is dead, or counts as dead: from now on each commit of

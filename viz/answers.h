@@ -17,5 +17,6 @@ std::string to_json(const storage::HostTable& table);
 std::string to_json(const storage::HostSeries& series);
 std::string to_json(const storage::Tree& tree);
 std::string to_json(const storage::Notices& notices);
+std::string to_json(const storage::Alerts& alerts);
 
 }  // namespace xylem::viz

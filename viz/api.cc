@@ -99,6 +99,12 @@ net::HttpReply notices(RunView& run, Target& target) {
   return reply_of(run.notices(most));
 }
 
+net::HttpReply alerts(RunView& run, Target& target) {
+  const std::uint64_t most = target.count("most", 200);
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  return reply_of(run.alerts(most));
+}
+
 net::HttpReply overview(RunView& run, Target& target) {
   if (const auto fault = target.fault()) return error_reply(*fault);
   return reply_of(run.overview());
@@ -132,7 +138,7 @@ constexpr View kViews[] = {
     {"/api/v1/functions", functions}, {"/api/v1/matrix", matrix},
     {"/api/v1/timeline", timeline},   {"/api/v1/hosts", hosts},
     {"/api/v1/series", series},       {"/api/v1/tree", tree},
-    {"/api/v1/notices", notices},
+    {"/api/v1/notices", notices},     {"/api/v1/alerts", alerts},
 };
 
 /// The rows of one statement as JSON, up to a number of rows and of bytes.

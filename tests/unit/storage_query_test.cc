@@ -307,7 +307,7 @@ TEST_F(QueryTest, AllowsOnlyReading) {
            std::string("SELECT load_extension('/tmp/x.so')"),
            std::string("SELECT LOAD_EXTENSION('/tmp/x.so', 'y')"),
            std::string("PRAGMA journal_mode = DELETE"),
-           std::string("PRAGMA user_version = 10"),
+           std::string("PRAGMA user_version = 11"),
            std::string("PRAGMA writable_schema = ON"),
            std::string("PRAGMA query_only = OFF"),
            std::string("PRAGMA trusted_schema = ON"),
@@ -329,7 +329,7 @@ TEST_F(QueryTest, AllowsOnlyReading) {
   EXPECT_THAT(schema.error().message, HasSubstr("may not be modified"));
   EXPECT_NE(::access(victim.c_str(), F_OK), 0);
   EXPECT_EQ(ask("PRAGMA integrity_check"), "ok\n");
-  EXPECT_EQ(ask("PRAGMA user_version"), "10\n");
+  EXPECT_EQ(ask("PRAGMA user_version"), "11\n");
   EXPECT_THAT(ask("PRAGMA table_info(account)"), HasSubstr("captured"));
   EXPECT_EQ(ask("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<3)"
                 " SELECT sum(i) FROM n"),

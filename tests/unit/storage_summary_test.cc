@@ -309,7 +309,7 @@ TEST_F(SummaryTest, AFileOfAnOlderVersionIsSummedUpAsItGoesOn) {
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(database,
-                         "DROP TABLE window_summary; DROP TABLE window_span;"
+                         "DROP TABLE alert; DROP TABLE window_summary; DROP TABLE window_span;"
                          "DROP TABLE summary_state; PRAGMA user_version = 9",
                          nullptr, nullptr, nullptr),
             SQLITE_OK);

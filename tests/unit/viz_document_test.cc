@@ -59,6 +59,8 @@ void write_run(const std::string& path) {
   made->reset();
   execute(path,
           "INSERT INTO host_metric VALUES(0, 1, 'idle', 0.25), (0, 2, 'idle', 0.5);"
+          "INSERT INTO alert VALUES(1, 500000000, NULL, 'late', 0, 1,"
+          " 'rank 1 comes last to collectives', 0.5, 0.25);"
           "UPDATE notice SET role = 'back_end', level = 'warn';"
           "UPDATE process SET events = stored_events, event_calls = stored_event_calls");
 }
@@ -96,7 +98,7 @@ TEST(HttpApiDocument, ShowsWhatIsAnswered) {
     }
     target = line.starts_with(request) ? line.substr(request.size()) : "";
   }
-  EXPECT_EQ(examples, 11);
+  EXPECT_EQ(examples, 12);
 }
 
 }  // namespace

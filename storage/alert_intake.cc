@@ -1,0 +1,168 @@
+#include <utility>
+
+#include "storage/alert_intake_internal.h"
+
+namespace xylem::storage {
+namespace {
+
+/// Of a merged window: leaves that are told of one by one.
+constexpr std::uint64_t kMostLeaves = 1u << 16;
+/// Changes that wait for a disk with room.
+constexpr std::size_t kMostUnwritten = 4096;
+
+}  // namespace
+
+AlertIntake::AlertIntake(Connection& c)
+    : member_(c, "SELECT world, rank FROM process WHERE id = ?"),
+      function_(c, "SELECT name, class FROM function WHERE id = ?"),
+      write_(c,
+             "INSERT OR REPLACE INTO alert(id, at_ns, until_ns, kind, world, rank, text, value,"
+             " threshold) VALUES(?,?,?,?,?,?,?,?,?)"),
+      connection_(c) {}
+
+void AlertIntake::begin(const AlertLimits& limits) {
+  rules_.emplace(limits);
+  std::int64_t last_id = 0;
+  std::vector<Alert> open;
+  Statement last(connection_, "SELECT coalesce(max(id), 0) FROM alert");
+  if (last.first()) last_id = last.integer(0);
+  last.reset();
+  Statement rows(connection_,
+                 "SELECT id, at_ns, kind, world, rank, text, value, threshold FROM alert"
+                 " WHERE until_ns IS NULL ORDER BY id LIMIT 1000");
+  for (bool more = rows.first(); more; more = rows.next()) {
+    const auto kind = parse_alert_kind(rows.text(2));
+    if (!kind) continue;
+    Alert& alert = open.emplace_back();
+    alert.id = rows.integer(0);
+    alert.at_ns = rows.integer(1);
+    alert.kind = *kind;
+    alert.world = WorldId{static_cast<std::uint32_t>(rows.integer(3))};
+    if (!rows.is_null(4)) alert.rank = rows.count(4);
+    alert.text = rows.text(5);
+    alert.value = rows.real(6);
+    alert.threshold = rows.real(7);
+  }
+  rules_->adopt(open, last_id);
+}
+
+void AlertIntake::note_row(std::int64_t process, const wire::ProfileWindow& window,
+                           const wire::ProfileRow& row, std::int64_t function) {
+  if (!rules_) return;
+  const bool same = !notes_.empty() && notes_.back().process == process &&
+                    notes_.back().begin_ns == window.begin_ns;
+  Note& note = same ? notes_.back() : notes_.emplace_back();
+  note.process = process;
+  note.leaf = row.leaf;
+  note.begin_ns = window.begin_ns;
+  note.end_ns = window.end_ns;
+  note.calls += row.calls;
+  note.mpi_ns += row.time_ns;
+  if (is_collective(function)) note.collective_ns += row.time_ns;
+  if (row.max_ns > note.max_ns) {
+    note.max_ns = row.max_ns;
+    note.max_function = function;
+  }
+}
+
+void AlertIntake::note_account(std::int64_t process, const wire::AccountRow& row) {
+  if (rules_ && (row.lost != 0 || row.ended)) accounts_.push_back({process, row.lost, row.ended});
+}
+
+void AlertIntake::note_window(const IntervalSet& sources, Nanos end_ns) {
+  if (!rules_ || sources.count() > kMostLeaves) return;
+  for (const auto& [first, end] : sources.intervals()) {
+    for (std::uint64_t leaf = first; leaf < end; ++leaf) {
+      leaves_[LeafId{static_cast<std::uint32_t>(leaf)}] = end_ns;
+    }
+  }
+}
+
+void AlertIntake::discard() {
+  notes_.clear();
+  accounts_.clear();
+  leaves_.clear();
+  given_up_ = 0;
+  // They may be of rows that are gone.
+  members_.clear();
+  collective_.clear();
+}
+
+std::optional<AlertIntake::Member> AlertIntake::member(std::int64_t process) {
+  const auto known = members_.find(process);
+  if (known != members_.end()) return known->second;
+  std::optional<Member> found;
+  if (!member_.first(process)) return found;
+  if (!member_.is_null(0) && !member_.is_null(1)) {
+    found = {WorldId{static_cast<std::uint32_t>(member_.integer(0))}, member_.count(1)};
+    members_[process] = *found;
+  }
+  member_.reset();
+  return found;
+}
+
+bool AlertIntake::is_collective(std::int64_t function) {
+  const auto known = collective_.find(function);
+  if (known != collective_.end()) return known->second;
+  if (!function_.first(function)) return false;
+  const bool is_so = function_.text(1) == "collective";
+  function_.reset();
+  collective_[function] = is_so;
+  return is_so;
+}
+
+void AlertIntake::tell_rules() {
+  for (const Note& note : notes_) {
+    const auto of = member(note.process);
+    if (!of) continue;
+    WindowNote window{of->first,  of->second,  note.leaf,          note.begin_ns, note.end_ns,
+                      note.calls, note.mpi_ns, note.collective_ns, note.max_ns,   {}};
+    const auto& limit = rules_->limits().stalled_ns;
+    if (limit && note.max_ns >= static_cast<std::uint64_t>(*limit) &&
+        function_.first(note.max_function)) {
+      window.max_function = function_.text(0);
+      function_.reset();
+    }
+    rules_->note(window);
+  }
+  for (const auto& [leaf, end_ns] : leaves_) rules_->note_leaf(leaf, end_ns);
+  for (const AccountNote& account : accounts_) {
+    const auto of = member(account.process);
+    if (!of) continue;
+    rules_->note_lost(of->first, of->second, account.lost);
+    if (account.ended) rules_->note_ended(of->first, of->second);
+  }
+  rules_->note_given_up(given_up_);
+  notes_.clear();
+  accounts_.clear();
+  leaves_.clear();
+  given_up_ = 0;
+}
+
+bool AlertIntake::keep(std::vector<Alert> changed) {
+  for (Alert& alert : changed) {
+    if (unwritten_.size() < kMostUnwritten) unwritten_[alert.id] = std::move(alert);
+  }
+  return !unwritten_.empty();
+}
+
+bool AlertIntake::settle() {
+  if (!rules_) return false;
+  tell_rules();
+  return keep(rules_->settle());
+}
+
+bool AlertIntake::finish() {
+  if (!rules_) return false;
+  tell_rules();
+  return keep(rules_->finish());
+}
+
+void AlertIntake::write() {
+  for (const auto& [id, alert] : unwritten_) {
+    write_.run(id, alert.at_ns, alert.until_ns, alert_kind_name(alert.kind), alert.world,
+               alert.rank, alert.text, alert.value, alert.threshold);
+  }
+}
+
+}  // namespace xylem::storage

@@ -1,0 +1,78 @@
+#pragma once
+
+// From windows to the table `alert`: notes what each window says of each process, judges it once it
+// is committed, and writes what changed.
+
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "storage/alert_rules.h"
+#include "storage/sqlite_internal.h"
+#include "wire/packet.h"
+#include "wire/profile.h"
+
+namespace xylem::storage {
+
+/// Notes are kept until the commit that makes their windows visible, and thrown away with them.
+/// What is written, is written in a transaction of its own, which may fail: it is tried again with
+/// the next one. So the rules' memory and the file agree but for the newest alerts of a front end
+/// that dies. Failures show in the connection.
+class AlertIntake {
+ public:
+  explicit AlertIntake(Connection& connection);
+
+  /// Goes on with the alerts that stand open in the file.
+  void begin(const AlertLimits& limits);
+
+  void note_row(std::int64_t process, const wire::ProfileWindow& window,
+                const wire::ProfileRow& row, std::int64_t function);
+  void note_account(std::int64_t process, const wire::AccountRow& row);
+  void note_window(const IntervalSet& sources, Nanos end_ns);
+  void note_given_up(std::uint64_t calls) { given_up_ += calls; }
+  /// What was noted was undone.
+  void discard();
+
+  /// What was noted is committed. True: there is something to write.
+  bool settle();
+  /// The same, and no window will come any more.
+  bool finish();
+  /// In a transaction.
+  void write();
+  /// It is committed.
+  void forget_written() { unwritten_.clear(); }
+
+ private:
+  struct Note {
+    std::int64_t process = 0;
+    LeafId leaf{};
+    Nanos begin_ns = 0, end_ns = 0;
+    std::uint64_t calls = 0, mpi_ns = 0, collective_ns = 0, max_ns = 0;
+    std::int64_t max_function = 0;
+  };
+  struct AccountNote {
+    std::int64_t process = 0;
+    std::uint64_t lost = 0;
+    bool ended = false;
+  };
+  using Member = std::pair<WorldId, std::uint64_t>;
+
+  std::optional<Member> member(std::int64_t process);
+  bool is_collective(std::int64_t function);
+  void tell_rules();
+  bool keep(std::vector<Alert> changed);
+
+  Statement member_, function_, write_;
+  Connection& connection_;
+  std::optional<AlertRules> rules_;  ///< None: before the run is known.
+  std::vector<Note> notes_;
+  std::vector<AccountNote> accounts_;
+  std::map<LeafId, Nanos> leaves_;
+  std::uint64_t given_up_ = 0;
+  std::unordered_map<std::int64_t, Member> members_;
+  std::unordered_map<std::int64_t, bool> collective_;
+  std::map<std::int64_t, Alert> unwritten_;  ///< By id.
+};
+
+}  // namespace xylem::storage

@@ -4,8 +4,8 @@
 //   {"call":"page.click","args":["nav a"]}   ->  {"value":null} or {"error":"..."}
 //
 // `call` is a method of Playwright's page, as a path; "troubles" gives what pages have complained of
-// so far: scripts that failed, errors on the console, policies that were violated; "metrics" how much time the
-// main thread has spent so far, in s (Chromium's own count). Ends with its input.
+// so far: scripts that failed, errors on the console, policies that were violated; "foreign" what they asked other
+// hosts for; "metrics" how much time the main thread has spent so far, in s (Chromium's own count). Ends with its input.
 
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
@@ -23,14 +23,14 @@ const page = context.pages()[0] ?? await context.newPage();
 page.setDefaultTimeout(60_000);
 
 const troubles = [];
-const requests = { bytes: 0, foreign: [] };
+const foreign = [];
 page.on("pageerror", (error) => troubles.push(`script: ${error.message}`));
 page.on("console", (message) => {
   if (message.type() === "error") troubles.push(`console: ${message.text()}`);
 });
 page.on("request", (request) => {
   const { hostname, protocol } = new URL(request.url());
-  if (protocol.startsWith("http") && hostname !== "127.0.0.1") requests.foreign.push(request.url());
+  if (protocol.startsWith("http") && hostname !== "127.0.0.1") foreign.push(request.url());
 });
 
 let session = null;
@@ -45,7 +45,7 @@ async function metrics() {
 
 async function perform({ call, args = [] }) {
   if (call === "troubles") return troubles;
-  if (call === "foreign") return requests.foreign;
+  if (call === "foreign") return foreign;
   if (call === "metrics") return metrics();
   const path = call.split(".").slice(1);
   const method = path.pop();

@@ -54,7 +54,7 @@ class Main implements Page {
     watchTheme(() => this.themeChanged());
     this.placeIs(this.place);
     this.live.start();
-    void this.nameRun();
+    void this.askForName();
   }
 
   go(change: Change, how: "push" | "replace" = "push"): void {
@@ -76,7 +76,10 @@ class Main implements Page {
   load<Name extends keyof Answers>(
       slot: string, name: Name, parameters: Parameters, show: (answer: Answers[Name]) => void,
       failed?: (message: string) => void): void {
-    this.loads.load(slot, name, parameters, show, failed);
+    this.loads.load(slot, name, parameters, (answer) => {
+      if (name === "overview") this.nameRun(answer as Answers["overview"]);
+      show(answer);
+    }, failed);
   }
 
   private placeIs(place: Place): void {
@@ -116,7 +119,7 @@ class Main implements Page {
     const isFirst = this.commit === null;
     this.commit = commit;
     this.showState();
-    if (!this.isNamed) void this.nameRun();
+    if (!this.isNamed) void this.askForName();
     if (isFirst) return;  // What it tells of was asked for when the page began.
     this.isDue = true;
     this.schedule();
@@ -138,13 +141,18 @@ class Main implements Page {
   }
 
   /** The command and the worlds, for the header. They are known when a run begins; worlds may join. */
-  private async nameRun(): Promise<void> {
+  private nameRun(overview: Answers["overview"]): void {
+    this.isNamed = overview.worlds.length > 0;
+    this.frame.showRun(overview, this.place);
+    this.commit ??= { number: 0, run_end_ns: overview.scope.run_end_ns, has_ended: overview.scope.has_ended };
+    this.showState();
+  }
+
+  /** Where no view is about to do so anyhow. */
+  private async askForName(): Promise<void> {
+    if (this.shownView === "overview") return;
     try {
-      const overview = await ask("overview", {}, AbortSignal.timeout(20_000));
-      this.isNamed = overview.worlds.length > 0;
-      this.frame.showRun(overview, this.place);
-      this.commit ??= { number: 0, run_end_ns: overview.scope.run_end_ns, has_ended: overview.scope.has_ended };
-      this.showState();
+      this.nameRun(await ask("overview", {}, AbortSignal.timeout(20_000)));
     } catch (why) {
       this.frame.showTrouble((why as Error).message);
     }

@@ -26,10 +26,16 @@ export interface RankMapOwner {
   wheel(at: number, turns: number): void;
 }
 
-const kLeft = 96, kRight = 84, kAbove = 46, kBelow = 22, kGap = 6;
+const kRight = 84, kAbove = 46, kBelow = 22, kGap = 6;
+/** Room for the names of hosts and ranks, which are as wide as they are, within bounds. */
+const kLeastLeft = 60, kMostLeft = 190;
 const kFont = '11px system-ui, "DejaVu Sans", sans-serif';
 /** The server gives no more than that many slots unless asked for, and more are no wider than a pixel. */
 const kMostColumns = 600;
+
+function nameOf(row: Row): string {
+  return row.ranks === 1 ? String(row.first_rank) : `${row.first_rank}–${row.first_rank + row.ranks - 1}`;
+}
 
 export class RankMap {
   private readonly surface = new Surface("Ranks × time", () => this.draw());
@@ -39,6 +45,8 @@ export class RankMap {
   private rows: Row[] = [];
   private box: Box | null = null;
   private isOfRanks = false;
+  private left = kLeastLeft;
+  private hostWidth = 0;
 
   constructor(private readonly parent: HTMLElement, private readonly page: Page, private readonly owner: RankMapOwner) {
     fill(parent, this.surface.element);
@@ -94,6 +102,7 @@ export class RankMap {
     });
     this.surface.label(`${grid.world_size} ranks × time, ${grid.value}; the table below has the sums`);
     this.surface.fit();
+    this.measure();
     this.draw();
   }
 
@@ -107,8 +116,17 @@ export class RankMap {
     if (event.key === "Shift" && this.box === null) this.isOfRanks = event.type === "keydown";
   };
 
+  private measure(): void {
+    const { context } = this.surface;
+    context.font = kFont;
+    const widest = (names: string[]): number => Math.max(0, ...names.map((name) => context.measureText(name).width));
+    const ranks = widest(this.rows.slice(-40).map(nameOf));
+    this.hostWidth = Math.min(kMostLeft - ranks - 16, widest([...new Set(this.rows.map((row) => row.host))]));
+    this.left = Math.max(kLeastLeft, Math.ceil(this.hostWidth + ranks + 18));
+  }
+
   private get width(): number {
-    return Math.max(1, this.surface.width - kLeft - kRight);
+    return Math.max(1, this.surface.width - this.left - kRight);
   }
 
   private get height(): number {
@@ -117,7 +135,7 @@ export class RankMap {
 
   private timeAt(x: number): number {
     const { begin_ns, end_ns } = this.grid!.scope;
-    const share = Math.max(0, Math.min(1, (x - kLeft) / this.width));
+    const share = Math.max(0, Math.min(1, (x - this.left) / this.width));
     return begin_ns + share * (end_ns - begin_ns);
   }
 
@@ -127,7 +145,7 @@ export class RankMap {
 
   private spotAt(at: Point): Spot | null {
     const { grid } = this;
-    if (grid === null || at.x < kLeft || at.x >= kLeft + this.width || at.y < kAbove || at.y >= kAbove + this.height) {
+    if (grid === null || at.x < this.left || at.x >= this.left + this.width || at.y < kAbove || at.y >= kAbove + this.height) {
       return null;
     }
     const column = Math.floor((this.timeAt(at.x) - grid.scope.begin_ns) / grid.slot_ns);
@@ -159,13 +177,13 @@ export class RankMap {
     const share = columns * slot_ns / Math.max(1, scope.end_ns - scope.begin_ns);
     context.save();
     context.beginPath();
-    context.rect(kLeft, 0, this.width, height);
+    context.rect(this.left, 0, this.width, height);
     context.clip();
-    this.heat.draw(context, kLeft, kAbove, this.width * share, this.height);
+    this.heat.draw(context, this.left, kAbove, this.width * share, this.height);
     this.drawImbalance(context, this.width * share / columns);
     context.restore();
     context.strokeStyle = theme.line;
-    context.strokeRect(kLeft - 0.5, kAbove - 0.5, this.width + 1, this.height + 1);
+    context.strokeRect(this.left - 0.5, kAbove - 0.5, this.width + 1, this.height + 1);
     this.drawTime(context);
     this.drawRows(context);
     if (this.box !== null) this.drawBox(context, this.box);
@@ -186,7 +204,7 @@ export class RankMap {
         return;
       }
       const y = kAbove - kGap - tall * value / most;
-      const x = kLeft + (column + 0.5) * step;
+      const x = this.left + (column + 0.5) * step;
       if (isDown) context.lineTo(x, y);
       else context.moveTo(x - 0.5 * step, y);
       isDown = true;
@@ -197,7 +215,7 @@ export class RankMap {
     context.font = kFont;
     context.textAlign = "left";
     context.textBaseline = "top";
-    context.fillText(`imbalance: the most of a rank over the mean; up to ${percent(most)}`, kLeft + 2, 1);
+    context.fillText(`imbalance: the most of a rank over the mean; up to ${percent(most)}`, this.left + 2, 1);
   }
 
   private drawTime(context: CanvasRenderingContext2D): void {
@@ -208,7 +226,7 @@ export class RankMap {
     context.textAlign = "center";
     context.textBaseline = "top";
     for (const time of at) {
-      const x = kLeft + (time - begin) / Math.max(1, end - begin) * this.width;
+      const x = this.left + (time - begin) / Math.max(1, end - begin) * this.width;
       context.fillRect(x, kAbove + this.height, 1, 4);
       context.fillText(moment(time, step), x, kAbove + this.height + 6);
     }
@@ -226,30 +244,29 @@ export class RankMap {
     this.rows.forEach((row, number) => {
       const y = kAbove + number * tall;
       context.fillStyle = isChosen(row) ? theme.accent : theme.faint;
-      context.fillRect(kLeft + this.width + 8, y + (tall > 4 ? 1 : 0),
+      context.fillRect(this.left + this.width + 8, y + (tall > 4 ? 1 : 0),
         (kRight - 12) * row.total / row.ranks / most, Math.max(0.5, tall > 4 ? tall - 2 : tall));
       if (number % every !== 0 && !isChosen(row)) return;
       context.textAlign = "right";
       context.fillStyle = isChosen(row) ? theme.accent : theme.text;
-      const name = row.ranks === 1 ? String(row.first_rank) : `${row.first_rank}–${row.first_rank + row.ranks - 1}`;
-      context.fillText(name, kLeft - 6, y + tall / 2);
+      context.fillText(nameOf(row), this.left - 6, y + tall / 2);
       const isNewHost = row.host !== "" && row.host !== this.rows[number - every]?.host;
       context.textAlign = "left";
       context.fillStyle = theme.faint;
-      if (isNewHost) context.fillText(row.host, 0, y + tall / 2, kLeft - 34);
+      if (isNewHost) context.fillText(row.host, 0, y + tall / 2, this.hostWidth);
     });
     context.textBaseline = "top";
     context.textAlign = "left";
     context.fillStyle = theme.faint;
-    context.fillText("in all", kLeft + this.width + 8, kAbove - 14);
-    context.fillText("host, rank", 0, kAbove - 14);
+    context.fillText("in all", this.left + this.width + 8, kAbove - 14);
+    context.fillText("host, rank", 0, kAbove - 24);
   }
 
   private drawBox(context: CanvasRenderingContext2D, box: Box): void {
     context.fillStyle = this.page.theme.accent;
     context.globalAlpha = 0.3;
     if (this.isOfRanks) {
-      context.fillRect(kLeft, Math.min(box.from.y, box.to.y), this.width, Math.abs(box.to.y - box.from.y));
+      context.fillRect(this.left, Math.min(box.from.y, box.to.y), this.width, Math.abs(box.to.y - box.from.y));
     } else {
       context.fillRect(Math.min(box.from.x, box.to.x), kAbove, Math.abs(box.to.x - box.from.x), this.height);
     }

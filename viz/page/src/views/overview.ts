@@ -1,6 +1,6 @@
 // What runs, how much of it is in MPI, who waits for whom, and the account that says what is missing.
 
-import type { Overview, WorldShare } from "../answers.ts";
+import type { Overview, RankShare, WorldShare } from "../answers.ts";
 import { el, empty, fill, type Child } from "../dom.ts";
 import { bytes, count, date, duration, estimate, kNone, percent, plural, rate } from "../format.ts";
 import { meter, metered } from "../spark.ts";
@@ -47,8 +47,17 @@ function account(answer: Overview): HTMLElement {
       lost_of_unknown_ranks > 0 && `; ${plural(lost_of_unknown_ranks, "call")} lost of unknown ranks`));
 }
 
+/** Half of them with the least, half with the most. */
+const kShownRanks = 8;
+
+function partOf(rank: RankShare): number {
+  return rank.span_ns > 0 ? rank.mpi_ns / rank.span_ns : 0;
+}
+
 function shareOf(share: WorldShare, page: Page): HTMLElement {
-  const shown = [...share.shown].sort((a, b) => a.rank - b.rank);
+  const sorted = [...share.shown].sort((a, b) => partOf(a) - partOf(b));
+  const shown = sorted.filter((_, at) => at < kShownRanks / 2 || at >= sorted.length - kShownRanks / 2)
+    .sort((a, b) => a.rank - b.rank);
   return el("div", { class: "shares" },
     el("p", {}, el("b", { "data-value": `share${share.world}` }, estimate(share.estimated, percent(share.mean_mpi_share))),
       ` of the ranks' time is in MPI`,
@@ -56,14 +65,14 @@ function shareOf(share: WorldShare, page: Page): HTMLElement {
     share.mpi_imbalance !== null && el("p", { class: "faint", title: "How far the rank with most is above the mean" },
       `imbalance: ${percent(share.mpi_imbalance)} in MPI`,
       share.other_imbalance !== null && `, ${percent(share.other_imbalance)} outside`),
-    el("div", { class: "bars" }, ...shown.slice(0, 16).flatMap((rank) => {
-      const part = rank.span_ns > 0 ? rank.mpi_ns / rank.span_ns : 0;
+    el("div", { class: "bars" }, ...shown.flatMap((rank) => {
+      const part = partOf(rank);
       return [
         el("a", { href: page.link({ view: "timeline", world: share.world, rank: rank.rank }) }, `rank ${rank.rank}`),
         meter(part), el("span", { class: "number" }, estimate(rank.estimated, percent(part))),
       ];
     })),
-    share.ranks > Math.min(16, shown.length) &&
+    share.ranks > shown.length &&
       el("p", { class: "faint" }, "Those with the least and the most; ",
         el("a", { href: page.link({ view: "ranks", world: share.world }) }, `all ${count(share.ranks)}`)));
 }
@@ -80,8 +89,8 @@ function facts(answer: Overview): HTMLElement {
     ...fact("ranks", "ranks", count(answer.account.ranks)),
     ...fact("hosts", "hosts", count(run.hosts)),
     ...fact("calls a second", "calls_per_s", answer.calls_per_s === null ? kNone : rate(answer.calls_per_s)),
-    ...fact("begun", "started", run.started_ns === null ? kNone : date(run.started_ns)),
-    ...fact("by", "user", `${run.user}@${run.host}`),
+    ...fact("begun", "started", !run.started_ns ? kNone : date(run.started_ns)),
+    ...fact("by", "user", run.host === "" ? kNone : `${run.user}@${run.host}`),
     ...fact("program", "program", worlds.map((world) => world.program.split("/").pop()).join(", ") || kNone),
     ...fact("MPI", "mpi", run.mpi_libraries.map((name) => name.split("\n")[0]!.slice(0, 40)).join(", ") || kNone),
     ...fact("detail", "detail", run.detail)));

@@ -76,7 +76,11 @@ export const ranks: View = {
     fill(root, toolbar, body, el("div", { class: "under" }, details,
       el("p", { class: "faint" }, "Drag to zoom into a time, with Shift into ranks; click to see the calls.")));
 
-    const time = (): Range => ({ begin: answer!.scope.begin_ns, end: answer!.scope.end_ns });
+    // What is chosen already, though its answer may still be on its way: steps follow each other quickly.
+    const time = (): Range => ({
+      begin: page.place.begin ?? answer!.scope.begin_ns,
+      end: page.place.end ?? answer!.scope.end_ns,
+    });
     const whole = (): Range => ({ begin: answer!.scope.run_begin_ns, end: answer!.scope.run_end_ns });
     const look = (range: Range): void => page.go(range, "replace");
     const zoom = (factor: number, at?: number): void => {

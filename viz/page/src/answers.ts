@@ -173,6 +173,8 @@ export interface Timeline extends OfRun {
 
 export interface Hosts extends OfRun {
   series: string[];
+  /** What there is of ranks. */
+  rank_series?: string[];
   hosts: {
     leaf: number; host: string; lost_reason: string; ranks: number; clock_error_ns: number | null;
     newest: Record<string, number>;
@@ -182,9 +184,11 @@ export interface Hosts extends OfRun {
 export interface Series extends OfRun {
   name: string;
   slot_ns: number;
-  hosts_in_all: number;
+  /** One of the two: of what there are lines. */
+  hosts_in_all?: number;
+  ranks_in_all?: number;
   lines: {
-    leaf: number; host: string;
+    leaf: number; host: string; rank?: number;
     points: { slot: number; min: number; mean: number; max: number; samples: number }[];
   }[];
 }

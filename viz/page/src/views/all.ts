@@ -3,10 +3,11 @@
 import type { View } from "../view.ts";
 import { overview } from "./overview.ts";
 import { functions } from "./functions.ts";
+import { hosts } from "./hosts.ts";
 import { matrix } from "./matrix.ts";
 import { query } from "./query.ts";
 import { ranks } from "./ranks.ts";
 import { timeline } from "./timeline.ts";
 import { tree } from "./tree.ts";
 
-export const views: readonly View[] = [overview, functions, ranks, timeline, matrix, tree, query];
+export const views: readonly View[] = [overview, functions, ranks, timeline, matrix, hosts, tree, query];

@@ -64,6 +64,7 @@ HttpRequest request_of(const Parser& parser) {
   take(http::field::origin, request.origin);
   take(http::field::authorization, request.authorization);
   take(http::field::cookie, request.cookie);
+  request.accept = std::string(message[http::field::accept]);
   request.is_websocket = websocket::is_upgrade(message);
   return request;
 }

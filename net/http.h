@@ -25,6 +25,7 @@ struct HttpRequest {
   std::string method;  ///< As sent: "GET", "HEAD", "POST"
   std::string target;  ///< Path and parameters as sent, percent signs and all.
   std::string host, origin, authorization, cookie;
+  std::string accept;  ///< Which forms of an answer are wanted; empty: any.
   bool is_ambiguous = false;
   bool is_websocket = false;  ///< Asks to become a WebSocket.
 };

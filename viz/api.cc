@@ -6,6 +6,7 @@
 #include "viz/answers.h"
 #include "viz/file_stamp.h"
 #include "viz/json.h"
+#include "viz/metrics.h"
 #include "viz/page.h"
 #include "viz/reply.h"
 
@@ -208,6 +209,7 @@ net::HttpReply Api::answer(const net::HttpRequest& request) {
   if (path == "/healthz") return health();
   if (path == "/api/v1/server") return json_reply(server_state());
   if (path == "/api/v1/query") return query(*target);
+  if (path == "/metrics") return metrics(*target, request.accept);
   if (auto file = page_file(*target)) return *std::move(file);
   return answer_view(*target);
 }
@@ -223,6 +225,26 @@ net::HttpReply Api::answer_view(Target& target) {
   return error_reply(404,
                      "there is nothing at this path; docs/http-api.md and the page at / list"
                      " what there is");
+}
+
+net::HttpReply Api::metrics(Target& target, const std::string& accept) {
+  if (const auto fault = target.fault()) return error_reply(*fault);
+  auto run = RunView::open(options_.file);
+  if (!run) return error_reply(run.error());
+  run->file().set_deadline(deadline_in(options_.view_deadline), &has_ended_);
+  auto overview = run->overview();
+  if (!overview) return error_reply(overview.error());
+  auto totals = world_totals(run->file());
+  if (!totals) return error_reply(totals.error());
+  auto tree = run->tree();
+  if (!tree) return error_reply(tree.error());
+  MetricsValues values{*std::move(overview), *std::move(totals), *std::move(tree), {}};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Access::Reason::kReasons); ++i) {
+    const auto reason = static_cast<Access::Reason>(i);
+    values.refused[Access::name(reason)] = access_.refused(reason);
+  }
+  const MetricsFormat format = metrics_format(accept);
+  return make_reply(200, metrics_type(format), metrics_text(values, format));
 }
 
 net::HttpReply Api::query(Target& target) {

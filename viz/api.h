@@ -46,6 +46,7 @@ class Api final : public net::HttpHandler {
  private:
   net::HttpReply answer_view(Target& target);
   net::HttpReply query(Target& target);
+  net::HttpReply metrics(Target& target, const std::string& accept);
   net::HttpReply health();
   std::string server_state() const;
 

@@ -233,6 +233,34 @@ class Page(PageTest):
                                     ".filter((one) => !(one.innerText || one.ariaLabel || one.title)).length"), 0)
         server.stop(self)
 
+    def test_who_waits_for_a_slow_rank_is_seen_at_once(self):
+        # As a new user would: a job, the page beside it, and no word of the reason in the job.
+        path = self.folder / "slow.db"
+        began = time.monotonic()
+        job = self.start("run", "--detail", "trace", "--store", path, "--", *mpirun("mpich", 4, "slow_rank", 15))
+        wait_until(lambda: self.xylem("query", path, "SELECT run_id FROM run").returncode == 0, "the run has begun", 60)
+        server = Server(self, path)
+        page = self.open(server)
+        page.wait("document.querySelector('#waits td[data-column=rank]')?.innerText === '3' && "
+                  "document.querySelector('#waits td[data-column=peer]').innerText === '0'",
+                  "rank 3 waits for rank 0 most")
+        took = time.monotonic() - began
+        print(f"from xylem run to the rank that is waited for: {took:.1f} s")
+        self.assertLess(took, 60)
+        self.assertEqual(job.wait(120), 0)
+        page.wait("document.querySelector('.state').innerText.startsWith('ended')", "the end is shown")
+        store = Store(path)
+        self.assert_overview(page, store)
+        share = store.value("SELECT sum(time_ns) * 100.0 / (SELECT last_ns - first_ns FROM rank WHERE rank = 3)"
+                            " FROM function_total WHERE rank = 3")
+        self.assertAlmostEqual(number(page.texts("#share .bars .number")[3]), share, delta=1)  # Its time is that of its windows.
+        texts = [row["text"] for row in store.rows("SELECT text FROM alert")]
+        self.assertTrue(texts, "fifteen seconds of that are an alert")
+        page.wait("document.querySelectorAll('#found li').length === " + str(min(5, len(texts))), "alerts are shown")
+        for line in page.texts("#found li"):
+            self.assertTrue(any(line.startswith(text) for text in texts), (line, texts))
+        server.stop(self)
+
     def test_what_stands_in_a_run_is_text(self):
         command = mpirun("mpich", 1, "numbered", "ring", 3)
         store = self.run_job(["sh", "-c", 'exec "$@"', "<img src=x onerror=document.title='gotcha'><b><b>", *command])

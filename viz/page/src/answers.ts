@@ -222,6 +222,24 @@ export interface Notices extends OfRun {
   notices: { at_ns: number; host: string; role: string; level: string; text: string; dropped: number }[];
 }
 
+export interface Alert {
+  at_ns: number;
+  /** Null: it still is so. */
+  until_ns: number | null;
+  kind: string;
+  world: number | null;
+  rank: number | null;
+  text: string;
+  value: number;
+  threshold: number;
+}
+
+export interface Alerts extends OfRun {
+  alerts_in_all: number;
+  open: number;
+  alerts: Alert[];
+}
+
 export type Cell = null | number | bigint | string;
 
 export interface Query {
@@ -243,6 +261,7 @@ export interface Answers {
   series: Series;
   tree: Tree;
   notices: Notices;
+  alerts: Alerts;
   query: Query;
 }
 

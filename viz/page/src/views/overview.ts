@@ -1,8 +1,8 @@
 // What runs, how much of it is in MPI, who waits for whom, and the account that says what is missing.
 
-import type { Overview, RankShare, WorldShare } from "../answers.ts";
+import type { Alert, Alerts, Overview, RankShare, WorldShare } from "../answers.ts";
 import { el, empty, fill, type Child } from "../dom.ts";
-import { bytes, count, date, duration, estimate, kNone, percent, plural, rate } from "../format.ts";
+import { bytes, count, date, duration, estimate, kNone, moment, percent, plural, rate } from "../format.ts";
 import { meter, metered } from "../spark.ts";
 import { Table } from "../table.ts";
 import type { Page, View } from "../view.ts";
@@ -96,6 +96,24 @@ function facts(answer: Overview): HTMLElement {
     ...fact("detail", "detail", run.detail)));
 }
 
+/** What the rules have found: what still is so, then the newest. */
+function alertLines(answer: Alerts, page: Page): Child[] {
+  if (answer.alerts_in_all === 0) return [el("p", { class: "good" }, "No rule has found anything.")];
+  const line = (alert: Alert): HTMLElement => el("li", { class: alert.until_ns === null ? "bad" : null },
+    alert.rank === null ? alert.text
+      : el("a", { href: page.link({ view: "timeline", world: alert.world ?? 0, rank: alert.rank }) }, alert.text),
+    el("span", { class: "faint" }, alert.until_ns === null
+      ? ` since ${moment(alert.at_ns, 1e8)}`
+      : ` from ${moment(alert.at_ns, 1e8)} to ${moment(alert.until_ns, 1e8)}`));
+  return [
+    el("ul", { class: "alerts" }, ...answer.alerts.slice(0, kShownAlerts).map(line)),
+    answer.alerts_in_all > kShownAlerts && el("p", { class: "faint" }, `${count(answer.open)} of ` +
+      `${plural(answer.alerts_in_all, "alert")} still so; `, el("a", { href: page.link({ view: "alerts" }) }, "all")),
+  ];
+}
+
+const kShownAlerts = 5;
+
 function waits(page: Page): Table<Overview["waits"][number]> {
   return new Table([
     { id: "rank", head: "rank", isNumber: true, cell: (row) => row.rank, value: (row) => row.rank },
@@ -146,15 +164,18 @@ export const overview: View = {
   mount(root, page) {
     const waiting = waits(page);
     const lines = functionLines();
+    const found = el("div", {}, el("p", { class: "faint" }, "Asking …"));
+    const alerts = card("Alerts", "found", found);
     return {
       refresh() {
+        page.load("alerts", "alerts", { most: kShownAlerts }, (answer) => fill(found, ...alertLines(answer, page)));
         page.load("overview", "overview", {}, (answer) => {
           waiting.show(answer.waits.slice(0, 8));
           lines.show(answer.functions.slice(0, 8));
           kServices.show(answer.services);
           kLosses.show(answer.losses);
           fill(root, el("div", { class: "cards" },
-            el("div", { class: "column" }, account(answer), card("Who waits for whom", "waits",
+            el("div", { class: "column" }, account(answer), alerts, card("Who waits for whom", "waits",
               ...(answer.waits.length > 0
                 ? [waiting.element]
                 : [empty("Nobody has waited for a single rank.", "Collectives are in the functions and the ranks.")])),

@@ -2,6 +2,7 @@
 
 import type { View } from "../view.ts";
 import { overview } from "./overview.ts";
+import { alerts } from "./alerts.ts";
 import { functions } from "./functions.ts";
 import { hosts } from "./hosts.ts";
 import { matrix } from "./matrix.ts";
@@ -10,4 +11,4 @@ import { ranks } from "./ranks.ts";
 import { timeline } from "./timeline.ts";
 import { tree } from "./tree.ts";
 
-export const views: readonly View[] = [overview, functions, ranks, timeline, matrix, hosts, tree, query];
+export const views: readonly View[] = [overview, functions, ranks, timeline, matrix, hosts, tree, alerts, query];

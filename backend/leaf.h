@@ -7,6 +7,10 @@
 //   auto stream = (*leaf)->stream("sum", 10 * xylem::kSecond);
 //   stream->send({{1, std::int64_t{42}}});
 //
+// It joins a run, too (`xylem run`, `xylem serve`): then the streams are those that the run's
+// configuration names, what is sent is stored in the run's file (docs/streams.md), acknowledged
+// when it is there, and nothing comes down.
+//
 // What is sent is kept here until the root has it: it arrives exactly once, whatever node between
 // dies, unless this process does.
 
@@ -107,7 +111,8 @@ class Leaf {
   Leaf& operator=(const Leaf&) = delete;
 
   LeafId id() const;
-  /// Waits until the front end has opened a stream of that name which includes this leaf.
+  /// Waits until the front end has opened a stream of that name which includes this leaf. Fails with
+  /// kTimedOut; at once with kNotFound in a run that names streams, but not this one.
   Result<LeafStream> stream(const std::string& name, Nanos timeout);
   /// The next multicast of any stream that nobody waits for in particular.
   Result<Received> receive(Nanos timeout);

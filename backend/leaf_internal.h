@@ -72,6 +72,8 @@ class LeafStream::Impl final : public LeafOwner {
   struct Open {
     LeafStreamState state;
     std::uint64_t next_wave = 0;
+    std::uint64_t sent = 0;       // Waves that were taken over.
+    std::uint64_t sent_told = 0;  // The same in the last account; only touched on the loop.
     std::deque<Run> outgoing;
     std::size_t outgoing_bytes = 0;
     IntervalSet lost;  // Given up, and that is not journalled yet; only touched on the loop.
@@ -120,6 +122,8 @@ class LeafStream::Impl final : public LeafOwner {
   std::size_t most_bytes() const;
   bool put(StreamId stream, Open& open, const Run& run);
   void put_lost(StreamId stream, Open& open);
+  void put_account(std::unique_lock<std::mutex>& lock, Nanos now);
+  bool owes_last_account() const;
   void set_timer();
   std::optional<Received> take_received(const std::string& name);
   bool is_on_own_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
@@ -136,6 +140,9 @@ class LeafStream::Impl final : public LeafOwner {
   std::size_t sweep_at_ = 0;        // So many waiters, and those that nobody wants are removed.
   bool pump_is_posted_ = false;
   Nanos last_pump_ = 0;
+  std::uint64_t accounts_ = 0;  // Put so far; only touched on the loop.
+  Nanos last_account_ = 0;
+  bool last_account_is_put_ = false;
   bool delivered_ = true;
   bool leaving_ = false;
   bool closed_ = false;

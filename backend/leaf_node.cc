@@ -207,6 +207,15 @@ bool LeafNode::put_lost(StreamId stream, std::uint64_t first, std::uint64_t end,
   return put(std::move(draft), now);
 }
 
+bool LeafNode::put_account(std::uint64_t number, const wire::Fields& account, bool is_last,
+                           Nanos now) {
+  Draft draft;
+  draft.packet.id = id_of(wire::kStreamAccountStream, number, number + 1);
+  draft.packet.last = is_last;
+  draft.packet.payload = wire::encode_waves({&account, 1});
+  return put(std::move(draft), now);
+}
+
 wire::PacketId LeafNode::id_of(StreamId stream, std::uint64_t first, std::uint64_t end) const {
   wire::PacketId id;
   id.stream = stream;

@@ -73,6 +73,9 @@ class LeafNode final : public net::Node {
   bool put(StreamId stream, std::uint64_t first, std::span<const wire::Fields> waves, Nanos now);
   /// The same waves as lost: what goes up is that they were given up here.
   bool put_lost(StreamId stream, std::uint64_t first, std::uint64_t end, Nanos now);
+  /// How much it has sent on the run's streams (wire/stream.h), as its account number `number`; as
+  /// its last packet when nothing follows.
+  bool put_account(std::uint64_t number, const wire::Fields& account, bool is_last, Nanos now);
   /// A packet of any stream that this leaf has made. False as put() above; then `draft` is as it
   /// was.
   bool put(Draft&& draft, Nanos now);

@@ -24,6 +24,11 @@ constexpr std::size_t kFrameHead = 64u << 10;
 // Waiters, among whom a few may be of coroutines that were destroyed.
 constexpr std::size_t kSweep = 64;
 
+// Who looks at a live run sees by it what is on its way.
+constexpr Nanos kAccountInterval = 1 * kSecond;
+
+bool is_stored(StreamId stream) { return raw(stream) >= raw(wire::kFirstStoredStream); }
+
 // What holds fields costs memory also when they are empty.
 std::size_t cost_of(const wire::Fields& fields) { return fields.bytes() + sizeof(Received); }
 
@@ -40,11 +45,27 @@ LeafStream::Impl::Open* LeafStream::Impl::find(const std::string& name) {
 
 Result<void> LeafStream::Impl::wait_for_stream(const std::string& name, Nanos timeout) {
   std::unique_lock lock(mutex_);
-  const bool done =
-      wait(lock, deadline_in(timeout), [&] { return closed_ || find(name) != nullptr; });
+  // A run's streams are all there from the start.
+  const auto is_run = [this] {
+    return std::any_of(streams_.begin(), streams_.end(),
+                       [](const auto& entry) { return is_stored(entry.first); });
+  };
+  wait(lock, deadline_in(timeout), [&] { return closed_ || find(name) != nullptr || is_run(); });
   if (closed_) return unexpected(leaf_closed(why_closed_));
-  if (!done) return unexpected(leaf_timed_out("no stream '" + name + "' was opened"));
-  return {};
+  if (find(name) != nullptr) return {};
+  if (!is_run()) {
+    return unexpected(leaf_timed_out("no stream '" + name +
+                                     "' was opened (in a run its configuration file must have a "
+                                     "section [stream." +
+                                     name + "])"));
+  }
+  std::string known;
+  for (const auto& [id, open] : streams_) {
+    known += (known.empty() ? "" : ", ") + open.state.spec.name;
+  }
+  return unexpected(Code::kNotFound,
+                    "the run has no stream '" + name + "' for this host, but " + known +
+                        "; name it in the run's configuration file: " + "[stream." + name + "]");
 }
 
 Result<wire::Fields> LeafStream::Impl::lift(const std::string& name, const wire::Fields& fields) {
@@ -75,7 +96,7 @@ bool LeafStream::Impl::has_room(const std::string& name) {
 Result<void> LeafStream::Impl::take_over(const std::string& name, std::optional<std::uint64_t> wave,
                                          wire::Fields lifted, bool in_time) {
   Open* open = find(name);
-  if (closed_) return unexpected(leaf_closed(why_closed_));
+  if (closed_ || last_account_is_put_) return unexpected(leaf_closed(why_closed_));
   if (open == nullptr) return unexpected(Code::kUnavailable, "stream '" + name + "' is closed");
   if (!in_time) {
     return unexpected(leaf_timed_out("stream '" + name +
@@ -140,6 +161,7 @@ void LeafStream::Impl::enqueue(Open& open, std::uint64_t wave, wire::Fields fiel
   open.outgoing.back().bytes += bytes;
   open.outgoing_bytes += bytes;
   open.next_wave = wave + 1;
+  ++open.sent;
   delivered_ = false;
 }
 
@@ -171,6 +193,7 @@ void LeafStream::Impl::pump() {
       open.outgoing_bytes -= run.bytes;
     }
   }
+  put_account(lock, now);
   delivered_ = node_.is_delivered();
   for (const auto& [stream, open] : streams_) {
     delivered_ = delivered_ && open.outgoing.empty() && open.lost.empty();
@@ -186,7 +209,47 @@ std::size_t LeafStream::Impl::packets_to_put() const {
   for (const auto& [stream, open] : streams_) {
     packets += open.outgoing.size() + open.lost.intervals().size();
   }
-  return packets;
+  return packets + (owes_last_account() ? 1 : 0);
+}
+
+// Under the mutex. Only a run's front end stores, and wants an account of what it should have.
+bool LeafStream::Impl::owes_last_account() const {
+  return leaving_ && !last_account_is_put_ &&
+         std::any_of(streams_.begin(), streams_.end(),
+                     [](const auto& entry) { return is_stored(entry.first); });
+}
+
+// On the loop, under the mutex: how much was sent, now and then, and at the end behind all else.
+void LeafStream::Impl::put_account(std::unique_lock<std::mutex>& lock, Nanos now) {
+  std::vector<std::uint64_t> streams;
+  std::vector<std::uint64_t> sent;
+  bool is_news = false;
+  bool all_put = true;
+  for (const auto& [id, open] : streams_) {
+    if (!is_stored(id)) continue;
+    streams.push_back(raw(id));
+    sent.push_back(open.sent);
+    is_news = is_news || open.sent != open.sent_told;
+    all_put = all_put && open.outgoing.empty() && open.lost.empty();
+  }
+  const bool is_last = owes_last_account() && all_put;
+  const bool is_due = is_news && !last_account_is_put_ && now >= last_account_ + kAccountInterval;
+  if (!is_last && !is_due) return;
+  const wire::Fields account{{wire::kAccountStreams, streams}, {wire::kAccountSent, sent}};
+  last_account_is_put_ = is_last;  // Before the lock is free: nothing may be taken over any more.
+  lock.unlock();
+  const bool taken = node_.put_account(accounts_, account, is_last, now);
+  lock.lock();
+  if (!taken) {
+    last_account_is_put_ = false;
+    return;
+  }
+  ++accounts_;
+  last_account_ = now;
+  std::size_t next = 0;
+  for (auto& [id, open] : streams_) {
+    if (is_stored(id)) open.sent_told = sent[next++];
+  }
 }
 
 bool LeafStream::Impl::put(StreamId stream, Open& open, const Run& run) {

@@ -236,7 +236,8 @@ Result<Checked> check(const SettingFlags& flags) {
     }
   }
   options->services = *std::move(services);
-  std::string printed = print_settings(*values, options->fuzzy) + print_services(options->services);
+  std::string printed =
+      print_settings(*values, sections_of(*options)) + print_services(options->services);
   return Checked{*std::move(options), std::move(printed)};
 }
 

@@ -21,12 +21,14 @@
 #include "base/log.h"
 #include "cli/account_line.h"
 #include "cli/live_runs.h"
+#include "cli/stream_options.h"
 #include "cli/version.h"
 #include "frontend/comm_process_launch.h"
 #include "frontend/front_end_process.h"
 #include "frontend/launch.h"
 #include "frontend/session.h"
 #include "frontend/setup.h"
+#include "frontend/stream_fold.h"
 #include "net/runtime.h"
 #include "storage/store.h"
 
@@ -84,17 +86,27 @@ bool agent_on_this_host(const std::string& run, const std::string& run_folder) {
   return false;
 }
 
-Result<storage::ResumedStore> open_store(const frontend::Setup& setup) {
+Result<storage::ResumedStore> open_store(const frontend::Setup& setup,
+                                         const std::vector<wire::StreamSpec>& streams) {
+  auto fold = frontend::make_stream_fold(streams);
+  if (!fold) return unexpected(std::move(fold.error()));
   if (!setup.live_path.empty()) {
-    return storage::resume_sqlite_store({setup.store, setup.live_path, setup.run});
+    storage::ResumeOptions former;
+    former.path = setup.store;
+    former.live_path = setup.live_path;
+    former.run_id = setup.run;
+    former.fold = *std::move(fold);
+    return storage::resume_sqlite_store(former);
   }
   storage::SqliteOptions options;
   options.path = setup.store;
   options.overwrite = setup.overwrite;
   options.pretend_file_system = setup.pretend_file_system;
+  options.fold = *std::move(fold);
   auto store = storage::make_sqlite_store(options);
   if (!store) return unexpected(std::move(store.error()));
-  const storage::RunFacts facts = facts_of(setup);
+  storage::RunFacts facts = facts_of(setup);
+  facts.streams = frontend::stream_facts(streams);
   if (auto begun = (*store)->begin_run(facts); !begun) {
     return unexpected(std::move(begun.error()));
   }
@@ -177,7 +189,9 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   if (!choice) return fail(control_fd, choice.error());
   auto launcher = make_launcher(*setup);
   if (!launcher) return fail(control_fd, launcher.error());
-  auto opened = open_store(*setup);
+  auto streams = read_streams(setup->streams, "configuration");
+  if (!streams) return fail(control_fd, streams.error());
+  auto opened = open_store(*setup, *streams);
   if (!opened) return fail(control_fd, opened.error());
   auto recorder = storage::make_thread_recorder(*opened->store);
   if (!recorder) return fail(control_fd, recorder.error());
@@ -199,6 +213,7 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   auto options = session_options(*setup, *shape, control_fd, std::move(opened->past));
   options.launcher = launcher->get();
   options.choice = *std::move(choice);
+  options.streams = *std::move(streams);
   frontend::Session session(std::move(options), **recorder);
   const int code = net::run_node(session, std::move(network));
   if (code == frontend::Session::kReplaced) return code;  // The rest is the other one's.

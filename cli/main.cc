@@ -55,7 +55,7 @@ int with_options(const RunFlags& flags,
   if (!services) return fail(services.error().message);
   options->services = *std::move(services);
   const std::string printed =
-      print_settings(*values, options->fuzzy) + print_services(options->services);
+      print_settings(*values, sections_of(*options)) + print_services(options->services);
   if (flags.print) {
     std::fputs(printed.c_str(), stdout);
     return 0;

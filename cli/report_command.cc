@@ -136,6 +136,19 @@ std::string account_text(const Report& report) {
   return text;
 }
 
+std::string streams_text(const Report& report) {
+  if (report.streams.empty()) return {};
+  std::string text = "\nStreams\n";
+  for (const Report::Stream& stream : report.streams) {
+    text +=
+        fmt::format("  {}: {} of {}; {} sent, {} stored, {} lost; {} complete\n", stream.name,
+                    plural(stream.waves, "wave", "waves"), plural(stream.leaves, "leaf", "leaves"),
+                    count_text(stream.sent), count_text(stream.stored), count_text(stream.lost),
+                    count_text(stream.complete));
+  }
+  return text;
+}
+
 std::string services_text(const Report& report) {
   if (report.services.empty()) return {};
   std::string text = "\nServices\n";
@@ -273,7 +286,8 @@ std::string report_text(const Report& report) {
   std::string text = head_text(report) + account_text(report);
   if (!report.functions.empty()) text += functions_text(report);
   for (const Report::WorldShare& share : report.shares) text += share_text(share);
-  text += waits_text(report) + services_text(report) + losses_text(report) + notices_text(report);
+  text += waits_text(report) + services_text(report) + streams_text(report) + losses_text(report) +
+          notices_text(report);
   if (!report.faults.empty()) text += "\nTotals that differ from what is stored\n";
   for (const std::string& fault : report.faults) text += "  " + fault + '\n';
   return text;
@@ -414,6 +428,13 @@ std::string report_json(const Report& report) {
                 return item.member("times", notice.times);
               }));
   json.member("notices_dropped", report.notices_dropped);
+  json.member("streams", list(report.streams, [](const Report::Stream& stream) {
+                Json item('{');
+                item.member("name", stream.name).member("waves", stream.waves);
+                item.member("leaves", stream.leaves).member("complete", stream.complete);
+                item.member("sent", stream.sent).member("stored", stream.stored);
+                return item.member("lost", stream.lost);
+              }));
   json.member("services", list(report.services, [](const Report::Service& service) {
                 Json item('{');
                 item.member("name", service.name).member("back_ends", service.back_ends);

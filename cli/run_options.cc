@@ -8,6 +8,7 @@
 #include "capture/ring.h"
 #include "capture/sampling_internal.h"
 #include "cli/room_options.h"
+#include "cli/stream_options.h"
 #include "placement/fuzzy_rules.h"
 #include "placement/place.h"
 #include "tree/shape.h"
@@ -153,9 +154,11 @@ Result<void> read_hosts(RunOptions& options, const std::vector<SettingValue>& va
   options.placement = policy.value;
   for (const ConfigEntry& entry : entries) {
     if (placement::is_fuzzy_key(entry.key)) options.fuzzy.push_back(entry);
+    if (is_stream_key(entry.key)) options.streams.push_back(entry);
   }
   // The reader of the file sorts keys by name; a person means their order in the text.
   std::ranges::stable_sort(options.fuzzy, {}, &ConfigEntry::line);
+  std::ranges::stable_sort(options.streams, {}, &ConfigEntry::line);
   options.comm_on = value_of(values, "comm-on").value;
   auto room = read_room_rules(values);
   if (!room) return unexpected(std::move(room.error()));
@@ -233,8 +236,14 @@ Result<RunOptions> check_settings(const std::vector<SettingValue>& values,
   return options;
 }
 
+std::vector<ConfigEntry> sections_of(const RunOptions& options) {
+  std::vector<ConfigEntry> sections = options.fuzzy;
+  sections.insert(sections.end(), options.streams.begin(), options.streams.end());
+  return sections;
+}
+
 std::string print_settings(const std::vector<SettingValue>& values,
-                           const std::vector<ConfigEntry>& fuzzy) {
+                           const std::vector<ConfigEntry>& sections) {
   const auto toml = [](const std::string& value) {
     std::string text = "\"";
     for (const char c : value) {
@@ -251,12 +260,12 @@ std::string print_settings(const std::vector<SettingValue>& values,
     text += value.source == "default" ? "\n" : "  # " + value.source + "\n";
   }
   // Entries of one key are an array; those of one line stay on one.
-  for (std::size_t i = 0; i < fuzzy.size();) {
+  for (std::size_t i = 0; i < sections.size();) {
     std::size_t end = i + 1;
-    while (end < fuzzy.size() && fuzzy[end].key == fuzzy[i].key) ++end;
+    while (end < sections.size() && sections[end].key == sections[i].key) ++end;
     std::string list;
-    for (std::size_t k = i; k < end; ++k) list += (k == i ? "" : ", ") + toml(fuzzy[k].value);
-    text += fuzzy[i].key + " = " + (end - i > 1 ? "[" + list + "]" : list) + "\n";
+    for (std::size_t k = i; k < end; ++k) list += (k == i ? "" : ", ") + toml(sections[k].value);
+    text += sections[i].key + " = " + (end - i > 1 ? "[" + list + "]" : list) + "\n";
     i = end;
   }
   return text;

@@ -42,6 +42,7 @@ struct RunOptions {
   bool quiet = false;
   std::string log_level;
   std::vector<wire::ServiceSpec> services{};  ///< Of the configuration file.
+  std::vector<ConfigEntry> streams{};         ///< Of the same, checked: see stream_options.h.
 };
 
 /// Checks every value, the topology too, and whether they go together. `entries` are those of the
@@ -50,9 +51,12 @@ struct RunOptions {
 Result<RunOptions> check_settings(const std::vector<SettingValue>& values,
                                   const std::vector<ConfigEntry>& entries = {});
 
-/// As a configuration file that gives the same values again, and the same rules.
+/// What the configuration file said of placement and streams.
+std::vector<ConfigEntry> sections_of(const RunOptions& options);
+
+/// As a configuration file that gives the same values again, and the same rules and streams.
 std::string print_settings(const std::vector<SettingValue>& values,
-                           const std::vector<ConfigEntry>& fuzzy = {});
+                           const std::vector<ConfigEntry>& sections = {});
 
 /// The topology as it can be handed to another process: a file's path made absolute.
 Result<std::string> check_topology(const std::string& text);

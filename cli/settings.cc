@@ -10,6 +10,7 @@
 #include "cli/place_options.h"
 #include "cli/run_options.h"
 #include "cli/service_options.h"
+#include "cli/stream_options.h"
 #include "frontend/launch.h"
 #include "placement/fuzzy_rules.h"
 
@@ -87,7 +88,10 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& set
     const std::string where = path + ":" + std::to_string(entry.line) + ": ";
     if (put(entry.key, entry.value, where + entry.key)) continue;
     if (is_among(run_settings(), entry.key) || is_among(place_settings(), entry.key)) continue;
-    if (placement::is_fuzzy_key(entry.key) || is_service_key(entry.key)) continue;
+    if (placement::is_fuzzy_key(entry.key) || is_service_key(entry.key) ||
+        is_stream_key(entry.key)) {
+      continue;
+    }
     return unexpected(
         Code::kInvalidArgument,
         where + "'" + entry.key + "' is not an option; `xylem run --print-config` shows all");
@@ -97,6 +101,9 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& set
   }
   if (auto services = read_services(*entries, path); !services) {
     return unexpected(std::move(services.error()));
+  }
+  if (auto streams = read_streams(*entries, path); !streams) {
+    return unexpected(std::move(streams.error()));
   }
   for (const Setting& setting : settings) {
     const std::string name = environment_name(setting.name);

@@ -50,7 +50,12 @@ wire::StreamRefused StreamRelay::refusal(StreamId stream, std::string reason) co
   return {stream, options_.node, options_.host, std::move(reason)};
 }
 
+// In a run most leaves are agents, which send on no stream of it: only those that have sent are
+// waited for.
 void StreamRelay::expect(Stream& stream) const {
+  if (raw(stream.spec.id) >= raw(wire::kFirstStoredStream)) {
+    return stream.reducer->set_expected(expected_.intersection(stream.senders));
+  }
   const IntervalSet& members = stream.spec.leaves;
   stream.reducer->set_expected(members.empty() ? expected_ : expected_.intersection(members));
 }
@@ -63,8 +68,15 @@ void StreamRelay::set_expected(const IntervalSet& leaves) {
   }
 }
 
+void StreamRelay::note_senders(Stream& stream, const IntervalSet& sources) const {
+  if (!stream.reducer || stream.senders.contains(sources)) return;
+  stream.senders.insert(sources);
+  expect(stream);
+}
+
 void StreamRelay::add(wire::Packet packet, Nanos now) {
   const auto it = streams_.find(packet.id.stream);
+  if (it != streams_.end()) note_senders(it->second, packet.id.sources);
   const bool taken =
       it != streams_.end() && it->second.reducer && it->second.reducer->add(packet, now);
   if (!taken) ready_.push_back(std::move(packet));

@@ -38,7 +38,8 @@ class StreamRelay {
   /// on as they are.
   std::vector<wire::StreamRefused> open(const std::vector<wire::StreamSpec>& streams);
 
-  /// The leaves below that still send.
+  /// The leaves below that still send. Of them a run's stream (from wire::kFirstStoredStream on)
+  /// awaits those that have sent on it before, a tool's all that take part.
   void set_expected(const IntervalSet& leaves);
 
   /// A packet from below, of any stream but the monitor's.
@@ -68,7 +69,9 @@ class StreamRelay {
     std::optional<filters::StreamReducer> reducer;  // None: packets are passed on as they are.
     filters::NodeNarrowing narrowing{std::shared_ptr<const filters::Narrowing>()};
     bool failure_is_told = false;
+    IntervalSet senders;  // Of a run's stream: leaves that have sent on it.
   };
+  void note_senders(Stream& stream, const IntervalSet& sources) const;
   void expect(Stream& stream) const;
   wire::StreamRefused refusal(StreamId stream, std::string reason) const;
 

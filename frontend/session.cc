@@ -88,6 +88,7 @@ void Session::on_start(net::Network& network, Nanos now) {
   control.epoch_ns = epoch_;
   control.facts_ns = options_.facts_every;
   control.services = options_.services;
+  control.streams = options_.streams;
   control.facts_at_once = options_.choice.policy == placement::Policy::kFuzzy;
   root_.start(network, control, now);
   if (options_.past) recall_processes(now);
@@ -221,6 +222,17 @@ void Session::on_notice(const wire::Notice& notice, Nanos now) {
   keep(storage::NoticeRow{notice, std::max<Nanos>(0, run_time(now) - notice.age_ns)});
 }
 
+// Waves still come, unmerged there: it is no loss.
+void Session::on_stream_refused(const wire::StreamRefused& refused) {
+  const auto named = std::ranges::find(options_.streams, refused.stream, &wire::StreamSpec::id);
+  const std::string name = named == options_.streams.end() ? "?" : named->name;
+  log(Level::kError, "a host cannot take part in a stream",
+      {{"stream", name}, {"host", refused.host}, {"why", refused.reason}});
+  const OverlayNode* node = root_.overlay().find(refused.node);
+  if (node == nullptr) return;
+  note(*node, Level::kError, "cannot take part in the stream " + name + ": " + refused.reason);
+}
+
 void Session::place_when_gathered(Nanos now) {
   if (root_.is_placed() || exit_code_ || !gathering_.complete(now)) return;
   if (root_.awaits_return()) return;
@@ -296,6 +308,7 @@ void Session::note_store_trouble(const Error& error) {
 }
 
 void Session::on_packet(wire::Packet packet, Nanos now) {
+  if (packet.id.stream == wire::kStreamAccountStream) senders_.insert(packet.id.sources);
   if (packet.id.stream == wire::kRegistrationStream) note_registration(packet, now);
   if (waiting_bytes_ > options_.waiting_bytes) {
     if (!std::exchange(told_slow_, true)) {
@@ -329,6 +342,7 @@ void Session::record(Nanos now) {
   if (batch.rows.empty()) return;
   recording_since_ = now;
   batch.dissolving = root_.control().finish;
+  if (batch.at_ns == 0) batch.at_ns = run_time(now);
   recording_ = true;
   recorder_.record(std::move(batch));
   take_recorded(now);
@@ -498,6 +512,7 @@ void Session::record_end(Nanos now) {
   std::move(waiting_.rows.begin(), waiting_.rows.end(), std::back_inserter(batch.rows));
   waiting_ = {};
   batch.dissolving = true;
+  batch.at_ns = run_time(now);
   batch.end = storage::RunEnd{*exit_code_, realtime_now()};
   recording_ = true;
   end_is_recorded_ = true;
@@ -506,7 +521,7 @@ void Session::record_end(Nanos now) {
 }
 
 void Session::ended(storage::Recorded done) {
-  outcome_.hosts = root_.overlay().leaves().count();
+  outcome_.hosts = root_.overlay().leaves().difference(senders_).count();
   outcome_.ranks = gathering_.ranks();
   outcome_.account = std::move(done.account);
   if (done.failure && done.failure->code == Code::kSuperseded) return give_way(*done.failure);

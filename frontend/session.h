@@ -27,6 +27,8 @@ struct SessionOptions {
   bool chunks = false;                ///< `--detail trace`
   /// Auxiliary services of each host, numbered by their place.
   std::vector<wire::ServiceSpec> services{};
+  /// Streams of the run, numbered from wire::kFirstStoredStream on.
+  std::vector<wire::StreamSpec> streams{};
   HostChoice choice;  ///< `--placement`, `--extra-hosts` and so on.
   /// Fuzzy placement waits for what back ends measure, from when all are there; no longer.
   Nanos facts_patience = 2 * kSecond;
@@ -107,6 +109,7 @@ class Session final : public net::Node, private RootOwner {
   void on_link_report(const wire::LinkReport& report, Nanos now) override;
   void on_host_facts(const wire::HostFacts& host, Nanos now) override;
   void on_notice(const wire::Notice& notice, Nanos now) override;
+  void on_stream_refused(const wire::StreamRefused& refused) override;
   void recall_processes(Nanos now);
   void note_registration(const wire::Packet& packet, Nanos now);
   void place_when_gathered(Nanos now);
@@ -152,6 +155,7 @@ class Session final : public net::Node, private RootOwner {
   bool recording_ = false;  // A batch is under way.
   Nanos next_commit_ = 0;
   bool told_slow_ = false;
+  IntervalSet senders_;  // Leaves that are programs which send on the run's streams, not hosts.
   IntervalSet refused_;  // Leaves whose packets were not taken: to be asked when there is room.
   std::string store_trouble_;  // The last failure of the store, told once.
 

@@ -50,6 +50,7 @@ void each_field(Setup_& setup, Field field) {
   field("launcher", setup.launcher);
   field("placement", setup.placement);
   field("fuzzy", setup.fuzzy);
+  field("streams", setup.streams);
   field("comm_on", setup.comm_on);
   field("extra_hosts", setup.extra_hosts);
   field("excluded", setup.excluded);

@@ -34,6 +34,7 @@ struct Setup {
   std::string launcher;                  ///< `--launcher`; empty: none.
   std::string placement = "even";        ///< `--placement`
   std::vector<ConfigEntry> fuzzy;        ///< Of the configuration file: how hosts are judged.
+  std::vector<ConfigEntry> streams{};    ///< Of the same: the run's streams.
   std::string comm_on = "mixed";         ///< `--comm-on`
   std::vector<std::string> extra_hosts;  ///< `--extra-hosts`
   std::vector<std::string> excluded;     ///< `--exclude`

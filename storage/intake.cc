@@ -7,6 +7,9 @@
 namespace xylem::storage {
 namespace {
 
+// As many as a front end can number.
+constexpr std::uint64_t kMostLeaves = 1u << 20;
+
 Result<void> refuse(const wire::PacketId& id, const std::string& why) {
   return unexpected(Code::kInvalidArgument, "packet of stream " + std::to_string(raw(id.stream)) +
                                                 ", wave " + std::to_string(id.wave) + ": " + why +
@@ -80,7 +83,8 @@ Content open_sample(const wire::Packet& packet) {
 Result<void> check_identity(const wire::PacketId& id) {
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   const bool known = id.stream == wire::kRegistrationStream || id.stream == wire::kWindowStream ||
-                     id.stream == wire::kChunkStream || id.stream == wire::kSeriesStream;
+                     id.stream == wire::kChunkStream || id.stream == wire::kSeriesStream ||
+                     id.stream == wire::kStreamAccountStream || is_stored_stream(id.stream);
   if (!known) return refuse(id, "the store does not know this stream");
   if (id.sources.empty()) return refuse(id, "it has no sources");
   if (id.sources.intervals().back().end > raw(wire::kNoLeaf)) {
@@ -91,6 +95,13 @@ Result<void> check_identity(const wire::PacketId& id) {
     if (id.sources.count() != 1) return refuse(id, "a sample is of one leaf only");
     const bool is_service = id.lane != kLeafLane && raw(id.lane) <= wire::kMostServices;
     return is_service ? Result<void>() : refuse(id, "a sample is of one service, this names none");
+  }
+  if (id.stream == wire::kStreamAccountStream && id.sources.count() != 1) {
+    return refuse(id, "an account is of one leaf only");
+  }
+  if (is_stored_stream(id.stream)) {
+    if (id.lane != kLeafLane) return refuse(id, "a wave is of whole leaves, this one of a process");
+    if (id.sources.count() > kMostLeaves) return refuse(id, "it has too many sources");
   }
   if (id.stream != wire::kChunkStream) return {};
   if (id.sources.count() != 1) return refuse(id, "a chunk is of one leaf only");

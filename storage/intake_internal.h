@@ -26,9 +26,23 @@ struct Defect {
 using Content = std::variant<wire::Registration, wire::ProfileWindow, wire::ChunkSummary,
                              wire::SeriesSample, wire::Tombstone, Defect>;
 
-/// Fails with kInvalidArgument on a stream that is not the monitor's, and on an identity that no
-/// leaf can have made: no sources, a leaf that is none, an empty or too large range, a chunk of
-/// several leaves or of no process, a sample of several leaves or of no service.
+/// Whether the run's configuration names it.
+constexpr bool is_stored_stream(StreamId stream) {
+  return raw(stream) >= raw(wire::kFirstStoredStream);
+}
+
+/// Whether its source sends nothing more at all: an agent's last window, or the last account of a
+/// program that sends waves.
+inline bool is_end(const wire::Packet& packet) {
+  return packet.last && (packet.id.stream == wire::kWindowStream ||
+                         packet.id.stream == wire::kStreamAccountStream);
+}
+
+/// Fails with kInvalidArgument on a stream that is neither the monitor's nor the run's, and on an
+/// identity that no leaf can have made: no sources, a leaf that is none, an empty or too large
+/// range, a chunk of several leaves or of no process, a sample of several leaves or of no service,
+/// a stream's account of several leaves, a stream's wave of a process or of more leaves than there
+/// can be.
 Result<void> check_identity(const wire::PacketId& id);
 
 /// Opens the payload as far as a store needs it; a chunk's columns stay closed. A window that tells

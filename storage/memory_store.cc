@@ -10,6 +10,7 @@
 
 #include "storage/intake_internal.h"
 #include "storage/store.h"
+#include "wire/waves.h"
 
 namespace xylem::storage {
 
@@ -37,7 +38,8 @@ struct MemoryRun::State {
   std::map<std::pair<StreamId, std::uint64_t>, IntervalSet> sources_of_wave;
   std::map<std::pair<LeafId, Lane>, IntervalSet> records;
   std::map<std::pair<LeafId, Lane>, IntervalSet> samples;
-  std::map<LeafId, std::uint64_t> given_up;  ///< Calls of windows.
+  std::map<StreamId, std::map<LeafId, IntervalSet>> waves;  ///< Of the run's streams.
+  std::map<LeafId, std::uint64_t> given_up;                 ///< Calls of windows.
   std::set<LeafId> lost_hosts;
 };
 
@@ -84,6 +86,11 @@ class MemoryStore final : public Store {
     const wire::PacketId& id = packet.id;
     const bool is_state = id.stream == wire::kRegistrationStream && !packet.tombstone;
     PutOutcome outcome;
+    if (is_stored_stream(id.stream)) return put_waves(packet);
+    if (id.stream == wire::kStreamAccountStream) {
+      if (packet.last) now_.ended.insert(id.sources);
+      return outcome;
+    }
     if (id.stream == wire::kChunkStream) {
       process(id);
       IntervalSet& known = now_.records[key(id)];
@@ -189,6 +196,44 @@ class MemoryStore final : public Store {
   Result<void> keep_nothing(std::size_t bytes) {
     pending_bytes_ += bytes;
     return {};
+  }
+
+  // Waves of the run's streams, one after the other. A tombstone may stand for very many: of it all
+  // that is new is taken at once.
+  PutOutcome put_waves(const wire::Packet& packet) {
+    const wire::PacketId& id = packet.id;
+    auto& known = now_.waves[id.stream];
+    const auto known_of = [&](std::uint64_t wave) {
+      IntervalSet leaves;
+      for (const auto& [leaf, waves] : known) {
+        if (waves.contains(wave)) leaves.insert(raw(leaf));
+      }
+      return leaves;
+    };
+    const auto take = [&](std::uint64_t first, std::uint64_t end) {
+      for (const auto& run : id.sources.intervals()) {
+        for (auto leaf = run.first; leaf < run.end; ++leaf) {
+          known[LeafId{static_cast<std::uint32_t>(leaf)}].insert(first, end);
+        }
+      }
+    };
+    const std::uint64_t waves = id.wave_end - id.wave;
+    if (packet.tombstone || !wire::decode_waves(packet.payload, waves)) {
+      take(id.wave, id.wave_end);
+      return {};
+    }
+    PutOutcome outcome;
+    for (std::uint64_t wave = id.wave; wave < id.wave_end; ++wave) {
+      PutOutcome of_wave = judge_sources(id.sources, known_of(wave));
+      wire::PacketId part = id;
+      part.wave = wave;
+      part.wave_end = wave + 1;
+      const bool is_partly_known = of_wave.kind == PutOutcome::Kind::kPartlyKnown;
+      if (is_partly_known) part.sources = std::move(of_wave.missing);
+      (is_partly_known ? outcome.again : outcome.settled).push_back(std::move(part));
+      if (of_wave.kind == PutOutcome::Kind::kStored) take(wave, wave + 1);
+    }
+    return outcome;
   }
 
   void keep(const wire::Packet& packet) {

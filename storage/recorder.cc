@@ -3,9 +3,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -14,6 +16,7 @@
 
 #include "base/check.h"
 #include "base/unique_fd.h"
+#include "storage/intake_internal.h"
 
 namespace xylem::storage {
 namespace {
@@ -25,13 +28,18 @@ Result<void> put_packet(Store& store, const wire::Packet& packet, Recorded& done
     return {};
   }
   if (!outcome) return unexpected(std::move(outcome.error()));
+  if (!outcome->settled.empty() || !outcome->again.empty()) {
+    std::ranges::move(outcome->settled, std::back_inserter(done.stored));
+    std::ranges::move(outcome->again, std::back_inserter(done.missing));
+    return {};
+  }
   wire::PacketId id = packet.id;
   if (outcome->kind == PutOutcome::Kind::kPartlyKnown) {
     id.sources = std::move(outcome->missing);
     done.missing.push_back(std::move(id));
     return {};
   }
-  if (packet.last && id.stream == wire::kWindowStream) done.ended.insert(id.sources);
+  if (is_end(packet)) done.ended.insert(id.sources);
   done.stored.push_back(std::move(id));
   return {};
 }
@@ -146,6 +154,7 @@ Recorded record_now(Store& store, Batch batch) {
   Recorded done;
   const std::optional<RunEnd> end = batch.end;
   if (batch.dissolving) store.prepare_to_end();
+  store.set_time(batch.at_ns);
   for (const Row& row : batch.rows) {
     // What a failed put undid, the commit below reports.
     if (!put_row(store, row, done)) break;

@@ -54,6 +54,7 @@ struct RunEnd {
 /// Rows that become visible together, or not at all.
 struct Batch {
   std::vector<Row> rows;      ///< In the order in which they are put.
+  Nanos at_ns = 0;            ///< The run's time of what does not tell its own.
   bool dissolving = false;    ///< See Store::prepare_to_end.
   std::optional<RunEnd> end;  ///< With the last batch.
 };

@@ -203,6 +203,22 @@ std::vector<Report::Loss> read_losses(Inquiry& inquiry, std::size_t most) {
   return losses;
 }
 
+// Files before schema 12 have no streams.
+void read_streams(Inquiry& inquiry, Report& report) {
+  if (!inquiry.has_table("stream_leaf")) return;
+  for (const auto& row : inquiry.ask(
+           "SELECT s.name, count(a.leaf), total(a.complete), total(a.sent), total(a.stored),"
+           " total(a.lost), (SELECT count(DISTINCT wave) FROM stream_part p WHERE p.stream = s.id)"
+           " FROM stream s LEFT JOIN stream_account a ON a.stream = s.name GROUP BY s.id"
+           " ORDER BY s.name")) {
+    const auto count = [&row](std::size_t i) {
+      return static_cast<std::uint64_t>(real_of(row[i]));
+    };
+    report.streams.push_back({text_of(row[0]), count_of(row[1]), count(2), count(3), count(4),
+                              count(5), count_of(row[6])});
+  }
+}
+
 // Files before schema 8 have no services.
 void read_services(Inquiry& inquiry, std::size_t most_hosts, Report& report) {
   if (!inquiry.has_table("service")) return;
@@ -262,6 +278,7 @@ Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
   report.waits = read_waits(inquiry, limits.waits);
   report.losses = read_losses(inquiry, limits.losses);
   read_services(inquiry, limits.host_loads, report);
+  read_streams(inquiry, report);
   read_notices(inquiry, limits.notices, report);
   if (inquiry.failure) return unexpected(*std::move(inquiry.failure));
   return report;
@@ -298,6 +315,16 @@ Result<std::vector<std::string>> verify_totals(RunFile& run) {
             "SELECT leaf, lane, stored + lost, coalesce(n, 0) FROM service LEFT JOIN (SELECT"
             " service, sum(end - first) AS n FROM series_seen GROUP BY service) ON service = id"
             " WHERE stored + lost <> coalesce(n, 0)");
+  }
+  if (inquiry.has_table("stream_leaf")) {
+    compare("known waves",
+            "SELECT leaf, stream, stored + lost, coalesce(n, 0) FROM stream_leaf c LEFT JOIN"
+            " (SELECT contributor, sum(end - first) AS n FROM stream_seen GROUP BY contributor) ON"
+            " contributor = c.id WHERE stored + lost <> coalesce(n, 0)");
+    compare(
+        "stored waves",
+        "SELECT 'all', stream, sum(stored), (SELECT total(leaves) FROM stream_part p WHERE"
+        " p.stream = c.stream) AS n FROM stream_leaf c GROUP BY stream HAVING sum(stored) <> n");
   }
   if (inquiry.failure) return unexpected(*std::move(inquiry.failure));
   return faults;

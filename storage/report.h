@@ -101,6 +101,13 @@ struct Report {
     std::uint64_t back_ends = 0, complete = 0;  ///< That took samples; whose account is complete.
     std::uint64_t captured = 0, stored = 0, lost = 0;
   };
+  /// A stream that the configuration names, over all leaves that sent on it, in waves of leaves.
+  struct Stream {
+    std::string name;
+    std::uint64_t leaves = 0, complete = 0;  ///< That sent; whose account is complete.
+    std::uint64_t sent = 0, stored = 0, lost = 0;
+    std::uint64_t waves = 0;  ///< Numbers of which something is stored.
+  };
   /// How busy a host was while its service `host` measured, on average.
   struct HostLoad {
     std::string host;
@@ -123,6 +130,7 @@ struct Report {
   bool mpi_estimated = false;        ///< A function in it is: so are all shares of it.
   std::vector<Function> functions;   ///< By time.
   std::vector<Service> services;     ///< By name; none without a configuration that names them.
+  std::vector<Stream> streams;       ///< By name; none without a configuration that names them.
   std::vector<HostLoad> host_loads;  ///< The busiest first.
   std::uint64_t functions_in_all = 0;
   std::vector<WorldShare> shares;

@@ -415,6 +415,41 @@ CREATE TABLE alert(
   text TEXT, value REAL, threshold REAL);
 )sql";
 
+// Streams that the run's configuration names. A leaf's waves that are decided are ranges of
+// `stream_seen`.
+constexpr const char* kVersion12Tables = R"sql(
+CREATE TABLE stream(id INTEGER PRIMARY KEY, name TEXT NOT NULL, aggregation TEXT,
+                    synchronisation TEXT);
+CREATE TABLE stream_leaf(
+  id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, leaf INTEGER NOT NULL,
+  sent INTEGER NOT NULL DEFAULT 0, stored INTEGER NOT NULL DEFAULT 0,
+  lost INTEGER NOT NULL DEFAULT 0, closed INTEGER NOT NULL DEFAULT 0,
+  ended INTEGER NOT NULL DEFAULT 0, reason TEXT, UNIQUE(stream, leaf));
+CREATE TABLE stream_seen(contributor INTEGER, first INTEGER, end INTEGER NOT NULL,
+                         PRIMARY KEY(contributor, first)) WITHOUT ROWID;
+CREATE TABLE stream_part(
+  id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, wave INTEGER NOT NULL, at_ns INTEGER,
+  sources TEXT NOT NULL, leaves INTEGER NOT NULL, state BLOB NOT NULL, fields TEXT);
+CREATE INDEX stream_part_by_wave ON stream_part(stream, wave);
+)sql";
+
+constexpr const char* kVersion12Views = R"sql(
+CREATE VIEW stream_value AS
+  SELECT coalesce(s.name, 'stream ' || p.stream) AS stream, p.wave, p.at_ns, p.sources, p.leaves,
+         p.fields
+  FROM stream_part p LEFT JOIN stream s ON s.id = p.stream;
+
+CREATE VIEW stream_account AS
+  SELECT stream, leaf, host, sent, stored, lost, reason,
+         ended AND lost_reason IS NULL AND sent = stored + lost AS complete
+  FROM (
+    SELECT coalesce(s.name, 'stream ' || c.stream) AS stream, c.leaf,
+           (SELECT n.host FROM node n WHERE n.leaf = c.leaf) AS host,
+           c.sent, c.stored, c.lost + c.closed AS lost, c.ended,
+           coalesce(h.lost_reason, c.reason) AS reason, h.lost_reason
+    FROM stream_leaf c LEFT JOIN stream s ON s.id = c.stream LEFT JOIN host h ON h.leaf = c.leaf);
+)sql";
+
 struct Migration {
   const char* tables;
   const char* views;
@@ -429,7 +464,8 @@ constexpr std::array kMigrations = {Migration{kVersion1Tables, kVersion1Views},
                                     Migration{kVersion8Tables, kVersion8Views},
                                     Migration{kVersion9Tables, ""},
                                     Migration{kVersion10Tables, ""},
-                                    Migration{kVersion11Tables, ""}};
+                                    Migration{kVersion11Tables, ""},
+                                    Migration{kVersion12Tables, kVersion12Views}};
 
 struct FileVersion {
   std::int64_t application = 0;

@@ -76,7 +76,7 @@ SqliteIntake::LossStatements::LossStatements(Connection& c)
                  "INSERT INTO host(leaf, given_up_calls) VALUES(?,?) ON CONFLICT DO UPDATE SET"
                  " given_up_calls = given_up_calls + excluded.given_up_calls") {}
 
-SqliteIntake::SqliteIntake(Connection& connection)
+SqliteIntake::SqliteIntake(Connection& connection, std::shared_ptr<const StreamFold> fold)
     : connection_(connection),
       find_process_(connection, "SELECT id FROM process WHERE leaf = ? AND lane = ?"),
       new_process_(connection, "INSERT INTO process(leaf, lane) VALUES(?,?) RETURNING id"),
@@ -88,12 +88,18 @@ SqliteIntake::SqliteIntake(Connection& connection)
       loss_(connection),
       series_(connection),
       summaries_(connection),
-      alerts_(connection) {}
+      alerts_(connection),
+      streams_(connection, std::move(fold)) {}
 
 PutOutcome SqliteIntake::put(const wire::Packet& packet) {
   last_leaf_ = wire::kNoLeaf;
   if (packet.id.stream == wire::kChunkStream) return put_chunk(packet);
   if (packet.id.stream == wire::kSeriesStream) return series_.put(packet);
+  if (is_stored_stream(packet.id.stream)) return streams_.put(packet);
+  if (packet.id.stream == wire::kStreamAccountStream) {
+    streams_.put_account(packet);
+    return {};
+  }
   if (packet.id.stream == wire::kWindowStream || packet.tombstone) return put_by_sources(packet);
   store_content(packet, open_payload(packet));  // A registration: state, always welcome.
   return {};

@@ -14,6 +14,7 @@
 #include "storage/range_ledger_internal.h"
 #include "storage/series_intake_internal.h"
 #include "storage/sqlite_internal.h"
+#include "storage/stream_intake_internal.h"
 #include "storage/summarizer_internal.h"
 
 namespace xylem::storage {
@@ -27,10 +28,12 @@ enum class ProcessId : std::int64_t {};
 class SqliteIntake {
  public:
   /// Prepares all statements; failures show in the connection.
-  explicit SqliteIntake(Connection& connection);
+  SqliteIntake(Connection& connection, std::shared_ptr<const StreamFold> fold);
 
   /// A packet whose identity was checked.
   PutOutcome put(const wire::Packet& packet);
+
+  StreamIntake& streams() { return streams_; }
 
   /// The leaves have sent their last.
   void note_ended(const IntervalSet& leaves) { series_.note_ended(leaves); }
@@ -88,6 +91,7 @@ class SqliteIntake {
   SeriesIntake series_;
   Summarizer summaries_;
   AlertIntake alerts_;
+  StreamIntake streams_;
 
   // The process of the row before: rows come sorted. Forgotten with each packet.
   LeafId last_leaf_ = wire::kNoLeaf;

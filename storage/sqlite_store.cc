@@ -77,6 +77,9 @@ INSERT INTO given_up(stream, sources, leaf, process, calls, reason)
   UNION ALL
   SELECT 3, p.leaf, p.leaf, p.id, p.closed_event_calls, h.lost_reason
   FROM process p JOIN host h ON h.leaf = p.leaf WHERE p.closed_events > 0;
+UPDATE stream_leaf SET closed = 0;
+UPDATE stream_leaf SET closed = max(0, sent - stored - lost)
+  WHERE leaf IN (SELECT leaf FROM host WHERE lost_reason IS NOT NULL);
 INSERT INTO given_up(stream, sources, leaf, service, calls, reason)
   SELECT 4, v.leaf, v.leaf, v.id, v.closed, h.lost_reason
   FROM service v JOIN host h ON h.leaf = v.leaf WHERE v.closed > 0;
@@ -115,6 +118,7 @@ class SqliteStore final : public Store {
     std::string target;       ///< Where the user wants it; equal to live.path on a local disk.
     std::string live_folder;  ///< To be removed with the live file; empty on a local disk.
     Connection connection;
+    std::shared_ptr<const StreamFold> fold;
     bool mirrors() const { return !live_folder.empty(); }
   };
 
@@ -122,7 +126,7 @@ class SqliteStore final : public Store {
   explicit SqliteStore(std::unique_ptr<Parts> parts, std::uint64_t front_ends = 0)
       : parts_(std::move(parts)),
         connection_(parts_->connection),
-        intake_(connection_),
+        intake_(connection_, parts_->fold),
         front_ends_(front_ends) {
     if (parts_->mirrors()) mirror_.emplace(connection_, parts_->target);
     reserve_.take(parts_->live.path, kReserveBytes);
@@ -135,6 +139,7 @@ class SqliteStore final : public Store {
   void watch(const AlertLimits& limits) { intake_.alerts().begin(limits); }
 
   Result<void> begin_run(const RunFacts& facts) override;
+  void set_time(Nanos at_ns) override { intake_.streams().set_time(at_ns); }
   Result<PutOutcome> put(const wire::Packet& packet) override;
   Result<void> put_node(const NodeRow& node) override;
   Result<void> put_clock(const ClockRow& clock) override;
@@ -227,6 +232,7 @@ Result<void> SqliteStore::begin_run(const RunFacts& facts) {
            facts.version, facts.options, facts.chunks ? "trace" : "profile", facts.window_ns,
            facts.started_realtime_ns);
   succession_.begin(facts.epoch_ns);
+  intake_.streams().begin(facts.streams);
   if (auto put = settle_put(facts.options.size()); !put) return put;
   front_ends_ = 1;
   return commit();
@@ -236,8 +242,7 @@ Result<PutOutcome> SqliteStore::put(const wire::Packet& packet) {
   if (auto possible = check_identity(packet.id); !possible) return unexpected(possible.error());
   if (auto begun = begin_transaction(); !begun) return unexpected(begun.error());
   PutOutcome outcome = intake_.put(packet);
-  if (packet.last && packet.id.stream == wire::kWindowStream &&
-      outcome.kind == PutOutcome::Kind::kStored) {
+  if (is_end(packet) && outcome.kind == PutOutcome::Kind::kStored) {
     succession_.note_ended(packet.id.sources);
     intake_.note_ended(packet.id.sources);
   }
@@ -520,6 +525,7 @@ Result<std::unique_ptr<SqliteStore::Parts>> claim(const SqliteOptions& options) 
   if (!target) return unexpected(target.error());
   auto parts = std::make_unique<SqliteStore::Parts>();
   parts->target = options.path;
+  parts->fold = options.fold;
   parts->live = std::move(*target);
   if (!network) return parts;
 
@@ -566,6 +572,7 @@ Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options) {
 Result<ResumedStore> resume_sqlite_store(const ResumeOptions& options) {
   auto parts = std::make_unique<SqliteStore::Parts>();
   parts->target = options.path;
+  parts->fold = options.fold;
   const bool elsewhere = options.live_path != options.path;
   // The former one had copied everything and removed the live file: it had only to say so.
   const bool copied = elsewhere && !std::filesystem::exists(options.live_path) &&

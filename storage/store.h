@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,32 @@
 #include "base/interval_set.h"
 #include "base/result.h"
 #include "storage/alert_rules.h"
+#include "wire/fields.h"
 #include "wire/message.h"
 #include "wire/packet.h"
 #include "wire/registration.h"
 
 namespace xylem::storage {
+
+/// A stream that the run's configuration names.
+struct StreamFacts {
+  StreamId id{};  ///< From wire::kFirstStoredStream on.
+  std::string name, aggregation, synchronisation;
+};
+
+/// How waves of the run's streams become one: handed in by who has filters, which a store has not.
+/// Called by the thread that calls the store.
+class StreamFold {
+ public:
+  virtual ~StreamFold() = default;
+  /// False: what each leaf sends is kept by itself.
+  virtual bool merges(StreamId stream) const = 0;
+  /// `other`, of disjoint leaves, into `state`. False when they do not fit; `state` is then of no
+  /// use.
+  virtual bool merge(StreamId stream, wire::Fields& state, const wire::Fields& other) const = 0;
+  /// What a state means to people; nothing when it is none.
+  virtual std::optional<wire::Fields> finish(StreamId stream, const wire::Fields& state) const = 0;
+};
 
 /// What is known of a run when it begins.
 struct RunFacts {
@@ -32,6 +54,7 @@ struct RunFacts {
   Nanos window_ns = 0;
   bool chunks = false;  ///< --detail trace
   Nanos epoch_ns = 0;   ///< Zero of the run's times, on the front end host's monotonic clock.
+  std::vector<StreamFacts> streams{};
 };
 
 /// A node of the overlay as it stands; told again it replaces what was told before.
@@ -90,6 +113,9 @@ struct PutOutcome {
   };
   Kind kind = Kind::kStored;
   IntervalSet missing;
+  /// A packet of the run's streams whose waves are not all alike: what is stored or known, to be
+  /// acknowledged, and what is to be sent again, alone. Both empty: `kind` is of the whole packet.
+  std::vector<wire::PacketId> settled{}, again{};
 };
 
 /// One line of the account, in calls.
@@ -118,12 +144,15 @@ class Store {
 
   virtual Result<void> begin_run(const RunFacts& facts) = 0;
 
-  /// Takes a packet of the monitor's streams (registration, window, chunk, series; tombstones of
-  /// each). Decides from the sources stored so far whether it is new; only the root calls this, so
-  /// this is the one place where duplicates are found. A payload that cannot be decoded is stored
-  /// as a loss with its reason. Fails as the store does; kInvalidArgument for a stream that it does
-  /// not know and for an identity that no leaf can have made: never to be acknowledged, nor stored
-  /// later.
+  /// The run's time of what is put from now on, where it does not say so itself.
+  virtual void set_time(Nanos /*at_ns*/) {}
+
+  /// Takes a packet of the monitor's streams (registration, window, chunk, series, accounts of
+  /// streams) or of those that the run's configuration names; tombstones of each. Decides from the
+  /// sources stored so far whether it is new; only the root calls this, so this is the one place
+  /// where duplicates are found. A payload that cannot be decoded is stored as a loss with its
+  /// reason. Fails as the store does; kInvalidArgument for a stream that it does not know and for
+  /// an identity that no leaf can have made: never to be acknowledged, nor stored later.
   virtual Result<PutOutcome> put(const wire::Packet& packet) = 0;
 
   /// Replaces what was told of the node before; that it was so is kept.
@@ -210,6 +239,8 @@ struct SqliteOptions {
   /// cannot work, the live file is kept in $TMPDIR and copied to `path` each minute and at the end.
   long pretend_file_system = 0;
   AlertLimits alerts = {};  ///< When something is told of in the table `alert`.
+  /// For the run's streams; none: every leaf's waves are kept by themselves.
+  std::shared_ptr<const StreamFold> fold{};
 };
 
 /// Makes the file (mode 0600, WAL) and its tables; see docs/storage-schema.md.
@@ -223,8 +254,9 @@ struct ResumeOptions {
   /// As live_path() of the former store said. When only `path` is left of the two, the former one
   /// had come to its very end: `path` is gone on with.
   std::string live_path;
-  std::string run_id;       ///< As RunFacts had it.
-  AlertLimits alerts = {};  ///< As SqliteOptions had it.
+  std::string run_id;                        ///< As RunFacts had it.
+  AlertLimits alerts = {};                   ///< As SqliteOptions had it.
+  std::shared_ptr<const StreamFold> fold{};  ///< As SqliteOptions had it.
 };
 
 /// Goes on with the run of a front end that is dead, or counts as dead: from now on each commit of

@@ -23,7 +23,12 @@ constexpr StreamId kRegistrationStream{1};
 constexpr StreamId kWindowStream{2};
 constexpr StreamId kChunkStream{3};
 constexpr StreamId kSeriesStream{4};
+/// How many waves a leaf has sent on the run's streams: see kAccountStreams in wire/stream.h.
+constexpr StreamId kStreamAccountStream{5};
 constexpr StreamId kFirstToolStream{100};
+/// Streams that a run's configuration names, which its front end stores. Those of a tool that has a
+/// front end of its own have lower numbers.
+constexpr StreamId kFirstStoredStream{0x80000000};
 
 /// A window's wave holds the number of its time slice and of its part (a slice may be sealed early
 /// and go on in a next part).

@@ -29,6 +29,13 @@ enum class WhenFull : std::uint16_t {
 
 using Sha256 = std::array<std::uint8_t, 32>;
 
+/// The payload of a packet of kStreamAccountStream is one Fields (wire/waves.h) with two arrays of
+/// uint64 of one length: streams, and how many waves its leaf has sent on each so far, those that
+/// it has given up included. A back end sends it each second while it changes, and when it leaves,
+/// as its last packet.
+constexpr std::uint16_t kAccountStreams = 1;
+constexpr std::uint16_t kAccountSent = 2;
+
 struct StreamSpec {
   StreamId id{};       ///< From kFirstToolStream on; never used again within a run.
   std::string name;    ///< By which leaves find it; unique among open streams.

@@ -26,6 +26,11 @@ wire::Packet packet_of(std::uint8_t kind, std::uint64_t leaf, std::span<const st
   packet.tombstone = (kind & 4) != 0;
   packet.last = (kind & 8) != 0;
   packet.payload.assign(payload.begin(), payload.end());
+  if ((kind & 16) != 0) {
+    packet.id.stream = (kind & 32) != 0 ? wire::kStreamAccountStream : wire::kFirstStoredStream;
+    packet.id.wave_end = packet.id.wave + 1 + (kind >> 6);
+    return packet;
+  }
   if (packet.id.stream != wire::kChunkStream) return packet;
   packet.id.lane = Lane{1};
   packet.id.wave = 0;

@@ -160,6 +160,24 @@ class InstalledApi(unittest.TestCase):
         self.assertIn(f"{ranks} of {ranks} ranks; times are simulated", report)
         self.assertIn(f"{calls:,} calls captured, {calls:,} stored, 0 lost; {ranks} of {ranks} ranks complete", report)
 
+    def test_what_processes_of_a_run_compute_is_summed_up_in_its_file(self):
+        energy = self.build_examples() / "energy"
+        xylem, store, config = self.prefix / "bin/xylem", self.folder / "energy.db", self.folder / "energy.toml"
+        config.write_text('[stream.energy]\naggregation = "sum"\n')
+        both = self.folder / "both.sh"
+        both.write_text(f"#!/bin/sh\n{energy} 200 &\n{energy} 200\nwait\n")
+        both.chmod(0o700)
+        run(xylem, "run", "--config", config, "--store", store, "--", both)
+
+        def ask(sql):
+            return run(xylem, "query", store, sql, "--csv").splitlines()[1:]
+
+        self.assertEqual(ask("SELECT count(*), min(leaves), max(wave) FROM stream_value"), ["200,2,199"])
+        # Two springs of energy 1/2, by a method that keeps it.
+        self.assertEqual(ask("SELECT count(*) FROM stream_value WHERE abs(json_extract(fields, '$.\"1\"') - 1) < 0.01"),
+                         ["200"])
+        self.assertEqual(ask("SELECT stored, lost, complete FROM stream_account"), ["200,0,1"] * 2)
+
     def test_the_benchmark_of_trees_is_a_tool_like_others(self):
         built = self.build(SOURCE / "tests/bench/tree", "bench_tree", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror")
         rows = run(built / "bench_tree", "start", "latency", "memory", "--leaves", 4, "--shape", "balanced:1x1")
@@ -168,7 +186,7 @@ class InstalledApi(unittest.TestCase):
 
     def test_every_example_prints_what_it_should(self):
         built = self.build_examples()
-        listed = {path.stem for path in (SOURCE / "examples").glob("*.cc")} - {"longest_word", "ring_simulator"}
+        listed = {path.stem for path in (SOURCE / "examples").glob("*.cc")} - {"longest_word", "ring_simulator", "energy"}
         self.assertEqual(listed, set(EXAMPLES))
         for name, expected in EXAMPLES.items():
             with self.subTest(example=name):

@@ -6,6 +6,10 @@
 //   from
 //                                          a journal of so many bytes; meanwhile sends back, on
 //                                          "seen", each number of a multicast on "down"
+//   tool_process pace STREAM WAVES FOLDER  a leaf of a run: sends waves 0, 1, ..., each on time for
+//                                          50 of them a second, fields 1: 1 and 2: its leaf id;
+//                                          touches FOLDER/first-PID at once and FOLDER/PID when
+//                                          done, and closes
 //   tool_process fill STREAM FOLDER        sends 64 KiB waves from a journal of 1 MiB until one is
 //                                          not taken, then says so by a file FOLDER/PID, and waits
 //   tool_process front_end LEAVES LIMIT COMMPROC
@@ -21,6 +25,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -92,6 +97,23 @@ int send(const std::vector<std::string>& words) {
   return 0;
 }
 
+int pace(const std::vector<std::string>& words) {
+  const auto leaf = must(xylem::backend::Leaf::join());
+  auto up = must(leaf->stream(words[1], 30 * kSecond));
+  const auto own = static_cast<std::int64_t>(leaf->id());
+  const std::int64_t waves = std::stol(words[2]);
+  const std::string name = std::to_string(::getpid());
+  const auto begun = std::chrono::steady_clock::now();
+  for (std::int64_t wave = 0; wave < waves; ++wave) {
+    must(up.send({{1, std::int64_t{1}}, {2, own}}, kPatience));
+    if (wave == 0) std::ofstream(words[3] + "/first-" + name) << own << '\n';
+    std::this_thread::sleep_until(begun + std::chrono::milliseconds(20 * (wave + 1)));
+  }
+  must(leaf->close(kPatience));
+  std::ofstream(words[3] + "/" + name) << own << '\n';
+  return 0;
+}
+
 int fill(const std::vector<std::string>& words) {
   xylem::backend::LeafOptions options;
   options.journal_bytes = 1u << 20;
@@ -150,6 +172,7 @@ int main(int argc, char** argv) {
   if (role == "answer" && words.size() == 2) return answer(words);
   if (role == "leave" && words.size() == 3) return answer(words);
   if (role == "send" && words.size() == 4) return send(words);
+  if (role == "pace" && words.size() == 4) return pace(words);
   if (role == "fill" && words.size() == 3) return fill(words);
   if (role == "front_end" && words.size() == 4) return front_end(words);
   if (role == "start" && (words.size() == 4 || words.size() == 5)) return start(words);

@@ -130,6 +130,7 @@ class SessionTest : public ::testing::Test {
     options.past = past_;
     options.launcher = launcher_;
     options.choice = choice_;
+    options.streams = streams_;
     session_.emplace(std::move(options), recorder_);
     session_->on_start(network_, network_.now);
   }
@@ -191,6 +192,7 @@ class SessionTest : public ::testing::Test {
   std::optional<storage::Past> past_;
   CommProcessLauncher* launcher_ = nullptr;
   HostChoice choice_;
+  std::vector<wire::StreamSpec> streams_;
   xylem::testing::FakeNetwork network_;
   std::optional<Session> session_;
   std::vector<std::string> said_;

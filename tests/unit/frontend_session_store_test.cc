@@ -4,6 +4,7 @@
 
 #include "tests/unit/frontend_session.h"
 #include "tests/unit/storage_packets.h"
+#include "wire/waves.h"
 
 namespace xylem::frontend {
 namespace {
@@ -33,6 +34,83 @@ TEST_F(SessionTest, AcknowledgesADuplicateToo) {
     network_.advance(*session_, 300 * kMillisecond);
     EXPECT_EQ(network_.take_sent_of<wire::Acknowledgement>().size(), 1u) << i;
   }
+}
+
+class StreamsOfARun : public SessionTest {
+ protected:
+  StreamsOfARun() {
+    wire::StreamSpec spec;
+    spec.id = wire::kFirstStoredStream;
+    spec.name = "energy";
+    spec.aggregation = "sum";
+    streams_ = {spec};
+  }
+  static wire::Packet waves(std::uint64_t first, const IntervalSet& sources, std::size_t count) {
+    const std::vector<wire::Fields> fields(count, wire::Fields{{1, std::int64_t{1}}});
+    return wire::Packet({wire::kFirstStoredStream, kLeafLane, first, first + count, sources},
+                        wire::encode_waves(fields));
+  }
+};
+
+TEST_F(StreamsOfARun, AreToldToEveryNodeAndStoredBeforeTheyAreAcknowledged) {
+  start();
+  const net::LinkId link = join(1);
+  const auto controls = network_.take_sent_of<wire::Control>();
+  ASSERT_FALSE(controls.empty());
+  EXPECT_EQ(controls.back().streams, streams_);
+  network_.deliver(*session_, link, waves(0, IntervalSet::of(1), 3));
+  EXPECT_TRUE(network_.take_sent_of<wire::Acknowledgement>().empty());
+  network_.advance(*session_, 250 * kMillisecond);
+  const auto acks = network_.take_sent_of<wire::Acknowledgement>();
+  ASSERT_EQ(acks.size(), 1u);
+  IntervalSet stored;
+  for (const wire::PacketId& id : acks[0].stored) stored.insert(id.wave, id.wave_end);
+  EXPECT_EQ(stored, IntervalSet::range(0, 3));
+}
+
+TEST_F(StreamsOfARun, WavesOfWhichALeafIsKnownAreAskedForAgainAlone) {
+  start();
+  const net::LinkId first = join(1), second = join(2);
+  network_.deliver(*session_, first, waves(0, IntervalSet::of(1), 1));
+  network_.deliver(*session_, second, waves(0, IntervalSet::range(1, 3), 2));
+  network_.advance(*session_, 250 * kMillisecond);
+  std::vector<wire::PacketId> again, stored;
+  for (const auto& ack : network_.take_sent_of<wire::Acknowledgement>()) {
+    again.insert(again.end(), ack.resend.begin(), ack.resend.end());
+    stored.insert(stored.end(), ack.stored.begin(), ack.stored.end());
+  }
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].wave, 0u);
+  EXPECT_EQ(again[0].sources, IntervalSet::of(2));
+  EXPECT_GE(stored.size(), 2u);
+}
+
+TEST_F(StreamsOfARun, ALeafThatHasStoredItsLastAccountIsNotAwaited) {
+  start();
+  const net::LinkId link = join(1);
+  const wire::Fields account{
+      {wire::kAccountStreams, std::vector<std::uint64_t>{raw(wire::kFirstStoredStream)}},
+      {wire::kAccountSent, std::vector<std::uint64_t>{0}}};
+  wire::Packet last({wire::kStreamAccountStream, kLeafLane, 0, 1, IntervalSet::of(1)},
+                    wire::encode_waves({&account, 1}));
+  last.last = true;
+  network_.deliver(*session_, link, std::move(last));
+  network_.advance(*session_, 250 * kMillisecond);
+  network_.link_down(*session_, link);  // Without a goodbye.
+  network_.advance(*session_, 60 * kSecond);
+  EXPECT_TRUE(store_.lost.empty());
+}
+
+TEST_F(StreamsOfARun, AHostThatCannotTakePartIsSaidAndNoted) {
+  start();
+  const net::LinkId link = join(1);
+  network_.deliver(
+      *session_, link,
+      wire::StreamRefused{wire::kFirstStoredStream, NodeId{1}, "node1", "no such file"});
+  network_.advance(*session_, kSecond);
+  EXPECT_TRUE(was_said("cannot take part in a stream"));
+  ASSERT_EQ(store_.notices.size(), 1u);
+  EXPECT_EQ(store_.notices[0].first.text, "cannot take part in the stream energy: no such file");
 }
 
 TEST_F(SessionTest, AcknowledgesNothingWhileTheStoreFailsAndSaysSoOnce) {

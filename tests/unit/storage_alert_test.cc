@@ -302,8 +302,11 @@ TEST_F(StoredAlertsTest, OfAFileOfAnOlderVersionThereAreNone) {
   store_.reset();
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-  EXPECT_EQ(sqlite3_exec(database, "DROP TABLE alert; PRAGMA user_version = 10", nullptr, nullptr,
-                         nullptr),
+  EXPECT_EQ(sqlite3_exec(database,
+                         "DROP VIEW stream_account; DROP VIEW stream_value; DROP TABLE stream;"
+                         "DROP TABLE stream_leaf; DROP TABLE stream_seen; DROP TABLE stream_part;"
+                         "DROP TABLE alert; PRAGMA user_version = 10",
+                         nullptr, nullptr, nullptr),
             SQLITE_OK);
   sqlite3_close(database);
   EXPECT_THAT(alerts(), IsEmpty());

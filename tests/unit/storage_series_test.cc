@@ -223,7 +223,10 @@ TEST_F(SeriesTest, AFileOfVersionSevenIsBroughtUpWithItsMetrics) {
   ASSERT_TRUE(store_->end_run(0, 0));
   store_.reset();
   execute(
-      "DROP TABLE alert; DROP TABLE window_summary; DROP TABLE window_span; DROP TABLE summary_state;"
+      "DROP TABLE alert;"
+      "DROP VIEW stream_account; DROP VIEW stream_value; DROP TABLE stream;"
+      "DROP TABLE stream_leaf; DROP TABLE stream_seen; DROP TABLE stream_part;"
+      "DROP TABLE window_summary; DROP TABLE window_span; DROP TABLE summary_state;"
       "DROP VIEW loss; DROP VIEW service_account; DROP VIEW metric; DROP VIEW process_metric;"
       "DROP VIEW host_metric; DROP VIEW series_value; DROP TABLE series_row;"
       "DROP TABLE series_metric; DROP TABLE series_seen; DROP TABLE service;"

@@ -309,7 +309,10 @@ TEST_F(SummaryTest, AFileOfAnOlderVersionIsSummedUpAsItGoesOn) {
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(database,
-                         "DROP TABLE alert; DROP TABLE window_summary; DROP TABLE window_span;"
+                         "DROP TABLE alert;"
+                         "DROP VIEW stream_account; DROP VIEW stream_value; DROP TABLE stream;"
+                         "DROP TABLE stream_leaf; DROP TABLE stream_seen; DROP TABLE stream_part;"
+                         "DROP TABLE window_summary; DROP TABLE window_span;"
                          "DROP TABLE summary_state; PRAGMA user_version = 9",
                          nullptr, nullptr, nullptr),
             SQLITE_OK);

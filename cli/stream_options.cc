@@ -1,0 +1,127 @@
+#include "cli/stream_options.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/clock.h"
+#include "filters/stream_filter.h"
+#include "wire/series.h"
+
+namespace xylem {
+namespace {
+
+constexpr std::string_view kPrefix = "stream.";
+constexpr std::string_view kTimeOut = "time_out ";
+
+Result<void> take_synchronisation(const std::string& value, wire::StreamSpec& spec) {
+  if (value == "wait_for_all") {
+    spec.synchronisation = wire::Synchronisation::kWaitForAll;
+    return {};
+  }
+  if (value == "as_it_comes") {
+    spec.synchronisation = wire::Synchronisation::kAsItComes;
+    return {};
+  }
+  const auto duration =
+      parse_duration(value.starts_with(kTimeOut) ? value.substr(kTimeOut.size()) : "");
+  if (!duration || *duration < kMillisecond || *duration > 3600 * kSecond) {
+    return unexpected(Code::kInvalidArgument,
+                      "synchronisation is wait_for_all, as_it_comes, or time_out with 1ms to 1h, "
+                      "as in \"time_out 500ms\"; not '" +
+                          value + "'");
+  }
+  spec.synchronisation = wire::Synchronisation::kTimeOut;
+  spec.time_out_ns = *duration;
+  return {};
+}
+
+Result<void> take_when_full(const std::string& value, wire::StreamSpec& spec) {
+  if (value == "block") {
+    spec.when_full = wire::WhenFull::kBlock;
+  } else if (value == "drop_oldest") {
+    spec.when_full = wire::WhenFull::kDropOldest;
+  } else if (value == "drop_newest") {
+    spec.when_full = wire::WhenFull::kDropNewest;
+  } else {
+    return unexpected(Code::kInvalidArgument,
+                      "when_full is block, drop_oldest or drop_newest, not '" + value + "'");
+  }
+  return {};
+}
+
+Result<void> take(const std::string& key, const std::string& value, wire::StreamSpec& spec) {
+  if (key.empty() && value.empty()) return {};  // A section without keys.
+  if (key == "synchronisation") return take_synchronisation(value, spec);
+  if (key == "when_full") return take_when_full(value, spec);
+  if (key != "aggregation" && key != "plugin") {
+    return unexpected(
+        Code::kInvalidArgument,
+        "a stream has the keys aggregation, synchronisation, when_full and plugin, not '" + key +
+            "'");
+  }
+  (key == "plugin" ? spec.plugin : spec.aggregation) = value;
+  return {};
+}
+
+// As every node will.
+Result<void> try_filter(wire::StreamSpec& spec) {
+  if (!spec.plugin.empty() && spec.aggregation.empty()) {
+    return unexpected(Code::kInvalidArgument,
+                      "it has a plugin and no aggregation; write which of the plugin's is meant");
+  }
+  if (!spec.plugin.empty()) {
+    const auto fingerprint = filters::plugin_fingerprint(spec.plugin);
+    if (!fingerprint) return unexpected(fingerprint.error());
+    spec.plugin_sha256 = *fingerprint;
+  }
+  if (const auto made = filters::aggregation_of(spec); !made) return unexpected(made.error());
+  return {};
+}
+
+}  // namespace
+
+bool is_stream_key(std::string_view key) { return key.starts_with(kPrefix) || key == "stream"; }
+
+Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry>& entries,
+                                                   const std::string& path) {
+  struct Named {
+    wire::StreamSpec spec;
+    int line = 0;  // Of its aggregation or plugin, else its first.
+  };
+  std::map<std::string, Named> streams;
+  const auto refuse = [&path](int line, const std::string& why) {
+    return unexpected(Code::kInvalidArgument, path + ":" + std::to_string(line) + ": " + why);
+  };
+  for (const ConfigEntry& entry : entries) {
+    if (!is_stream_key(entry.key)) continue;
+    const std::string rest = entry.key.substr(std::min(kPrefix.size(), entry.key.size()));
+    const std::size_t dot = rest.find('.');
+    const std::string name = rest.substr(0, dot);
+    if (!wire::is_service_name(name)) {
+      return refuse(entry.line, "'" + name +
+                                    "' cannot be the name of a stream: up to 32 of a-z, 0-9, _ and "
+                                    "-, first a letter; write [stream.NAME]");
+    }
+    Named& named = streams[name];
+    named.spec.name = name;
+    const std::string key = dot == std::string::npos ? "" : rest.substr(dot + 1);
+    if (named.line == 0 || key == "aggregation" || key == "plugin") named.line = entry.line;
+    if (auto good = take(key, entry.value, named.spec); !good) {
+      return refuse(entry.line, "stream " + name + ": " + good.error().message);
+    }
+  }
+  std::vector<wire::StreamSpec> specs;
+  for (auto& [name, named] : streams) {
+    if (specs.size() == kMostStreams) return refuse(named.line, "too many streams");
+    if (auto good = try_filter(named.spec); !good) {
+      return refuse(named.line, "stream " + name + ": " + good.error().message);
+    }
+    const auto number = static_cast<std::uint32_t>(specs.size());
+    named.spec.id = StreamId{raw(wire::kFirstStoredStream) + number};
+    specs.push_back(std::move(named.spec));
+  }
+  return specs;
+}
+
+}  // namespace xylem

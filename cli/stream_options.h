@@ -1,0 +1,40 @@
+#pragma once
+
+// The streams that a configuration file names, for programs of the run that link xylem::backend:
+//
+//   [stream.energy]
+//   aggregation = "sum"                 # what is computed of a wave on the way; none: each leaf's
+//                                       # waves are kept by themselves
+//   synchronisation = "time_out 500ms"  # or wait_for_all (when left out), as_it_comes
+//   when_full = "block"                 # or drop_oldest, drop_newest: what a leaf does when its
+//                                       # journal is full
+//   plugin = "/opt/site/filters.so"     # has the aggregation; left out: it is built in
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/config.h"
+#include "base/result.h"
+#include "wire/stream.h"
+
+namespace xylem {
+
+/// Of one run: all are named to every node.
+constexpr std::size_t kMostStreams = 64;
+
+/// True for a key of a stream's section, right or wrong: read_streams() judges it.
+bool is_stream_key(std::string_view key);
+
+/// By name, numbered from wire::kFirstStoredStream on: the same entries give the same numbers. Keys
+/// of other sections are passed over; `path` is what errors call the file. The plugin is opened, so
+/// that every node can be told what is in it.
+///
+/// Fails with kInvalidArgument and "PATH:LINE: why" on a name that is none (up to 32 of a-z, 0-9, _
+/// and -, first a letter), an unknown key or word, a time-out that is not from 1ms to 1h, an
+/// aggregation that is not known or needs parameters, a plugin without an aggregation or one that
+/// cannot be loaded, and too many streams.
+Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry>& entries,
+                                                   const std::string& path);
+
+}  // namespace xylem

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Streams of programs in the run's own tree, beside all else that it carries; an emulated cluster. Needs root."""
+
+import os
+import signal
+import unittest
+
+from emulated_cluster import EmulatedClusterTest, LiveStore
+from harness import BUILD, PROGRAMS, XYLEM, Store, WholeSystemTest, wait_until
+
+CONFIG = """
+[service.host]
+interval = "500ms"
+[service.probe]
+exec = "{folder}/probe"
+interval = "500ms"
+[stream.energy]
+aggregation = "sum"
+synchronisation = "time_out 200ms"
+[stream.steps]
+"""
+TOOL = BUILD / "tests/tool_process"
+WAVES = 400  # In eight seconds.
+
+
+class OneTree(EmulatedClusterTest):
+    HOSTS = 4
+    NETWORK = "10.96"
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "all.toml").write_text(CONFIG.format(folder=self.folder))
+        probe = self.folder / "probe"
+        probe.write_text("#!/bin/sh\necho watts 40\n")
+        probe.chmod(0o700)
+        self.senders = {host: 1 for host in self.hosts()}
+
+    def start_everything(self):
+        """An MPI job on all hosts, a sender on each of them beside it, all in one run."""
+        (self.folder / "done").mkdir()
+        job = self.open_mpi({host: 1 for host in self.hosts()}, PROGRAMS / "behave.openmpi", "loop", 20)
+        tools = self.open_mpi(self.senders, TOOL, "pace", "energy", WAVES, self.folder / "done")
+        script = self.folder / "job.sh"
+        script.write_text(f"#!/bin/sh\n{' '.join(map(str, job))} &\nuntil [ -e go ]; do sleep 0.1; done\n"
+                          f"{' '.join(map(str, tools))} || touch failed\nwait\n")
+        script.chmod(0o700)
+        process = self.start_on("head", XYLEM, "run", "--store", "run.db", "--config", "all.toml", "--detail", "trace",
+                                "--topology", "kary:2", "--", script)
+        live = LiveStore(self.folder / "run.db")
+        wait_until(lambda: live.value("SELECT count(*) FROM node WHERE role = 'comm_process' AND state = 'attached'"),
+                   "the tree stands", 90)
+        (self.folder / "go").touch()
+        wait_until(lambda: len(list((self.folder / "done").glob("first-*"))) == len(self.senders),
+                   "every sender has sent", 90)
+        return process, live
+
+    def kill_one(self, name, pids):
+        self.assertTrue(pids, name)
+        os.kill(pids[0], signal.SIGKILL)
+
+    def assert_all_accounts_are_exact(self, store):
+        for sql in ("SELECT world AS what, captured, stored, lost, complete FROM account",
+                    "SELECT rank AS what, events AS captured, stored_events AS stored, lost_events AS lost, complete "
+                    "FROM account_event",
+                    "SELECT service AS what, captured, stored, lost, complete FROM service_account WHERE captured > 0",
+                    "SELECT stream AS what, sent AS captured, stored, lost, complete FROM stream_account "
+                    "WHERE sent > 0"):
+            lines = store.rows(sql)
+            self.assertTrue(lines, sql)
+            for line in lines:
+                self.assertEqual(line["captured"], line["stored"] + line["lost"], (sql, line))
+                self.assertEqual(line["complete"], 1, (sql, line, store.rows("SELECT host, text FROM notice")))
+        services = store.rows("SELECT DISTINCT service FROM service_account WHERE stored > 0 ORDER BY 1")
+        self.assertEqual([line["service"] for line in services], ["host", "probe"])
+
+    def test_one_run_carries_events_windows_services_and_a_programs_stream_while_nodes_die(self):
+        process, live = self.start_everything()
+        waves = "SELECT max(wave) FROM stream_part"
+        wait_until(lambda: (live.value(waves) or 0) > 50, "waves are stored", 60)
+        self.kill_one("communication process", self.processes_of("xylem-commproc"))
+        wait_until(lambda: (live.value(waves) or 0) > 120, "waves go on without it", 60)
+        self.kill_one("worker", self.processes_of("xylem-backend"))
+        self.assertEqual(process.wait(timeout=180), 0)
+        self.assertFalse((self.folder / "failed").exists())
+        store = Store(self.folder / "run.db")
+        self.assert_all_accounts_are_exact(store)
+        ids = sorted(int(path.read_text()) for path in (self.folder / "done").glob("[0-9]*"))
+        self.assertEqual(len(ids), len(self.senders))
+        accounts = store.rows("SELECT leaf, host, sent, stored, lost FROM stream_account WHERE stream = 'energy' "
+                              "ORDER BY leaf")
+        self.assertEqual(accounts, [{"leaf": leaf, "host": line["host"], "sent": WAVES, "stored": WAVES, "lost": 0}
+                                    for leaf, line in zip(ids, accounts)])
+        self.assertEqual(sorted(line["host"] for line in accounts), self.hosts())
+        # Each wave is one row, of all senders, with the sum of what they sent: once each.
+        wrong = store.rows("SELECT * FROM stream_value WHERE stream = 'energy' AND (leaves <> "
+                           f"{len(ids)} OR json_extract(fields, '$.\"1\"') <> {len(ids)} OR "
+                           f"json_extract(fields, '$.\"2\"') <> {sum(ids)})")
+        self.assertEqual(wrong, [])
+        self.assertEqual(store.rows("SELECT count(*) AS n, count(DISTINCT wave) AS d, max(wave) AS m FROM stream_value"),
+                         [{"n": WAVES, "d": WAVES, "m": WAVES - 1}])
+        self.assertGreater(store.value("SELECT count(*) FROM node WHERE role = 'comm_process' AND state = 'lost'"), 0)
+        # They went through communication processes, not past them.
+        below = store.value("SELECT count(*) FROM stream_account a JOIN node n ON n.leaf = a.leaf JOIN node p ON "
+                            "p.id = n.parent WHERE a.stream = 'energy' AND p.role = 'comm_process'")
+        self.assertGreater(below, 0, store.rows("SELECT * FROM node"))
+        report = self.on("head", XYLEM, "report", "--verify", "run.db")
+        self.assertEqual(report.returncode, 0, report.stdout + report.stderr)
+        self.assertIn(f"energy: {WAVES} waves of {len(ids)} leaves; 1,600 sent, 1,600 stored, 0 lost; "
+                      f"{len(ids)} complete", report.stdout)
+        self.assert_nothing_on_any_host()
+
+
+class OneHost(WholeSystemTest):
+    """Programs outside MPI, on this host."""
+
+    def run_tool(self, config, *words, expect):
+        (self.folder / "streams.toml").write_text(config)
+        done = self.xylem("run", "--overwrite", "--store", "run.db", "--config", "streams.toml", "--", TOOL, *words)
+        self.assertEqual(done.returncode, expect, done.stderr)
+        return done
+
+    def test_a_program_outside_mpi_sends_and_each_of_its_waves_is_kept(self):
+        self.run_tool("[stream.steps]\n", "pace", "steps", 60, self.folder, expect=0)
+        store = Store(self.folder / "run.db")
+        self.assertEqual(store.rows("SELECT stream, sent, stored, lost, complete FROM stream_account"),
+                         [{"stream": "steps", "sent": 60, "stored": 60, "lost": 0, "complete": 1}])
+        self.assertEqual(store.value("SELECT group_concat(wave) FROM (SELECT wave FROM stream_value ORDER BY wave)"),
+                         ",".join(map(str, range(60))))
+        self.assert_nothing_left()
+
+    def test_what_a_killed_program_had_sent_is_kept_and_its_account_stays_open(self):
+        (self.folder / "streams.toml").write_text("[stream.energy]\naggregation = \"sum\"\n")
+        job = self.folder / "job.sh"
+        job.write_text(f"#!/bin/sh\n{TOOL} pace energy 150 . &\n{TOOL} pace energy 100000 . &\nvictim=$!\n"
+                       "until [ -e first-$victim ] && ls [0-9]* 2>/dev/null; do sleep 0.1; done\n"
+                       "kill -9 $victim\nwait\nexit 0\n")
+        job.chmod(0o700)
+        done = self.xylem("run", "--store", "run.db", "--config", "streams.toml", "--", job)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        store = Store(self.folder / "run.db")
+        whole, killed = store.rows("SELECT sent, stored, lost, complete, reason FROM stream_account "
+                                   "ORDER BY complete DESC")
+        self.assertEqual(whole, {"sent": 150, "stored": 150, "lost": 0, "complete": 1, "reason": None})
+        self.assertEqual(killed["complete"], 0)
+        self.assertIn("not heard of any more", killed["reason"])
+        self.assertGreater(killed["stored"], 50)
+        self.assertGreaterEqual(killed["stored"] + killed["lost"], killed["sent"])
+        self.assertEqual(store.value("SELECT sum(json_extract(fields, '$.\"1\"')) FROM stream_value"),
+                         150 + killed["stored"])
+        self.assert_nothing_left()
+
+    def test_a_name_that_the_run_does_not_have_is_told_at_once(self):
+        done = self.run_tool("[stream.energy]\naggregation = \"sum\"\n", "pace", "enrgy", 1, self.folder, expect=1)
+        self.assertIn("the run has no stream 'enrgy' for this host, but energy; name it in the run's configuration "
+                      "file: [stream.enrgy]", done.stderr)
+        self.assert_nothing_left()
+
+    def test_what_a_file_says_wrong_is_refused_with_its_line(self):
+        done = self.run_tool("[stream.energy]\naggregation = \"summ\"\n", "pace", "energy", 1, self.folder, expect=2)
+        self.assertIn("streams.toml:2: stream energy: ", done.stderr)
+        (self.folder / "streams.toml").write_text("[stream.energy]\naggregation = \"sum\"\n")
+        printed = self.xylem("run", "--config", "streams.toml", "--print-config")
+        self.assertIn("stream.energy.aggregation = \"sum\"", printed.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,10 +1,16 @@
 #include "base/text_file.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+
+#include "base/unique_fd.h"
 
 namespace xylem {
 
@@ -39,6 +45,43 @@ Result<std::string> read_text_file(const std::string& path, std::string_view wha
     return unexpected(Code::kInternal, path + ": could not be read to its end; is the disk sound?");
   }
   return text;
+}
+
+Result<void> write_text_file(const std::string& path, std::string_view text, bool overwrite) {
+  std::error_code failure;
+  const auto status = std::filesystem::symlink_status(path, failure);
+  if (std::filesystem::is_directory(status)) {
+    return unexpected(Code::kInvalidArgument, path + ": is a folder; name a file in it");
+  }
+  if (std::filesystem::exists(status) && overwrite &&
+      !std::filesystem::is_regular_file(std::filesystem::status(path, failure))) {
+    return unexpected(Code::kInvalidArgument, path + ": is no plain file; name another one");
+  }
+  if (std::filesystem::exists(status) && !overwrite) {
+    return unexpected(Code::kInvalidArgument,
+                      path + ": is there already; --overwrite takes its place");
+  }
+  const auto fail = [&path](int why) {
+    const Code code = why == EACCES || why == EPERM ? Code::kPermissionDenied : Code::kInternal;
+    return unexpected(code, path + ": cannot be written: " + std::strerror(why));
+  };
+  // Beside it first, so that no reader sees a part, and a full disk leaves the old one.
+  const std::string part = path + "." + std::to_string(::getpid()) + ".part";
+  UniqueFd fd(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!fd) return fail(errno);
+  int why = 0;
+  while (!text.empty() && why == 0) {
+    const ssize_t wrote = ::write(fd.get(), text.data(), text.size());
+    if (wrote > 0) text.remove_prefix(static_cast<std::size_t>(wrote));
+    if (wrote < 0 && errno != EINTR) why = errno;
+  }
+  if (why == 0 && overwrite && ::rename(part.c_str(), path.c_str()) != 0) why = errno;
+  // Without leave to overwrite a name that has come to be meanwhile is not taken.
+  if (why == 0 && !overwrite && ::link(part.c_str(), path.c_str()) != 0) why = errno;
+  if (why == 0 && overwrite) return {};
+  ::unlink(part.c_str());
+  if (why == 0) return {};
+  return fail(why);
 }
 
 }  // namespace xylem

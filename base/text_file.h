@@ -1,6 +1,6 @@
 #pragma once
 
-// Reading a whole text file that a person names.
+// Reading and writing a whole text file that a person names.
 
 #include <cstddef>
 #include <string>
@@ -19,5 +19,10 @@ constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
 /// read; the sentence begins with the path.
 Result<std::string> read_text_file(const std::string& path, std::string_view what,
                                    std::size_t most = kMaxTextBytes);
+
+/// Writes a new file of the umask's mode, whole or not at all; with `overwrite` it takes the place
+/// of what is there. Fails with kInvalidArgument when something is there, or is a folder;
+/// kPermissionDenied or kInternal when it cannot be written. The sentence begins with the path.
+Result<void> write_text_file(const std::string& path, std::string_view text, bool overwrite);
 
 }  // namespace xylem

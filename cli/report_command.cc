@@ -6,11 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include "base/quantity_text.h"
+#include "base/text_file.h"
 #include "storage/query.h"
+#include "storage/run_view.h"
+#include "viz/report_page.h"
 
 namespace xylem {
 namespace {
@@ -452,11 +456,32 @@ std::string report_json(const Report& report) {
   return json.member("faults", faults).text() + '\n';
 }
 
+namespace {
+
+/// The run's own file is never written over, whatever name it has.
+Result<void> write_page(const ReportOptions& options) {
+  std::error_code failure;
+  if (std::filesystem::equivalent(options.file, options.html, failure)) {
+    return unexpected(Code::kInvalidArgument, options.html + ": is the run itself");
+  }
+  auto run = storage::RunView::open(options.file);
+  if (!run) return unexpected(run.error());
+  const auto values = viz::ask_report_page(*run);
+  if (!values) return unexpected(values.error());
+  return write_text_file(options.html, viz::make_report_page(*values), options.overwrite);
+}
+
+}  // namespace
+
 int run_report(const ReportOptions& options, std::ostream& out, std::ostream& err) {
   const auto fail = [&err](const std::string& sentence) {
     err << "xylem report: " << sentence << '\n';
     return 1;
   };
+  if (!options.html.empty()) {
+    const auto written = write_page(options);
+    return written ? 0 : fail(written.error().message);
+  }
   auto run = storage::RunFile::open(options.file);
   if (!run) return fail(run.error().message);
   auto report = storage::make_report(**run);
@@ -477,6 +502,11 @@ void add_report_command(CLI::App& app, int& code) {
   command->add_option("FILE", options->file, "The run's file")->required();
   command->add_flag("--json", options->json, "All numbers as one JSON object");
   command->add_flag("--verify", options->verify, "Count the totals again from all that is stored");
+  CLI::Option* html = command->add_option("--html", options->html,
+                                          "Write a page of HTML there, which needs no other file");
+  command->add_flag("--overwrite", options->overwrite, "Write it over a file that is there")
+      ->needs(html);
+  html->excludes("--json")->excludes("--verify");
   command->callback([options, &code] { code = run_report(*options, std::cout, std::cerr); });
 }
 

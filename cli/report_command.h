@@ -16,11 +16,14 @@ namespace xylem {
 struct ReportOptions {
   std::string file;
   bool json = false;
-  bool verify = false;  ///< Count the running totals again, from all that is stored.
+  bool verify = false;     ///< Count the running totals again, from all that is stored.
+  std::string html;        ///< Write a page of HTML there instead; empty: print the report.
+  bool overwrite = false;  ///< In place of a file that is there.
 };
 
-/// Prints the report. Returns 0; 1 with a sentence on `err` when the file cannot be read, or when
-/// --verify found totals that differ.
+/// Prints the report, or writes the page. Returns 0; 1 with a sentence on `err` when the file
+/// cannot be read, the page's file cannot be written or is there, or --verify found totals that
+/// differ.
 int run_report(const ReportOptions& options, std::ostream& out, std::ostream& err);
 
 /// The page: every number has its unit, every formula is stated.

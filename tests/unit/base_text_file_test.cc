@@ -29,6 +29,21 @@ TEST_F(TextFile, IsReadWhole) {
   EXPECT_EQ(*read, text);
 }
 
+TEST_F(TextFile, IsWrittenWholeAndOverNothingUnlessToldTo) {
+  ASSERT_TRUE(write_text_file(path_, "one", false));
+  const auto refused = write_text_file(path_, "two", false);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("is there already"));
+  EXPECT_EQ(*read_text_file(path_, "list"), "one");
+  ASSERT_TRUE(write_text_file(path_, "three", true));
+  EXPECT_EQ(*read_text_file(path_, "list"), "three");
+  EXPECT_FALSE(write_text_file(folder_, "x", true)) << "a folder";
+  EXPECT_FALSE(write_text_file("/dev/null", "x", true)) << "a device";
+  EXPECT_FALSE(write_text_file(folder_ + "/none/x", "x", false));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1)
+      << "no part is left";
+}
+
 TEST_F(TextFile, IsCutOneByteBehindTheMost) {
   std::ofstream(path_) << std::string(100'000, 'x');
   EXPECT_EQ(read_text_file(path_, "list", 70'000)->size(), 70'001u);

@@ -1,0 +1,353 @@
+#include "viz/report_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/quantity_text.h"
+#include "viz/report_page_charts_internal.h"
+#include "viz/terminal_text.h"
+
+namespace xylem::viz {
+namespace {
+
+using namespace storage;
+
+// Together with the longest names below 1 MiB.
+constexpr std::uint64_t kColumns = 160, kRows = 128, kBlocks = 96, kFunctions = 100;
+constexpr std::size_t kListed = 100;       ///< Alerts, hosts, losses.
+constexpr std::size_t kLongestText = 400;  ///< Of what a run says; commands may have pages.
+
+std::string shown(std::string_view text) {
+  const std::string all = printable(text, true);
+  return html_text(cells(all) > kLongestText ? padded(all, kLongestText, true) : all);
+}
+
+/// A cell: its HTML, and what sort of cell it is.
+struct Cell {
+  std::string html;
+  const char* sort = "t";
+};
+
+Cell text(std::string_view what) { return {shown(what), "t"}; }
+Cell number(std::uint64_t exact, const std::string& seen) {
+  return {fmt::format("<data value=\"{}\">{}</data>", exact, seen), "n"};
+}
+Cell count(std::uint64_t exact) { return number(exact, count_text(exact)); }
+Cell time(std::uint64_t ns, bool estimated = false) {
+  return number(ns, (estimated ? "~" : "") + duration_text(static_cast<Nanos>(ns)));
+}
+Cell payload(std::uint64_t bytes) { return number(bytes, bytes == 0 ? "" : bytes_text(bytes)); }
+Cell percent(double share, bool estimated = false) {
+  return {fmt::format("{}{:.1f} %", estimated ? "~" : "", 100 * share), "n"};
+}
+Cell bar(double part, double rest = 0) { return {share_bar(part, rest), "w"}; }
+
+struct Head {
+  const char* name;
+  const char* sort = "n";
+};
+
+std::string table(const char* id, const std::vector<Head>& heads,
+                  const std::vector<std::vector<Cell>>& rows) {
+  std::string html = fmt::format("<table id=\"{}\"><thead><tr>", id);
+  for (const Head& head : heads) {
+    html += fmt::format("<th scope=\"col\" class=\"{}\">{}</th>", head.sort, head.name);
+  }
+  html += "</tr></thead>\n<tbody>\n";
+  for (const auto& row : rows) {
+    html += "<tr>";
+    for (const Cell& cell : row) {
+      html += fmt::format("<td class=\"{}\">{}</td>", cell.sort, cell.html);
+    }
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table>\n";
+}
+
+std::string more_text(std::uint64_t all, std::size_t shown_rows) {
+  if (all <= shown_rows) return "";
+  return fmt::format("<p class=\"faint\">and {} more</p>\n", count_text(all - shown_rows));
+}
+
+double share_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+std::string account(const Overview& overview) {
+  const Report::Account& account = overview.report.account;
+  if (account.ranks == 0) return "<p id=\"account\">No rank has called MPI_Init.</p>\n";
+  const bool is_whole = account.lost == 0 && account.complete_ranks == account.ranks;
+  const auto value = [](std::uint64_t exact) { return count(exact).html; };
+  return fmt::format(
+      "<p id=\"account\" class=\"{}\">{} calls captured = {} stored + {} lost; {} of {} ranks are"
+      " complete.</p>\n",
+      is_whole ? "good" : "bad", value(account.captured), value(account.stored),
+      value(account.lost), value(account.complete_ranks), value(account.ranks));
+}
+
+std::string head(const Overview& overview) {
+  const Report::Run& run = overview.report.run;
+  std::string state = overview.scope.has_ended ? "ended" : "was running when this was written";
+  if (run.exit_code && *run.exit_code >= 0) {
+    state += fmt::format(", exit code {}", *run.exit_code);
+  }
+  const std::uint64_t ranks = overview.report.account.ranks;
+  std::string html = fmt::format(
+      "<h1>{}</h1>\n<p class=\"faint\">{} host{}, {} rank{}, {}; {}; "
+      "xylem {}, run {}</p>\n",
+      shown(run.command), count_text(run.hosts), run.hosts == 1 ? "" : "s", count_text(ranks),
+      ranks == 1 ? "" : "s", duration_text(overview.scope.run_end_ns), state, shown(run.version),
+      shown(run.run_id));
+  html += account(overview);
+  for (const Report::WorldShare& share : overview.report.shares) {
+    const char* const about = share.estimated ? "~" : "";
+    html += fmt::format(
+        "<p>World {}: {}{:.1f} % of the ranks' time is in MPI; rank {} least with "
+        "{:.1f} %, rank {} most with {:.1f} %.</p>\n",
+        raw(share.world), about, 100 * share.mean, raw(share.least.rank), 100 * share.least.share(),
+        raw(share.most.rank), 100 * share.most.share());
+  }
+  return html;
+}
+
+std::string alerts(const Alerts& alerts) {
+  std::string html = "<h2>Alerts</h2>\n";
+  if (alerts.alerts.empty()) return html + "<p>None.</p>\n";
+  std::vector<std::vector<Cell>> rows;
+  for (const Alert& alert : alerts.alerts) {
+    const auto until = alert.until_ns ? duration_text(*alert.until_ns) : std::string("still so");
+    rows.push_back({text(alert_kind_name(alert.kind)), text(duration_text(alert.at_ns)),
+                    text(until), text(alert.text)});
+  }
+  return html + table("alerts", {{"what", "t"}, {"from", "t"}, {"until", "t"}, {"", "t"}}, rows) +
+         more_text(alerts.alerts_in_all, rows.size());
+}
+
+std::string functions(const FunctionTable& functions) {
+  std::vector<std::vector<Cell>> rows;
+  const auto whole = static_cast<double>(functions.mpi_ns);
+  for (const FunctionTable::Function& f : functions.functions) {
+    const double share = share_of(static_cast<double>(f.time_ns), whole);
+    rows.push_back({text(f.name), count(f.calls), time(f.time_ns, f.estimated), percent(share),
+                    bar(share), time(f.max_ns), payload(f.bytes)});
+  }
+  std::string html = "<h2>Functions, world 0, all ranks</h2>\n";
+  if (rows.empty()) return html + "<p>No call of MPI was seen.</p>\n";
+  return html +
+         table("functions",
+               {{"function", "t"},
+                {"calls"},
+                {"time"},
+                {"share"},
+                {"", "w"},
+                {"longest"},
+                {"payload"}},
+               rows) +
+         more_text(functions.functions_in_all, rows.size());
+}
+
+HeatMap map_of(const RankGrid& grid, const char* name) {
+  HeatMap map;
+  map.columns = grid.columns;
+  map.rows = grid.rows.size();
+  map.name = name;
+  for (std::uint64_t row = 0; row < map.rows; ++row) {
+    for (std::uint64_t at = 0; at < map.columns; ++at) {
+      const auto whole =
+          static_cast<double>(grid.slot_ns) * static_cast<double>(grid.rows[row].ranks);
+      map.cells.push_back(share_of(static_cast<double>(grid.cells[row * map.columns + at]), whole));
+    }
+  }
+  return map;
+}
+
+std::string ranks(const ReportPageValues& values) {
+  const RankGrid& mpi = values.mpi;
+  if (mpi.rows.empty() || mpi.columns == 0) return "";
+  const std::string axis = fmt::format(
+      "<p class=\"axis\"><span>{}</span><span>ranks 0 to {}, top to bottom; a column is {}</span>"
+      "<span>{}</span></p>\n",
+      duration_text(mpi.scope.begin_ns), mpi.world_size - 1, duration_text(mpi.slot_ns),
+      duration_text(mpi.scope.end_ns));
+  std::string html = "<h2>Share of time in MPI: ranks over time, world 0</h2>\n" +
+                     heat_map(map_of(mpi, "share of time in MPI, ranks over time")) + axis +
+                     heat_legend("0 %", "100 %");
+  html += "<h2>Share of time waiting: in completions, collectives and probes</h2>\n" +
+          heat_map(map_of(values.wait, "share of time waiting, ranks over time")) + axis +
+          heat_legend("0 %", "100 %") + "<h2>Ranks</h2>\n";
+  std::vector<std::vector<Cell>> rows;
+  const bool about = mpi.scope.estimated;
+  const auto elapsed = static_cast<double>(mpi.scope.end_ns - mpi.scope.begin_ns);
+  for (std::size_t i = 0; i < std::min(mpi.rows.size(), values.wait.rows.size()); ++i) {
+    const RankGrid::Row& row = mpi.rows[i];
+    const double whole = elapsed * static_cast<double>(row.ranks);
+    const double share = share_of(static_cast<double>(row.total), whole);
+    const double wait = share_of(static_cast<double>(values.wait.rows[i].total), whole);
+    const std::string name =
+        row.ranks == 1 ? std::to_string(row.first_rank)
+                       : fmt::format("{}-{}", row.first_rank, row.first_rank + row.ranks - 1);
+    rows.push_back({text(name), text(row.host), time(row.total, about), percent(share, about),
+                    time(values.wait.rows[i].total, about), bar(wait, share - wait)});
+  }
+  return html + table("ranks",
+                      {{"rank", "t"},
+                       {"host", "t"},
+                       {"in MPI"},
+                       {"share"},
+                       {"waiting"},
+                       {"waiting, then other MPI", "w"}},
+                      rows);
+}
+
+std::string matrix(const Matrix& matrix) {
+  if (matrix.cells.empty()) return "";
+  HeatMap map;
+  map.columns = map.rows = (matrix.world_size + matrix.block - 1) / matrix.block;
+  map.cells.assign(map.columns * map.rows, 0);
+  map.is_square = true;
+  map.name = "bytes from each rank to each other";
+  std::uint64_t messages = 0, bytes = 0, most = 1;
+  for (const Matrix::Cell& cell : matrix.cells) {
+    messages += cell.count;
+    bytes += cell.amount;
+    most = std::max(most, cell.amount);
+    const std::uint64_t row = cell.row / matrix.block, column = cell.column / matrix.block;
+    if (row < map.rows && column < map.columns) {
+      map.cells[row * map.columns + column] = static_cast<double>(cell.amount);
+    }
+  }
+  map.most = static_cast<double>(most);
+  return "<h2>Who sends to whom, world 0</h2>\n" + heat_map(map) +
+         fmt::format(
+             "<p class=\"axis square\"><span>from top to bottom, to left to right: ranks 0 "
+             "to {}{}</span></p>\n",
+             matrix.world_size - 1,
+             matrix.block == 1 ? "" : fmt::format("; a cell is {} a side", matrix.block)) +
+         heat_legend("0 B", bytes_text(most)) +
+         fmt::format("<p id=\"matrix\">{} messages with {} in all.</p>\n", count(messages).html,
+                     number(bytes, bytes_text(bytes)).html);
+}
+
+std::string waits(const Report& report) {
+  if (report.waits.empty()) return "";
+  std::vector<std::vector<Cell>> rows;
+  const auto most = static_cast<double>(report.waits.front().time_ns);
+  for (const Report::Wait& wait : report.waits) {
+    rows.push_back({count(raw(wait.world)), count(raw(wait.rank)), count(raw(wait.peer)),
+                    time(static_cast<std::uint64_t>(wait.time_ns)),
+                    bar(share_of(static_cast<double>(wait.time_ns), most)), count(wait.calls)});
+  }
+  return "<h2>Who waits for whom most</h2>\n" +
+         table("waits", {{"world"}, {"rank"}, {"waits for"}, {"time"}, {"", "w"}, {"calls"}}, rows);
+}
+
+std::string hosts(const ReportPageValues& values) {
+  std::vector<std::vector<Cell>> rows;
+  for (const HostTable::Host& host : values.hosts.hosts) {
+    if (rows.size() == kListed) break;
+    std::string newest;
+    for (const char* name : {"processors_busy", "load", "available", "idle", "memory"}) {
+      const auto found = host.newest.find(name);
+      if (found != host.newest.end()) newest += fmt::format("{} {:.4g}  ", name, found->second);
+    }
+    rows.push_back({text(host.name), count(host.ranks),
+                    text(host.clock_error_ns ? duration_text(*host.clock_error_ns) : ""),
+                    text(newest), text(host.lost_reason)});
+  }
+  std::map<std::string, std::uint64_t> roles;
+  for (const TreeReport::Node& node : values.tree.report.nodes) ++roles[node.role];
+  std::string html =
+      "<h2>Hosts</h2>\n" +
+      table(
+          "hosts",
+          {{"host", "t"}, {"ranks"}, {"clock within", "t"}, {"newest samples", "t"}, {"lost", "t"}},
+          rows) +
+      more_text(values.hosts.hosts.size(), rows.size());
+  return html + fmt::format(
+                    "<p class=\"faint\">The tree had {} communication processes and {} back "
+                    "ends.</p>\n",
+                    roles["comm_process"], roles["back_end"]);
+}
+
+std::string missing(const Report& report) {
+  std::vector<std::vector<Cell>> rows;
+  for (const Report::Loss& loss : report.losses) {
+    rows.push_back({text(loss.part), text(loss.host), loss.calls ? count(*loss.calls) : text(""),
+                    text(loss.reason)});
+  }
+  for (const Report::Notice& notice : report.notices) {
+    rows.push_back({text(notice.level), text(notice.host), text(""), text(notice.text)});
+  }
+  if (rows.empty()) return "";
+  return "<h2>What is missing, and notices</h2>\n" +
+         table("missing", {{"what", "t"}, {"host", "t"}, {"calls"}, {"why", "t"}}, rows);
+}
+
+}  // namespace
+
+Result<ReportPageValues> ask_report_page(RunView& run) {
+  ReportPageValues values;
+  std::optional<Error> failure;
+  const auto put = [&failure](auto answer, auto& to) {
+    if (answer) {
+      to = *std::move(answer);
+    } else if (!failure) {
+      failure = answer.error();
+    }
+  };
+  RankGridQuery grid;
+  grid.columns = kColumns;
+  grid.rows = kRows;
+  put(run.overview(), values.overview);
+  put(run.functions({.most = kFunctions}), values.functions);
+  put(run.ranks(grid), values.mpi);
+  grid.value = RankValue::kWait;
+  put(run.ranks(grid), values.wait);
+  put(run.matrix({.blocks = kBlocks}), values.matrix);
+  put(run.hosts(), values.hosts);
+  put(run.tree(), values.tree);
+  put(run.alerts(kListed), values.alerts);
+  if (failure) return unexpected(*std::move(failure));
+  return values;
+}
+
+std::string html_text(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text, true)) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string make_report_page(const ReportPageValues& values) {
+  return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width\">\n"
+         "<meta http-equiv=\"Content-Security-Policy\""
+         " content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<title>xylem: " +
+         shown(values.overview.report.run.command) + "</title>\n<style>\n" + report_page_style() +
+         "</style></head>\n<body><main>\n" + head(values.overview) + alerts(values.alerts) +
+         functions(values.functions) + ranks(values) + matrix(values.matrix) +
+         waits(values.overview.report) + hosts(values) + missing(values.overview.report) +
+         "<p class=\"faint\">~ is an estimate: not all calls of that function were timed; all were "
+         "counted.</p>\n</main></body></html>\n";
+}
+
+}  // namespace xylem::viz

@@ -157,6 +157,11 @@ std::string services_text(const Report& report) {
   if (report.services.empty()) return {};
   std::string text = "\nServices\n";
   for (const Report::Service& service : report.services) {
+    if (service.captured == 0) {
+      text += fmt::format("  {}: 0 samples captured, 0 stored, 0 lost; {}\n", service.name,
+                          service.why);
+      continue;
+    }
     text += fmt::format("  {}: {} samples captured, {} stored, {} lost; {} of {} complete\n",
                         service.name, count_text(service.captured), count_text(service.stored),
                         count_text(service.lost), count_text(service.complete),
@@ -443,7 +448,9 @@ std::string report_json(const Report& report) {
                 Json item('{');
                 item.member("name", service.name).member("back_ends", service.back_ends);
                 item.member("complete", service.complete).member("captured", service.captured);
-                return item.member("stored", service.stored).member("lost", service.lost);
+                item.member("stored", service.stored).member("lost", service.lost);
+                if (service.captured == 0) item.member("why", service.why);
+                return item;
               }));
   json.member("host_loads", list(report.host_loads, [](const Report::HostLoad& load) {
                 Json item('{');

@@ -219,14 +219,28 @@ void read_streams(Inquiry& inquiry, Report& report) {
   }
 }
 
-// Files before schema 8 have no services.
+// A service without samples has a reason, which its agents have told of.
+std::string why_no_sample(Inquiry& inquiry, const std::string& service) {
+  for (const auto& row :
+       inquiry.ask("SELECT host, text FROM notice WHERE instr(text || ' ', " +
+                   sql_quoted(" service=" + service + " ") + ") ORDER BY at_ns DESC LIMIT 1")) {
+    return text_of(row[0]) + ": " + text_of(row[1]);
+  }
+  return "nobody has told why";
+}
+
+// Files before schema 8 have no services. Back ends of their first version name those that others
+// of the host have, too.
 void read_services(Inquiry& inquiry, std::size_t most_hosts, Report& report) {
   if (!inquiry.has_table("service")) return;
   for (const auto& row :
-       inquiry.ask("SELECT service, count(*), sum(complete), sum(captured), sum(stored), sum(lost)"
-                   " FROM service_account WHERE captured > 0 GROUP BY service ORDER BY service")) {
-    report.services.push_back({text_of(row[0]), count_of(row[1]), count_of(row[2]),
-                               count_of(row[3]), count_of(row[4]), count_of(row[5])});
+       inquiry.ask("SELECT service, sum(captured > 0), sum(complete AND captured > 0),"
+                   " sum(captured), sum(stored), sum(lost) FROM service_account GROUP BY service"
+                   " ORDER BY service")) {
+    Report::Service service{text_of(row[0]),  count_of(row[1]), count_of(row[2]),
+                            count_of(row[3]), count_of(row[4]), count_of(row[5])};
+    if (service.captured == 0) service.why = why_no_sample(inquiry, service.name);
+    report.services.push_back(std::move(service));
   }
   if (report.services.empty() || most_hosts == 0) return;
   for (const auto& row : inquiry.ask(

@@ -100,6 +100,8 @@ struct Report {
     std::string name;
     std::uint64_t back_ends = 0, complete = 0;  ///< That took samples; whose account is complete.
     std::uint64_t captured = 0, stored = 0, lost = 0;
+    /// Of one without samples: the newest notice about it, or that there is none.
+    std::string why = {};
   };
   /// A stream that the configuration names, over all leaves that sent on it, in waves of leaves.
   struct Stream {

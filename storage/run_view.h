@@ -205,7 +205,8 @@ struct HostTable {
   };
   Scope scope;
   std::vector<Host> hosts;
-  std::vector<std::string> series;  ///< Names, sorted.
+  std::vector<std::string> series;       ///< Names, sorted.
+  std::vector<std::string> rank_series;  ///< Of ranks; may be names of hosts' series, too.
 };
 
 struct SeriesQuery {
@@ -213,9 +214,11 @@ struct SeriesQuery {
   std::optional<LeafId> leaf = {};  ///< None: all hosts, up to 256 of them.
   TimeRange range = {};
   std::uint64_t columns = 300;
+  std::optional<WorldId> world = {};  ///< Its ranks' series, up to 256 of them, not the hosts'.
+  std::optional<Rank> rank = {};  ///< Of the world; none: all, or those of `leaf`.
 };
 
-/// A series of each host, reduced to slots.
+/// A series of each host or rank, reduced to slots.
 struct HostSeries {
   struct Point {
     std::uint64_t slot = 0;  ///< Slots without a sample have no point.
@@ -226,12 +229,14 @@ struct HostSeries {
     LeafId leaf{};
     std::string host;
     std::vector<Point> points;
+    std::optional<Rank> rank = {};  ///< None: of the host.
   };
   Scope scope;
   std::string name;
   Nanos slot_ns = 0;
   std::vector<Line> lines;
-  std::uint64_t hosts_in_all = 0;  ///< That have such a series.
+  bool is_of_ranks = false;
+  std::uint64_t lines_in_all = 0;  ///< Hosts or ranks that have such a series.
 };
 
 struct Overview {

@@ -204,6 +204,7 @@ std::string to_json(const Overview& overview) {
         json.field("captured", service.captured);
         json.field("stored", service.stored);
         json.field("lost", service.lost);
+        if (service.captured == 0) json.field("why", service.why);
       });
     });
     write_lists(json, report);
@@ -311,6 +312,7 @@ std::string to_json(const Timeline& timeline) {
 std::string to_json(const HostTable& table) {
   return answer("hosts", table.scope, [&](Json& json) {
     json.array("series", table.series, [&](const auto& name) { json.value(name); });
+    json.array("rank_series", table.rank_series, [&](const auto& name) { json.value(name); });
     json.array("hosts", table.hosts, [&](const HostTable::Host& host) {
       json.object([&] {
         json.field("leaf", host.leaf);
@@ -330,9 +332,10 @@ std::string to_json(const HostSeries& series) {
   return answer("series", series.scope, [&](Json& json) {
     json.field("name", series.name);
     json.field("slot_ns", series.slot_ns);
-    json.field("hosts_in_all", series.hosts_in_all);
+    json.field(series.is_of_ranks ? "ranks_in_all" : "hosts_in_all", series.lines_in_all);
     json.array("lines", series.lines, [&](const HostSeries::Line& line) {
       json.object([&] {
+        if (line.rank) json.field("rank", *line.rank);
         json.field("leaf", line.leaf);
         json.field("host", line.host);
         json.array("points", line.points, [&](const HostSeries::Point& point) {

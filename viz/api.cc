@@ -82,6 +82,11 @@ net::HttpReply series(RunView& run, Target& target) {
   if (!name) return error_reply(400, "name is missing; /api/v1/hosts lists the series there are");
   query.name = *name;
   if (const auto leaf = target.id("leaf")) query.leaf = LeafId{*leaf};
+  if (const auto world = target.id("world")) query.world = WorldId{*world};
+  if (const auto rank = target.id("rank")) {
+    query.rank = Rank{*rank};
+    query.world = query.world.value_or(WorldId{0});
+  }
   query.range = time_range(target);
   query.columns = target.count("columns", query.columns);
   if (const auto fault = target.fault()) return error_reply(*fault);

@@ -155,6 +155,10 @@ class ServicesTest(WholeSystemTest):
         self.assertEqual(said.count("ended with code 3"), 1, said)
         self.assertEqual(self.store.rows("SELECT service FROM service_account WHERE captured > 0 ORDER BY 1"),
                          [{"service": "host"}, {"service": "process"}])
+        self.assertEqual(self.store.rows("SELECT captured, stored, lost FROM service_account WHERE service = 'probe'"),
+                         [{"captured": 0, "stored": 0, "lost": 0}])
+        report = self.xylem("report", self.store.path).stdout
+        self.assertRegex(report, r"  probe: 0 samples captured, 0 stored, 0 lost; .*ended with code 3")
         self.assert_nothing_left()
 
     def test_what_a_file_says_wrong_is_refused_with_its_line(self):

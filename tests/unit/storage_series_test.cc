@@ -257,19 +257,93 @@ TEST_F(SeriesTest, TheReportTellsTheServicesAndHowBusyHostsWere) {
   auto run = RunFile::open(path_);
   const auto report = make_report(**run);
   ASSERT_TRUE(report) << report.error().message;
-  ASSERT_EQ(report->services.size(), 1u);
+  ASSERT_EQ(report->services.size(), 2u);
   EXPECT_EQ(report->services[0].name, "host");
   EXPECT_EQ(report->services[0].back_ends, 2u);
   EXPECT_EQ(report->services[0].complete, 0u);  // Sample 0 of both is on its way.
   EXPECT_EQ(report->services[0].captured, 3u + 5u);
   EXPECT_EQ(report->services[0].stored, 3u);
   EXPECT_EQ(report->services[0].lost, 3u);
+  EXPECT_EQ(report->services[0].why, "");
   ASSERT_EQ(report->host_loads.size(), 2u);
   EXPECT_EQ(report->host_loads[0].host, "node0");
   EXPECT_DOUBLE_EQ(report->host_loads[0].processors_busy, 1.0);
   EXPECT_DOUBLE_EQ(report->host_loads[0].load, 2.0);
   EXPECT_TRUE(report->losses.empty());
   EXPECT_TRUE(verify_totals(**run)->empty());
+}
+
+TEST_F(SeriesTest, TheReportTellsWhyAServiceGaveNoSample) {
+  put_names(0);
+  put_names(1);
+  const auto process = [this] {
+    EXPECT_TRUE(store_->commit());
+    auto run = RunFile::open(path_);
+    const auto report = make_report(**run);
+    EXPECT_TRUE(report) << report.error().message;
+    return report->services.at(1);
+  };
+  Report::Service none = process();
+  EXPECT_EQ(none.name, "process");
+  EXPECT_EQ(none.back_ends, 0u);
+  EXPECT_EQ(none.captured + none.stored + none.lost, 0u);
+  EXPECT_EQ(none.why, "nobody has told why");
+  wire::Notice notice;
+  notice.host = "node1";
+  for (const char* text : {"it failed service=process", "it failed service=process why=late",
+                           "it failed service=process-2", "service=host"}) {
+    notice.text = text;
+    ASSERT_TRUE(store_->put_notice(notice, notice.text.size() == 34 ? 9 : 5));
+  }
+  EXPECT_EQ(process().why, "node1: it failed service=process why=late");
+}
+
+TEST_F(SeriesTest, RanksHaveSeriesOfTheirOwn) {
+  wire::Registration registration;
+  registration.host = "node0";
+  registration.processes = {process_row(7, 3), process_row(8, 2), process_row(9, 1, 2)};
+  registration.services = {{Lane{kHostLane}, "host"}, {Lane{kProcessLane}, "process"}};
+  registration.layouts = {host_layout(), process_layout()};
+  put(wire::Packet({wire::kRegistrationStream, kLeafLane, 0, 1, IntervalSet::of(0)},
+                   wire::encode(registration)));
+  for (std::uint64_t number = 0; number < 4; ++number) {
+    wire::SeriesSample sample;
+    sample.at_ns = static_cast<Nanos>(number) * kSecond;
+    sample.layout = key_of(process_layout());
+    sample.captured = number + 1;
+    const auto pages = static_cast<double>(number);
+    sample.entries = {{Lane{7}, {pages}}, {Lane{8}, {100 + pages}}, {Lane{9}, {kUnknown}}};
+    put(wire::Packet(identity(0, kProcessLane, number, number + 1), wire::encode(sample)));
+  }
+  ASSERT_TRUE(store_->end_run(0, 4 * kSecond));
+  auto view = RunView::open(path_);
+  ASSERT_TRUE(view) << view.error().message;
+  const auto hosts = view->hosts();
+  ASSERT_TRUE(hosts) << hosts.error().message;
+  EXPECT_THAT(hosts->rank_series, testing::ElementsAre("rss"));
+  EXPECT_THAT(hosts->series, testing::IsEmpty());
+
+  const auto all = view->series({.name = "rss", .columns = 2, .world = WorldId{0}});
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(all->lines_in_all, 2u);
+  ASSERT_EQ(all->lines.size(), 2u);
+  EXPECT_EQ(all->lines[0].rank, Rank{2});
+  EXPECT_EQ(all->lines[0].leaf, LeafId{0});
+  EXPECT_EQ(all->lines[0].host, "node0");
+  ASSERT_EQ(all->lines[0].points.size(), 2u);
+  EXPECT_EQ(all->lines[0].points[0].least, 400);
+  EXPECT_EQ(all->lines[0].points[1].most, 412);
+
+  // Whoever looks into samples of another rank fails.
+  execute("UPDATE series_row SET numbers = 'no numbers' WHERE lane <> 7");
+  const auto one =
+      view->series({.name = "rss", .columns = 1, .world = WorldId{0}, .rank = Rank{3}});
+  ASSERT_TRUE(one) << one.error().message;
+  ASSERT_EQ(one->lines.size(), 1u);
+  EXPECT_EQ(one->lines[0].points.at(0).mean, 6);
+  EXPECT_EQ(one->lines[0].points.at(0).samples, 4u);
+  EXPECT_FALSE(view->series({.name = "rss", .world = WorldId{9}}));
+  EXPECT_TRUE(view->series({.name = "rss"})->lines.empty());
 }
 
 TEST_F(SeriesTest, AnyNumberComesBack) {
@@ -306,7 +380,7 @@ TEST_F(SeriesTest, AViewOpensOfEachServiceOnlyTheNewestSample) {
 
   const auto overview = view->overview();
   ASSERT_TRUE(overview) << overview.error().message;
-  ASSERT_EQ(overview->report.services.size(), 1u);
+  ASSERT_EQ(overview->report.services.size(), 2u);
   EXPECT_EQ(overview->report.services[0].captured, 4u);
   EXPECT_THAT(overview->report.host_loads, testing::IsEmpty());
 }

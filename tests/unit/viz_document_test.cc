@@ -58,6 +58,12 @@ void write_run(const std::string& path) {
   ASSERT_TRUE(store.end_run(0, kSecond));
   made->reset();
   execute(path,
+          "INSERT INTO service(id, leaf, lane, name, captured, stored, ended)"
+          " VALUES(1, 0, 1, 'process', 2, 2, 1);"
+          "INSERT INTO series_metric VALUES(1, 'threads', 0, '', 1, 0, 'process');"
+          "INSERT INTO series_row(service, lane, at_ns, span_ns, slice, layout, numbers)"
+          " VALUES(1, 1, 250000000, 0, 1, 1, '[2]'), (1, 2, 250000000, 0, 1, 1, '[4]'),"
+          " (1, 2, 500000000, 250000000, 2, 1, '[8]');"
           "INSERT INTO host_metric VALUES(0, 1, 'idle', 0.25), (0, 2, 'idle', 0.5);"
           "INSERT INTO alert VALUES(1, 500000000, NULL, 'late', 0, 1,"
           " 'rank 1 comes last to collectives', 0.5, 0.25);"

@@ -10,8 +10,10 @@
 #include "cli/room_options.h"
 #include "cli/run_options.h"
 #include "frontend/launch.h"
+#include "storage/host_value.h"
 #include "storage/query.h"
 #include "tree/host_list.h"
+#include "tree/host_name.h"
 #include "tree/host_slots.h"
 
 namespace xylem {
@@ -80,13 +82,6 @@ Result<Source> from_host_file(const std::string& path) {
   return from_slots(*slots);
 }
 
-/// Where one number a row is kept of a host; in files of older versions nothing else is.
-Result<std::string> table_of_facts(storage::RunFile& run) {
-  const auto found = run.rows("SELECT 1 FROM sqlite_schema WHERE name = 'host_value'");
-  if (!found) return unexpected(found.error());
-  return std::string(found->empty() ? "host_metric" : "host_value");
-}
-
 /// The moment at which a run was placed by what was known of its hosts; nullopt: it was not.
 Result<std::optional<std::int64_t>> placed_at(storage::RunFile& run, const std::string& table) {
   const auto found = run.rows("SELECT max(at_ns) FROM " + table + " WHERE name = 'processes'");
@@ -111,7 +106,7 @@ std::string query_of_hosts(const std::string& table, std::optional<std::int64_t>
 Result<Source> from_recorded(const std::string& path) {
   auto run = storage::RunFile::open(path);
   if (!run) return unexpected(std::move(run.error()));
-  const auto table = table_of_facts(**run);
+  const auto table = storage::host_value_table(**run);
   if (!table) return unexpected(table.error());
   const auto placed = placed_at(**run, *table);
   if (!placed) return unexpected(placed.error());
@@ -251,16 +246,17 @@ class RequestReader {
     auto names = xylem::read_extra_hosts(values_);
     if (!names) return unexpected(names.error());
     std::unordered_set<std::string> seen;
+    tree::HostNameSet known;
     for (const tree::Host& host : request_.hosts) {
+      known.add(host.name);
       if (seen.insert(host.name).second || may_repeat_names_) continue;
       return unexpected(Code::kInvalidArgument,
                         "host " + host.name +
                             " is named twice; name each once, with as many --back-ends as it has");
     }
     for (std::string& name : *names) {
-      if (!seen.insert(name).second) {
-        return bad_setting(setting("extra-hosts"),
-                           "host " + name + " is named twice; name it once");
+      if (const auto before = known.add(name)) {
+        return named_twice(setting("extra-hosts"), name, *before);
       }
       request_.hosts.push_back(make_host(std::move(name), 0, 0));
     }

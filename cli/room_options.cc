@@ -1,12 +1,12 @@
 #include "cli/room_options.h"
 
-#include <set>
-
 #include "tree/host_list.h"
+#include "tree/host_name.h"
 #include "tree/host_slots.h"
 #include "tree/shape.h"
 
 namespace xylem {
+
 Result<placement::RoomRules> read_room_rules(const std::vector<SettingValue>& values) {
   const auto setting = [&values](std::string_view name) -> const SettingValue& {
     return value_of(values, name);
@@ -35,15 +35,19 @@ Result<placement::RoomRules> read_room_rules(const std::vector<SettingValue>& va
   return rules;
 }
 
+Unexpected named_twice(const SettingValue& setting, const std::string& name,
+                       const std::string& before) {
+  const std::string other = name == before ? "" : ", before as " + before;
+  return bad_setting(setting, "host " + name + " is named twice" + other + "; name it once");
+}
+
 Result<std::vector<std::string>> read_extra_hosts(const std::vector<SettingValue>& values) {
   const SettingValue& setting = value_of(values, "extra-hosts");
   auto names = tree::parse_host_list(setting.value);
   if (!names) return bad_setting(setting, names.error().message);
-  std::set<std::string> seen;
+  tree::HostNameSet seen;
   for (const std::string& name : *names) {
-    if (!seen.insert(name).second) {
-      return bad_setting(setting, "host " + name + " is named twice; name it once");
-    }
+    if (const auto before = seen.add(name)) return named_twice(setting, name, *before);
   }
   return names;
 }

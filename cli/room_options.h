@@ -16,7 +16,12 @@ namespace xylem {
 /// a sentence that begins with the source.
 Result<placement::RoomRules> read_room_rules(const std::vector<SettingValue>& values);
 
-/// The hosts of `extra-hosts`. Fails alike; also when one is named twice.
+/// The refusal of a host that `setting` names and that was known before as `before`.
+Unexpected named_twice(const SettingValue& setting, const std::string& name,
+                       const std::string& before);
+
+/// The hosts of `extra-hosts`. Fails alike; also when one is named twice, be it with its domain and
+/// without.
 Result<std::vector<std::string>> read_extra_hosts(const std::vector<SettingValue>& values);
 
 }  // namespace xylem

@@ -15,6 +15,7 @@
 
 #include "base/argv.h"
 #include "tree/host_list.h"
+#include "tree/host_name.h"
 
 namespace xylem::frontend {
 namespace {
@@ -115,7 +116,7 @@ bool is_this_host(const std::string& host) {
   std::array<char, 256> own{};
   ::gethostname(own.data(), own.size() - 1);
   const std::string name = own.data();
-  return host == name || host == name.substr(0, name.find('.'));
+  return host == name || host == tree::short_name(name);
 }
 
 bool Launched::hear() {

@@ -1,9 +1,9 @@
 #include "frontend/overlay.h"
 
 #include <algorithm>
-#include <set>
 
 #include "placement/attach.h"
+#include "tree/host_name.h"
 #include "tree/observed.h"
 
 namespace xylem::frontend {
@@ -91,19 +91,19 @@ void Overlay::restore(OverlayNode node) {
 std::vector<tree::Host> Overlay::hosts_to_choose_from(const std::map<LeafId, KnownHost>& known,
                                                       const HostChoice& choice) const {
   std::vector<tree::Host> hosts;
-  std::set<std::string> names;
+  tree::HostNameSet names;
   for (const NodeId id : hosts_) {
     const OverlayNode& node = nodes_.at(id);
     tree::Host host;
     host.name = node.host;
-    names.insert(host.name);
+    names.add(host.name);
     if (const auto it = known.find(node.leaf); it != known.end()) {
       host.processes = it->second.processes;
     }
     hosts.push_back(std::move(host));
   }
   for (const std::string& name : choice.extra_hosts) {
-    if (!names.insert(name).second) continue;  // The job turned out to use it.
+    if (names.add(name)) continue;  // The job turned out to use it.
     tree::Host host;
     host.name = name;
     host.back_ends = 0;

@@ -1,21 +1,15 @@
 #include <utility>
 
 #include "placement/host_names_internal.h"
+#include "tree/host_name.h"
 
 namespace xylem::placement {
-namespace {
-
-std::string_view first_part(std::string_view name) { return name.substr(0, name.find('.')); }
-bool is_short(std::string_view name) { return name.find('.') == std::string_view::npos; }
-
-}  // namespace
-
 HostNames::HostNames(std::span<const tree::Host> hosts, std::string front_end_host)
     : hosts_(hosts), front_end_host_(std::move(front_end_host)) {
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const HostId host{static_cast<std::uint32_t>(i)};
     full_[hosts[i].name].push_back(host);
-    short_[first_part(hosts[i].name)].push_back(host);
+    short_[tree::short_name(hosts[i].name)].push_back(host);
   }
 }
 
@@ -55,9 +49,9 @@ std::string HostNames::known() const {
 
 std::vector<HostId> HostNames::candidates(const std::string& name) const {
   std::vector<HostId> found;
-  if (const auto alike = short_.find(first_part(name)); alike != short_.end()) {
+  if (const auto alike = short_.find(tree::short_name(name)); alike != short_.end()) {
     for (HostId host : alike->second) {
-      if (is_short(name) || is_short(hosts_[raw(host)].name)) found.push_back(host);
+      if (tree::may_be_one_host(name, hosts_[raw(host)].name)) found.push_back(host);
     }
   }
   return found;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "storage/host_value.h"
 #include "storage/inquiry_internal.h"
 #include "storage/run_view.h"
 
@@ -35,7 +36,7 @@ struct RankRows {
 /// One answer in the making. Failures stick, as in Inquiry; of the first one the answer fails.
 class ViewReader {
  public:
-  explicit ViewReader(RunFile& run) : inquiry(run) { read_scope(); }
+  explicit ViewReader(RunFile& run) : inquiry(run), run_(run) { read_scope(); }
 
   void fail(Code code, std::string sentence) {
     if (!inquiry.failure) inquiry.failure = Error{code, std::move(sentence)};
@@ -68,8 +69,13 @@ class ViewReader {
   bool has_column(const std::string& table, const std::string& column);
   /// Files before schema 8 have none, and their `host_metric` is a table.
   bool has_services() { return inquiry.has_table("service"); }
-  /// The table of what is known of hosts by other means than services.
-  std::string host_values() { return has_services() ? "host_value" : "host_metric"; }
+  /// See host_value.h.
+  std::string host_values() {
+    auto table = host_value_table(run_);
+    if (table) return *std::move(table);
+    fail(table.error().code, table.error().message);
+    return {};
+  }
 
   Inquiry inquiry;
   Scope scope;
@@ -80,6 +86,7 @@ class ViewReader {
   Nanos newest_series_ns();
   bool resolve(const TimeRange& range, Nanos* begin_ns, Nanos* end_ns);
 
+  RunFile& run_;
   std::map<std::int64_t, Function> functions_;
 };
 

@@ -288,6 +288,13 @@ TEST_F(OverlayChoiceTest, PutsThemOnExtraHostsOnly) {
       << "node2 turned out to be the job's";
 }
 
+TEST_F(OverlayChoiceTest, KnowsAHostOfTheJobByItsFullAndItsShortName) {
+  join_hosts(2);
+  choice_.extra_hosts = {"gate1", "node2.cluster.org", "node2"};
+  choice_.room.where = placement::CommHosts::kExtra;
+  EXPECT_EQ(hosts_of("balanced:1x2"), (Hosts{"gate1", "gate1"}));
+}
+
 TEST_F(OverlayChoiceTest, PutsThemOnHostsOfTheJobOnlyOrOnAll) {
   join_hosts(2);
   choice_.extra_hosts = {"gate"};

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "tree/host_list.h"
+#include "tree/host_name.h"
 
 namespace xylem::tree {
 namespace {
@@ -145,6 +146,24 @@ TEST(HostList, SurvivesAnyText) {
     }
   }
   EXPECT_GT(accepted, 100u);
+}
+
+TEST(HostName, WithAndWithoutADomainMayBeOneHost) {
+  EXPECT_TRUE(may_be_one_host("node1", "node1"));
+  EXPECT_TRUE(may_be_one_host("node1", "node1.a.org"));
+  EXPECT_TRUE(may_be_one_host("node1.a.org", "node1"));
+  EXPECT_FALSE(may_be_one_host("node1.a.org", "node1.b.org"));
+  EXPECT_FALSE(may_be_one_host("node1", "node11"));
+  EXPECT_FALSE(may_be_one_host("node1", "node11.a.org"));
+}
+
+TEST(HostName, ASetTellsHowAHostIsWrittenThere) {
+  HostNameSet names;
+  EXPECT_EQ(names.add("node1.a.org"), std::nullopt);
+  EXPECT_EQ(names.add("node1.b.org"), std::nullopt);
+  EXPECT_EQ(names.add("node2"), std::nullopt);
+  EXPECT_EQ(names.add("node1"), "node1.a.org");
+  EXPECT_EQ(names.add("node2.a.org"), "node2");
 }
 
 }  // namespace

@@ -1,0 +1,34 @@
+#pragma once
+
+// When two names may be of one host: people and systems write them in full or short.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace xylem::tree {
+
+/// "node1": the name without its domain.
+constexpr std::string_view short_name(std::string_view name) {
+  return name.substr(0, name.find('.'));
+}
+
+/// Whether both may name one host: they are equal, or one of them is the other without its domain.
+/// "node1" may be "node1.a.org", but "node1.a.org" is not "node1.b.org".
+constexpr bool may_be_one_host(std::string_view one, std::string_view other) {
+  return one == other || one == short_name(other) || other == short_name(one);
+}
+
+/// Names, each of another host than the others.
+class HostNameSet {
+ public:
+  /// Takes the name; unless it may be that of a host that is there: then how that one is written.
+  std::optional<std::string> add(const std::string& name);
+
+ private:
+  std::unordered_map<std::string, std::vector<std::string>> by_short_name_;
+};
+
+}  // namespace xylem::tree

@@ -59,14 +59,14 @@ void add_defaults_of_others(std::vector<SettingValue>& values) {
   }
 }
 
-// The signals that end the watching; SignalGate blocks them.
-bool was_interrupted(Nanos patience) {
+// The signals that end the watching; SignalGate blocks them. 0: none has come.
+int interrupting_signal(Nanos patience) {
   sigset_t set;
   ::sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD}) ::sigaddset(&set, signal);
   const timespec most{patience / kSecond, patience % kSecond};
   const int signal = ::sigtimedwait(&set, nullptr, &most);
-  return signal > 0 && signal != SIGCHLD;
+  return signal > 0 && signal != SIGCHLD ? signal : 0;
 }
 
 std::string counted(std::size_t number, const char* what) {
@@ -98,11 +98,12 @@ std::string watched(const Census& census) {
 
 enum class Arrival { kThere, kInterrupted, kIncomplete };
 
-Arrival wait_for_agents(Started& started) {
+Arrival wait_for_agents(Started& started, int& signal) {
   const Nanos deadline = monotonic_now() + kReadyPatience;
   for (;;) {
     if (started.agents->wait_until_ready(kLook)) return Arrival::kThere;
-    if (was_interrupted(0)) return Arrival::kInterrupted;
+    signal = interrupting_signal(0);
+    if (signal != 0) return Arrival::kInterrupted;
     attend(started);
     if (started.agents->all_ended() || monotonic_now() >= deadline) return Arrival::kIncomplete;
   }
@@ -112,7 +113,7 @@ Arrival wait_for_agents(Started& started) {
 std::string watch(Started& started, Nanos duration) {
   const Nanos begin = monotonic_now();
   for (;;) {
-    if (was_interrupted(kLook)) return "until it was interrupted";
+    if (interrupting_signal(kLook) != 0) return "until it was interrupted";
     attend(started);
     if (started.agents->all_ended()) return "until they ended";
     if (duration != 0 && monotonic_now() - begin >= duration) return "for as long as was wanted";
@@ -184,13 +185,14 @@ bool is_anybody(const Census& census, const AttachPlan& plan, const std::string&
 int watch_to_the_end(Started& started, const AttachPlan& plan, const RunOptions& options,
                      const AttachOptions& how, ReplacedStore& replaced) {
   const Nanos begin = monotonic_now();
-  const Arrival arrival = wait_for_agents(started);
+  int signal = 0;
+  const Arrival arrival = wait_for_agents(started, signal);
   const Census census = count(*started.agents);
   const std::string failures_before = started.agents->failures();
   if (arrival == Arrival::kInterrupted || !is_anybody(census, plan, failures_before)) {
     finish(started, 0);
     replaced.restore();
-    return arrival == Arrival::kInterrupted ? 128 + SIGINT : kNobody;
+    return arrival == Arrival::kInterrupted ? 128 + signal : kNobody;
   }
   if (!options.quiet) say("watching " + watched(census) + "; " + store_of(options));
   const std::string until = watch(started, how.duration);

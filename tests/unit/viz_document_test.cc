@@ -104,7 +104,7 @@ TEST(HttpApiDocument, ShowsWhatIsAnswered) {
     }
     target = line.starts_with(request) ? line.substr(request.size()) : "";
   }
-  EXPECT_EQ(examples, 12);
+  EXPECT_EQ(examples, 13);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/config.h"
+#include "cli/alert_options.h"
 #include "cli/front_end_start.h"
 #include "cli/service_options.h"
 #include "frontend/job.h"
@@ -238,8 +239,10 @@ Result<Checked> check(const SettingFlags& flags) {
     }
   }
   options->services = *std::move(services);
-  std::string printed =
-      print_settings(*values, sections_of(*options)) + print_services(options->services);
+  const auto limits = read_alert_limits(*entries, file);
+  if (!limits) return unexpected(limits.error());
+  std::string printed = print_settings(*values, sections_of(*options)) +
+                        print_services(options->services) + print_alert_limits(*limits);
   return Checked{*std::move(options), std::move(printed)};
 }
 

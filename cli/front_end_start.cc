@@ -121,6 +121,7 @@ frontend::Setup make_setup(const RunOptions& options, const std::string& printed
   setup.placement = options.placement;
   setup.fuzzy = options.fuzzy;
   setup.streams = options.streams;
+  setup.alerts = options.alerts;
   setup.comm_on = options.comm_on;
   setup.extra_hosts = options.extra_hosts;
   setup.excluded = options.room.excluded;

@@ -20,6 +20,7 @@
 #include "backend/run_folder.h"
 #include "base/log.h"
 #include "cli/account_line.h"
+#include "cli/alert_options.h"
 #include "cli/live_runs.h"
 #include "cli/stream_options.h"
 #include "cli/version.h"
@@ -90,12 +91,15 @@ Result<storage::ResumedStore> open_store(const frontend::Setup& setup,
                                          const std::vector<wire::StreamSpec>& streams) {
   auto fold = frontend::make_stream_fold(streams);
   if (!fold) return unexpected(std::move(fold.error()));
+  auto alerts = read_alert_limits(setup.alerts, "configuration");
+  if (!alerts) return unexpected(std::move(alerts.error()));
   if (!setup.live_path.empty()) {
     storage::ResumeOptions former;
     former.path = setup.store;
     former.live_path = setup.live_path;
     former.run_id = setup.run;
     former.fold = *std::move(fold);
+    former.alerts = *alerts;
     return storage::resume_sqlite_store(former);
   }
   storage::SqliteOptions options;
@@ -103,6 +107,7 @@ Result<storage::ResumedStore> open_store(const frontend::Setup& setup,
   options.overwrite = setup.overwrite;
   options.pretend_file_system = setup.pretend_file_system;
   options.fold = *std::move(fold);
+  options.alerts = *alerts;
   auto store = storage::make_sqlite_store(options);
   if (!store) return unexpected(std::move(store.error()));
   storage::RunFacts facts = facts_of(setup);

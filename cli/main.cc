@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/alert_options.h"
 #include "cli/attach_command.h"
 #include "cli/place_command.h"
 #include "cli/query_command.h"
@@ -54,8 +55,10 @@ int with_options(const RunFlags& flags,
   auto services = read_services(*entries, file);
   if (!services) return fail(services.error().message);
   options->services = *std::move(services);
-  const std::string printed =
-      print_settings(*values, sections_of(*options)) + print_services(options->services);
+  const auto limits = read_alert_limits(*entries, file);
+  if (!limits) return fail(limits.error().message);
+  const std::string printed = print_settings(*values, sections_of(*options)) +
+                              print_services(options->services) + print_alert_limits(*limits);
   if (flags.print) {
     std::fputs(printed.c_str(), stdout);
     return 0;

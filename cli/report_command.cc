@@ -289,6 +289,21 @@ std::string notices_text(const Report& report) {
   return text;
 }
 
+std::string alerts_text(const Report& report) {
+  if (report.alerts.empty()) return {};
+  std::string text = fmt::format("\n{}\n", plural(report.alerts_in_all, "alert", "alerts"));
+  for (const Report::Alert& alert : report.alerts) {
+    const std::string until =
+        alert.until_ns ? "to " + duration_text(*alert.until_ns) : "and still so";
+    text += fmt::format("  {:<9}  {}  (from {} {})\n", alert.kind, alert.text,
+                        duration_text(alert.at_ns), until);
+  }
+  if (report.alerts_in_all > report.alerts.size()) {
+    text += "  and more; `xylem query FILE 'SELECT * FROM alert'` has all\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string report_text(const Report& report) {
@@ -296,7 +311,7 @@ std::string report_text(const Report& report) {
   if (!report.functions.empty()) text += functions_text(report);
   for (const Report::WorldShare& share : report.shares) text += share_text(share);
   text += waits_text(report) + services_text(report) + streams_text(report) + losses_text(report) +
-          notices_text(report);
+          notices_text(report) + alerts_text(report);
   if (!report.faults.empty()) text += "\nTotals that differ from what is stored\n";
   for (const std::string& fault : report.faults) text += "  " + fault + '\n';
   return text;
@@ -437,6 +452,12 @@ std::string report_json(const Report& report) {
                 return item.member("times", notice.times);
               }));
   json.member("notices_dropped", report.notices_dropped);
+  json.member("alerts", list(report.alerts, [](const Report::Alert& alert) {
+                Json item('{');
+                item.member("kind", alert.kind).member("at_ns", alert.at_ns);
+                item.member("until_ns", alert.until_ns).member("text", alert.text);
+                return item.member("value", alert.value).member("threshold", alert.threshold);
+              }));
   json.member("streams", list(report.streams, [](const Report::Stream& stream) {
                 Json item('{');
                 item.member("name", stream.name).member("waves", stream.waves);

@@ -7,6 +7,7 @@
 #include "base/config.h"
 #include "capture/ring.h"
 #include "capture/sampling_internal.h"
+#include "cli/alert_options.h"
 #include "cli/room_options.h"
 #include "cli/stream_options.h"
 #include "placement/fuzzy_rules.h"
@@ -155,6 +156,7 @@ Result<void> read_hosts(RunOptions& options, const std::vector<SettingValue>& va
   for (const ConfigEntry& entry : entries) {
     if (placement::is_fuzzy_key(entry.key)) options.fuzzy.push_back(entry);
     if (is_stream_key(entry.key)) options.streams.push_back(entry);
+    if (is_alert_key(entry.key)) options.alerts.push_back(entry);
   }
   // The reader of the file sorts keys by name; a person means their order in the text.
   std::ranges::stable_sort(options.fuzzy, {}, &ConfigEntry::line);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "cli/alert_options.h"
 #include "cli/place_options.h"
 #include "cli/run_options.h"
 #include "cli/service_options.h"
@@ -89,7 +90,7 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& set
     if (put(entry.key, entry.value, where + entry.key)) continue;
     if (is_among(run_settings(), entry.key) || is_among(place_settings(), entry.key)) continue;
     if (placement::is_fuzzy_key(entry.key) || is_service_key(entry.key) ||
-        is_stream_key(entry.key)) {
+        is_stream_key(entry.key) || is_alert_key(entry.key)) {
       continue;
     }
     return unexpected(
@@ -98,6 +99,9 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& set
   }
   if (auto rules = placement::read_fuzzy_rules(*entries, path); !rules) {
     return unexpected(std::move(rules.error()));
+  }
+  if (auto limits = read_alert_limits(*entries, path); !limits) {
+    return unexpected(std::move(limits.error()));
   }
   if (auto services = read_services(*entries, path); !services) {
     return unexpected(std::move(services.error()));

@@ -51,6 +51,7 @@ void each_field(Setup_& setup, Field field) {
   field("placement", setup.placement);
   field("fuzzy", setup.fuzzy);
   field("streams", setup.streams);
+  field("alerts", setup.alerts);
   field("comm_on", setup.comm_on);
   field("extra_hosts", setup.extra_hosts);
   field("excluded", setup.excluded);

@@ -52,6 +52,7 @@ struct Setup {
   std::string run_folder;        ///< Where agents of this host meet; a prefix with `--test-size`.
   long pretend_file_system = 0;  ///< For tests; see storage::SqliteOptions.
   std::string log_level;
+  std::vector<ConfigEntry> alerts;  ///< Of the configuration file: thresholds.
   std::vector<wire::ServiceSpec> services{};
 };
 

@@ -23,6 +23,7 @@ struct ReportLimits {
   std::size_t waits = 10;
   std::size_t losses = 20;
   std::size_t notices = 10;
+  std::size_t alerts = 10;
   std::size_t host_loads = 16;  ///< 0 spares opening every sample of the service `host`.
 };
 
@@ -124,6 +125,14 @@ struct Report {
     std::uint64_t times = 0;
   };
 
+  /// What rules over windows found (docs/alerts.md).
+  struct Alert {
+    Nanos at_ns = 0;
+    std::optional<Nanos> until_ns;  ///< None: it still is so.
+    std::string kind, text;
+    double value = 0, threshold = 0;
+  };
+
   Run run;
   std::vector<World> worlds;
   Account account;
@@ -141,7 +150,9 @@ struct Report {
   std::vector<Notice> notices;  ///< Errors first, then by time.
   std::uint64_t notices_in_all = 0;
   std::uint64_t notices_dropped = 0;  ///< By processes that had too much to say.
-  std::vector<std::string> faults;    ///< Of verify_totals; sentences. Empty: none, or not asked.
+  std::vector<Alert> alerts;          ///< Those that still are so first, then by time.
+  std::uint64_t alerts_in_all = 0;
+  std::vector<std::string> faults;  ///< Of verify_totals; sentences. Empty: none, or not asked.
 };
 
 /// Fails as RunFile::query does.

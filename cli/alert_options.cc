@@ -1,0 +1,116 @@
+#include "cli/alert_options.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+namespace xylem {
+namespace {
+
+constexpr std::string_view kPrefix = "alerts.";
+constexpr Nanos kHour = 3600 * kSecond;
+
+/// All of the text as a number.
+template <typename Number>
+std::optional<Number> parsed(const std::string& text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+Result<Nanos> to_duration(const std::string& value, Nanos least, Nanos most) {
+  const auto duration = parse_duration(value);
+  if (!duration) return unexpected(duration.error());
+  if (*duration < least || *duration > most) {
+    return unexpected(Code::kInvalidArgument,
+                      fmt::format("'{}' is not within {} ms and {} s", value, least / kMillisecond,
+                                  most / kSecond));
+  }
+  return Nanos{*duration};
+}
+
+Result<double> to_share(const std::string& value) {
+  const auto share = parsed<double>(value);
+  if (share && *share > 0 && *share <= 1) return *share;
+  return unexpected(Code::kInvalidArgument,
+                    "'" + value + "' is no share of time: a number above 0, up to 1, or \"off\"");
+}
+
+Result<std::uint64_t> to_calls(const std::string& value) {
+  const auto calls = parsed<std::uint64_t>(value);
+  if (calls && *calls > 0) return *calls;
+  return unexpected(Code::kInvalidArgument,
+                    "'" + value + "' is no number of calls: 1 or more, or \"off\"");
+}
+
+/// Sets `limit` to what `read` makes of the value, or to none.
+template <typename Limit, typename Read>
+Result<void> set(std::optional<Limit>& limit, const std::string& value, Read read) {
+  limit.reset();
+  if (value == "off") return {};
+  auto found = read(value);
+  if (!found) return unexpected(std::move(found.error()));
+  limit = *found;
+  return {};
+}
+
+Result<void> take(std::string_view key, const std::string& value, storage::AlertLimits& limits) {
+  if (key == "stalled") {
+    return set(limits.stalled_ns, value, [](const std::string& text) {
+      return to_duration(text, 100 * kMillisecond, 24 * kHour);
+    });
+  }
+  if (key == "imbalance") return set(limits.imbalance, value, to_share);
+  if (key == "late") return set(limits.late, value, to_share);
+  if (key == "loss") return set(limits.lost_calls, value, to_calls);
+  if (key != "span") {
+    return unexpected(
+        Code::kInvalidArgument,
+        "there are stalled, imbalance, late, loss and span, not '" + std::string(key) + "'");
+  }
+  const auto span = to_duration(value, kSecond, kHour);
+  if (!span) return unexpected(span.error());
+  limits.span_ns = *span;
+  return {};
+}
+
+std::string duration_of(Nanos ns) {
+  return ns % kSecond == 0 ? fmt::format("\"{}s\"", ns / kSecond)
+                           : fmt::format("\"{}us\"", ns / 1000);
+}
+
+}  // namespace
+
+bool is_alert_key(std::string_view key) { return key.starts_with(kPrefix) || key == "alerts"; }
+
+Result<storage::AlertLimits> read_alert_limits(const std::vector<ConfigEntry>& entries,
+                                               const std::string& path) {
+  storage::AlertLimits limits;
+  for (const ConfigEntry& entry : entries) {
+    if (!entry.key.starts_with(kPrefix)) continue;
+    const auto taken =
+        take(std::string_view(entry.key).substr(kPrefix.size()), entry.value, limits);
+    if (!taken) {
+      return unexpected(Code::kInvalidArgument,
+                        fmt::format("{}:{}: alerts: {}", path, entry.line, taken.error().message));
+    }
+  }
+  return limits;
+}
+
+std::string print_alert_limits(const storage::AlertLimits& limits) {
+  if (limits == storage::AlertLimits{}) return {};
+  const std::string off = "\"off\"";
+  const auto share = [&](const std::optional<double>& of) {
+    return of ? fmt::format("{}", *of) : off;
+  };
+  return fmt::format("\n[alerts]\nstalled = {}\nimbalance = {}\nlate = {}\nloss = {}\nspan = {}\n",
+                     limits.stalled_ns ? duration_of(*limits.stalled_ns) : off,
+                     share(limits.imbalance), share(limits.late),
+                     limits.lost_calls ? fmt::format("{}", *limits.lost_calls) : off,
+                     duration_of(limits.span_ns));
+}
+
+}  // namespace xylem

@@ -17,7 +17,7 @@ struct ReportOptions {
   std::string file;
   bool json = false;
   bool verify = false;     ///< Count the running totals again, from all that is stored.
-  std::string html;        ///< Write a page of HTML there instead; empty: print the report.
+  std::string html{};      ///< Write a page of HTML there instead; empty: print the report.
   bool overwrite = false;  ///< In place of a file that is there.
 };
 

@@ -243,7 +243,10 @@ net::HttpReply Api::metrics(Target& target, const std::string& accept) {
   if (!totals) return error_reply(totals.error());
   auto tree = run->tree();
   if (!tree) return error_reply(tree.error());
-  MetricsValues values{*std::move(overview), *std::move(totals), *std::move(tree), {}};
+  auto alerts = run->alerts(1);
+  if (!alerts) return error_reply(alerts.error());
+  MetricsValues values{
+      *std::move(overview), *std::move(totals), *std::move(tree), *std::move(alerts), {}};
   for (std::size_t i = 0; i < static_cast<std::size_t>(Access::Reason::kReasons); ++i) {
     const auto reason = static_cast<Access::Reason>(i);
     values.refused[Access::name(reason)] = access_.refused(reason);

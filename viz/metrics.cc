@@ -230,6 +230,10 @@ std::string metrics_text(const MetricsValues& values, MetricsFormat format) {
   write_shares(out, values.overview.report);
   write_events(out, values.overview.report.events);
   write_functions(out, values.overview.report);
+  out.gauge("xylem_alerts_open", "Alerts whose cause still is so.");
+  out.sample({}, values.alerts.open);
+  out.counter("xylem_alerts", "Alerts that were raised.");
+  out.sample({}, values.alerts.alerts_in_all);
   write_tree(out, values.tree.report);
   out.counter("xylem_server_refused_requests", "Requests that this server has refused.");
   for (const auto& [reason, count] : values.refused) out.sample({{"reason", reason}}, count);

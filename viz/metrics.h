@@ -17,6 +17,7 @@ struct MetricsValues {
   storage::Overview overview;
   storage::WorldTotals totals;
   storage::Tree tree;
+  storage::Alerts alerts;
   std::map<std::string, std::uint64_t> refused;  ///< Requests by reason.
 };
 

@@ -81,6 +81,7 @@ void ask_top(RunView& run, const TopQuestion& question, TopAnswers& answers) {
   }
   if (question.ranks && !ask_ranks(run, question, range, answers)) return;
   if (question.tree && !put(run.tree(), answers.tree, answers.fault)) return;
+  if (!put(run.alerts(), answers.alerts, answers.fault)) return;
   if (question.notices) put(run.notices(), answers.notices, answers.fault);
 }
 
@@ -106,6 +107,7 @@ std::string top_json(const TopAnswers& answers) {
     }
     part("tree", answers.tree);
     part("notices", answers.notices);
+    part("alerts", answers.alerts);
   });
   return json.take() + '\n';
 }

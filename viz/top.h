@@ -41,6 +41,7 @@ struct TopAnswers {
   std::optional<Ranks> ranks;
   std::optional<storage::Tree> tree;
   std::optional<storage::Notices> notices;
+  std::optional<storage::Alerts> alerts;  ///< With the notices, and in the overview.
   std::string fault;  ///< A sentence: why there are no newer ones. Empty: they are the newest.
 };
 

@@ -322,8 +322,19 @@ Table notices_table(const TopAnswers& answers, const TopChoice& choice) {
                    {"level", 8, Align::kLeft, 0},
                    {"host", 10, Align::kLeft, 2, 24},
                    {"what", 18, Align::kLeft, 0, 400}};
-  table.none = "nothing is missing, and no process of the tree has anything to say";
-  table.title = "What is missing, and notices of the tree's processes, newest first";
+  table.none = "no alerts, nothing is missing, and no process of the tree has anything to say";
+  table.title = "Alerts, what is missing, and notices of the tree's processes";
+  if (answers.alerts) {
+    for (const Alert& alert : answers.alerts->alerts) {
+      const std::string what = alert_kind_name(alert.kind) + (": " + alert.text);
+      if (!holds(what, choice.filter)) continue;
+      const bool is_open = !alert.until_ns;
+      table.rows.push_back({{duration_text(alert.at_ns)},
+                            {is_open ? "alert" : "was so", is_open ? Look::kBad : Look::kPlain},
+                            {""},
+                            {what}});
+    }
+  }
   if (answers.overview) {
     for (const Report::Loss& loss : answers.overview->report.losses) {
       const std::string calls = loss.calls ? ", " + count_text(*loss.calls) + " calls" : "";

@@ -213,12 +213,13 @@ std::vector<Line> overview_lines(const TopAnswers& answers, const TopChoice& cho
   if (answers.tree) last.push_back({{printable(tree_sentence(answers.tree->report), form.utf8)}});
   if (answers.overview) {
     const Report& report = answers.overview->report;
+    const std::uint64_t open = answers.alerts ? answers.alerts->open : 0;
     last.push_back(
-        {{fmt::format("{}, {}",
+        {{fmt::format("{}{}, {}", open == 0 ? "" : plural(open, "open alert") + ", ",
                       report.losses.empty() ? std::string("nothing is lost")
                                             : plural(report.losses.size(), "kind") + " of loss",
                       plural(report.notices_in_all, "notice")),
-          report.losses.empty() ? Look::kPlain : Look::kBad}});
+          report.losses.empty() && open == 0 ? Look::kPlain : Look::kBad}});
   }
   const bool is_wide = form.width >= kTwoPanes;
   const std::size_t room = height == 0 ? 0 : height - std::min(height, last.size());

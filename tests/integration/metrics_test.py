@@ -98,6 +98,7 @@ class Metrics(WholeSystemTest):
                          store.value("SELECT sum(stored_events) FROM account_event"))
         self.assertEqual(sum(int(v) for v in prometheus.values("xylem_overlay_processes").values()),
                          store.value("SELECT count(*) FROM node"))
+        self.assertEqual(int(prometheus.values("xylem_alerts_total")[()]), store.value("SELECT count(*) FROM alert"))
         self.assertLess(float(prometheus.values("count({__name__=~'xylem_.*'})")[()]), 150)
         meant = (prometheus.ask("metadata?metric=xylem_mpi_time_seconds") or {}).get("xylem_mpi_time_seconds")
         self.assertEqual([(m["type"], m["unit"]) for m in meant], [("counter", "seconds")])

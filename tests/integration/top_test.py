@@ -65,8 +65,8 @@ class Screen:
     def obey(self, arguments, command):
         if command == "H":
             row, column = (arguments or "1;1").split(";")
-            self.row, self.column = int(row) - 1, int(column) - 1
-            assert self.row < self.rows, "below the screen"
+            # As terminals do: after a resize a screen of the old size may still be on its way.
+            self.row, self.column = min(int(row), self.rows) - 1, int(column) - 1
         elif command == "K":
             for i in range(self.column, self.columns):
                 self.cells[self.row][i] = " "

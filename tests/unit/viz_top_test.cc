@@ -220,6 +220,24 @@ TEST(TopScreen, KeepsTheLastAnswersAndSaysWhyThereAreNoNewerOnes) {
   EXPECT_THAT(text_of(screen), HasSubstr("MPI_Testany"));
 }
 
+TEST(TopScreen, SaysWhichAlertsStillAreSo) {
+  TopAnswers answers = all_answers();
+  answers.alerts = Alerts{};
+  answers.alerts->open = 1;
+  Alert alert;
+  alert.text = "rank 3 is in MPI_Recv for 12 s";
+  answers.alerts->alerts = {alert, alert};
+  answers.alerts->alerts[1].until_ns = kSecond;
+  TopChoice choice;
+  EXPECT_THAT(text_of(draw_top(answers, choice, {80, 24, true, true})),
+              HasSubstr("\n1 open alert, 1 kind of loss, 1 notice\n"));
+  choice.pane = TopPane::kNotices;
+  const std::string text = text_of(draw_top(answers, choice, {80, 24, true, true}));
+  EXPECT_THAT(text, HasSubstr("0 ns alert"));
+  EXPECT_THAT(text, HasSubstr("0 ns was so"));
+  EXPECT_THAT(text, HasSubstr("rank 3 is in MPI_Recv for 12 s"));
+}
+
 TEST(TopScreen, WithoutAHeightHasAllThatThereIs) {
   TopChoice choice;
   choice.pane = TopPane::kRanks;

@@ -111,8 +111,8 @@ class Leaf {
   Leaf& operator=(const Leaf&) = delete;
 
   LeafId id() const;
-  /// Waits until the front end has opened a stream of that name which includes this leaf. Fails with
-  /// kTimedOut; at once with kNotFound in a run that names streams, but not this one.
+  /// Waits until the front end has opened a stream of that name which includes this leaf. Fails
+  /// with kTimedOut; at once with kNotFound in a run that names streams, but not this one.
   Result<LeafStream> stream(const std::string& name, Nanos timeout);
   /// The next multicast of any stream that nobody waits for in particular.
   Result<Received> receive(Nanos timeout);

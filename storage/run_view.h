@@ -215,7 +215,7 @@ struct SeriesQuery {
   TimeRange range = {};
   std::uint64_t columns = 300;
   std::optional<WorldId> world = {};  ///< Its ranks' series, up to 256 of them, not the hosts'.
-  std::optional<Rank> rank = {};  ///< Of the world; none: all, or those of `leaf`.
+  std::optional<Rank> rank = {};      ///< Of the world; none: all, or those of `leaf`.
 };
 
 /// A series of each host or rank, reduced to slots.

@@ -42,7 +42,8 @@ class CommandLine(WholeSystemTest):
         self.assertEqual((done.returncode, done.stdout), (0, "-- word\n"), done.stderr)
 
     def test_the_wrong_word_is_named(self):
-        self.assertIn("'fnord' is no verb of xylem; the verbs are run, serve, exec, attach, place, query, report, tree, view",
+        self.assertIn("'fnord' is no verb of xylem; the verbs are run, serve, exec, attach, place, query, report, "
+                      "top, tree, view",
                       self.refused("fnord"))
         self.assertIn("a verb is missing", self.refused())
         self.assertIn("--fnord is no option of xylem", self.refused("--fnord", "run"))

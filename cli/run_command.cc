@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "base/argv.h"
+#include "base/quoted.h"
 #include "cli/front_end_start.h"
 #include "frontend/job.h"
 #include "frontend/launch.h"
@@ -66,12 +67,6 @@ int run_job(const RunOptions& options, const std::string& printed_options,
 // ---- serve ----
 
 namespace {
-
-std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 Result<void> write_env_file(const std::string& path, const frontend::Environment& environment) {
   // Written under another name first: nobody reads half of it, and the mode is right from the

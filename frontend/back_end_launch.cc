@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/argv.h"
+#include "base/quoted.h"
 #include "tree/host_list.h"
 #include "tree/host_name.h"
 
@@ -24,22 +25,16 @@ namespace {
 constexpr const char* kSsh = "ssh -o BatchMode=yes";
 constexpr std::size_t kMostSaid = 500;
 
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 std::string script_of(const std::vector<std::string>& command,
                       const std::vector<std::string>& environment) {
   std::string script;
   for (const std::string& variable : environment) {
     const auto equals = variable.find('=');
-    script += variable.substr(0, equals) + "=" + quoted(variable.substr(equals + 1)) + "; export " +
-              variable.substr(0, equals) + "\n";
+    script += variable.substr(0, equals) + "=" + shell_quoted(variable.substr(equals + 1)) +
+              "; export " + variable.substr(0, equals) + "\n";
   }
   script += "exec";
-  for (const std::string& word : command) script += " " + quoted(word);
+  for (const std::string& word : command) script += " " + shell_quoted(word);
   return script + " </dev/null\n";
 }
 

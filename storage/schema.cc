@@ -445,7 +445,8 @@ CREATE VIEW stream_account AS
   FROM (
     SELECT coalesce(s.name, 'stream ' || c.stream) AS stream, c.leaf,
            (SELECT n.host FROM node n WHERE n.leaf = c.leaf) AS host,
-           c.sent, c.stored, c.lost + c.closed AS lost, c.ended,
+           max(c.sent, c.stored + c.lost + c.closed) AS sent, c.stored,
+           c.lost + c.closed AS lost, c.ended,
            coalesce(h.lost_reason, c.reason) AS reason, h.lost_reason
     FROM stream_leaf c LEFT JOIN stream s ON s.id = c.stream LEFT JOIN host h ON h.leaf = c.leaf);
 )sql";

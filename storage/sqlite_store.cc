@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -22,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/quoted.h"
 #include "storage/mirror_internal.h"
 #include "storage/schema_internal.h"
 #include "storage/sqlite_intake_internal.h"
@@ -85,31 +84,6 @@ INSERT INTO given_up(stream, sources, leaf, service, calls, reason)
   FROM service v JOIN host h ON h.leaf = v.leaf WHERE v.closed > 0;
 )sql";
 
-/// A command line that a shell would read back as the same arguments.
-std::string shell_line(const std::vector<std::string>& arguments) {
-  std::string line;
-  for (const std::string& argument : arguments) {
-    if (!line.empty()) line += ' ';
-    const bool plain = !argument.empty() && std::ranges::all_of(argument, [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) || std::strchr("@%+=:,./_-", c) != nullptr;
-    });
-    if (plain) {
-      line += argument;
-      continue;
-    }
-    line += '\'';
-    for (const char c : argument) {
-      if (c == '\'') {
-        line += "'\\''";
-      } else {
-        line += c;
-      }
-    }
-    line += '\'';
-  }
-  return line;
-}
-
 class SqliteStore final : public Store {
  public:
   /// What stands on the disk and what SQLite holds of it; the file goes last.
@@ -160,6 +134,9 @@ class SqliteStore final : public Store {
   Result<void> settle_put(std::size_t bytes);
   void become_plain_file();
   void roll_back();
+  /// Begins a transaction beside those of puts; false, and it is undone, when another front end has
+  /// taken over.
+  bool begin_as_newest();
   void keep_sample(const wire::LinkReport& report, Nanos at_ns);
   /// In a transaction of its own: that it fails takes nothing away.
   void sum_up(bool is_last);
@@ -376,11 +353,15 @@ Result<void> SqliteStore::commit() {
   return {};
 }
 
-void SqliteStore::write_alerts() {
+bool SqliteStore::begin_as_newest() {
   statements_.begin.run();
-  if (connection_.ok() && front_ends_ != 0 && !succession_.is_newest(front_ends_)) {
-    return roll_back();
-  }
+  if (!connection_.ok() || front_ends_ == 0 || succession_.is_newest(front_ends_)) return true;
+  roll_back();
+  return false;
+}
+
+void SqliteStore::write_alerts() {
+  if (!begin_as_newest()) return;
   intake_.alerts().write();
   statements_.commit.run();
   if (auto done = connection_.take(); !done) return roll_back();
@@ -392,9 +373,7 @@ void SqliteStore::sum_up(bool is_last) {
   if (monotonic_now() < sums_up_at_ns_) return;
   const Nanos until = monotonic_now() + kSumUpPatience;
   while (summaries.is_due() || is_last) {
-    statements_.begin.run();
-    if (connection_.ok() && front_ends_ != 0 && !succession_.is_newest(front_ends_))
-      return roll_back();
+    if (!begin_as_newest()) return;
     summaries.advance(is_last);
     statements_.commit.run();
     if (auto done = connection_.take(); !done) {

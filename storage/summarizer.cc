@@ -132,6 +132,30 @@ void Summarizer::forget() {
   is_behind_ = true;
 }
 
+// Adds the row that the statement is at, of the window that begins then.
+void Summarizer::add_row(Nanos begin, Batch& batch) {
+  const auto [block, process] = place_of(rows_.integer(1));
+  const std::int64_t function = rows_.integer(2);
+  CellSums one;
+  one.calls = rows_.count(4);
+  one.time_ns = rows_.count(5);
+  one.max_ns = rows_.count(6);
+  one.max_function = function;
+  one.bytes = rows_.count(7);
+  one.estimated = rows_.integer(8) != 0;
+  if (std::ranges::binary_search(waiting_functions_, function)) one.wait_ns = one.time_ns;
+  Summary& summary = batch.of(begin, block);
+  const Nanos in_slot = begin - floor_to(begin, batch.slot_ns);
+  summary.cell(process, static_cast<std::uint64_t>(in_slot / window_ns_)).merge(one);
+  SlotSums& slot = summary.slot(process, function);
+  slot.calls += one.calls;
+  slot.time_ns += one.time_ns;
+  slot.bytes += one.bytes;
+  slot.max_ns = std::max(slot.max_ns, one.max_ns);
+  slot.estimated |= one.estimated;
+  add_histogram(rows_.blob(9), slot.histogram);
+}
+
 bool Summarizer::sum_up_rows(bool is_last) {
   if (newest_row_.first()) {
     newest_ns_ = std::max(newest_ns_, bounded(newest_row_.integer(0)));
@@ -163,27 +187,7 @@ bool Summarizer::sum_up_rows(bool is_last) {
       rows_.reset();
       break;
     }
-    const auto [block, process] = place_of(rows_.integer(1));
-    const std::int64_t function = rows_.integer(2);
-    CellSums one;
-    one.calls = rows_.count(4);
-    one.time_ns = rows_.count(5);
-    one.max_ns = rows_.count(6);
-    one.max_function = function;
-    one.bytes = rows_.count(7);
-    one.estimated = rows_.integer(8) != 0;
-    if (std::ranges::binary_search(waiting_functions_, function)) one.wait_ns = one.time_ns;
-    Summary& summary = batch.of(begin, block);
-    const Nanos in_slot = begin - floor_to(begin, batch.slot_ns);
-    summary.cell(process, static_cast<std::uint64_t>(in_slot / window_ns_)).merge(one);
-    SlotSums& slot = summary.slot(process, function);
-    slot.calls += one.calls;
-    slot.time_ns += one.time_ns;
-    slot.bytes += one.bytes;
-    slot.max_ns = std::max(slot.max_ns, one.max_ns);
-    slot.estimated |= one.estimated;
-    add_histogram(rows_.blob(9), slot.histogram);
-
+    add_row(begin, batch);
     upto = rows_.integer(0);
     if (!span) span = {begin, begin};
     span->first = std::min(span->first, begin);

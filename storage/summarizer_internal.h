@@ -34,6 +34,7 @@ class Summarizer {
  private:
   struct Batch;
   bool sum_up_rows(bool is_last);
+  void add_row(Nanos begin, Batch& batch);
   void sum_up_level(int level);
   Nanos window_ns();
   std::int64_t done(int level);

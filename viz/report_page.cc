@@ -78,11 +78,14 @@ std::string account(const Overview& overview) {
   if (account.ranks == 0) return "<p id=\"account\">No rank has called MPI_Init.</p>\n";
   const bool is_whole = account.lost == 0 && account.complete_ranks == account.ranks;
   const auto value = [](std::uint64_t exact) { return count(exact).html; };
+  const std::uint64_t known = account.stored + account.lost;
   return fmt::format(
-      "<p id=\"account\" class=\"{}\">{} calls captured = {} stored + {} lost; {} of {} ranks are"
+      "<p id=\"account\" class=\"{}\">{} calls captured = {} stored + {} lost{}; {} of {} ranks are"
       " complete.</p>\n",
       is_whole ? "good" : "bad", value(account.captured), value(account.stored),
-      value(account.lost), value(account.complete_ranks), value(account.ranks));
+      value(account.lost),
+      account.captured > known ? " + " + value(account.captured - known) + " on the way" : "",
+      value(account.complete_ranks), value(account.ranks));
 }
 
 std::string head(const Overview& overview) {

@@ -20,7 +20,7 @@ function proportion(stored: number, lost: number): HTMLElement {
   return el("div", { class: "proportion", "aria-hidden": "true" }, whole, lost > 0 && gap);
 }
 
-/** Captured = stored + lost, and whether that is all. */
+/** Captured = stored + lost, and while a run lives what is on the way; and whether that is all. */
 function account(answer: Overview): HTMLElement {
   const { ranks, complete_ranks, captured, stored, lost, lost_of_unknown_ranks } = answer.account;
   if (ranks === 0) {
@@ -31,16 +31,18 @@ function account(answer: Overview): HTMLElement {
   const term = (name: string, what: string, value: number): HTMLElement =>
     el("span", { class: "term" }, el("b", { "data-value": name }, count(value)), el("small", {}, what));
   const rest = ranks - complete_ranks;
+  const onTheWay = Math.max(0, captured - stored - lost);
   const hasEnded = answer.scope.has_ended;
   const state = missing > 0
     ? `${plural(missing, "call")} lost: the list of what is missing says where and why.`
     : rest === 0 ? "Every call of every rank is stored."
     : hasEnded ? `${plural(rest, "rank")} did not end well: their last calls may be missing.`
-    : `Nothing is missing so far; ${rest === ranks ? "the ranks are" : `${plural(rest, "rank")} still`} running.`;
+    : `Nothing is lost so far; ${rest === ranks ? "the ranks are" : `${plural(rest, "rank")} still`} running.`;
   return card("The account", "account",
     el("div", { class: "equation" },
       term("captured", "calls captured", captured), el("span", {}, "="),
-      term("stored", "stored", stored), el("span", {}, "+"), term("lost", "lost", lost)),
+      term("stored", "stored", stored), el("span", {}, "+"), term("lost", "lost", lost),
+      onTheWay > 0 && el("span", {}, "+"), onTheWay > 0 && term("on_the_way", "on the way", onTheWay)),
     proportion(stored, lost),
     el("p", { class: missing > 0 || (hasEnded && rest > 0) ? "bad" : "good" }, state),
     el("p", { class: "faint" }, `${count(complete_ranks)} of ${plural(ranks, "rank")} complete`,

@@ -7,7 +7,7 @@
 //                            FROM stream_value WHERE stream = 'energy' ORDER BY wave"
 //   xylem query energy.db 'SELECT * FROM stream_account'
 //
-// In a program that uses MPI, join before MPI_Init.
+// Not for ranks of an MPI job yet: docs/streams.md.
 
 #include <xylem/backend/leaf.h>
 

@@ -44,6 +44,14 @@ void AlertIntake::begin(const AlertLimits& limits) {
     alert.threshold = rows.real(7);
   }
   rules_->adopt(open, last_id);
+  Statement ranks(connection_,
+                  "SELECT world, rank, leaf, coalesce(last_ns, 0), ring_lost FROM process"
+                  " WHERE world IS NOT NULL AND rank IS NOT NULL AND ended = 0");
+  for (bool more = ranks.first(); more; more = ranks.next()) {
+    rules_->adopt_rank(WorldId{static_cast<std::uint32_t>(ranks.integer(0))}, ranks.count(1),
+                       LeafId{static_cast<std::uint32_t>(ranks.integer(2))}, ranks.integer(3),
+                       ranks.count(4));
+  }
 }
 
 void AlertIntake::note_row(std::int64_t process, const wire::ProfileWindow& window,

@@ -62,12 +62,23 @@ void AlertRules::adopt(std::span<const Alert> open, std::int64_t last_id) {
   }
 }
 
+void AlertRules::adopt_rank(WorldId world, std::uint64_t rank, LeafId leaf, Nanos progress_ns,
+                            std::uint64_t lost_calls) {
+  RankState& state = worlds_[world][rank];
+  state.leaf = leaf;
+  state.progress_ns = std::max(state.progress_ns, progress_ns);
+  state.lost += lost_calls;
+}
+
 AlertRules::RankState& AlertRules::rank_of(WorldId world, std::uint64_t rank, LeafId leaf,
                                            Nanos begin_ns) {
   const auto [place, fresh] = worlds_[world].try_emplace(rank);
   if (fresh) {
+    place->second.progress_ns = begin_ns;
+  }
+  if (place->second.first_ns == kNoWindow) {
     place->second.leaf = leaf;
-    place->second.first_ns = place->second.progress_ns = begin_ns;
+    place->second.first_ns = begin_ns;
   }
   return place->second;
 }
@@ -97,7 +108,8 @@ void AlertRules::note_leaf(LeafId leaf, Nanos end_ns) {
   if (!now_ns_) part_ = judged_ = floor_to(end_ns - 1, part_ns()) / part_ns();
   now_ns_ = std::max(now_ns_.value_or(end_ns), end_ns);
   const std::int64_t part = floor_to(*now_ns_ - 1, part_ns()) / part_ns();
-  if (part - part_ > static_cast<std::int64_t>(kParts + 1)) part_ = part - kParts - 1;
+  constexpr auto kSlots = static_cast<std::int64_t>(kParts + 1);
+  if (part - part_ > kSlots) part_ = part - kSlots;
   while (part_ < part) start_part(++part_);
 }
 
@@ -160,9 +172,11 @@ void AlertRules::judge_stalls(WorldId id, const World& world) {
   std::size_t told = 0;
   for (const auto& [number, rank] : world) {
     const auto open = open_.find({AlertKind::kStalled, {id, number}});
-    const Nanos silent = leaf_seen_ns_[rank.leaf] - rank.progress_ns;
+    const auto seen = leaf_seen_ns_.find(rank.leaf);
     if (open != open_.end()) {
       ++told;
+      if (seen == leaf_seen_ns_.end()) continue;
+      const Nanos silent = seen->second - rank.progress_ns;
       if (rank.ended || silent < limit) {
         close(open, rank.progress_ns);
       } else {
@@ -171,7 +185,9 @@ void AlertRules::judge_stalls(WorldId id, const World& world) {
     }
   }
   for (const auto& [number, rank] : world) {
-    const Nanos silent = leaf_seen_ns_[rank.leaf] - rank.progress_ns;
+    const auto seen = leaf_seen_ns_.find(rank.leaf);
+    if (seen == leaf_seen_ns_.end()) continue;
+    const Nanos silent = seen->second - rank.progress_ns;
     const bool others_go_on = newest >= rank.progress_ns + limit / 2;
     if (rank.ended || silent < limit || !others_go_on || told >= kMostStalled) continue;
     if (open_.contains({AlertKind::kStalled, {id, number}})) continue;

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -74,6 +75,10 @@ class AlertRules {
 
   /// Goes on with what a former front end raised; before the first note.
   void adopt(std::span<const Alert> open, std::int64_t last_id);
+  /// And with a rank that it knew and that had not ended: its calls up to then, and those of them
+  /// that are lost, were told of by it.
+  void adopt_rank(WorldId world, std::uint64_t rank, LeafId leaf, Nanos progress_ns,
+                  std::uint64_t lost_calls);
 
   void note(const WindowNote& window);
   /// Windows of these leaves up to then are known, whatever is in them.
@@ -95,12 +100,14 @@ class AlertRules {
 
  private:
   static constexpr std::size_t kParts = 5;  ///< Of a span; one more is being filled.
+  /// Of a rank that has not been heard of since a front end took over.
+  static constexpr Nanos kNoWindow = std::numeric_limits<Nanos>::max();
   struct Sums {
     std::uint64_t mpi_ns = 0, collective_ns = 0;
   };
   struct RankState {
     LeafId leaf{};
-    Nanos first_ns = 0, progress_ns = 0;
+    Nanos first_ns = kNoWindow, progress_ns = 0;
     std::uint64_t lost = 0;
     bool ended = false;
     std::array<Sums, kParts + 1> parts{};

@@ -216,6 +216,15 @@ TEST_F(AlertRulesTest, AnEndClosesWhatIsOpen) {
   for (const auto& [id, alert] : alerts_) EXPECT_TRUE(alert.until_ns) << alert.text;
 }
 
+TEST_F(AlertRulesTest, ARankThatWasSilentWhenAFrontEndTookOverIsTold) {
+  rules_.adopt_rank(kWorld, 2, LeafId{2}, 0, 0);
+  now_ = 5 * kSecond;
+  run(kSecond, {kBusy, kBusy, kSilent});
+  EXPECT_THAT(alerts(AlertKind::kStalled), IsEmpty());
+  run(8 * kSecond, {kBusy, kBusy, kSilent});
+  EXPECT_THAT(alerts(AlertKind::kStalled), ElementsAre(Field(&Alert::rank, 2u)));
+}
+
 /// The same through the store.
 class StoredAlertsTest : public testing::Test {
  protected:
@@ -285,6 +294,21 @@ TEST_F(StoredAlertsTest, AFrontEndThatTakesOverGoesOnWithThem) {
   ASSERT_EQ(after.size(), before.size());
   for (const Alert& alert : after) EXPECT_FALSE(alert.until_ns) << alert.text;
   EXPECT_EQ(after[0].at_ns, before[0].at_ns);
+}
+
+TEST_F(StoredAlertsTest, AFrontEndThatTakesOverTellsNoLossAgain) {
+  put(window_packet(0, 0, 10, account_row(0, 1, 15, false, 5)));
+  ASSERT_TRUE(store_->commit());
+  store_.reset();
+  auto resumed = resume_sqlite_store({path_, path_, "run"});
+  ASSERT_TRUE(resumed);
+  store_ = std::move(resumed->store);
+  put(window_packet(1, 0, 10, account_row(0, 1, 25, false, 5)));
+  ASSERT_TRUE(store_->commit());
+  EXPECT_THAT(alerts(), ElementsAre(Field(&Alert::value, 5)));
+  put(window_packet(2, 0, 10, account_row(0, 1, 37, false, 7)));
+  ASSERT_TRUE(store_->commit());
+  EXPECT_THAT(alerts(), ElementsAre(Field(&Alert::value, 7)));
 }
 
 TEST_F(StoredAlertsTest, LossesOfRingsAndOfWindowsAreTold) {

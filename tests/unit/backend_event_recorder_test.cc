@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include <algorithm>
 #include <map>
@@ -18,6 +17,7 @@
 #include "storage/query.h"
 #include "storage/report.h"
 #include "storage/store.h"
+#include "tests/unit/changed_file.h"
 #include "tests/unit/storage_packets.h"
 
 namespace xylem::backend {
@@ -156,14 +156,9 @@ TEST_F(EventRecorderTest, FilesOfVersionsThatKnewNoClocksAreReported) {
   finish();
   file_.reset();
   store_.reset();
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(database,
-                         "DROP VIEW rank; ALTER TABLE process DROP COLUMN clock;"
-                         "PRAGMA user_version = 6",
-                         nullptr, nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(database);
+  storage::change_file(path_,
+                       "DROP VIEW rank; ALTER TABLE process DROP COLUMN clock;"
+                       "PRAGMA user_version = 6");
   const auto file = storage::RunFile::open(path_);
   ASSERT_TRUE(file) << file.error().message;
   const auto report = storage::make_report(**file);

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,6 +15,7 @@
 
 #include "cli/place_command.h"
 #include "cli/place_options.h"
+#include "tests/unit/changed_file.h"
 #include "tests/unit/storage_packets.h"
 #include "tree/topology_text.h"
 
@@ -258,14 +258,6 @@ TEST(Place, NamesTheLineOfAConfigurationThatIsWrong) {
               StartsWith("xylem: " + path + ":1: placement: placement policy"));
 }
 
-void run_sql(const std::string& path, const char* sql) {
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
-  EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK)
-      << sqlite3_errmsg(database);
-  sqlite3_close(database);
-}
-
 TEST(Place, TakesTheHostsOfARecordedRun) {
   storage::Folder folder;
   const std::string path = folder.file("run.db");
@@ -288,10 +280,11 @@ TEST(Place, TakesTheHostsOfARecordedRun) {
   }
   ASSERT_TRUE((*store)->commit());
   store->reset();
-  run_sql(path,
-          "INSERT INTO host_metric(leaf, at_ns, name, value) VALUES (0, 1, 'idle', 1), "
-          "(0, 9, 'idle', 0.1), (1, 5, 'idle', 0.9), (1, 5, 'cores', 2), (1, 5, 'heat', 300), "
-          "(1, 5, 'memory', -1), (7, 5, 'idle', 1)");
+  storage::change_file(
+      path,
+      "INSERT INTO host_metric(leaf, at_ns, name, value) VALUES (0, 1, 'idle', 1), "
+      "(0, 9, 'idle', 0.1), (1, 5, 'idle', 0.9), (1, 5, 'cores', 2), (1, 5, 'heat', 300), "
+      "(1, 5, 'memory', -1), (7, 5, 'idle', 1)");
   const Answer answer =
       place("--recorded " + path + " --placement fuzzy --comm-processes 4", PlaceFormat::kJson);
   ASSERT_EQ(answer.code, 0) << answer.err;

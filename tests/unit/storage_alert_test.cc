@@ -1,11 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include <map>
 
 #include "storage/alert_rules.h"
 #include "storage/run_view.h"
+#include "tests/unit/changed_file.h"
 #include "tests/unit/storage_packets.h"
 
 namespace xylem::storage {
@@ -324,15 +324,7 @@ TEST_F(StoredAlertsTest, LossesOfRingsAndOfWindowsAreTold) {
 TEST_F(StoredAlertsTest, OfAFileOfAnOlderVersionThereAreNone) {
   ASSERT_TRUE(store_->end_run(0, 0));
   store_.reset();
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-  EXPECT_EQ(sqlite3_exec(database,
-                         "DROP VIEW stream_account; DROP VIEW stream_value; DROP TABLE stream;"
-                         "DROP TABLE stream_leaf; DROP TABLE stream_seen; DROP TABLE stream_part;"
-                         "DROP TABLE alert; PRAGMA user_version = 10",
-                         nullptr, nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(database);
+  change_file(path_, back_to(10));
   EXPECT_THAT(alerts(), IsEmpty());
 }
 

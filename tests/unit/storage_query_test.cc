@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "storage/query.h"
+#include "tests/unit/changed_file.h"
 #include "tests/unit/storage_packets.h"
 
 namespace xylem::storage {
@@ -191,12 +192,7 @@ TEST_F(QueryTest, TellsApartFunctionsOfLeavesThatNumberThemDifferently) {
 
 TEST_F(QueryTest, EndsWithASentenceAtADamagedChunk) {
   put_four_ranks();
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(database, "UPDATE event_chunk SET chunk = x'00' WHERE id = 7", nullptr,
-                         nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(database);
+  change_file(path_, "UPDATE event_chunk SET chunk = x'00' WHERE id = 7");
   const auto rows = run().rows("SELECT count(*) FROM event");
   ASSERT_FALSE(rows);
   EXPECT_EQ(rows.error().code, Code::kCorrupt);
@@ -364,10 +360,7 @@ TEST_F(QueryTest, SaysWhyAFileIsNoRun) {
   std::ofstream(text) << "not a database, but longer than a header of SQLite has to be, by far ... "
                          "and some more, so that it does not count as a short file either.";
   const std::string other = folder_.file("other.db");
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(other.c_str(), &database), SQLITE_OK);
-  sqlite3_exec(database, "CREATE TABLE t(a)", nullptr, nullptr, nullptr);
-  sqlite3_close(database);
+  change_file(other, "CREATE TABLE t(a)");
   const std::string empty = folder_.file("empty");
   std::ofstream(empty).flush();
   EXPECT_EQ(why(folder_.file("none")), folder_.file("none") + ": No such file or directory");
@@ -380,10 +373,7 @@ TEST_F(QueryTest, SaysWhyAFileIsNoRun) {
 TEST_F(QueryTest, RefusesAFileOfANewerXylem) {
   ASSERT_TRUE(store_->end_run(0, 1));
   store_.reset();
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-  sqlite3_exec(database, "PRAGMA user_version = 1000", nullptr, nullptr, nullptr);
-  sqlite3_close(database);
+  change_file(path_, "PRAGMA user_version = 1000");
   const auto opened = RunFile::open(path_);
   ASSERT_FALSE(opened);
   EXPECT_THAT(opened.error().message, HasSubstr("newer xylem"));

@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include <filesystem>
 #include <numeric>
@@ -8,6 +7,7 @@
 #include <thread>
 
 #include "storage/run_view.h"
+#include "tests/unit/changed_file.h"
 #include "tests/unit/storage_packets.h"
 
 namespace xylem::storage {
@@ -65,11 +65,7 @@ class RunViewTest : public testing::Test {
 
   void execute(const std::string& sql) {
     ASSERT_TRUE(store_->commit());
-    sqlite3* database = nullptr;
-    ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-    ASSERT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
-        << sqlite3_errmsg(database);
-    sqlite3_close(database);
+    change_file(path_, sql);
   }
 
   RunView view() {

@@ -9,6 +9,7 @@
 #include "storage/query.h"
 #include "storage/report.h"
 #include "storage/run_view.h"
+#include "tests/unit/changed_file.h"
 #include "tests/unit/storage_packets.h"
 #include "wire/series.h"
 
@@ -92,13 +93,6 @@ class SeriesTest : public testing::Test {
       text += '\n';
     }
     return text;
-  }
-  void execute(const std::string& sql) {
-    sqlite3* database = nullptr;
-    ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-    char* why = nullptr;
-    ASSERT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, &why), SQLITE_OK) << why;
-    sqlite3_close(database);
   }
 
   Folder folder_;
@@ -222,22 +216,12 @@ TEST_F(SeriesTest, ImpossibleIdentitiesAreRefused) {
 TEST_F(SeriesTest, AFileOfVersionSevenIsBroughtUpWithItsMetrics) {
   ASSERT_TRUE(store_->end_run(0, 0));
   store_.reset();
-  execute(
-      "DROP TABLE alert;"
-      "DROP VIEW stream_account; DROP VIEW stream_value; DROP TABLE stream;"
-      "DROP TABLE stream_leaf; DROP TABLE stream_seen; DROP TABLE stream_part;"
-      "DROP TABLE window_summary; DROP TABLE window_span; DROP TABLE summary_state;"
-      "DROP VIEW loss; DROP VIEW service_account; DROP VIEW metric; DROP VIEW process_metric;"
-      "DROP VIEW host_metric; DROP VIEW series_value; DROP TABLE series_row;"
-      "DROP TABLE series_metric; DROP TABLE series_seen; DROP TABLE service;"
-      "ALTER TABLE node DROP COLUMN reason;"
-      "ALTER TABLE given_up DROP COLUMN service; ALTER TABLE host_value RENAME TO host_metric;"
-      "CREATE VIEW loss AS SELECT 1 AS part;"
-      "INSERT INTO host_metric VALUES(4, 17, 'idle', 0.5); PRAGMA user_version = 7");
+  change_file(path_, back_to(7) + "; INSERT INTO host_metric VALUES(4, 17, 'idle', 0.5)");
   auto resumed = resume_sqlite_store({path_, path_, ""});
   ASSERT_TRUE(resumed) << resumed.error().message;
   store_ = std::move(resumed->store);
-  execute("INSERT INTO host_metric(leaf, at_ns, name, value) VALUES(4, 18, 'idle', 0.25)");
+  change_file(path_,
+              "INSERT INTO host_metric(leaf, at_ns, name, value) VALUES(4, 18, 'idle', 0.25)");
   EXPECT_EQ(ask("SELECT leaf, at_ns, name, value FROM host_metric"),
             "4|17|idle|0.5\n4|18|idle|0.25\n");
   put_names(4);
@@ -335,7 +319,7 @@ TEST_F(SeriesTest, RanksHaveSeriesOfTheirOwn) {
   EXPECT_EQ(all->lines[0].points[1].most, 412);
 
   // Whoever looks into samples of another rank fails.
-  execute("UPDATE series_row SET numbers = 'no numbers' WHERE lane <> 7");
+  change_file(path_, "UPDATE series_row SET numbers = 'no numbers' WHERE lane <> 7");
   const auto one =
       view->series({.name = "rss", .columns = 1, .world = WorldId{0}, .rank = Rank{3}});
   ASSERT_TRUE(one) << one.error().message;
@@ -362,11 +346,11 @@ TEST_F(SeriesTest, AViewOpensOfEachServiceOnlyTheNewestSample) {
     put(sample(0, number, {50, 25.0 * number, 1}));
   put(sample(1, 0, {kUnknown, 300, kUnknown}));
   ASSERT_TRUE(store_->commit());
-  execute("INSERT INTO host_value VALUES(0, 7, 'idle', 0.5), (0, 3, 'idle', 0.25)");
+  change_file(path_, "INSERT INTO host_value VALUES(0, 7, 'idle', 0.5), (0, 3, 'idle', 0.25)");
   // Whoever looks into another sample fails.
-  execute(
-      "UPDATE series_row SET numbers = 'no numbers' WHERE at_ns IN (0, 1000000000) AND"
-      " service = (SELECT id FROM service WHERE leaf = 0 AND name = 'host')");
+  change_file(path_,
+              "UPDATE series_row SET numbers = 'no numbers' WHERE at_ns IN (0, 1000000000) AND"
+              " service = (SELECT id FROM service WHERE leaf = 0 AND name = 'host')");
   auto view = RunView::open(path_);
   ASSERT_TRUE(view) << view.error().message;
   const auto hosts = view->hosts();
@@ -396,7 +380,7 @@ TEST_F(SeriesTest, ARunLastsInItsViewsUntilItsLastSample) {
   EXPECT_EQ(series->scope.run_end_ns, 7 * kSecond);
   ASSERT_EQ(series->lines.size(), 1u);
   EXPECT_EQ(series->lines[0].points.size(), 7u);
-  execute("INSERT INTO host_value VALUES(0, 9000000000, 'idle', 0.5)");
+  change_file(path_, "INSERT INTO host_value VALUES(0, 9000000000, 'idle', 0.5)");
   const auto scope = view->scope();
   ASSERT_TRUE(scope) << scope.error().message;
   EXPECT_EQ(scope->run_end_ns, 9 * kSecond);

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <sqlite3.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -22,6 +21,7 @@
 #include "base/log.h"
 #include "storage/query.h"
 #include "storage/report.h"
+#include "tests/unit/changed_file.h"
 #include "tests/unit/storage_packets.h"
 
 namespace xylem::storage {
@@ -245,11 +245,7 @@ TEST_F(SqliteStoreTest, FindsTotalsThatDifferFromWhatIsStored) {
   const auto none = verify_totals(**run);
   ASSERT_TRUE(none) << none.error().message;
   EXPECT_THAT(*none, testing::IsEmpty());
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-  sqlite3_exec(database, "UPDATE process SET stored_calls = 11; DELETE FROM event_chunk", nullptr,
-               nullptr, nullptr);
-  sqlite3_close(database);
+  change_file(path_, "UPDATE process SET stored_calls = 11; DELETE FROM event_chunk");
   const auto faults = verify_totals(**run);
   ASSERT_TRUE(faults);
   EXPECT_THAT(*faults,

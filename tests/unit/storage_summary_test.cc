@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include <map>
 #include <random>
@@ -8,6 +7,7 @@
 
 #include "storage/run_view.h"
 #include "storage/summary_internal.h"
+#include "tests/unit/changed_file.h"
 #include "tests/unit/storage_packets.h"
 
 namespace xylem::storage {
@@ -306,17 +306,7 @@ TEST_F(SummaryTest, NothingIsMadeOfAFewWindowsAtTheEndOfAShortRun) {
 TEST_F(SummaryTest, AFileOfAnOlderVersionIsSummedUpAsItGoesOn) {
   write_randomly(200);
   store_.reset();
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(database,
-                         "DROP TABLE alert;"
-                         "DROP VIEW stream_account; DROP VIEW stream_value; DROP TABLE stream;"
-                         "DROP TABLE stream_leaf; DROP TABLE stream_seen; DROP TABLE stream_part;"
-                         "DROP TABLE window_summary; DROP TABLE window_span;"
-                         "DROP TABLE summary_state; PRAGMA user_version = 9",
-                         nullptr, nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(database);
+  change_file(path_, back_to(9));
   const std::vector<Row> all = rows();
   expect_grid(good(view().ranks({})), {}, all);
 
@@ -346,12 +336,7 @@ TEST_F(SummaryTest, WhatWaitsIsRightWhenTheFunctionsNameComesAfterItsWindows) {
 TEST_F(SummaryTest, ADamagedSummaryIsSaidAndNoAnswer) {
   write_randomly(100);
   store_.reset();
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(database, "UPDATE window_summary SET cells = x'ffff', functions = x'05ff'",
-                         nullptr, nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(database);
+  change_file(path_, "UPDATE window_summary SET cells = x'ffff', functions = x'05ff'");
   RunView run = view();
   const auto grid = run.ranks({});
   ASSERT_FALSE(grid);

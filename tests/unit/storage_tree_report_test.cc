@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include "storage/tree_report.h"
+#include "tests/unit/changed_file.h"
 #include "tests/unit/storage_packets.h"
 
 namespace xylem::storage {
@@ -177,15 +177,10 @@ TEST_F(TreeReportTest, AFileWithoutAPastShowsTheNewestState) {
   put_link(1, 5 * kSecond, 1, 1);
   ASSERT_TRUE(store_->commit());
   store_.reset();
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(database,
-                         "DROP VIEW link_rate; DROP TABLE link_sample; DROP TABLE node_change;"
-                         "ALTER TABLE node DROP COLUMN reason;"
-                         "PRAGMA user_version = 5",
-                         nullptr, nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(database);
+  change_file(path_,
+              "DROP VIEW link_rate; DROP TABLE link_sample; DROP TABLE node_change;"
+              "ALTER TABLE node DROP COLUMN reason;"
+              "PRAGMA user_version = 5");
   auto run = RunFile::open(path_);
   ASSERT_TRUE(run) << run.error().message;
   const auto made = make_tree_report(**run, kSecond);

@@ -1,11 +1,11 @@
 // docs/http-api.md against what is answered: each example that has a request is asked, of one run.
 
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include <fstream>
 #include <sstream>
 
+#include "tests/unit/changed_file.h"
 #include "tests/unit/storage_packets.h"
 #include "viz/api.h"
 
@@ -13,14 +13,6 @@ namespace xylem::viz {
 namespace {
 
 using storage::Folder;
-
-void execute(const std::string& path, const char* sql) {
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
-  EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK)
-      << sqlite3_errmsg(database);
-  sqlite3_close(database);
-}
 
 /// The run of the examples: two ranks of one host, four windows, a chunk.
 void write_run(const std::string& path) {
@@ -57,18 +49,19 @@ void write_run(const std::string& path) {
   ASSERT_TRUE(store.put_notice(notice, 5));
   ASSERT_TRUE(store.end_run(0, kSecond));
   made->reset();
-  execute(path,
-          "INSERT INTO service(id, leaf, lane, name, captured, stored, ended)"
-          " VALUES(1, 0, 1, 'process', 2, 2, 1);"
-          "INSERT INTO series_metric VALUES(1, 'threads', 0, '', 1, 0, 'process');"
-          "INSERT INTO series_row(service, lane, at_ns, span_ns, slice, layout, numbers)"
-          " VALUES(1, 1, 250000000, 0, 1, 1, '[2]'), (1, 2, 250000000, 0, 1, 1, '[4]'),"
-          " (1, 2, 500000000, 250000000, 2, 1, '[8]');"
-          "INSERT INTO host_metric VALUES(0, 1, 'idle', 0.25), (0, 2, 'idle', 0.5);"
-          "INSERT INTO alert VALUES(1, 500000000, NULL, 'late', 0, 1,"
-          " 'rank 1 comes last to collectives', 0.5, 0.25);"
-          "UPDATE notice SET role = 'back_end', level = 'warn';"
-          "UPDATE process SET events = stored_events, event_calls = stored_event_calls");
+  storage::change_file(
+      path,
+      "INSERT INTO service(id, leaf, lane, name, captured, stored, ended)"
+      " VALUES(1, 0, 1, 'process', 2, 2, 1);"
+      "INSERT INTO series_metric VALUES(1, 'threads', 0, '', 1, 0, 'process');"
+      "INSERT INTO series_row(service, lane, at_ns, span_ns, slice, layout, numbers)"
+      " VALUES(1, 1, 250000000, 0, 1, 1, '[2]'), (1, 2, 250000000, 0, 1, 1, '[4]'),"
+      " (1, 2, 500000000, 250000000, 2, 1, '[8]');"
+      "INSERT INTO host_metric VALUES(0, 1, 'idle', 0.25), (0, 2, 'idle', 0.5);"
+      "INSERT INTO alert VALUES(1, 500000000, NULL, 'late', 0, 1,"
+      " 'rank 1 comes last to collectives', 0.5, 0.25);"
+      "UPDATE notice SET role = 'back_end', level = 'warn';"
+      "UPDATE process SET events = stored_events, event_calls = stored_event_calls");
 }
 
 /// The answer with "scope":{...} as the document writes it.

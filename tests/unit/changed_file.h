@@ -1,0 +1,50 @@
+#pragma once
+
+// A run's file as no store leaves it behind: damaged, or of an older version of the schema.
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <string>
+
+namespace xylem::storage {
+
+/// Runs statements on a file past the store. A failure is the test's.
+inline void change_file(const std::string& path, const std::string& sql) {
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK) << path;
+  EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(database);
+  sqlite3_close(database);
+}
+
+/// Statements that take back what the versions after `version` (from 7 on) brought, newest first:
+/// the next version adds its line on top.
+inline std::string back_to(int version) {
+  struct Step {
+    int version;
+    const char* taken_back;
+  };
+  constexpr Step kSteps[] = {
+      {12,
+       "DROP VIEW stream_account; DROP VIEW stream_value; DROP TABLE stream;"
+       "DROP TABLE stream_leaf; DROP TABLE stream_seen; DROP TABLE stream_part;"},
+      {11, "DROP TABLE alert;"},
+      {10, "DROP TABLE window_summary; DROP TABLE window_span; DROP TABLE summary_state;"},
+      {9, "ALTER TABLE node DROP COLUMN reason;"},
+      {8,
+       "DROP VIEW loss; DROP VIEW service_account; DROP VIEW metric; DROP VIEW process_metric;"
+       "DROP VIEW host_metric; DROP VIEW series_value; DROP TABLE series_row;"
+       "DROP TABLE series_metric; DROP TABLE series_seen; DROP TABLE service;"
+       "ALTER TABLE given_up DROP COLUMN service;"
+       "ALTER TABLE host_value RENAME TO host_metric;"
+       "CREATE VIEW loss AS SELECT 1 AS part;"},
+  };
+  std::string sql;
+  for (const Step& step : kSteps) {
+    if (step.version > version) sql += step.taken_back;
+  }
+  return sql + "PRAGMA user_version = " + std::to_string(version);
+}
+
+}  // namespace xylem::storage

@@ -34,6 +34,13 @@ Result<std::vector<ConfigEntry>> load_config(const std::string& path);
 /// Fails with kInvalidArgument on anything else, on negative values and on overflow.
 Result<long long> parse_duration(std::string_view text);
 
+/// What parse_duration reads as the same time, in the largest unit that divides it, up to seconds:
+/// "2s", "250ms".
+std::string print_duration(long long ns);
+
+/// `text` as a TOML string, in double quotes.
+std::string print_text(std::string_view text);
+
 /// "64k", "1M", "2G" or a bare number to bytes (powers of 1024). Fails with kInvalidArgument.
 Result<long long> parse_size(std::string_view text);
 

@@ -37,6 +37,8 @@ std::string duration_text(Nanos ns) {
   return fmt::format("{} h {:02} m", seconds / 3600, seconds % 3600 / 60);
 }
 
+std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
 std::string bytes_text(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);
   constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

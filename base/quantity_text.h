@@ -13,6 +13,8 @@ namespace xylem {
 std::string count_text(std::uint64_t count);
 /// "999 ns", "1.23 us", "12.3 ms", "1.23 s", "4 m 03 s", "2 h 05 m".
 std::string duration_text(Nanos ns);
+/// "12.3 %" of 0.123.
+std::string percent_text(double share);
 /// "999 B", "1.23 KiB", "12.3 MiB".
 std::string bytes_text(std::uint64_t bytes);
 

@@ -76,11 +76,6 @@ Result<void> take(std::string_view key, const std::string& value, storage::Alert
   return {};
 }
 
-std::string duration_of(Nanos ns) {
-  return ns % kSecond == 0 ? fmt::format("\"{}s\"", ns / kSecond)
-                           : fmt::format("\"{}us\"", ns / 1000);
-}
-
 }  // namespace
 
 bool is_alert_key(std::string_view key) { return key.starts_with(kPrefix) || key == "alerts"; }
@@ -107,10 +102,10 @@ std::string print_alert_limits(const storage::AlertLimits& limits) {
     return of ? fmt::format("{}", *of) : off;
   };
   return fmt::format("\n[alerts]\nstalled = {}\nimbalance = {}\nlate = {}\nloss = {}\nspan = {}\n",
-                     limits.stalled_ns ? duration_of(*limits.stalled_ns) : off,
+                     limits.stalled_ns ? print_text(print_duration(*limits.stalled_ns)) : off,
                      share(limits.imbalance), share(limits.late),
                      limits.lost_calls ? fmt::format("{}", *limits.lost_calls) : off,
-                     duration_of(limits.span_ns));
+                     print_text(print_duration(limits.span_ns)));
 }
 
 }  // namespace xylem

@@ -62,8 +62,6 @@ class Columns {
 constexpr bool kLeft = false;
 constexpr bool kRight = true;
 
-std::string percent(double fraction) { return fmt::format("{:.1f} %", 100 * fraction); }
-
 std::string plural(std::uint64_t count, const char* one, const char* many) {
   return count_text(count) + ' ' + (count == 1 ? one : many);
 }
@@ -197,8 +195,8 @@ std::string functions_text(const Report& report) {
     const Nanos mean =
         function.calls == 0 ? 0 : function.time_ns / static_cast<Nanos>(function.calls);
     columns.add({function.name, count_text(function.calls), tilde + duration_text(function.time_ns),
-                 about(report.mpi_estimated) + percent(function.share), tilde + duration_text(mean),
-                 duration_text(function.max_ns),
+                 about(report.mpi_estimated) + percent_text(function.share),
+                 tilde + duration_text(mean), duration_text(function.max_ns),
                  function.bytes == 0 ? "" : bytes_text(function.bytes)});
   }
   text += columns.text();
@@ -210,20 +208,20 @@ std::string functions_text(const Report& report) {
 }
 
 std::string share_text(const Report::RankShare& rank) {
-  return about(rank.estimated) + percent(rank.share());
+  return about(rank.estimated) + percent_text(rank.share());
 }
 
 std::string share_text(const Report::WorldShare& share) {
   std::string text = fmt::format("\nShare of MPI, world {}, {}\n", raw(share.world),
                                  plural(share.ranks, "rank", "ranks"));
   text += fmt::format("  least {} (rank {}), mean {}, most {} (rank {})\n", share_text(share.least),
-                      raw(share.least.rank), about(share.estimated) + percent(share.mean),
+                      raw(share.least.rank), about(share.estimated) + percent_text(share.mean),
                       share_text(share.most), raw(share.most.rank));
   text += fmt::format(
       "  imbalance {} of the time in MPI, {} of the time outside"
       " (max / mean - 1 over ranks)\n",
-      about(share.estimated) + percent(share.mpi_imbalance),
-      about(share.estimated) + percent(share.other_imbalance));
+      about(share.estimated) + percent_text(share.mpi_imbalance),
+      about(share.estimated) + percent_text(share.other_imbalance));
   Columns columns({{"rank", kRight}, {"in MPI", kRight}, {"of", kRight}, {"share", kRight}});
   const bool cut = share.shown.size() < share.ranks;
   for (std::size_t i = 0; i < share.shown.size(); ++i) {

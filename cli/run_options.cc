@@ -246,19 +246,12 @@ std::vector<ConfigEntry> sections_of(const RunOptions& options) {
 
 std::string print_settings(const std::vector<SettingValue>& values,
                            const std::vector<ConfigEntry>& sections) {
-  const auto toml = [](const std::string& value) {
-    std::string text = "\"";
-    for (const char c : value) {
-      if (c == '"' || c == '\\') text += '\\';
-      text += c;
-    }
-    return text + "\"";
-  };
   std::string text;
   for (const Setting& setting : run_settings()) {
     const SettingValue& value = value_of(values, setting.name);
     text += std::string(setting.name) + " = ";
-    text += setting.is_switch ? (value.value.empty() ? "false" : value.value) : toml(value.value);
+    text +=
+        setting.is_switch ? (value.value.empty() ? "false" : value.value) : print_text(value.value);
     text += value.source == "default" ? "\n" : "  # " + value.source + "\n";
   }
   // Entries of one key are an array; those of one line stay on one.
@@ -266,7 +259,9 @@ std::string print_settings(const std::vector<SettingValue>& values,
     std::size_t end = i + 1;
     while (end < sections.size() && sections[end].key == sections[i].key) ++end;
     std::string list;
-    for (std::size_t k = i; k < end; ++k) list += (k == i ? "" : ", ") + toml(sections[k].value);
+    for (std::size_t k = i; k < end; ++k) {
+      list += (k == i ? "" : ", ") + print_text(sections[k].value);
+    }
     text += sections[i].key + " = " + (end - i > 1 ? "[" + list + "]" : list) + "\n";
     i = end;
   }

@@ -61,11 +61,6 @@ Result<void> take(const std::string& key, const std::string& value, wire::Servic
   return {};
 }
 
-std::string duration_text(Nanos duration) {
-  return duration % kSecond == 0 ? std::to_string(duration / kSecond) + "s"
-                                 : std::to_string(duration / kMillisecond) + "ms";
-}
-
 }  // namespace
 
 bool is_service_key(std::string_view key) { return key.starts_with(kPrefix) || key == "service"; }
@@ -115,16 +110,11 @@ std::string print_services(const std::vector<wire::ServiceSpec>& services) {
   std::string text;
   for (const wire::ServiceSpec& spec : services) {
     text += "\n[service." + spec.name + "]\n";
+    if (!spec.program.empty()) text += "exec = " + print_text(spec.program) + "\n";
+    text += "interval = " + print_text(print_duration(spec.interval_ns)) + "\n";
     if (!spec.program.empty()) {
-      std::string quoted;
-      for (const char c : spec.program) {
-        if (c == '"' || c == '\\') quoted += '\\';
-        quoted += c;
-      }
-      text += "exec = \"" + quoted + "\"\n";
+      text += "timeout = " + print_text(print_duration(spec.timeout_ns)) + "\n";
     }
-    text += "interval = \"" + duration_text(spec.interval_ns) + "\"\n";
-    if (!spec.program.empty()) text += "timeout = \"" + duration_text(spec.timeout_ns) + "\"\n";
   }
   return text;
 }

@@ -40,7 +40,7 @@ Cell time(std::uint64_t ns, bool estimated = false) {
 }
 Cell payload(std::uint64_t bytes) { return number(bytes, bytes == 0 ? "" : bytes_text(bytes)); }
 Cell percent(double share, bool estimated = false) {
-  return {fmt::format("{}{:.1f} %", estimated ? "~" : "", 100 * share), "n"};
+  return {(estimated ? "~" : "") + percent_text(share), "n"};
 }
 Cell bar(double part, double rest = 0) { return {share_bar(part, rest), "w"}; }
 

@@ -88,8 +88,6 @@ Nanos nanos(std::uint64_t ns) { return static_cast<Nanos>(ns); }
 
 }  // namespace
 
-std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
 Table functions_table(const TopAnswers& answers, const TopChoice& choice) {
   Table table;
   table.columns = {{"function", 18, Align::kLeft, 0, 32}, {"time", 9, Align::kRight, 0},

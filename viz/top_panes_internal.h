@@ -48,8 +48,6 @@ Table pane_table(TopPane pane, const TopAnswers& answers, const TopChoice& choic
 std::vector<Line> draw_table(const Table& table, std::size_t width, std::size_t height,
                              std::size_t scroll, bool utf8);
 
-/// "38.2 %".
-std::string percent_text(double share);
 /// The overlay in a line.
 std::string tree_sentence(const storage::TreeReport& tree);
 

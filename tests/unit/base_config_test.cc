@@ -81,6 +81,23 @@ TEST(ParseDuration, UnderstandsUnits) {
   EXPECT_EQ(*parse_duration("1m"), 60'000'000'000);
 }
 
+TEST(PrintDuration, GivesWhatIsReadAsTheSame) {
+  EXPECT_EQ(print_duration(2'000'000'000), "2s");
+  EXPECT_EQ(print_duration(1'500'000'000), "1500ms");
+  EXPECT_EQ(print_duration(1'500'000), "1500us");
+  EXPECT_EQ(print_duration(0), "0s");
+  for (const long long ns : {1LL, 999LL, 1'001'000LL, 3'600'000'000'000LL}) {
+    EXPECT_EQ(*parse_duration(print_duration(ns)), ns);
+  }
+}
+
+TEST(PrintText, GivesWhatIsReadAsTheSame) {
+  const std::string text = R"(a "quoted" \ path)";
+  const auto entries = parse_config("key = " + print_text(text), "x");
+  ASSERT_TRUE(entries) << entries.error().message;
+  EXPECT_EQ(entries->at(0).value, text);
+}
+
 TEST(ParseDuration, RefusesWhatIsNotOne) {
   for (const char* text : {"", "ms", "5 ms", "-1s", "1x", "nan", "1e300s"}) {
     const auto duration = parse_duration(text);

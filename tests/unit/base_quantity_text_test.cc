@@ -23,5 +23,10 @@ TEST(Quantities, ShowThreeDigitsAndTheirUnit) {
   EXPECT_EQ(bytes_text(std::uint64_t{5} << 40), "5.00 TiB");
 }
 
+TEST(PercentText, HasOneDecimal) {
+  EXPECT_EQ(percent_text(0.382), "38.2 %");
+  EXPECT_EQ(percent_text(1), "100.0 %");
+}
+
 }  // namespace
 }  // namespace xylem

@@ -1,8 +1,9 @@
+#include <dlfcn.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "backend/joining_internal.h"
 #include "capture/ring.h"
+#include "capture/run_key.h"
 #include "net/address.h"
 #include "net/key.h"
 
@@ -28,20 +30,34 @@ std::string host_name() {
   return name.data();
 }
 
+// In a process with the capture library, a rank, both need the key: the library keeps it.
+std::string take_key() {
+  if (void* function = ::dlsym(RTLD_DEFAULT, capture::kRunKeyFunction)) {
+    std::array<char, capture::kKeyDigits + 1> digits{};
+    const bool kept = reinterpret_cast<capture::RunKeyFunction>(function)(digits.data()) == 1;
+    std::string key = kept ? digits.data() : "";
+    ::explicit_bzero(digits.data(), digits.size());
+    return key;
+  }
+  std::string key = from_environment("", capture::kEnvKey);
+  ::unsetenv(capture::kEnvKey);
+  return key;
+}
+
 Result<net::RuntimeOptions> network_of(const LeafOptions& options, std::string& address) {
   address = from_environment(options.address, capture::kEnvAddress);
   net::RuntimeOptions network;
   network.run = from_environment(options.run, capture::kEnvRun);
-  std::string key = from_environment(options.key, capture::kEnvKey);
-  if (address.empty() || network.run.empty() || key.empty()) {
+  const bool has_place = !address.empty() && !network.run.empty();
+  std::string key = options.key.empty() && has_place ? take_key() : options.key;
+  if (!has_place || key.empty()) {
     return unexpected(
         Code::kInvalidArgument,
         "no tree to join: XYLEM_ADDRESS, XYLEM_RUN and XYLEM_KEY say where it is, and "
         "whoever starts the front end prints them");
   }
-  if (options.key.empty()) ::unsetenv(capture::kEnvKey);
   auto parsed = net::parse_key(key);
-  std::fill(key.begin(), key.end(), '\0');
+  ::explicit_bzero(key.data(), key.size());
   if (!parsed) return unexpected(std::move(parsed.error()));
   network.key = *parsed;
   const char* tls = std::getenv("XYLEM_TLS");

@@ -21,8 +21,9 @@ struct Joining {
   std::unique_ptr<CommProcessStarter> starter;
 };
 
-/// Takes the key out of the environment when it came from there. Fails with kInvalidArgument (no
-/// address, run or key, or they are none) or as make_memory() does.
+/// Takes the key out of the environment when the options have none; in a process with the capture
+/// library, which may have done that before, it comes from there (capture/run_key.h). Fails with
+/// kInvalidArgument (no address, run or key, or they are none) or as make_memory() does.
 Result<Joining> prepare_joining(const LeafOptions& options);
 
 }  // namespace xylem::backend

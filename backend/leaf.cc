@@ -1,10 +1,16 @@
 #include "backend/leaf.h"
 
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "backend/leaf_internal.h"
 #include "base/check.h"
+#include "base/log.h"
 
 namespace xylem::backend {
 namespace {
@@ -12,6 +18,18 @@ namespace {
 constexpr Nanos kCloseAtEnd = 1 * kSecond;
 // A front end acknowledges what it has taken, not what it has stored: within a round trip or a few.
 constexpr std::size_t kMostInFlight = 1u << 20;
+
+// A thread that gets no signal of the program's: its handlers run where it expects them.
+std::thread quiet_thread(std::function<void()> work) {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread(std::move(work));
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_setname_np(thread.native_handle(), "xylem-leaf");
+  return thread;
+}
 
 }  // namespace
 
@@ -39,7 +57,9 @@ Result<std::shared_ptr<LeafStream::Impl>> LeafStream::Impl::make(const LeafOptio
   auto journal = Journal::open(parts.joining.memory.bytes(), std::move(journal_options));
   if (!journal) return unexpected(std::move(journal.error()));
   parts.journal.emplace(*std::move(journal));
-  return std::make_shared<Impl>(options, std::move(parts));
+  auto impl = std::make_shared<Impl>(options, std::move(parts));
+  impl->owner_pid_ = ::getpid();
+  return impl;
 }
 
 LeafStream::Impl::Impl(const LeafOptions& options, Parts parts)
@@ -49,7 +69,9 @@ LeafStream::Impl::Impl(const LeafOptions& options, Parts parts)
       loop_(node_, std::move(parts_.joining.network)) {}
 
 Result<void> LeafStream::Impl::join() {
-  if (options_.threading == Threading::kOwnThread) thread_ = std::thread([this] { loop_.run(); });
+  if (options_.threading == Threading::kOwnThread) {
+    thread_ = quiet_thread([this] { loop_.run(); });
+  }
   std::unique_lock lock(mutex_);
   const bool done =
       wait(lock, deadline_in(options_.join_limit), [this] { return id_.has_value() || closed_; });
@@ -111,9 +133,48 @@ Result<void> LeafStream::Impl::close(Nanos timeout) {
 }
 
 void LeafStream::Impl::stop() {
-  CHECK(!is_on_own_thread());  // A coroutine must not end the leaf that resumed it.
+  CHECK(!is_on_own_thread());                 // A coroutine must not end the leaf that resumed it.
+  const std::lock_guard only_one(stopping_);  // exit() may meet the destructor.
   static_cast<void>(close(kCloseAtEnd));
   if (thread_.joinable()) thread_.join();
+}
+
+bool LeafStream::Impl::is_of_parent() const { return ::getpid() != owner_pid_; }
+
+// What a program's leaves share: exit() must find those that live still, on any thread, when the
+// destructors of its static objects are about to run. Never destroyed, for the same reason.
+struct LeafStream::Impl::Living {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<Impl>> leaves;
+};
+
+LeafStream::Impl::Living& LeafStream::Impl::living() {
+  static Living* const all = [] {
+    // What a leaf's thread uses to its end must have been made before: exit() goes backwards.
+    log(Level::kDebug, "leaves that live when the program exits are closed then");
+    std::atexit(&LeafStream::Impl::close_all);
+    return new Living;
+  }();
+  return *all;
+}
+
+void LeafStream::Impl::close_at_exit(const std::shared_ptr<Impl>& leaf) {
+  Living& all = living();
+  const std::lock_guard lock(all.mutex);
+  std::erase_if(all.leaves, [](const auto& one) { return one.expired(); });
+  all.leaves.push_back(leaf);
+}
+
+void LeafStream::Impl::close_all() {
+  Living& all = living();
+  std::unique_lock lock(all.mutex);
+  const auto leaves = std::exchange(all.leaves, {});
+  lock.unlock();
+  for (const auto& one : leaves) {
+    const auto leaf = one.lock();
+    if (!leaf || leaf->is_of_parent()) continue;
+    if (!leaf->is_on_own_thread()) leaf->stop();
+  }
 }
 
 void LeafStream::Impl::serve(Nanos time) {
@@ -168,10 +229,18 @@ Result<std::unique_ptr<Leaf>> Leaf::join(const LeafOptions& options) {
   if (!impl) return unexpected(std::move(impl.error()));
   std::unique_ptr<Leaf> leaf(new Leaf(*std::move(impl)));
   if (auto joined = leaf->impl_->join(); !joined) return unexpected(std::move(joined.error()));
+  LeafStream::Impl::close_at_exit(leaf->impl_);
   return leaf;
 }
 
-Leaf::~Leaf() { impl_->stop(); }
+Leaf::~Leaf() {
+  if (!impl_->is_of_parent()) {
+    impl_->stop();
+    return;
+  }
+  // Its thread is not here and its sockets are the parent's: nothing of it may be touched.
+  static_cast<void>(new std::shared_ptr<LeafStream::Impl>(std::move(impl_)));
+}
 
 LeafId Leaf::id() const { return impl_->id(); }
 

@@ -28,7 +28,9 @@
 namespace xylem::backend {
 
 enum class Threading {
-  kOwnThread,  ///< A thread of the library serves the links, whatever the program does meanwhile.
+  /// A thread of the library serves the links, whatever the program does meanwhile. It gets none of
+  /// the program's signals, and runs on the processors that the thread which joins may use.
+  kOwnThread,
   /// Links are served within calls only: no thread and fewer wake-ups. What was sent last may wait
   /// for the next call: flush() or serve() before a long pause. A program that calls nothing for
   /// three seconds is taken for dead (and joins again by itself).
@@ -38,7 +40,9 @@ enum class Threading {
 struct LeafOptions {
   /// Where the front end listens, the run, and its key in hexadecimal. Empty: from XYLEM_ADDRESS,
   /// XYLEM_RUN and XYLEM_KEY, which Tree::environment() gives; the key is taken out of the
-  /// environment, so that children do not inherit it.
+  /// environment, so that children do not inherit it. In a rank of a run the capture library may
+  /// have taken it first, or wants it later: it keeps the key for both, so a rank may join before
+  /// MPI_Init, after it, or both.
   std::string address{}, run{}, key{};
   std::string name{};  ///< Shown as its host; empty: the host's name.
   /// What is kept until it is acknowledged; only what is in use takes memory.
@@ -98,8 +102,13 @@ class LeafStream {
   std::string name_;
 };
 
-/// Several may live in one process: since the first takes the key out of the environment, a program
-/// that wants more reads it before and gives it to each.
+/// Several may live in one process: where no capture library is, the first takes the key out of the
+/// environment, so a program that wants more reads it before and gives it to each.
+///
+/// It has nothing to do with MPI: in a rank it may be closed before MPI_Finalize or after. One that
+/// lives still when the program calls exit() or returns from main() is closed then, as by its
+/// destructor. In a child of fork() it does not live: there nothing but its destructor may be
+/// called, which does nothing.
 class Leaf {
  public:
   /// Waits until the front end has given it a place. Fails with kInvalidArgument when there is no

@@ -3,6 +3,8 @@
 // What is behind Leaf and LeafStream: leaf.cc makes, joins and closes it, leaf_traffic.cc sends and
 // receives.
 
+#include <sys/types.h>
+
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -62,6 +64,10 @@ class LeafStream::Impl final : public LeafOwner {
   void serve(Nanos time);
   /// Closes what is not closed and waits for the thread. Stops the program when called on it.
   void stop();
+  /// True in a child of fork().
+  bool is_of_parent() const;
+  /// From now on exit() calls its stop(), if it lives then; not on its own thread.
+  static void close_at_exit(const std::shared_ptr<Impl>& leaf);
 
  private:
   struct Run {
@@ -90,6 +96,10 @@ class LeafStream::Impl final : public LeafOwner {
     std::function<Result<void>(bool in_time)> end;
     Completion<Result<void>> then;
   };
+
+  struct Living;
+  static Living& living();
+  static void close_all();
 
   // LeafOwner, on the loop.
   void on_joined(LeafId leaf) override;
@@ -128,6 +138,7 @@ class LeafStream::Impl final : public LeafOwner {
   std::optional<Received> take_received(const std::string& name);
   bool is_on_own_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
 
+  std::mutex stopping_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<LeafId> id_;  // Since the front end has given us a place.
@@ -149,6 +160,7 @@ class LeafStream::Impl final : public LeafOwner {
   std::string why_closed_;
 
   const LeafOptions options_;
+  pid_t owner_pid_ = -1;
   Parts parts_;
   LeafNode node_;
   net::EventLoop loop_;

@@ -14,6 +14,7 @@
 #include "capture/agent_process_internal.h"
 #include "capture/agent_start_internal.h"
 #include "capture/process_internal.h"
+#include "capture/run_key_internal.h"
 #include "capture/text_internal.h"
 
 namespace xylem::capture {
@@ -184,19 +185,7 @@ bool send_registration(int socket_fd, int segment_fd) {
          static_cast<ssize_t>(sizeof registration);
 }
 
-constexpr unsigned kKeyDigits = 64;
-char kept_key[kKeyDigits + 1];
-
 }  // namespace
-
-void take_key() noexcept {
-  char* key = getenv(kEnvKey);
-  if (key == nullptr) return;
-  const std::size_t length = strlen(key);
-  if (length == kKeyDigits) memcpy(kept_key, key, length + 1);
-  explicit_bzero(key, length);
-  unsetenv(kEnvKey);
-}
 
 unsigned launch_rank() noexcept {
   // Hydra and Slurm's PMI; PMIx; Open MPI; Slurm alone.
@@ -222,11 +211,12 @@ bool register_with_agent(int segment_fd, char (&reason)[kReasonBytes]) noexcept 
   if (!reach(socket_path, deadline, connection)) {
     if (errno != ENOENT && errno != ECONNREFUSED)
       return fail("cannot reach the agent at", socket_path.c_str(), errno);
-    if (kept_key[0] == 0)
+    KeyCopy key;
+    if (!copy_key(key))
       return fail("no agent runs here and XYLEM_KEY, to start one, is not 64 hexadecimal digits");
     Descriptor listener;
     if (!listen_at(socket_path, listener, fail)) return false;
-    agent.key = kept_key;
+    agent.key = key.digits;
     agent.listener = listener.get();
     const int error = start_agent(agent, deadline);
     if (error != 0) {

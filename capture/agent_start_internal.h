@@ -24,10 +24,6 @@ constexpr unsigned kReasonBytes = 256;
 /// `reason` says why, to follow "capture is off: ".
 bool register_with_agent(int segment_fd, char (&reason)[kReasonBytes]) noexcept;
 
-/// Takes the run's key out of the environment, its bytes overwritten, so that neither children nor
-/// /proc show it. Kept privately for starting an agent. May be called again.
-void take_key() noexcept;
-
 /// The number that the launcher gave this process, before MPI can tell: 0 when there is none.
 unsigned launch_rank() noexcept;
 

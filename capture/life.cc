@@ -11,6 +11,7 @@
 #include "capture/agent_start_internal.h"
 #include "capture/life_internal.h"
 #include "capture/meaning_internal.h"
+#include "capture/run_key_internal.h"
 #include "capture/say_internal.h"
 #include "capture/segment_internal.h"
 #include "capture/text_internal.h"

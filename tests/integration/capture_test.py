@@ -345,6 +345,17 @@ class AgentStart(CaptureTest):
                 self.agent(os.uname().nodename)
                 (self.folder / f"probe-{os.uname().nodename}.tsv").unlink()
 
+    def test_the_key_is_handed_to_whoever_asks_in_a_rank_before_and_after_it_starts_and_to_no_child(self):
+        for mpi in MPIS:
+            for fate in ("key-first", "key"):
+                with self.subTest(mpi=mpi, fate=fate):
+                    job = self.run_job(mpirun(mpi, 1, "fates", fate))
+                    self.assertEqual((job.returncode, job.stderr), (0, ""))
+                    self.assertEqual(job.stdout.split()[:4], ["kept", "1", "child", "0"])
+                    agent = self.agent(os.uname().nodename)  # Was started with the key all the same.
+                    self.assertEqual(len(agent["key"]), 1)
+                    (self.folder / f"probe-{os.uname().nodename}.tsv").unlink()
+
     def test_pretended_hosts_have_an_agent_each(self):
         for mpi in MPIS:
             with self.subTest(mpi):

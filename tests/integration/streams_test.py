@@ -6,7 +6,7 @@ import signal
 import unittest
 
 from emulated_cluster import EmulatedClusterTest, LiveStore
-from harness import BUILD, PROGRAMS, XYLEM, Store, WholeSystemTest, wait_until
+from harness import BUILD, PROGRAMS, XYLEM, Store, WholeSystemTest, mpirun, wait_until
 
 CONFIG = """
 [service.host]
@@ -21,6 +21,7 @@ synchronisation = "time_out 200ms"
 """
 TOOL = BUILD / "tests/tool_process"
 WAVES = 400  # In eight seconds.
+MPIS = [m for m in ("mpich", "openmpi") if (PROGRAMS / f"stream_rank.{m}").exists()]
 
 
 class OneTree(EmulatedClusterTest):
@@ -161,6 +162,44 @@ class OneHost(WholeSystemTest):
         (self.folder / "streams.toml").write_text("[stream.energy]\naggregation = \"sum\"\n")
         printed = self.xylem("run", "--config", "streams.toml", "--print-config")
         self.assertIn("stream.energy.aggregation = \"sum\"", printed.stdout)
+
+
+class Ranks(WholeSystemTest):
+    """Ranks of an MPI job that are leaves, too: what they call and what they send, both to the last."""
+
+    RANKS, WAVES = 2, 1000
+
+    def check(self, mpi, when, end, leaves):
+        folder = self.folder / f"{mpi}-{when}-{end}"
+        folder.mkdir()
+        config = folder / "streams.toml"
+        config.write_text("[stream.work]\naggregation = \"sum\"\n")
+        store = self.run_job(mpirun(mpi, self.RANKS, "stream_rank", when, end, "work", self.WAVES, folder),
+                             "--config", config, name=f"{folder.name}.db")
+        calls = {rank: int((folder / str(rank)).read_text()) for rank in range(self.RANKS)}
+        self.assertEqual([(a["rank"], a["captured"], a["stored"], a["lost"], a["complete"]) for a in store.account()],
+                         [(rank, calls[rank], calls[rank], 0, 1) for rank in range(self.RANKS)])
+        ids = sorted(int(path.name.removeprefix("leaf-")) for path in folder.glob("leaf-*"))
+        self.assertEqual(len(ids), leaves)
+        self.assertEqual(store.rows("SELECT leaf, sent, stored, lost, complete, reason FROM stream_account ORDER BY leaf"),
+                         [{"leaf": leaf, "sent": self.WAVES, "stored": self.WAVES, "lost": 0, "complete": 1,
+                           "reason": None} for leaf in ids])
+        self.assertEqual(store.rows("SELECT DISTINCT leaves, json_extract(fields, '$.\"1\"') AS n, "
+                                    "json_extract(fields, '$.\"2\"') AS s FROM stream_value"),
+                         [{"leaves": leaves, "n": leaves, "s": sum(ids)}])
+        self.assertEqual(store.rows("SELECT count(*) AS n, max(wave) AS m FROM stream_value"),
+                         [{"n": self.WAVES, "m": self.WAVES - 1}])
+        self.assertEqual(store.value("SELECT count(*) FROM node WHERE role = 'back_end' AND leaf NOT IN "
+                                     "(SELECT leaf FROM stream_account)"), 1)  # One agent.
+        self.assertNotIn("capture is off", self.done.stderr)
+        self.assert_nothing_left()
+
+    def test_they_join_before_mpi_starts_or_after_or_both_and_leave_when_they_like(self):
+        for mpi in MPIS:
+            for when, end, leaves in (("before", "outside", 2), ("after", "inside", 2), ("both", "never", 4),
+                                      ("mixed", "never", 2)):
+                with self.subTest(mpi=mpi, when=when, end=end):
+                    self.check(mpi, when, end, leaves)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,14 @@
 
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <limits>
 #include <mutex>
@@ -281,6 +286,51 @@ TEST_F(TreeApiLeafTest, ACoroutineReceivesWhatComesDownAnyStream) {
   ASSERT_TRUE(two.multicast({}));
   EXPECT_EQ(stream.get_future().get(), "two");
   task.wait();
+}
+
+// Signals that each of the library's threads keeps out, as /proc shows them.
+std::vector<std::uint64_t> masks_of_leaf_threads() {
+  std::vector<std::uint64_t> masks;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    std::ifstream status(task.path() / "status");
+    for (std::string word; name == "xylem-leaf" && status >> word;) {
+      if (word == "SigBlk:" && status >> word) masks.push_back(std::stoull(word, nullptr, 16));
+    }
+  }
+  return masks;
+}
+
+TEST_F(TreeApiLeafTest, ItsThreadGetsNoSignalOfTheProgram) {
+  start(1);
+  const auto masks = masks_of_leaf_threads();
+  ASSERT_EQ(masks.size(), 1u);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD, SIGPROF}) {
+    EXPECT_NE(masks[0] & (std::uint64_t{1} << (signal - 1)), 0u) << signal;
+  }
+  sigset_t own;
+  ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, nullptr, &own), 0);
+  EXPECT_EQ(::sigismember(&own, SIGTERM), 0) << "the caller's mask is as before";
+}
+
+TEST_F(TreeApiLeafTest, AChildOfForkMayDestroyItAndTheParentsGoesOn) {
+  start(1);
+  auto stream = open({.name = "up"});
+  auto leaf = stream_of(0, "up");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    leaves_.clear();
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "the child hung";
+  ASSERT_TRUE(leaf.send({{1, std::int64_t{7}}}));
+  const auto wave = stream.receive(kPatience);
+  ASSERT_TRUE(wave) << wave.error().message;
+  EXPECT_EQ(wave->number, 0u);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
  *
  * Each prints "calls N" before its end: the MPI calls that it made, on standard output. */
 
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -75,6 +77,24 @@ static void fork_child(void) {
   waitpid(child, NULL, 0);
 }
 
+/* What the library hands out of the run's key, here and in a child. */
+static int key_handed_out(void) {
+  char digits[65] = "";
+  int (*ask)(char*) = (int (*)(char*))dlsym(RTLD_DEFAULT, "xylem_run_key_1");
+  return ask != NULL && ask(digits) == 1 && strlen(digits) == 64;
+}
+
+static void tell_of_key(void) {
+  printf("kept %d\n", key_handed_out());
+  fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) _exit(key_handed_out());
+  int status = 0;
+  waitpid(child, &status, 0);
+  printf("child %d\n", WEXITSTATUS(status));
+  fflush(stdout);
+}
+
 static int sees_sigchld;
 static void on_child(int number) {
   (void)number;
@@ -90,7 +110,9 @@ int main(int count, char** arguments) {
     return 1;
   }
   if (strcmp(fate, "quiet") == 0) signal(SIGCHLD, on_child);
+  if (strcmp(fate, "key-first") == 0) tell_of_key();
   begin();
+  if (strcmp(fate, "key") == 0) tell_of_key();
   if (strcmp(fate, "threads") == 0) threads((int)number, 8);
   if (strcmp(fate, "many-threads") == 0) many_at_once((int)number);
   if (strcmp(fate, "fork") == 0) fork_child();

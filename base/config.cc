@@ -46,6 +46,10 @@ Result<void> flatten(const toml::table& table, const std::string& prefix, std::s
       if (inner->empty()) entries.push_back({full, "", line});
       if (auto done = flatten(*inner, full, name, entries); !done) return done;
     } else if (const auto* array = node.as_array()) {
+      if (array->empty()) {
+        return unexpected(Code::kInvalidArgument,
+                          where(name, line) + "'" + full + "' is an empty list; leave it out");
+      }
       for (const auto& element : *array) {
         if (!element.is_value()) {
           return unexpected(Code::kInvalidArgument, where(name, line) + "'" + full +

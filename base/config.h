@@ -22,8 +22,8 @@ struct ConfigEntry {
 };
 
 /// Reads TOML text. `name` is what error messages call the file.
-/// Fails with kInvalidArgument and "NAME:LINE: why" on a syntax error or a value that is neither
-/// string, number, boolean nor array of those.
+/// Fails with kInvalidArgument and "NAME:LINE: why" on a syntax error, a key that stands twice and
+/// a value that is neither string, number, boolean nor array of those, of one at least.
 Result<std::vector<ConfigEntry>> parse_config(std::string_view text, std::string_view name);
 
 /// Reads a file. Fails as parse_config and as read_text_file (text_file.h), and with

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -28,6 +29,18 @@ std::string environment_name(std::string_view name) {
 
 bool is_among(const std::vector<Setting>& settings, std::string_view name) {
   return std::ranges::find(settings, name, &Setting::name) != settings.end();
+}
+
+// Lists are of fuzzy rules alone; a key can stand in a file once, so one that comes again was a
+// list.
+Result<void> refuse_lists(const std::vector<ConfigEntry>& entries, const std::string& path) {
+  std::set<std::string_view> seen;
+  for (const ConfigEntry& entry : entries) {
+    if (placement::is_fuzzy_key(entry.key) || seen.insert(entry.key).second) continue;
+    return unexpected(Code::kInvalidArgument, path + ":" + std::to_string(entry.line) + ": '" +
+                                                  entry.key + "' takes one value, not a list");
+  }
+  return {};
 }
 
 }  // namespace
@@ -85,6 +98,7 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& set
   const std::string path = config_file(config_flag, environment);
   const auto entries = config_entries(path);
   if (!entries) return unexpected(entries.error());
+  if (auto good = refuse_lists(*entries, path); !good) return unexpected(std::move(good.error()));
   for (const ConfigEntry& entry : *entries) {
     const std::string where = path + ":" + std::to_string(entry.line) + ": ";
     if (put(entry.key, entry.value, where + entry.key)) continue;

@@ -62,8 +62,8 @@ Result<std::vector<ConfigEntry>> config_entries(const std::string& path);
 ///
 /// One file may serve every verb: settings of another one are passed over, and the rules of fuzzy
 /// placement (placement/fuzzy_rules.h) and services (service_options.h) are checked. Fails as
-/// load_config, and with kInvalidArgument and the line on a key that nobody knows or on rules and
-/// services that cannot be used.
+/// load_config, and with kInvalidArgument and the line on a key that nobody knows, on a list where
+/// one value belongs, or on rules and services that cannot be used.
 Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& settings,
                                                  const std::vector<SettingValue>& flags,
                                                  const std::string& config_flag,

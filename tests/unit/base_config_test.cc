@@ -67,6 +67,20 @@ TEST(ParseConfig, RefusesNestedArrays) {
   EXPECT_EQ(entries.error().code, Code::kInvalidArgument);
 }
 
+TEST(ParseConfig, RefusesWhatWouldBePassedOverInSilence) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"\nk = []\n", "x.toml:2: 'k' is an empty list"},
+      {"[[s.k]]\nv = 1\n", "x.toml:1: 's.k' holds a nested value"},
+      {"k = 1\nk = 2\n", "x.toml:2: "},
+      {"[s.k]\n[s.k]\n", "x.toml:2: "},
+  };
+  for (const auto& [text, why] : cases) {
+    const auto entries = parse_config(text, "x.toml");
+    ASSERT_FALSE(entries) << text;
+    EXPECT_EQ(entries.error().message.rfind(why, 0), 0u) << entries.error().message;
+  }
+}
+
 TEST(LoadConfig, SaysThatAFileCannotBeRead) {
   const auto entries = load_config("/nonexistent/x.toml");
   ASSERT_FALSE(entries);

@@ -127,6 +127,24 @@ TEST(RunOptions, ArePrintedWithTheRulesOfFuzzyPlacementSoThatAFileGivesThemAgain
             *placement::read_fuzzy_rules(options->fuzzy, "x.toml"));
 }
 
+TEST(RunOptions, RefuseAListWhereOneValueBelongs) {
+  const auto path = std::filesystem::temp_directory_path() / ("x-" + std::to_string(::getpid()));
+  const std::pair<const char*, const char*> cases[] = {
+      {"[stream.e]\n\naggregation = [\"sum\", \"min\"]\n",
+       ":3: 'stream.e.aggregation' takes one value"},
+      {"topology = [\"flat\", \"kary:2\"]\n", ":1: 'topology' takes one value"},
+      {"[fuzzy.comparisons]\nmemory = [1, \"1/3\"]\nidle = [3, 1]\n", ""},
+  };
+  for (const auto& [text, why] : cases) {
+    std::ofstream(path) << text;
+    const auto values = layer_settings(run_settings(), {}, path, {});
+    ASSERT_EQ(values.has_value(), *why == 0) << text;
+    if (values) continue;
+    EXPECT_EQ(values.error().message.rfind(path.string() + why, 0), 0u) << values.error().message;
+  }
+  std::filesystem::remove(path);
+}
+
 TEST(RunOptions, ASwitchIsTrueOrFalseAndNothingElse) {
   for (const char* name : {"overwrite", "quiet"}) {
     const std::string flag = std::string("--") + name;

@@ -70,7 +70,8 @@ class LeafStream {
   const std::string& name() const { return name_; }
 
   /// Sends the next wave of this leaf: one more than the last, from 0 on. Returns when it is taken
-  /// over; waits while the journal is full, if the stream is one that blocks.
+  /// over; waits while the journal is full, if the stream is one that blocks. Others never wait:
+  /// what is given up is counted, and taken over too.
   /// Fails with kInvalidArgument on fields that the stream's aggregation does not take, and on more
   /// than a quarter of journal_bytes.
   Result<void> send(const wire::Fields& fields, Nanos timeout = 10 * kSecond);

@@ -82,7 +82,9 @@ class LeafStream::Impl final : public LeafOwner {
     std::uint64_t sent_told = 0;  // The same in the last account; only touched on the loop.
     std::deque<Run> outgoing;
     std::size_t outgoing_bytes = 0;
-    IntervalSet lost;  // Given up, and that is not journalled yet; only touched on the loop.
+    IntervalSet refused;  // Given up before the loop saw them.
+    IntervalSet lost;     // Given up, and that is not journalled yet; only touched on the loop.
+    bool is_put() const { return outgoing.empty() && refused.empty() && lost.empty(); }
   };
   struct Waiter {
     Nanos deadline = 0;
@@ -126,6 +128,9 @@ class LeafStream::Impl final : public LeafOwner {
   void end_pending(Nanos now);
   void wake_at(Nanos deadline);
   void enqueue(Open& open, std::uint64_t wave, wire::Fields fields);
+  /// Where a stream that drops has waiting what it may: one wave or run less. True: it was the new
+  /// wave.
+  bool drop_one(Open& open, std::uint64_t wave);
   void pump_soon();
   void pump();
   /// What the fields of a wave or of a run may take at most, so that the journal can hold it.

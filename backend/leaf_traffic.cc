@@ -88,9 +88,11 @@ Result<wire::Fields> LeafStream::Impl::lift(const std::string& name, const wire:
   return lifted;
 }
 
+// A stream that drops always has room: its program never waits, however slow the loop is.
 bool LeafStream::Impl::has_room(const std::string& name) {
   const Open* open = find(name);
-  return closed_ || open == nullptr || open->outgoing_bytes < kOutgoingBytes;
+  return closed_ || open == nullptr || open->outgoing_bytes < kOutgoingBytes ||
+         open->state.spec.when_full != wire::WhenFull::kBlock;
 }
 
 Result<void> LeafStream::Impl::take_over(const std::string& name, std::optional<std::uint64_t> wave,
@@ -150,7 +152,26 @@ std::size_t LeafStream::Impl::most_bytes() const {
   return std::min(options_.journal_bytes / kJournalShare, wire::kMaxFrameBytes - kFrameHead);
 }
 
+bool LeafStream::Impl::drop_one(Open& open, std::uint64_t wave) {
+  const bool drops_newest = open.state.spec.when_full == wire::WhenFull::kDropNewest;
+  if (drops_newest || open.outgoing.empty()) {
+    open.refused.insert(wave, wave + 1);
+    return true;
+  }
+  const Run& oldest = open.outgoing.front();
+  open.refused.insert(oldest.first, oldest.first + oldest.waves.size());
+  open.outgoing_bytes -= oldest.bytes;
+  open.outgoing.pop_front();
+  return false;
+}
+
 void LeafStream::Impl::enqueue(Open& open, std::uint64_t wave, wire::Fields fields) {
+  open.next_wave = wave + 1;
+  ++open.sent;
+  delivered_ = false;
+  while (open.outgoing_bytes >= kOutgoingBytes) {
+    if (drop_one(open, wave)) return;
+  }
   const std::size_t bytes = cost_of(fields);
   const bool follows = !open.outgoing.empty() &&
                        open.outgoing.back().first + open.outgoing.back().waves.size() == wave &&
@@ -160,9 +181,6 @@ void LeafStream::Impl::enqueue(Open& open, std::uint64_t wave, wire::Fields fiel
   open.outgoing.back().waves.push_back(std::move(fields));
   open.outgoing.back().bytes += bytes;
   open.outgoing_bytes += bytes;
-  open.next_wave = wave + 1;
-  ++open.sent;
-  delivered_ = false;
 }
 
 void LeafStream::Impl::pump_soon() {
@@ -177,6 +195,8 @@ void LeafStream::Impl::pump() {
   last_pump_ = now;
   pump_is_posted_ = false;
   for (auto& [stream, open] : streams_) {
+    for (const auto& range : open.refused.intervals()) open.lost.insert(range.first, range.end);
+    open.refused = {};
     lock.unlock();
     put_lost(stream, open);
     lock.lock();
@@ -196,7 +216,7 @@ void LeafStream::Impl::pump() {
   put_account(lock, now);
   delivered_ = node_.is_delivered();
   for (const auto& [stream, open] : streams_) {
-    delivered_ = delivered_ && open.outgoing.empty() && open.lost.empty();
+    delivered_ = delivered_ && open.is_put();
   }
   changed_.notify_all();
   lock.unlock();
@@ -207,7 +227,8 @@ std::size_t LeafStream::Impl::packets_to_put() const {
   const std::lock_guard lock(mutex_);
   std::size_t packets = 0;
   for (const auto& [stream, open] : streams_) {
-    packets += open.outgoing.size() + open.lost.intervals().size();
+    packets +=
+        open.outgoing.size() + open.refused.intervals().size() + open.lost.intervals().size();
   }
   return packets + (owes_last_account() ? 1 : 0);
 }
@@ -230,7 +251,7 @@ void LeafStream::Impl::put_account(std::unique_lock<std::mutex>& lock, Nanos now
     streams.push_back(raw(id));
     sent.push_back(open.sent);
     is_news = is_news || open.sent != open.sent_told;
-    all_put = all_put && open.outgoing.empty() && open.lost.empty();
+    all_put = all_put && open.is_put();
   }
   const bool is_last = owes_last_account() && all_put;
   const bool is_due = is_news && !last_account_is_put_ && now >= last_account_ + kAccountInterval;

@@ -105,6 +105,7 @@ Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry
     }
     Named& named = streams[name];
     named.spec.name = name;
+    if (named.line == 0) named.spec.when_full = wire::WhenFull::kDropNewest;
     const std::string key = dot == std::string::npos ? "" : rest.substr(dot + 1);
     if (named.line == 0 || key == "aggregation" || key == "plugin") named.line = entry.line;
     if (auto good = take(key, entry.value, named.spec); !good) {

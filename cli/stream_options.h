@@ -6,8 +6,8 @@
 //   aggregation = "sum"                 # what is computed of a wave on the way; none: each leaf's
 //                                       # waves are kept by themselves
 //   synchronisation = "time_out 500ms"  # or wait_for_all (when left out), as_it_comes
-//   when_full = "block"                 # or drop_oldest, drop_newest: what a leaf does when its
-//                                       # journal is full
+//   when_full = "drop_newest"           # (when left out), drop_oldest, or block: what a leaf does
+//                                       # when its journal is full. block makes its program wait
 //   plugin = "/opt/site/filters.so"     # has the aggregation; left out: it is built in
 
 #include <string>

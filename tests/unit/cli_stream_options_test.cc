@@ -18,7 +18,7 @@ Result<std::vector<wire::StreamSpec>> read(const std::string& text) {
 TEST(StreamOptions, AreNumberedByNameAndHaveDefaults) {
   const auto read_ones = read(
       "[stream.b]\naggregation = \"sum\"\nsynchronisation = \"time_out 500ms\"\n"
-      "when_full = \"drop_newest\"\n[stream.a]\n");
+      "when_full = \"block\"\n[stream.a]\n");
   ASSERT_TRUE(read_ones) << read_ones.error().message;
   ASSERT_EQ(read_ones->size(), 2u);
   const wire::StreamSpec& a = read_ones->at(0);
@@ -26,13 +26,13 @@ TEST(StreamOptions, AreNumberedByNameAndHaveDefaults) {
   EXPECT_EQ(a.id, wire::kFirstStoredStream);
   EXPECT_EQ(a.aggregation, "");
   EXPECT_EQ(a.synchronisation, wire::Synchronisation::kWaitForAll);
-  EXPECT_EQ(a.when_full, wire::WhenFull::kBlock);
+  EXPECT_EQ(a.when_full, wire::WhenFull::kDropNewest) << "no program waits unasked";
   const wire::StreamSpec& b = read_ones->at(1);
   EXPECT_EQ(raw(b.id), raw(wire::kFirstStoredStream) + 1);
   EXPECT_EQ(b.aggregation, "sum");
   EXPECT_EQ(b.synchronisation, wire::Synchronisation::kTimeOut);
   EXPECT_EQ(b.time_out_ns, 500 * kMillisecond);
-  EXPECT_EQ(b.when_full, wire::WhenFull::kDropNewest);
+  EXPECT_EQ(b.when_full, wire::WhenFull::kBlock);
 }
 
 TEST(StreamOptions, RefuseWhatIsWrongWithItsLine) {

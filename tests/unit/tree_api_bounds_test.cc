@@ -112,6 +112,22 @@ TEST_F(TightTreeTest, NeverWaitsWhenTheNewestAreDropped) {
   EXPECT_TRUE(leaf.flush(kPatience));
 }
 
+// Not even for the loop that puts waves into the journal: a program that sends must go on.
+TEST_F(TightTreeTest, TakesEveryWaveAtOnceWhereItMayDrop) {
+  for (const WhenFull policy : {WhenFull::kDropOldest, WhenFull::kDropNewest}) {
+    SCOPED_TRACE(static_cast<int>(policy));
+    auto raw = open({.name = "raw", .leaves = only_, .when_full = policy});
+    auto leaf = stream_of(1, "raw");
+    const std::string kilobyte(1024, 'x');
+    constexpr std::uint64_t kSent = 20'000;
+    for (std::uint64_t i = 0; i < kSent; ++i) ASSERT_TRUE(leaf.send({{1, kilobyte}}, 0)) << i;
+    EXPECT_EQ(drain(raw, kSent) + raw.account().lost, kSent);
+    EXPECT_GT(raw.account().lost, 0u);
+    EXPECT_TRUE(leaf.flush(kPatience));
+    raw.close();
+  }
+}
+
 TEST_F(TightTreeTest, RefusesAWaveThatNoJournalTakesAndGoesOn) {
   auto raw = open({.name = "raw", .leaves = only_});
   auto leaf = stream_of(1, "raw");

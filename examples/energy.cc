@@ -27,7 +27,7 @@ using xylem::kSecond;
 class Record {
  public:
   // Before MPI_Init or after: it makes no difference.
-  Record() {
+  void open() {
     xylem::backend::LeafOptions options;
     options.join_limit = 10 * kSecond;  // A rank waits no longer before it computes.
     auto leaf = xylem::backend::Leaf::join(options);
@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   Record record;
+  record.open();
   // A ring of equal masses, each on a spring of its own and pulled by its left neighbour.
   double position = 1, velocity = 0;  // In steps of a hundredth.
   for (int step = 0; step < steps; ++step) {

@@ -187,7 +187,10 @@ class WholeSystemTest(unittest.TestCase):
         def end():
             if process.poll() is None:
                 process.kill()
-            process.communicate()
+            process.wait()
+            # Not read to their end: ranks of a test that has failed may hold them for ever.
+            for pipe in (process.stdout, process.stderr):
+                pipe.close()
 
         self.addCleanup(end)
         return process

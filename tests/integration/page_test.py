@@ -276,7 +276,7 @@ class Page(PageTest):
     def test_a_run_is_followed_as_it_runs(self):
         stop, own, path = self.folder / "stop", self.folder / "own", self.folder / "run.db"
         job = self.start("run", "--store", path, "--", *mpirun("mpich", 2, "numbered", "alone", stop, own, 5))
-        self.addCleanup(stop.touch)  # Else the ranks of a test that has failed would hold its pipes for ever.
+        self.addCleanup(stop.touch)  # Else the ranks of a test that has failed would go on for ever.
         wait_until(lambda: self.xylem("query", path, "SELECT run_id FROM run").returncode == 0, "the run has begun", 60)
         server = Server(self, path)
         page = self.open(server)

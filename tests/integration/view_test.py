@@ -160,6 +160,7 @@ class View(WholeSystemTest):
         stop = self.folder / "stop"
         job = self.start("run", "--store", path, "--",
                          *mpirun("mpich", 2, "numbered", "alone", stop, self.folder / "own", 5))
+        self.addCleanup(stop.touch)  # Else the ranks of a test that has failed would go on for ever.
         wait_until(path.exists, "the store is there")
         missing = self.xylem("view", "--live", "nosuchrun")
         self.assertEqual(missing.returncode, 1)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/quantity_text.h"
 #include "viz/answers.h"
 #include "viz/file_stamp.h"
 #include "viz/json.h"
@@ -269,6 +270,11 @@ net::HttpReply Api::query(Target& target) {
   Json json;
   JsonRows result(json, rows, options_.most_query_bytes);
   const auto asked = (*run)->query(*sql, result);
+  if (!asked && asked.error().code == Code::kTimedOut && !has_ended_) {
+    return error_reply(504, "SQL may take " + duration_text(options_.query_deadline) +
+                                " here: add a condition, or ask the file itself, which has no"
+                                " limit: xylem query FILE SQL");
+  }
   if (!asked) return error_reply(asked.error());
   if (result.statements > 1) return error_reply(400, "one statement at a time is answered here");
   if (result.statements == 0) return error_reply(400, "sql has no statement that answers");
@@ -327,12 +333,12 @@ std::string Api::news() {
   if (state == seen_ && !news_.empty()) return news_;
   auto run = RunView::open(options_.file);
   Result<Scope> scope = run ? run->scope() : Result<Scope>(unexpected(run.error()));
-  if (scope) seen_ = state;
+  seen_ = scope ? state : "";  // What was gone and comes back unchanged is news, too.
   Json json;
   json.object([&] {
     json.field("version", kApiVersion);
     json.field("event", scope ? "commit" : "unreadable");
-    if (!scope) return;
+    if (!scope) return write_error(json, scope.error());
     json.field("number", ++changes_);
     json.field("run_end_ns", scope->run_end_ns);
     json.field("has_ended", scope->has_ended);

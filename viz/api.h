@@ -40,7 +40,8 @@ class Api final : public net::HttpHandler {
   void end() override { has_ended_ = true; }
   net::HttpReply refusal(unsigned status, const std::string& sentence) override;
   /// {"version":1,"event":"commit","number":4,"run_end_ns":...,"has_ended":false}, with a higher
-  /// number each time the file has changed. While it cannot be read, the event is "unreadable".
+  /// number each time the file has changed. While it cannot be read, the event is "unreadable", and
+  /// "error" says why, as that of an answer does.
   std::string news() override;
 
  private:

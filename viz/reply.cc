@@ -53,6 +53,14 @@ unsigned status_of(Code code) {
   }
 }
 
+void write_status(Json& json, unsigned status, const std::string& sentence) {
+  json.object("error", [&] {
+    json.field("status", status);
+    json.field("code", code_of(status));
+    json.field("message", sentence);
+  });
+}
+
 }  // namespace
 
 net::HttpReply make_reply(unsigned status, const std::string& type, std::string body) {
@@ -93,17 +101,17 @@ net::HttpReply error_reply(unsigned status, const std::string& sentence) {
   Json json;
   json.object([&] {
     json.field("version", kApiVersion);
-    json.object("error", [&] {
-      json.field("status", status);
-      json.field("code", code_of(status));
-      json.field("message", sentence);
-    });
+    write_status(json, status, sentence);
   });
   return make_reply(status, "application/json", json.take());
 }
 
 net::HttpReply error_reply(const Error& error) {
   return error_reply(status_of(error.code), error.message);
+}
+
+void write_error(Json& json, const Error& error) {
+  write_status(json, status_of(error.code), error.message);
 }
 
 }  // namespace xylem::viz

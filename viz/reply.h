@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "net/http.h"
+#include "viz/json.h"
 #include "viz/page.h"
 
 namespace xylem::viz {
@@ -26,5 +27,7 @@ net::HttpReply file_reply(const PageFile& file);
 net::HttpReply error_reply(unsigned status, const std::string& sentence);
 /// With the status that says best what `error` is.
 net::HttpReply error_reply(const Error& error);
+/// The same as a field of an object that says more: "error":{"status":404,...}
+void write_error(Json& json, const Error& error);
 
 }  // namespace xylem::viz

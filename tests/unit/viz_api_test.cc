@@ -144,6 +144,7 @@ TEST_F(ApiTest, AnEndlessQuestionEnds) {
           "/api/v1/query?sql=WITH+RECURSIVE+n(i)+AS+(SELECT+1+UNION+ALL+SELECT+1+FROM+n)"
           "+SELECT+count(*)+FROM+n");
   EXPECT_EQ(reply.status, 504u) << reply.body;
+  EXPECT_THAT(reply.body, HasSubstr("SQL may take 20.0 ms here"));
 }
 
 TEST_F(ApiTest, AtTheEndQuestionsAreGivenUp) {
@@ -190,6 +191,19 @@ TEST_F(ApiTest, NewsComeWithEachCommitAndOnlyThen) {
   EXPECT_THAT(api_.news(), HasSubstr("\"number\":2,\"run_end_ns\":500000000,\"has_ended\":false"));
   ASSERT_TRUE(store_->end_run(0, kSecond));
   EXPECT_THAT(api_.news(), HasSubstr("\"has_ended\":true"));
+}
+
+TEST_F(ApiTest, NewsSayWhyTheFileCannotBeReadAndThatItCanBeAgain) {
+  ASSERT_TRUE(store_->end_run(0, kSecond));
+  store_.reset();
+  EXPECT_THAT(api_.news(), HasSubstr("\"event\":\"commit\",\"number\":1"));
+  std::filesystem::rename(path_, path_ + ".away");
+  const std::string gone = api_.news();
+  EXPECT_THAT(gone, HasSubstr("\"event\":\"unreadable\",\"error\":{\"status\":404"));
+  EXPECT_THAT(gone, HasSubstr(path_ + ": No such file or directory"));
+  EXPECT_EQ(api_.news(), gone);
+  std::filesystem::rename(path_ + ".away", path_);
+  EXPECT_THAT(api_.news(), HasSubstr("\"event\":\"commit\",\"number\":2"));
 }
 
 TEST_F(ApiTest, AWebSocketIsWhereItIsAndNowhereElse) {

@@ -1,6 +1,7 @@
 // Asks the server. A failure is an ApiError, whose message says what to do.
 
 import type { Answers } from "./answers.ts";
+import { kRefused, kUnreachable } from "./states.ts";
 
 export type Parameters = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
@@ -36,8 +37,7 @@ export function parseExactly(text: string): unknown {
 /** What a reply that is no answer says. */
 function errorOf(status: number, text: string): ApiError {
   if (status === 401) {
-    return new ApiError(status, "This browser has no token for the server: open the whole address that" +
-      " xylem view has printed, with ?token= in it.");
+    return new ApiError(status, kRefused);
   }
   try {
     const message = (JSON.parse(text) as { error?: { message?: string } }).error?.message;
@@ -58,8 +58,7 @@ export async function ask<Name extends keyof Answers>(
     text = await reply.text();
   } catch (why) {
     if (signal.aborted) throw why;
-    throw new ApiError(0, "The server does not answer. If xylem view has ended, start it again: what the" +
-      " run has stored is in its file.");
+    throw new ApiError(0, kUnreachable);
   }
   if (!reply.ok) throw errorOf(reply.status, text);
   return (name === "query" ? parseExactly(text) : JSON.parse(text)) as Answers[Name];

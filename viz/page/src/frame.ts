@@ -3,8 +3,8 @@
 import type { Overview } from "./answers.ts";
 import { el, fill } from "./dom.ts";
 import { duration, moment } from "./format.ts";
-import type { LiveState } from "./live.ts";
 import type { Change, Place } from "./place.ts";
+import type { Said } from "./states.ts";
 import type { Key, View } from "./view.ts";
 
 export interface FrameOwner {
@@ -13,14 +13,6 @@ export interface FrameOwner {
   switchTheme(): void;
   retry(): void;
 }
-
-const kStates: Readonly<Record<LiveState, readonly [text: string, title: string]>> = {
-  connecting: ["connecting", "The page is about to be told of news."],
-  live: ["live", "The page follows the run: what is stored is shown within a second or so."],
-  polling: ["live, slower", "There is no WebSocket to the server; the page asks for news every few seconds."],
-  unreadable: ["file not readable", "The server is there, but cannot read the run's file now."],
-  unreachable: ["no server", "The server does not answer; the page tries again every few seconds."],
-};
 
 export class Frame {
   /** Where a view is mounted. */
@@ -32,6 +24,9 @@ export class Frame {
   private readonly trouble = el("div", { class: "trouble", role: "alert" });
   private readonly help = el("dialog", { class: "help", "aria-label": "Keys" });
   private readonly tabs: ReadonlyMap<string, HTMLAnchorElement>;
+  private stateTrouble: string | null = null;
+  private viewTrouble: string | null = null;
+  private told: string | null = null;
 
   constructor(private readonly views: readonly View[], private readonly owner: FrameOwner) {
     this.trouble.hidden = true;
@@ -91,19 +86,28 @@ export class Frame {
     this.worlds.value = String(place.world);
   }
 
-  showState(state: LiveState, hasEnded: boolean, endNs: number): void {
-    const isWell = state === "live" || state === "polling";
-    const [text, title] = isWell && hasEnded
-      ? ["ended", "The run has ended; what is shown is what it has stored."] as const
-      : kStates[state];
-    this.state.dataset.state = isWell && hasEnded ? "ended" : state;
-    this.state.title = title;
-    this.state.textContent = endNs > 0 ? `${text} · ${duration(endNs)}` : text;
+  /** How news comes, and how long the run has been. */
+  showState(state: Said, endNs: number): void {
+    this.state.dataset.state = state.mark;
+    this.state.title = state.title;
+    const text = endNs > 0 ? `${state.text} · ${duration(endNs)}` : state.text;
+    if (this.state.textContent !== text) this.state.textContent = text;
+    this.stateTrouble = state.trouble;
+    this.tellTrouble();
   }
 
+  /** What has become of a view's questions; null: all is well. */
   showTrouble(message: string | null): void {
+    this.viewTrouble = message;
+    this.tellTrouble();
+  }
+
+  /** One sentence: where the server is gone each question fails for that reason. */
+  private tellTrouble(): void {
+    const message = this.stateTrouble ?? this.viewTrouble;
     this.trouble.hidden = message === null;
-    if (message === null) return;
+    if (message === null || message === this.told) return;
+    this.told = message;
     fill(this.trouble, el("span", {}, message),
       el("button", { type: "button", click: () => this.owner.retry() }, "Try again"));
   }

@@ -2,21 +2,23 @@
 // server that was started anew) by asking every other second.
 
 import type { Commit } from "./answers.ts";
-import { ask } from "./api.ts";
+import { ApiError, ask } from "./api.ts";
 import { retryAfter } from "./pace.ts";
-
-/** How news comes now. "unreadable": the server is there, the run's file is not. */
-export type LiveState = "connecting" | "live" | "polling" | "unreadable" | "unreachable";
+import { stateOf, type LiveState } from "./states.ts";
 
 export interface LiveOwner {
   committed(commit: Commit): void;
-  stateIs(state: LiveState): void;
+  /** `why` is what the server has said of it, or nothing. */
+  stateIs(state: LiveState, why: string): void;
 }
+
+type News = (Commit & { event: "commit" }) | { event: "unreadable"; error?: { status: number; message: string } };
 
 export class Live {
   private socket: WebSocket | null = null;
   private tries = 0;
   private polled = -1;
+  private timer: number | null = null;
 
   constructor(private readonly owner: LiveOwner) {}
 
@@ -26,32 +28,45 @@ export class Live {
     this.socket = new WebSocket(`${scheme}//${location.host}/api/v1/live`);
     this.socket.onopen = () => {
       this.tries = 0;
-      this.owner.stateIs("live");
+      this.owner.stateIs("live", "");
     };
     this.socket.onmessage = (message) => this.hear(String(message.data));
     this.socket.onclose = () => {
       this.socket = null;
-      setTimeout(() => this.start(), retryAfter(this.tries++));
+      this.timer = setTimeout(() => this.again(), retryAfter(this.tries++)) as unknown as number;
       void this.poll();
     };
   }
 
+  /** Tries now to reach a server that is gone. */
+  again(): void {
+    if (this.timer === null) return;
+    clearTimeout(this.timer);
+    this.timer = null;
+    this.start();
+  }
+
   private hear(text: string): void {
-    const news = JSON.parse(text) as Commit & { event: string };
-    this.owner.stateIs(news.event === "commit" ? "live" : "unreadable");
-    if (news.event === "commit") this.owner.committed(news);
+    const news = JSON.parse(text) as News;
+    if (news.event === "commit") {
+      this.owner.stateIs("live", "");
+      this.owner.committed(news);
+    } else {
+      this.owner.stateIs(stateOf(news.error?.status ?? 503), news.error?.message ?? "");
+    }
   }
 
   /** Once for each try that failed: the tries are the clock. */
   private async poll(): Promise<void> {
     try {
       const { scope } = await ask("notices", { most: 1 }, AbortSignal.timeout(10_000));
-      this.owner.stateIs("polling");
+      this.owner.stateIs("polling", "");
       if (scope.run_end_ns === this.polled) return;
       this.polled = scope.run_end_ns;
       this.owner.committed({ number: 0, run_end_ns: scope.run_end_ns, has_ended: scope.has_ended });
-    } catch {
-      this.owner.stateIs("unreachable");
+    } catch (why) {
+      if (this.socket?.readyState === WebSocket.OPEN) return;  // It has come back meanwhile.
+      this.owner.stateIs(stateOf(why instanceof ApiError ? why.status : 0), (why as Error).message);
     }
   }
 }

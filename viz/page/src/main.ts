@@ -8,10 +8,11 @@ import type { Answers, Commit } from "./answers.ts";
 import type { Parameters } from "./api.ts";
 import type { Theme } from "./colours.ts";
 import { Frame } from "./frame.ts";
-import { Live, type LiveState } from "./live.ts";
+import { Live } from "./live.ts";
 import { Loads } from "./loads.ts";
 import { pauseAfter } from "./pace.ts";
 import { changed, formatPlace, parsePlace, type Change, type Place } from "./place.ts";
+import { said, type LiveState } from "./states.ts";
 import { applyTheme, switchTheme, watchTheme } from "./theme.ts";
 import type { Key, Mounted, Page } from "./view.ts";
 import { views } from "./views/all.ts";
@@ -25,7 +26,10 @@ class Main implements Page {
     go: (change) => this.go(change),
     link: (change) => this.link(change),
     switchTheme: () => this.turnTheme(),
-    retry: () => this.refresh(),
+    retry: () => {
+      this.live.again();
+      this.refresh();
+    },
   });
   private readonly loads = new Loads({
     failed: (error) => this.frame.showTrouble(error.message),
@@ -33,14 +37,12 @@ class Main implements Page {
   });
   private readonly live = new Live({
     committed: (commit) => this.committed(commit),
-    stateIs: (state) => {
-      this.state = state;
-      this.showState();
-    },
+    stateIs: (state, why) => this.stateIs(state, why),
   });
   private mounted: Mounted | null = null;
   private shownView = "";
   private state: LiveState = "connecting";
+  private why = "";
   private commit: Commit | null = null;
   private isDue = false;
   private timer: number | null = null;
@@ -158,8 +160,19 @@ class Main implements Page {
     }
   }
 
+  /** After trouble all is asked anew, also where nothing was committed meanwhile. */
+  private stateIs(state: LiveState, why: string): void {
+    const wasInTrouble = said(this.state, this.why, false).trouble !== null;
+    this.state = state;
+    this.why = why;
+    this.showState();
+    if (!wasInTrouble || said(state, why, false).trouble !== null) return;
+    this.isDue = true;
+    this.schedule();
+  }
+
   private showState(): void {
-    this.frame.showState(this.state, this.commit?.has_ended ?? false, this.commit?.run_end_ns ?? 0);
+    this.frame.showState(said(this.state, this.why, this.commit?.has_ended ?? false), this.commit?.run_end_ns ?? 0);
   }
 
   private turnTheme(): void {

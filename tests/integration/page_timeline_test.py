@@ -62,6 +62,28 @@ class PageTimeline(PageTest):
         self.assertTrue(begin < row["begin_ns"] and end > row["end_ns"], (begin, end, row))
         server.stop(self)
 
+    def test_the_longest_calls_are_those_of_the_rank_that_is_chosen(self):
+        # Of windows it is the longest of all that is promised.
+        for detail, column, table, most in (("trace", "end_ns - begin_ns", "event", 10), ("profile", "max_ns", "profile_window", 1)):
+            (self.folder / "run.db").unlink(missing_ok=True)
+            store = self.run_ring(detail, rounds=300)
+            server = Server(self, store.path)
+            page = self.open(server, "timeline?rank=2")
+            kind = "AND kind = 'mpi'" if table == "event" else ""
+            wanted = [row["took"] for row in store.rows(
+                f"SELECT {column} AS took FROM {table} WHERE rank = 2 {kind} ORDER BY 1 DESC LIMIT {most}")]
+            page.wait(f"JSON.stringify([...document.querySelectorAll('#longest button')].slice(0, {most}).map((one) =>"
+                      f" Number(one.dataset.duration))) === '{json.dumps(wanted, separators=(',', ':'))}'",
+                      f"{detail}: the longest calls of rank 2 are {wanted}")
+            self.assertEqual({rank for rank, _, _ in self.longest(page)}, {2})
+            self.assertIn("Of rank 2", page.text("#longest"))
+            page.press("Escape")
+            page.wait("!document.querySelector('#longest').innerText.includes('Of rank 2')", "all ranks are listed again")
+            longest = store.value(f"SELECT max({column}) FROM {table} WHERE 1 {kind}")
+            page.wait(f"Number(document.querySelector('#longest button').dataset.duration) === {longest}",
+                      f"the longest of all took {longest} ns")
+            server.stop(self)
+
     def test_a_zoom_ends_at_one_call_whose_values_are_those_of_sql(self):
         store = self.run_ring()
         # One in the midst of the run, far shorter than a pixel of all of it.

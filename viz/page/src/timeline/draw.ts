@@ -15,6 +15,8 @@ export interface Picture {
   readonly view: Viewport;
   readonly scene: Scene | null;
   readonly ranks: number;
+  /** The one that is looked at; null: all are. */
+  readonly rank: number | null;
   readonly theme: Theme;
   readonly chosen: Call | null;
   readonly hovered: Call | Message | null;
@@ -68,7 +70,7 @@ function drawTimes(canvas: Canvas, width: number, height: number, { view, theme 
   }
 }
 
-function drawRanks(canvas: Canvas, height: number, { view, theme, ranks }: Picture): void {
+function drawRanks(canvas: Canvas, height: number, { view, theme, ranks, rank: chosen }: Picture): void {
   canvas.font = "11px system-ui, 'DejaVu Sans', sans-serif";
   canvas.textBaseline = "middle";
   canvas.textAlign = "right";
@@ -76,7 +78,7 @@ function drawRanks(canvas: Canvas, height: number, { view, theme, ranks }: Pictu
   for (const rank of multiples(Math.floor(view.firstRank), Math.min(view.endRank, ranks - 1), step)) {
     const y = kTop + rankToY(view, rank + 0.5, height);
     if (y < kTop + 4) continue;
-    canvas.fillStyle = theme.faint;
+    canvas.fillStyle = rank === chosen ? theme.accent : theme.faint;
     canvas.fillText(`rank ${rank}`, kLeft - 8, y);
   }
 }

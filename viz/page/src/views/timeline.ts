@@ -5,16 +5,16 @@
 
 import "../timeline/timeline.css";
 import type { Call, Message, Ranks } from "../answers.ts";
-import { el, empty, fill, type Child } from "../dom.ts";
-import { duration, estimate, moment, percent, ranks as rankText } from "../format.ts";
-import { Hint, lines } from "../hint.ts";
+import { el, empty, fill } from "../dom.ts";
+import { Hint } from "../hint.ts";
 import { Surface } from "../surface.ts";
 import { draw, kLeft, kTop } from "../timeline/draw.ts";
 import { Gestures } from "../timeline/gestures.ts";
-import { callAt, messageAt, windowAt, type Point } from "../timeline/hits.ts";
-import { longestOf } from "../timeline/lanes.ts";
+import { callAt, type Point } from "../timeline/hits.ts";
+import { Longest } from "../timeline/longest.ts";
 import { Navigator } from "../timeline/navigator.ts";
-import { callLines, listed, listedOfWindow, messageLines, Panel, type Listed } from "../timeline/panel.ts";
+import { listed, Panel, type Listed } from "../timeline/panel.ts";
+import { pointedAt } from "../timeline/pointed.ts";
 import { changeOf, keyOfPlace, viewportOf } from "../timeline/range.ts";
 import { bestOf, callLike, isOf, sceneOf, type Scene } from "../timeline/scene.ts";
 import { statusOf } from "../timeline/status.ts";
@@ -29,13 +29,13 @@ import type { Key, Mounted, Page, View } from "../view.ts";
 const kStripSlots = 600;
 /** How long after the last step the hand rests. */
 const kRestMs = 120;
-const kLongest = 10;
 
 class TimelineView implements Mounted {
   readonly keys: readonly Key[];
   private readonly surface = new Surface("Ranks and time: the calls of each rank", () => this.changed());
   private readonly navigator = new Navigator((ns) => this.centre(ns));
   private readonly panel = new Panel((call) => this.jump(call));
+  private readonly longest: Longest;
   private readonly toolbar = new Toolbar({
     zoom: (factor) => this.zoom(factor),
     showAll: () => this.page.go({ rank: null, begin: null, end: null, own: {} }),
@@ -66,6 +66,10 @@ class TimelineView implements Mounted {
       (slot, tile, show) => page.load(slot, "timeline",
         { world: page.place.world, ...questionOf(tile, this.bounds!) }, (answer) => show(sceneOf(answer))),
       () => this.tell());
+    this.longest = new Longest({
+      ask: (parameters, show) => page.load("longest", "timeline", { world: page.place.world, ...parameters }, show),
+      show: (calls, note) => this.panel.showLongest(calls, note),
+    });
     this.body = el("div", { class: "timeline" }, this.toolbar.element,
       el("div", { class: "timeline-strip" }, this.navigator.surface.element),
       el("div", { class: "timeline-body" },
@@ -122,6 +126,7 @@ class TimelineView implements Mounted {
   private forget(world: number): void {
     this.world = world;
     this.store.clear();
+    this.longest.forget();
     this.run = this.bounds = this.view = this.scene = this.chosen = this.wanted = this.hovered = null;
     this.panel.showCall(null, []);
   }
@@ -142,6 +147,7 @@ class TimelineView implements Mounted {
     }
     // News lies at the run's end; some may be stored after a run has ended.
     this.store.renew((tile) => tile.endNs >= endNs);
+    if (run_end_ns !== endNs) this.longest.forget();
     this.rest();
   }
 
@@ -218,15 +224,7 @@ class TimelineView implements Mounted {
     const found = like === null ? null : callLike(scene, like);
     if (found !== null) this.chooseCall(found);
     fill(this.status, ...statusOf(scene, view, this.store.isWaiting));
-    if (scene.answer.detail === "calls") {
-      const calls = longestOf(scene.answer.calls, view.beginNs, view.endNs, view.firstRank, view.endRank, kLongest);
-      this.panel.showLongest(calls.map(listed), "");
-    } else {
-      const calls = scene.answer.longest
-        .filter((call) => call.end_ns > view.beginNs && call.begin_ns < view.endNs).map(listedOfWindow);
-      const isExact = calls.every((call) => call.endNs - call.beginNs === call.durationNs);
-      this.panel.showLongest(calls, isExact ? "" : "Each lies somewhere in a window: the button leads there.");
-    }
+    this.longest.tell(scene, view, this.page.place.rank, this.store.isWaiting);
   }
 
   private chooseCall(call: Call | null): void {
@@ -246,7 +244,7 @@ class TimelineView implements Mounted {
       this.scene = bestOf(this.store.all(), view);
       this.surface.fit();
       draw(this.surface.context, this.surface.width, this.surface.height, {
-        view, scene: this.scene, ranks: bounds.ranks, theme: this.page.theme, chosen: this.chosen,
+        view, scene: this.scene, ranks: bounds.ranks, rank: this.page.place.rank, theme: this.page.theme, chosen: this.chosen,
         hovered: this.hovered, hasMessages: this.hasMessages(),
       });
       this.navigator.show(run, view, this.page.theme);
@@ -262,29 +260,14 @@ class TimelineView implements Mounted {
     this.page.go({ own: this.hasMessages() ? { ...own, messages: "off" } : own }, "replace");
   }
 
-  /** A call before a message, a message before a window. */
   private point(event: MouseEvent | null): void {
     const { view, scene } = this;
     const before = this.hovered;
-    this.hovered = null;
-    let what: Child = null;
-    if (event !== null && view !== null && scene !== null) {
-      const at = this.inPlot(event);
-      const call = callAt(scene, view, at);
-      const message = call === null && this.hasMessages() ? messageAt(scene, view, at) : null;
-      const window = call === null && message === null ? windowAt(scene, view, at) : null;
-      this.hovered = call ?? message;
-      if (call !== null) what = callLines(call);
-      else if (message !== null) what = messageLines(message);
-      else if (window !== null) {
-        what = lines(
-          ["", rankText(window.firstRank, window.ranks)],
-          ["from", moment(window.beginNs, window.lengthNs)], ["for", duration(window.lengthNs)],
-          ["in MPI", estimate(scene.answer.scope.estimated, percent(window.share))]);
-      }
-    }
-    if (what === null || event === null) this.hint.hide();
-    else this.hint.show(event, what);
+    const pointed = event === null || view === null || scene === null ? null
+      : pointedAt(scene, view, this.inPlot(event), this.hasMessages());
+    this.hovered = pointed?.on ?? null;
+    if (event === null || !pointed?.what) this.hint.hide();
+    else this.hint.show(event, pointed.what);
     if (this.hovered !== before) this.changed();
   }
 

@@ -57,5 +57,5 @@ const kClassColours: Readonly<Record<string, string>> = {
 
 /** The colour of a class; of one that is not known grey. Both themes. */
 export function classColour(name: string): string {
-  return kClassColours[name] ?? "#8a8f98";
+  return kClassColours[name] ?? "#686d74";
 }

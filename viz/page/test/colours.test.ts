@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { classColour } from "../src/colours.ts";
+import { inkOn } from "../src/timeline/labels.ts";
+
+type Three = readonly [number, number, number];
+const kClasses = ["point_to_point", "collective", "completion", "probe", "one_sided", "file", "other"];
+
+/** What each kind of colour vision makes of linear RGB (Machado, Oliveira and Fernandes 2009, severity 1). */
+const kVision: Readonly<Record<string, readonly Three[]>> = {
+  usual: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+  protanopia: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+  deuteranopia: [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+  tritanopia: [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+};
+
+function linear(colour: string): Three {
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255)
+    .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  return [r!, g!, b!];
+}
+
+function seen(colour: string, vision: readonly Three[]): Three {
+  const parts = linear(colour);
+  const [r, g, b] = vision.map((row) => Math.min(1, Math.max(0, row.reduce((sum, part, at) => sum + part * parts[at]!, 0))));
+  return [r!, g!, b!];
+}
+
+/** CIE L*a*b* of D65: how far two are apart is about how different they look; 2 can just be told. */
+function lab([r, g, b]: Three): Three {
+  const root = (value: number): number => value > 216 / 24389 ? Math.cbrt(value) : (24389 / 27 * value + 16) / 116;
+  const x = root((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505);
+  const y = root(0.2126 * r + 0.7152 * g + 0.0722 * b);
+  const z = root((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089);
+  return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
+}
+
+test("classes of calls are told apart by people with any kind of colour vision", () => {
+  for (const [name, vision] of Object.entries(kVision)) {
+    const places = kClasses.map((one) => lab(seen(classColour(one), vision)));
+    places.forEach((one, at) => places.slice(0, at).forEach((other, before) => {
+      const apart = Math.hypot(one[0] - other[0], one[1] - other[1], one[2] - other[2]);
+      assert.ok(apart > 15, `${name}: ${kClasses[at]} and ${kClasses[before]} are ${apart.toFixed(1)} apart`);
+    }));
+  }
+});
+
+test("names on calls can be read on each class's colour", () => {
+  for (const name of kClasses) {
+    const [r, g, b] = linear(classColour(name));
+    const light = 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    const contrast = inkOn(classColour(name)) === "#ffffff" ? 1.05 / (light + 0.05) : (light + 0.05) / 0.05;
+    assert.ok(contrast >= 4.5, `${name}: ${contrast.toFixed(2)}`);
+  }
+});

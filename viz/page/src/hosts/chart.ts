@@ -53,6 +53,9 @@ export class Chart {
     } else {
       this.plot.setData(this.columns(shown));
     }
+    const { canvas } = this.plot.ctx;
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", `${shown.title} over time; its newest value stands above`);
     this.read(null);
   }
 

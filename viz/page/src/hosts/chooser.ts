@@ -42,7 +42,7 @@ export class Chooser {
     const ordered = [...found.filter(isTicked), ...found.filter((name) => !isTicked(name))];
     return [
       el("h2", {}, `${title} (${count(found.length)})`),
-      el("ul", {}, ...ordered.slice(0, kMostListed).map((name) => el("li", {}, el("label", {},
+      el("ul", {}, ...ordered.slice(0, kMostListed).map((name) => el("li", {}, el("label", { title: name },
         el("input", { type: "checkbox", checked: isTicked(name), "data-series": name,
                       disabled: !isTicked(name) && this.chosen.length >= kMostChosen,
                       change: () => this.turn({ name, isOfRanks }) }), ` ${name}`)))),

@@ -1,6 +1,6 @@
 // Cells of a grid as colours: painted once into a picture of a pixel each, drawn as large as there is room.
 
-import { scaleOf, stepOf, type Theme } from "./colours.ts";
+import { colourOf, scaleOf, stepOf, type Theme } from "./colours.ts";
 import { el } from "./dom.ts";
 
 export class Heat {
@@ -40,13 +40,10 @@ export class Heat {
   }
 }
 
-/** What the colours mean: from the least to the most, as text. */
-export function legend(theme: Theme, least: string, most: string): HTMLElement {
+/** What the colours mean: from the least to the most, as text. `from` is the share that stands for the least. */
+export function legend(theme: Theme, least: string, most: string, from = 0): HTMLElement {
   const scale = scaleOf(theme.isDark);
-  const stops: string[] = [];
-  for (let step = 0; step <= 255; step += 15) {
-    stops.push(`rgb(${scale[3 * step]} ${scale[3 * step + 1]} ${scale[3 * step + 2]})`);
-  }
+  const stops = Array.from({ length: 18 }, (_, at) => colourOf(scale, from + (1 - from) * at / 17));
   const bar = el("span", { class: "legend-bar", "aria-hidden": "true" });
   bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
   return el("span", { class: "legend" }, least, bar, most);

@@ -28,6 +28,12 @@ const kLeft = 52, kAbove = 34, kMargin = 8;
 const kFont = '11px system-ui, "DejaVu Sans", sans-serif';
 /** The most that the server gives a side. */
 const kMostBlocks = 512;
+/** Of a logarithmic scale: the least value can be told from nothing. */
+const kLeastShare = 0.15;
+
+function cellsOf({ value, first_row, end_row, first_column, end_column, block }: Matrix): string {
+  return `${value} ${first_row} ${end_row} ${first_column} ${end_column} ${block}`;
+}
 
 export class Square {
   private readonly surface = new Surface("Communication matrix", () => this.draw());
@@ -39,6 +45,8 @@ export class Square {
   /** The smallest value above 0 and the largest one. */
   least = 0;
   most = 0;
+  /** The share of the scale that stands for the least. */
+  leastShare = 0;
 
   constructor(parent: HTMLElement, private readonly page: Page, private readonly owner: SquareOwner) {
     fill(parent, this.surface.element);
@@ -70,19 +78,20 @@ export class Square {
   }
 
   show(matrix: Matrix, pairs: readonly Pair[], valueOf: (pair: Pair) => number, isLogarithmic: boolean): void {
+    if (this.matrix === null || cellsOf(this.matrix) !== cellsOf(matrix)) this.hint.hide();  // It tells of other cells.
     this.matrix = matrix;
     this.pairs = new Map(pairs.map((pair) => [this.key(pair.row, pair.column), pair]));
     const values = pairs.map(valueOf).filter((value) => value > 0);
     this.most = values.reduce((most, value) => Math.max(most, value), 0);
     this.least = values.reduce((least, value) => Math.min(least, value), this.most);
     const span = Math.log(this.most / this.least);
+    this.leastShare = !isLogarithmic ? 0 : span > 0 ? kLeastShare : 1;
     this.heat.paint(this.columns, this.rows, this.page.theme, (row, column) => {
       const pair = this.pairs.get(this.key(matrix.first_row + row * matrix.block, matrix.first_column + column * matrix.block));
       const value = pair === undefined ? 0 : valueOf(pair);
       if (value <= 0) return null;
       if (!isLogarithmic) return value / this.most;
-      // The least one can be told from nothing.
-      return span > 0 ? 0.15 + 0.85 * Math.log(value / this.least) / span : 1;
+      return span > 0 ? kLeastShare + (1 - kLeastShare) * Math.log(value / this.least) / span : 1;
     });
     this.surface.label(`Matrix of ${matrix.value} of ${matrix.world_size} ranks; the table beside it has the largest pairs`);
     this.draw();

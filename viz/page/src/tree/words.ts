@@ -49,8 +49,9 @@ export function linesOf(node: TreeNode): HTMLElement {
     ["reported", or(link?.at_ns, (ns) => moment(ns, 1e7))],
     ["messages", or(link?.packets_per_s, rate)],
     ["bytes", or(link?.bytes_per_s, (value) => `${bytes(value)}/s`)],
+    // The front end's link is its way into the store.
     ["queue", or(link?.queue_bytes, bytes)],
-    ["round trip", or(link?.round_trip_ns, duration)],
+    [node.role === "front_end" ? "longest commit" : "round trip", or(link?.round_trip_ns, duration)],
     ["transport", link?.transport || kNone],
     ["turned away", or(link?.refused, (value) => plural(value, "stranger"))],
   ];

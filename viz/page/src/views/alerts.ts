@@ -51,7 +51,7 @@ export const alerts: View = {
              (alert.at_ns < end && (alert.until_ns === null || alert.until_ns > begin))));
           fill(summary,
             el("b", { "data-value": "alerts" }, plural(answer.alerts_in_all, "alert")), ", ",
-            el("b", { "data-value": "open", class: answer.open > 0 ? "bad" : null }, count(answer.open)), " of them still so",
+            el("b", { "data-value": "open", class: answer.open > 0 ? "bad" : null }, count(answer.open)), " still so",
             shown.length < answer.alerts_in_all ? `; ${count(shown.length)} shown.` : ".");
           if (shown.length === 0) {
             fill(place, answer.alerts_in_all === 0

@@ -103,7 +103,7 @@ export const matrix: View = {
       fill(toolbar,
         choice("show", kValues, value(), (id) => set({ value: id })),
         choice("colours", kScales, scale(), (id) => set({ scale: id })),
-        most > 0 && legend(page.theme, scale() === "log" ? text(value(), square.least) : "0", text(value(), most)),
+        most > 0 && legend(page.theme, scale() === "log" ? text(value(), square.least) : "0", text(value(), most), square.leastShare),
         page.place.own.cut !== undefined &&
           el("button", { type: "button", class: "chip", title: "Show all ranks again", click: all }, "part of the ranks ✕"));
       if (answer === null) return;

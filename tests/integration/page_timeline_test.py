@@ -7,6 +7,7 @@ import urllib.parse
 
 from browser import PageTest
 from harness import Store, mpirun, wait_until
+from large_stores import large_run
 from page_test import number
 from view_test import Server
 
@@ -112,15 +113,14 @@ class PageTimeline(PageTest):
         self.assert_chosen_is(page, row)
         server.stop(self)
 
-    def test_a_step_of_pan_or_zoom_costs_the_main_thread_little(self):
-        store = self.run_ring(ranks=8)
-        begin, end = self.midst(store)
-        server = Server(self, store.path)
-        page = self.open(server, f"timeline?begin={begin}&end={end}")
-        page.wait("document.querySelector('[data-detail=calls]') !== null", "single calls are drawn")
-        box = page.value("(() => { const { x, y, width, height } ="
-                         " document.querySelector('.timeline-canvas canvas').getBoundingClientRect();"
-                         " return { x, y, width, height }; })()")
+    def plot(self, page):
+        """The canvas's place on the window."""
+        return page.value("(() => { const { x, y, width, height } ="
+                          " document.querySelector('.timeline-canvas canvas').getBoundingClientRect();"
+                          " return { x, y, width, height }; })()")
+
+    def assert_steps_are_cheap(self, page, what):
+        box = self.plot(page)
         page.call("page.mouse.move", box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
         def costs(step, steps=40):
@@ -140,8 +140,107 @@ class PageTimeline(PageTest):
         pans = costs(lambda at: page.call("page.mouse.move", box["x"] + box["width"] / 2 + 7 * (at % 20), box["y"] + 200))
         page.call("page.mouse.up")
         for name, found in (("zoom", zooms), ("pan", pans)):
-            print(f"a step of {name}: {found[len(found) // 2]:.1f} ms of script, p95 {found[int(0.95 * len(found))]:.1f} ms")
+            print(f"{what}: a step of {name}: {found[len(found) // 2]:.1f} ms of script, p95 {found[int(0.95 * len(found))]:.1f} ms")
             self.assertLess(found[len(found) // 2], 20.0, found)
+
+    def test_a_step_of_pan_or_zoom_costs_the_main_thread_little(self):
+        store = self.run_ring(ranks=8)
+        begin, end = self.midst(store)
+        server = Server(self, store.path)
+        page = self.open(server, f"timeline?begin={begin}&end={end}")
+        page.wait("document.querySelector('[data-detail=calls]') !== null", "single calls are drawn")
+        self.assert_steps_are_cheap(page, "8 ranks, calls")
+        server.stop(self)
+
+    def test_a_step_costs_little_with_a_thousand_ranks_too(self):
+        path = self.folder / "large.db"
+        large_run(path, 1024, 30, 2_000_000)
+        server = Server(self, path)
+        page = self.open(server, "timeline?ranks=0-1024")
+        page.wait("document.querySelector('[data-detail=windows]') !== null", "windows of all ranks are drawn")
+        self.assert_steps_are_cheap(page, "1024 ranks, windows")
+        # As many calls as an answer has, of the 64 ranks that are shown at first.
+        page.go(server.url.split("?")[0] + "#/timeline?begin=10000000000&end=12000000000")
+        page.wait("document.querySelector('[data-detail=calls]') !== null", "single calls are drawn")
+        self.assert_steps_are_cheap(page, "1024 ranks, calls")
+        server.stop(self)
+
+    def test_a_message_is_drawn_and_told_as_sql_has_it(self):
+        store = self.run_ring(rounds=300)
+        server = Server(self, store.path)
+        begin = store.value("SELECT begin_ns FROM event WHERE rank = 0 ORDER BY begin_ns LIMIT 1 OFFSET 200")
+        messages = server.get("timeline", begin_ns=begin, end_ns=begin + 10**9)["messages"]
+        one = next(m for m in messages if m["received_ns"] is not None and m["received_ns"] - m["sent_ns"] > 2000
+                   and m["destination"] == m["source"] + 1)
+        length = one["received_ns"] - one["sent_ns"]
+        begin, end = one["sent_ns"] - length, one["received_ns"] + length
+        page = self.open(server, f"timeline?begin={begin}&end={end}")
+        page.wait("document.querySelector('[data-value=detail]')?.innerText === 'each call is drawn.'", "calls are drawn")
+        box = self.plot(page)
+        # Halfway between the two ranks, where no call is.
+        x = box["x"] + 64 + (box["width"] - 64) * 0.5
+        y = box["y"] + 24 + (box["height"] - 24) * (one["source"] + 1) / 4
+        picture = "document.querySelector('.timeline-canvas canvas').toDataURL()"
+        with_messages = page.value(picture)
+        page.call("page.mouse.move", x - 1, y)
+        page.call("page.mouse.move", x, y)
+        page.wait("document.querySelector('.hint:not([hidden]) dl') !== null", "the message is told")
+        told = dict(zip(page.texts(".hint dt"), page.texts(".hint dd")))
+        ranks = [int(word) for word in told["message"].split() if word.isdigit()]
+        sent = round(float(told["sent"].split()[0]) * 1e9)
+        row = store.rows(f"SELECT * FROM event WHERE rank = {ranks[0]} AND begin_ns = {sent} AND peer = {ranks[1]}")[0]
+        self.assertEqual(told["tag"], str(row["tag"]))
+        self.assertAlmostEqual(number(told["payload"]), row["bytes"], delta=0.006 * row["bytes"])
+        received = round(float(told["received"].split()[0]) * 1e9)
+        self.assertEqual(len(store.rows(f"SELECT 1 FROM event WHERE rank = {ranks[1]} AND end_ns = {received}")), 1)
+
+        page.press("m")
+        page.wait("location.hash.includes('messages=off')", "messages are hidden")
+        page.wait(f"{picture} !== {json.dumps(with_messages)}", "their lines are gone")
+        page.call("page.mouse.move", x - 1, y)
+        page.call("page.mouse.move", x, y)
+        page.wait("document.querySelector('.hint').hidden", "nothing is there any more")
+        server.stop(self)
+
+    def test_it_moves_as_a_map_does(self):
+        store = self.run_ring(rounds=300)
+        begin = store.value("SELECT begin_ns FROM event WHERE rank = 0 ORDER BY begin_ns LIMIT 1 OFFSET 200")
+        end = begin + 10**7
+        server = Server(self, store.path)
+        page = self.open(server, f"timeline?begin={begin}&end={end}")
+        page.wait("document.querySelector('[data-detail]') !== null", "the run is drawn")
+        box = self.plot(page)
+        a_pixel = (end - begin) / (box["width"] - 64)
+
+        def range_after(step, what):
+            before = page.value("location.hash")
+            step()
+            page.wait(f"location.hash !== {json.dumps(before)}", what)
+            found = urllib.parse.parse_qs(page.value("location.hash").partition("?")[2])
+            return int(found["begin"][0]), int(found["end"][0]), found.get("ranks", [""])[0]
+
+        def drag():
+            page.call("page.mouse.move", box["x"] + 400, box["y"] + 200)
+            page.call("page.mouse.down")
+            page.call("page.mouse.move", box["x"] + 300, box["y"] + 200, {"steps": 10})
+            page.call("page.mouse.up")
+
+        dragged = range_after(drag, "a drag pans")
+        self.assertAlmostEqual(dragged[0] - begin, 100 * a_pixel, delta=2 * a_pixel)
+        self.assertAlmostEqual(dragged[1] - dragged[0], end - begin, delta=2)
+        later = range_after(lambda: page.press("ArrowRight"), "an arrow pans")
+        self.assertAlmostEqual(later[0] - dragged[0], 0.2 * (end - begin), delta=2)
+        nearer = range_after(lambda: page.press("+"), "a key zooms")
+        self.assertAlmostEqual(nearer[1] - nearer[0], (end - begin) / 2, delta=2)
+        # What is below the pointer stays there.
+        page.call("page.mouse.move", box["x"] + 64 + (box["width"] - 64) / 4, box["y"] + 200)
+        wheeled = range_after(lambda: page.call("page.mouse.wheel", 0, -300), "the wheel zooms")
+        self.assertAlmostEqual(wheeled[0] + (wheeled[1] - wheeled[0]) / 4, nearer[0] + (nearer[1] - nearer[0]) / 4,
+                               delta=0.01 * (nearer[1] - nearer[0]))
+        ranks = range_after(lambda: page.press("]"), "a key shows fewer ranks")[2]
+        self.assertEqual(ranks, "1.00-3.00")
+        page.press("Escape")
+        page.wait("!location.hash.includes('begin=')", "all of the time is shown again")
         server.stop(self)
 
     def test_windows_stand_for_calls_that_were_not_recorded(self):

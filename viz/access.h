@@ -32,16 +32,14 @@ struct AccessOptions {
 
 /// Judges requests in this order, and counts each refusal by its reason:
 ///
-/// - `Host` must be there, once, and name this server: "localhost", a loopback address, or, where
-/// it
-///   listens on more than loopback, any address or a name of this host; any port, for tunnels. A
-///   foreign name that leads here is a rebound one.
+/// - `Host` must be there, once, and name this server: "localhost", a loopback address, or,
+///   where it listens on more than loopback, any address or a name of this host; any port, for
+///   tunnels. A foreign name that leads here is a rebound one.
 /// - `Origin`, where a browser sends one, must be that same host and port.
 /// - The method must be GET or HEAD.
 /// - The token must be right: as `Authorization: Bearer`, in the cookie, or as the parameter
-/// `token`,
-///   which is answered by a cookie and a redirection that takes it out of the address. It is
-///   compared in the same time whatever is wrong with it. /healthz needs none.
+///   `token`, which is answered by a cookie and a redirection that takes it out of the address. It
+///   is compared in the same time whatever is wrong with it. /healthz needs none.
 ///
 /// From several threads.
 class Access {

@@ -10,6 +10,15 @@
 //                                          50 of them a second, fields 1: 1 and 2: its leaf id;
 //                                          touches FOLDER/first-PID at once and FOLDER/PID when
 //                                          done, and closes
+//   tool_process burst STREAM WAVES JOURNAL
+//                                          a leaf of a run: sends waves of 4 KiB as fast as it can
+//                                          from a journal of so many bytes, none of which may wait
+//   tool_process flood STREAM WAVES        a leaf of a run or of `count`: sends waves of one number
+//                                          as fast as the tree takes them, and prints the seconds
+//                                          until all of it was acknowledged and its processor time
+//   tool_process count LEAVES WAVES COMMPROC
+//                                          a tree of so many `flood` leaves on the stream "sum",
+//                                          flat; prints the same of itself
 //   tool_process fill STREAM FOLDER        sends 64 KiB waves from a journal of 1 MiB until one is
 //                                          not taken, then says so by a file FOLDER/PID, and waits
 //   tool_process front_end LEAVES LIMIT COMMPROC
@@ -23,6 +32,7 @@
 //
 // All but front_end end when the tree is closed, with code 0.
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -114,6 +124,60 @@ int pace(const std::vector<std::string>& words) {
   return 0;
 }
 
+int burst(const std::vector<std::string>& words) {
+  constexpr std::size_t kWaveBytes = 4u << 10;
+  xylem::backend::LeafOptions options;
+  options.journal_bytes = std::stoul(words[3]);
+  const auto leaf = must(xylem::backend::Leaf::join(options));
+  auto up = must(leaf->stream(words[1], 30 * kSecond));
+  const std::string piece(kWaveBytes, 'x');
+  const long waves = std::stol(words[2]);
+  for (long wave = 0; wave < waves; ++wave) must(up.send({{1, piece}}, 0));
+  must(leaf->close(kPatience));
+  return 0;
+}
+
+// Since `begun`, with what the program has computed so far.
+void tell_cost(std::chrono::steady_clock::time_point begun) {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+  std::printf("%.3f %.3f\n", took.count(), seconds(used.ru_utime) + seconds(used.ru_stime));
+}
+
+int flood(const std::vector<std::string>& words) {
+  const auto leaf = must(xylem::backend::Leaf::join());
+  auto up = must(leaf->stream(words[1], kPatience));
+  const long waves = std::stol(words[2]);
+  const auto begun = std::chrono::steady_clock::now();
+  for (long wave = 0; wave < waves; ++wave) must(up.send({{1, 0.5}}, kPatience));
+  must(up.flush(kPatience));
+  tell_cost(begun);
+  must(leaf->close(kPatience));
+  return 0;
+}
+
+int count(const std::vector<std::string>& words) {
+  const std::uint64_t leaves = std::stoul(words[1]), waves = std::stoul(words[2]);
+  xylem::frontend::TreeOptions options;
+  options.shape = "flat";
+  options.back_end = {std::filesystem::canonical("/proc/self/exe"), "flood", "sum", words[2]};
+  options.back_ends_per_host = leaves;
+  options.comm_process = words[3];
+  const auto tree = must(xylem::frontend::Tree::start(std::move(options)));
+  const auto begun = std::chrono::steady_clock::now();
+  auto sum = must(tree->open({.name = "sum", .aggregation = "sum"}, kPatience));
+  for (std::uint64_t seen = 0; seen < leaves * waves;) {
+    seen += must(sum.receive(kPatience)).sources.count();
+  }
+  tell_cost(begun);
+  must(tree->close(kPatience));
+  return 0;
+}
+
 int fill(const std::vector<std::string>& words) {
   xylem::backend::LeafOptions options;
   options.journal_bytes = 1u << 20;
@@ -173,6 +237,9 @@ int main(int argc, char** argv) {
   if (role == "leave" && words.size() == 3) return answer(words);
   if (role == "send" && words.size() == 4) return send(words);
   if (role == "pace" && words.size() == 4) return pace(words);
+  if (role == "burst" && words.size() == 4) return burst(words);
+  if (role == "flood" && words.size() == 3) return flood(words);
+  if (role == "count" && words.size() == 4) return count(words);
   if (role == "fill" && words.size() == 3) return fill(words);
   if (role == "front_end" && words.size() == 4) return front_end(words);
   if (role == "start" && (words.size() == 4 || words.size() == 5)) return start(words);

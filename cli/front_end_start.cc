@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "capture/ring.h"
+#include "cli/stream_options.h"
+#include "filters/aggregation.h"
 #include "frontend/slurm.h"
 #include "net/key.h"
 #include "net/runtime.h"
@@ -171,6 +173,21 @@ void start_agents_beside(Started& started) {
   }
 }
 
+// All front ends of the run have the plugins as they are now.
+Result<frontend::FrontEndProcess> start_with_plugins(const std::string& program,
+                                                     frontend::Setup setup,
+                                                     std::vector<UniqueFd> listening) {
+  setup.plugins = plugins_of(setup.streams);
+  std::vector<UniqueFd> copies;
+  for (const std::string& file : setup.plugins) {
+    auto copy = filters::copy_plugin(file);
+    if (!copy) return unexpected(std::move(copy.error()));
+    copies.push_back(*std::move(copy));
+  }
+  return frontend::FrontEndProcess::start(program, std::move(setup), std::move(listening),
+                                          std::move(copies));
+}
+
 // What a script or a later launcher will do cannot be known: it must be able to reach us.
 struct Decided {
   bool listens_widely = false;
@@ -207,8 +224,8 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
   if (folder) launch.addresses.push_back("unix:" + frontend::front_end_socket(setup.run));
   launch.run = setup.run;
   launch.key = setup.key;
-  auto front_end = frontend::FrontEndProcess::start(installation->frontend, std::move(setup),
-                                                    std::move(listening->sockets));
+  auto front_end =
+      start_with_plugins(installation->frontend, std::move(setup), std::move(listening->sockets));
   if (!front_end) {
     if (folder) folder->remove();
     return unexpected(std::move(front_end.error()));

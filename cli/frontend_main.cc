@@ -24,6 +24,7 @@
 #include "cli/live_runs.h"
 #include "cli/stream_options.h"
 #include "cli/version.h"
+#include "filters/aggregation.h"
 #include "frontend/comm_process_launch.h"
 #include "frontend/front_end_process.h"
 #include "frontend/launch.h"
@@ -87,9 +88,62 @@ bool agent_on_this_host(const std::string& run, const std::string& run_folder) {
   return false;
 }
 
+// Whoever started us holds the copies too, for our successors; nobody whom we start shall.
+PluginCopies plugin_copies(const frontend::Setup& setup) {
+  PluginCopies copies;
+  for (std::size_t i = 0; i < setup.plugins.size(); ++i) {
+    const int fd = static_cast<int>(setup.first_plugin_fd) + static_cast<int>(i);
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    copies.emplace(setup.plugins[i], filters::name_of_copy(fd));
+  }
+  return copies;
+}
+
+bool is_unfolded(const frontend::Setup& setup, StreamId stream) {
+  return std::ranges::find(setup.unfolded, std::to_string(raw(stream))) != setup.unfolded.end();
+}
+
+// Of streams whose plugin has ended front ends nothing is merged here.
+Result<std::shared_ptr<const storage::StreamFold>> make_fold(
+    const frontend::Setup& setup, std::vector<wire::StreamSpec> streams) {
+  for (wire::StreamSpec& spec : streams) {
+    if (is_unfolded(setup, spec.id)) spec.aggregation.clear();
+  }
+  std::shared_ptr<frontend::FoldMark> shared;
+  if (setup.fold_mark_fd >= 0) {
+    const int fd = static_cast<int>(setup.fold_mark_fd);
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    auto mark = frontend::FoldMark::of(UniqueFd(fd));
+    if (!mark) return unexpected(std::move(mark.error()));
+    shared = std::make_shared<frontend::FoldMark>(*std::move(mark));
+  }
+  return frontend::make_stream_fold(with_copies(std::move(streams), plugin_copies(setup)),
+                                    std::move(shared));
+}
+
+// In the run's file, by each that does without.
+void note_unfolded(const frontend::Setup& setup, const std::vector<wire::StreamSpec>& streams,
+                   storage::ResumedStore& opened) {
+  storage::Batch batch;
+  batch.at_ns = std::max<Nanos>(0, monotonic_now() - opened.past.epoch_ns);
+  for (const wire::StreamSpec& spec : streams) {
+    if (!is_unfolded(setup, spec.id)) continue;
+    wire::Notice notice;
+    notice.role = wire::Role::kFrontEnd;
+    notice.host = host_name();
+    notice.pid = static_cast<std::uint32_t>(::getpid());
+    notice.text = "stream " + spec.name + ": its plugin " + spec.plugin +
+                  " has ended front ends; its waves are kept unmerged from now on";
+    log(Level::kWarn, "a plugin has ended front ends; its stream is kept unmerged",
+        {{"stream", spec.name}, {"plugin", spec.plugin}});
+    batch.rows.emplace_back(storage::NoticeRow{std::move(notice), batch.at_ns});
+  }
+  if (!batch.rows.empty()) storage::record_now(*opened.store, std::move(batch));
+}
+
 Result<storage::ResumedStore> open_store(const frontend::Setup& setup,
                                          const std::vector<wire::StreamSpec>& streams) {
-  auto fold = frontend::make_stream_fold(streams);
+  auto fold = make_fold(setup, streams);
   if (!fold) return unexpected(std::move(fold.error()));
   auto alerts = read_alert_limits(setup.alerts, "configuration");
   if (!alerts) return unexpected(std::move(alerts.error()));
@@ -194,10 +248,11 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   if (!choice) return fail(control_fd, choice.error());
   auto launcher = make_launcher(*setup);
   if (!launcher) return fail(control_fd, launcher.error());
-  auto streams = read_streams(setup->streams, "configuration");
+  auto streams = read_streams(setup->streams, "configuration", plugin_copies(*setup));
   if (!streams) return fail(control_fd, streams.error());
   auto opened = open_store(*setup, *streams);
   if (!opened) return fail(control_fd, opened.error());
+  note_unfolded(*setup, *streams, *opened);
   auto recorder = storage::make_thread_recorder(*opened->store);
   if (!recorder) return fail(control_fd, recorder.error());
   answer(control_fd, "ready " + opened->store->live_path());

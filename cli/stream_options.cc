@@ -65,17 +65,20 @@ Result<void> take(const std::string& key, const std::string& value, wire::Stream
 }
 
 // As every node will.
-Result<void> try_filter(wire::StreamSpec& spec) {
+Result<void> try_filter(wire::StreamSpec& spec, const PluginCopies& copies) {
   if (!spec.plugin.empty() && spec.aggregation.empty()) {
     return unexpected(Code::kInvalidArgument,
                       "it has a plugin and no aggregation; write which of the plugin's is meant");
   }
   if (!spec.plugin.empty()) {
-    const auto fingerprint = filters::plugin_fingerprint(spec.plugin);
+    const auto copy = copies.find(spec.plugin);
+    const auto fingerprint =
+        filters::plugin_fingerprint(copy == copies.end() ? spec.plugin : copy->second);
     if (!fingerprint) return unexpected(fingerprint.error());
     spec.plugin_sha256 = *fingerprint;
   }
-  if (const auto made = filters::aggregation_of(spec); !made) return unexpected(made.error());
+  const wire::StreamSpec here = with_copies({spec}, copies).front();
+  if (const auto made = filters::aggregation_of(here); !made) return unexpected(made.error());
   return {};
 }
 
@@ -84,7 +87,8 @@ Result<void> try_filter(wire::StreamSpec& spec) {
 bool is_stream_key(std::string_view key) { return key.starts_with(kPrefix) || key == "stream"; }
 
 Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry>& entries,
-                                                   const std::string& path) {
+                                                   const std::string& path,
+                                                   const PluginCopies& copies) {
   struct Named {
     wire::StreamSpec spec;
     int line = 0;  // Of its aggregation or plugin, else its first.
@@ -115,7 +119,7 @@ Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry
   std::vector<wire::StreamSpec> specs;
   for (auto& [name, named] : streams) {
     if (specs.size() == kMostStreams) return refuse(named.line, "too many streams");
-    if (auto good = try_filter(named.spec); !good) {
+    if (auto good = try_filter(named.spec, copies); !good) {
       return refuse(named.line, "stream " + name + ": " + good.error().message);
     }
     const auto number = static_cast<std::uint32_t>(specs.size());
@@ -123,6 +127,26 @@ Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry
     specs.push_back(std::move(named.spec));
   }
   return specs;
+}
+
+std::vector<std::string> plugins_of(const std::vector<ConfigEntry>& entries) {
+  std::vector<std::string> files;
+  for (const ConfigEntry& entry : entries) {
+    const bool is_plugin = entry.key.starts_with(kPrefix) && entry.key.ends_with(".plugin");
+    if (is_plugin && std::ranges::find(files, entry.value) == files.end()) {
+      files.push_back(entry.value);
+    }
+  }
+  return files;
+}
+
+std::vector<wire::StreamSpec> with_copies(std::vector<wire::StreamSpec> streams,
+                                          const PluginCopies& copies) {
+  for (wire::StreamSpec& spec : streams) {
+    if (const auto copy = copies.find(spec.plugin); copy != copies.end())
+      spec.plugin = copy->second;
+  }
+  return streams;
 }
 
 }  // namespace xylem

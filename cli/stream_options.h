@@ -10,6 +10,7 @@
 //                                       # when its journal is full. block makes its program wait
 //   plugin = "/opt/site/filters.so"     # has the aggregation; left out: it is built in
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,10 @@ constexpr std::size_t kMostStreams = 64;
 /// True for a key of a stream's section, right or wrong: read_streams() judges it.
 bool is_stream_key(std::string_view key);
 
+/// Where a copy of a plugin's file is (filters::name_of_copy), by the file's path: it is opened in
+/// the file's place.
+using PluginCopies = std::map<std::string, std::string>;
+
 /// By name, numbered from wire::kFirstStoredStream on: the same entries give the same numbers. Keys
 /// of other sections are passed over; `path` is what errors call the file. The plugin is opened, so
 /// that every node can be told what is in it.
@@ -35,6 +40,14 @@ bool is_stream_key(std::string_view key);
 /// aggregation that is not known or needs parameters, a plugin without an aggregation or one that
 /// cannot be loaded, and too many streams.
 Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry>& entries,
-                                                   const std::string& path);
+                                                   const std::string& path,
+                                                   const PluginCopies& copies = {});
+
+/// The plugins of these entries, each file once, in their order.
+std::vector<std::string> plugins_of(const std::vector<ConfigEntry>& entries);
+
+/// The same streams for this process alone, which loads copies in the place of files.
+std::vector<wire::StreamSpec> with_copies(std::vector<wire::StreamSpec> streams,
+                                          const PluginCopies& copies);
 
 }  // namespace xylem

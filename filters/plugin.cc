@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "filters/aggregation.h"
 #include "filters/narrowing.h"
 #include "filters/plugin_trial_internal.h"
@@ -37,29 +38,13 @@ Unexpected refused(Code code, const std::string& path, const std::string& why) {
   return unexpected(code, "plugin " + path + ": " + why);
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  // Left open for ever.
-  void forget() { fd_ = -1; }
-
- private:
-  int fd_;
-};
-
 // Opened, and found to be nobody's to change but its owner's.
-Result<Descriptor> open_trusted(const std::string& path) {
+Result<UniqueFd> open_trusted(const std::string& path) {
   if (path.empty() || path.front() != '/') {
     return refused(Code::kPermissionDenied, path, "its path is not absolute; give all of it");
   }
   // Not to wait for the writer of a named pipe.
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status = {};
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) {
     const bool denied = errno == EACCES || errno == EPERM;
@@ -128,23 +113,26 @@ std::string hex(const Sha256& sha256) {
   return text;
 }
 
-// The file's bytes in memory that nothing changes any more, if they are the announced ones.
-Result<Descriptor> sealed_copy(const std::string& path, const Sha256& announced) {
+// The file's bytes in memory that nothing changes any more, if they are those announced, if any
+// are.
+Result<UniqueFd> sealed_copy(const std::string& path, const Sha256* announced) {
   auto file = open_trusted(path);
   if (!file) return unexpected(std::move(file.error()));
   const std::string name = path.substr(path.rfind('/') + 1, 200);  // The kernel takes 249.
-  Descriptor copy(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  UniqueFd copy(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const auto sha256 = read_all(path, file->get(), [&](std::span<const std::byte> bytes) {
     return copy.get() >= 0 && write_all(copy.get(), bytes);
   });
   if (!sha256) return unexpected(sha256.error());
-  if (*sha256 != announced) {
+  if (announced != nullptr && *sha256 != *announced) {
     return refused(Code::kCorrupt, path,
-                   "its SHA-256 here is " + hex(*sha256) + ", announced was " + hex(announced) +
+                   "its SHA-256 here is " + hex(*sha256) + ", announced was " + hex(*announced) +
                        "; copy the same file to every host");
   }
   constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
-  if (copy.get() < 0 || ::fcntl(copy.get(), F_ADD_SEALS, kSeals) != 0) {
+  // Whoever opens the copy by its name asks of it what it asks of a file: open_trusted().
+  if (copy.get() < 0 || ::fchmod(copy.get(), S_IRUSR | S_IXUSR) != 0 ||
+      ::fcntl(copy.get(), F_ADD_SEALS, kSeals) != 0) {
     return refused(Code::kExhausted, path,
                    std::string("a copy cannot be made: ") + std::strerror(errno));
   }
@@ -156,9 +144,9 @@ class Library {
  public:
   static Result<std::shared_ptr<const Library>> load(const std::string& path,
                                                      const Sha256& announced) {
-    auto copy = sealed_copy(path, announced);
+    auto copy = sealed_copy(path, &announced);
     if (!copy) return unexpected(std::move(copy.error()));
-    const std::string name = "/proc/self/fd/" + std::to_string(copy->get());
+    const std::string name = name_of_copy(copy->get());
     if (auto good = try_loading(name); !good) {
       return refused(good.error().code, path, good.error().message);
     }
@@ -178,7 +166,7 @@ class Library {
     // name.
     if (void* still_there = ::dlopen(name_.c_str(), RTLD_NOW | RTLD_NOLOAD)) {
       ::dlclose(still_there);
-      copy_.forget();
+      static_cast<void>(copy_.release());  // Left open for ever.
     }
   }
   Library(const Library&) = delete;
@@ -197,7 +185,7 @@ class Library {
   }
 
  private:
-  Library(std::string path, std::string name, Descriptor copy, void* handle)
+  Library(std::string path, std::string name, UniqueFd copy, void* handle)
       : path_(std::move(path)), name_(std::move(name)), copy_(std::move(copy)), handle_(handle) {}
 
   std::span<const xylem_aggregation> aggregations() const {
@@ -264,7 +252,7 @@ class Library {
 
   const std::string path_;
   const std::string name_;  // For the dynamic linker.
-  Descriptor copy_;
+  UniqueFd copy_;
   void* const handle_;
   const xylem_plugin_table* table_ = nullptr;
 };
@@ -441,6 +429,10 @@ Result<Sha256> plugin_fingerprint(const std::string& path) {
   if (!file) return unexpected(file.error());
   return read_all(path, file->get(), [](std::span<const std::byte>) { return true; });
 }
+
+Result<UniqueFd> copy_plugin(const std::string& path) { return sealed_copy(path, nullptr); }
+
+std::string name_of_copy(int copy) { return "/proc/self/fd/" + std::to_string(copy); }
 
 Result<std::shared_ptr<const Aggregation>> load_aggregation(const std::string& path,
                                                             const Sha256& sha256,

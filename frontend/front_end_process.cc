@@ -41,12 +41,15 @@ void write_line(int fd, const std::string& line) {
   }
 }
 
-Result<pid_t> spawn(const std::string& program, int control,
-                    const std::vector<UniqueFd>& listening) {
+// The child's descriptors: its control, those that listen, which it is told as arguments, and
+// others.
+Result<pid_t> spawn(const std::string& program, int control, const std::vector<UniqueFd>& listening,
+                    const std::vector<int>& others) {
   std::vector<std::string> arguments = {program, std::to_string(kChildControlFd)};
   std::vector<UniqueFd> lifted;
   lifted.push_back(lift(control));
   for (const UniqueFd& socket : listening) lifted.push_back(lift(socket.get()));
+  for (const int other : others) lifted.push_back(lift(other));
 
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
@@ -55,7 +58,7 @@ Result<pid_t> spawn(const std::string& program, int control,
   for (std::size_t i = 0; i < lifted.size(); ++i) {
     const int target = kChildControlFd + static_cast<int>(i);
     ::posix_spawn_file_actions_adddup2(&actions, lifted[i].get(), target);
-    if (i > 0) arguments.push_back(std::to_string(target));
+    if (i > 0 && i <= listening.size()) arguments.push_back(std::to_string(target));
   }
   sigset_t none;
   sigemptyset(&none);
@@ -97,8 +100,17 @@ void wait_readable(int fd) {
 }  // namespace
 
 Result<FrontEndProcess> FrontEndProcess::start(const std::string& program, Setup setup,
-                                               std::vector<UniqueFd> listening) {
-  FrontEndProcess process(program, std::move(setup), std::move(listening));
+                                               std::vector<UniqueFd> listening,
+                                               std::vector<UniqueFd> plugins) {
+  FrontEndProcess process(program, std::move(setup), std::move(listening), std::move(plugins));
+  if (!process.plugins_.empty()) {
+    auto mark = FoldMark::make();
+    if (!mark) return unexpected(std::move(mark.error()));
+    process.mark_ = *std::move(mark);
+    const std::size_t first = kChildControlFd + 1 + process.listening_.size();
+    process.setup_.first_plugin_fd = static_cast<long>(first);
+    process.setup_.fold_mark_fd = static_cast<long>(first + process.plugins_.size());
+  }
   if (auto launched = process.launch(); !launched) return unexpected(std::move(launched.error()));
   while (process.is_there() && !process.is_ready_) {
     wait_readable(process.control_.get());
@@ -120,7 +132,10 @@ Result<void> FrontEndProcess::launch() {
   heard_.clear();
   failure_.clear();
   is_ready_ = false;
-  auto pid = spawn(program_, theirs.get(), listening_);
+  std::vector<int> others;
+  for (const UniqueFd& plugin : plugins_) others.push_back(plugin.get());
+  if (mark_) others.push_back(mark_->fd());
+  auto pid = spawn(program_, theirs.get(), listening_, others);
   if (!pid) return unexpected(std::move(pid.error()));
   pid_ = *pid;
   theirs.reset();
@@ -171,6 +186,17 @@ void FrontEndProcess::reap_if_dead() {
   pid_ = -1;
   control_.reset();
   death_ = how_it_ended(status);
+  blame_plugin();
+}
+
+// A wave that ends a plugin comes again to each successor: nothing of the run could be stored.
+void FrontEndProcess::blame_plugin() {
+  blame_.clear();
+  const auto stream = mark_ ? mark_->take() : std::nullopt;
+  if (!stream || is_done_ || ++deaths_in_fold_[*stream] != kMostFoldDeaths) return;
+  setup_.unfolded.push_back(std::to_string(raw(*stream)));
+  blame_ = "; the plugin of a stream has ended " + std::to_string(kMostFoldDeaths) +
+           " front ends: that stream's waves are kept unmerged from now on";
 }
 
 void FrontEndProcess::decide(Nanos now, const Say& say) {
@@ -182,7 +208,7 @@ void FrontEndProcess::decide(Nanos now, const Say& say) {
   const std::string when =
       restart_at_ > now ? " takes over in " + in_seconds(restart_at_ - now) : " takes over";
   if (failure_.empty()) {
-    say("the front end died (" + death_ + "); the job goes on, another front end" + when);
+    say("the front end died (" + death_ + "); the job goes on, another front end" + when + blame_);
   } else if (failure_ != failure_said_) {
     say("no front end can take over for now: " + failure_ +
         "; the job goes on, its hosts keep for a minute what is not stored");

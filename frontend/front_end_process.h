@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,15 +13,18 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "frontend/fold_mark.h"
 #include "frontend/restarts.h"
 #include "frontend/setup.h"
 
 namespace xylem::frontend {
 
-/// Keeps a run's front end alive. The listening sockets and the setup stay here, so that a front
-/// end that died gets a successor at the same addresses, with the same store: at once, then with
-/// growing pauses (see Restarts). One that merely stands still is left alone, since it is not dead.
-/// Each runs in a session of its own, so that keys pressed at the terminal do not reach it.
+/// Keeps a run's front end alive. The listening sockets, copies of plugins and the setup stay here,
+/// so that a front end that died gets a successor at the same addresses, with the same store and
+/// the same filters: at once, then with growing pauses (see Restarts). One that merely stands still
+/// is left alone, since it is not dead. The plugin in which kMostFoldDeaths of them died is not
+/// called by those that follow: its stream's waves are kept unmerged. Each runs in a session of its
+/// own, so that keys pressed at the terminal do not reach it.
 ///
 /// Life: start(); attend() whenever it asks for it, while the job runs; finish() once. One thread.
 /// Reaps the front ends only; no other child is touched.
@@ -29,10 +33,12 @@ class FrontEndProcess {
   /// Says a sentence to the user.
   using Say = std::function<void(const std::string& sentence)>;
 
-  /// Starts `program` and waits until it has opened the store. Fails with its sentence when it
-  /// cannot, kNotFound when the program cannot be started.
+  /// Starts `program` and waits until it has opened the store. `plugins` are the copies of
+  /// setup.plugins. Fails with its sentence when it cannot, kNotFound when the program cannot be
+  /// started.
   static Result<FrontEndProcess> start(const std::string& program, Setup setup,
-                                       std::vector<UniqueFd> listening);
+                                       std::vector<UniqueFd> listening,
+                                       std::vector<UniqueFd> plugins = {});
 
   /// Looks after it; never waits. To be called when a child of this process may have ended, and at
   /// the latest after what it returned the last time (nothing: no need). Says when a front end died
@@ -46,16 +52,23 @@ class FrontEndProcess {
   /// sentence; a second one ends the front end for good, which fails alike.
   Result<void> finish(int exit_code, const Say& say);
   static constexpr int kMostDeaths = 5;
+  /// Fewer than kMostDeaths: what is left at the end of a job is stored, too.
+  static constexpr int kMostFoldDeaths = 3;
 
  private:
-  FrontEndProcess(std::string program, Setup setup, std::vector<UniqueFd> listening)
-      : program_(std::move(program)), setup_(std::move(setup)), listening_(std::move(listening)) {}
+  FrontEndProcess(std::string program, Setup setup, std::vector<UniqueFd> listening,
+                  std::vector<UniqueFd> plugins)
+      : program_(std::move(program)),
+        setup_(std::move(setup)),
+        listening_(std::move(listening)),
+        plugins_(std::move(plugins)) {}
 
   Result<void> launch();
   bool is_there() const { return pid_ > 0; }
   void hear();
   void heed(const std::string& line);
   void reap_if_dead();
+  void blame_plugin();
   void decide(Nanos now, const Say& say);
   void tell_to_finish();
   void answer_interrupt(const Say& say);
@@ -63,6 +76,10 @@ class FrontEndProcess {
   std::string program_;
   Setup setup_;  // live_path is filled in by the first front end's answer.
   std::vector<UniqueFd> listening_;
+  std::vector<UniqueFd> plugins_;
+  std::optional<FoldMark> mark_;  // Where there are plugins.
+  std::map<StreamId, int> deaths_in_fold_;
+  std::string blame_;  // What is to be said of the last death, besides.
 
   pid_t pid_ = -1;
   UniqueFd control_;

@@ -51,6 +51,10 @@ void each_field(Setup_& setup, Field field) {
   field("placement", setup.placement);
   field("fuzzy", setup.fuzzy);
   field("streams", setup.streams);
+  field("plugins", setup.plugins);
+  field("first_plugin_fd", setup.first_plugin_fd);
+  field("fold_mark_fd", setup.fold_mark_fd);
+  field("unfolded", setup.unfolded);
   field("alerts", setup.alerts);
   field("comm_on", setup.comm_on);
   field("extra_hosts", setup.extra_hosts);

@@ -30,11 +30,18 @@ struct Setup {
   /// For a successor: where the former front end's store is written (its answer). Empty: the run
   /// begins.
   std::string live_path;
-  std::string shape;                     ///< `--topology`
-  std::string launcher;                  ///< `--launcher`; empty: none.
-  std::string placement = "even";        ///< `--placement`
-  std::vector<ConfigEntry> fuzzy;        ///< Of the configuration file: how hosts are judged.
-  std::vector<ConfigEntry> streams{};    ///< Of the same: the run's streams.
+  std::string shape;                   ///< `--topology`
+  std::string launcher;                ///< `--launcher`; empty: none.
+  std::string placement = "even";      ///< `--placement`
+  std::vector<ConfigEntry> fuzzy;      ///< Of the configuration file: how hosts are judged.
+  std::vector<ConfigEntry> streams{};  ///< Of the same: the run's streams.
+  /// Their plugins, each file once: copies of them (filters::copy_plugin) come as descriptors from
+  /// first_plugin_fd on, so that a successor has the same though a file has changed or gone.
+  std::vector<std::string> plugins{};
+  long first_plugin_fd = -1;  ///< Set by FrontEndProcess.
+  long fold_mark_fd = -1;     ///< See FoldMark; -1 where there are no plugins. The same.
+  /// Numbers of streams whose plugin has ended front ends: they are not merged any more. The same.
+  std::vector<std::string> unfolded{};
   std::string comm_on = "mixed";         ///< `--comm-on`
   std::vector<std::string> extra_hosts;  ///< `--extra-hosts`
   std::vector<std::string> excluded;     ///< `--exclude`

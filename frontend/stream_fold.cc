@@ -8,31 +8,58 @@
 namespace xylem::frontend {
 namespace {
 
+struct Folded {
+  std::shared_ptr<const filters::Aggregation> aggregation;
+  bool is_plugin = false;
+};
+
 class AggregationFold final : public storage::StreamFold {
  public:
-  using Aggregations = std::map<StreamId, std::shared_ptr<const filters::Aggregation>>;
-  explicit AggregationFold(Aggregations aggregations) : aggregations_(std::move(aggregations)) {}
+  using Streams = std::map<StreamId, Folded>;
+  AggregationFold(Streams streams, std::shared_ptr<FoldMark> mark)
+      : streams_(std::move(streams)), mark_(std::move(mark)) {}
 
   bool merges(StreamId stream) const override { return find(stream) != nullptr; }
   bool merge(StreamId stream, wire::Fields& state, const wire::Fields& other) const override {
-    const filters::Aggregation* aggregation = find(stream);
-    return aggregation != nullptr && aggregation->merge(state, other).has_value();
+    const Folded* folded = find(stream);
+    if (folded == nullptr) return false;
+    const Marked marked(*this, *folded, stream);
+    return folded->aggregation->merge(state, other).has_value();
   }
   std::optional<wire::Fields> finish(StreamId stream, const wire::Fields& state) const override {
-    const filters::Aggregation* aggregation = find(stream);
-    if (aggregation == nullptr) return state;
-    auto finished = aggregation->finish(state);
+    const Folded* folded = find(stream);
+    if (folded == nullptr) return state;
+    const Marked marked(*this, *folded, stream);
+    auto finished = folded->aggregation->finish(state);
     if (!finished) return std::nullopt;
     return *std::move(finished);
   }
 
  private:
-  const filters::Aggregation* find(StreamId stream) const {
-    const auto it = aggregations_.find(stream);
-    return it == aggregations_.end() ? nullptr : it->second.get();
+  // What is built in ends nobody.
+  class Marked {
+   public:
+    Marked(const AggregationFold& fold, const Folded& folded, StreamId stream)
+        : mark_(folded.is_plugin ? fold.mark_.get() : nullptr) {
+      if (mark_ != nullptr) mark_->enter(stream);
+    }
+    ~Marked() {
+      if (mark_ != nullptr) mark_->leave();
+    }
+    Marked(const Marked&) = delete;
+    Marked& operator=(const Marked&) = delete;
+
+   private:
+    FoldMark* mark_;
+  };
+
+  const Folded* find(StreamId stream) const {
+    const auto it = streams_.find(stream);
+    return it == streams_.end() ? nullptr : &it->second;
   }
 
-  Aggregations aggregations_;
+  Streams streams_;
+  std::shared_ptr<FoldMark> mark_;
 };
 
 const char* to_text(wire::Synchronisation synchronisation) {
@@ -50,15 +77,16 @@ const char* to_text(wire::Synchronisation synchronisation) {
 }  // namespace
 
 Result<std::shared_ptr<const storage::StreamFold>> make_stream_fold(
-    const std::vector<wire::StreamSpec>& streams) {
-  AggregationFold::Aggregations aggregations;
+    const std::vector<wire::StreamSpec>& streams, std::shared_ptr<FoldMark> mark) {
+  AggregationFold::Streams folded;
   for (const wire::StreamSpec& spec : streams) {
     auto aggregation = filters::aggregation_of(spec);
     if (!aggregation) return unexpected(std::move(aggregation.error()));
-    if (*aggregation != nullptr) aggregations.emplace(spec.id, *std::move(aggregation));
+    if (*aggregation == nullptr) continue;
+    folded.emplace(spec.id, Folded{*std::move(aggregation), !spec.plugin.empty()});
   }
   std::shared_ptr<const storage::StreamFold> fold =
-      std::make_shared<AggregationFold>(std::move(aggregations));
+      std::make_shared<AggregationFold>(std::move(folded), std::move(mark));
   return fold;
 }
 

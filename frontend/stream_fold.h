@@ -6,15 +6,17 @@
 #include <vector>
 
 #include "base/result.h"
+#include "frontend/fold_mark.h"
 #include "storage/store.h"
 #include "wire/stream.h"
 
 namespace xylem::frontend {
 
 /// For these streams. Fails as filters::aggregation_of() of the first that has none. No state but
-/// the filters; any thread may call it.
+/// the filters; any thread may call it. With a mark, which is set around each call of a plugin, one
+/// thread at a time.
 Result<std::shared_ptr<const storage::StreamFold>> make_stream_fold(
-    const std::vector<wire::StreamSpec>& streams);
+    const std::vector<wire::StreamSpec>& streams, std::shared_ptr<FoldMark> mark = nullptr);
 
 /// What the store writes down of them.
 std::vector<storage::StreamFacts> stream_facts(const std::vector<wire::StreamSpec>& streams);

@@ -2,6 +2,7 @@
 """Streams of programs in the run's own tree, beside all else that it carries; an emulated cluster. Needs root."""
 
 import os
+import shutil
 import signal
 import unittest
 
@@ -162,6 +163,102 @@ class OneHost(WholeSystemTest):
         (self.folder / "streams.toml").write_text("[stream.energy]\naggregation = \"sum\"\n")
         printed = self.xylem("run", "--config", "streams.toml", "--print-config")
         self.assertIn("stream.energy.aggregation = \"sum\"", printed.stdout)
+
+    def test_what_does_not_fit_is_given_up_at_once_and_counted_to_the_last_wave(self):
+        waves = 5000  # Of 4 KiB: eighty times what the journal takes.
+        for policy in ("", 'when_full = "drop_newest"\n', 'when_full = "drop_oldest"\n'):
+            with self.subTest(policy=policy):
+                self.run_tool("[stream.steps]\n" + policy, "burst", "steps", waves, 256 << 10, expect=0)
+                store = Store(self.folder / "run.db")
+                [account] = store.rows("SELECT sent, stored, lost, complete, reason FROM stream_account")
+                self.assertEqual((account["sent"], account["complete"]), (waves, 1), account)
+                self.assertEqual(account["stored"] + account["lost"], waves)
+                self.assertGreater(account["lost"], 0)
+                self.assertEqual(account["reason"], "the leaf's journal was full")
+                self.assertEqual(store.rows("SELECT count(*) AS n, count(DISTINCT wave) AS d FROM stream_value"),
+                                 [{"n": account["stored"], "d": account["stored"]}])
+        self.assert_nothing_left()
+
+
+class FrontEndKilled(WholeSystemTest):
+    """While streams flow: what a successor takes over, and with which filters."""
+
+    def start_job(self, config, *job):
+        (self.folder / "streams.toml").write_text(config)
+        process = self.start("run", "--topology", "flat", "--store", "run.db", "--config", "streams.toml", "--", *job)
+        live = LiveStore(self.folder / "run.db")
+        return process, live
+
+    def two_senders(self, waves):
+        job = self.folder / "job.sh"
+        job.write_text(f"#!/bin/sh\n{TOOL} pace work {waves} . &\n{TOOL} pace work {waves} . &\nwait\n")
+        job.chmod(0o700)
+        return job
+
+    def kill_front_end(self):
+        [pid] = [p for p, command in self.own_processes().items() if "xylem-frontend" in command]
+        os.kill(pid, signal.SIGKILL)
+
+    def finish(self, process):
+        said = process.communicate(timeout=120)[1]
+        self.assertEqual(process.returncode, 0, said)
+        return Store(self.folder / "run.db"), said
+
+    def assert_all_stored(self, store, leaves, waves):
+        self.assertEqual(store.rows("SELECT sent, stored, lost, complete FROM stream_account"),
+                         [{"sent": waves, "stored": waves, "lost": 0, "complete": 1}] * leaves)
+
+    def test_ranks_go_on_sending_and_nothing_is_lost_or_counted_twice(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                waves, folder = 500, self.folder / mpi
+                folder.mkdir()
+                process, live = self.start_job(
+                    '[stream.work]\naggregation = "sum"\n',
+                    *mpirun(mpi, 2, "stream_rank", "mixed", "outside", "work", waves, folder, 10_000))
+                for reached in (50, 200):
+                    wait_until(lambda: (live.value("SELECT max(wave) FROM stream_part") or 0) > reached, "waves flow", 60)
+                    self.kill_front_end()
+                store, _ = self.finish(process)
+                self.assert_all_stored(store, 2, waves)
+                self.assertEqual(store.rows("SELECT count(*) AS n, sum(json_extract(fields, '$.\"1\"')) AS s FROM "
+                                            "stream_value"), [{"n": waves, "s": 2 * waves}])
+                calls = [int((folder / str(rank)).read_text()) for rank in (0, 1)]
+                self.assertEqual([(a["captured"], a["stored"], a["lost"], a["complete"]) for a in store.account()],
+                                 [(n, n, 0, 1) for n in calls])
+                self.assert_nothing_left()
+                (self.folder / "run.db").unlink()
+
+    def test_a_plugin_whose_file_is_gone_serves_those_who_take_over(self):
+        plugin = self.folder / "span.so"
+        shutil.copy(BUILD / "tests/plugins/span.so", plugin)
+        plugin.chmod(0o700)
+        waves = 250
+        process, live = self.start_job(f'[stream.work]\naggregation = "span"\nplugin = "{plugin}"\n',
+                                       self.two_senders(waves))
+        for reached in (30, 100):
+            wait_until(lambda: (live.value("SELECT max(wave) FROM stream_part") or 0) > reached, "waves flow", 60)
+            plugin.unlink(missing_ok=True)
+            self.kill_front_end()
+        store, said = self.finish(process)
+        self.assertEqual(said.count("the front end died"), 2, said)
+        self.assert_all_stored(store, 2, waves)
+        # Both sent 1: none is greater than another, and all of a wave were merged.
+        self.assertEqual(store.rows("SELECT leaves, fields, count(*) AS n FROM stream_value GROUP BY 1, 2"),
+                         [{"leaves": 2, "fields": '{"1":0}', "n": waves}])
+        self.assert_nothing_left()
+
+    def test_a_plugin_that_ends_each_front_end_at_a_wave_is_left_out_and_told_of(self):
+        waves = 100
+        process, _ = self.start_job(f'[stream.work]\naggregation = "brittle"\n'
+                                    f'plugin = "{BUILD}/tests/plugins/span.so"\n', self.two_senders(waves))
+        store, said = self.finish(process)
+        self.assertEqual(said.count("the front end died (signal 6)"), 3, said)
+        self.assertIn("that stream's waves are kept unmerged from now on", said)
+        self.assert_all_stored(store, 2, waves)
+        self.assertEqual(store.value("SELECT sum(json_extract(fields, '$.\"1\"')) FROM stream_value"), 2 * waves)
+        self.assertIn("stream work: its plugin", store.value("SELECT min(text) FROM notice WHERE text LIKE 'stream%'"))
+        self.assert_nothing_left()
 
 
 class Ranks(WholeSystemTest):

@@ -191,6 +191,20 @@ TEST_F(Plugin, IsKnownByTheSha256OfItsBytes) {
               ::testing::ElementsAre(0xba, 0x78, 0x16, 0xbf));
 }
 
+TEST_F(Plugin, IsTheSameFromACopyWhenItsFileIsGone) {
+  const std::string path = copy_of("span");
+  const auto sha256 = plugin_fingerprint(path);
+  const auto copy = copy_plugin(path);
+  ASSERT_TRUE(copy) << copy.error().message;
+  fs::remove(path);
+  const std::string name = name_of_copy(copy->get());
+  EXPECT_EQ(*plugin_fingerprint(name), *sha256);
+  const Loaded span = load_aggregation(name, *sha256, "span", {});
+  ASSERT_TRUE(span) << span.error().message;
+  EXPECT_EQ(span_of_3_and_10(**span), 7);
+  EXPECT_LT(::write(copy->get(), "x", 1), 0) << "nobody can change it";
+}
+
 TEST_F(Plugin, IsRefusedWhenItIsTooLarge) {
   const fs::path path = folder_ / "large.so";
   std::ofstream(path) << "";
@@ -266,7 +280,7 @@ TEST_F(Plugin, LacksANarrowingOfAnAggregationsName) {
   const Loaded aggregation = load(copy_of("span"), "alternate");
   ASSERT_FALSE(aggregation);
   EXPECT_THAT(aggregation.error().message,
-              HasSubstr("it has no aggregation \"alternate\"; it has span, misbehaving"));
+              HasSubstr("it has no aggregation \"alternate\"; it has span, brittle, misbehaving"));
 }
 
 TEST_F(Plugin, WhoseNarrowingBreaksTheRulesFailsTheCall) {
@@ -313,7 +327,7 @@ TEST_F(Plugin, IsRefusedWhenItCrashesThrowsOrHangsAtLoad) {
 
 TEST_F(Plugin, IsRefusedWhenItLacksTheName) {
   EXPECT_THAT(fault_of("span", Code::kNotFound, "spam"),
-              HasSubstr("no aggregation \"spam\"; it has span, misbehaving"));
+              HasSubstr("no aggregation \"spam\"; it has span, brittle, misbehaving"));
 }
 
 TEST_F(Plugin, MayThrow) {

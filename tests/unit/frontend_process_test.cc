@@ -1,6 +1,7 @@
 // The supervision of the front end, with a script in its place that dies as each test wants. Whole
 // front ends are killed in tests/integration/killed_test.py.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -42,7 +43,7 @@ class FrontEndProcessTest : public testing::Test {
     ::chmod((folder_ + "/front-end").c_str(), 0700);
     frontend::Setup setup;
     setup.run = "3a";
-    return FrontEndProcess::start(folder_ + "/front-end", setup, {});
+    return FrontEndProcess::start(folder_ + "/front-end", setup, {}, std::move(plugins_));
   }
   void write(const std::string& name, const std::string& text) {
     std::ofstream(folder_ + "/" + name) << text;
@@ -65,6 +66,7 @@ class FrontEndProcessTest : public testing::Test {
   }
 
   std::string folder_;
+  std::vector<UniqueFd> plugins_;
   std::vector<std::string> said_;
   FrontEndProcess::Say say_ = [this](const std::string& sentence) { said_.push_back(sentence); };
 };
@@ -111,6 +113,29 @@ TEST_F(FrontEndProcessTest, PausesBeforeOneThatDiesAgainAndAgain) {
   EXPECT_GE(monotonic_now() - began, 750 * kMillisecond) << "0 + 0.25 + 0.5 s";
   EXPECT_THAT(said_[0], HasSubstr("(code 4); the job goes on, another front end takes over"));
   EXPECT_THAT(said_[2], HasSubstr("takes over in 0.5 s"));
+}
+
+TEST_F(FrontEndProcessTest, HandsASuccessorThePluginsAndTellsItWhichOneNotToCall) {
+  write("plugin", "of this run");
+  plugins_.emplace_back(::open((folder_ + "/plugin").c_str(), O_RDONLY | O_CLOEXEC));
+  std::filesystem::remove(folder_ + "/plugin");
+  // Each dies in the plugin of the second stream, and one in between elsewhere.
+  auto process = start(
+      "say ready /run.db; read -r text < /proc/self/fd/4; echo $text >> seen; [ $(wc -l < setups) "
+      "= 2 ] ||"
+      " printf '\\001\\000\\000\\200' | dd of=/proc/self/fd/5 conv=notrunc 2>/dev/null; kill -9 "
+      "$$");
+  ASSERT_TRUE(process) << process.error().message;
+  attend_until(*process, [this] { return setups().size() == 5; });
+  const auto all = setups();
+  EXPECT_EQ(all[0].first_plugin_fd, 4);
+  EXPECT_EQ(all[0].fold_mark_fd, 5);
+  for (int i = 0; i < 4; ++i)
+    EXPECT_THAT(all[static_cast<std::size_t>(i)].unfolded, IsEmpty()) << i;
+  EXPECT_THAT(all[4].unfolded, ElementsAre("2147483649"));
+  EXPECT_THAT(said_.back(), HasSubstr("kept unmerged from now on"));
+  std::ifstream seen(folder_ + "/seen");
+  for (std::string line; std::getline(seen, line);) EXPECT_EQ(line, "of this run");
 }
 
 TEST_F(FrontEndProcessTest, LeavesOneAloneThatStandsStill) {

@@ -1,22 +1,25 @@
 // A rank that is a leaf of its run, too:
 //
-//   stream_rank WHEN END STREAM WAVES FOLDER
+//   stream_rank WHEN END STREAM WAVES FOLDER [MICROSECONDS]
 //
 // WHEN it joins: before (MPI_Init), after, both (a leaf each), or mixed (even ranks before, odd
 // ones after). END: inside (closed before MPI_Finalize), outside (after it), or never. Each leaf
-// sends so many waves, fields 1: 1 and 2: its leaf id, with one MPI call for each. FOLDER/RANK
-// tells of the MPI calls that it made, FOLDER/leaf-ID is of each leaf.
+// sends so many waves, fields 1: 1 and 2: its leaf id, with one MPI call for each, that far apart.
+// FOLDER/RANK tells of the MPI calls that it made, FOLDER/leaf-ID is of each leaf.
 
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -53,7 +56,8 @@ int launch_rank() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 6) return 2;
+  if (argc != 6 && argc != 7) return 2;
+  const std::chrono::microseconds apart(argc == 7 ? std::atol(argv[6]) : 0);
   const std::string when = argv[1], end = argv[2], name = argv[3], folder = argv[5];
   const long waves = std::atol(argv[4]);
   const bool is_even = launch_rank() % 2 == 0;
@@ -68,7 +72,9 @@ int main(int argc, char** argv) {
   if (when == "after" || when == "both" || (when == "mixed" && !is_even)) join();
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const auto begun = std::chrono::steady_clock::now();
   for (long wave = 0; wave < waves; ++wave) {
+    std::this_thread::sleep_until(begun + wave * apart);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (Sender& it : senders) {
       const auto own = static_cast<std::int64_t>(it.leaf->id());

@@ -2,6 +2,7 @@
 // every other leaf. And one that misbehaves in each step, as its parameter says.
 
 #include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "filters/plugin_adapter.h"
@@ -68,6 +69,27 @@ class Alternate final : public filters::Narrowing {
   }
 };
 
+// A sum of field 1, int64, that ends its process when it comes to two.
+class Brittle final : public filters::Aggregation {
+ public:
+  static Result<std::unique_ptr<Brittle>> create(const Fields&) {
+    return std::make_unique<Brittle>();
+  }
+  Result<Fields> lift(LeafId, const Fields& sent) const override {
+    const auto value = sent.get<std::int64_t>(1);
+    if (!value) return unexpected(value.error());
+    return Fields{{1, *value}};
+  }
+  Result<void> merge(Fields& state, const Fields& other) const override {
+    state.set(1, *state.get<std::int64_t>(1) + *other.get<std::int64_t>(1));
+    return {};
+  }
+  Result<Fields> finish(Fields state) const override {
+    if (*state.get<std::int64_t>(1) >= 2) std::abort();
+    return state;
+  }
+};
+
 class Misbehaving final : public filters::Aggregation {
  public:
   static Result<std::unique_ptr<Misbehaving>> create(const Fields& parameters) {
@@ -86,4 +108,4 @@ class Misbehaving final : public filters::Aggregation {
 }  // namespace
 
 XYLEM_PLUGIN(filters::plugged<Span>("span"), filters::plugged<Alternate>("alternate"),
-             filters::plugged<Misbehaving>("misbehaving"));
+             filters::plugged<Brittle>("brittle"), filters::plugged<Misbehaving>("misbehaving"));

@@ -35,6 +35,13 @@ void FrameQueue::push(wire::PacketFrame frame) {
   if (frame.padding > 0) push(wire::Bytes(frame.padding));
 }
 
+bool FrameQueue::push_first(wire::Bytes frame) {
+  if (dropped_ != 0) return false;
+  bytes_ += frame.size();
+  pieces_.insert(pieces_.begin(), std::move(frame));
+  return true;
+}
+
 void FrameQueue::push(wire::Bytes piece) {
   if (!pieces_.empty() && pieces_.back().size() + piece.size() <= kPieceBytes) {
     pieces_.back().insert(pieces_.back().end(), piece.begin(), piece.end());
@@ -124,6 +131,7 @@ void Link::queue(wire::PacketFrame frame) {
 
 void Link::flush() {
   if (!writing_.empty() || queued_.empty()) return;  // It goes on with what is queued.
+  take_ping_along();
   const std::size_t taken = transport_->write_now(queued_.pieces());
   sent_bytes_ += taken;
   queued_.drop(taken);
@@ -198,6 +206,7 @@ Result<void> Link::on_frame_message(wire::Message message, std::size_t frame_byt
     pong.root_error_ns = root.known ? root.error_ns : -1;
     pong.sent_ns = monotonic_now();
     send(pong);
+    flush();
   } else if (const auto* pong = std::get_if<wire::Pong>(&message)) {
     on_pong(*pong);
   } else if (const auto* credit = std::get_if<wire::Credit>(&message)) {
@@ -246,9 +255,23 @@ asio::awaitable<Error> Link::write_loop() {
   }
 }
 
+void Link::note_ping(Nanos now, Nanos next) {
+  last_ping_ = now;
+  next_ping_ = next;
+}
+
+void Link::take_ping_along() {
+  const Nanos now = monotonic_now();
+  if (closing_ || now < last_ping_ + kHeartbeatInterval - kHeartbeatSlack) return;
+  if (!queued_.push_first(wire::encode(wire::Message(wire::Ping{now})))) return;
+  ++sent_messages_;
+  note_ping(now, now + kHeartbeatInterval + kHeartbeatSlack);
+  beat_.cancel();
+}
+
 // Both sides ping, and listen for silence. The connecting side learns the clock from it.
 asio::awaitable<Error> Link::heartbeat() {
-  int pings = 0;
+  int quick_pings = accepted_ ? 0 : kQuickPings - 1;
   for (;;) {
     const Nanos now = monotonic_now();
     if (closing_ && now >= close_deadline_) co_return Error{Code::kUnavailable, *closing_};
@@ -256,15 +279,12 @@ asio::awaitable<Error> Link::heartbeat() {
       co_return Error{Code::kTimedOut,
                       "silent for more than " + std::to_string(kSilenceLimit / kSecond) + " s"};
     }
-    if (!closing_) {
-      wire::Ping ping;
-      ping.sent_ns = now;
-      send(ping);
+    if (!closing_ && now >= next_ping_) {
+      const bool quick = quick_pings-- > 0;
+      note_ping(now, now + (quick ? kQuickPingInterval : kHeartbeatInterval + kHeartbeatSlack));
+      send(wire::Message(wire::Ping{now}));
     }
-    const bool quick = !accepted_ && ++pings < kQuickPings;
-    const Nanos pause =
-        closing_ ? close_deadline_ - now : (quick ? kQuickPingInterval : kHeartbeatInterval);
-    beat_.expires_after(in(pause));
+    beat_.expires_after(in((closing_ ? close_deadline_ : next_ping_) - now));
     co_await beat_.async_wait(kAwait);
     if ((co_await asio::this_coro::cancellation_state).cancelled() !=
         asio::cancellation_type::none) {

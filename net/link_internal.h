@@ -24,6 +24,10 @@
 
 namespace xylem::net {
 
+/// A heartbeat may be so much earlier, when something is written anyway, and so much later: waking
+/// up is most of what an idle process costs.
+constexpr Nanos kHeartbeatSlack = kHeartbeatInterval / 8;
+
 /// What a link asks of the loop it lives in.
 class LinkHost {
  public:
@@ -44,6 +48,8 @@ class LinkHost {
 class FrameQueue {
  public:
   void push(wire::PacketFrame frame);
+  /// Before all others; false, and nothing is done, when the first is partly written.
+  bool push_first(wire::Bytes frame);
   bool empty() const noexcept { return pieces_.empty(); }
   std::size_t bytes() const noexcept { return bytes_; }
   /// Valid until the queue changes.
@@ -64,7 +70,9 @@ class FrameQueue {
 /// when the link ends, whatever the reason, and says why; nothing is in flight after it.
 ///
 /// Messages go in the order of send(), but for those that are no data (net/credits.h), which pass
-/// data that waits for credit. Control does not: it may close a stream whose multicasts wait.
+/// data that waits for credit. Control does not: it may close a stream whose multicasts wait. A
+/// heartbeat that is nearly due goes before what is written, and is answered at once, so that what
+/// else there is to do does not count as the way's time.
 class Link {
  public:
   /// `credits`: both sides have kFeatureCredits.
@@ -99,6 +107,8 @@ class Link {
   void queue(wire::PacketFrame frame);
   void release_held();
   void on_pong(const wire::Pong& pong);
+  void note_ping(Nanos now, Nanos next);
+  void take_ping_along();
 
   const LinkId id_;
   const bool accepted_;
@@ -120,6 +130,8 @@ class Link {
   asio::steady_timer writable_;  // Used as a condition: flush() has left something, or closing.
   asio::steady_timer beat_;
   Nanos last_heard_ = 0;
+  Nanos last_ping_ = 0;
+  Nanos next_ping_ = 0;  // Then by itself, if nothing is written before.
   Nanos answered_ping_ = 0;
   std::optional<std::string> closing_;
   Nanos close_deadline_ = 0;

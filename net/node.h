@@ -106,7 +106,7 @@ class Node {
   virtual void on_readable(int fd, Nanos now) = 0;
 };
 
-/// Heartbeats: one each second; a peer silent for longer than the limit is lost.
+/// Heartbeats: about one each second; a peer silent for longer than the limit is lost.
 constexpr Nanos kHeartbeatInterval = 1 * kSecond;
 constexpr Nanos kSilenceLimit = 3 * kSecond;
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/log.h"
@@ -12,6 +13,10 @@ namespace {
 
 // Something due at once, but not in the same turn of the loop.
 constexpr Nanos kSoon = 1 * kMillisecond;
+// What is due so shortly one after the other shares a wake.
+constexpr Nanos kTogether = 2 * kMillisecond;
+// Long enough for the next look at the rings.
+constexpr Nanos kReportSlack = 250 * kMillisecond;
 
 }  // namespace
 
@@ -25,7 +30,8 @@ Agent::Agent(AgentOptions options, Journal& journal, ProcessSource& source, Proc
       delivery_({.front_end = options_.front_end,
                  .host_key = options_.host.host_key,
                  .report = [this] { return host_report(); },
-                 .outbox = options_.outbox},
+                 .outbox = options_.outbox,
+                 .report_slack = kReportSlack},
                 journal),
       services_(options_.services, journal) {}
 
@@ -222,7 +228,7 @@ void Agent::drain(Nanos now) {
 
   interval_ = interval_for(outcome.fill, now);
   last_drain_ = now;
-  next_drain_ = now + interval_;
+  next_drain_ = next_look(now);
   if (outcome.next_due != 0) next_drain_ = std::min(next_drain_, outcome.next_due);
   next_drain_ = std::max(next_drain_, outcome.unfinished ? now : now + kSoon);
 }
@@ -235,6 +241,14 @@ Nanos Agent::interval_for(double fill, Nanos now) const {
       static_cast<double>(now - last_drain_) * options_.wanted_fill / std::max(fill, 1e-9);
   if (wanted >= static_cast<double>(longest)) return longest;
   return std::max(options_.busy_interval, static_cast<Nanos>(wanted));
+}
+
+Nanos Agent::next_look(Nanos now) const {
+  const Nanos step = interval_;
+  if (step < options_.idle_interval || !delivery_.control()) return now + step;
+  const Nanos shift = delivery_.offset_ns() % step - delivery_.control()->epoch_ns % step;
+  const Nanos past = ((now + kTogether) % step + shift + 2 * step) % step;
+  return now + kTogether + step - past;
 }
 
 void Agent::on_timer(Nanos now) {
@@ -344,13 +358,20 @@ void Agent::end(int code, const std::string& why) {
 
 void Agent::schedule(Nanos now) {
   if (phase_ == Phase::kRecovering || phase_ == Phase::kDone) return;
-  Nanos next = next_drain_ == 0 ? now : next_drain_;
   const bool measures = encoding_ && phase_ == Phase::kWatching;
-  for (const Nanos due :
-       {delivery_.next_due(), host_watch_.next_due(), measures ? services_.next_due() : 0}) {
-    if (due != 0) next = std::min(next, due);
+  const std::array dues = {next_drain_ == 0 ? now : next_drain_, delivery_.next_due(),
+                           host_watch_.next_due(), measures ? services_.next_due() : 0};
+  Nanos first = dues[0];
+  for (const Nanos due : dues) {
+    if (due != 0) first = std::min(first, due);
   }
-  network_->set_timer(std::max(next, now));
+  Nanos next = std::max(first, now);
+  if (first > now + kSoon) {
+    for (const Nanos due : dues) {
+      if (due <= first + kTogether) next = std::max(next, due);
+    }
+  }
+  network_->set_timer(next);
 }
 
 }  // namespace xylem::backend

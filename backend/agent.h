@@ -41,7 +41,8 @@ struct AgentOptions {
 
   /// Rings are looked at so often that at the present rate the fullest has `wanted_fill` of its
   /// room in use, between these bounds. Waking up is most of what an idle agent costs; a burst that
-  /// fills a whole ring between two looks loses records.
+  /// fills a whole ring between two looks loses records. An idle agent looks when the run's time is
+  /// a multiple of `idle_interval`: then windows end and samples are taken too, in the same wake.
   Nanos busy_interval = 10 * kMillisecond;
   Nanos idle_interval = 125 * kMillisecond;
   double wanted_fill = 1.0 / 32;
@@ -111,6 +112,7 @@ class Agent final : public net::Node {
   void configure();
   void drain(Nanos now);
   Nanos interval_for(double fill, Nanos now) const;
+  Nanos next_look(Nanos now) const;
   void take_appended();
   void run_services(Nanos now);
 

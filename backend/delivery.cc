@@ -150,7 +150,8 @@ void Delivery::send_up(wire::Message message) {
 
 void Delivery::report_link(Nanos now) {
   if (!uplink_.parent() || now < next_report_) return;
-  next_report_ = now + kReportInterval;
+  // By its own clock, so that waiting for others does not make it rarer.
+  next_report_ = std::max(next_report_ + kReportInterval, now + kReportInterval / 2);
   network_->send(*uplink_.parent(), net::make_link_report(node_, *network_, *uplink_.parent()));
 }
 
@@ -162,7 +163,7 @@ void Delivery::on_timer(Nanos now) {
 
 Nanos Delivery::next_due() const {
   if (!uplink_.parent()) return uplink_.next_due();
-  Nanos next = next_report_;
+  Nanos next = next_report_ + options_.report_slack;
   for (const Nanos due : {uplink_.next_due(), outbox_.next_due()}) {
     if (due != 0) next = std::min(next, due);
   }

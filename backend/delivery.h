@@ -27,6 +27,8 @@ struct DeliveryOptions {
   /// Who this leaf is, asked for when the front end is to be told.
   std::function<wire::HostReport()> report;
   OutboxOptions outbox;
+  /// The report of a link, each second, may wait so long for something else to do.
+  Nanos report_slack = 0;
 };
 
 /// The leaf's side of the tree: its place (node, leaf, line of parents), the run's control and

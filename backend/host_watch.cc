@@ -14,7 +14,7 @@ HostWatch::HostWatch(HostWatchOptions options)
 
 void HostWatch::meet_front_end(Nanos now) {
   front_end_is_new_ = true;
-  if (interval_ > 0 && at_once_) report_at(now + options_.first_interval);
+  if (interval_ > 0 && at_once_) report_at(now + options_.first_interval, true);
 }
 
 void HostWatch::configure(const wire::Control& control, Nanos now) {
@@ -27,14 +27,16 @@ void HostWatch::configure(const wire::Control& control, Nanos now) {
   }
   const bool hurries = at_once_ && std::exchange(front_end_is_new_, false);
   if (hurries) {
-    report_at(now + options_.first_interval);
+    report_at(now + options_.first_interval, true);
   } else if (begins) {
-    report_at(now + std::min(options_.unhurried, interval_));
+    report_at(now + std::min(options_.unhurried, interval_), false);
   }
 }
 
 // What was being measured goes on: a longer interval says more.
-void HostWatch::report_at(Nanos when) {
+void HostWatch::report_at(Nanos when, bool is_awaited) {
+  is_awaited_ = is_awaited;
+  has_looked_ = false;
   next_report_ = when;
   next_look_ = when - options_.first_interval;
 }
@@ -65,15 +67,19 @@ std::optional<wire::HostFacts> HostWatch::on_timer(LeafId leaf, Nanos now) {
   if (interval_ == 0 || now < next_look_) return std::nullopt;
   if (!is_measuring_) begin(now);
   meter_.look();
+  has_looked_ = true;
   next_look_ = now + options_.look_interval;
   if (now < next_report_) return std::nullopt;
   const bool is_counting = core_count_.fd() >= 0 && now < next_report_ + options_.count_patience;
   if (leaf == wire::kNoLeaf || is_counting) return std::nullopt;
-  report_at(now + interval_);
+  report_at(now + interval_, false);
   return facts(leaf, now);
 }
 
-Nanos HostWatch::next_due() const { return interval_ == 0 ? 0 : next_look_; }
+Nanos HostWatch::next_due() const {
+  if (interval_ == 0) return 0;
+  return is_awaited_ || !has_looked_ ? next_look_ : std::max(next_look_, next_report_);
+}
 
 wire::HostFacts HostWatch::facts(LeafId leaf, Nanos now) {
   placement::HostFacts known = meter_.read(now);

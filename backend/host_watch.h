@@ -23,7 +23,9 @@ struct HostWatchOptions {
   /// `idle` of the first report is that of so long: some periods of a CPU quota, some ticks of the
   /// kernel's clock. Each later one is that of the time since the one before.
   Nanos first_interval = 300 * kMillisecond;
-  /// The run queue is looked at so often while the last `first_interval` before a report lasts.
+  /// The run queue is looked at so often at most while the last `first_interval` before a report
+  /// lasts: where nobody waits for the report when that time begins, when there is something else
+  /// to do, and with the report.
   Nanos look_interval = 50 * kMillisecond;
   /// The first report where nobody waits for it.
   Nanos unhurried = 1 * kSecond;
@@ -55,7 +57,7 @@ class HostWatch {
   Nanos next_due() const;
 
  private:
-  void report_at(Nanos when);
+  void report_at(Nanos when, bool is_awaited);
   void begin(Nanos now);
   wire::HostFacts facts(LeafId leaf, Nanos now);
 
@@ -68,6 +70,8 @@ class HostWatch {
   bool front_end_is_new_ = false;
   bool has_counted_ = false;  // Cores: begun, at least.
   bool is_measuring_ = false;
+  bool is_awaited_ = false;  // The next report.
+  bool has_looked_ = false;  // Since the last one.
   Nanos next_report_ = 0;
   Nanos next_look_ = 0;
   Nanos round_trip_ = 0;

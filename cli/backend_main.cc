@@ -171,6 +171,8 @@ backend::AgentOptions agent_options(const Setting& setting, int terminate_fd) {
     options.linger = 0;
     options.first_linger = 0;
     options.finish_patience = 300 * kMillisecond;
+    // They fill no rings: what is left to do is done each second.
+    options.idle_interval = 1 * kSecond;
   }
   return options;
 }

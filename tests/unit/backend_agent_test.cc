@@ -444,6 +444,36 @@ TEST_F(AgentTest, LooksOftenWhileRingsFillAndSeldomWhenNothingComes) {
   EXPECT_LE(pause(), host.options.busy_interval);
 }
 
+TEST_F(AgentTest, AnIdleAgentDoesAllThatIsDueWhenItLooksAtItsRings) {
+  AgentHost host;
+  wire::ServiceSpec service;
+  service.name = wire::kHostService;
+  service.interval_ns = kSecond;
+  host.control.services = {service};
+  host.control.epoch_ns = 777'777;
+  host.add_process();
+  host.start();
+  host.talk();
+  host.pass(5 * kSecond);
+  host.acknowledge();
+  int wakes = 0;
+  const Nanos end = host.network.now + 10 * kSecond;
+  while (*host.network.timer <= end) {
+    ++wakes;
+    host.act([&] { host.network.advance(*host.agent, *host.network.timer - host.network.now); });
+    const Nanos at = host.network.now + host.network.link_status.offset_ns - host.control.epoch_ns;
+    EXPECT_EQ(at % host.options.idle_interval, 0) << "not when windows end and samples are taken";
+    host.talk();
+    host.acknowledge();
+  }
+  EXPECT_LE(wakes, 10 * kSecond / host.options.idle_interval + 1);
+  EXPECT_GE(sent<wire::LinkReport>(host).size(), 14u);
+  EXPECT_GE(
+      std::ranges::count_if(host.root.stored,
+                            [](const auto& it) { return it.first.stream == wire::kSeriesStream; }),
+      14);
+}
+
 TEST_F(AgentTest, LooksOftenWhileAProcessIsStarting) {
   AgentHost host;
   HandMadeSegment& process = host.add_process();

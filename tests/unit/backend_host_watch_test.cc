@@ -90,6 +90,18 @@ TEST_F(HostWatchTest, TakesItsTimeWhereNobodyWaits) {
   EXPECT_EQ(now_, kBegin + kSecond);
 }
 
+TEST_F(HostWatchTest, WakesTwiceForAReportThatNobodyWaitsForAndLooksWhenItIsAwakeAnyway) {
+  watch_->configure(control_of(10 * kSecond, false), now_);
+  ASSERT_TRUE(told_by(kBegin + 2 * kSecond));
+  const Nanos begin = watch_->next_due();
+  EXPECT_EQ(begin, now_ + 10 * kSecond - HostWatchOptions().first_interval);
+  EXPECT_FALSE(watch_->on_timer(kLeaf, begin));
+  EXPECT_EQ(watch_->next_due(), now_ + 10 * kSecond);
+  EXPECT_FALSE(watch_->on_timer(kLeaf, begin + HostWatchOptions().look_interval));
+  EXPECT_EQ(watch_->next_due(), now_ + 10 * kSecond);
+  EXPECT_TRUE(watch_->on_timer(kLeaf, now_ + 10 * kSecond));
+}
+
 TEST_F(HostWatchTest, TellsAnotherFrontEndThatWaitsAtOnce) {
   watch_->meet_front_end(now_);
   watch_->configure(control_of(10 * kSecond, true), now_);

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <new>
 #include <utility>
 
 #include "backend/leaf_internal.h"
@@ -165,6 +167,20 @@ void LeafStream::Impl::close_at_exit(const std::shared_ptr<Impl>& leaf) {
   all.leaves.push_back(leaf);
 }
 
+// A signal's handler may call exit() in the midst of a call of ours, which then never ends. Such a
+// leaf is left as it is: the process ends all the same.
+bool LeafStream::Impl::may_be_entered() {
+  constexpr Nanos kLongestCall = 100 * kMillisecond;
+  constexpr auto kPause = std::chrono::milliseconds(1);
+  const Nanos deadline = monotonic_now() + kLongestCall;
+  while (!mutex_.try_lock()) {
+    if (monotonic_now() > deadline) return false;
+    std::this_thread::sleep_for(kPause);
+  }
+  mutex_.unlock();
+  return true;
+}
+
 void LeafStream::Impl::close_all() {
   Living& all = living();
   std::unique_lock lock(all.mutex);
@@ -173,7 +189,7 @@ void LeafStream::Impl::close_all() {
   for (const auto& one : leaves) {
     const auto leaf = one.lock();
     if (!leaf || leaf->is_of_parent()) continue;
-    if (!leaf->is_on_own_thread()) leaf->stop();
+    if (!leaf->is_on_own_thread() && leaf->may_be_entered()) leaf->stop();
   }
 }
 
@@ -239,7 +255,7 @@ Leaf::~Leaf() {
     return;
   }
   // Its thread is not here and its sockets are the parent's: nothing of it may be touched.
-  static_cast<void>(new std::shared_ptr<LeafStream::Impl>(std::move(impl_)));
+  static_cast<void>(new (std::nothrow) std::shared_ptr<LeafStream::Impl>(std::move(impl_)));
 }
 
 LeafId Leaf::id() const { return impl_->id(); }

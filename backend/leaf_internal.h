@@ -102,6 +102,7 @@ class LeafStream::Impl final : public LeafOwner {
   struct Living;
   static Living& living();
   static void close_all();
+  bool may_be_entered();
 
   // LeafOwner, on the loop.
   void on_joined(LeafId leaf) override;

@@ -92,6 +92,7 @@ Result<std::shared_ptr<const storage::StreamFold>> make_stream_fold(
 
 std::vector<storage::StreamFacts> stream_facts(const std::vector<wire::StreamSpec>& streams) {
   std::vector<storage::StreamFacts> facts;
+  facts.reserve(streams.size());
   for (const wire::StreamSpec& spec : streams) {
     facts.push_back({spec.id, spec.name, spec.aggregation, to_text(spec.synchronisation)});
   }

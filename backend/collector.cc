@@ -42,13 +42,12 @@ void Collector::add(Lane lane, Segment segment, bool ended, Nanos now) {
     finished_.push_back(lane);
     return;
   }
-  auto process = std::make_unique<Process>(lane, std::move(segment));
+  auto process = std::make_unique<Process>(lane, std::move(segment), now);
   for (std::uint32_t ring = 0; ring < kMaxThreads; ++ring) {
     process->cursors[ring].position = process->segment.progress(ring).window_position;
   }
   process->windowed = process->segment.windowed_calls();
   process->ended = ended;
-  process->added_at = now;
   if (ended) process->segment.freeze();
   if (builder_) process->segment.set_enabled(control_.enabled);
   processes_[lane] = std::move(process);
@@ -83,6 +82,7 @@ DrainOutcome Collector::work(Nanos now, bool everything) {
   DrainOutcome outcome;
   if (!builder_) return outcome;
   bool fits = now >= retry_at_;
+  watch_silence();
   if (fits) fits = announce() && drain_windows() && drain_chunks();
   if (fits) count_ended();
   if (fits && everything) fits = drain_windows();
@@ -172,6 +172,42 @@ bool Collector::announce(Process& process) {
   return true;
 }
 
+// ---- who makes no calls ----
+
+void Collector::watch_silence() {
+  if (!control_.enabled || everything_) return;
+  bool is_any_due = false;
+  for (auto& [lane, process] : processes_) {
+    if (process->ended || !process->announced_world) continue;
+    if (!process->silence.is_time_to_look(now_)) continue;
+    process->silence.look(process->segment.counters().calls, now_);
+    process->tells_silence = process->silence.is_due(now_);
+    is_any_due |= process->tells_silence;
+  }
+  if (!is_any_due) return;
+  // All that are silent in one window.
+  for (auto& [lane, process] : processes_) {
+    if (process->ended || !process->announced_world) continue;
+    process->tells_silence = process->silence.is_silent(now_);
+  }
+}
+
+void Collector::describe_silence(const Process& process, wire::AccountRow& row) const {
+  // Between two who are told of one silence nothing of it changes.
+  row.silent_since_ns = process.told.silent_since_ns;
+  row.inside = process.told.inside;
+  row.stopped = process.told.stopped;
+  const bool is_silent = !process.ended && row.captured == process.silence.calls();
+  if (is_silent && !process.tells_silence && row.captured == process.told.captured) return;
+  row.silent_since_ns = 0;
+  row.inside.reset();
+  row.stopped = false;
+  if (!is_silent || !process.tells_silence) return;
+  row.silent_since_ns = std::max<Nanos>(1, run_time(process.silence.since()));
+  row.inside = call_under_way(process.segment, *builder_, process.lane);
+  row.stopped = options_.is_stopped(process.segment.pid(), process.segment.start_time());
+}
+
 // ---- windows ----
 
 // Each turn reads one slice as far as it goes. False: the journal is full.
@@ -194,11 +230,13 @@ bool Collector::drain_windows() {
 
 bool Collector::is_worth_sealing() const {
   return !builder_->empty() ||
-         std::any_of(processes_.begin(), processes_.end(),
-                     [](const auto& entry) { return entry.second->final_counted; });
+         std::any_of(processes_.begin(), processes_.end(), [](const auto& entry) {
+           return entry.second->final_counted || entry.second->tells_silence;
+         });
 }
 
-// The slice of the oldest record that waits; none of the future.
+// The slice of the oldest record that waits, or the present one when there is none and a process is
+// to be told of; none of the future.
 bool Collector::open_next_slice() {
   std::uint64_t oldest = std::numeric_limits<std::uint64_t>::max();
   for (const auto& [lane, process] : processes_) {
@@ -209,8 +247,9 @@ bool Collector::open_next_slice() {
       oldest = std::min(oldest, slice_of(timed(*process, first).end_ns, control_.window_ns));
     }
   }
-  if (oldest > slice_of(run_now_, control_.window_ns)) return false;
-  open_slice(oldest);
+  const std::uint64_t present = slice_of(run_now_, control_.window_ns);
+  if (oldest > present && !is_worth_sealing()) return false;
+  open_slice(std::min(oldest, present));
   return true;
 }
 
@@ -324,6 +363,8 @@ bool Collector::seal(bool last) {
   for (const wire::AccountRow& row : window.accounts) {
     processes_.at(row.lane)->told = row;
     processes_.at(row.lane)->windowed = row.windowed;
+    if (!std::exchange(processes_.at(row.lane)->tells_silence, false)) continue;
+    processes_.at(row.lane)->silence.told(now_);
   }
   builder_->clear();
   apply(draft.progress);
@@ -343,7 +384,7 @@ void Collector::fill_accounts(wire::ProfileWindow& window, Progress& progress) {
     }
     wire::AccountRow row = account_of(*process);
     if (process->final_counted) progress.finished.push_back(lane);
-    if (row != process->told) window.accounts.push_back(std::move(row));
+    if (row != process->told || process->tells_silence) window.accounts.push_back(std::move(row));
   }
 }
 
@@ -360,6 +401,7 @@ wire::AccountRow Collector::account_of(const Process& process) const {
   row.untracked_receives = counters.untracked_receives;
   row.windowed = process.windowed + builder_->calls(process.lane);
   row.ended = process.final_counted;
+  describe_silence(process, row);
   for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
     row.events += process.segment.progress(ring).chunk_events;
     row.event_calls += process.segment.progress(ring).chunk_calls;

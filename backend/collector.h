@@ -18,6 +18,7 @@
 
 #include "backend/journal.h"
 #include "backend/segment.h"
+#include "backend/silence.h"
 #include "backend/tick_clock.h"
 #include "backend/window_builder.h"
 #include "base/clock.h"
@@ -38,6 +39,8 @@ struct CollectorOptions {
   std::size_t window_bytes = 1u << 20;
   /// After the journal was full, it is tried again this much later, or after an acknowledgement.
   Nanos full_pause = 200 * kMillisecond;
+  /// Whether a signal has stopped the process; asked of those that make no calls.
+  std::function<bool(std::uint32_t pid, std::uint64_t start_time)> is_stopped = backend::is_stopped;
   /// Where tick pairs come from.
   std::function<TickPair()> read_pair = read_tick_pair;
 };
@@ -110,7 +113,8 @@ class Collector {
     std::uint64_t held_round = 0;
   };
   struct Process {
-    Process(Lane number, Segment mapped) : lane(number), segment(std::move(mapped)) {}
+    Process(Lane number, Segment mapped, Nanos now)
+        : lane(number), segment(std::move(mapped)), added_at(now), silence(now) {}
     Lane lane;
     Segment segment;
     std::vector<RingCursor> cursors{capture::kMaxThreads};
@@ -120,8 +124,10 @@ class Collector {
     bool announced_world = false;
     bool announced_functions = false;
     std::uint64_t windowed = 0;  // Calls in journalled windows.
-    Nanos added_at = 0;
+    Nanos added_at;
     Nanos chunk_since = 0;  // Since when records wait for a chunk; 0: none does.
+    Silence silence;
+    bool tells_silence = false;  // With the next window.
     wire::AccountRow told;
   };
 
@@ -131,6 +137,9 @@ class Collector {
   static bool is_filling(const Process& process);
   bool announce();
   bool announce(Process& process);
+
+  void watch_silence();
+  void describe_silence(const Process& process, wire::AccountRow& row) const;
 
   // Windows.
   bool drain_windows();

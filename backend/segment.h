@@ -70,6 +70,8 @@ class Segment {
   /// Calls and losses of one function over all threads.
   std::uint64_t calls(FunctionId function) const;
   std::uint64_t lost(FunctionId function) const;
+  /// Only some calls of the function leave a record.
+  bool is_sampled(FunctionId function) const;
 
   // ---- Records ----
   /// How many records can be read from `position` on: 0 to capacity(). A head that is not within

@@ -19,8 +19,9 @@ using internal::require;
 // Sizes of rows in version 1, which no later version goes below.
 constexpr std::size_t kProfileWords = 9;
 constexpr std::size_t kMatrixWords = 4;
-constexpr std::size_t kAccountWords = 12;
+constexpr std::size_t kAccountWords = 13;
 constexpr std::size_t kFewestAccountWords = 8;  // As versions before 0.2 wrote them.
+constexpr std::uint16_t kNoFunction = 65535;
 constexpr std::size_t kWaitWords = 4;
 constexpr std::size_t kLossWords = 2;
 // ProfileWindow with its pointers and the tags of four lists.
@@ -113,6 +114,9 @@ void write(const AccountRow& row, schema::AccountRow::Builder out) {
   out.setLostMessageBytes(row.lost_message_bytes);
   out.setLostReceives(row.lost_receives);
   out.setUntrackedReceives(row.untracked_receives);
+  out.setSilentSinceNs(row.silent_since_ns);
+  out.setInside(row.inside ? raw(*row.inside) : kNoFunction);
+  out.setStopped(row.stopped);
   auto losses = out.initLossByFunction(static_cast<unsigned>(row.loss_by_function.size()));
   unsigned i = 0;
   for (const LossRow& loss : row.loss_by_function) {
@@ -176,6 +180,9 @@ void read(schema::AccountRow::Reader in, std::size_t size, AccountRow& row) {
   row.lost_message_bytes = in.getLostMessageBytes();
   row.lost_receives = in.getLostReceives();
   row.untracked_receives = in.getUntrackedReceives();
+  row.silent_since_ns = in.getSilentSinceNs();
+  if (in.getInside() != kNoFunction) row.inside = FunctionId{in.getInside()};
+  row.stopped = in.getStopped();
   const auto losses = in.getLossByFunction();
   row.loss_by_function.reserve(checked_count(losses, kLossWords, size));
   for (const auto loss : losses) {

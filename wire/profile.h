@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -99,6 +100,11 @@ struct AccountRow {
   std::uint64_t lost_receives = 0;       ///< Receives whose record met a full ring: in no wait row.
   std::uint64_t untracked_receives = 0;  ///< Receives whose completion could not be followed.
   bool ended = false;                    ///< The process is gone; these are final.
+  /// It has made no call since then, of the run's epoch; 0: it makes calls, or nobody looked. Told
+  /// some seconds after, and again now and then. While it is so:
+  Nanos silent_since_ns = 0;
+  std::optional<FunctionId> inside;  ///< Called, and has not returned; none: not known.
+  bool stopped = false;              ///< By a signal.
   std::vector<LossRow> loss_by_function;
   bool operator==(const AccountRow&) const = default;
 };

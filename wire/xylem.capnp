@@ -390,6 +390,9 @@ struct AccountRow {
   lostMessageBytes @10 :UInt64;  # their payload
   lostReceives @11 :UInt64;      # receives whose record met a full ring: no wait row counts them
   untrackedReceives @12 :UInt64; # receives whose completion the library could not follow
+  silentSinceNs @13 :Int64;      # has made no call since then, of the run's epoch; 0: it makes calls, or is not looked at
+  inside @14 :UInt16 = 65535;    # while it is silent: the function that it has called and that has not returned; 65535: not known
+  stopped @15 :Bool;             # while it is silent: a signal has stopped it
 }
 
 struct WaitRow {

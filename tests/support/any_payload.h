@@ -127,6 +127,9 @@ inline wire::Bytes any_window(ByteSource& in) {
       *counter = in.number<std::uint64_t>();
     }
     row.ended = in.coin();
+    row.silent_since_ns = in.number<Nanos>();
+    if (in.coin()) row.inside = FunctionId{in.number<std::uint16_t>()};
+    row.stopped = in.coin();
     if (in.coin()) {
       row.loss_by_function = {{FunctionId{in.number<std::uint16_t>()}, in.number<std::uint64_t>()}};
     }

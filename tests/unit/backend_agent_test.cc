@@ -235,14 +235,18 @@ TEST_F(AgentTest, SendsAgainAndAloneWhatIsNotAcknowledged) {
   host.talk();
   write(host, process, 5);
   host.pass(kSecond);
-  const std::size_t first = host.root.received;
+  const auto first = host.root.stored;
   host.pass(3 * kSecond);
-  EXPECT_EQ(host.root.received, first) << "sent again too early";
+  EXPECT_EQ(host.root.received, host.root.stored.size()) << "sent again too early";
   host.network.take_sent();
   host.act([&] { host.network.advance(*host.agent, 3 * kSecond); });
-  const auto again = host.network.take_sent_of<wire::Packet>();
-  EXPECT_EQ(again.size(), first);
-  for (const wire::Packet& packet : again) EXPECT_TRUE(packet.alone);
+  std::size_t again = 0;
+  for (const wire::Packet& packet : host.network.take_sent_of<wire::Packet>()) {
+    if (!first.contains(key_of(packet.id))) continue;  // That the process makes no calls.
+    ++again;
+    EXPECT_TRUE(packet.alone);
+  }
+  EXPECT_EQ(again, first.size());
 }
 
 TEST_F(AgentTest, SendsEverythingAgainToANewParent) {

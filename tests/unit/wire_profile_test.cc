@@ -178,6 +178,9 @@ TEST(ProfileWindow, ComesBackAsItWas) {
   short_of.accounts[0].lost_message_bytes = 4096;
   short_of.accounts[0].lost_receives = 2;
   short_of.accounts[0].untracked_receives = 1;
+  short_of.accounts[0].silent_since_ns = 7 * kSecond;
+  short_of.accounts[0].inside = FunctionId{9};
+  short_of.accounts[0].stopped = true;
   const auto losses = decode_profile_window(encode(short_of));
   ASSERT_TRUE(losses) << losses.error().message;
   EXPECT_EQ(*losses, short_of);

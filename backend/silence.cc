@@ -1,0 +1,54 @@
+#include "backend/silence.h"
+
+#include <algorithm>
+#include <string>
+
+#include "backend/proc_file.h"
+
+namespace xylem::backend {
+namespace {
+
+constexpr std::size_t kMostStatBytes = 4096;
+/// Words of /proc/PID/stat between the state, which is the third, and the start time.
+constexpr int kWordsBetween = 22 - 3 - 1;
+
+}  // namespace
+
+void Silence::look(std::uint64_t calls, Nanos now) {
+  looked_ = now;
+  if (calls == calls_) return;
+  calls_ = calls;
+  since_ = now;
+  tell_at_ = now + kShortest;
+}
+
+void Silence::told(Nanos now) { tell_at_ = now + std::max(kLookEvery, (now - since_) / kGrowth); }
+
+std::optional<FunctionId> call_under_way(const Segment& segment, const WindowBuilder& builder,
+                                         Lane lane) {
+  std::optional<FunctionId> found;
+  std::uint64_t inside = 0;
+  for (std::uint32_t f = 0; f < segment.function_count(); ++f) {
+    const FunctionId function{static_cast<std::uint16_t>(f)};
+    const std::uint64_t calls = segment.calls(function);
+    if (calls == 0 || segment.is_sampled(function)) continue;
+    const std::uint64_t ended =
+        segment.windowed_calls(function) + builder.calls(lane, function) + segment.lost(function);
+    if (calls <= ended) continue;
+    inside += calls - ended;
+    if (!found) found = function;
+  }
+  if (inside < segment.rings()) return std::nullopt;
+  return found;
+}
+
+bool is_stopped(std::uint32_t pid, std::uint64_t start_time) {
+  const std::string stat = read_start("/proc/" + std::to_string(pid) + "/stat", kMostStatBytes);
+  std::string_view words = behind_name(stat);
+  const std::string_view state = next_word(words);
+  for (int i = 0; i < kWordsBetween; ++i) next_word(words);
+  if (next_word(words) != std::to_string(start_time)) return false;
+  return state == "T" || state == "t";
+}
+
+}  // namespace xylem::backend

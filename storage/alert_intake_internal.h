@@ -5,6 +5,8 @@
 
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -30,7 +32,12 @@ class AlertIntake {
                 const wire::ProfileRow& row, std::int64_t function);
   void note_account(std::int64_t process, const wire::AccountRow& row);
   void note_window(const IntervalSet& sources, Nanos end_ns);
-  void note_given_up(std::uint64_t calls) { given_up_ += calls; }
+  /// Windows of a host, or of several; none: not known how many calls they had.
+  void note_given_up(std::optional<LeafId> leaf, std::optional<std::uint64_t> calls,
+                     const std::string& why);
+  void note_events_given_up(std::int64_t process, std::uint64_t calls, const std::string& why);
+  /// An empty reason: it was heard of again.
+  void note_host_lost(LeafId leaf, const std::string& why) { hosts_[leaf] = why.empty(); }
   /// What was noted was undone.
   void discard();
 
@@ -50,26 +57,45 @@ class AlertIntake {
     Nanos begin_ns = 0, end_ns = 0;
     std::uint64_t calls = 0, mpi_ns = 0, collective_ns = 0, max_ns = 0;
     std::int64_t max_function = 0;
+    std::uint64_t collective_calls = 0, collectives = 0;
   };
   struct AccountNote {
     std::int64_t process = 0;
-    std::uint64_t lost = 0;
-    bool ended = false;
+    LeafId leaf{};
+    std::uint64_t captured = 0, lost = 0;
+    bool ended = false, stopped = false;
+    Nanos silent_since_ns = 0;
+    std::optional<FunctionId> inside;
+  };
+  struct GivenUp {
+    std::optional<LeafId> leaf;
+    std::optional<std::int64_t> process;  ///< Of events.
+    std::optional<std::uint64_t> calls;
+    std::string why;
   };
   using Member = std::pair<WorldId, std::uint64_t>;
 
   std::optional<Member> member(std::int64_t process);
   bool is_collective(std::int64_t function);
+  std::string function_name(std::int64_t function);
   void tell_rules();
+  void tell_window(const Note& note);
+  void tell_account(const AccountNote& account);
+  void tell_given_up(const GivenUp& given_up);
+  void tell_host(LeafId leaf, bool is_found);
+  void name_host(LeafId leaf);
+  void forget_notes();
   bool keep(std::vector<Alert> changed);
 
-  Statement member_, function_, write_;
+  Statement member_, function_, alias_, host_, host_ranks_, write_;
   Connection& connection_;
   std::optional<AlertRules> rules_;  ///< None: before the run is known.
   std::vector<Note> notes_;
   std::vector<AccountNote> accounts_;
   std::map<LeafId, Nanos> leaves_;
-  std::uint64_t given_up_ = 0;
+  std::vector<GivenUp> given_up_;
+  std::map<LeafId, bool> hosts_;  ///< That were lost; true: and found again.
+  std::set<LeafId> named_;
   std::unordered_map<std::int64_t, Member> members_;
   std::unordered_map<std::int64_t, bool> collective_;
   std::map<std::int64_t, Alert> unwritten_;  ///< By id.

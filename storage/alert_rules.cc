@@ -1,9 +1,14 @@
+// What is noted of ranks and hosts, what is open, and losses; alert_stalls.cc and alert_shares.cc
+// judge the rest.
+
 #include "storage/alert_rules.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <iterator>
 #include <utility>
 
+#include "base/quantity_text.h"
+#include "storage/alert_text_internal.h"
 #include "storage/summary_internal.h"
 
 namespace xylem::storage {
@@ -11,22 +16,14 @@ namespace {
 
 constexpr std::array kKinds = {AlertKind::kStalled, AlertKind::kImbalance, AlertKind::kLate,
                                AlertKind::kLoss};
-/// A value that falls below so much of the threshold ends an alert.
-constexpr double kCloses = 0.75;
-/// Stalled ranks of a world that are told at the same time: of a host that hangs, some are enough.
-constexpr std::size_t kMostStalled = 16;
-/// Of no rank in particular.
-constexpr std::uint64_t kNoRank = ~std::uint64_t{0};
+/// Nobody has looked at an adopted one.
+constexpr Nanos kNotYet = std::numeric_limits<Nanos>::max();
+/// Of several hosts, or of none in particular.
+constexpr std::uint64_t kNobody = ~std::uint64_t{0};
 
-std::string number(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
-std::string percent(double share) { return number(100 * share, 0) + " %"; }
-
-double seconds(Nanos ns) { return static_cast<double>(ns) / kSecond; }
+/// How a sentence of a lost host begins, by which a successor knows it.
+constexpr const char* kHostWord = "host ";
+constexpr const char* kIsLost = " is lost";
 
 }  // namespace
 
@@ -55,20 +52,36 @@ AlertRules::AlertRules(AlertLimits limits) : limits_(limits) {
   limits_.span_ns = std::max<Nanos>(limits_.span_ns, kParts);
 }
 
+// ---- a former front end ----
+
 void AlertRules::adopt(std::span<const Alert> open, std::int64_t last_id) {
   last_id_ = last_id;
   for (const Alert& alert : open) {
-    open_[{alert.kind, {alert.world, alert.rank.value_or(kNoRank)}}] = {alert, alert.at_ns};
+    Open adopted{alert, kNotYet, {}, alert.text, alert.rank};
+    if (alert.rank) adopted.ranks = {*alert.rank};
+    Key key{alert.kind, Of::kWorld, alert.world, 0};
+    if (alert.kind == AlertKind::kLoss) {
+      if (alert.text.starts_with(kHostWord)) {
+        adopted_hosts_.push_back(std::move(adopted));
+        continue;
+      }
+      key.of = alert.rank ? Of::kRank : Of::kAdopted;
+      key.number = alert.rank.value_or(static_cast<std::uint64_t>(alert.id));
+    }
+    open_.emplace(key, std::move(adopted));
   }
 }
 
 void AlertRules::adopt_rank(WorldId world, std::uint64_t rank, LeafId leaf, Nanos progress_ns,
-                            std::uint64_t lost_calls) {
+                            std::uint64_t captured, std::uint64_t lost_calls) {
   RankState& state = worlds_[world][rank];
   state.leaf = leaf;
   state.progress_ns = std::max(state.progress_ns, progress_ns);
+  state.captured = std::max(state.captured, captured);
   state.lost += lost_calls;
 }
+
+// ---- what is noted ----
 
 AlertRules::RankState& AlertRules::rank_of(WorldId world, std::uint64_t rank, LeafId leaf,
                                            Nanos begin_ns) {
@@ -83,15 +96,28 @@ AlertRules::RankState& AlertRules::rank_of(WorldId world, std::uint64_t rank, Le
   return place->second;
 }
 
+AlertRules::RankState* AlertRules::known_rank(WorldId world, std::uint64_t rank) {
+  const auto of_world = worlds_.find(world);
+  if (of_world == worlds_.end()) return nullptr;
+  const auto place = of_world->second.find(rank);
+  return place == of_world->second.end() ? nullptr : &place->second;
+}
+
 void AlertRules::note(const WindowNote& window) {
   RankState& rank = rank_of(window.world, window.rank, window.leaf, window.begin_ns);
   note_leaf(window.leaf, window.end_ns);
-  if (window.calls != 0) rank.progress_ns = std::max(rank.progress_ns, window.end_ns);
+  if (window.calls != 0) {
+    rank.progress_ns = std::max(rank.progress_ns, window.end_ns);
+    rank.inside.clear();
+    rank.stopped = false;
+  }
   const std::int64_t part = floor_to(window.begin_ns, part_ns()) / part_ns();
   if (part <= part_ && part > part_ - static_cast<std::int64_t>(kParts + 1)) {
     Sums& sums = rank.parts[static_cast<std::size_t>(part - floor_to(part, kParts + 1))];
     sums.mpi_ns += window.mpi_ns;
     sums.collective_ns += window.collective_ns;
+    sums.collective_calls += window.collective_calls;
+    sums.collectives |= window.collectives;
   }
   if (limits_.stalled_ns && window.max_ns >= static_cast<std::uint64_t>(*limits_.stalled_ns)) {
     LongCall& longest = long_calls_[window.world];
@@ -101,9 +127,23 @@ void AlertRules::note(const WindowNote& window) {
   }
 }
 
+void AlertRules::note_silence(const SilenceNote& silence) {
+  // Whatever it says: within what is known of its host.
+  const Nanos seen = hosts_[silence.leaf].seen_ns.value_or(0);
+  const Nanos since = std::clamp<Nanos>(silence.since_ns, 0, std::max<Nanos>(seen, 0));
+  RankState& rank = rank_of(silence.world, silence.rank, silence.leaf, since);
+  // An agent that was started anew counts from its own beginning.
+  if (silence.captured > rank.captured) {
+    rank.progress_ns = std::max(rank.progress_ns, since);
+    rank.captured = silence.captured;
+  }
+  rank.inside = silence.inside;
+  rank.stopped = silence.stopped;
+}
+
 void AlertRules::note_leaf(LeafId leaf, Nanos end_ns) {
-  Nanos& seen = leaf_seen_ns_.try_emplace(leaf, end_ns).first->second;
-  seen = std::max(seen, end_ns);
+  std::optional<Nanos>& seen = hosts_[leaf].seen_ns;
+  seen = std::max(seen.value_or(end_ns), end_ns);
   // The first windows say when the run is; a part that is filled anew forgets what it held.
   if (!now_ns_) part_ = judged_ = floor_to(end_ns - 1, part_ns()) / part_ns();
   now_ns_ = std::max(now_ns_.value_or(end_ns), end_ns);
@@ -120,30 +160,158 @@ void AlertRules::start_part(std::int64_t part) {
   }
 }
 
-void AlertRules::note_lost(WorldId world, std::uint64_t rank, std::uint64_t lost_calls) {
-  const auto of_world = worlds_.find(world);
-  if (of_world == worlds_.end()) return;
-  const auto place = of_world->second.find(rank);
-  if (place == of_world->second.end() || lost_calls <= place->second.lost) return;
-  new_losses_[{world, rank}] += lost_calls - place->second.lost;
-  place->second.lost = lost_calls;
-}
-
-void AlertRules::note_given_up(std::uint64_t calls) {
-  if (calls != 0) new_losses_[{WorldId{}, std::nullopt}] += calls;
-}
-
 void AlertRules::note_ended(WorldId world, std::uint64_t rank) {
-  const auto of_world = worlds_.find(world);
-  if (of_world == worlds_.end()) return;
-  const auto place = of_world->second.find(rank);
-  if (place != of_world->second.end()) place->second.ended = true;
+  if (RankState* const state = known_rank(world, rank)) state->ended = true;
 }
+
+bool AlertRules::is_judged(const RankState& rank) const {
+  const auto host = hosts_.find(rank.leaf);
+  return !rank.ended && host != hosts_.end() && host->second.seen_ns && !host->second.lost;
+}
+
+// ---- losses ----
+
+void AlertRules::note_lost(WorldId world, std::uint64_t rank, std::uint64_t lost_calls) {
+  RankState* const state = known_rank(world, rank);
+  if (state == nullptr || lost_calls <= state->lost) return;
+  new_losses_[{AlertKind::kLoss, Of::kRank, world, rank}].calls += lost_calls - state->lost;
+  state->lost = lost_calls;
+}
+
+void AlertRules::note_given_up(std::optional<LeafId> leaf, std::optional<std::uint64_t> calls,
+                               const std::string& why) {
+  if (calls == std::uint64_t{0}) return;
+  Loss& loss = new_losses_[{AlertKind::kLoss, Of::kHost, {}, leaf ? raw(*leaf) : kNobody}];
+  loss.calls += calls.value_or(0);
+  loss.is_known &= calls.has_value();
+  loss.why = why;
+}
+
+void AlertRules::note_events_given_up(WorldId world, std::uint64_t rank, std::uint64_t calls,
+                                      const std::string& why) {
+  if (calls == 0) return;
+  Loss& loss = new_losses_[{AlertKind::kLoss, Of::kEvents, world, rank}];
+  loss.calls += calls;
+  loss.why = why;
+}
+
+void AlertRules::note_host_lost(const LostHostNote& note) {
+  Host& host = hosts_[note.leaf];
+  if (std::exchange(host.lost, true) || !limits_.lost_calls) return;
+  const Key key{AlertKind::kLoss, Of::kLostHost, {}, raw(note.leaf)};
+  const std::string begin = kHostWord + name_of(note.leaf) + kIsLost;
+  const auto adopted = std::ranges::find_if(
+      adopted_hosts_, [&](const Open& open) { return open.alert.text.starts_with(begin); });
+  if (adopted != adopted_hosts_.end()) {
+    open_.emplace(key, std::move(*adopted));
+    adopted_hosts_.erase(adopted);
+    return;
+  }
+  Finding finding;
+  WorldId world{};
+  if (!note.ranks.empty()) world = note.ranks.front().first;
+  for (const auto& [of, rank] : note.ranks) {
+    if (of == world) finding.ranks.push_back(rank);
+  }
+  std::ranges::sort(finding.ranks);
+  finding.text = begin;
+  if (!note.ranks.empty()) {
+    finding.rank = finding.ranks.front();
+    const std::size_t others = note.ranks.size() - finding.ranks.size();
+    finding.text += " with " + ranks_text(finding.ranks, "") +
+                    (others == 0 ? "" : " and " + std::to_string(others) + " of other worlds");
+    finding.text += host.seen_ns ? ": what they did after " + duration_text(*host.seen_ns) +
+                                       " of the run is not known"
+                                 : ": what they did is not known";
+  }
+  if (note.missing_calls != 0) {
+    finding.text += "; of what they did before, " + calls_text(note.missing_calls) +
+                    (note.missing_calls == 1 ? " is missing" : " are missing");
+  }
+  finding.value = static_cast<double>(note.missing_calls);
+  finding.threshold = static_cast<double>(*limits_.lost_calls);
+  finding.at_ns = host.seen_ns.value_or(now_ns_.value_or(0));
+  raise({key.kind, key.of, world, key.number}, std::move(finding));
+}
+
+void AlertRules::note_host_found(LeafId leaf) {
+  const auto host = hosts_.find(leaf);
+  if (host == hosts_.end() || !std::exchange(host->second.lost, false)) return;
+  for (auto open = open_.begin(); open != open_.end();) {
+    const auto at = open++;
+    const Key& key = at->first;
+    if (key.kind != AlertKind::kLoss || key.of != Of::kLostHost || key.number != raw(leaf))
+      continue;
+    close(at, now_ns_.value_or(0));
+  }
+}
+
+std::string AlertRules::loss_text(const Key& key, const Loss& loss) const {
+  const std::string calls = loss.is_known ? calls_text(loss.calls) : "calls, not known how many,";
+  const std::string were = loss.is_known && loss.calls == 1 ? " was " : " were ";
+  switch (key.of) {
+    case Of::kRank:
+      return calls + " of rank " + std::to_string(key.number) + were +
+             "lost: its ring was full, the agent could not keep up";
+    case Of::kEvents:
+      return "events of " + calls + " of rank " + std::to_string(key.number) +
+             " were given up: " + loss.why;
+    default:
+      return calls + " of " +
+             (key.number == kNobody
+                  ? "several hosts"
+                  : kHostWord + name_of(LeafId{static_cast<std::uint32_t>(key.number)})) +
+             were + "given up: " + loss.why;
+  }
+}
+
+void AlertRules::judge_losses() {
+  // Whoever was heard of again before this front end took over.
+  for (Open& open : adopted_hosts_) {
+    open.alert.until_ns = std::max(now_ns_.value_or(0), open.alert.at_ns);
+    changed_.push_back(std::move(open.alert));
+  }
+  adopted_hosts_.clear();
+  for (auto& [key, loss] : std::exchange(new_losses_, {})) {
+    const auto open = open_.find(key);
+    const auto threshold = static_cast<double>(*limits_.lost_calls);
+    Finding finding;
+    finding.threshold = threshold;
+    finding.at_ns = now_ns_.value_or(0);
+    if (key.of == Of::kRank || key.of == Of::kEvents) {
+      finding.rank = key.number;
+      finding.ranks = {key.number};
+    }
+    if (open != open_.end()) {
+      Loss all = loss;
+      all.calls += static_cast<std::uint64_t>(open->second.alert.value);
+      finding.value = static_cast<double>(all.calls);
+      finding.text = loss_text(key, all);
+      hold(key, std::move(finding));
+    } else if (static_cast<double>(loss.calls) >= threshold || !loss.is_known) {
+      finding.value = static_cast<double>(loss.calls);
+      finding.text = loss_text(key, loss);
+      hold(key, std::move(finding));
+    } else {
+      new_losses_[key] = loss;
+    }
+  }
+  if (!now_ns_) return;
+  for (auto open = open_.begin(); open != open_.end();) {
+    const auto at = open++;
+    if (at->first.kind != AlertKind::kLoss || at->first.of == Of::kLostHost) continue;
+    Nanos& worsened_ns = at->second.worsened_ns;
+    worsened_ns = std::min(worsened_ns, *now_ns_);
+    if (*now_ns_ - worsened_ns < limits_.span_ns) continue;
+    close(at, worsened_ns);
+  }
+}
+
+// ---- what is open ----
 
 std::vector<Alert> AlertRules::settle() {
-  if (!now_ns_) return {};
   if (limits_.lost_calls) judge_losses();
-  if (judged_ < part_) {
+  if (now_ns_ && judged_ < part_) {
     judged_ = part_;
     for (const auto& [id, world] : worlds_) {
       if (limits_.stalled_ns) {
@@ -164,168 +332,64 @@ std::vector<Alert> AlertRules::finish() {
   return changed;
 }
 
-// A rank is as far as the windows of its leaf are: a host that is late is not a rank that stands.
-void AlertRules::judge_stalls(WorldId id, const World& world) {
-  const Nanos limit = *limits_.stalled_ns;
-  Nanos newest = 0;
-  for (const auto& [number, rank] : world) newest = std::max(newest, rank.progress_ns);
-  std::size_t told = 0;
-  for (const auto& [number, rank] : world) {
-    const auto open = open_.find({AlertKind::kStalled, {id, number}});
-    const auto seen = leaf_seen_ns_.find(rank.leaf);
-    if (open != open_.end()) {
-      ++told;
-      if (seen == leaf_seen_ns_.end()) continue;
-      const Nanos silent = seen->second - rank.progress_ns;
-      if (rank.ended || silent < limit) {
-        close(open, rank.progress_ns);
-      } else {
-        worsen(open->second, seconds(silent));
-      }
-    }
-  }
-  for (const auto& [number, rank] : world) {
-    const auto seen = leaf_seen_ns_.find(rank.leaf);
-    if (seen == leaf_seen_ns_.end()) continue;
-    const Nanos silent = seen->second - rank.progress_ns;
-    const bool others_go_on = newest >= rank.progress_ns + limit / 2;
-    if (rank.ended || silent < limit || !others_go_on || told >= kMostStalled) continue;
-    if (open_.contains({AlertKind::kStalled, {id, number}})) continue;
-    ++told;
-    raise(AlertKind::kStalled, id, number, seconds(silent), seconds(limit),
-          "rank " + std::to_string(number) + " has made no MPI call for " +
-              xylem::storage::number(seconds(silent), 1) + " s while others did",
-          rank.progress_ns);
-  }
+std::string AlertRules::name_of(LeafId leaf) const {
+  const auto host = hosts_.find(leaf);
+  if (host != hosts_.end() && !host->second.name.empty()) return host->second.name;
+  return "of leaf " + std::to_string(raw(leaf));
 }
 
-// It is over when it shows. While one rank is late all others wait in such a call: one is told.
-void AlertRules::judge_long_call(WorldId id) {
-  const auto found = long_calls_.find(id);
-  if (found == long_calls_.end()) return;
-  const LongCall call = found->second;
-  long_calls_.erase(found);
-  const auto told = long_call_told_ns_.find(id);
-  const Nanos begin = call.end_ns - static_cast<Nanos>(call.max_ns);
-  if (told != long_call_told_ns_.end() && begin < told->second) return;
-  long_call_told_ns_[id] = call.end_ns;
-  const double took = seconds(static_cast<Nanos>(call.max_ns));
-  Alert alert{++last_id_,
-              begin,
-              call.end_ns,
-              AlertKind::kStalled,
-              id,
-              call.rank,
-              "rank " + std::to_string(call.rank) + " was in one " +
-                  (call.function.empty() ? "MPI call" : call.function) + " for " + number(took, 1) +
-                  " s",
-              took,
-              seconds(*limits_.stalled_ns)};
-  changed_.push_back(std::move(alert));
+std::string AlertRules::who(const World& world, const Ranks& ranks) const {
+  std::optional<LeafId> host;
+  bool is_one = hosts_.size() > 1;
+  for (const std::uint64_t rank : ranks) {
+    const auto found = world.find(rank);
+    if (found == world.end()) continue;
+    is_one &= !host || *host == found->second.leaf;
+    host = found->second.leaf;
+  }
+  is_one = is_one && host && hosts_.contains(*host) && !hosts_.at(*host).name.empty();
+  return ranks_text(ranks, is_one ? name_of(*host) : "");
 }
 
-void AlertRules::judge_shares(AlertKind kind, double threshold, WorldId id, const World& world) {
-  const auto parts = static_cast<std::int64_t>(kParts);
-  const Nanos begin = (part_ - parts) * part_ns();
-  const bool is_late = kind == AlertKind::kLate;
-  // The part that is being filled is left out.
-  const auto share_of = [&](const RankState& rank) {
-    std::uint64_t sum = 0;
-    for (std::int64_t part = part_ - parts; part < part_; ++part) {
-      const Sums& sums = rank.parts[static_cast<std::size_t>(part - floor_to(part, kParts + 1))];
-      sum += is_late ? sums.collective_ns : sums.mpi_ns;
-    }
-    return std::min(static_cast<double>(sum) / static_cast<double>(parts * part_ns()), 1.0);
-  };
-  double mean = 0;
-  double least = 2;
-  std::size_t ranks = 0;
-  std::uint64_t lowest = 0;
-  std::map<std::uint64_t, double> opened;  // Shares of ranks with an open alert.
-  for (const auto& [number, rank] : world) {
-    if (rank.ended || rank.first_ns > begin) continue;
-    const double share = share_of(rank);
-    mean += share;
-    ++ranks;
-    if (share < least) {
-      least = share;
-      lowest = number;
-    }
-    if (open_.contains({kind, {id, number}})) opened[number] = share;
+void AlertRules::hold(const Key& key, Finding finding) {
+  const auto found = open_.find(key);
+  if (found != open_.end()) {
+    Ranks both;
+    std::ranges::set_intersection(found->second.ranks, finding.ranks, std::back_inserter(both));
+    const bool is_same = found->second.ranks.empty() || finding.ranks.empty() || !both.empty();
+    if (!is_same) close(found, now_ns_.value_or(finding.at_ns));
   }
-  mean /= std::max<double>(static_cast<double>(ranks), 1);
-  bool is_told = false;
-  for (auto open = open_.lower_bound({kind, {id, 0}});
-       open != open_.end() && open->first.first == kind && open->first.second.first == id;) {
-    const auto at = open++;
-    const auto share = opened.find(at->first.second.second);
-    const auto rank = world.find(at->first.second.second);
-    // After a front end's death nobody knows for a span.
-    const bool is_unknown =
-        rank == world.end() || (!rank->second.ended && rank->second.first_ns > begin);
-    is_told |= is_unknown;
-    if (is_unknown) continue;
-    if (ranks < 2 || share == opened.end() || mean - share->second < kCloses * threshold) {
-      close(at, part_ * part_ns());
-    } else {
-      worsen(at->second, mean - share->second);
-      is_told = true;
-    }
+  const auto place = open_.find(key);
+  if (place == open_.end()) return raise(key, std::move(finding));
+  Open& open = place->second;
+  const Alert before = open.alert;
+  open.ranks = std::move(finding.ranks);
+  open.alert.rank = finding.rank;
+  open.alert.text = std::move(finding.text);
+  if (finding.value >= open.alert.value) {
+    if (finding.value > open.alert.value) open.worsened_ns = now_ns_.value_or(finding.at_ns);
+    open.alert.value = finding.value;
+    open.worst_text = open.alert.text;
+    open.worst_rank = open.alert.rank;
   }
-  if (is_told || ranks < 2 || mean - least < threshold) return;
-  const std::string who = "rank " + std::to_string(lowest);
-  raise(kind, id, lowest, mean - least, threshold,
-        is_late ? who + " comes last to collectives: it spends " + percent(least) +
-                      " of its time in them, the mean of all ranks is " + percent(mean)
-                : who + " is in MPI " + percent(least) + " of its time, the mean of all ranks is " +
-                      percent(mean) + ": the others wait for it",
-        begin);
+  if (open.alert != before) changed_.push_back(open.alert);
 }
 
-void AlertRules::judge_losses() {
-  for (const auto& [where, calls] : std::exchange(new_losses_, {})) {
-    const auto& [world, rank] = where;
-    const auto open = open_.find({AlertKind::kLoss, {world, rank.value_or(kNoRank)}});
-    const auto lost = static_cast<double>(calls);
-    const auto threshold = static_cast<double>(*limits_.lost_calls);
-    if (open != open_.end()) {
-      worsen(open->second, open->second.alert.value + lost);
-    } else if (lost >= threshold) {
-      raise(AlertKind::kLoss, world, rank, lost, threshold,
-            rank ? "calls of rank " + std::to_string(*rank) +
-                       " were lost: its ring was full, the agent could not keep up"
-                 : "windows were given up; `xylem report` says of which host and why",
-            *now_ns_);
-    } else {
-      new_losses_[where] = calls;
-    }
-  }
-  for (auto open = open_.begin(); open != open_.end();) {
-    const auto at = open++;
-    if (at->first.first == AlertKind::kLoss &&
-        *now_ns_ - at->second.worsened_ns >= limits_.span_ns) {
-      close(at, at->second.worsened_ns);
-    }
-  }
-}
-
-void AlertRules::raise(AlertKind kind, WorldId world, std::optional<std::uint64_t> rank,
-                       double value, double threshold, std::string text, Nanos at_ns) {
-  Alert alert{++last_id_, at_ns, {}, kind, world, rank, std::move(text), value, threshold};
+void AlertRules::raise(const Key& key, Finding finding) {
+  Alert alert{++last_id_,    finding.at_ns,    {}, key.kind, key.world, finding.rank, finding.text,
+              finding.value, finding.threshold};
   changed_.push_back(alert);
-  open_[{kind, {world, rank.value_or(kNoRank)}}] = {std::move(alert), now_ns_.value_or(at_ns)};
-}
-
-void AlertRules::worsen(Open& open, double value) {
-  if (value <= open.alert.value) return;
-  open.alert.value = value;
-  open.worsened_ns = now_ns_.value_or(open.alert.at_ns);
-  changed_.push_back(open.alert);
+  const Nanos now = now_ns_.value_or(finding.at_ns);
+  open_[key] = {std::move(alert), now, std::move(finding.ranks), std::move(finding.text),
+                finding.rank};
 }
 
 void AlertRules::close(std::map<Key, Open>::iterator open, Nanos until_ns) {
-  open->second.alert.until_ns = std::max(until_ns, open->second.alert.at_ns);
-  changed_.push_back(std::move(open->second.alert));
+  Alert& alert = open->second.alert;
+  alert.until_ns = std::max(until_ns, alert.at_ns);
+  alert.text = std::move(open->second.worst_text);
+  alert.rank = open->second.worst_rank;
+  changed_.push_back(std::move(alert));
   open_.erase(open);
 }
 

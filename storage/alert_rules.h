@@ -3,16 +3,20 @@
 // When to tell somebody about a run: rules over windows.
 //
 // Four rules, each off or with a threshold. A rank is *stalled* when it made no MPI call for so
-// long while others of its world did, or when one of its calls took so long. *Imbalance* is how
-// far the rank with the least share of time in MPI is below the mean of its world: the others wait
-// while it computes. *Late* is the same of time in collectives alone, which a rank that comes last
-// hardly spends there. *Loss* counts calls that are in no window.
+// long while others of its world did or wait in theirs; a world, when all of its ranks are inside
+// calls and none ended for so long; and one call that took so long is told when it is over.
+// *Imbalance* is how far the ranks with the least share of time in MPI are below the mean of their
+// world: the others wait while they compute. *Late* is the same of time in collectives alone, among
+// ranks that take part in the same ones: who comes last hardly spends time there. *Loss* counts
+// calls that are in no window, and hosts that are not heard of any more.
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,6 +29,8 @@ namespace xylem::storage {
 
 /// Thresholds; none: the rule is off.
 struct AlertLimits {
+  /// Shorter tells of each checkpoint that one rank writes, longer keeps people waiting in front of
+  /// a job that hangs. A job whose ranks all compute is not told of, however long.
   std::optional<Nanos> stalled_ns = 10 * kSecond;
   /// Shares of time, 0 to 1. Below, a code of unequal ranks is told of all the time; above, only
   /// what costs a third of the run.
@@ -47,9 +53,10 @@ struct Alert {
   std::optional<Nanos> until_ns;  ///< None: it still is so.
   AlertKind kind{};
   WorldId world{};
-  std::optional<std::uint64_t> rank;  ///< None: not known.
-  std::string text;                   ///< A sentence for people.
-  double value = 0;                   ///< At its worst: seconds, a share, or calls.
+  std::optional<std::uint64_t> rank;  ///< Of several the worst; none: not known, or all.
+  std::string
+      text;  ///< A sentence for people: how it is; once it is over, how it was at its worst.
+  double value = 0;  ///< At its worst: seconds, a share, or calls.
   double threshold = 0;
   bool operator==(const Alert&) const = default;
 };
@@ -63,12 +70,34 @@ struct WindowNote {
   std::uint64_t calls = 0, mpi_ns = 0, collective_ns = 0;
   std::uint64_t max_ns = 0;  ///< The longest call,
   std::string max_function;  ///< and of what; may be empty when it is shorter than stalled_ns.
+  std::uint64_t collective_calls = 0;
+  std::uint64_t collectives = 0;  ///< Which of them: a bit each; some may share one.
+};
+
+/// A process that makes no calls, as its agent has seen it.
+struct SilenceNote {
+  WorldId world{};
+  std::uint64_t rank = 0;
+  LeafId leaf{};
+  Nanos since_ns = 0;
+  std::uint64_t captured = 0;  ///< Its calls so far.
+  std::string inside;          ///< The function that it is inside of; empty: none, or not known.
+  bool stopped = false;        ///< By a signal.
+};
+
+/// A host that is not heard of any more.
+struct LostHostNote {
+  LeafId leaf{};
+  /// Its ranks that had not ended.
+  std::vector<std::pair<WorldId, std::uint64_t>> ranks;
+  std::uint64_t missing_calls = 0;  ///< They had told of so many that are not stored.
 };
 
 /// Judges windows; pure: its clock is the end of the newest window. Each alert is raised once,
 /// when its rule holds over a whole span, and closed when the value has fallen below three quarters
 /// of the threshold (a stall: with the next call), so that what swings about the threshold is one
-/// alert. Some 200 bytes a rank.
+/// alert. Of ranks that are alike there is one alert for all of them: as long as one of those that
+/// were told is among them, it is the same. Some 400 bytes a rank.
 class AlertRules {
  public:
   explicit AlertRules(AlertLimits limits);
@@ -78,19 +107,31 @@ class AlertRules {
   /// And with a rank that it knew and that had not ended: its calls up to then, and those of them
   /// that are lost, were told of by it.
   void adopt_rank(WorldId world, std::uint64_t rank, LeafId leaf, Nanos progress_ns,
-                  std::uint64_t lost_calls);
+                  std::uint64_t captured, std::uint64_t lost_calls);
+
+  /// The name of a host, for sentences; before it is told of.
+  void name_host(LeafId leaf, const std::string& name) { hosts_[leaf].name = name; }
 
   void note(const WindowNote& window);
+  /// After the windows up to then.
+  void note_silence(const SilenceNote& silence);
   /// Windows of these leaves up to then are known, whatever is in them.
   void note_leaf(LeafId leaf, Nanos end_ns);
   /// Calls of the rank that met a full ring, so far.
   void note_lost(WorldId world, std::uint64_t rank, std::uint64_t lost_calls);
-  /// Calls of unknown ranks that were given up, once each.
-  void note_given_up(std::uint64_t calls);
+  /// Calls of a host, or of several, that were given up, once each; none: not known how many.
+  void note_given_up(std::optional<LeafId> leaf, std::optional<std::uint64_t> calls,
+                     const std::string& why);
+  /// Events of so many calls of a rank that were given up, once each.
+  void note_events_given_up(WorldId world, std::uint64_t rank, std::uint64_t calls,
+                            const std::string& why);
+  /// Told again of a host that is lost, it changes nothing. Its ranks are not judged meanwhile.
+  void note_host_lost(const LostHostNote& host);
+  void note_host_found(LeafId leaf);
   /// Makes no calls any more.
   void note_ended(WorldId world, std::uint64_t rank);
 
-  /// What was raised, closed or became worse since the last time; to be kept by id. Looks at the
+  /// What was raised, closed or changed since the last time; to be kept by id. Looks at the
   /// ranks only when a fifth of a span has passed.
   std::vector<Alert> settle();
   /// The run is over: closes what is open.
@@ -103,46 +144,96 @@ class AlertRules {
   /// Of a rank that has not been heard of since a front end took over.
   static constexpr Nanos kNoWindow = std::numeric_limits<Nanos>::max();
   struct Sums {
-    std::uint64_t mpi_ns = 0, collective_ns = 0;
+    std::uint64_t mpi_ns = 0, collective_ns = 0, collective_calls = 0, collectives = 0;
   };
   struct RankState {
     LeafId leaf{};
     Nanos first_ns = kNoWindow, progress_ns = 0;
-    std::uint64_t lost = 0;
-    bool ended = false;
+    std::uint64_t captured = 0, lost = 0;
+    bool ended = false, stopped = false;
+    std::string inside;
     std::array<Sums, kParts + 1> parts{};
   };
   using World = std::map<std::uint64_t, RankState>;
-  using Key = std::pair<AlertKind, std::pair<WorldId, std::uint64_t>>;
+  struct Host {
+    std::optional<Nanos> seen_ns;
+    std::string name;
+    bool lost = false;
+  };
+  /// Whose alert it is; the number is a rank's, a leaf's or nothing's.
+  enum class Of : std::uint8_t { kWorld, kRank, kEvents, kHost, kLostHost, kAdopted };
+  struct Key {
+    AlertKind kind{};
+    Of of{};
+    WorldId world{};
+    std::uint64_t number = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+  using Ranks = std::vector<std::uint64_t>;  ///< Ascending.
+  /// That a rule holds.
+  struct Finding {
+    Ranks ranks;
+    std::optional<std::uint64_t> rank;  ///< The worst of them.
+    double value = 0, threshold = 0;
+    std::string text;
+    Nanos at_ns = 0;
+  };
   struct LongCall {
     std::uint64_t rank = 0, max_ns = 0;
     std::string function;
     Nanos end_ns = 0;
   };
+  struct Loss {
+    std::uint64_t calls = 0;
+    bool is_known = true;
+    std::string why;
+  };
   struct Open {
     Alert alert;
     Nanos worsened_ns = 0;
+    Ranks ranks;
+    std::string worst_text;
+    std::optional<std::uint64_t> worst_rank;
   };
+  struct Standing;
+  struct Cohort;
 
   RankState& rank_of(WorldId world, std::uint64_t rank, LeafId leaf, Nanos begin_ns);
+  RankState* known_rank(WorldId world, std::uint64_t rank);
   Nanos part_ns() const { return limits_.span_ns / static_cast<Nanos>(kParts); }
   void start_part(std::int64_t part);
+  bool is_judged(const RankState& rank) const;
+
   void judge_stalls(WorldId id, const World& world);
+  Standing who_stands(const World& world) const;
+  std::optional<Finding> stall_of(const World& world, const Standing& standing) const;
   void judge_long_call(WorldId id);
   void judge_shares(AlertKind kind, double threshold, WorldId id, const World& world);
+  Cohort cohort_of(AlertKind kind, const World& world, Ranks ranks) const;
+  std::vector<Cohort> cohorts(AlertKind kind, const World& world) const;
+  Sums span_of(const RankState& rank) const;
+  Finding share_finding(AlertKind kind, double threshold, const World& world, const Cohort& cohort,
+                        Ranks low) const;
+  bool is_unknown(const Open& open, const World& world) const;
   void judge_losses();
-  void raise(AlertKind kind, WorldId world, std::optional<std::uint64_t> rank, double value,
-             double threshold, std::string text, Nanos at_ns);
-  void worsen(Open& open, double value);
+  std::string loss_text(const Key& key, const Loss& loss) const;
+  std::string name_of(LeafId leaf) const;
+  /// "rank 3 (node01)" and so on; the host, when all are of one in a run of several.
+  std::string who(const World& world, const Ranks& ranks) const;
+
+  /// Raises it, or changes what is open; what is open of other ranks is closed.
+  void hold(const Key& key, Finding finding);
+  void raise(const Key& key, Finding finding);
   void close(std::map<Key, Open>::iterator open, Nanos until_ns);
 
   AlertLimits limits_;
   std::map<WorldId, World> worlds_;
-  std::map<LeafId, Nanos> leaf_seen_ns_;
+  std::map<LeafId, Host> hosts_;
   std::map<WorldId, LongCall> long_calls_;
-  std::map<WorldId, Nanos> long_call_told_ns_;
-  std::map<std::pair<WorldId, std::optional<std::uint64_t>>, std::uint64_t> new_losses_;
+  std::map<WorldId, Nanos> stall_told_ns_;  ///< Calls that began before it were told of.
+  std::map<Key, Loss> new_losses_;
   std::map<Key, Open> open_;
+  std::vector<Open> adopted_hosts_;  ///< Lost ones of a former front end, not yet seen to be.
   std::vector<Alert> changed_;
   std::optional<Nanos> now_ns_;
   std::int64_t part_ = 0;  ///< Of the run, that is being filled.

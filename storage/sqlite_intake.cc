@@ -262,13 +262,12 @@ void SqliteIntake::store_loss(const wire::Packet& packet, std::optional<std::uin
   if (leaf && id.lane != kLeafLane) process = process_of(*leaf, id.lane);
   loss_.given_up.run(id.stream, id.sources.to_string(), leaf, process, id.wave, id.wave_end, calls,
                      reason);
+  if (id.stream == wire::kWindowStream) alerts_.note_given_up(leaf, calls, reason);
   if (!leaf || !calls) return;
-  if (id.stream == wire::kWindowStream) {
-    loss_.host_calls.run(*leaf, *calls);
-    alerts_.note_given_up(*calls);
-  }
+  if (id.stream == wire::kWindowStream) loss_.host_calls.run(*leaf, *calls);
   if (id.stream == wire::kChunkStream) {
     loss_.chunk_calls.run(*process, id.wave_end - id.wave, *calls);
+    alerts_.note_events_given_up(raw(*process), *calls, reason);
   }
 }
 

@@ -288,6 +288,7 @@ Result<void> SqliteStore::put_notice(const wire::Notice& notice, Nanos at_ns) {
 Result<void> SqliteStore::put_host_lost(LeafId leaf, const std::string& reason) {
   if (auto begun = begin_transaction(); !begun) return begun;
   statements_.host_lost.run(leaf, reason);
+  intake_.alerts().note_host_lost(leaf, reason);
   return settle_put(reason.size());
 }
 

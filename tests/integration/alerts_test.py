@@ -1,16 +1,45 @@
 #!/usr/bin/env python3
-"""Alerts of a real job: the rank that all others wait for is told of, while the job runs and afterwards."""
+"""Alerts of real jobs: the rank that all others wait for, jobs that hang, ranks that are stopped, and what is no fault."""
 
 import json
+import os
+import signal
 import unittest
 
-from harness import WholeSystemTest, mpirun
+from harness import Store, WholeSystemTest, mpirun, wait_until, xylem_processes
+
+OPEN = "SELECT * FROM alert WHERE until_ns IS NULL"
 
 
 class AlertsTest(WholeSystemTest):
+    def configure(self, **limits):
+        path = self.folder / "alerts.toml"
+        path.write_text("[alerts]\n" + "".join(f'{key} = "{value}"\n' if isinstance(value, str) else f"{key} = {value}\n"
+                                              for key, value in limits.items()))
+        return path
+
+    def start_job(self, command, *options, **how):
+        """Starts a job, which runs on; its store is self.store."""
+        self.store = Store(self.folder / "run.db")
+        self.run_process = self.start("run", "--store", self.store.path, *options, "--", *command, **how)
+        wait_until(lambda: os.path.exists(self.store.path), "there is a store", 60)
+
+    def wait_for_alert(self, sql, seconds=60):
+        def found():
+            try:
+                return self.store.rows(sql)
+            except AssertionError:  # Not yet written.
+                return []
+
+        return wait_until(found, f"{sql}: {self.run_process.poll()}", seconds)
+
+    def end_job(self):
+        self.run_process.send_signal(signal.SIGTERM)
+        self.run_process.communicate(timeout=60)
+
     def test_the_rank_that_the_others_wait_for_is_told_of_by_name(self):
-        (self.folder / "alerts.toml").write_text('[alerts]\nspan = "2s"\nimbalance = 0.2\nlate = 0.2\n')
-        store = self.run_job(mpirun("mpich", 4, "slow_rank", 8), "--config", self.folder / "alerts.toml")
+        config = self.configure(span="2s", imbalance=0.2, late=0.2)
+        store = self.run_job(mpirun("mpich", 4, "slow_rank", 8), "--config", config)
         rows = store.rows("SELECT * FROM alert WHERE kind = 'imbalance'")
         self.assertTrue(rows, store.rows("SELECT * FROM alert"))
         for row in rows:
@@ -23,13 +52,78 @@ class AlertsTest(WholeSystemTest):
                          store.value("SELECT text FROM alert ORDER BY until_ns IS NOT NULL, at_ns, id"))
 
     def test_a_rule_that_is_off_tells_nothing_and_a_wrong_one_is_refused(self):
-        config = self.folder / "alerts.toml"
-        config.write_text('[alerts]\nimbalance = "much"\n')
+        config = self.configure(imbalance="much")
         refused = self.xylem("run", "--config", config, "--print-config")
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn("alerts.toml:2: alerts: 'much' is no share of time", refused.stderr)
-        config.write_text('[alerts]\nimbalance = "off"\nlate = "off"\nspan = "2s"\n')
+        config = self.configure(imbalance="off", late="off", stalled="off", span="2s")
         store = self.run_job(mpirun("mpich", 4, "slow_rank", 5), "--config", config)
+        self.assertEqual(store.rows("SELECT * FROM alert"), [])
+
+    def test_a_job_that_hangs_is_told_of_while_it_hangs(self):
+        config = self.configure(span="2s", stalled="5s")
+        for library in ("mpich", "openmpi"):
+            with self.subTest(library):
+                self.start_job(mpirun(library, 4, "behave", "deadlock"), "--config", config)
+                alert, = self.wait_for_alert(OPEN + " AND kind = 'stalled'")
+                self.assertIsNone(alert["rank"], alert)
+                self.assertRegex(alert["text"], "no rank goes on for [0-9.]+ s: 4 in MPI_Recv")
+                self.assertGreaterEqual(alert["value"], 5)
+                self.assertIn(alert["text"].split(" for ")[0], self.xylem("report", self.store.path).stdout)
+                self.end_job()
+                self.assertEqual(self.store.value("SELECT count(*) FROM alert WHERE kind = 'stalled'"), 1)
+                self.assertEqual(self.store.rows(OPEN), [])
+                self.assert_nothing_left()
+                os.unlink(self.store.path)
+
+    def test_a_hang_is_told_once_when_the_front_end_dies_meanwhile(self):
+        self.start_job(mpirun("mpich", 4, "behave", "deadlock"), "--config", self.configure(span="2s", stalled="3s"))
+        before, = self.wait_for_alert(OPEN)
+        front_end, = (pid for pid, command in xylem_processes().items()
+                      if pid not in self.before and "/xylem-frontend" in command.split()[0])
+        os.kill(front_end, signal.SIGKILL)
+        wait_until(lambda: self.store.value("SELECT front_ends FROM run") == 2, "there is a successor", 60)
+        after, = self.wait_for_alert(OPEN + f" AND value > {before['value'] + 5}")
+        self.assertEqual((after["id"], after["at_ns"]), (before["id"], before["at_ns"]))
+        self.assertEqual(self.store.value("SELECT count(*) FROM alert"), 1)
+        self.end_job()
+
+    def test_losses_are_told_once_when_the_front_end_dies_meanwhile(self):
+        self.start_job(mpirun("mpich", 2, "behave", "poll", 25), "--sample", "none", "--ring", "64", "--config",
+                       self.configure(stalled="off"))
+        self.wait_for_alert("SELECT 1 FROM alert WHERE kind = 'loss' GROUP BY kind HAVING count(*) = 2")
+        front_end, = (pid for pid, command in xylem_processes().items()
+                      if pid not in self.before and "/xylem-frontend" in command.split()[0])
+        os.kill(front_end, signal.SIGKILL)
+        self.run_process.communicate(timeout=120)
+        self.assertEqual(self.store.value("SELECT front_ends FROM run"), 2)
+        told = self.store.rows("SELECT rank, value FROM alert WHERE kind = 'loss' ORDER BY rank")
+        lost = self.store.rows("SELECT rank, lost FROM account ORDER BY rank")
+        self.assertEqual([row["rank"] for row in told], [0, 1], told)
+        for row, of in zip(told, lost):  # What was lost in the very last commit of the dead one may not be in its alert.
+            self.assertTrue(0.5 * of["lost"] < row["value"] <= of["lost"], (told, lost))
+
+    def test_a_stopped_rank_is_told_of_until_it_goes_on(self):
+        self.start_job(mpirun("mpich", 4, "behave", "loop", 600), "--config", self.configure(span="2s", stalled="4s"))
+        pid = self.wait_for_alert("SELECT pid FROM rank WHERE rank = 2")[0]["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            alert, = self.wait_for_alert(OPEN + " AND kind = 'stalled' AND text LIKE '%stopped by a signal%'")
+            self.assertEqual(alert["rank"], 2, alert)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        wait_until(lambda: not self.store.rows(OPEN + " AND kind = 'stalled'"), "it is over", 60)
+        self.end_job()
+
+    def test_a_rank_that_computes_while_the_others_wait_is_told_of(self):
+        store = self.run_job(mpirun("mpich", 4, "behave", "alone", 14), "--config", self.configure(span="2s", stalled="5s"))
+        alert, = store.rows("SELECT * FROM alert WHERE kind = 'stalled'")
+        self.assertEqual(alert["rank"], 0)
+        self.assertRegex(alert["text"], r"rank 0 has made no MPI call for \d+ s; 3 in MPI_Barrier")
+        self.assertLess(alert["value"], 16)
+
+    def test_ranks_that_all_compute_are_not(self):
+        store = self.run_job(mpirun("mpich", 2, "behave", "apart", 14), "--config", self.configure(span="2s", stalled="4s"))
         self.assertEqual(store.rows("SELECT * FROM alert"), [])
 
 

@@ -25,11 +25,18 @@ class Gone(EmulatedClusterTest):
         wait_until(lambda: self.state() == "lost", "it counts as lost", 60)
         self.assertEqual(self.jobs.store.rows("SELECT host, reason FROM loss WHERE part = 'host'"),
                          [{"host": GONE, "reason": f"host {GONE} was not heard of any more"}])
+        self.alert = wait_until(self.alerts, "it is told of in an alert", 5)[0]
+        self.assertIn(f"host {GONE} is lost with 2 ranks (0, 1)", self.alert["text"])
+        self.assertIsNone(self.alert["until_ns"])
+
+    def alerts(self):
+        return self.jobs.store.rows("SELECT * FROM alert WHERE kind = 'loss'")
 
     def test_a_frozen_host_that_counted_as_lost_loses_nothing_when_it_goes_on(self):
         self.start_and_lose("freeze")
         self.cluster("thaw", GONE)
         wait_until(lambda: self.state() == "attached", "it was heard of again", 60)
+        wait_until(lambda: self.alerts()[0]["until_ns"] is not None, "the alert is closed", 5)
         self.jobs.wait_until_heard(60)
         self.jobs.stop()
         self.assertEqual(self.jobs.judge()[1:], (0, 0), "messages lost, and stored twice")
@@ -46,6 +53,7 @@ class Gone(EmulatedClusterTest):
             "SELECT sum(captured) AS captured, sum(stored) AS stored, sum(lost) AS lost FROM account "
             f"JOIN rank USING(world, rank) WHERE host = '{GONE}'")
         self.assertGreater(line["stored"], 0)
+        self.assertEqual([alert["id"] for alert in self.alerts()], [self.alert["id"]])
         told = self.jobs.store.rows("SELECT part, host, calls FROM loss WHERE part = 'window'")
         self.assertEqual(told, [{"part": "window", "host": GONE, "calls": line["lost"]}] if line["lost"] else [])
         self.cluster("boot", GONE)

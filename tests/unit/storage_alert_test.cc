@@ -4,9 +4,6 @@
 #include <map>
 
 #include "storage/alert_rules.h"
-#include "storage/run_view.h"
-#include "tests/unit/changed_file.h"
-#include "tests/unit/storage_packets.h"
 
 namespace xylem::storage {
 namespace {
@@ -16,16 +13,17 @@ using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::MatchesRegex;
 
 constexpr Nanos kWindow = 250 * kMillisecond;
 constexpr WorldId kWorld{0};
-constexpr FunctionId kAllreduce{7};
 
 /// What a rank does in a window, as shares of it.
 struct Share {
   double mpi = 0.5, collective = 0.4;
   std::uint64_t calls = 100;
   Nanos longest_ns = kMillisecond;
+  std::uint64_t collectives = 1;
 };
 
 /// A world of ranks, one a host, that tells its windows one after the other.
@@ -44,6 +42,8 @@ class AlertRulesTest : public testing::Test {
       note.mpi_ns = static_cast<std::uint64_t>(share.mpi * kWindow);
       note.collective_ns = static_cast<std::uint64_t>(share.collective * kWindow);
       note.max_ns = static_cast<std::uint64_t>(share.longest_ns);
+      note.collectives = share.collectives;
+      note.collective_calls = share.collectives == 0 ? 0 : share.calls;
       if (share.calls != 0) rules_.note(note);
       rules_.note_leaf(note.leaf, now_);
     }
@@ -51,6 +51,17 @@ class AlertRulesTest : public testing::Test {
   }
   void run(Nanos length, const std::vector<Share>& shares) {
     for (const Nanos end = now_ + length; now_ < end;) next(shares);
+  }
+  /// As an agent tells it of a rank that has made no call since then.
+  void silent(std::uint64_t rank, Nanos since, const std::string& inside, bool stopped = false) {
+    rules_.note_silence({kWorld, rank, LeafId{static_cast<std::uint32_t>(rank)}, since, ++captured_,
+                         inside, stopped});
+  }
+  /// Of a kind that has been raised once.
+  Alert the(AlertKind kind) const {
+    const auto found = alerts(kind);
+    EXPECT_EQ(found.size(), 1u);
+    return found.empty() ? Alert{} : found.back();
   }
   void finish() {
     for (const Alert& alert : rules_.finish()) alerts_[alert.id] = alert;
@@ -65,6 +76,7 @@ class AlertRulesTest : public testing::Test {
 
   AlertRules rules_{AlertLimits{}};
   Nanos now_ = 0;
+  std::uint64_t captured_ = 1000;
   std::map<std::int64_t, Alert> alerts_;
 };
 
@@ -174,6 +186,166 @@ TEST_F(AlertRulesTest, OneVeryLongCallIsToldOnceForAllWhoWaited) {
   EXPECT_TRUE(found[0].until_ns);
 }
 
+TEST_F(AlertRulesTest, AWorldWhoseRanksAreAllInsideCallsHangs) {
+  run(5 * kSecond, {{}, {}, {}, {}});
+  for (std::uint64_t rank = 0; rank < 3; ++rank) silent(rank, now_, "MPI_Recv");
+  silent(3, now_, "MPI_Barrier");
+  const std::vector<Share> nobody(4, kSilent);
+  run(9 * kSecond, nobody);
+  EXPECT_THAT(alerts_, IsEmpty());
+  run(5 * kSecond, nobody);
+  const Alert alert = the(AlertKind::kStalled);
+  EXPECT_EQ(alert.rank, std::nullopt);
+  EXPECT_EQ(alert.at_ns, 5 * kSecond);
+  EXPECT_FALSE(alert.until_ns);
+  EXPECT_GE(alert.value, 12);
+  EXPECT_THAT(alert.text,
+              MatchesRegex("no rank goes on for 1[0-9] s: 3 in MPI_Recv, 1 in MPI_Barrier"));
+  // Its end is told once, although the calls were as long.
+  const Share waited{.longest_ns = 14 * kSecond};
+  run(10 * kSecond, {waited, waited, waited, waited});
+  ASSERT_TRUE(the(AlertKind::kStalled).until_ns);
+  EXPECT_GE(*the(AlertKind::kStalled).until_ns, 19 * kSecond);
+}
+
+TEST_F(AlertRulesTest, WhoIsOutsideWhileTheOthersWaitIsTheOne) {
+  run(5 * kSecond, {{}, {}, {}, {}});
+  for (const std::uint64_t rank : {0, 1, 3}) silent(rank, now_, "MPI_Allreduce");
+  silent(2, now_, "");
+  run(13 * kSecond, {kSilent, kSilent, kSilent, kSilent});
+  const Alert alert = the(AlertKind::kStalled);
+  EXPECT_EQ(alert.rank, 2u);
+  EXPECT_THAT(alert.text,
+              MatchesRegex("rank 2 has made no MPI call for 1[0-9] s; 3 in MPI_Allreduce"));
+}
+
+TEST_F(AlertRulesTest, WhoIsStoppedIsTheOneWhereverItIs) {
+  run(5 * kSecond, {{}, {}});
+  silent(0, now_, "MPI_Recv", true);
+  silent(1, now_, "MPI_Recv");
+  run(13 * kSecond, {kSilent, kSilent});
+  EXPECT_EQ(the(AlertKind::kStalled).rank, 0u);
+  EXPECT_THAT(the(AlertKind::kStalled).text, HasSubstr("rank 0 is stopped by a signal"));
+}
+
+TEST_F(AlertRulesTest, AllStoppedWhileTheyComputeAreTold) {
+  run(5 * kSecond, {{}, {}});
+  silent(0, now_, "", true);
+  silent(1, now_, "", true);
+  run(13 * kSecond, {kSilent, kSilent});
+  EXPECT_THAT(the(AlertKind::kStalled).text, HasSubstr("2 ranks (0, 1) are stopped by a signal"));
+}
+
+TEST_F(AlertRulesTest, ARankThatWaitsWhileOthersGoOnIsTold) {
+  run(5 * kSecond, {{}, {}, {}});
+  silent(1, now_, "MPI_Recv");
+  run(13 * kSecond, {{}, kSilent, {}});
+  EXPECT_EQ(the(AlertKind::kStalled).rank, 1u);
+  EXPECT_THAT(the(AlertKind::kStalled).text,
+              MatchesRegex("rank 1 is in MPI_Recv for 1[0-9] s while others go on"));
+}
+
+TEST_F(AlertRulesTest, RanksThatAllComputeAreNotStalledWhenTheirAgentsSaySo) {
+  run(5 * kSecond, {{}, {}});
+  silent(0, now_, "");
+  silent(1, now_ + kSecond, "");
+  run(600 * kSecond, {kSilent, kSilent});
+  EXPECT_THAT(alerts_, IsEmpty());
+}
+
+TEST_F(AlertRulesTest, AnAgentThatIsStartedAnewDoesNotEndAStall) {
+  run(5 * kSecond, {{}, {}});
+  silent(0, now_, "MPI_Recv");
+  silent(1, now_, "MPI_Recv");
+  run(13 * kSecond, {kSilent, kSilent});
+  captured_ -= 2;
+  silent(0, now_, "MPI_Recv");
+  silent(1, now_, "MPI_Recv");
+  run(5 * kSecond, {kSilent, kSilent});
+  EXPECT_FALSE(the(AlertKind::kStalled).until_ns);
+  EXPECT_GE(the(AlertKind::kStalled).value, 15);
+}
+
+TEST_F(AlertRulesTest, OfRanksThatAreAlikeThereIsOneAlert) {
+  for (std::uint32_t leaf = 0; leaf < 6; ++leaf) rules_.name_host(LeafId{leaf}, "node0");
+  run(60 * kSecond, {kBusy, kBusy, kWaits, kWaits, kWaits, kWaits});
+  const Alert alert = the(AlertKind::kImbalance);
+  EXPECT_EQ(alert.rank, 0u);
+  EXPECT_THAT(alert.text, HasSubstr("2 ranks (0, 1) are in MPI 5 % of their time (least rank 0)"));
+  // One of them is still slow: it is the same alert.
+  run(60 * kSecond, {kWaits, kBusy, kWaits, kWaits, kWaits, kWaits});
+  EXPECT_EQ(the(AlertKind::kImbalance).rank, 1u);
+  EXPECT_FALSE(the(AlertKind::kImbalance).until_ns);
+}
+
+TEST_F(AlertRulesTest, RanksOfOneHostAreToldWithIt) {
+  const auto window = [&](std::uint64_t rank, double mpi) {
+    const LeafId leaf{rank < 2 ? 0u : 1u};
+    WindowNote note{kWorld, rank, leaf, now_, now_ + kWindow, 10, 0, 0, 0, ""};
+    note.mpi_ns = static_cast<std::uint64_t>(mpi * kWindow);
+    rules_.note(note);
+  };
+  rules_.name_host(LeafId{0}, "node01");
+  rules_.name_host(LeafId{1}, "node02");
+  for (; now_ < 20 * kSecond; now_ += kWindow) {
+    for (std::uint64_t rank = 0; rank < 6; ++rank) window(rank, rank < 2 ? 0.1 : 0.9);
+    for (const Alert& alert : rules_.settle()) alerts_[alert.id] = alert;
+  }
+  EXPECT_THAT(the(AlertKind::kImbalance).text, HasSubstr("2 ranks (0, 1, all on node01) are in"));
+}
+
+TEST_F(AlertRulesTest, TheSentenceSaysHowItIsAndInTheEndHowItWasAtItsWorst) {
+  run(20 * kSecond, {{.mpi = 0.1}, {.mpi = 0.9}, {.mpi = 0.9}});
+  EXPECT_THAT(the(AlertKind::kImbalance).text, HasSubstr("is in MPI 10 % of its time"));
+  run(20 * kSecond, {{.mpi = 0.4}, {.mpi = 0.9}, {.mpi = 0.9}});
+  EXPECT_THAT(the(AlertKind::kImbalance).text, AllOf(HasSubstr("is in MPI 40 % of its time"),
+                                                     HasSubstr("(at worst 53 points apart)")));
+  EXPECT_NEAR(the(AlertKind::kImbalance).value, 0.53, 0.01);
+  run(20 * kSecond, {{}, {}, {}});
+  EXPECT_TRUE(the(AlertKind::kImbalance).until_ns);
+  EXPECT_THAT(the(AlertKind::kImbalance).text, HasSubstr("is in MPI 10 % of its time"));
+}
+
+TEST_F(AlertRulesTest, WhoTakesPartInNoCollectivesOrInOthersIsNotLate) {
+  // Two that reduce, one that serves them, two that gather much more often.
+  const Share server{.mpi = 0.9, .collective = 0, .collectives = 0};
+  const Share often{.mpi = 0.9, .collective = 0.1, .calls = 5000};
+  const Share other{.mpi = 0.9, .collective = 0.1, .collectives = 2};
+  run(60 * kSecond, {kWaits, kWaits, server, often, often, other, other});
+  EXPECT_THAT(alerts_, IsEmpty());
+  run(60 * kSecond, {{.mpi = 0.9, .collective = 0.1}, kWaits, server, often, often, other, other});
+  EXPECT_EQ(the(AlertKind::kLate).rank, 0u);
+}
+
+TEST_F(AlertRulesTest, ALostHostIsALossUntilItIsHeardOfAgain) {
+  rules_.name_host(LeafId{1}, "node02");
+  run(5 * kSecond, {{}, {}, {}});
+  const LostHostNote host{LeafId{1}, {{kWorld, 1}}, 7};
+  rules_.note_host_lost(host);
+  rules_.note_host_lost(host);
+  const Share here{};
+  for (int i = 0; i < 200; ++i) {  // Nothing comes of that host any more.
+    const Nanos begin = now_;
+    now_ += kWindow;
+    rules_.note({kWorld, 0, LeafId{0}, begin, now_, here.calls, 1000, 1000, 100, ""});
+    rules_.note({kWorld, 2, LeafId{2}, begin, now_, here.calls, 1000, 1000, 100, ""});
+    for (const Alert& alert : rules_.settle()) alerts_[alert.id] = alert;
+  }
+  const Alert alert = the(AlertKind::kLoss);
+  EXPECT_EQ(alert.rank, 1u);
+  EXPECT_EQ(alert.value, 7);
+  EXPECT_EQ(alert.at_ns, 5 * kSecond);
+  EXPECT_FALSE(alert.until_ns);
+  EXPECT_EQ(
+      alert.text,
+      "host node02 is lost with rank 1: what they did after 5.00 s of the run is not known; of "
+      "what they did before, 7 calls are missing");
+  EXPECT_EQ(alerts_.size(), 1u);  // And nobody is stalled there.
+  rules_.note_host_found(LeafId{1});
+  next({{}, {}, {}});
+  EXPECT_EQ(the(AlertKind::kLoss).until_ns, now_ - kWindow);
+}
+
 TEST_F(AlertRulesTest, ALossIsOverWhenThereWasNoneForASpan) {
   run(5 * kSecond, {{}, {}});
   rules_.note_lost(kWorld, 1, 7);
@@ -187,7 +359,7 @@ TEST_F(AlertRulesTest, ALossIsOverWhenThereWasNoneForASpan) {
   EXPECT_EQ(found[0].rank, 1u);
   EXPECT_FALSE(found[0].until_ns);
   run(10 * kSecond, {{}, {}});
-  rules_.note_given_up(3);
+  rules_.note_given_up(LeafId{1}, 3, "the journal was full");
   next({{}, {}});
   found = alerts(AlertKind::kLoss);
   ASSERT_EQ(found.size(), 2u);
@@ -217,7 +389,7 @@ TEST_F(AlertRulesTest, AnEndClosesWhatIsOpen) {
 }
 
 TEST_F(AlertRulesTest, ARankThatWasSilentWhenAFrontEndTookOverIsTold) {
-  rules_.adopt_rank(kWorld, 2, LeafId{2}, 0, 0);
+  rules_.adopt_rank(kWorld, 2, LeafId{2}, 0, 10, 0);
   now_ = 5 * kSecond;
   run(kSecond, {kBusy, kBusy, kSilent});
   EXPECT_THAT(alerts(AlertKind::kStalled), IsEmpty());
@@ -225,107 +397,38 @@ TEST_F(AlertRulesTest, ARankThatWasSilentWhenAFrontEndTookOverIsTold) {
   EXPECT_THAT(alerts(AlertKind::kStalled), ElementsAre(Field(&Alert::rank, 2u)));
 }
 
-/// The same through the store.
-class StoredAlertsTest : public testing::Test {
- protected:
-  StoredAlertsTest() {
-    auto made = make_sqlite_store({path_});
-    EXPECT_TRUE(made) << made.error().message;
-    store_ = std::move(*made);
-    RunFacts facts;
-    facts.run_id = "run";
-    facts.window_ns = kWindow;
-    EXPECT_TRUE(store_->begin_run(facts));
-    wire::Registration registration;
-    registration.functions = {{kSend, "MPI_Send", 1}, {kAllreduce, "MPI_Allreduce", 2}};
-    registration.processes = {process_row(1, 0), process_row(2, 1)};
-    put(wire::Packet({wire::kRegistrationStream, kLeafLane, 0, 1, IntervalSet::of(0)},
-                     wire::encode(registration)));
-  }
-
-  void put(const wire::Packet& packet) { ASSERT_TRUE(store_->put(packet)); }
-
-  /// Rank 0 computes while rank 1 waits for it in MPI_Allreduce.
-  void put_slow_windows(std::uint64_t first, std::uint64_t end) {
-    for (std::uint64_t wave = first; wave < end; ++wave) {
-      wire::ProfileWindow window;
-      window.rows = {profile_row(0, 1, 10, kAllreduce), profile_row(0, 2, 10, kAllreduce)};
-      window.rows[1].time_ns = 9 * kWindow / 10;
-      put(window_packet(wave, IntervalSet::of(0), window));
-      ASSERT_TRUE(store_->commit());
-    }
-  }
-
-  std::vector<Alert> alerts() {
-    auto view = RunView::open(path_);
-    EXPECT_TRUE(view);
-    const auto found = view->alerts();
-    EXPECT_TRUE(found);
-    return found->alerts;
-  }
-
-  Folder folder_;
-  std::string path_ = folder_.file("run.db");
-  std::unique_ptr<Store> store_;
-};
-
-TEST_F(StoredAlertsTest, AreInTheFileAsSoonAsTheirWindows) {
-  put_slow_windows(0, 60);
-  const auto found = alerts();
-  ASSERT_EQ(found.size(), 2u);
-  for (const Alert& alert : found) {
-    EXPECT_EQ(alert.rank, 0u);
-    EXPECT_FALSE(alert.until_ns);
-    EXPECT_GT(alert.value, 0.4);
-  }
-  ASSERT_TRUE(store_->end_run(0, 15 * kSecond));
-  for (const Alert& alert : alerts()) EXPECT_TRUE(alert.until_ns);
+TEST_F(AlertRulesTest, ALossThatWentOnWhenAFrontEndTookOverIsTheSame) {
+  const Alert loss{7, 0, {}, AlertKind::kLoss, kWorld, 1, "5 calls of rank 1 were lost", 5, 1};
+  rules_.adopt(std::vector{loss}, 7);
+  rules_.adopt_rank(kWorld, 1, LeafId{1}, 90 * kSecond, 100, 5);
+  now_ = 100 * kSecond;
+  next({{}, {}});
+  rules_.note_lost(kWorld, 1, 9);
+  run(kSecond, {{}, {}});
+  EXPECT_THAT(alerts(AlertKind::kLoss),
+              ElementsAre(AllOf(Field(&Alert::id, 7), Field(&Alert::value, 9))));
+  run(12 * kSecond, {{}, {}});
+  EXPECT_TRUE(the(AlertKind::kLoss).until_ns);
 }
 
-TEST_F(StoredAlertsTest, AFrontEndThatTakesOverGoesOnWithThem) {
-  put_slow_windows(0, 60);
-  const auto before = alerts();
-  store_.reset();
-  auto resumed = resume_sqlite_store({path_, path_, "run"});
-  ASSERT_TRUE(resumed);
-  store_ = std::move(resumed->store);
-  put_slow_windows(60, 180);
-  const auto after = alerts();
-  ASSERT_EQ(after.size(), before.size());
-  for (const Alert& alert : after) EXPECT_FALSE(alert.until_ns) << alert.text;
-  EXPECT_EQ(after[0].at_ns, before[0].at_ns);
-}
-
-TEST_F(StoredAlertsTest, AFrontEndThatTakesOverTellsNoLossAgain) {
-  put(window_packet(0, 0, 10, account_row(0, 1, 15, false, 5)));
-  ASSERT_TRUE(store_->commit());
-  store_.reset();
-  auto resumed = resume_sqlite_store({path_, path_, "run"});
-  ASSERT_TRUE(resumed);
-  store_ = std::move(resumed->store);
-  put(window_packet(1, 0, 10, account_row(0, 1, 25, false, 5)));
-  ASSERT_TRUE(store_->commit());
-  EXPECT_THAT(alerts(), ElementsAre(Field(&Alert::value, 5)));
-  put(window_packet(2, 0, 10, account_row(0, 1, 37, false, 7)));
-  ASSERT_TRUE(store_->commit());
-  EXPECT_THAT(alerts(), ElementsAre(Field(&Alert::value, 7)));
-}
-
-TEST_F(StoredAlertsTest, LossesOfRingsAndOfWindowsAreTold) {
-  put(window_packet(0, 0, 10, account_row(0, 1, 10)));
-  put(window_packet(1, 0, 10, account_row(0, 1, 25, false, 5)));
-  put(tombstone_of(window_packet(2, 0, 10, account_row(0, 1, 30)), 4));
-  ASSERT_TRUE(store_->commit());
-  EXPECT_THAT(alerts(),
-              ElementsAre(AllOf(Field(&Alert::kind, AlertKind::kLoss), Field(&Alert::value, 5)),
-                          AllOf(Field(&Alert::kind, AlertKind::kLoss), Field(&Alert::value, 4))));
-}
-
-TEST_F(StoredAlertsTest, OfAFileOfAnOlderVersionThereAreNone) {
-  ASSERT_TRUE(store_->end_run(0, 0));
-  store_.reset();
-  change_file(path_, back_to(10));
-  EXPECT_THAT(alerts(), IsEmpty());
+TEST_F(AlertRulesTest, AHangThatWentOnWhenAFrontEndTookOverIsTheSame) {
+  const Alert hang{7, kSecond, {}, AlertKind::kStalled, kWorld, {}, "no rank goes on", 50, 10};
+  rules_.adopt(std::vector{hang}, 7);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    rules_.adopt_rank(kWorld, rank, LeafId{rank}, kSecond, captured_, 0);
+  }
+  now_ = 100 * kSecond;
+  rules_.note_leaf(LeafId{0}, now_);
+  rules_.note_leaf(LeafId{0}, now_ + 3 * kSecond);
+  EXPECT_THAT(rules_.settle(), IsEmpty());  // Of the other one nothing is known.
+  captured_ -= 1;
+  silent(0, now_, "MPI_Recv");
+  captured_ -= 1;
+  silent(1, now_, "MPI_Recv");
+  run(8 * kSecond, {kSilent, kSilent});
+  EXPECT_EQ(the(AlertKind::kStalled).id, 7);
+  EXPECT_EQ(the(AlertKind::kStalled).at_ns, kSecond);
+  EXPECT_GE(the(AlertKind::kStalled).value, 99);
 }
 
 }  // namespace

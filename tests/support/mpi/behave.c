@@ -9,6 +9,9 @@
  *   behave probe COUNT    COUNT calls of MPI_Iprobe, a millisecond apart
  *   behave poll SECONDS   nothing but MPI_Iprobe, for so long
  *   behave late SECONDS   MPI_Init only after so long
+ *   behave deadlock       some messages, then everyone receives what nobody sends
+ *   behave alone SECONDS  some messages, then rank 0 computes for so long, the others wait for it
+ *   behave apart SECONDS  some messages, then everyone computes for so long
  */
 
 #include <mpi.h>
@@ -54,6 +57,16 @@ static void poll(double seconds) {
   }
 }
 
+/* As long by the clock, without a call. */
+static void compute(double seconds) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  const double end = (double)t.tv_sec + (double)t.tv_nsec / 1e9 + seconds;
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &t);
+  } while ((double)t.tv_sec + (double)t.tv_nsec / 1e9 < end);
+}
+
 int main(int count, char** arguments) {
   const char* how = count > 1 ? arguments[1] : "";
   const double amount = count > 2 ? atof(arguments[2]) : 0;
@@ -67,6 +80,14 @@ int main(int count, char** arguments) {
     poll(amount);
   } else if (strcmp(how, "probe") == 0) {
     for (int i = 0; i < (int)amount; ++i, rest(0.001)) probe();
+  } else if (strcmp(how, "deadlock") == 0) {
+    int token;
+    loop(1);
+    MPI_Recv(&token, 1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else if (strcmp(how, "alone") == 0 || strcmp(how, "apart") == 0) {
+    loop(1);
+    if (rank == 0 || strcmp(how, "apart") == 0) compute(amount);
+    MPI_Barrier(MPI_COMM_WORLD);
   } else if (strcmp(how, "exit") != 0) {
     thousand_calls();
     MPI_Barrier(MPI_COMM_WORLD);

@@ -8,6 +8,8 @@ Rows, with the bars of docs/performance.md:
     slow_down     wall time of the same job with xylem over without, runs in turn
     agent_memory  proportional set size of guard and worker beside a rank that sleeps, no rings
     agent_cpu     CPU time of the same two, of one core
+    agent_host_memory, agent_host_cpu
+                  the same with the service `host` once a second, for which the design's bar is
     visibility_profile, visibility_trace
                   from a call to the moment another SQL reader has it in its answer
     run_overhead  what `xylem run` adds to the wall time of a job that does nothing; a remark
@@ -70,16 +72,17 @@ def remark(text):
 
 
 class Rows:
-    """Prints rows and remembers whether all bars were met."""
+    """Prints rows and remembers whether all bars were met. No link: names and bars as they stand."""
 
-    def __init__(self):
+    def __init__(self, link=BARS_HOLD_OVER):
         self.missed = []
-        self.link = BARS_HOLD_OVER
+        self.link = link
 
     def add(self, name, floor, figure, ratio, bar, met):
         """`met` is None for a row without a bar."""
-        name = f"{name}_{self.link}"
-        if self.link != BARS_HOLD_OVER:
+        if self.link:
+            name = f"{name}_{self.link}"
+        if self.link not in ("", BARS_HOLD_OVER):
             met = None
         verdict = "remark" if met is None else "PASS" if met else "MISS"
         print(f"{name}: floor={floor} figure={figure} ratio={ratio:.3g} bar={bar} {verdict}",
@@ -384,9 +387,22 @@ class Bench:
     # ---- agent_memory, agent_cpu
 
     def agent_idle(self):
+        config = self.folder / "host.toml"
+        config.write_text('[service.host]\ninterval = "1s"\n')
+        self.agent_beside_a_sleeping_rank("agent")
+        self.agent_beside_a_sleeping_rank("agent_host", "--config", str(config))
+
+    def waker(self, times_a_second):
+        """A process that wakes so often and reads a file: a floor that runs at the same time."""
+        period_ms = 1000 / max(0.1, times_a_second)
+        return subprocess.Popen(
+            [str(harness.PROGRAMS / f"paced.{self.options.mpi}"), "wake", str(period_ms),
+             str(self.options.idle_seconds + 60)], env=harness.environment())
+
+    def agent_beside_a_sleeping_rank(self, name, *options):
         seconds = self.options.idle_seconds
-        process = self.reaper.start(self.under_xylem(self.mpirun(1, "idle", seconds + 8)),
-                                    self.folder / "log")
+        command = self.under_xylem(self.mpirun(1, "idle", seconds + 10), *options)
+        process = self.reaper.start(command, self.folder / "log")
 
         def agents():
             guards = [p for p in below(os.getpid()) if name_of(p) == "xylem-guard"]
@@ -395,28 +411,35 @@ class Bench:
         pids = harness.wait_until(agents, "guard and worker of the agent run")
         settled = time.monotonic() + 4  # Registering, placing and the first windows are over then.
         harness.wait_until(lambda: time.monotonic() > settled, "the start is over")
-        waker = [str(harness.PROGRAMS / f"paced.{self.options.mpi}"), "wake", "1000",
-                 str(seconds + 30)]
-        floor = subprocess.Popen(waker, env=harness.environment())
+        woke = self.switches_in(pids[1], 2)
+        floors = [self.waker(1), self.waker(woke)]
         others = [p for p in below(process.pid) if name_of(p).startswith("xylem-")]
-        watched = [*pids, floor.pid, process.pid, *others]
-        before, woke, begin = {p: on_cpu(p) for p in watched}, switches(pids[1]), time.monotonic()
-        harness.wait_until(lambda: time.monotonic() > begin + seconds, "the idle time", seconds + 5)
+        watched = [*pids, *(floor.pid for floor in floors), process.pid, *others]
+        before, begin = {p: on_cpu(p) for p in watched}, time.monotonic()
+        woke = self.switches_in(pids[1], seconds)
         span = time.monotonic() - begin
         share = {p: (on_cpu(p) - before[p]) / span for p in watched}
         remark(f"over {span:.1f} s: "
-               + ", ".join(f"{name_of(p)} {percent(share[p])}" for p in watched)
-               + f"; the worker woke {(switches(pids[1]) - woke) / span:.1f} times a second")
-        memory = {p: mapped_bytes(p) for p in (*pids, floor.pid)}
+               + ", ".join(f"{name_of(p)} {100 * share[p]:.4f}%" for p in watched)
+               + f"; the worker woke {woke:.1f} times a second, and what woke as often and read a"
+               f" file each time took {100 * share[floors[1].pid]:.4f}%")
+        memory = {p: mapped_bytes(p) for p in (*pids, floors[0].pid)}
         resident = sum(size for mapping, size in mapped_bytes(pids[1], "Rss:").items()
                        if RING_MEMORY not in mapping)
         remark(f"the worker's resident set, what it shares with others included:"
                f" {resident / MIB:.2f} MiB without rings")
-        floor.kill()
+        for floor in floors:
+            floor.kill()
         self.reaper.finish(process)
-        self.rows_agent(pids, floor.pid, share, memory)
+        self.rows_agent(name, pids, floors[0].pid, share, memory)
 
-    def rows_agent(self, pids, floor, share, memory):
+    def switches_in(self, pid, seconds):
+        """How often a process woke up a second, over so long."""
+        before, begin = switches(pid), time.monotonic()
+        harness.wait_until(lambda: time.monotonic() > begin + seconds, "the time", seconds + 5)
+        return (switches(pid) - before) / (time.monotonic() - begin)
+
+    def rows_agent(self, name, pids, floor, share, memory):
         sizes = collections.Counter()
         for pid in pids:
             for mapping, size in memory[pid].items():
@@ -433,10 +456,10 @@ class Bench:
         remark(", ".join(f"{what} {sum(memory[pid].values()) / MIB:.2f} MiB with rings"
                          for what, pid in zip(("guard", "worker"), pids)))
         least = sum(memory[floor].values())
-        self.rows.add("agent_memory", f"{least / MIB:.2f}MiB", f"{total / MIB:.2f}MiB",
+        self.rows.add(f"{name}_memory", f"{least / MIB:.2f}MiB", f"{total / MIB:.2f}MiB",
                       total / least, f"<={MEMORY_BAR / MIB:.0f}MiB", total <= MEMORY_BAR)
         used = sum(share[pid] for pid in pids)
-        self.rows.add("agent_cpu", f"{100 * share[floor]:.4f}%", f"{100 * used:.4f}%",
+        self.rows.add(f"{name}_cpu", f"{100 * share[floor]:.4f}%", f"{100 * used:.4f}%",
                       used / share[floor] if share[floor] > 0 else math.inf,
                       f"<={percent(IDLE_CPU_BAR)}", used <= IDLE_CPU_BAR)
 
@@ -543,7 +566,7 @@ class Bench:
 
 BENCHES = {
     "cpu_share": Bench.cpu_share,  # And slow_down, from the same runs.
-    "agent_idle": Bench.agent_idle,  # agent_memory and agent_cpu.
+    "agent_idle": Bench.agent_idle,  # agent_memory and agent_cpu, without and with `host`.
     "visibility": Bench.visibility,
     "run_overhead": Bench.run_overhead,
 }

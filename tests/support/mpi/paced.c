@@ -2,6 +2,8 @@
  *
  *   paced work STEPS SPINS REPORT    STEPS times: SPINS rounds of arithmetic, then four MPI calls.
  *                                    The amount of work is fixed, the time is not
+ *   paced steady SECONDS SPINS REPORT
+ *                                    steps as of `work` for so long
  *   paced idle SECONDS               sleeps between MPI_Init and MPI_Finalize
  *   paced mark COUNT MEAN_MS REPORT  rank 0 makes COUNT calls of MPI_Sendrecv to itself, with
  *                                    random pauses, 0 to twice the mean, between them
@@ -12,8 +14,12 @@
  * CPU seconds of the process from its start to after MPI_Finalize. After `mark` REPORT.0 holds a
  * line a call: CLOCK_MONOTONIC in ns just before it.
  *
- * The ranks of `work` meet only every 250 steps. They poll while they wait, so where they meet
- * often, whoever takes a core from one of them stops both, and that is what one would measure.
+ * After `steady` REPORT.RANK holds a line each time the ranks have met: CLOCK_MONOTONIC in ns,
+ * steps so far, and CPU seconds of these steps, without those spent in waiting for each other.
+ *
+ * The ranks of `work` and `steady` meet only every 250 steps. They poll while they wait, so where
+ * they meet often, whoever takes a core from one of them stops both, and that is what one would
+ * measure.
  */
 
 #include <fcntl.h>
@@ -90,6 +96,40 @@ static void work(long steps, long spins, const char* prefix) {
   fclose(report);
 }
 
+static void step_of(long step, long spins, int rank) {
+  double out = 0, in = 0, x = 1.0 + (double)step;
+  for (long i = 0; i < spins; ++i) x = x * 0.999999 + 1e-6;
+  sink = x;
+  MPI_Sendrecv(&out, 1, MPI_DOUBLE, rank, 1, &in, 1, MPI_DOUBLE, rank, 1, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+}
+
+static double exact_cpu_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void steady(double seconds, long spins, const char* prefix) {
+  int rank = 0, goes_on = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  FILE* report = report_of(prefix, rank);
+  setvbuf(report, NULL, _IOLBF, 0);
+  const int64_t end = now_ns() + (int64_t)(1e9 * seconds);
+  long step = 0;
+  double used = 0;
+  while (goes_on) {
+    const double before = exact_cpu_seconds();
+    for (int i = 0; i < kStepsApart; ++i) step_of(step++, spins, rank);
+    used += exact_cpu_seconds() - before;
+    fprintf(report, "%lld %ld %.9f\n", (long long)now_ns(), step, used);
+    goes_on = now_ns() < end;
+    MPI_Bcast(&goes_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+  fclose(report);
+  MPI_Finalize();
+}
+
 static void mark(long count, double mean_ms, const char* prefix) {
   int rank = 0, out = 0, in = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -126,6 +166,9 @@ int main(int count, char** arguments) {
   } else if (strcmp(mode, "work") == 0 && count == 5) {
     MPI_Init(NULL, NULL);
     work(atol(arguments[2]), atol(arguments[3]), arguments[4]);
+  } else if (strcmp(mode, "steady") == 0 && count == 5) {
+    MPI_Init(NULL, NULL);
+    steady(atof(arguments[2]), atol(arguments[3]), arguments[4]);
   } else if (strcmp(mode, "idle") == 0 && count == 3) {
     MPI_Init(NULL, NULL);
     rest_ms(1e3 * atof(arguments[2]));
@@ -134,7 +177,7 @@ int main(int count, char** arguments) {
     MPI_Init(NULL, NULL);
     mark(atol(arguments[2]), atof(arguments[3]), arguments[4]);
   } else {
-    fputs("usage: paced work|idle|mark|wake ...: see the head of paced.c\n", stderr);
+    fputs("usage: paced work|steady|idle|mark|wake ...: see the head of paced.c\n", stderr);
     return 2;
   }
   return 0;

@@ -26,6 +26,10 @@ TEST(MetricText, TakesANameAndANumberALine) {
   EXPECT_EQ(text.bad_lines, 0u);
 }
 
+TEST(MetricText, TakesALastLineWithoutAnEnd) {
+  EXPECT_EQ(number_of(parse_metrics("watts 12.5\ntemp 3"), "temp"), 3);
+}
+
 TEST(MetricText, TakesOpenMetricsWithTypesUnitsLabelsTimesAndExemplars) {
   const MetricText text = parse_metrics(
       "# HELP jobs Done so far.\n"

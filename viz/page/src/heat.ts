@@ -38,6 +38,14 @@ export class Heat {
     context.imageSmoothingEnabled = false;
     context.drawImage(this.picture, x, y, width, height);
   }
+
+  /** Columns [first, last) of one row, into a box of another canvas. */
+  drawRow(
+      context: CanvasRenderingContext2D, row: number, first: number, last: number,
+      x: number, y: number, width: number, height: number): void {
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.picture, first, row, last - first, 1, x, y, width, height);
+  }
 }
 
 /** What the colours mean: from the least to the most, as text. `from` is the share that stands for the least. */

@@ -2,18 +2,20 @@
 // at the left. What is drawn is bounded by the screen and by one answer, whatever the run holds.
 
 import type { Call, Message } from "../answers.ts";
-import { classColour, colourOf, scaleOf, type Theme } from "../colours.ts";
+import { classColour, type Theme } from "../colours.ts";
 import { moment } from "../format.ts";
 import { kGapFrom, laneBox, lineOf } from "./geometry.ts";
 import { fitting, inkOn, multiples, roundStep } from "./labels.ts";
 import { firstAfter, type Lane } from "./lanes.ts";
-import { shareOf, type Scene } from "./scene.ts";
+import type { Scene } from "./scene.ts";
 import { clip, type Segment } from "./segments.ts";
 import { rankToY, timeToX, type Viewport } from "./viewport.ts";
+import type { Windows } from "./windows.ts";
 
 export interface Picture {
   readonly view: Viewport;
   readonly scene: Scene | null;
+  readonly windows: Windows;
   readonly ranks: number;
   /** The one that is looked at; null: all are. */
   readonly rank: number | null;
@@ -47,7 +49,7 @@ export function draw(canvas: Canvas, width: number, height: number, picture: Pic
   canvas.clip();
   canvas.translate(kLeft, kTop);
   if (picture.scene !== null) {
-    drawWindows(canvas, plot.width, plot.height, picture, picture.scene);
+    picture.windows.draw(canvas, plot.width, plot.height, picture.view, theme, picture.scene);
     drawCalls(canvas, plot.width, plot.height, picture, picture.scene);
     if (picture.hasMessages) drawMessages(canvas, plot.width, plot.height, picture, picture.scene);
   }
@@ -81,29 +83,6 @@ function drawRanks(canvas: Canvas, height: number, { view, theme, ranks, rank: c
     canvas.fillStyle = rank === chosen ? theme.accent : theme.faint;
     canvas.fillText(`rank ${rank}`, kLeft - 8, y);
   }
-}
-
-function drawWindows(canvas: Canvas, width: number, height: number, { view, theme }: Picture, scene: Scene): void {
-  const { grid, gridBeginNs } = scene;
-  if (grid === null) return;
-  const scale = scaleOf(theme.isDark);
-  grid.rows.forEach((row, index) => {
-    const top = rankToY(view, row.first_rank, height);
-    const end = rankToY(view, row.first_rank + row.ranks, height);
-    if (end < 0 || top > height) return;
-    const gap = end - top >= kGapFrom ? 1 : 0;
-    const first = Math.max(Math.floor((view.beginNs - gridBeginNs) / grid.slot_ns), 0);
-    const last = Math.min(Math.ceil((view.endNs - gridBeginNs) / grid.slot_ns), grid.columns);
-    for (let column = first; column < last; ++column) {
-      const share = shareOf(grid, index, column);
-      if (share === 0) continue;
-      const left = timeToX(view, gridBeginNs + column * grid.slot_ns, width);
-      const right = timeToX(view, gridBeginNs + (column + 1) * grid.slot_ns, width);
-      canvas.fillStyle = colourOf(scale, share);
-      // Half a pixel more, so that no seams show between cells.
-      canvas.fillRect(left, top, right - left + 0.5, end - top - gap);
-    }
-  });
 }
 
 function drawCalls(canvas: Canvas, width: number, height: number, picture: Picture, scene: Scene): void {

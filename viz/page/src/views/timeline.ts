@@ -23,6 +23,7 @@ import { TileStore } from "../timeline/tile_store.ts";
 import { Toolbar } from "../timeline/toolbar.ts";
 import * as viewports from "../timeline/viewport.ts";
 import type { Bounds, Viewport } from "../timeline/viewport.ts";
+import { Windows } from "../timeline/windows.ts";
 import { changed } from "../place.ts";
 import type { Key, Mounted, Page, View } from "../view.ts";
 
@@ -36,6 +37,7 @@ class TimelineView implements Mounted {
   private readonly navigator = new Navigator((ns) => this.centre(ns));
   private readonly panel = new Panel((call) => this.jump(call));
   private readonly longest: Longest;
+  private readonly windows = new Windows();
   private readonly toolbar = new Toolbar({
     zoom: (factor) => this.zoom(factor),
     showAll: () => this.page.go({ rank: null, begin: null, end: null, own: {} }),
@@ -244,7 +246,7 @@ class TimelineView implements Mounted {
       this.scene = bestOf(this.store.all(), view);
       this.surface.fit();
       draw(this.surface.context, this.surface.width, this.surface.height, {
-        view, scene: this.scene, ranks: bounds.ranks, rank: this.page.place.rank, theme: this.page.theme, chosen: this.chosen,
+        view, scene: this.scene, windows: this.windows, ranks: bounds.ranks, rank: this.page.place.rank, theme: this.page.theme, chosen: this.chosen,
         hovered: this.hovered, hasMessages: this.hasMessages(),
       });
       this.navigator.show(run, view, this.page.theme);

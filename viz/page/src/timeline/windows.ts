@@ -1,0 +1,36 @@
+// Windows on the timeline: how much of their time ranks were in MPI, slot by slot. An answer has up to 256 rows
+// of 600 slots: they are painted once, a pixel each, and a step only stretches the rows that are seen.
+
+import type { Theme } from "../colours.ts";
+import { Heat } from "../heat.ts";
+import { kGapFrom } from "./geometry.ts";
+import { shareOf, type Scene } from "./scene.ts";
+import { rankToY, timeToX, type Viewport } from "./viewport.ts";
+
+export class Windows {
+  private readonly heat = new Heat();
+  private painted: Scene | null = null;
+  private isDark = false;
+
+  draw(canvas: CanvasRenderingContext2D, width: number, height: number, view: Viewport, theme: Theme, scene: Scene): void {
+    const { grid, gridBeginNs } = scene;
+    if (grid === null) return;
+    if (this.painted !== scene || this.isDark !== theme.isDark) {
+      this.painted = scene;
+      this.isDark = theme.isDark;
+      this.heat.paint(grid.columns, grid.rows.length, theme, (row, column) => shareOf(grid, row, column) || null);
+    }
+    const first = Math.max(Math.floor((view.beginNs - gridBeginNs) / grid.slot_ns), 0);
+    const last = Math.min(Math.ceil((view.endNs - gridBeginNs) / grid.slot_ns), grid.columns);
+    if (first >= last) return;
+    const left = timeToX(view, gridBeginNs + first * grid.slot_ns, width);
+    const right = timeToX(view, gridBeginNs + last * grid.slot_ns, width);
+    grid.rows.forEach((row, index) => {
+      const top = rankToY(view, row.first_rank, height);
+      const end = rankToY(view, row.first_rank + row.ranks, height);
+      if (end < 0 || top > height) return;
+      const gap = end - top >= kGapFrom ? 1 : 0;
+      this.heat.drawRow(canvas, index, first, last, left, top, right - left, end - top - gap);
+    });
+  }
+}

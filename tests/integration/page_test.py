@@ -35,6 +35,14 @@ class Page(PageTest):
                       f"{value:,} calls {name}")
         self.assertEqual(page.text("#run [data-value=ranks]"), str(store.value("SELECT count(*) FROM rank")))
         self.assertEqual(page.text("#run [data-value=hosts]"), str(store.value("SELECT count(*) FROM host")))
+        run = store.rows("SELECT command, ended_ns - started_ns AS elapsed FROM run")[0]
+        self.assertEqual(page.text("h1"), run["command"])
+        self.assert_shows(page.text("[data-value=elapsed]"), run["elapsed"])
+        self.assert_shows(page.text("[data-value=calls_per_s]").removesuffix("/s"), account["captured"] * 1e9 / run["elapsed"])
+        share = store.value("SELECT avg(100.0 * n / length) FROM (SELECT rank, sum(time_ns) AS n FROM function_total GROUP BY 1)"
+                            " JOIN (SELECT rank, max(end_ns) - min(begin_ns) AS length FROM event GROUP BY 1) USING (rank)")
+        if share is not None:  # Single calls say to the nanosecond how long a rank was seen.
+            self.assertAlmostEqual(number(page.text("[data-value=share0]")), share, delta=0.06)
         shown = page.table("#functions")
         wanted = store.rows("SELECT function, sum(time_ns) AS time, sum(calls) AS calls, sum(bytes) AS bytes"
                             " FROM function_total GROUP BY 1 ORDER BY 2 DESC")
@@ -197,8 +205,8 @@ class Page(PageTest):
             took.append(1000 * (page.call("metrics")["ScriptDuration"] - before["ScriptDuration"]))
         took.sort()
         print(f"script a step of 1024 ranks, in ms: {', '.join(f'{ms:.0f}' for ms in took)}")
-        # 20 ms are promised; the machine may do other things as well.
-        self.assertLess(took[len(took) // 2], 60, took)
+        # As promised; of processor time, so that others on the machine do not matter.
+        self.assertLess(took[len(took) // 2], 20, took)
         shown = page.value("performance.getEntriesByType('resource').filter((one) => !one.name.includes('/api/'))"
                            ".concat(performance.getEntriesByType('navigation'))"
                            ".reduce((sum, one) => sum + one.transferSize, 0)")

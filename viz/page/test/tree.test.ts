@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { TreeNode } from "../src/answers.ts";
-import { branchesOf, troubleOf } from "../src/tree/branches.ts";
+import { branchesOf, branchOf, troubleOf } from "../src/tree/branches.ts";
 import { hostsOf, linkOf, rowsOf } from "../src/tree/rows.ts";
 import { nearest, spotsOf } from "../src/tree/spots.ts";
 
@@ -88,4 +88,12 @@ test("the links of a row are summed, but its round trip is the longest", () => {
 test("many hosts are named by the first and the last", () => {
   assert.equal(hostsOf([node(1, 0, "back_end")]), "node1");
   assert.equal(hostsOf([1, 2, 3].map((id) => node(id, 0, "back_end"))), "node1 … node3 (3 hosts)");
+});
+
+test("a process is found below whatever it stands", () => {
+  const roots = branchesOf(wide(3, 4));
+  assert.equal(branchOf(roots, 2)!.ranks, 8);
+  assert.equal(branchOf(roots, 2003)!.node.id, 2003);
+  assert.equal(branchOf(roots, 0)!.ranks, 24);
+  assert.equal(branchOf(roots, 77), null);
 });

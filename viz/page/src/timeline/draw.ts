@@ -111,7 +111,7 @@ function drawLane(
   let thinColour = "";
   const flush = (): void => {
     if (thinWidth > 0) {
-      canvas.globalAlpha = Math.min(0.25 + 0.75 * thinWidth, 1);
+      canvas.globalAlpha = Math.min(0.5 + 0.5 * thinWidth, 1);
       canvas.fillStyle = thinColour;
       canvas.fillRect(thinAt, box.top, 1, box.height);
       canvas.globalAlpha = 1;

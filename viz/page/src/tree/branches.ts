@@ -44,6 +44,15 @@ export function branchesOf(nodes: readonly TreeNode[]): Branch[] {
   return grown;
 }
 
+/** The one of a process. */
+export function branchOf(branches: readonly Branch[], id: number): Branch | null {
+  for (const branch of branches) {
+    const found = branch.node.id === id ? branch : branchOf(branch.children, id);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
 /** What is wrong with a process, or null. One that has left is well: it has done what it should. */
 export function troubleOf(node: TreeNode): "lost" | "silent" | null {
   if (node.state === "lost") return "lost";

@@ -40,12 +40,12 @@ function factOf(name: string, value: number): string {
   return Number.isInteger(value) ? count(value) : value.toFixed(2);
 }
 
-/** All that is known of one process. */
-export function linesOf(node: TreeNode): HTMLElement {
+/** All that is known of one process; `ranks` are its own and those below it, as in the table. */
+export function linesOf(node: TreeNode, ranks: number): HTMLElement {
   const { link } = node;
   const pairs: [string, Child][] = [
     ["process", roleOf(node)], ["host", node.host], ["state", stateOf(node)],
-    ["ranks", count(node.ranks)], ["level", String(node.level)],
+    ["ranks", count(ranks)], ["level", String(node.level)],
     ["reported", or(link?.at_ns, (ns) => moment(ns, 1e7))],
     ["messages", or(link?.packets_per_s, rate)],
     ["bytes", or(link?.bytes_per_s, (value) => `${bytes(value)}/s`)],

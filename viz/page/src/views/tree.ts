@@ -5,7 +5,7 @@ import type { Tree, TreeNode } from "../answers.ts";
 import { el, empty, fill, type Child } from "../dom.ts";
 import { bytes, count, duration, moment, plural, rate } from "../format.ts";
 import { Hint } from "../hint.ts";
-import { branchesOf, troubleOf, type Branch } from "../tree/branches.ts";
+import { branchesOf, branchOf, troubleOf, type Branch } from "../tree/branches.ts";
 import { Picture } from "../tree/picture.ts";
 import { hostsOf, linkOf, rowsOf, type Row } from "../tree/rows.ts";
 import { spotsOf } from "../tree/spots.ts";
@@ -98,7 +98,7 @@ class TreeView implements Mounted {
 
   private showPanel(answer: Tree, roots: readonly Branch[]): void {
     const node = answer.nodes.find((one) => one.id === this.chosen) ?? roots[0]!.node;
-    fill(this.panel, el("h2", {}, rolesOf(node, 1)), linesOf(node));
+    fill(this.panel, el("h2", {}, rolesOf(node, 1)), linesOf(node, branchOf(roots, node.id)?.ranks ?? node.ranks));
   }
 
   private line(row: Row): HTMLElement {

@@ -19,8 +19,7 @@ constexpr int kApiVersion = 1;
 net::HttpReply make_reply(unsigned status, const std::string& type, std::string body);
 net::HttpReply json_reply(std::string body);
 
-/// A file of the page. Compressed, whoever asks: every browser reads that, and nobody else wants
-/// it.
+/// A file of the page. Compressed, whoever asks: every browser reads that, nobody else wants it.
 net::HttpReply file_reply(const PageFile& file);
 
 /// An error as JSON: {"version":1,"error":{"status":404,"code":"not_found","message":"..."}}

@@ -53,7 +53,7 @@ class PageTree(PageTest):
             self.assertEqual(rows[0]["ranks"], f"{16 * hosts:,}")
             self.assertEqual(rows[2]["process"].split("\n")[-1], f"{fanout} back ends")
             self.assertIn(f"({fanout} hosts)", rows[2]["host"])
-            self.assertEqual(rows[1]["reason"], REASON.format(fanout))
+            self.assertEqual(rows[1]["reason"], REASON)
             sent = store.value("SELECT sum(r) FROM (SELECT packets_per_s AS r FROM link_rate JOIN node ON node.id = link_rate.node"
                                " WHERE parent = 1)")
             self.assertAlmostEqual(float(rows[2]["messages"].split()[0].replace(",", "")), sent, delta=0.5)
@@ -70,7 +70,7 @@ class PageTree(PageTest):
             page.click(".tree-table tbody tr:nth-child(3) button")
             page.wait(f"document.querySelectorAll('.tree-table tbody tr').length === {len(rows) + fanout - 1}", "each is shown")
             page.click(".tree-table tbody tr:nth-child(2) td >> nth=2")
-            page.wait(f"document.querySelector('.tree-panel').innerText.includes({REASON.format(fanout)!r})", "the reason is told")
+            page.wait(f"document.querySelector('.tree-panel').innerText.includes({REASON!r})", "the reason is told")
             server.stop(self)
 
 

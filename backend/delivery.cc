@@ -24,7 +24,7 @@ Delivery::Delivery(DeliveryOptions options, Journal& journal)
 
 wire::Hello Delivery::hello() const {
   wire::Hello hello;
-  hello.role = wire::Role::kBackEnd;
+  hello.role = options_.role;
   hello.node = node_;
   hello.leaf = leaf_;
   hello.level = level_;

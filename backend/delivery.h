@@ -22,6 +22,7 @@ namespace xylem::backend {
 struct DeliveryOptions {
   /// Where the front end listens: first to report to, and last to fall back on.
   std::vector<wire::Address> front_end;
+  wire::Role role = wire::Role::kBackEnd;  ///< Or kProgram.
   /// Stays the same over restarts, so that the front end knows the leaf again.
   std::string host_key;
   /// Who this leaf is, asked for when the front end is to be told.

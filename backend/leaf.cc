@@ -46,6 +46,7 @@ Error leaf_timed_out(const std::string& what) { return {Code::kTimedOut, what + 
 Result<std::shared_ptr<LeafStream::Impl>> LeafStream::Impl::make(const LeafOptions& options) {
   auto joining = prepare_joining(options);
   if (!joining) return unexpected(std::move(joining.error()));
+  joining->node.role = wire::Role::kProgram;
   joining->node.outbox.max_in_flight = kMostInFlight;
   Parts parts;
   parts.joining = *std::move(joining);

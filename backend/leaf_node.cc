@@ -47,6 +47,7 @@ LeafNode::LeafNode(LeafNodeOptions options, Journal& journal, ProcessStarter& st
       owner_(owner),
       journal_(journal),
       delivery_({.front_end = options_.front_end,
+                 .role = options_.role,
                  .host_key = options_.host.host_key,
                  .report = [this] { return options_.host; },
                  .outbox = options_.outbox},

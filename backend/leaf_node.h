@@ -56,6 +56,8 @@ class LeafOwner {
 struct LeafNodeOptions {
   std::vector<wire::Address> front_end;
   wire::HostReport host;
+  /// kProgram: in a run's tree no host. In a tool's a leaf like any other.
+  wire::Role role = wire::Role::kBackEnd;
   OutboxOptions outbox;
   /// Without a front end for so long, what is left is lost.
   Nanos orphan_limit = 60 * kSecond;

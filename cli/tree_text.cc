@@ -254,7 +254,9 @@ std::string tree_text(const TreeReport& report) {
 
 Result<std::string> tree_topology(const TreeReport& report) {
   const Forest forest(report);
-  const auto is_inner = [&](std::size_t i) { return report.nodes[i].role != "back_end"; };
+  const auto is_inner = [&](std::size_t i) {
+    return report.nodes[i].role != "back_end" && report.nodes[i].role != "program";
+  };
   std::vector<tree::ObservedProcess> processes;
   for (std::size_t i = 0; i < report.nodes.size(); ++i) {
     const TreeReport::Node& node = report.nodes[i];

@@ -54,7 +54,7 @@ NodeId Overlay::add(OverlayNode node) {
   return id;
 }
 
-OverlayNode& Overlay::join(const wire::HostReport& report) {
+OverlayNode& Overlay::join(const wire::HostReport& report, wire::Role role) {
   const auto known = by_host_key_.find(report.host_key);
   if (known != by_host_key_.end()) {
     OverlayNode& node = nodes_.at(known->second);
@@ -62,7 +62,7 @@ OverlayNode& Overlay::join(const wire::HostReport& report) {
     return node;
   }
   OverlayNode node;
-  node.role = wire::Role::kBackEnd;
+  node.role = role;
   node.host = report.name;
   node.host_key = report.host_key;
   node.pid = report.pid;
@@ -73,16 +73,17 @@ OverlayNode& Overlay::join(const wire::HostReport& report) {
   const NodeId id = add(std::move(node));
   by_host_key_.emplace(report.host_key, id);
   by_leaf_.emplace(nodes_.at(id).leaf, id);
-  hosts_.push_back(id);
+  if (nodes_.at(id).is_host()) hosts_.push_back(id);
   return nodes_.at(id);
 }
 
 void Overlay::restore(OverlayNode node) {
   const NodeId id = node.id;
   const auto [it, is_new] = nodes_.emplace(id, std::move(node));
-  if (!is_new || it->second.role != wire::Role::kBackEnd) return;
-  by_host_key_.insert_or_assign(it->second.host_key, id);
-  hosts_.push_back(id);
+  if (!is_new || it->second.leaf == wire::kNoLeaf) return;
+  if (it->second.is_host()) hosts_.push_back(id);
+  // A program that comes back without a report does not tell its key.
+  if (!it->second.host_key.empty()) by_host_key_.insert_or_assign(it->second.host_key, id);
   by_leaf_.insert_or_assign(it->second.leaf, id);
   leaves_.insert(raw(it->second.leaf));
 }
@@ -160,6 +161,7 @@ Result<std::vector<NodeId>> Overlay::place(const tree::Shape& shape,
   auto plan = placement::plan_tree(hosts, shape, *made, here);
   if (!plan) return unexpected(std::move(plan.error()));
   plan_ = *std::move(plan);
+  for (const tree::Host& host : hosts) planned_hosts_.push_back(host.name);
   planned_ = {kFrontEndNode};
   planned_loads_.assign(plan_->comm_processes.size() + 1, 0);
   std::vector<NodeId> to_start;
@@ -178,6 +180,9 @@ Result<std::vector<NodeId>> Overlay::place(const tree::Shape& shape,
     to_start.push_back(planned_.back());
   }
   attach_back_ends();
+  for (const auto& [id, node] : nodes_) {
+    if (node.role == wire::Role::kProgram) attach_late(id);
+  }
   return to_start;
 }
 
@@ -195,16 +200,24 @@ void Overlay::attach_back_ends() {
   }
 }
 
-void Overlay::attach_late(NodeId back_end) {
-  OverlayNode& node = nodes_.at(back_end);
-  if (!plan_ || planned_parent_.contains(back_end)) return;
-  const auto place = std::find(hosts_.begin(), hosts_.end(), back_end) - hosts_.begin();
+// Who was not there when the plan was made is known to it by the host's name at most.
+HostId Overlay::host_of(const OverlayNode& late) const {
+  for (std::size_t host = 0; host < planned_hosts_.size(); ++host) {
+    if (!tree::may_be_one_host(planned_hosts_[host], late.host)) continue;
+    return HostId{static_cast<std::uint32_t>(host)};
+  }
+  return tree::kNoHost;
+}
+
+void Overlay::attach_late(NodeId late) {
+  OverlayNode& node = nodes_.at(late);
+  if (!plan_ || planned_parent_.contains(late)) return;
   std::vector<placement::InternalLeaf> living;
   for (const placement::InternalLeaf& leaf : plan_->internal_leaves) {
     if (is_living(node_of_plan(leaf.node))) living.push_back(leaf);
   }
   if (living.empty()) return;  // The front end has it already.
-  const auto leaf = placement::attach_one(HostId{static_cast<std::uint32_t>(place)}, living);
+  const auto leaf = placement::attach_one(host_of(node), living);
   CHECK(leaf.has_value());
   for (placement::InternalLeaf& it : plan_->internal_leaves) {
     if (it.node == living[*leaf].node) ++it.back_ends;
@@ -302,7 +315,7 @@ wire::Assignment Overlay::assignment(NodeId id) const {
 Result<tree::Topology> Overlay::topology() const {
   std::vector<tree::ObservedProcess> inner;
   for (const auto& [id, node] : nodes_) {
-    if (node.role == wire::Role::kBackEnd || node.state == NodeState::kLost) continue;
+    if (node.leaf != wire::kNoLeaf || node.state == NodeState::kLost) continue;
     inner.push_back({id, node.parent, node.host});
   }
   return tree::topology_of(inner);

@@ -41,6 +41,9 @@ struct OverlayNode {
   std::vector<wire::Address> addresses;
   NodeState state = NodeState::kStarting;
   std::string reason{};  ///< Of a communication process: why it was placed there.
+
+  /// A leaf on whose host the tree may be placed; a program is a leaf, and not that.
+  bool is_host() const { return role == wire::Role::kBackEnd; }
 };
 
 /// Not thread-safe.
@@ -51,17 +54,19 @@ class Overlay {
 
   void set_front_end_addresses(std::vector<wire::Address> addresses);
 
-  /// A back end reports. The same host key gets the same node and leaf again, over restarts.
-  OverlayNode& join(const wire::HostReport& report);
+  /// A back end reports, or a program, as `role` says. The same host key gets the same node and
+  /// leaf again, over restarts.
+  OverlayNode& join(const wire::HostReport& report, wire::Role role = wire::Role::kBackEnd);
 
   /// A node that a former front end knew, or that says so: it keeps its place. One whose id is
   /// known here already is left as it is.
   void restore(OverlayNode node);
 
   /// Chooses hosts for the communication processes of `shape`, given what is known of each back
-  /// end's host (`known`, by leaf), and a place for every back end. Returns the nodes to be
-  /// started. A topology file may name hosts without a back end, and `choice` extra hosts, where
-  /// `may_launch` says that something else can start processes there.
+  /// end's host (`known`, by leaf), and a place for every back end; then one for every program, as
+  /// attach_late() does. Returns the nodes to be started. A topology file may name hosts without a
+  /// back end, and `choice` extra hosts, where `may_launch` says that something else can start
+  /// processes there.
   ///
   /// A host has room for as many processes as it has cores where these count: with fuzzy placement
   /// where they were measured, with both policies when cores are reserved (then, unmeasured, as the
@@ -82,9 +87,9 @@ class Overlay {
   std::vector<NodeId> remove(NodeId comm_process, NodeState state);
   bool all_started() const;
 
-  /// Gives a late back end a parent: one on its own host with room, else the least loaded (O11,
-  /// O12).
-  void attach_late(NodeId back_end);
+  /// Gives a late leaf a parent: one on its own host with room, else the least loaded (O11, O12).
+  /// Its own is one of the plan's by that name: a program tells no other identity of its host.
+  void attach_late(NodeId late);
 
   /// Parents in the order in which to try them: the parent and the fall-backs that the plan gives;
   /// without a plan the parent and its ancestors. The front end last.
@@ -99,8 +104,10 @@ class Overlay {
   const OverlayNode* find(LeafId leaf) const;
   const OverlayNode* find_host(const std::string& host_key) const;
   const std::map<NodeId, OverlayNode>& nodes() const noexcept { return nodes_; }
-  /// Every leaf that ever joined.
+  /// Every leaf that ever joined, programs among them.
   const IntervalSet& leaves() const noexcept { return leaves_; }
+  /// Back ends that ever joined.
+  std::size_t host_count() const noexcept { return hosts_.size(); }
 
  private:
   NodeId add(OverlayNode node);
@@ -110,6 +117,7 @@ class Overlay {
                                         const std::map<LeafId, KnownHost>& known,
                                         const HostChoice& choice) const;
   void attach_back_ends();
+  HostId host_of(const OverlayNode& late) const;
   void set_parent(OverlayNode& node, NodeId planned);
   void plan_parent(NodeId node, NodeId planned);
   bool is_living(NodeId node) const;
@@ -122,6 +130,7 @@ class Overlay {
   std::map<LeafId, NodeId> by_leaf_;
   std::vector<NodeId> hosts_;                 // HostId -> its back end.
   std::optional<placement::Plan> plan_;       // Before it is placed: everybody below the front end.
+  std::vector<std::string> planned_hosts_;    // HostId -> name, where the plan may have a process.
   std::vector<NodeId> planned_;               // Node of the plan -> node here.
   std::map<NodeId, NodeId> planned_parent_;   // Node here -> its parent in the plan ...
   std::vector<std::uint32_t> planned_loads_;  // ... and how many children each has there.

@@ -64,17 +64,18 @@ void Root::restore(Nanos now) {
 }
 
 // It had its place from a former front end, which did not live to store it.
-void Root::recall(const net::Peer& peer) {
+void Root::recall(const net::Peer& peer, wire::Role role) {
   if (options_.front_ends == 1 || peer.node == wire::kNoNode || overlay_.find(peer.node)) return;
-  const bool is_back_end = peer.role == wire::Role::kBackEnd && peer.leaf != wire::kNoLeaf;
-  if (!is_back_end && peer.role != wire::Role::kCommProcess) return;
+  const bool may_be_leaf = role == wire::Role::kBackEnd || role == wire::Role::kProgram;
+  const bool is_leaf = may_be_leaf && peer.leaf != wire::kNoLeaf;
+  if (!is_leaf && role != wire::Role::kCommProcess) return;
   OverlayNode node;
   node.id = peer.node;
-  node.role = peer.role;
+  node.role = role;
   node.host = peer.address;
   node.host_key = peer.host_key;
   node.level = peer.level;
-  node.leaf = is_back_end ? peer.leaf : wire::kNoLeaf;
+  node.leaf = is_leaf ? peer.leaf : wire::kNoLeaf;
   node.state = NodeState::kAttached;
   overlay_.restore(std::move(node));
   tell(peer.node);
@@ -82,14 +83,20 @@ void Root::recall(const net::Peer& peer) {
 
 // ---- links ----
 
+wire::Role Root::role_of(const net::Peer& peer) const {
+  const bool is_one_of_all = peer.role == wire::Role::kProgram && !options_.has_programs;
+  return is_one_of_all ? wire::Role::kBackEnd : peer.role;
+}
+
 void Root::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
-  links_.insert(link);
+  const wire::Role role = role_of(peer);
+  links_.emplace(link, role);
   returning_.erase(peer.node);
   network_->send(link, control_);
   // A node that comes back names itself; a new one gets its number after its report.
-  recall(peer);
+  recall(peer, role);
   const OverlayNode* known = overlay_.find(peer.node);
-  if (known == nullptr || known->role != peer.role) return;
+  if (known == nullptr || known->role != role) return;
   bind(peer.node, link);
   if (known->leaf != wire::kNoLeaf && known->leaf == peer.leaf) {
     router_.set_leaves(link, {IntervalSet::of(raw(known->leaf)), {}});
@@ -160,15 +167,16 @@ void Root::on_timer(Nanos now) {
 }
 
 void Root::refuse(net::LinkId link, const std::string& host, const std::string& why) {
-  log(Level::kWarn, "a process that would be a host is refused", {{"host", host}, {"why", why}});
+  log(Level::kWarn, "a process that would be a leaf is refused", {{"host", host}, {"why", why}});
   network_->close(link, why);
 }
 
 // Whoever has the run's key may be a host. But one link is one host, or it could make the tree grow
 // without end; and a host that is there has one process that speaks for it. (That one may report
 // again on a new link before the loss of the old one was noticed.)
-std::string Root::why_not(net::LinkId link, const wire::HostReport& report) const {
+std::string Root::why_not(net::LinkId link, const wire::HostReport& report, wire::Role role) const {
   const OverlayNode* known = overlay_.find_host(report.host_key);
+  if (known != nullptr && known->role != role) return "what it reports is there as something else";
   const auto bound = node_of_link_.find(link);
   if (bound != node_of_link_.end()) {
     return known != nullptr && known->id == bound->second ? "" : "its link is another host's";
@@ -178,10 +186,13 @@ std::string Root::why_not(net::LinkId link, const wire::HostReport& report) cons
 }
 
 void Root::on_host_report(net::LinkId link, const wire::HostReport& report, Nanos now) {
-  if (const std::string why = why_not(link, report); !why.empty()) {
+  const auto up = links_.find(link);
+  const bool is_program = up != links_.end() && up->second == wire::Role::kProgram;
+  const wire::Role role = is_program ? wire::Role::kProgram : wire::Role::kBackEnd;
+  if (const std::string why = why_not(link, report, role); !why.empty()) {
     return refuse(link, report.name, why);
   }
-  OverlayNode& node = overlay_.join(report);
+  OverlayNode& node = overlay_.join(report, role);
   node.state = NodeState::kAttached;
   take_back(node.leaf);
   bind(node.id, link);
@@ -326,7 +337,7 @@ std::vector<NodeId> Root::unsettled() const {
 
 std::size_t Root::longest_queue() const {
   std::size_t longest = 0;
-  for (const net::LinkId link : links_) {
+  for (const auto& [link, role] : links_) {
     longest = std::max(longest, network_->status(link).queue_bytes);
   }
   return longest;
@@ -344,6 +355,8 @@ void Root::assign_when_started(Nanos now) {
   }
   for (const auto& [id, node] : overlay_.nodes()) {
     if (id == kFrontEndNode) continue;
+    // It may have come while the tree was being started.
+    if (node.leaf != wire::kNoLeaf) overlay_.attach_late(id);
     send_assignment(id);
     tell(id);
   }
@@ -396,10 +409,16 @@ void Root::look_for_lost_hosts(Nanos now) {
       const LeafId leaf{static_cast<std::uint32_t>(number)};
       if (given_up_.contains(leaf)) continue;
       const Nanos since = missing_since_.try_emplace(leaf, now).first->second;
-      if (now - since < options_.lost_limit) continue;
-      give_up(leaf);
+      if (now - since >= lost_limit_of(leaf, now)) give_up(leaf);
     }
   }
+}
+
+// What was below a former front end may still be on its way here.
+Nanos Root::lost_limit_of(LeafId leaf, Nanos now) const {
+  const bool just_taken_over = options_.front_ends > 1 && now < return_deadline_;
+  const bool is_host = overlay_.find(leaf)->is_host();
+  return is_host || just_taken_over ? options_.lost_limit : options_.program_lost_limit;
 }
 
 void Root::give_up(LeafId leaf) {
@@ -409,7 +428,8 @@ void Root::give_up(LeafId leaf) {
   overlay_.find(node->id)->state = NodeState::kLost;
   tell(node->id);
   owner_.on_lost(*node);
-  log(Level::kError, "host lost", {{"host", node->host}, {"leaf", leaf}});
+  log(node->is_host() ? Level::kError : Level::kWarn,
+      node->is_host() ? "host lost" : "program lost", {{"host", node->host}, {"leaf", leaf}});
 }
 
 void Root::take_back(LeafId leaf) {
@@ -419,7 +439,8 @@ void Root::take_back(LeafId leaf) {
   overlay_.find(node->id)->state = NodeState::kAttached;
   tell(node->id);
   owner_.on_found(*node);
-  log(Level::kWarn, "host heard of again", {{"host", node->host}, {"leaf", leaf}});
+  log(Level::kWarn, node->is_host() ? "host heard of again" : "program heard of again",
+      {{"host", node->host}, {"leaf", leaf}});
 }
 
 // ---- down ----
@@ -430,7 +451,7 @@ void Root::acknowledge(const wire::Acknowledgement& all) {
 
 void Root::send_control() {
   ++control_.version;
-  for (const net::LinkId link : links_) network_->send(link, control_);
+  for (const auto& [link, role] : links_) network_->send(link, control_);
   for (const auto& [link, node] : node_of_link_) not_taken_.insert(link);
 }
 

@@ -27,10 +27,16 @@ struct RootOptions {
   /// The owner can start communication processes on hosts that have no back end.
   bool may_launch = false;
   HostChoice choice;  ///< `--placement` and what limits it.
+  /// Leaves that say they are programs are no hosts: they are placed when the tree stands, start
+  /// nothing, and are lost sooner. Else they are back ends like all others, as in a tool's tree.
+  bool has_programs = false;
   /// A communication process that has not reported by then is done without.
   Nanos start_limit = 5 * kSecond;
   /// A host that is below no link for so long is gone.
   Nanos lost_limit = 10 * kSecond;
+  /// The same of a program, which nobody starts again. One that lives has found another parent by
+  /// then: it tries at once, and knows of a silent one as soon as we do.
+  Nanos program_lost_limit = net::kSilenceLimit;
   /// Front ends of this run so far, this one included. Each has numbers of its own for control, for
   /// nodes and for leaves, so that nothing that a former one gave out is given again, known here or
   /// not.
@@ -51,12 +57,13 @@ class RootOwner {
   virtual void on_packet(wire::Packet packet, Nanos now) = 0;
   /// A node is new, or its state, parent or level has changed.
   virtual void on_node(const OverlayNode& node) = 0;
-  /// A back end has reported its host; the same leaf may do so again, after a restart.
+  /// A back end has reported its host, or a program itself; the same leaf may do so again, after a
+  /// restart.
   virtual void on_joined(LeafId leaf, Nanos now) = 0;
-  /// Its host was not heard of for the limit; it counts as gone.
-  virtual void on_lost(const OverlayNode& back_end) = 0;
+  /// It was not heard of for the limit; it counts as gone.
+  virtual void on_lost(const OverlayNode& leaf) = 0;
   /// It was heard of again.
-  virtual void on_found(const OverlayNode& back_end) = 0;
+  virtual void on_found(const OverlayNode& leaf) = 0;
   /// To be started where no back end is; only with RootOptions::may_launch. What becomes of it is
   /// told by its own report, or by Root::comm_process_ended.
   virtual void on_launch(const OverlayNode& /*comm_process*/) {}
@@ -145,10 +152,11 @@ class Root {
 
  private:
   void restore(Nanos now);
-  void recall(const net::Peer& peer);
+  wire::Role role_of(const net::Peer& peer) const;
+  void recall(const net::Peer& peer, wire::Role role);
   void refuse(net::LinkId link, const std::string& host, const std::string& why);
   /// Why that link may not report that host; empty: it may.
-  std::string why_not(net::LinkId link, const wire::HostReport& report) const;
+  std::string why_not(net::LinkId link, const wire::HostReport& report, wire::Role role) const;
   void on_host_report(net::LinkId link, const wire::HostReport& report, Nanos now);
   void on_comm_process_report(net::LinkId link, const wire::CommProcessReport& report);
   void on_attached(const wire::Attached& attached, Nanos now);
@@ -163,6 +171,7 @@ class Root {
   void give_up_comm_process(NodeId id, const std::string& why);
   void send_assignment(NodeId id);
   void look_for_lost_hosts(Nanos now);
+  Nanos lost_limit_of(LeafId leaf, Nanos now) const;
   void hear_of(NodeId id, Nanos now);
   void look_for_lost_comm_processes(Nanos now, Nanos limit);
   void take_back(LeafId leaf);
@@ -175,7 +184,7 @@ class Root {
   Overlay overlay_;
   net::Router router_;
   net::KnownNotices notices_;
-  std::set<net::LinkId> links_;
+  std::map<net::LinkId, wire::Role> links_;  // And who is there, as its hello said.
   std::map<NodeId, net::LinkId> link_of_node_;
   std::map<net::LinkId, NodeId> node_of_link_;
   std::map<NodeId, NodeId> attached_to_;  // As the nodes themselves have told.

@@ -62,6 +62,7 @@ RootOptions root_options(const SessionOptions& options) {
   root.choice = options.choice;
   root.start_limit = options.start_limit;
   root.lost_limit = options.lost_limit;
+  root.has_programs = true;
   if (!options.past) return root;
   root.front_ends = options.past->front_ends;
   for (const storage::NodeRow& row : options.past->nodes) root.nodes.push_back(node_of(row));
@@ -141,16 +142,20 @@ void Session::on_node(const OverlayNode& node) {
   keep(std::move(row));
 }
 
-void Session::on_joined(LeafId leaf, Nanos now) { gathering_.host_joined(leaf, now); }
-
-void Session::on_lost(const OverlayNode& back_end) {
-  keep(storage::HostLost{back_end.leaf, "host " + back_end.host + " was not heard of any more"});
-  note(back_end, Level::kError, "not heard of any more");
+// The tree waits for hosts, not for programs.
+void Session::on_joined(LeafId leaf, Nanos now) {
+  if (root_.overlay().find(leaf)->is_host()) gathering_.host_joined(leaf, now);
 }
 
-void Session::on_found(const OverlayNode& back_end) {
-  keep(storage::HostLost{back_end.leaf, ""});
-  note(back_end, Level::kWarn, "heard of again");
+void Session::on_lost(const OverlayNode& leaf) {
+  const std::string who = leaf.is_host() ? "host " + leaf.host : "the program on " + leaf.host;
+  keep(storage::HostLost{leaf.leaf, who + " was not heard of any more"});
+  note(leaf, leaf.is_host() ? Level::kError : Level::kWarn, "not heard of any more");
+}
+
+void Session::on_found(const OverlayNode& leaf) {
+  keep(storage::HostLost{leaf.leaf, ""});
+  note(leaf, Level::kWarn, "heard of again");
 }
 
 void Session::on_launch(const OverlayNode& comm_process) {
@@ -184,7 +189,7 @@ void Session::note(const OverlayNode& about, Level level, const std::string& tex
 void Session::on_link_report(const wire::LinkReport& report, Nanos now) {
   keep(storage::LinkRow{report, run_time(now)});
   const OverlayNode* node = root_.overlay().find(report.node);
-  if (node == nullptr || node->leaf == wire::kNoLeaf || report.error_ns < 0) return;
+  if (node == nullptr || !node->is_host() || report.error_ns < 0) return;
   storage::ClockRow clock;
   clock.leaf = node->leaf;
   clock.at_ns = run_time(now);
@@ -195,7 +200,8 @@ void Session::on_link_report(const wire::LinkReport& report, Nanos now) {
 
 // Kept as of the end of the window in which it came. Names and values are a stranger's.
 void Session::on_host_facts(const wire::HostFacts& host, Nanos now) {
-  if (root_.overlay().find(host.leaf) == nullptr) return;
+  const OverlayNode* node = root_.overlay().find(host.leaf);
+  if (node == nullptr || !node->is_host()) return;
   wire::HostFacts known;
   known.leaf = host.leaf;
   for (const wire::HostFact& it : host.facts) {
@@ -238,12 +244,8 @@ void Session::place_when_gathered(Nanos now) {
   if (root_.awaits_return()) return;
   if (facts_are_awaited(now)) return;
   std::map<LeafId, KnownHost> known;
-  const IntervalSet leaves = root_.overlay().leaves();
-  for (const auto& run : leaves.intervals()) {
-    for (auto leaf = run.first; leaf < run.end; ++leaf) {
-      const LeafId id{static_cast<std::uint32_t>(leaf)};
-      known[id] = {gathering_.processes_on(id), facts_[id]};
-    }
+  for (const auto& [id, node] : root_.overlay().nodes()) {
+    if (node.is_host()) known[node.leaf] = {gathering_.processes_on(node.leaf), facts_[node.leaf]};
   }
   if (options_.choice.policy == placement::Policy::kFuzzy) note_placement(known, now);
   facts_.clear();
@@ -258,8 +260,7 @@ bool Session::facts_are_awaited(Nanos now) {
   const auto& nodes = root_.overlay().nodes();
   return std::any_of(nodes.begin(), nodes.end(), [this](const auto& entry) {
     const OverlayNode& node = entry.second;
-    return node.leaf != wire::kNoLeaf && node.state == NodeState::kAttached &&
-           !facts_.contains(node.leaf);
+    return node.is_host() && node.state == NodeState::kAttached && !facts_.contains(node.leaf);
   });
 }
 
@@ -308,7 +309,6 @@ void Session::note_store_trouble(const Error& error) {
 }
 
 void Session::on_packet(wire::Packet packet, Nanos now) {
-  if (packet.id.stream == wire::kStreamAccountStream) senders_.insert(packet.id.sources);
   if (packet.id.stream == wire::kRegistrationStream) note_registration(packet, now);
   if (waiting_bytes_ > options_.waiting_bytes) {
     if (!std::exchange(told_slow_, true)) {
@@ -489,8 +489,9 @@ void Session::end_when_done(Nanos now) {
   for (const auto& run : open.intervals()) {
     for (auto number = run.first; number < run.end; ++number) {
       const LeafId leaf{static_cast<std::uint32_t>(number)};
-      trouble += (trouble.empty() ? "no end was heard from host " : ", ") +
-                 root_.overlay().find(leaf)->host;
+      const OverlayNode& node = *root_.overlay().find(leaf);
+      trouble += (trouble.empty() ? "no end was heard from " : ", ") +
+                 ((node.is_host() ? "host " : "a program on ") + node.host);
       root_.give_up(leaf);
     }
   }
@@ -521,7 +522,7 @@ void Session::record_end(Nanos now) {
 }
 
 void Session::ended(storage::Recorded done) {
-  outcome_.hosts = root_.overlay().leaves().difference(senders_).count();
+  outcome_.hosts = root_.overlay().host_count();
   outcome_.ranks = gathering_.ranks();
   outcome_.account = std::move(done.account);
   if (done.failure && done.failure->code == Code::kSuperseded) return give_way(*done.failure);

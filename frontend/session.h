@@ -101,8 +101,8 @@ class Session final : public net::Node, private RootOwner {
   void on_packet(wire::Packet packet, Nanos now) override;
   void on_node(const OverlayNode& node) override;
   void on_joined(LeafId leaf, Nanos now) override;
-  void on_lost(const OverlayNode& back_end) override;
-  void on_found(const OverlayNode& back_end) override;
+  void on_lost(const OverlayNode& leaf) override;
+  void on_found(const OverlayNode& leaf) override;
   void on_launch(const OverlayNode& comm_process) override;
   void on_comm_process_lost(const OverlayNode& node, const std::string& why) override;
   void on_healed(const OverlayNode& node) override;
@@ -155,7 +155,6 @@ class Session final : public net::Node, private RootOwner {
   bool recording_ = false;  // A batch is under way.
   Nanos next_commit_ = 0;
   bool told_slow_ = false;
-  IntervalSet senders_;  // Leaves that are programs which send on the run's streams, not hosts.
   IntervalSet refused_;  // Leaves whose packets were not taken: to be asked when there is room.
   std::string store_trouble_;  // The last failure of the store, told once.
 

@@ -78,7 +78,8 @@ INSERT INTO given_up(stream, sources, leaf, process, calls, reason)
   FROM process p JOIN host h ON h.leaf = p.leaf WHERE p.closed_events > 0;
 UPDATE stream_leaf SET closed = 0;
 UPDATE stream_leaf SET closed = max(0, sent - stored - lost)
-  WHERE leaf IN (SELECT leaf FROM host WHERE lost_reason IS NOT NULL);
+  WHERE leaf IN (SELECT leaf FROM host WHERE lost_reason IS NOT NULL
+                 UNION SELECT leaf FROM node WHERE role = 'program' AND state = 'lost');
 INSERT INTO given_up(stream, sources, leaf, service, calls, reason)
   SELECT 4, v.leaf, v.leaf, v.id, v.closed, h.lost_reason
   FROM service v JOIN host h ON h.leaf = v.leaf WHERE v.closed > 0;
@@ -166,9 +167,13 @@ class SqliteStore final : public Store {
           host_lost(
               c,
               "INSERT INTO host(leaf, lost_reason) VALUES(?,nullif(?,'')) ON CONFLICT DO UPDATE SET"
-              " lost_reason = excluded.lost_reason") {}
+              " lost_reason = excluded.lost_reason"),
+          is_program(c, "SELECT 1 FROM node WHERE leaf = ? AND role = 'program'"),
+          program_lost(c,
+                       "UPDATE stream_leaf SET reason = nullif(?2, '')"
+                       " WHERE leaf = ?1 AND NOT ended AND (?2 <> '' OR lost = 0)") {}
     Statement begin, commit, node, node_change, clock, link, host_value, link_sample, notice,
-        host_lost;
+        host_lost, is_program, program_lost;
   };
 
   std::unique_ptr<Parts> parts_;
@@ -287,8 +292,13 @@ Result<void> SqliteStore::put_notice(const wire::Notice& notice, Nanos at_ns) {
 
 Result<void> SqliteStore::put_host_lost(LeafId leaf, const std::string& reason) {
   if (auto begun = begin_transaction(); !begun) return begun;
-  statements_.host_lost.run(leaf, reason);
-  intake_.alerts().note_host_lost(leaf, reason);
+  if (statements_.is_program.first(leaf)) {
+    statements_.is_program.reset();
+    statements_.program_lost.run(leaf, reason);
+  } else {
+    statements_.host_lost.run(leaf, reason);
+    intake_.alerts().note_host_lost(leaf, reason);
+  }
   return settle_put(reason.size());
 }
 

@@ -60,7 +60,7 @@ struct RunFacts {
 /// A node of the overlay as it stands; told again it replaces what was told before.
 struct NodeRow {
   NodeId id{};
-  wire::Role role = wire::Role::kBackEnd;
+  wire::Role role = wire::Role::kBackEnd;  ///< A program that sends on streams: kProgram.
   std::string host;
   NodeId parent{};          ///< kFrontEndNode for itself.
   std::uint32_t level = 0;  ///< 0 is the front end.
@@ -168,9 +168,10 @@ class Store {
   /// A warning or an error that a process of the tree has logged at `at_ns` of the run's time.
   virtual Result<void> put_notice(const wire::Notice& notice, Nanos at_ns) = 0;
 
-  /// A host is not heard of any more and has not said its last: its accounts stay incomplete, with
-  /// the reason in `loss`. An empty reason takes that back: the host was heard of again. For good
-  /// it is gone with end_run.
+  /// A leaf is not heard of any more and has not said its last. A host's accounts stay incomplete,
+  /// with the reason in `loss`; so do those of a program's streams (which it is, put_node has
+  /// told), with the reason in stream_account. An empty reason takes that back: it was heard of
+  /// again. For good it is gone with end_run.
   virtual Result<void> put_host_lost(LeafId leaf, const std::string& reason) = 0;
 
   /// Bytes put since the last commit, to decide when to commit.

@@ -10,7 +10,7 @@ namespace xylem::storage {
 namespace {
 
 constexpr std::array kRoles = {wire::Role::kFrontEnd, wire::Role::kCommProcess,
-                               wire::Role::kBackEnd, wire::Role::kTool};
+                               wire::Role::kBackEnd, wire::Role::kTool, wire::Role::kProgram};
 
 std::optional<wire::Role> parse_role(const std::string& name) {
   for (const wire::Role role : kRoles) {

@@ -310,6 +310,7 @@ std::string tree_sentence(const TreeReport& tree) {
   std::string text = "Tree: " + plural(roles["comm_process"], "communication process");
   if (roles["comm_process"] != 1) text.replace(text.size() - 1, 1, "es");
   text += ", " + plural(roles["back_end"], "back end");
+  if (roles["program"] > 0) text += ", " + plural(roles["program"], "program");
   for (const auto& [state, count] : faults) text += fmt::format(", {} {}", count, state);
   return text + ", " + bytes_text(queue) + " queued";
 }

@@ -112,6 +112,8 @@ const char* role_name(Role role) {
       return "back_end";
     case Role::kTool:
       return "tool";
+    case Role::kProgram:
+      return "program";
   }
   return "unknown";
 }

@@ -31,9 +31,17 @@ constexpr std::size_t kMaxHelloBytes = 4096;
 constexpr NodeId kNoNode{0xffffffff};
 constexpr LeafId kNoLeaf{0xffffffff};
 
-enum class Role : std::uint16_t { kFrontEnd = 0, kCommProcess = 1, kBackEnd = 2, kTool = 3 };
+enum class Role : std::uint16_t {
+  kFrontEnd = 0,
+  kCommProcess = 1,
+  kBackEnd = 2,
+  kTool = 3,
+  /// A leaf that sends on streams and is otherwise nothing: in a run's tree no host. On the wire a
+  /// back end whose hello says so.
+  kProgram = 4,
+};
 
-/// "front_end", "comm_process", "back_end", "tool".
+/// "front_end", "comm_process", "back_end", "tool", "program".
 const char* role_name(Role role);
 
 using Nonce = std::array<std::uint8_t, 16>;

@@ -82,6 +82,7 @@ Hello read(schema::Hello::Reader in) {
   m.nonce = fixed<Nonce>(in.getNonce(), "the hello's nonce is not 16 bytes");
   m.control_version = in.getControlVersion();
   m.host_key = text(in.getHostKey());
+  if (in.getProgram() && m.role == Role::kBackEnd) m.role = Role::kProgram;
   return m;
 }
 

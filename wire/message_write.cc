@@ -58,12 +58,17 @@ void write(const Unknown&, schema::Message::Builder) {
   CHECK(kUnknownTagsAreSent);
 }
 
+schema::Role written(Role role) {
+  return static_cast<schema::Role>(role == Role::kProgram ? Role::kBackEnd : role);
+}
+
 void write(const Hello& m, schema::Message::Builder message) {
   auto out = message.initHello();
   out.setMagic(m.magic);
   out.setMajor(m.major);
   out.setFeatures(m.features);
-  out.setRole(static_cast<schema::Role>(m.role));
+  out.setRole(written(m.role));
+  out.setProgram(m.role == Role::kProgram);
   out.setRun(text(m.run));
   out.setNode(raw(m.node));
   out.setLeaf(raw(m.leaf));
@@ -232,7 +237,7 @@ void write(const LinkReport& m, schema::Message::Builder message) {
 
 void write(const Notice& m, schema::Message::Builder message) {
   auto out = message.initNotice();
-  out.setRole(static_cast<schema::Role>(m.role));
+  out.setRole(written(m.role));
   out.setHost(text(m.host));
   out.setPid(m.pid);
   out.setError(m.error);

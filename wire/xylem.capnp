@@ -8,6 +8,8 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("xylem::wire::schema");
 
 enum Role {
+  # A program that only sends on streams says backEnd and Hello.program: who knows no programs takes
+  # it for a back end.
   frontEnd @0;
   commProcess @1;
   backEnd @2;
@@ -41,6 +43,7 @@ struct Hello {
   nonce @8 :Data;                # 16 bytes, answered in Welcome.proof
   controlVersion @9 :UInt64;     # last control state seen
   hostKey @10 :Text;             # identity of the host's run folder
+  program @11 :Bool;             # with the role backEnd: a program that only sends on streams
 }
 
 struct Challenge {

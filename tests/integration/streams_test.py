@@ -111,6 +111,34 @@ class OneTree(EmulatedClusterTest):
                       f"{len(ids)} complete", report.stdout)
         self.assert_nothing_on_any_host()
 
+    def test_programs_that_join_before_the_tree_is_placed_are_no_hosts(self):
+        (self.folder / "done").mkdir()
+        job = self.open_mpi({host: 1 for host in self.hosts()}, PROGRAMS / "behave.openmpi", "loop", 5)
+        tools = self.open_mpi(self.senders, TOOL, "pace", "energy", WAVES, self.folder / "done")
+        script = self.folder / "job.sh"
+        script.write_text(f"#!/bin/sh\n{{ {' '.join(map(str, tools))} || touch failed; }} &\n"
+                          f"until [ \"$(ls done/first-* 2>/dev/null | wc -l)\" = {len(self.senders)} ]; do "
+                          f"sleep 0.1; done\n{' '.join(map(str, job))}\nwait\n")
+        script.chmod(0o700)
+        with open(self.folder / "said", "w", encoding="utf-8") as said:
+            process = self.start_on("head", XYLEM, "run", "--store", "run.db", "--config", "all.toml", "--topology",
+                                    "kary:2", "--placement", "fuzzy", "--", script, stderr=said)
+            self.assertEqual(process.wait(timeout=180), 0)
+        self.assertFalse((self.folder / "failed").exists())
+        store = Store(self.folder / "run.db")
+        hosts = len(self.hosts())
+        self.assertEqual(store.value("SELECT count(*) FROM node WHERE role = 'comm_process'"), 2, "as for the hosts alone")
+        self.assertEqual(store.value("SELECT count(*) FROM node WHERE role = 'back_end'"), hosts)
+        self.assertEqual(store.value("SELECT count(*) FROM node WHERE role = 'program' AND state = 'left'"), hosts)
+        self.assertEqual(store.value("SELECT count(*) FROM host"), hosts)
+        self.assertIn(f"{hosts} ranks on {hosts} hosts: ", (self.folder / "said").read_text())
+        below = store.value("SELECT count(*) FROM node n JOIN node p ON p.id = n.parent WHERE n.role = 'program' AND "
+                            "p.role = 'comm_process'")
+        self.assertEqual(below, hosts, store.rows("SELECT * FROM node"))
+        self.assertEqual(store.rows("SELECT DISTINCT sent, stored, lost, complete FROM stream_account WHERE stream = "
+                                    "'energy'"), [{"sent": WAVES, "stored": WAVES, "lost": 0, "complete": 1}])
+        self.assert_nothing_on_any_host()
+
 
 class OneHost(WholeSystemTest):
     """Programs outside MPI, on this host."""
@@ -145,6 +173,9 @@ class OneHost(WholeSystemTest):
         self.assertEqual(whole, {"sent": 150, "stored": 150, "lost": 0, "complete": 1, "reason": None})
         self.assertEqual(killed["complete"], 0)
         self.assertIn("not heard of any more", killed["reason"])
+        self.assertEqual(store.value("SELECT count(*) FROM host"), 0)
+        self.assertEqual(store.rows("SELECT state FROM node WHERE role = 'program' ORDER BY state"),
+                         [{"state": "left"}, {"state": "lost"}])
         self.assertGreater(killed["stored"], 50)
         self.assertEqual(killed["stored"] + killed["lost"], killed["sent"])
         self.assertEqual(store.value("SELECT sum(json_extract(fields, '$.\"1\"')) FROM stream_value"),

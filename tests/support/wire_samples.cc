@@ -47,6 +47,12 @@ Hello sample_hello() {
   return m;
 }
 
+Hello sample_hello_of_program() {
+  Hello m = sample_hello();
+  m.role = Role::kProgram;
+  return m;
+}
+
 Welcome sample_welcome() {
   Welcome m;
   m.features = 5;
@@ -219,6 +225,7 @@ std::vector<NamedMessage> sample_messages() {
       {"credit", Credit{1048576}},
       {"host_facts", HostFacts{LeafId{4}, {{"idle", 0.75}, {"round_trip", 54.3}}}},
       {"control_of_facts", sample_control_of_facts()},
+      {"hello_of_program", sample_hello_of_program()},
   };
 }
 

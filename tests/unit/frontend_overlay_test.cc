@@ -161,6 +161,58 @@ TEST_F(OverlayTest, GivesALateHostTheLeastLoadedInternalLeaf) {
   EXPECT_EQ(overlay_.find(id)->parent, parent) << "a place is given once";
 }
 
+wire::HostReport program_on(int host, int number = 1) {
+  wire::HostReport report = report_of(host);
+  report.host_key = "leaf:" + std::to_string(number);
+  return report;
+}
+
+TEST_F(OverlayTest, AProgramThatWasThereBeforeThePlanIsNoHostOfIt) {
+  for (int number = 1; number <= 20; ++number) {
+    overlay_.join(program_on(number % 4 + 1, number), wire::Role::kProgram);
+  }
+  join_hosts(4);
+  EXPECT_EQ(overlay_.host_count(), 4u);
+  EXPECT_EQ(overlay_.leaves().count(), 24u);
+  const auto started = place("kary:2");
+  EXPECT_EQ(started.size(), 2u) << "as many as four hosts need";
+  for (const NodeId id : started) {
+    EXPECT_TRUE(overlay_.find(*overlay_.starter_of(id))->is_host());
+  }
+  for (const auto& [id, node] : overlay_.nodes()) {
+    if (node.role != wire::Role::kProgram) continue;
+    EXPECT_EQ(overlay_.find(node.parent)->role, wire::Role::kCommProcess);
+    EXPECT_EQ(overlay_.assignment(id).parents.back().node, kFrontEndNode);
+  }
+  const auto topology = overlay_.topology();
+  ASSERT_TRUE(topology) << topology.error().message;
+  EXPECT_EQ(topology->size(), 3u);
+}
+
+TEST_F(OverlayTest, AProgramGetsTheInternalLeafOfItsHostElseTheLeastLoaded) {
+  join_hosts(4);
+  const auto started = place("kary:2");
+  ASSERT_EQ(started.size(), 2u);
+  const OverlayNode& carrier = *overlay_.find(started.back());
+  const int host = carrier.host.back() - '0';
+  const NodeId beside = overlay_.join(program_on(host, 1), wire::Role::kProgram).id;
+  overlay_.attach_late(beside);
+  EXPECT_EQ(overlay_.find(beside)->parent, carrier.id);
+  const NodeId elsewhere = overlay_.join(program_on(9, 2), wire::Role::kProgram).id;
+  overlay_.attach_late(elsewhere);
+  EXPECT_EQ(overlay_.find(elsewhere)->parent, started.front());
+}
+
+TEST_F(OverlayTest, AProgramStaysOneUnderASuccessor) {
+  join_hosts(2);
+  const OverlayNode program = overlay_.join(program_on(1), wire::Role::kProgram);
+  Overlay successor("head", 2, 1000);
+  for (const auto& [id, node] : overlay_.nodes()) successor.restore(node);
+  EXPECT_EQ(successor.host_count(), 2u);
+  EXPECT_EQ(successor.leaves(), overlay_.leaves());
+  EXPECT_EQ(successor.find(program.leaf)->role, wire::Role::kProgram);
+}
+
 TEST_F(OverlayTest, RefusesAFileThatNamesAForeignHostAndChangesNothing) {
   join_hosts(2);
   tree::Shape shape;

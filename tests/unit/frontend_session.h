@@ -150,6 +150,17 @@ class SessionTest : public ::testing::Test {
     return report;
   }
 
+  // A program that sends on streams, on the host of that number.
+  net::LinkId join_program(int host, const std::string& key = "leaf:1") {
+    net::Peer peer = newcomer();
+    peer.role = wire::Role::kProgram;
+    const net::LinkId link = network_.link_up(*session_, peer);
+    wire::HostReport report = report_of(host);
+    report.host_key = key;
+    network_.deliver(*session_, link, report);
+    return link;
+  }
+
   // A back end connects and reports its host; returns its link.
   net::LinkId join(int host) {
     const net::LinkId link = network_.link_up(*session_, newcomer());

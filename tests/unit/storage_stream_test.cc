@@ -191,6 +191,33 @@ TEST_F(StreamTest, WavesThatNeverCameOfALostLeafAreLost) {
   EXPECT_THAT(*faults, IsEmpty());
 }
 
+TEST_F(StreamTest, AProgramThatIsLostIsNoHostAndItsAccountSaysWhy) {
+  NodeRow program{NodeId{4}, wire::Role::kProgram, "node4", kFrontEndNode, 1, 9, LeafId{1}, "lost"};
+  ASSERT_TRUE(store_->put_node(program));
+  put(waves(kSum, 0, IntervalSet::of(1), {number(1)}));
+  put(account(1, 5, false));
+  const std::string sql =
+      "SELECT host, sent, stored, lost, complete, reason FROM stream_account WHERE sent > 0";
+  ASSERT_TRUE(store_->put_host_lost(LeafId{1}, "not heard of any more"));
+  EXPECT_EQ(ask(sql), "node4|5|1|0|0|not heard of any more\n");
+  ASSERT_TRUE(store_->put_host_lost(LeafId{1}, ""));
+  EXPECT_EQ(ask(sql), "node4|5|1|0|0|\n") << "it was heard of again";
+  ASSERT_TRUE(store_->put_host_lost(LeafId{1}, "not heard of any more"));
+  EXPECT_EQ(ask("SELECT count(*) FROM host"), "0\n");
+  ASSERT_TRUE(store_->end_run(0, kSecond));
+  store_.reset();
+  auto run = RunFile::open(path_);
+  ASSERT_TRUE(run) << run.error().message;
+  const auto rows = (*run)->rows("SELECT lost, reason FROM stream_account WHERE sent > 0");
+  ASSERT_TRUE(rows) << rows.error().message;
+  ASSERT_EQ(rows->size(), 1u);
+  EXPECT_EQ(integer_of(rows->at(0).at(0)), 4);
+  EXPECT_EQ(text_of(rows->at(0).at(1)), "not heard of any more");
+  const auto report = make_report(**run);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->run.hosts, 0u);
+}
+
 TEST_F(StreamTest, WhatCannotBeReadIsLost) {
   put(wire::Packet({kSum, kLeafLane, 0, 2, IntervalSet::of(1)}, wire::Bytes(24, std::byte{7})));
   EXPECT_EQ(ask("SELECT stored, lost FROM stream_account"), "0|2\n");

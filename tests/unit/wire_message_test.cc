@@ -497,6 +497,7 @@ TEST(Role, HasTheNameThatTheTableNodeShows) {
   EXPECT_STREQ(role_name(Role::kCommProcess), "comm_process");
   EXPECT_STREQ(role_name(Role::kBackEnd), "back_end");
   EXPECT_STREQ(role_name(Role::kTool), "tool");
+  EXPECT_STREQ(role_name(Role::kProgram), "program");
 }
 
 }  // namespace

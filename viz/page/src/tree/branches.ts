@@ -29,6 +29,8 @@ export function branchesOf(nodes: readonly TreeNode[]): Branch[] {
     }
   }
   const seen = new Set<number>();
+  // Programs that send on the run's streams are no hosts, but leaves.
+  const isLeaf = (node: TreeNode): boolean => node.role === "back_end" || node.role === "program";
   const grow = (node: TreeNode): Branch => {
     seen.add(node.id);
     const children = (below.get(node.id) ?? []).filter((child) => !seen.has(child.id))
@@ -36,7 +38,7 @@ export function branchesOf(nodes: readonly TreeNode[]): Branch[] {
     return {
       node, children,
       ranks: children.reduce((sum, child) => sum + child.ranks, node.ranks),
-      leaves: children.reduce((sum, child) => sum + child.leaves, node.role === "back_end" ? 1 : 0),
+      leaves: children.reduce((sum, child) => sum + child.leaves, isLeaf(node) ? 1 : 0),
     };
   };
   const grown = roots.map(grow);

@@ -8,6 +8,7 @@ import { troubleOf } from "./branches.ts";
 
 const kRoles: Readonly<Record<string, string>> = {
   front_end: "front end", comm_process: "communication process", back_end: "back end",
+  program: "program",
 };
 
 export function roleOf(node: TreeNode): string {

@@ -82,7 +82,7 @@ class TreeView implements Mounted {
   }
 
   private words(answer: Tree): string {
-    return ["front_end", "comm_process", "back_end"].flatMap((role) => {
+    return ["front_end", "comm_process", "back_end", "program"].flatMap((role) => {
       const of = answer.nodes.filter((node) => node.role === role);
       return of.length === 0 ? [] : [of.length === 1 ? `1 ${rolesOf(of[0]!, 1)}` : rolesOf(of[0]!, of.length)];
     }).join(", ");

@@ -357,6 +357,13 @@ void Root::assign_when_started(Nanos now) {
     if (id == kFrontEndNode) continue;
     // It may have come while the tree was being started.
     if (node.leaf != wire::kNoLeaf) overlay_.attach_late(id);
+    // Who was told to stay here until now, and goes elsewhere, finds no other parent than it is
+    // told.
+    const NodeId told = overlay_.assignment(id).parents.front().node;
+    if (const auto at = attached_to_.find(id); at != attached_to_.end() && at->second != told) {
+      attached_to_.erase(at);
+      overlay_.find(id)->parent = told;
+    }
     send_assignment(id);
     tell(id);
   }

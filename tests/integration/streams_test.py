@@ -132,6 +132,8 @@ class OneTree(EmulatedClusterTest):
         self.assertEqual(store.value("SELECT count(*) FROM node WHERE role = 'program' AND state = 'left'"), hosts)
         self.assertEqual(store.value("SELECT count(*) FROM host"), hosts)
         self.assertIn(f"{hosts} ranks on {hosts} hosts: ", (self.folder / "said").read_text())
+        # Whose numbers were waited for: no program's.
+        self.assertEqual(store.rows("SELECT * FROM notice WHERE role = 'program'"), [])
         below = store.value("SELECT count(*) FROM node n JOIN node p ON p.id = n.parent WHERE n.role = 'program' AND "
                             "p.role = 'comm_process'")
         self.assertEqual(below, hosts, store.rows("SELECT * FROM node"))

@@ -417,6 +417,38 @@ TEST_F(SessionTest, NotesWhoFoundAnotherParentThanItWasTold) {
   EXPECT_EQ(store_.notices[0].first.text, "found another parent");
 }
 
+// Before the tree was placed all of them were below the front end.
+TEST_F(SessionTest, WhoGoesToItsPlaceHasFoundNoOtherParent) {
+  start("kary:2");
+  std::vector<net::LinkId> hosts;
+  for (std::uint32_t i = 1; i <= 4; ++i) {
+    hosts.push_back(join(static_cast<int>(i)));
+    network_.deliver(*session_, hosts.back(), wire::Attached{NodeId{i}, kFrontEndNode});
+  }
+  for (std::uint32_t leaf = 1; leaf <= 4; ++leaf) {
+    network_.deliver(*session_, hosts[leaf - 1],
+                     registration_packet(leaf, {process_row(1, leaf - 1)}));
+  }
+  network_.deliver(*session_, hosts[0], wire::Attached{NodeId{1}, kFrontEndNode});  // Late.
+  const auto orders = network_.take_sent_of<wire::StartCommProcess>();
+  ASSERT_EQ(orders.size(), 2u);
+  for (const auto& order : orders) {
+    const wire::CommProcessReport report{order.node, {{"10.0.0.1", 7, "", ""}}, 7, ""};
+    network_.deliver(*session_, hosts[0], report);
+  }
+  std::size_t moved = 0;
+  for (const auto& [link, message] : network_.take_sent()) {
+    const auto* place = std::get_if<wire::Assignment>(&message);
+    if (place == nullptr || place->leaf == wire::kNoLeaf) continue;
+    const NodeId parent = place->parents.front().node;
+    moved += parent == kFrontEndNode ? 0 : 1;
+    network_.deliver(*session_, link, wire::Attached{place->node, parent});
+  }
+  EXPECT_EQ(moved, 4u);
+  network_.advance(*session_, kSecond);
+  EXPECT_TRUE(store_.notices.empty());
+}
+
 // Whoever started the communication process may tell of its end before the leaf has another parent.
 TEST_F(SessionTest, NotesWhoFoundAnotherParentWhicheverNewsComesFirst) {
   start("kary:2");

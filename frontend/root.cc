@@ -481,6 +481,12 @@ void Root::tell_streams_taken() {
   owner_.on_streams_taken(taken_told_);
 }
 
+bool Root::knows(const IntervalSet& leaves) const {
+  if (overlay_.leaves().contains(leaves)) return true;
+  if (options_.front_ends == 1) return false;
+  return router_.below().leaves.contains(leaves.difference(overlay_.leaves()));
+}
+
 LeafId Root::leaf_of(net::LinkId link) const {
   const auto it = node_of_link_.find(link);
   return it == node_of_link_.end() ? wire::kNoLeaf : overlay_.find(it->second)->leaf;

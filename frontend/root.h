@@ -125,6 +125,9 @@ class Root {
   LeafId leaf_of(net::LinkId link) const;
   /// Leaves that are below and still send.
   IntervalSet expected() const { return router_.expected(); }
+  /// All of them have joined; after a front end has taken over, or are at least below a child,
+  /// since the former one may have died before it stored what it gave out.
+  bool knows(const IntervalSet& leaves) const;
 
   /// Tells the tree to send what is left and to dissolve.
   void finish();

@@ -22,6 +22,8 @@ constexpr Nanos kLastCommits = 20 * kMillisecond;
 // As often as all other nodes.
 constexpr Nanos kReportInterval = 1 * kSecond;
 constexpr Nanos kLookInterval = 500 * kMillisecond;
+// Of a list of leaves, in a sentence.
+constexpr std::size_t kMostSources = 40;
 
 storage::NodeRow row_of(const OverlayNode& node) {
   storage::NodeRow row;
@@ -308,7 +310,38 @@ void Session::note_store_trouble(const Error& error) {
       {{"why", error.message}});
 }
 
+// A leaf has its number from a front end. What one that died gave out and could not store is below
+// somebody.
+bool Session::is_of_this_run(const wire::PacketId& id) const {
+  const bool is_of_program = raw(id.stream) >= raw(wire::kFirstToolStream);
+  const auto& streams = options_.streams;
+  if (is_of_program &&
+      std::ranges::find(streams, id.stream, &wire::StreamSpec::id) == streams.end()) {
+    return false;
+  }
+  return !id.sources.empty() && root_.knows(id.sources);
+}
+
+void Session::refuse(const wire::PacketId& id) {
+  if (++strange_packets_ > 1) return;
+  const std::string leaves = id.sources.to_string().substr(0, kMostSources);
+  log(Level::kWarn, "a packet of no stream or leaf of this run is not stored",
+      {{"stream", id.stream}, {"leaves", leaves}});
+  note(*root_.overlay().find(kFrontEndNode), Level::kWarn,
+       "a packet of stream " + std::to_string(raw(id.stream)) + ", leaves " + leaves +
+           ", is not of this run and not stored");
+}
+
+void Session::tell_refused() {
+  if (strange_packets_ <= 1) return;
+  log(Level::kWarn, "packets of no stream or leaf of this run were not stored",
+      {{"packets", strange_packets_}});
+  note(*root_.overlay().find(kFrontEndNode), Level::kWarn,
+       std::to_string(strange_packets_) + " packets were not of this run and not stored");
+}
+
 void Session::on_packet(wire::Packet packet, Nanos now) {
+  if (!is_of_this_run(packet.id)) return refuse(packet.id);
   if (packet.id.stream == wire::kRegistrationStream) note_registration(packet, now);
   if (waiting_bytes_ > options_.waiting_bytes) {
     if (!std::exchange(told_slow_, true)) {
@@ -500,6 +533,7 @@ void Session::end_when_done(Nanos now) {
 
 void Session::end(Nanos now, std::string trouble) {
   is_over_ = true;
+  tell_refused();
   report_itself(now);
   root_.close(now);
   outcome_.trouble = std::move(trouble);

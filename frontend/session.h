@@ -73,6 +73,9 @@ struct SessionOutcome {
 /// channel (or its end) tells the tree to send the rest, waits for it, ends the run in the store
 /// and stops the network.
 ///
+/// Packets of streams that the run does not name, and of leaves that never joined, are neither
+/// stored nor acknowledged: counted, and told of once.
+///
 /// Acknowledges nothing that is not committed. When the store fails, it says so once, acknowledges
 /// nothing and goes on trying. A store that is slow delays acknowledgements, nothing else. When
 /// another front end has taken over the run, stops the network with kReplaced: it has stored and
@@ -112,6 +115,9 @@ class Session final : public net::Node, private RootOwner {
   void on_stream_refused(const wire::StreamRefused& refused) override;
   void recall_processes(Nanos now);
   void note_registration(const wire::Packet& packet, Nanos now);
+  bool is_of_this_run(const wire::PacketId& id) const;
+  void refuse(const wire::PacketId& id);
+  void tell_refused();
   void place_when_gathered(Nanos now);
   bool facts_are_awaited(Nanos now);
   void note_placement(const std::map<LeafId, KnownHost>& known, Nanos now);
@@ -156,7 +162,8 @@ class Session final : public net::Node, private RootOwner {
   Nanos next_commit_ = 0;
   bool told_slow_ = false;
   IntervalSet refused_;  // Leaves whose packets were not taken: to be asked when there is room.
-  std::string store_trouble_;  // The last failure of the store, told once.
+  std::uint64_t strange_packets_ = 0;  // Of no stream or leaf of this run.
+  std::string store_trouble_;          // The last failure of the store, told once.
 
   std::optional<int> exit_code_;  // Finishing since it is set.
   Nanos finishing_since_ = 0;

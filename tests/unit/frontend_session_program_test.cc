@@ -8,6 +8,7 @@
 
 #include "tests/unit/frontend_session.h"
 #include "tests/unit/storage_packets.h"
+#include "wire/waves.h"
 
 namespace xylem::frontend {
 namespace {
@@ -46,6 +47,16 @@ class ProgramTest : public SessionTest {
     }
     return links;
   }
+  static wire::Packet wave(StreamId stream, std::uint32_t leaf) {
+    const wire::Fields fields{{1, std::int64_t{1}}};
+    return wire::Packet({stream, kLeafLane, 0, 1, IntervalSet::of(leaf)},
+                        wire::encode_waves({&fields, 1}));
+  }
+  std::size_t acknowledged() {
+    network_.advance(*session_, kSecond);
+    return network_.take_sent_of<wire::Acknowledgement>().size();
+  }
+
   std::vector<net::LinkId> hosts_;
   std::vector<std::uint32_t> leaves_;
 };
@@ -153,6 +164,38 @@ TEST_F(ProgramTest, CannotSpeakForAHost) {
   const net::LinkId program = join_program(1, "key1");
   EXPECT_FALSE(network_.links.contains(program));
   EXPECT_TRUE(was_said("what it reports is there as something else"));
+}
+
+TEST_F(ProgramTest, PacketsOfStreamsThatTheRunDoesNotNameAreCountedAndToldOnce) {
+  start();
+  const net::LinkId program = join_program(1);
+  for (std::uint32_t i = 1; i <= 5; ++i) {
+    network_.deliver(*session_, program, wave(StreamId{raw(kEnergy) + i}, 1));
+  }
+  EXPECT_EQ(acknowledged(), 0u);
+  network_.deliver(*session_, program, wave(kEnergy, 1));
+  EXPECT_EQ(acknowledged(), 1u);
+  EXPECT_EQ(store_.notices.size(), 1u);
+  finish(0);
+  leave(program);
+  EXPECT_EQ(network_.stopped, 0);
+  ASSERT_EQ(store_.notices.size(), 2u);
+  EXPECT_EQ(store_.notices[0].first.text,
+            "a packet of stream 2147483649, leaves 1, is not of this run and not stored");
+  EXPECT_EQ(store_.notices[1].first.text, "5 packets were not of this run and not stored");
+}
+
+TEST_F(ProgramTest, PacketsOfLeavesThatNeverJoinedAreNotStored) {
+  start();
+  const net::LinkId program = join_program(1);
+  for (const std::uint32_t leaf : {2u, 77u, 1'000'000u}) {
+    network_.deliver(*session_, program, wave(kEnergy, leaf));
+    network_.deliver(*session_, program, registration_packet(leaf, {process_row(1, 0)}));
+  }
+  EXPECT_EQ(acknowledged(), 0u);
+  network_.deliver(*session_, program, wave(kEnergy, 1));
+  EXPECT_EQ(acknowledged(), 1u);
+  EXPECT_EQ(store_.notices.size(), 1u);
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ class Leaf {
 
   LeafId id() const;
   /// Waits until the front end has opened a stream of that name which includes this leaf. Fails
-  /// with kTimedOut; at once with kNotFound in a run that names streams, but not this one.
+  /// with kTimedOut; at once with kNotFound in a run that does not name it.
   Result<LeafStream> stream(const std::string& name, Nanos timeout);
   /// The next multicast of any stream that nobody waits for in particular.
   Result<Received> receive(Nanos timeout);

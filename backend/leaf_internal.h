@@ -149,6 +149,7 @@ class LeafStream::Impl final : public LeafOwner {
   std::condition_variable changed_;
   std::optional<LeafId> id_;  // Since the front end has given us a place.
   std::map<StreamId, Open> streams_;
+  bool streams_fixed_ = false;  // Those of a run: no others will be opened.
   std::deque<Received> received_;
   std::size_t received_bytes_ = 0;
   std::list<Waiter> waiters_;

@@ -45,10 +45,11 @@ LeafStream::Impl::Open* LeafStream::Impl::find(const std::string& name) {
 
 Result<void> LeafStream::Impl::wait_for_stream(const std::string& name, Nanos timeout) {
   std::unique_lock lock(mutex_);
-  // A run's streams are all there from the start.
+  // A run's streams are all there from the start. Front ends that do not say that they are fixed
+  // may name some all the same.
   const auto is_run = [this] {
-    return std::any_of(streams_.begin(), streams_.end(),
-                       [](const auto& entry) { return is_stored(entry.first); });
+    return streams_fixed_ || std::any_of(streams_.begin(), streams_.end(),
+                                         [](const auto& entry) { return is_stored(entry.first); });
   };
   wait(lock, deadline_in(timeout), [&] { return closed_ || find(name) != nullptr || is_run(); });
   if (closed_) return unexpected(leaf_closed(why_closed_));
@@ -63,9 +64,14 @@ Result<void> LeafStream::Impl::wait_for_stream(const std::string& name, Nanos ti
   for (const auto& [id, open] : streams_) {
     known += (known.empty() ? "" : ", ") + open.state.spec.name;
   }
+  const std::string section = "[stream." + name + "]";
   return unexpected(Code::kNotFound,
-                    "the run has no stream '" + name + "' for this host, but " + known +
-                        "; name it in the run's configuration file: " + "[stream." + name + "]");
+                    known.empty()
+                        ? "the run has no stream '" + name + "' for this host, nor any " +
+                              "other; name it in a configuration file (xylem run " +
+                              "--config FILE): " + section
+                        : "the run has no stream '" + name + "' for this host, but " + known +
+                              "; name it in the run's configuration file: " + section);
 }
 
 Result<wire::Fields> LeafStream::Impl::lift(const std::string& name, const wire::Fields& fields) {
@@ -427,6 +433,7 @@ void LeafStream::Impl::on_joined(LeafId leaf) {
 void LeafStream::Impl::on_streams(std::vector<LeafStreamState> streams) {
   const std::lock_guard lock(mutex_);
   std::map<StreamId, Open> former = std::exchange(streams_, {});
+  streams_fixed_ = node_.control() && node_.control()->streams_fixed;
   parts_.droppable->clear();
   for (LeafStreamState& state : streams) {
     const StreamId id = state.spec.id;

@@ -92,6 +92,7 @@ void Session::on_start(net::Network& network, Nanos now) {
   control.facts_ns = options_.facts_every;
   control.services = options_.services;
   control.streams = options_.streams;
+  control.streams_fixed = true;
   control.facts_at_once = options_.choice.policy == placement::Policy::kFuzzy;
   root_.start(network, control, now);
   if (options_.past) recall_processes(now);

@@ -169,6 +169,7 @@ struct Control {
   std::vector<ServiceSpec> services{};  ///< Of each host; at most kMostServices.
   Nanos facts_ns = 0;                   ///< Back ends measure their hosts so often; 0: never.
   bool facts_at_once = false;           ///< The first measurement is waited for.
+  bool streams_fixed = false;           ///< A run's: no others will be opened.
   bool operator==(const Control&) const = default;
 };
 

@@ -234,6 +234,7 @@ Control read(schema::Control::Reader in) {
           "hosts are to be measured too seldom");
   m.facts_ns = static_cast<Nanos>(in.getFactsNs());
   m.facts_at_once = in.getFactsAtOnce();
+  m.streams_fixed = in.getStreamsFixed();
   return m;
 }
 

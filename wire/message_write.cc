@@ -203,6 +203,7 @@ void write(const Control& m, schema::Message::Builder message) {
   if (!m.services.empty()) write_all(m.services, out.initServices(count(m.services)));
   out.setFactsNs(static_cast<std::uint64_t>(m.facts_ns));
   out.setFactsAtOnce(m.facts_at_once);
+  out.setStreamsFixed(m.streams_fixed);
 }
 
 void write(const Ping& m, schema::Message::Builder message) {

@@ -159,6 +159,7 @@ struct Control {
   services @7 :List(ServiceSpec); # numbered by their place, from 1: the lane of their packets
   factsNs @8 :UInt64;            # each back end measures its host so often; 0: it does not
   factsAtOnce @9 :Bool;          # the tree waits for the first: as soon as it can
+  streamsFixed @10 :Bool;        # a run's: those that `streams` names, and no others later
 }
 
 struct ServiceSpec {

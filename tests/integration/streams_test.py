@@ -190,6 +190,12 @@ class OneHost(WholeSystemTest):
                       "file: [stream.enrgy]", done.stderr)
         self.assert_nothing_left()
 
+    def test_in_a_run_without_streams_too(self):
+        done = self.run_tool("", "pace", "energy", 1, self.folder, expect=1)
+        self.assertIn("the run has no stream 'energy' for this host, nor any other; name it in a configuration file "
+                      "(xylem run --config FILE): [stream.energy]", done.stderr)
+        self.assert_nothing_left()
+
     def test_what_a_file_says_wrong_is_refused_with_its_line(self):
         done = self.run_tool("[stream.energy]\naggregation = \"summ\"\n", "pace", "energy", 1, self.folder, expect=2)
         self.assertIn("streams.toml:2: stream energy: ", done.stderr)

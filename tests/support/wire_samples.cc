@@ -116,6 +116,12 @@ Control sample_control_of_streams() {
   return m;
 }
 
+Control sample_control_of_run() {
+  Control m = sample_control_of_streams();
+  m.streams_fixed = true;
+  return m;
+}
+
 Control sample_control_of_services() {
   Control m = sample_control();
   m.services = {{"host", "", 1 * kSecond, 10 * kSecond},
@@ -226,6 +232,7 @@ std::vector<NamedMessage> sample_messages() {
       {"host_facts", HostFacts{LeafId{4}, {{"idle", 0.75}, {"round_trip", 54.3}}}},
       {"control_of_facts", sample_control_of_facts()},
       {"hello_of_program", sample_hello_of_program()},
+      {"control_of_run", sample_control_of_run()},
   };
 }
 

@@ -261,8 +261,10 @@ void Link::note_ping(Nanos now, Nanos next) {
 }
 
 void Link::take_ping_along() {
+  // The first is heartbeat()'s, with those that follow quickly.
+  if (closing_ || last_ping_ == 0) return;
   const Nanos now = monotonic_now();
-  if (closing_ || now < last_ping_ + kHeartbeatInterval - kHeartbeatSlack) return;
+  if (now < last_ping_ + kHeartbeatInterval - kHeartbeatSlack) return;
   if (!queued_.push_first(wire::encode(wire::Message(wire::Ping{now})))) return;
   ++sent_messages_;
   note_ping(now, now + kHeartbeatInterval + kHeartbeatSlack);

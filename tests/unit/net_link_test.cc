@@ -73,11 +73,13 @@ class Tape final : public Transport {
 /// A link on a loop of its own, which writes at the end of each turn as the runtime does.
 class LinkTest : public ::testing::Test, private LinkHost {
  protected:
-  void start(bool accepted) {
+  /// `already_read`: what came together with the last message of the handshake.
+  void start(bool accepted, wire::Bytes already_read = {}) {
     auto tape = std::make_unique<Tape>(context_);
     tape_ = tape.get();
-    link_ = std::make_unique<Link>(LinkId{1}, accepted, false, std::move(tape), wire::Bytes(),
-                                   context_.get_executor(), static_cast<LinkHost&>(*this));
+    link_ =
+        std::make_unique<Link>(LinkId{1}, accepted, false, std::move(tape), std::move(already_read),
+                               context_.get_executor(), static_cast<LinkHost&>(*this));
     asio::co_spawn(context_, link_->run(), [this](std::exception_ptr, Error why) {
       ended_ = std::move(why);
       writes_ = tape_->writes;
@@ -140,6 +142,13 @@ TEST_F(LinkTest, AnswersAHeartbeatWithItsOwnWhenThatIsNearlyDue) {
   ASSERT_EQ(writes().back().size(), 2u);
   EXPECT_TRUE(std::holds_alternative<wire::Ping>(writes().back()[0]));
   EXPECT_TRUE(std::holds_alternative<wire::Pong>(writes().back()[1]));
+}
+
+TEST_F(LinkTest, PingsQuicklyAtFirstAlsoWhenThePeersFirstPingCameWithTheHandshake) {
+  start(false, wire::encode(wire::Message(wire::Ping{monotonic_now()})));
+  pass(kHeartbeatInterval / 4);
+  EXPECT_EQ(count<wire::Pong>(), 1u);
+  EXPECT_EQ(count<wire::Ping>(), 5u);
 }
 
 TEST_F(LinkTest, SendsHeartbeatsByItselfAndEndsWhenThePeerIsSilentForLonger) {

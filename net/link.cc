@@ -30,28 +30,30 @@ std::chrono::nanoseconds in(Nanos delay) {
 
 void FrameQueue::push(wire::PacketFrame frame) {
   bytes_ += frame.size();
-  push(std::move(frame.head));
-  if (!frame.payload.empty()) push(std::move(frame.payload));
-  if (frame.padding > 0) push(wire::Bytes(frame.padding));
+  push(std::move(frame.head), true);
+  if (!frame.payload.empty()) push(std::move(frame.payload), false);
+  if (frame.padding > 0) push(wire::Bytes(frame.padding), false);
 }
 
 bool FrameQueue::push_first(wire::Bytes frame) {
-  if (dropped_ != 0) return false;
+  if (dropped_ != 0 || (!parts_.empty() && !parts_.front().begins_frame)) return false;
   bytes_ += frame.size();
-  pieces_.insert(pieces_.begin(), std::move(frame));
+  parts_.insert(parts_.begin(), Part{std::move(frame), true});
   return true;
 }
 
-void FrameQueue::push(wire::Bytes piece) {
-  if (!pieces_.empty() && pieces_.back().size() + piece.size() <= kPieceBytes) {
-    pieces_.back().insert(pieces_.back().end(), piece.begin(), piece.end());
+void FrameQueue::push(wire::Bytes bytes, bool begins_frame) {
+  if (!parts_.empty() && parts_.back().bytes.size() + bytes.size() <= kPieceBytes) {
+    parts_.back().bytes.insert(parts_.back().bytes.end(), bytes.begin(), bytes.end());
   } else {
-    pieces_.push_back(std::move(piece));
+    parts_.push_back(Part{std::move(bytes), begins_frame});
   }
 }
 
 std::vector<Piece> FrameQueue::pieces() const {
-  std::vector<Piece> pieces(pieces_.begin(), pieces_.end());
+  std::vector<Piece> pieces;
+  pieces.reserve(parts_.size());
+  for (const Part& part : parts_) pieces.emplace_back(part.bytes);
   if (!pieces.empty()) pieces.front() = pieces.front().subspan(dropped_);
   return pieces;
 }
@@ -59,13 +61,15 @@ std::vector<Piece> FrameQueue::pieces() const {
 void FrameQueue::drop(std::size_t bytes) {
   bytes_ -= bytes;
   dropped_ += bytes;
-  auto whole = pieces_.begin();
-  for (; whole != pieces_.end() && dropped_ >= whole->size(); ++whole) dropped_ -= whole->size();
-  pieces_.erase(pieces_.begin(), whole);
+  auto whole = parts_.begin();
+  for (; whole != parts_.end() && dropped_ >= whole->bytes.size(); ++whole) {
+    dropped_ -= whole->bytes.size();
+  }
+  parts_.erase(parts_.begin(), whole);
 }
 
 void FrameQueue::clear() {
-  pieces_.clear();
+  parts_.clear();
   dropped_ = 0;
   bytes_ = 0;
 }

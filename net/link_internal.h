@@ -44,13 +44,14 @@ class LinkHost {
   virtual void on_link_queued(LinkId link) = 0;
 };
 
-/// Frames that wait to be written. Small ones share a piece, large ones stay where they are.
+/// Frames that wait to be written. Small ones share a piece, a large one's payload stays where it
+/// is: such a frame is several pieces, and may be cut between them as well as within.
 class FrameQueue {
  public:
   void push(wire::PacketFrame frame);
-  /// Before all others; false, and nothing is done, when the first is partly written.
+  /// Before all others; false, and nothing is done, when the first may be partly written.
   bool push_first(wire::Bytes frame);
-  bool empty() const noexcept { return pieces_.empty(); }
+  bool empty() const noexcept { return parts_.empty(); }
   std::size_t bytes() const noexcept { return bytes_; }
   /// Valid until the queue changes.
   std::vector<Piece> pieces() const;
@@ -59,10 +60,14 @@ class FrameQueue {
   void clear();
 
  private:
-  void push(wire::Bytes piece);
+  struct Part {
+    wire::Bytes bytes;
+    bool begins_frame = false;  // Or it goes on with that of the part before.
+  };
+  void push(wire::Bytes bytes, bool begins_frame);
 
-  std::vector<wire::Bytes> pieces_;
-  std::size_t dropped_ = 0;  // Of the first piece.
+  std::vector<Part> parts_;
+  std::size_t dropped_ = 0;  // Of the first part.
   std::size_t bytes_ = 0;
 };
 

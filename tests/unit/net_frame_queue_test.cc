@@ -48,5 +48,26 @@ TEST(FrameQueue, GivesEveryByteOnceAndInOrderWhateverIsTakenOfIt) {
   }
 }
 
+// The kernel takes so many pieces at once: it may stop between two of the same frame.
+TEST(FrameQueue, PutsNothingIntoAFrameThatIsPartlyWritten) {
+  wire::PacketFrame large{wire::Bytes(100), wire::Bytes(20'000)};
+  large.padding = 4;
+  FrameQueue queue;
+  queue.push(wire::PacketFrame(large));
+  queue.push(std::move(large));
+  ASSERT_GT(queue.pieces().size(), 2u) << "a large frame is one piece";
+  EXPECT_TRUE(queue.push_first(wire::Bytes(8))) << "nothing is written";
+  queue.drop(8);
+  EXPECT_TRUE(queue.push_first(wire::Bytes(8))) << "the first is written to its end";
+  queue.drop(8 + 100);
+  EXPECT_FALSE(queue.push_first(wire::Bytes(8))) << "a head is written, its payload is not";
+  queue.drop(20'000);
+  EXPECT_FALSE(queue.push_first(wire::Bytes(8))) << "what fills the frame up is not written";
+  queue.drop(queue.bytes() - 4);
+  EXPECT_FALSE(queue.push_first(wire::Bytes(8))) << "as little of the next";
+  queue.drop(4);
+  EXPECT_TRUE(queue.push_first(wire::Bytes(8))) << "all is written";
+}
+
 }  // namespace
 }  // namespace xylem::net

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "base/check.h"
@@ -39,7 +41,8 @@ constexpr std::size_t kEachWindow = 4;
 constexpr std::size_t kMoreOften = 4;       ///< One of the others in so many windows.
 constexpr std::uint64_t kMatrixEvery = 16;  ///< Windows: sums of a matrix grow no other way.
 constexpr std::uint16_t kAllreduce = 3;
-constexpr std::uint16_t kSlowSteps = 16;  ///< So often the slow group moves on in a run.
+constexpr std::uint64_t kFactsEvery = 10;  ///< Seconds, as --facts-every has it.
+constexpr std::uint16_t kSlowSteps = 16;   ///< So often the slow group moves on in a run.
 
 class Writer {
  public:
@@ -53,6 +56,10 @@ class Writer {
                          {"memory.used", "bytes"},
                          {"network.sent", "bytes/s"},
                          {"load.one", "processes"}};
+    for (std::uint32_t i = 4; i < run.values; ++i) {
+      host_layout_.rows.push_back({"value." + std::to_string(i), "bytes"});
+    }
+    values_.resize(host_layout_.rows.size());
   }
 
   void write() {
@@ -62,19 +69,22 @@ class Writer {
     facts.window_ns = run_.window_ns;
     facts.chunks = run_.events != 0;
     CHECK(store_->begin_run(facts));
+    put_tree();
     for (std::uint32_t leaf = 0; leaf < run_.hosts(); ++leaf) put(registration(leaf));
     const auto waves = static_cast<std::uint64_t>(run_.length_ns() / run_.window_ns);
     const std::uint64_t chunks = run_.events / wire::kMaxChunkEvents;
     std::uint64_t chunk_number = 0;
     for (std::uint64_t wave = 0; wave < waves; ++wave) {
+      const Nanos now = static_cast<Nanos>(wave + 1) * run_.window_ns;
+      wait_until(now);
       for (std::uint32_t leaf = 0; leaf < run_.hosts(); ++leaf) {
         put(window(leaf, wave, wave + 1 == waves));
       }
       for (; chunk_number < chunks * (wave + 1) / waves; ++chunk_number) {
         put(chunk(chunk_number, chunks));
       }
-      const Nanos now = static_cast<Nanos>(wave + 1) * run_.window_ns;
-      for (; static_cast<Nanos>(seconds_ + 1) * kSecond <= now; ++seconds_) put_samples();
+      for (; static_cast<Nanos>(seconds_ + 1) * kSecond <= now; ++seconds_) put_second();
+      if (is_live_ && wave % 2 == 1) CHECK(store_->commit());
     }
     CHECK(store_->end_run(0, run_.length_ns()));
   }
@@ -83,6 +93,82 @@ class Writer {
   void put(const wire::Packet& packet) {
     CHECK(store_->put(packet));
     if (store_->pending_bytes() > (4u << 20)) CHECK(store_->commit());
+  }
+
+  /// Of the run's time, once the part begins that is written as it passes.
+  void wait_until(Nanos at_ns) {
+    if (at_ns <= run_.length_ns() - static_cast<Nanos>(run_.live_seconds) * kSecond) return;
+    if (!is_live_) {
+      CHECK(store_->commit());
+      live_since_ns_ = monotonic_now() - at_ns;
+    }
+    is_live_ = true;
+    const Nanos ahead = live_since_ns_ + at_ns - monotonic_now();
+    if (ahead > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(ahead));
+  }
+
+  /// The front end, communication processes level by level, then a back end a host.
+  void put_tree() {
+    std::vector<std::uint32_t> widths = {run_.hosts()};  // The lowest level first.
+    while (widths.back() > kLargeRunFanOut) {
+      widths.push_back((widths.back() + kLargeRunFanOut - 1) / kLargeRunFanOut);
+    }
+    put_node({kFrontEndNode, wire::Role::kFrontEnd, "head", kFrontEndNode, 0, 0, wire::kNoLeaf,
+              "attached"});
+    std::uint32_t level = 1;
+    std::uint32_t above = 0;  // The first node of the level above.
+    for (auto width = widths.rbegin(); width != widths.rend(); ++width, ++level) {
+      const std::uint32_t first = nodes_;
+      for (std::uint32_t i = 0; i < *width; ++i) {
+        const bool is_leaf = std::next(width) == widths.rend();
+        const std::uint32_t host = is_leaf ? i : i * (run_.hosts() / *width);
+        const NodeId parent{level == 1 ? 0 : above + i / kLargeRunFanOut};
+        storage::NodeRow row{NodeId{nodes_},
+                             is_leaf ? wire::Role::kBackEnd : wire::Role::kCommProcess,
+                             "node" + std::to_string(host),
+                             parent,
+                             level,
+                             0,
+                             is_leaf ? LeafId{i} : wire::kNoLeaf,
+                             "attached"};
+        if (!is_leaf) row.reason = "most idle of its group, 0.93 of 2 cores";
+        put_node(std::move(row));
+      }
+      above = first;
+    }
+  }
+
+  void put_node(storage::NodeRow row) {
+    row.pid = 1000 + nodes_++;
+    CHECK(store_->put_node(row));
+  }
+
+  /// What each host and each process of the tree tells in a second.
+  void put_second() {
+    put_samples();
+    const Nanos now = static_cast<Nanos>(seconds_ + 1) * kSecond;
+    for (std::uint32_t node = 0; node < nodes_; ++node) {
+      wire::LinkReport link;
+      link.node = NodeId{node};
+      link.sent_packets = 6 * (seconds_ + 1);
+      link.sent_bytes = 4096 * link.sent_packets;
+      link.round_trip_ns = 60'000 + static_cast<Nanos>(random_() % 20'000);
+      link.transport = wire::Transport::kTcp;
+      CHECK(store_->put_link(link, now));
+    }
+    if (seconds_ % kFactsEvery != 0) return;
+    for (std::uint32_t leaf = 0; leaf < run_.hosts(); ++leaf) {
+      const auto noise = static_cast<double>(random_() % 1000);
+      CHECK(store_->put_host_facts({LeafId{leaf},
+                                    {{"cores", 16},
+                                     {"cores_used", 15 + noise / 1000},
+                                     {"idle", noise / 4000},
+                                     {"memory", 6e10 - 1e6 * noise},
+                                     {"queue", noise / 500},
+                                     {"receive", 1e6 * noise},
+                                     {"send", 1e6 * noise}}},
+                                   now));
+    }
   }
 
   std::uint32_t on_host(std::uint32_t leaf) const {
@@ -153,6 +239,7 @@ class Writer {
         window.rows.push_back(profile_row(leaf, lane, f, wave));
         captured_[rank] += window.rows.back().calls;
       }
+      if (wave == 0) put_first_messages(leaf, lane, window);
       if (wave % kMatrixEvery == 0) put_neighbours(leaf, lane, window);
       wire::AccountRow account;
       account.leaf = LeafId{leaf};
@@ -165,6 +252,18 @@ class Writer {
                         wire::encode(window));
     packet.last = last;
     return packet;
+  }
+
+  /// A band of the matrix, and cells all over it.
+  void put_first_messages(std::uint32_t leaf, std::uint32_t lane, wire::ProfileWindow& window) {
+    const std::uint32_t rank = leaf * run_.ranks_a_host + lane - 1;
+    for (std::uint32_t i = 0; i < run_.neighbours + run_.strangers; ++i) {
+      const std::uint32_t beside = (i / 2 + 1) * (i % 2 == 0 ? 1 : run_.ranks - 1);
+      const std::uint32_t by = i < run_.neighbours ? beside : static_cast<std::uint32_t>(random_());
+      const Rank peer{(rank + by) % run_.ranks};
+      window.matrix.push_back({LeafId{leaf}, Lane{lane}, peer, 65536, 8});
+      window.waits.push_back({LeafId{leaf}, Lane{lane}, peer, 90000, 8});
+    }
   }
 
   void put_neighbours(std::uint32_t leaf, std::uint32_t lane, wire::ProfileWindow& window) const {
@@ -212,7 +311,12 @@ class Writer {
       sample.layout = wire::key_of(host_layout_);
       sample.captured = seconds_ + 1;
       const auto noise = static_cast<double>(random_() % 1000);
-      sample.entries = {{kLeafLane, {noise / 1000, 4e9 + noise, 1e6 * noise, noise / 100}}};
+      for (std::size_t i = 4; i < values_.size(); ++i) values_[i] = static_cast<double>(i) * noise;
+      values_[0] = noise / 1000;
+      values_[1] = 4e9 + noise;
+      values_[2] = 1e6 * noise;
+      values_[3] = noise / 100;
+      sample.entries = {{kLeafLane, values_}};
       put(wire::Packet(
           {wire::kSeriesStream, Lane{1}, seconds_, seconds_ + 1, IntervalSet::of(leaf)},
           wire::encode(sample)));
@@ -225,13 +329,18 @@ class Writer {
   wire::ChunkEncoder encoder_;
   wire::SeriesLayout host_layout_;
   std::vector<std::uint64_t> captured_;  ///< By rank.
+  std::vector<double> values_;           ///< Of a sample.
   std::uint64_t seconds_ = 0;            ///< Samples of each host so far.
+  std::uint32_t nodes_ = 0;
+  bool is_live_ = false;
+  Nanos live_since_ns_ = 0;  ///< When the run would have begun.
 };
 
 }  // namespace
 
 void write_large_run(const LargeRun& run, const std::string& path) {
-  CHECK(run.ranks >= 2 && run.seconds >= 1 && run.window_ns > 0 && run.ranks_a_host > 0);
+  CHECK(run.ranks >= 2 && run.seconds >= 1 && run.window_ns > 0 && run.ranks_a_host > 0 &&
+        run.values >= 4);
   Writer(run, path).write();
 }
 

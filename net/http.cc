@@ -3,6 +3,8 @@
 
 #include "net/http.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/as_tuple.hpp>
@@ -16,6 +18,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <exception>
@@ -128,6 +131,8 @@ struct Pending {
       : ready(executor, asio::steady_timer::time_point::max()) {}
   asio::steady_timer ready;
   HttpReply reply;
+  bool is_answered = false;
+  std::atomic<bool> given_up = false;  ///< All else is the loop's.
 };
 
 }  // namespace
@@ -161,7 +166,7 @@ class HttpServer::Loop {
     spawn(io_.get_executor(), accept());
     spawn(io_.get_executor(), tell_news());
     io_.run();
-    handler_.end();
+    for (const auto& pending : asked_) pending->given_up = true;
     pool_.stop();  // What waits is dropped.
     pool_.join();
   }
@@ -174,7 +179,8 @@ class HttpServer::Loop {
   awaitable<bool> exchange(Connection& connection, beast::flat_buffer& buffer);
   bool make_room();
   awaitable<void> refuse(beast::tcp_stream& stream, Refused why);
-  awaitable<HttpReply> ask(HttpRequest request);
+  awaitable<HttpReply> ask(beast::tcp_stream& stream, HttpRequest request);
+  void watch(tcp::socket& socket, std::shared_ptr<Pending> pending);
   awaitable<bool> write(beast::tcp_stream& stream, HttpReply reply, const Parser* parser);
   awaitable<void> subscribe(beast::tcp_stream stream, const Parser& parser);
   awaitable<void> write_news(std::shared_ptr<Subscriber> subscriber);
@@ -190,6 +196,7 @@ class HttpServer::Loop {
   std::size_t connections_ = 0;
   std::list<Connection*> strangers_;  ///< Who has not been known yet, the oldest first.
   std::set<std::shared_ptr<Subscriber>> subscribers_;
+  std::set<std::shared_ptr<Pending>> asked_;  ///< Questions without an answer.
 };
 
 awaitable<void> HttpServer::Loop::accept() {
@@ -272,7 +279,7 @@ awaitable<bool> HttpServer::Loop::exchange(Connection& connection, beast::flat_b
     reply = *std::move(refused);
   } else {
     stream.expires_never();
-    reply = co_await ask(request);
+    reply = co_await ask(stream, request);
   }
   co_return co_await write(stream, std::move(reply), &parser);
 }
@@ -294,12 +301,29 @@ awaitable<void> HttpServer::Loop::refuse(beast::tcp_stream& stream, Refused why)
   }
 }
 
-awaitable<HttpReply> HttpServer::Loop::ask(HttpRequest request) {
+// A peer that goes is seen by the end of what it sends. One that has sent its next request already
+// is not looked after.
+void HttpServer::Loop::watch(tcp::socket& socket, std::shared_ptr<Pending> pending) {
+  socket.async_wait(
+      tcp::socket::wait_read, [this, &socket, pending](const beast::error_code& failure) {
+        if (pending->is_answered) return;  // The socket may be gone by now.
+        char next = 0;
+        const ssize_t got =
+            failure ? -1 : ::recv(socket.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
+        if (got > 0) return;
+        if (!failure && got < 0 && errno == EAGAIN) return watch(socket, pending);
+        pending->given_up = true;
+      });
+}
+
+awaitable<HttpReply> HttpServer::Loop::ask(beast::tcp_stream& stream, HttpRequest request) {
   auto pending = std::make_shared<Pending>(io_.get_executor());
+  asked_.insert(pending);
+  watch(stream.socket(), pending);
   auto task = [this, pending, request = std::move(request)] {
     HttpReply reply;
     try {
-      reply = handler_.answer(request);
+      reply = handler_.answer(request, pending->given_up);
     } catch (const std::exception& e) {  // Memory: the bounds of answers are above what there is.
       reply = handler_.refusal(500, std::string("the answer could not be made: ") + e.what());
     }
@@ -311,6 +335,10 @@ awaitable<HttpReply> HttpServer::Loop::ask(HttpRequest request) {
   asio::post(pool_, std::move(task));
   // The loop is this thread: the answer cannot come before the wait has begun.
   co_await pending->ready.async_wait(kAwait);
+  pending->is_answered = true;
+  asked_.erase(pending);
+  beast::error_code ignored;
+  stream.socket().cancel(ignored);
   co_return std::move(pending->reply);
 }
 

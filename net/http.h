@@ -7,6 +7,7 @@
 //   HttpServer server(pages, {}, *std::move(socket));
 //   server.run();
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -48,17 +49,15 @@ class HttpHandler {
   /// WebSocket is opened for those that it lets pass.
   virtual std::optional<HttpReply> screen(const HttpRequest& request) = 0;
   /// The answer to a request that may go on. HEAD is answered as GET; the server leaves out the
-  /// body.
-  virtual HttpReply answer(const HttpRequest& request) = 0;
+  /// body. Once `given_up` is true, which any thread may see change, the asker has closed the
+  /// connection, or its own side of it, or the server ends: whatever is returned soon will do.
+  virtual HttpReply answer(const HttpRequest& request, const std::atomic<bool>& given_up) = 0;
   /// What the server itself refuses: too large, too slow, no HTTP. Counts it; of a connection that
   /// is closed at once the reply goes nowhere.
   virtual HttpReply refusal(unsigned status, const std::string& sentence) = 0;
   /// Whether a request that may go on came from somebody who is known, of whom a connection is kept
   /// when all are taken. Called by the server's thread.
   virtual bool knows(const HttpRequest& /*request*/) { return true; }
-  /// The server ends: answers in the making go nowhere, and had better be given up. Called once, by
-  /// the server's thread, while workers still answer.
-  virtual void end() {}
   /// The state that WebSockets tell of, as text. Asked again and again while there are any; each is
   /// sent the newest one that it was not sent yet, never the same twice in a row.
   virtual std::string news() = 0;

@@ -208,24 +208,24 @@ std::optional<net::HttpReply> Api::screen(const net::HttpRequest& request) {
   return std::nullopt;
 }
 
-net::HttpReply Api::answer(const net::HttpRequest& request) {
+net::HttpReply Api::answer(const net::HttpRequest& request, const GivenUp& given_up) {
   auto target = Target::parse(request.target);
   if (!target) return error_reply(target.error());
   const std::string& path = target->path();
   if (path == "/healthz") return health();
   if (path == "/api/v1/server") return json_reply(server_state());
-  if (path == "/api/v1/query") return query(*target);
-  if (path == "/metrics") return metrics(*target, request.accept);
+  if (path == "/api/v1/query") return query(*target, given_up);
+  if (path == "/metrics") return metrics(*target, request.accept, given_up);
   if (auto file = page_file(*target)) return *std::move(file);
-  return answer_view(*target);
+  return answer_view(*target, given_up);
 }
 
-net::HttpReply Api::answer_view(Target& target) {
+net::HttpReply Api::answer_view(Target& target, const GivenUp& given_up) {
   for (const View& view : kViews) {
     if (target.path() != view.path) continue;
     auto run = RunView::open(options_.file);
     if (!run) return error_reply(run.error());
-    run->file().set_deadline(deadline_in(options_.view_deadline), &has_ended_);
+    run->file().set_deadline(deadline_in(options_.view_deadline), &given_up);
     return view.answer(*run, target);
   }
   return error_reply(404,
@@ -233,11 +233,11 @@ net::HttpReply Api::answer_view(Target& target) {
                      " what there is");
 }
 
-net::HttpReply Api::metrics(Target& target, const std::string& accept) {
+net::HttpReply Api::metrics(Target& target, const std::string& accept, const GivenUp& given_up) {
   if (const auto fault = target.fault()) return error_reply(*fault);
   auto run = RunView::open(options_.file);
   if (!run) return error_reply(run.error());
-  run->file().set_deadline(deadline_in(options_.view_deadline), &has_ended_);
+  run->file().set_deadline(deadline_in(options_.view_deadline), &given_up);
   auto overview = run->overview();
   if (!overview) return error_reply(overview.error());
   auto totals = world_totals(run->file());
@@ -256,7 +256,7 @@ net::HttpReply Api::metrics(Target& target, const std::string& accept) {
   return make_reply(200, metrics_type(format), metrics_text(values, format));
 }
 
-net::HttpReply Api::query(Target& target) {
+net::HttpReply Api::query(Target& target, const GivenUp& given_up) {
   const auto sql = target.text("sql");
   const std::uint64_t rows = target.count("rows", 10'000);
   if (const auto fault = target.fault()) return error_reply(*fault);
@@ -266,11 +266,11 @@ net::HttpReply Api::query(Target& target) {
   }
   auto run = RunFile::open(options_.file);
   if (!run) return error_reply(run.error());
-  (*run)->set_deadline(deadline_in(options_.query_deadline), &has_ended_);
+  (*run)->set_deadline(deadline_in(options_.query_deadline), &given_up);
   Json json;
   JsonRows result(json, rows, options_.most_query_bytes);
   const auto asked = (*run)->query(*sql, result);
-  if (!asked && asked.error().code == Code::kTimedOut && !has_ended_) {
+  if (!asked && asked.error().code == Code::kTimedOut && !given_up) {
     return error_reply(504, "SQL may take " + duration_text(options_.query_deadline) +
                                 " here: add a condition, or ask the file itself, which has no"
                                 " limit: xylem query FILE SQL");

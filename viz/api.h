@@ -33,11 +33,11 @@ class Api final : public net::HttpHandler {
       : options_(std::move(options)), access_(std::move(access)) {}
 
   std::optional<net::HttpReply> screen(const net::HttpRequest& request) override;
-  net::HttpReply answer(const net::HttpRequest& request) override;
+  /// Statements that run are interrupted once it is given up.
+  net::HttpReply answer(const net::HttpRequest& request,
+                        const std::atomic<bool>& given_up) override;
   /// /healthz is open to strangers.
   bool knows(const net::HttpRequest& request) override;
-  /// Statements that run are interrupted.
-  void end() override { has_ended_ = true; }
   net::HttpReply refusal(unsigned status, const std::string& sentence) override;
   /// {"version":1,"event":"commit","number":4,"run_end_ns":...,"has_ended":false}, with a higher
   /// number each time the file has changed. While it cannot be read, the event is "unreadable", and
@@ -45,15 +45,15 @@ class Api final : public net::HttpHandler {
   std::string news() override;
 
  private:
-  net::HttpReply answer_view(Target& target);
-  net::HttpReply query(Target& target);
-  net::HttpReply metrics(Target& target, const std::string& accept);
+  using GivenUp = std::atomic<bool>;
+  net::HttpReply answer_view(Target& target, const GivenUp& given_up);
+  net::HttpReply query(Target& target, const GivenUp& given_up);
+  net::HttpReply metrics(Target& target, const std::string& accept, const GivenUp& given_up);
   net::HttpReply health();
   std::string server_state() const;
 
   ApiOptions options_;
   Access access_;
-  std::atomic<bool> has_ended_ = false;
 
   // Of health().
   std::mutex health_lock_;

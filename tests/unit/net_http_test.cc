@@ -28,10 +28,11 @@ class Echo final : public HttpHandler {
     if (request.target != "/refused") return std::nullopt;
     return HttpReply{403, {}, "screened"};
   }
-  HttpReply answer(const HttpRequest& request) override {
+  HttpReply answer(const HttpRequest& request, const std::atomic<bool>& given_up) override {
     ++answers;
     if (request.target == "/throws") throw std::bad_alloc();
-    while (request.target == "/slow" && !released) std::this_thread::yield();
+    while (request.target == "/slow" && !released && !given_up) std::this_thread::yield();
+    gave_up += given_up ? 1 : 0;
     return {200, {{"X-Host", request.host}}, request.method + " " + request.target};
   }
   HttpReply refusal(unsigned status, const std::string& sentence) override {
@@ -39,11 +40,10 @@ class Echo final : public HttpHandler {
     return {status, {}, sentence};
   }
   bool knows(const HttpRequest& request) override { return request.target != "/healthz"; }
-  void end() override { released = true; }
   std::string news() override { return "news"; }
 
   std::atomic<bool> released = false;
-  std::atomic<int> refusals = 0, answers = 0;
+  std::atomic<int> refusals = 0, answers = 0, gave_up = 0;
 };
 
 /// A client's socket; what comes is read until `end` of it is there or the connection is closed.
@@ -246,8 +246,36 @@ TEST_F(HttpTest, AtItsEndAnswersAreGivenUpAndWhoWaitsIsDropped) {
   EXPECT_THAT(third.receive("screened"), StartsWith("HTTP/1.1 403"));
   server_->stop();
   thread_.join();  // Nobody has released the first.
-  EXPECT_TRUE(echo_.released);
+  EXPECT_EQ(echo_.gave_up, 1);
   EXPECT_EQ(echo_.answers, 1);
+}
+
+TEST_F(HttpTest, AQuestionWhoseAskerHasGoneIsGivenUp) {
+  HttpOptions options;
+  options.workers = 1;
+  start(options);
+  {
+    Client gone(port_);
+    gone.send(get("/slow"));
+    const Nanos deadline = monotonic_now() + kPatience;
+    while (echo_.answers == 0 && monotonic_now() < deadline) std::this_thread::yield();
+  }
+  Client next(port_);  // The only worker is free again, and nobody has released it.
+  next.send(get("/next"));
+  EXPECT_THAT(next.receive("GET /next"), StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(echo_.gave_up, 1);
+}
+
+TEST_F(HttpTest, WhoHasSentTheNextRequestAlreadyIsAnswered) {
+  start();
+  Client client(port_);
+  client.send(get("/slow"));
+  const Nanos deadline = monotonic_now() + kPatience;
+  while (echo_.answers == 0 && monotonic_now() < deadline) std::this_thread::yield();
+  client.send(get("/next"));
+  echo_.released = true;
+  EXPECT_THAT(client.receive("GET /next"), HasSubstr("GET /slow"));
+  EXPECT_EQ(echo_.gave_up, 0);
 }
 
 TEST_F(HttpTest, ASecondSignalDoesNotWait) {

@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
 #include "tests/unit/storage_packets.h"
 #include "viz/api.h"
@@ -35,7 +37,8 @@ class ApiTest : public testing::Test {
     net::HttpRequest request;
     request.method = "GET";
     request.target = target;
-    return api.answer(request);
+    const std::atomic<bool> given_up = false;
+    return api.answer(request, given_up);
   }
 
   static std::string header(const net::HttpReply& reply, const std::string& wanted) {
@@ -147,16 +150,21 @@ TEST_F(ApiTest, AnEndlessQuestionEnds) {
   EXPECT_THAT(reply.body, HasSubstr("SQL may take 20.0 ms here"));
 }
 
-TEST_F(ApiTest, AtTheEndQuestionsAreGivenUp) {
+TEST_F(ApiTest, AQuestionThatIsGivenUpEnds) {
   ApiOptions options{path_};
   options.query_deadline = kForever;
   Api api(options, {});
-  api.end();
-  const net::HttpReply reply =
-      get(api,
-          "/api/v1/query?sql=WITH+RECURSIVE+n(i)+AS+(SELECT+1+UNION+ALL+SELECT+1+FROM+n)"
-          "+SELECT+count(*)+FROM+n");
-  EXPECT_EQ(reply.status, 504u) << reply.body;
+  net::HttpRequest request;
+  request.target =
+      "/api/v1/query?sql=WITH+RECURSIVE+n(i)+AS+(SELECT+1+UNION+ALL+SELECT+1+FROM+n)"
+      "+SELECT+count(*)+FROM+n";
+  std::atomic<bool> given_up = false;
+  std::thread asker([&] {
+    std::this_thread::yield();
+    given_up = true;
+  });
+  EXPECT_EQ(api.answer(request, given_up).status, 504u);
+  asker.join();
 }
 
 TEST_F(ApiTest, RowsOfAQuestionAreCutAndSaidToBe) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <sstream>
 
@@ -88,7 +89,8 @@ TEST(HttpApiDocument, ShowsWhatIsAnswered) {
       net::HttpRequest asked;
       asked.method = "GET";
       asked.target = target;
-      const std::string answer = api.answer(asked).body;
+      const std::atomic<bool> given_up = false;
+      const std::string answer = api.answer(asked, given_up).body;
       EXPECT_EQ(with_short_scope(answer), line.substr(4)) << target;
       if (target == "/api/v1/matrix") {
         EXPECT_NE(answer.find(scope), std::string::npos) << answer;

@@ -68,6 +68,11 @@ HttpRequest request_of(const Parser& parser) {
   take(http::field::authorization, request.authorization);
   take(http::field::cookie, request.cookie);
   request.accept = std::string(message[http::field::accept]);
+  const auto [first, last] = message.equal_range(http::field::accept_encoding);
+  for (auto encoding = first; encoding != last; ++encoding) {
+    if (!request.accept_encoding.empty()) request.accept_encoding += ", ";
+    request.accept_encoding += std::string(encoding->value());
+  }
   request.is_websocket = websocket::is_upgrade(message);
   return request;
 }

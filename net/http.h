@@ -26,7 +26,8 @@ struct HttpRequest {
   std::string method;  ///< As sent: "GET", "HEAD", "POST"
   std::string target;  ///< Path and parameters as sent, percent signs and all.
   std::string host, origin, authorization, cookie;
-  std::string accept;  ///< Which forms of an answer are wanted; empty: any.
+  std::string accept;           ///< Which forms of an answer are wanted; empty: any.
+  std::string accept_encoding;  ///< All of them, with commas between: "gzip, br".
   bool is_ambiguous = false;
   bool is_websocket = false;  ///< Asks to become a WebSocket.
 };

@@ -1,10 +1,14 @@
 #include "viz/api.h"
 
+#include <fmt/format.h>
+#include <time.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/quantity_text.h"
 #include "viz/answers.h"
+#include "viz/compression.h"
 #include "viz/file_stamp.h"
 #include "viz/json.h"
 #include "viz/metrics.h"
@@ -17,6 +21,13 @@ namespace {
 using namespace storage;
 
 constexpr std::string_view kLive = "/api/v1/live";
+
+/// What this thread has computed so far.
+Nanos thread_cpu_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * kSecond + now.tv_nsec;
+}
 
 RankRange rank_range(Target& target) {
   return {WorldId{target.id("world").value_or(0)}, target.count("first_rank"),
@@ -209,6 +220,20 @@ std::optional<net::HttpReply> Api::screen(const net::HttpRequest& request) {
 }
 
 net::HttpReply Api::answer(const net::HttpRequest& request, const GivenUp& given_up) {
+  const Nanos began = monotonic_now();
+  const Nanos cpu_began = thread_cpu_now();
+  net::HttpReply reply = compressed(answer_plainly(request, given_up), request.accept_encoding);
+  // Strangers may ask how the server is, and need not learn how busy it is.
+  if (reply.status == 200 && knows(request)) {
+    reply.headers.emplace_back("Server-Timing",
+                               fmt::format("cpu;dur={:.2f}, total;dur={:.2f}",
+                                           static_cast<double>(thread_cpu_now() - cpu_began) / 1e6,
+                                           static_cast<double>(monotonic_now() - began) / 1e6));
+  }
+  return reply;
+}
+
+net::HttpReply Api::answer_plainly(const net::HttpRequest& request, const GivenUp& given_up) {
   auto target = Target::parse(request.target);
   if (!target) return error_reply(target.error());
   const std::string& path = target->path();

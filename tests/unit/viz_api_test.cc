@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <atomic>
 #include <filesystem>
@@ -7,6 +8,7 @@
 
 #include "tests/unit/storage_packets.h"
 #include "viz/api.h"
+#include "viz/compression.h"
 #include "viz/page.h"
 
 namespace xylem::viz {
@@ -46,6 +48,20 @@ class ApiTest : public testing::Test {
       if (name == wanted) return value;
     }
     return "";
+  }
+
+  static std::string unpacked(const std::string& gzip) {
+    std::string plain(1 << 20, '\0');
+    z_stream stream{};
+    EXPECT_EQ(::inflateInit2(&stream, 15 + 16), Z_OK);
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data()));
+    stream.avail_in = static_cast<uInt>(gzip.size());
+    stream.next_out = reinterpret_cast<Bytef*>(plain.data());
+    stream.avail_out = static_cast<uInt>(plain.size());
+    EXPECT_EQ(::inflate(&stream, Z_FINISH), Z_STREAM_END);
+    ::inflateEnd(&stream);
+    plain.resize(stream.total_out);
+    return plain;
   }
 
   Folder folder_;
@@ -165,6 +181,40 @@ TEST_F(ApiTest, AQuestionThatIsGivenUpEnds) {
   });
   EXPECT_EQ(api.answer(request, given_up).status, 504u);
   asker.join();
+}
+
+TEST_F(ApiTest, LongAnswersAreCompressedForThoseWhoTakeIt) {
+  const std::string sql = "/api/v1/query?sql=SELECT+hex(zeroblob(";
+  const auto ask = [&](const std::string& target, const std::string& encodings) {
+    net::HttpRequest request;
+    request.target = target;
+    request.accept_encoding = encodings;
+    const std::atomic<bool> given_up = false;
+    return api_.answer(request, given_up);
+  };
+  const net::HttpReply plain = ask(sql + "20000))", "");
+  EXPECT_EQ(header(plain, "Content-Encoding"), "");
+  EXPECT_EQ(header(plain, "Vary"), "Accept-Encoding");
+  EXPECT_GT(plain.body.size(), 40000u);
+  const net::HttpReply packed = ask(sql + "20000))", "br, gzip;q=0.5");
+  EXPECT_EQ(header(packed, "Content-Encoding"), "gzip");
+  EXPECT_LT(packed.body.size(), 400u);
+  EXPECT_EQ(unpacked(packed.body), plain.body);
+  EXPECT_EQ(header(ask(sql + "20))", "gzip"), "Content-Encoding"), "");
+  EXPECT_THAT(header(packed, "Server-Timing"), HasSubstr("cpu;dur="));
+  // What is a file of the page is so already.
+  EXPECT_EQ(header(ask("/", "gzip"), "Content-Encoding"), header(get("/"), "Content-Encoding"));
+}
+
+TEST(TakesGzip, AsTheHeaderSays) {
+  for (const char* yes : {"gzip", "GZIP", "deflate, gzip", "gzip;q=1", "br;q=1 , gzip ; q=0.1", "*",
+                          "x-gzip", "*;q=0, gzip"}) {
+    EXPECT_TRUE(takes_gzip(yes)) << yes;
+  }
+  for (const char* no : {"", "br", "identity", "gzip;q=0", "gzip;q=0.000", "*;q=0", "*, gzip;q=0",
+                         "gzipped", ",;,", "q=1"}) {
+    EXPECT_FALSE(takes_gzip(no)) << no;
+  }
 }
 
 TEST_F(ApiTest, RowsOfAQuestionAreCutAndSaidToBe) {

@@ -159,6 +159,15 @@ constexpr View kViews[] = {
     {"/api/v1/notices", notices},     {"/api/v1/alerts", alerts},
 };
 
+/// Whole numbers that JavaScript, and every reader that keeps numbers as doubles, would round are
+/// text.
+std::string json_of_cell(const Value& value) {
+  constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
+  const auto* integer = std::get_if<std::int64_t>(&value);
+  const bool is_exact = integer == nullptr || (-kMostExact <= *integer && *integer <= kMostExact);
+  return is_exact ? storage::to_json(value) : '"' + storage::to_json(value) + '"';
+}
+
 /// The rows of one statement as JSON, up to a number of rows and of bytes.
 class JsonRows final : public RowSink {
  public:
@@ -174,7 +183,7 @@ class JsonRows final : public RowSink {
     std::string row = "[";
     for (const Value& value : values) {
       if (row.size() > 1) row += ',';
-      row += storage::to_json(value);
+      row += json_of_cell(value);
       if (!has_room_for(row.size() + 2)) return false;
     }
     rows_.push_back(row + "]");

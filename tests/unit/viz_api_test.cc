@@ -217,6 +217,14 @@ TEST(TakesGzip, AsTheHeaderSays) {
   }
 }
 
+TEST_F(ApiTest, NumbersThatJavaScriptWouldRoundAreText) {
+  EXPECT_THAT(get("/api/v1/query?sql=SELECT+9007199254740992,9007199254740993,-9007199254740993,"
+                  "9223372036854775807,-9007199254740992,1e300")
+                  .body,
+              HasSubstr("[[9007199254740992,\"9007199254740993\",\"-9007199254740993\","
+                        "\"9223372036854775807\",-9007199254740992,1e+300]]"));
+}
+
 TEST_F(ApiTest, RowsOfAQuestionAreCutAndSaidToBe) {
   const std::string ten =
       "/api/v1/query?sql=WITH+RECURSIVE+n(i)+AS+(SELECT+1+UNION+ALL+SELECT+i%2B1+FROM+n+WHERE+i<10)"

@@ -1,5 +1,5 @@
 // The answers of docs/http-api.md, as types. Times are ns; whole numbers beyond 2^53 are rounded, except
-// in Query, where they are bigint.
+// in Query, where they are text.
 
 export interface Scope {
   begin_ns: number;
@@ -240,7 +240,7 @@ export interface Alerts extends OfRun {
   alerts: Alert[];
 }
 
-export type Cell = null | number | bigint | string;
+export type Cell = null | number | string;
 
 export interface Query {
   version: number;

@@ -23,17 +23,6 @@ export function address(name: string, parameters: Parameters): string {
   return `/api/v1/${name}${text === "" ? "" : `?${text}`}`;
 }
 
-/** JSON, but whole numbers that a JavaScript number would round become bigint, where a browser can tell. */
-export function parseExactly(text: string): unknown {
-  type Source = { source?: string };
-  const revive = (_key: string, value: unknown, context?: Source): unknown => {
-    const source = context?.source;
-    const isRounded = typeof value === "number" && !Number.isSafeInteger(value);
-    return isRounded && source !== undefined && /^-?\d+$/.test(source) ? BigInt(source) : value;
-  };
-  return JSON.parse(text, revive as (key: string, value: unknown) => unknown);
-}
-
 /** What a reply that is no answer says. */
 function errorOf(status: number, text: string): ApiError {
   if (status === 401) {
@@ -61,5 +50,5 @@ export async function ask<Name extends keyof Answers>(
     throw new ApiError(0, kUnreachable);
   }
   if (!reply.ok) throw errorOf(reply.status, text);
-  return (name === "query" ? parseExactly(text) : JSON.parse(text)) as Answers[Name];
+  return JSON.parse(text) as Answers[Name];
 }

@@ -2,6 +2,11 @@
 
 import type { Cell } from "./answers.ts";
 
+/** Whole numbers that JavaScript would round come as text; they sort as what they are. */
+export function exact(cell: Cell): Cell | bigint {
+  return typeof cell === "string" && /^-?\d{16,19}$/.test(cell) ? BigInt(cell) : cell;
+}
+
 /** RFC 4180: fields with commas, quotes or line ends are quoted; NULL is nothing. */
 export function csv(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const field = (cell: Cell): string => {

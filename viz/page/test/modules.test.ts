@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { address, parseExactly } from "../src/api.ts";
+import { address } from "../src/api.ts";
 import { colourOf, scaleOf } from "../src/colours.ts";
+import { exact } from "../src/csv.ts";
 import { classesOf, quantile } from "../src/histogram.ts";
 import { pauseAfter, retryAfter } from "../src/pace.ts";
 import { compare } from "../src/table.ts";
@@ -56,6 +57,10 @@ test("what is not there is sorted behind all that is", () => {
   assert.equal(compare(2n ** 60n, 5), 1);
 });
 
-test("numbers that a number holds stay numbers", () => {
-  assert.deepEqual(parseExactly("[1,2.5,null,\"9007199254740993\"]"), [1, 2.5, null, "9007199254740993"]);
+test("whole numbers that come as text, for a number would round them, sort as numbers", () => {
+  assert.equal(exact("9007199254740993"), 9007199254740993n);
+  assert.equal(exact("-9223372036854775808"), -(2n ** 63n));
+  assert.equal(exact("MPI_Send"), "MPI_Send");
+  assert.equal(exact("123"), "123");  // Text of a column of text.
+  assert.equal(exact(2.5), 2.5);
 });

@@ -1,7 +1,7 @@
 // SQL over the run's file, with questions that are ready.
 
 import type { Cell, Query } from "../answers.ts";
-import { csv, errorOffset } from "../csv.ts";
+import { csv, errorOffset, exact } from "../csv.ts";
 import { el, empty, fill } from "../dom.ts";
 import { duration, plural } from "../format.ts";
 import { kQuestions } from "../questions.ts";
@@ -19,12 +19,12 @@ function text(cell: Cell): string {
 
 function table(answer: Query): HTMLElement {
   // Names may come twice in an answer; columns are told apart by their number.
-  const isNumber = (column: number): boolean => answer.rows.some((row) => typeof row[column] === "number");
+  const isNumber = (column: number): boolean => answer.rows.some((row) => ["number", "bigint"].includes(typeof exact(row[column] ?? null)));
   const rows = new Table<Cell[]>(
     answer.columns.map((head, column) => ({
       id: String(column), head, isNumber: isNumber(column),
       cell: (row: Cell[]) => el("span", { class: row[column] === null ? "faint" : null }, text(row[column] ?? null)),
-      value: (row: Cell[]) => row[column] ?? null,
+      value: (row: Cell[]) => exact(row[column] ?? null),
     })),
     { caption: "The answer" });
   rows.show(answer.rows.slice(0, kShownRows));

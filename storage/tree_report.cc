@@ -14,7 +14,33 @@ namespace {
 constexpr Nanos kRateSpan = 5 * kSecond;
 
 // What is looked through for the newest facts, a back end: it measures seven at a time.
-constexpr std::size_t kNewestFacts = 100;
+constexpr std::size_t kNewestFacts = 40;
+
+/// What a link has sent from one sample to the next, added up.
+struct Sent {
+  std::uint64_t packets = 0, bytes = 0;
+  Nanos span_ns = 0;
+
+  // A link's counters begin anew with each parent: then what it has sent since is all that is
+  // known.
+  void take(Nanos at_ns, std::uint64_t sent_packets, std::uint64_t sent_bytes) {
+    if (has_last_) {
+      const bool is_new = last_packets_ > sent_packets || last_bytes_ > sent_bytes;
+      packets += sent_packets - (is_new ? 0 : last_packets_);
+      bytes += sent_bytes - (is_new ? 0 : last_bytes_);
+      span_ns += at_ns - last_ns_;
+    }
+    has_last_ = true;
+    last_ns_ = at_ns;
+    last_packets_ = sent_packets;
+    last_bytes_ = sent_bytes;
+  }
+
+ private:
+  bool has_last_ = false;
+  Nanos last_ns_ = 0;
+  std::uint64_t last_packets_ = 0, last_bytes_ = 0;
+};
 
 NodeId node_of(const Value& value) { return id_of<NodeId>(value); }
 
@@ -147,15 +173,23 @@ class TreeReader {
     const bool whole = report_.has_ended && !asked_ns_;
     const Nanos span = std::max(kRateSpan, 3 * sample_interval());
     const Nanos from = whole ? 0 : report_.at_ns - span;
-    for (const auto& row : inquiry_.ask(
-             "SELECT node, sum(packets), sum(bytes), sum(end_ns - begin_ns) FROM link_rate WHERE"
-             " end_ns > " +
-             std::to_string(from) + " AND end_ns <= " + until() + " GROUP BY node")) {
-      TreeReport::Node* node = find(node_of(row[0]));
-      const auto seconds = static_cast<double>(integer_of(row[3])) / kSecond;
+    // The view link_rate says the same, but opens all samples of the run whatever is asked of it.
+    std::map<NodeId, Sent> sent;
+    inquiry_.scan(
+        "SELECT n.id, s.at_ns, s.sent_packets, s.sent_bytes FROM node n CROSS JOIN link_sample s"
+        " ON s.node = n.id AND s.at_ns >= coalesce((SELECT max(at_ns) FROM link_sample p WHERE"
+        " p.node = n.id AND p.at_ns <= " +
+            std::to_string(from) + "), " + std::to_string(from) + ") AND s.at_ns <= " + until() +
+            " ORDER BY n.id, s.at_ns",
+        [&](std::span<const Value> row) {
+          sent[node_of(row[0])].take(time_of(row[1]), count_of(row[2]), count_of(row[3]));
+        });
+    for (const auto& [id, in_all] : sent) {
+      const auto seconds = static_cast<double>(in_all.span_ns) / kSecond;
+      TreeReport::Node* node = find(id);
       if (node == nullptr || !node->link || seconds <= 0) continue;
-      node->link->packets_per_s = static_cast<double>(integer_of(row[1])) / seconds;
-      node->link->bytes_per_s = static_cast<double>(integer_of(row[2])) / seconds;
+      node->link->packets_per_s = static_cast<double>(in_all.packets) / seconds;
+      node->link->bytes_per_s = static_cast<double>(in_all.bytes) / seconds;
     }
   }
 

@@ -1,5 +1,5 @@
 // The parts that read rows which are few by themselves; windows are in run_view_profile.cc, events
-// in run_view_timeline.cc.
+// in run_view_timeline.cc, series in run_view_series.cc.
 
 #include "storage/run_view.h"
 
@@ -11,12 +11,6 @@
 #include "storage/summary_internal.h"
 
 namespace xylem::storage {
-namespace {
-
-constexpr std::size_t kMostSeriesHosts = 256;
-
-}  // namespace
-
 void ViewReader::read_scope() {
   const auto run = inquiry.ask_one("SELECT started_ns, ended_ns, window_ns FROM run", 3);
   scope.has_ended = !is_null(run[1]);
@@ -321,97 +315,6 @@ Result<HostTable> RunView::hosts() {
     }
     std::ranges::sort(table.series);
     table.series.erase(std::unique(table.series.begin(), table.series.end()), table.series.end());
-  });
-}
-
-namespace {
-
-/// Of whom a line of series is, by what its rows are known by: a leaf, or a rank.
-using LineOwners = std::map<std::int64_t, HostSeries::Line>;
-
-LineOwners line_owners(ViewReader& reader, const SeriesQuery& query) {
-  const bool of_ranks = query.world.has_value();
-  std::string sql = "SELECT h.leaf, h.name, NULL FROM host h";
-  if (of_ranks) {
-    sql =
-        "SELECT p.leaf, h.name, p.rank FROM process p LEFT JOIN host h ON h.leaf = p.leaf"
-        " WHERE p.rank IS NOT NULL AND p.world = " +
-        std::to_string(raw(*query.world));
-  }
-  LineOwners owners;
-  for (const auto& row : reader.inquiry.ask(sql)) {
-    HostSeries::Line line{id_of<LeafId>(row[0]), text_of(row[1]), {}, {}};
-    if (of_ranks) line.rank = id_of<Rank>(row[2]);
-    owners.emplace(integer_of(row[of_ranks ? 2 : 0]), std::move(line));
-  }
-  return owners;
-}
-
-/// Rows of rank, time and value. Each rank's samples are found by index; none else is opened.
-std::string sql_of_ranks(const SeriesQuery& query, const std::string& times) {
-  std::string sql =
-      "SELECT rank, at_ns, CASE WHEN per_second THEN number * scale * 1e9 / span_ns"
-      " ELSE number * scale END AS value FROM (SELECT p.rank, s.at_ns, s.span_ns, m.scale,"
-      "  m.per_second, json_extract(s.numbers, '$[' || m.position || ']') AS number"
-      "  FROM process p CROSS JOIN service v ON v.leaf = p.leaf"
-      "  CROSS JOIN series_row s ON s.service = v.id AND s.lane = p.lane" +
-      times +
-      "  CROSS JOIN series_metric m ON m.layout = s.layout AND m.name = " + sql_quoted(query.name) +
-      "  WHERE p.lane <> 0 AND p.world = " + std::to_string(raw(*query.world));
-  if (query.rank) sql += " AND p.rank = " + std::to_string(raw(*query.rank));
-  if (query.leaf) sql += " AND p.leaf = " + std::to_string(raw(*query.leaf));
-  return sql + ") WHERE value IS NOT NULL";
-}
-
-std::string sql_of_hosts(const SeriesQuery& query, const std::string& times) {
-  std::string sql =
-      "SELECT leaf, at_ns, value FROM host_metric WHERE name = " + sql_quoted(query.name) + times;
-  if (query.leaf) sql += " AND leaf = " + std::to_string(raw(*query.leaf));
-  return sql;
-}
-
-}  // namespace
-
-Result<HostSeries> RunView::series(const SeriesQuery& query) {
-  return answer_of<HostSeries>(*run_, [&query](ViewReader& reader, HostSeries& series) {
-    series.name = query.name;
-    series.is_of_ranks = query.world.has_value();
-    const Slots slots = reader.slots(query.range, query.columns, 1);
-    if (series.is_of_ranks) reader.read_world(*query.world);
-    if (!reader.ok()) return;
-    series.slot_ns = slots.slot_ns;
-    if (series.is_of_ranks && !reader.has_services()) return;
-    struct Sums {
-      double least = 0, most = 0, sum = 0;
-      std::uint64_t samples = 0;
-    };
-    std::map<std::int64_t, std::map<std::uint64_t, Sums>> lines;
-    std::string times = " AND at_ns >= " + std::to_string(slots.begin_ns);
-    // Samples may be newer than all else that is known of a living run: they are in the last slot.
-    if (query.range.end_ns) times += " AND at_ns < " + std::to_string(slots.end_ns);
-    const std::uint64_t last = std::max<std::uint64_t>(slots.count, 1) - 1;
-    reader.inquiry.scan(
-        series.is_of_ranks ? sql_of_ranks(query, times) : sql_of_hosts(query, times),
-        [&](std::span<const Value> row) {
-          const double value = real_of(row[2]);
-          Sums& at = lines[integer_of(row[0])][std::min(slots.of(time_of(row[1])), last)];
-          at.least = at.samples == 0 ? value : std::min(at.least, value);
-          at.most = at.samples == 0 ? value : std::max(at.most, value);
-          at.sum += value;
-          ++at.samples;
-        });
-    LineOwners owners = line_owners(reader, query);
-    series.lines_in_all = lines.size();
-    for (const auto& [owner, sums] : lines) {
-      if (series.lines.size() == kMostSeriesHosts) break;
-      HostSeries::Line line = std::move(owners[owner]);
-      if (!series.is_of_ranks) line.leaf = LeafId{static_cast<std::uint32_t>(owner)};
-      for (const auto& [slot, at] : sums) {
-        line.points.push_back(
-            {slot, at.least, at.sum / static_cast<double>(at.samples), at.most, at.samples});
-      }
-      series.lines.push_back(std::move(line));
-    }
   });
 }
 

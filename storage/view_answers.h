@@ -203,11 +203,12 @@ struct HostTable {
 
 struct SeriesQuery {
   std::string name;
-  std::optional<LeafId> leaf = {};  ///< None: all hosts, up to 256 of them.
+  std::optional<LeafId> leaf = {};  ///< None: all hosts, up to `most` of them.
   TimeRange range = {};
   std::uint64_t columns = 300;
-  std::optional<WorldId> world = {};  ///< Its ranks' series, up to 256 of them, not the hosts'.
+  std::optional<WorldId> world = {};  ///< Its ranks' series, up to `most` of them, not the hosts'.
   std::optional<Rank> rank = {};      ///< Of the world; none: all, or those of `leaf`.
+  std::uint64_t most = 256;           ///< Lines; 1 to kMostLines.
 };
 
 /// A series of each host or rank, reduced to slots.
@@ -229,6 +230,9 @@ struct HostSeries {
   std::vector<Line> lines;
   bool is_of_ranks = false;
   std::uint64_t lines_in_all = 0;  ///< Hosts or ranks that have such a series.
+  /// Not 0: of more samples than are looked at for one answer, of each host or rank only the first
+  /// in so much time. What lies between is in no point.
+  Nanos look_ns = 0;
 };
 
 struct Overview {
@@ -268,6 +272,7 @@ constexpr std::uint64_t kMostRows = 1024;
 constexpr std::uint64_t kMostBlocks = 512;
 constexpr std::uint64_t kMostCalls = 100'000;
 constexpr std::uint64_t kMostNotices = 10'000;
+constexpr std::uint64_t kMostLines = 256;
 /// Of up to 8192 calls each: what is opened in some 150 ms and 100 MB.
 constexpr std::uint64_t kMostTimelineChunks = 128;
 

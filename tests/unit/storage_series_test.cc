@@ -330,6 +330,62 @@ TEST_F(SeriesTest, RanksHaveSeriesOfTheirOwn) {
   EXPECT_TRUE(view->series({.name = "rss"})->lines.empty());
 }
 
+TEST_F(SeriesTest, OfTooManySamplesOneInAWhileIsLookedAtAndTheAnswerSaysSo) {
+  put_names(0);
+  put_names(1);
+  put(sample(0, 0, {0, 700, 0}));
+  put(sample(1, 0, {0, 300, 0}));
+  ASSERT_TRUE(store_->commit());
+  change_file(path_,
+              "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)"
+              " INSERT INTO series_row(service, lane, at_ns, span_ns, slice, layout, numbers)"
+              " SELECT service, 0, i * 1000000, 1000000, 0, layout, '[0,' || (i * 100) || ',0]'"
+              " FROM n, (SELECT service, layout FROM series_row LIMIT 1)");
+  auto view = RunView::open(path_);
+  ASSERT_TRUE(view) << view.error().message;
+  const auto all = view->series({.name = "load.1m", .range = {0, 40 * kSecond}, .columns = 4});
+  ASSERT_TRUE(all) << all.error().message;
+  ASSERT_EQ(all->lines.size(), 2u);
+  // 16384 looks at two hosts in four slots of 10 s: 2048 a slot, every 4.9 ms.
+  EXPECT_EQ(all->look_ns, 10 * kSecond / 2048);
+  const HostSeries::Point& first = all->lines[0].points.at(0);
+  EXPECT_NEAR(static_cast<double>(first.samples), 2048, 1);
+  EXPECT_EQ(first.least, 5);
+  EXPECT_EQ(first.most, 9996);
+  EXPECT_EQ(all->lines[1].points.at(0).mean, 3);
+  const auto some = view->series({.name = "load.1m", .range = {0, 10 * kSecond}, .columns = 4});
+  ASSERT_TRUE(some) << some.error().message;
+  EXPECT_EQ(some->look_ns, 0);
+  EXPECT_EQ(some->lines[0].points.at(3).samples, 2500u);
+}
+
+TEST_F(SeriesTest, OfManyRanksSomeAreShownAndAllAreCounted) {
+  wire::Registration registration;
+  registration.host = "node0";
+  registration.services = {{Lane{1}, "process"}};
+  registration.layouts = {process_layout()};
+  wire::SeriesSample sample;
+  sample.layout = key_of(process_layout());
+  sample.captured = 1;
+  for (std::uint32_t rank = 0; rank < 300; ++rank) {
+    registration.processes.push_back(process_row(rank + 1, rank, 1, 300));
+    sample.entries.push_back({Lane{rank + 1}, {1.0 * rank}});
+  }
+  put(wire::Packet({wire::kRegistrationStream, kLeafLane, 0, 1, IntervalSet::of(0)},
+                   wire::encode(registration)));
+  put(wire::Packet(identity(0, 1, 0, 1), wire::encode(sample)));
+  ASSERT_TRUE(store_->end_run(0, kSecond));
+  auto view = RunView::open(path_);
+  ASSERT_TRUE(view) << view.error().message;
+  const auto series = view->series({.name = "rss", .world = WorldId{0}});
+  ASSERT_TRUE(series) << series.error().message;
+  EXPECT_EQ(series->lines_in_all, 300u);
+  ASSERT_EQ(series->lines.size(), 256u);
+  EXPECT_EQ(series->lines[255].rank, Rank{255});
+  change_file(path_, "UPDATE series_row SET numbers = 'no numbers'");
+  EXPECT_EQ(view->series({.name = "rss", .world = WorldId{0}}).error().code, Code::kCorrupt);
+}
+
 TEST_F(SeriesTest, AnyNumberComesBack) {
   put_names(0);
   const std::vector<double> numbers = {-300, 12345678.25, 1e100, 0,

@@ -8,8 +8,10 @@
 //     json.array("calls", calls, [&](const Call& call) { json.value(call.name); });
 //   });
 
+#include <charconv>
 #include <concepts>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,10 +61,11 @@ class Json {
   void value(bool value) { put(value ? "true" : "false"); }
   template <std::integral Number>
   void value(Number number) {
-    put(std::to_string(number));
+    char digits[24];
+    put({digits, std::to_chars(digits, std::end(digits), number).ptr});
   }
-  void value(double number) { put(storage::to_json(storage::Value(number))); }
-  void value(std::string_view text) { put(storage::to_json(storage::Value(std::string(text)))); }
+  void value(double number);
+  void value(std::string_view text);
   void value(const std::string& text) { value(std::string_view(text)); }
   void value(const char* text) { value(std::string_view(text)); }
   void value(const storage::Value& cell) { put(storage::to_json(cell)); }
@@ -93,6 +96,7 @@ class Json {
   void close(char bracket);
   void put(std::string_view text);
   void separate();
+  void append_quoted(std::string_view text);
 
   std::string text_;
   bool is_first_ = true;  ///< Of what is open: no comma is due.

@@ -1,6 +1,8 @@
 #include "viz/answers.h"
 
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <span>
 
 #include "viz/json.h"
@@ -153,7 +155,27 @@ void write_lists(Json& json, const Report& report) {
   });
 }
 
-void write_grid(Json& json, const RankGrid& grid, RankValue value) {
+/// A number as JSON with so many digits, rounded half up, and an exponent where that is no longer.
+std::string rounded(std::uint64_t number, std::uint64_t digits) {
+  std::string text = std::to_string(number);
+  if (digits == 0 || text.size() < digits + 2) return text;
+  const std::size_t left_out = text.size() - digits;
+  const bool rounds_up = text[digits] >= '5';
+  const std::uint64_t kept = std::stoull(text.substr(0, digits)) + (rounds_up ? 1 : 0);
+  return std::to_string(kept) + 'e' + std::to_string(left_out);
+}
+
+double rounded(double number, std::uint64_t digits) {
+  if (digits == 0 || digits > 17 || !std::isfinite(number)) return number;
+  std::array<char, 40> text{};
+  const auto written = std::to_chars(text.data(), text.data() + text.size(), number,
+                                     std::chars_format::scientific, static_cast<int>(digits) - 1);
+  double read = number;
+  std::from_chars(text.data(), written.ptr, read);
+  return read;
+}
+
+void write_grid(Json& json, const RankGrid& grid, RankValue value, std::uint64_t digits) {
   const auto which = static_cast<std::size_t>(value);
   json.field("value", kRankValues[which]);
   json.field("unit", kRankUnits[which]);
@@ -169,7 +191,7 @@ void write_grid(Json& json, const RankGrid& grid, RankValue value) {
       json.field("total", row.total);
       const std::span cells(grid.cells);
       json.array("cells", cells.subspan(row_number++ * grid.columns, grid.columns),
-                 [&](std::uint64_t cell) { json.value(cell); });
+                 [&](std::uint64_t cell) { json.written(rounded(cell, digits)); });
     });
   });
 }
@@ -211,8 +233,8 @@ std::string to_json(const Overview& overview) {
   });
 }
 
-std::string to_json(const RankGrid& grid, RankValue value) {
-  return answer("ranks", grid.scope, [&](Json& json) { write_grid(json, grid, value); });
+std::string to_json(const RankGrid& grid, RankValue value, std::uint64_t digits) {
+  return answer("ranks", grid.scope, [&](Json& json) { write_grid(json, grid, value, digits); });
 }
 
 std::string to_json(const FunctionTable& table) {
@@ -263,7 +285,7 @@ std::string to_json(const Matrix& matrix, MatrixValue value) {
   });
 }
 
-std::string to_json(const Timeline& timeline) {
+std::string to_json(const Timeline& timeline, std::uint64_t digits) {
   return answer("timeline", timeline.scope, [&](Json& json) {
     json.field("detail", timeline.has_calls ? "calls" : "windows");
     json.field("reason", timeline.reason);
@@ -305,7 +327,7 @@ std::string to_json(const Timeline& timeline) {
         json.field("end_ns", call.end_ns);
       });
     });
-    json.object("windows", [&] { write_grid(json, timeline.grid, RankValue::kMpi); });
+    json.object("windows", [&] { write_grid(json, timeline.grid, RankValue::kMpi, digits); });
   });
 }
 
@@ -328,10 +350,11 @@ std::string to_json(const HostTable& table) {
   });
 }
 
-std::string to_json(const HostSeries& series) {
+std::string to_json(const HostSeries& series, std::uint64_t digits) {
   return answer("series", series.scope, [&](Json& json) {
     json.field("name", series.name);
     json.field("slot_ns", series.slot_ns);
+    if (series.look_ns != 0) json.field("look_ns", series.look_ns);
     json.field(series.is_of_ranks ? "ranks_in_all" : "hosts_in_all", series.lines_in_all);
     json.array("lines", series.lines, [&](const HostSeries::Line& line) {
       json.object([&] {
@@ -341,9 +364,9 @@ std::string to_json(const HostSeries& series) {
         json.array("points", line.points, [&](const HostSeries::Point& point) {
           json.object([&] {
             json.field("slot", point.slot);
-            json.field("min", point.least);
-            json.field("mean", point.mean);
-            json.field("max", point.most);
+            json.field("min", rounded(point.least, digits));
+            json.field("mean", rounded(point.mean, digits));
+            json.field("max", rounded(point.most, digits));
             json.field("samples", point.samples);
           });
         });

@@ -42,6 +42,11 @@ net::HttpReply reply_of(const Result<Answer>& answer, How... how) {
   return json_reply(to_json(*answer, how...));
 }
 
+/// How many digits of each cell are wanted; 0: all.
+std::uint64_t digits_of(Target& target) {
+  return std::min<std::uint64_t>(target.count("digits", 0), 20);
+}
+
 net::HttpReply ranks(RunView& run, Target& target) {
   RankGridQuery query;
   query.ranks = rank_range(target);
@@ -49,8 +54,9 @@ net::HttpReply ranks(RunView& run, Target& target) {
   query.value = static_cast<RankValue>(target.choice("value", "mpi|wait|bytes|calls"));
   query.columns = target.count("columns", query.columns);
   query.rows = target.count("rows", query.rows);
+  const std::uint64_t digits = digits_of(target);
   if (const auto fault = target.fault()) return error_reply(*fault);
-  return reply_of(run.ranks(query), query.value);
+  return reply_of(run.ranks(query), query.value, digits);
 }
 
 net::HttpReply functions(RunView& run, Target& target) {
@@ -84,8 +90,9 @@ net::HttpReply timeline(RunView& run, Target& target) {
   query.columns = target.count("columns", query.columns);
   query.rows = target.count("rows", query.rows);
   query.most = target.count("most", query.most);
+  const std::uint64_t digits = digits_of(target);
   if (const auto fault = target.fault()) return error_reply(*fault);
-  return reply_of(run.timeline(query));
+  return reply_of(run.timeline(query), digits);
 }
 
 net::HttpReply series(RunView& run, Target& target) {
@@ -101,8 +108,10 @@ net::HttpReply series(RunView& run, Target& target) {
   }
   query.range = time_range(target);
   query.columns = target.count("columns", query.columns);
+  query.most = target.count("most", query.most);
+  const std::uint64_t digits = digits_of(target);
   if (const auto fault = target.fault()) return error_reply(*fault);
-  return reply_of(run.series(query));
+  return reply_of(run.series(query), digits);
 }
 
 net::HttpReply tree(RunView& run, Target& target) {

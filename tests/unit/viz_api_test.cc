@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tests/unit/storage_packets.h"
+#include "viz/answers.h"
 #include "viz/api.h"
 #include "viz/compression.h"
 #include "viz/page.h"
@@ -110,6 +111,27 @@ TEST_F(ApiTest, ViewsAreJsonWithWhatWasAskedFor) {
   EXPECT_THAT(get("/api/v1/overview").body, HasSubstr("\"captured\":3"));
   // Bytes that are no text have a place in JSON all the same.
   EXPECT_THAT(get("/api/v1/overview").body, HasSubstr("\\ufffd"));
+}
+
+TEST_F(ApiTest, CellsHaveAsManyDigitsAsAreWanted) {
+  storage::RankGrid grid;
+  grid.columns = 7;
+  grid.rows.push_back({0, 1, "", 123456});
+  grid.cells = {0, 999, 1234, 12344, 12345, 99999, 18446744073709551615u};
+  const auto cells = [&](std::uint64_t digits) {
+    const std::string json = to_json(grid, storage::RankValue::kBytes, digits);
+    const std::size_t at = json.find("\"cells\":");
+    return json.substr(at + 8, json.find(']', at) - at - 7);
+  };
+  EXPECT_EQ(cells(0), "[0,999,1234,12344,12345,99999,18446744073709551615]");
+  // One digit less for an exponent of two is no shorter.
+  EXPECT_EQ(cells(3), "[0,999,1234,123e2,123e2,1000e2,184e17]");
+  EXPECT_EQ(cells(20), cells(0));
+  EXPECT_THAT(to_json(grid, storage::RankValue::kBytes, 1), HasSubstr("\"total\":123456"));
+  EXPECT_EQ(get("/api/v1/ranks?digits=4").status, 200u);
+  EXPECT_EQ(get("/api/v1/timeline?digits=4").status, 200u);
+  EXPECT_EQ(get("/api/v1/ranks?digits=few").status, 400u);
+  EXPECT_EQ(get("/api/v1/matrix?digits=4").status, 400u);
 }
 
 TEST_F(ApiTest, AFaultIsASentenceWithAStatus) {

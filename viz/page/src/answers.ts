@@ -184,6 +184,8 @@ export interface Hosts extends OfRun {
 export interface Series extends OfRun {
   name: string;
   slot_ns: number;
+  /** There are too many samples: of each line only the first in so much time is in its points. */
+  look_ns?: number;
   /** One of the two: of what there are lines. */
   hosts_in_all?: number;
   ranks_in_all?: number;

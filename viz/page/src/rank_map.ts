@@ -30,8 +30,8 @@ const kRight = 84, kAbove = 46, kBelow = 22, kGap = 6;
 /** Room for the names of hosts and ranks, which are as wide as they are, within bounds. */
 const kLeastLeft = 60, kMostLeft = 190;
 const kFont = '11px system-ui, "DejaVu Sans", sans-serif';
-/** The server gives no more than that many slots unless asked for, and more are no wider than a pixel. */
-const kMostColumns = 600;
+/** More would be no wider than two pixels, and make a first paint of 1024 ranks larger than 300 KB. */
+const kMostColumns = 400;
 
 function nameOf(row: Row): string {
   return row.ranks === 1 ? String(row.first_rank) : `${row.first_rank}–${row.first_rank + row.ranks - 1}`;

@@ -103,6 +103,7 @@ test("a small step needs no other tile, and the next one is a neighbour", () => 
   const step = pan(middle, bounds, 0.75, 0);
   assert.ok(around.includes(keyOf(wideTile(step, bounds))));
   assert.ok(!around.includes(keyOf(wideTile(middle, bounds))));
+  assert.deepEqual(neighbours(wholeOf(bounds), bounds), [], "of all of the time there is no more");
 });
 
 test("a small world is asked whole: both ends of each message are there", () => {

@@ -53,10 +53,12 @@ export function tightTile(view: Viewport, bounds: Bounds): Tile {
   };
 }
 
-/** The tiles one step to the left and to the right, then out: what a next step may want. */
+/** The tiles one step to the left and to the right, then out: what a next step may want. None when all is here. */
 export function neighbours(view: Viewport, bounds: Bounds): Tile[] {
   const step = 0.75 * (view.endNs - view.beginNs);
-  const here = keyOf(wideTile(view, bounds));
+  const tile = wideTile(view, bounds);
+  if (tile.beginNs <= bounds.beginNs && tile.endNs >= bounds.endNs) return [];
+  const here = keyOf(tile);
   const shifts: Viewport[] = [
     { ...view, beginNs: view.beginNs + step, endNs: view.endNs + step },
     { ...view, beginNs: view.beginNs - step, endNs: view.endNs - step },

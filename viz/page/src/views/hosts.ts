@@ -12,6 +12,8 @@ import { timeOf } from "../place.ts";
 import type { Mounted, Page, View } from "../view.ts";
 
 const kSlots = 300;
+/** Of a value: one more than is shown. */
+const kDigits = 4;
 /** Charts of one series; more of them nobody compares. */
 const kMostCharts = 24;
 
@@ -32,7 +34,10 @@ class Section {
     const all = answer.ranks_in_all ?? answer.hosts_in_all ?? lines.length;
     this.note.textContent = lines.length === 0
       ? "Nothing of it was measured in this time: press Esc for all of the time."
-      : all > lines.length ? `The first ${lines.length} of ${plural(all, choice.isOfRanks ? "rank" : "host")}.` : "";
+      : [
+        all > lines.length ? `The first ${lines.length} of ${plural(all, choice.isOfRanks ? "rank" : "host")}.` : "",
+        answer.look_ns === undefined ? "" : `Of each only one sample in ${duration(answer.look_ns)} is looked at; choose a shorter time for all.`,
+      ].join(" ").trim();
     const keys = lines.map((line) => `${line.leaf} ${line.rank ?? ""}`);
     for (const [key, chart] of this.charts) {
       if (keys.includes(key)) continue;
@@ -124,7 +129,7 @@ class HostsView implements Mounted {
     for (const choice of choices) {
       const whose = choice.isOfRanks ? { world: place.world, rank: place.rank } : {};
       this.page.load(`series ${writeChoices([choice])}`, "series",
-        { name: choice.name, columns: kSlots, ...whose, ...timeOf(place) },
+        { name: choice.name, columns: kSlots, most: kMostCharts, digits: kDigits, ...whose, ...timeOf(place) },
         (series) => this.sections.get(writeChoices([choice]))
           ?.show(series, choice, unitOf(choice.name, this.units), this.page));
     }

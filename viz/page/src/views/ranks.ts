@@ -13,6 +13,8 @@ import { Table } from "../table.ts";
 import type { Page, View } from "../view.ts";
 
 const kValues = [["mpi", "time in MPI"], ["wait", "waiting"], ["bytes", "payload"], ["calls", "calls"]] as const;
+/** Of a cell: one more than is shown. */
+const kDigits = 4;
 const kOrders = [["rank", "rank"], ["host", "host"], ["value", "value"]] as const;
 
 /** An amount of a row, or of a cell of it. */
@@ -120,7 +122,7 @@ export const ranks: View = {
     };
 
     const refresh = (): void => {
-      const asked = { world: page.place.world, value: value(), columns: map.mostColumns(), ...cut(), ...timeOf(page.place) };
+      const asked = { world: page.place.world, value: value(), columns: map.mostColumns(), digits: kDigits, ...cut(), ...timeOf(page.place) };
       page.load("ranks", "ranks", asked, (newest) => {
         answer = newest;
         drawTools();

@@ -28,6 +28,8 @@ import { changed } from "../place.ts";
 import type { Key, Mounted, Page, View } from "../view.ts";
 
 const kStripSlots = 600;
+/** Of windows, which are no more than colours here. */
+const kDigits = 3;
 /** How long after the last step the hand rests. */
 const kRestMs = 120;
 
@@ -66,7 +68,7 @@ class TimelineView implements Mounted {
   constructor(root: HTMLElement, private readonly page: Page) {
     this.store = new TileStore<Scene>(
       (slot, tile, show) => page.load(slot, "timeline",
-        { world: page.place.world, ...questionOf(tile, this.bounds!) }, (answer) => show(sceneOf(answer))),
+        { world: page.place.world, digits: kDigits, ...questionOf(tile, this.bounds!) }, (answer) => show(sceneOf(answer))),
       () => this.tell());
     this.longest = new Longest({
       ask: (parameters, show) => page.load("longest", "timeline", { world: page.place.world, ...parameters }, show),

@@ -5,7 +5,8 @@
 //
 // `call` is a method of Playwright's page, as a path; "troubles" gives what pages have complained of
 // so far: scripts that failed, errors on the console, policies that were violated; "foreign" what they asked other
-// hosts for; "metrics" how much time the main thread has spent so far, in s (Chromium's own count). Ends with its input.
+// hosts for; "transferred" how many bytes have come over the network so far, heads and news included, and how many
+// answers are still on their way; "metrics" how much time the main thread has spent so far, in s (Chromium's own count). Ends with its input.
 
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
@@ -33,12 +34,22 @@ page.on("request", (request) => {
   if (protocol.startsWith("http") && hostname !== "127.0.0.1") foreign.push(request.url());
 });
 
-let session = null;
+const session = await context.newCDPSession(page);
+await session.send("Network.enable");
+const open = new Set();
+let bytes = 0;
+session.on("Network.requestWillBeSent", ({ requestId }) => open.add(requestId));
+session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
+  open.delete(requestId);
+  bytes += encodedDataLength;
+});
+session.on("Network.loadingFailed", ({ requestId }) => open.delete(requestId));
+session.on("Network.webSocketFrameReceived", ({ response }) => bytes += response.payloadData.length + 4);
+
+let isMeasuring = false;
 async function metrics() {
-  if (session === null) {
-    session = await context.newCDPSession(page);
-    await session.send("Performance.enable", { timeDomain: "threadTicks" });
-  }
+  if (!isMeasuring) await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  isMeasuring = true;
   const { metrics } = await session.send("Performance.getMetrics");
   return Object.fromEntries(metrics.map(({ name, value }) => [name, value]));
 }
@@ -47,6 +58,7 @@ async function perform({ call, args = [] }) {
   if (call === "troubles") return troubles;
   if (call === "foreign") return foreign;
   if (call === "metrics") return metrics();
+  if (call === "transferred") return { bytes, open: open.size };
   const path = call.split(".").slice(1);
   const method = path.pop();
   const object = path.reduce((one, name) => one[name], page);

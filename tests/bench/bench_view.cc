@@ -1,12 +1,13 @@
-// How fast the views of a large run are answered, at the server: RunView and its JSON, without
-// HTTP.
+// How fast the views of a large run are answered, at the server: RunView, its JSON and gzip, as the
+// page asks for them, without HTTP.
 //
 //   bench_view [RANKS [SECONDS [EVENTS [FOLDER]]]]     defaults: 64 600 5e6 $TMPDIR or /tmp
 //   bench_view FILE                                     a run that is there, of make_large_run
 //
 // tests/support/large_run.h says what the run is like. Each question is asked 20 times, opening
 // the file each time as the server does, over random ranges where it has one. Bar: 200 ms at the
-// 95th percentile (1024 ranks, 3600 s; 100e6 events).
+// 95th percentile (1024 ranks, 3600 s; 100e6 events). Processor time is told beside the clock's,
+// and the load average: where the machine does something else as well, the clock says little.
 
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +26,8 @@
 #include "storage/run_view.h"
 #include "tests/support/large_run.h"
 #include "viz/answers.h"
+#include "viz/compression.h"
+#include "viz/reply.h"
 
 namespace {
 
@@ -58,18 +61,21 @@ bool ask(const char* what, const std::string& path,
   }
   std::ranges::sort(took);
   std::ranges::sort(used);
-  const double p95 = took[std::min(took.size() - 1, took.size() * 95 / 100)];
-  std::printf("  %-38s %9.1f %9.1f %9.1f ms %9.1f KiB  %s\n", what, used[used.size() / 2],
-              took[took.size() / 2], p95, static_cast<double>(bytes) / 1024,
-              p95 <= kBarMs ? "reached" : "MISSED");
+  const auto share_of = [](const std::vector<double>& sorted, std::size_t percent) {
+    return sorted[std::min(sorted.size() - 1, sorted.size() * percent / 100)];
+  };
+  const bool is_good = share_of(took, 95) <= kBarMs;
+  std::printf("  %-38s %8.1f %8.1f %8.1f %8.1f ms %8.1f KiB  %s\n", what, share_of(used, 50),
+              share_of(used, 95), share_of(took, 50), share_of(took, 95),
+              static_cast<double>(bytes) / 1024, is_good ? "reached" : "MISSED");
   std::fflush(stdout);
-  return p95 <= kBarMs;
+  return is_good;
 }
 
 template <typename Answer, typename... How>
 std::size_t size_of(const Result<Answer>& answer, How... how) {
   CHECK(answer);
-  return viz::to_json(*answer, how...).size();
+  return viz::compressed(viz::json_reply(viz::to_json(*answer, how...)), "gzip").body.size();
 }
 
 Nanos length_of(const std::string& path) {
@@ -96,22 +102,35 @@ bool ask_all(Nanos whole, const std::string& path) {
     good &= ask(what, path, question);
   };
   that("overview", [](RunView& v) { return size_of(v.overview()); });
-  that("ranks x time, all", [&](RunView& v) { return size_of(v.ranks({}), mpi); });
-  that("ranks x time, 60 s",
-       [&](RunView& v) { return size_of(v.ranks({.range = range(60 * kSecond)}), mpi); });
+  that("ranks x time, all", [&](RunView& v) { return size_of(v.ranks({.columns = 400}), mpi, 4); });
+  that("ranks x time, 60 s", [&](RunView& v) {
+    return size_of(v.ranks({.range = range(60 * kSecond), .columns = 400}), mpi, 4);
+  });
   that("functions, sums", [](RunView& v) { return size_of(v.functions({})); });
   that("functions, series and distribution",
        [](RunView& v) { return size_of(v.functions({.series = 100, .distribution = true})); });
   that("functions, 60 s",
        [&](RunView& v) { return size_of(v.functions({.range = range(60 * kSecond)})); });
   that("matrix", [](RunView& v) { return size_of(v.matrix({}), MatrixValue::kMessages); });
-  that("timeline, all: windows", [](RunView& v) { return size_of(v.timeline({})); });
+  that("timeline, all: windows", [](RunView& v) { return size_of(v.timeline({}), 3); });
   that("timeline, 64 ranks, 10 ms: calls", [&](RunView& v) {
     return size_of(v.timeline({.ranks = ranks(0, 64), .range = range(10 * kMillisecond)}));
   });
   that("timeline, 8 ranks, 1 s: calls", [&](RunView& v) {
     return size_of(v.timeline({.ranks = ranks(0, 8), .range = range(kSecond)}));
   });
+  that("matrix of waits", [](RunView& v) {
+    return size_of(v.matrix({.value = MatrixValue::kWaits}), MatrixValue::kWaits);
+  });
+  that("series of a service, all hosts",
+       [](RunView& v) { return size_of(v.series({.name = "cpu.busy", .most = 24}), 4); });
+  that("series of a service, 60 s", [&](RunView& v) {
+    return size_of(v.series({.name = "cpu.busy", .range = range(60 * kSecond), .most = 24}), 4);
+  });
+  that("series of a service, 256 hosts",
+       [](RunView& v) { return size_of(v.series({.name = "cpu.busy"}), 4); });
+  that("series of facts, all hosts",
+       [](RunView& v) { return size_of(v.series({.name = "idle", .most = 24}), 4); });
   that("hosts", [](RunView& v) { return size_of(v.hosts()); });
   that("tree", [](RunView& v) { return size_of(v.tree()); });
   return good;
@@ -139,8 +158,11 @@ int main(int argc, char** argv) {
               makes ? describe(run).c_str() : path.c_str(),
               static_cast<double>(std::filesystem::file_size(path)) / (1 << 20),
               makes ? static_cast<double>(monotonic_now() - start) / 1e9 : 0.0);
-  std::printf("  %-38s %9s %9s %12s %13s  bar %.0f ms\n", "", "CPU", "median", "p95", "answer",
-              kBarMs);
+  double load = 0;
+  static_cast<void>(::getloadavg(&load, 1));
+  std::printf("  load average %.1f\n", load);
+  std::printf("  %-38s %8s %8s %8s %11s %12s  bar %.0f ms\n", "", "CPU p50", "p95", "wall p50",
+              "p95", "answer", kBarMs);
   const bool good = ask_all(length_of(path), path);
   if (makes) {
     for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path + suffix);

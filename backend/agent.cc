@@ -17,6 +17,8 @@ constexpr Nanos kSoon = 1 * kMillisecond;
 constexpr Nanos kTogether = 2 * kMillisecond;
 // Long enough for the next look at the rings.
 constexpr Nanos kReportSlack = 250 * kMillisecond;
+// Somebody waits for the end: from when it is told on, rings are looked at as often as this.
+constexpr Nanos kEndingInterval = 125 * kMillisecond;
 
 }  // namespace
 
@@ -216,7 +218,7 @@ void Agent::take_appended() {
 }
 
 void Agent::drain(Nanos now) {
-  next_drain_ = now + options_.idle_interval;
+  next_drain_ = now + longest_interval();
   // After the last window there is none.
   if (phase_ == Phase::kClosing || phase_ == Phase::kDelivering) return;
   if (delivery_.follow_clock()) collector_.set_offset(delivery_.offset_ns());
@@ -233,10 +235,15 @@ void Agent::drain(Nanos now) {
   next_drain_ = std::max(next_drain_, outcome.unfinished ? now : now + kSoon);
 }
 
+Nanos Agent::longest_interval() const {
+  return finish_at_ == 0 ? options_.idle_interval
+                         : std::min(options_.idle_interval, kEndingInterval);
+}
+
 // Shorter at once, longer by doubling: bursts come in groups.
 Nanos Agent::interval_for(double fill, Nanos now) const {
   if (collector_.is_anybody_starting(now)) return options_.busy_interval;
-  const Nanos longest = std::clamp(2 * interval_, options_.busy_interval, options_.idle_interval);
+  const Nanos longest = std::clamp(2 * interval_, options_.busy_interval, longest_interval());
   const double wanted =
       static_cast<double>(now - last_drain_) * options_.wanted_fill / std::max(fill, 1e-9);
   if (wanted >= static_cast<double>(longest)) return longest;
@@ -245,7 +252,7 @@ Nanos Agent::interval_for(double fill, Nanos now) const {
 
 Nanos Agent::next_look(Nanos now) const {
   const Nanos step = interval_;
-  if (step < options_.idle_interval || !delivery_.control()) return now + step;
+  if (step < longest_interval() || !delivery_.control()) return now + step;
   const Nanos shift = delivery_.offset_ns() % step - delivery_.control()->epoch_ns % step;
   const Nanos past = ((now + kTogether) % step + shift + 2 * step) % step;
   return now + kTogether + step - past;
@@ -359,8 +366,10 @@ void Agent::end(int code, const std::string& why) {
 void Agent::schedule(Nanos now) {
   if (phase_ == Phase::kRecovering || phase_ == Phase::kDone) return;
   const bool measures = encoding_ && phase_ == Phase::kWatching;
+  const bool waits_for_ends = measures && finish_at_ != 0;
   const std::array dues = {next_drain_ == 0 ? now : next_drain_, delivery_.next_due(),
-                           host_watch_.next_due(), measures ? services_.next_due() : 0};
+                           host_watch_.next_due(), measures ? services_.next_due() : 0,
+                           waits_for_ends ? finish_at_ + options_.finish_patience : 0};
   Nanos first = dues[0];
   for (const Nanos due : dues) {
     if (due != 0) first = std::min(first, due);

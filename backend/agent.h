@@ -43,6 +43,7 @@ struct AgentOptions {
   /// room in use, between these bounds. Waking up is most of what an idle agent costs; a burst that
   /// fills a whole ring between two looks loses records. An idle agent looks when the run's time is
   /// a multiple of `idle_interval`: then windows end and samples are taken too, in the same wake.
+  /// Once the run is over it looks eight times a second at least: somebody waits for its end.
   Nanos busy_interval = 10 * kMillisecond;
   Nanos idle_interval = 125 * kMillisecond;
   double wanted_fill = 1.0 / 32;
@@ -111,6 +112,7 @@ class Agent final : public net::Node {
   void start_encoding(Nanos now);
   void configure();
   void drain(Nanos now);
+  Nanos longest_interval() const;
   Nanos interval_for(double fill, Nanos now) const;
   Nanos next_look(Nanos now) const;
   void take_appended();

@@ -348,6 +348,27 @@ TEST_F(AgentTest, CountsWhoLivesOnAsItStandsWhenTheRunIsOver) {
   EXPECT_EQ(process.header().enabled.load(), 0u);
 }
 
+TEST_F(AgentTest, EndsAsSoonAsItsPatienceIsOverHoweverSeldomItLooks) {
+  for (const Nanos late : {0, 350, 700}) {
+    AgentHost host;
+    host.options.idle_interval = 1 * kSecond;
+    host.options.finish_patience = 300 * kMillisecond;
+    host.add_process();
+    host.start();
+    host.talk();
+    host.pass(20 * kSecond + late * kMillisecond);
+    host.acknowledge();
+    host.control.finish = true;
+    host.control.version = 2;
+    host.deliver(host.control);
+    const Nanos told_at = host.network.now;
+    host.run_to_the_end();
+    EXPECT_EQ(host.network.stopped, 0);
+    EXPECT_GE(host.network.now, told_at + host.options.finish_patience);
+    EXPECT_LE(host.network.now, told_at + host.options.finish_patience + 100 * kMillisecond);
+  }
+}
+
 TEST_F(AgentTest, GivesUpAfterAMinuteWithoutAFrontEnd) {
   AgentHost host;
   HandMadeSegment& process = host.add_process();

@@ -10,7 +10,7 @@ time follow each other, in pairs, and the pairs of two kinds take turns:
     floor     two slices alone
 
 The figure is how many more CPU seconds a step takes in the watched slice than in the other of its
-pair, with the 95 % interval of the median (sign test, system_bench.py); the floor is the same of two
+pair, with the 95 % interval of the median (sign test, measuring.py); the floor is the same of two
 slices alone: how far what the machine does besides makes slices differ. A second row does so by the clock, which
 contains also the time that xylem's own processes take from the job's cores; the last one is that time.
 
@@ -29,8 +29,8 @@ import sys
 import tempfile
 import time
 
-import system_bench
-from system_bench import below, interval_text, median_interval, name_of, percent, remark
+import measuring
+from measuring import below, interval_text, median_interval, name_of, percent, remark
 
 SLOWER_BAR = 0.01
 SPINS = 20_000  # Some 40 us a step.
@@ -159,7 +159,7 @@ def measure(options, folder, rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", default=os.environ.get("XYLEM_BUILD",
-                                                          system_bench.SOURCE / "build/release"))
+                                                          measuring.SOURCE / "build/release"))
     parser.add_argument("--mpi", default="openmpi", choices=("mpich", "openmpi"))
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--pairs", type=int, default=20, help="of each kind [20]")
@@ -169,19 +169,16 @@ def main():
     options = parser.parse_args()
     if options.pairs < 10:
         parser.error("--pairs: ten or more, or the interval says nothing")
-    os.environ["XYLEM_BUILD"] = str(pathlib.Path(options.build).resolve())
-    sys.path.insert(0, str(system_bench.SOURCE / "tests/integration"))
     global harness
-    import harness  # It wants XYLEM_BUILD, which an option may have set.
-    system_bench.harness = harness
+    harness = measuring.harness_of(options.build)
 
     folder = pathlib.Path(tempfile.mkdtemp(prefix="xylem-bench-"))
-    rows = system_bench.Rows(link="")
+    rows = measuring.Rows(link="")
     try:
-        system_bench.Reaper()
+        measuring.Reaper()
         measure(options, folder, rows)
     finally:
-        system_bench.end_what_is_left()
+        measuring.end_what_is_left()
         shutil.rmtree(folder, ignore_errors=True)
     return 1 if options.strict and rows.missed else 0
 

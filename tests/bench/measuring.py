@@ -19,6 +19,7 @@ import time
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PR_SET_CHILD_SUBREAPER = 36
 BARS_HOLD_OVER = "tcp"
+OPEN = "OPEN"  # Neither met nor missed.
 
 
 def harness_of(build):
@@ -42,12 +43,12 @@ class Rows:
         self.link = link
 
     def add(self, name, floor, figure, ratio, bar, met):
-        """`met` is None for a row without a bar."""
+        """`met` is None for a row without a bar, and OPEN where the figure does not tell."""
         if self.link:
             name = f"{name}_{self.link}"
         if self.link not in ("", BARS_HOLD_OVER):
             met = None
-        verdict = "remark" if met is None else "PASS" if met else "MISS"
+        verdict = {None: "remark", True: "PASS", False: "MISS"}.get(met, met)
         print(f"{name}: floor={floor} figure={figure} ratio={ratio:.3g} bar={bar} {verdict}",
               flush=True)
         remark("load average " + " ".join(f"{load:.2f}" for load in os.getloadavg())
@@ -188,6 +189,12 @@ def median_interval(values):
         k += 1
     k = max(k - 1, 0)
     return values[k], statistics.median(values), values[n - 1 - k]
+
+
+def is_within(interval, bar):
+    """Whether the true figure is at most the bar; OPEN when the interval reaches to both sides."""
+    low, _, high = interval
+    return True if high <= bar else False if low > bar else OPEN
 
 
 def percent(value):

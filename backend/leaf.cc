@@ -18,6 +18,10 @@ namespace xylem::backend {
 namespace {
 
 constexpr Nanos kCloseAtEnd = 1 * kSecond;
+// At exit(), for calls on other threads: one that holds the mutex or runs the loop, and a
+// destructor, which takes twice kCloseAtEnd at most.
+constexpr Nanos kLongestCall = 100 * kMillisecond;
+constexpr Nanos kLongestStop = 3 * kCloseAtEnd;
 // A front end acknowledges what it has taken, not what it has stored: within a round trip or a few.
 constexpr std::size_t kMostInFlight = 1u << 20;
 
@@ -34,6 +38,17 @@ std::thread quiet_thread(std::function<void()> work) {
 }
 
 }  // namespace
+
+bool Turn::take(Nanos deadline) {
+  constexpr auto kPause = std::chrono::milliseconds(1);
+  const std::thread::id self = std::this_thread::get_id();
+  for (;;) {
+    std::thread::id holder;
+    if (holder_.compare_exchange_strong(holder, self)) return true;
+    if (holder == self || monotonic_now() >= deadline) return false;
+    std::this_thread::sleep_for(kPause);
+  }
+}
 
 Error leaf_closed(const std::string& why) {
   return {Code::kUnavailable, why.empty() ? "the tree is closed" : "the tree is closed: " + why};
@@ -72,14 +87,28 @@ LeafStream::Impl::Impl(const LeafOptions& options, Parts parts)
       loop_(node_, std::move(parts_.joining.network)) {}
 
 Result<void> LeafStream::Impl::join() {
-  if (options_.threading == Threading::kOwnThread) {
-    thread_ = quiet_thread([this] { loop_.run(); });
-  }
+  if (auto started = start(); !started) return started;
   std::unique_lock lock(mutex_);
   const bool done =
       wait(lock, deadline_in(options_.join_limit), [this] { return id_.has_value() || closed_; });
   if (closed_) return unexpected(Code::kPermissionDenied, why_closed_);
   if (!done) return unexpected(leaf_timed_out("the front end gave this leaf no place"));
+  // exit() goes backwards: once more, to be before the end of what joining has made, as OpenSSL's
+  // state.
+  [[maybe_unused]] static const int again = std::atexit(&close_all);
+  return {};
+}
+
+// exit() may have come on another thread meanwhile: then nothing is started any more.
+Result<void> LeafStream::Impl::start() {
+  if (options_.threading == Threading::kCaller) return {};
+  const Turn::Hold starting(stopping_, kForever);
+  const std::lock_guard lock(mutex_);
+  if (leaving_) return unexpected(leaf_closed("the program ends"));
+  thread_ = quiet_thread([this] {
+    const Turn::Hold in_loop(in_loop_, kForever);
+    loop_.run();
+  });
   return {};
 }
 
@@ -93,8 +122,7 @@ bool LeafStream::Impl::wait(std::unique_lock<std::mutex>& lock, Nanos deadline,
     return changed_.wait_until(lock, until, done);
   }
   lock.unlock();
-  pump();
-  loop_.run_until(
+  run_loop(
       [&] {
         const std::lock_guard again(mutex_);
         return done();
@@ -102,6 +130,13 @@ bool LeafStream::Impl::wait(std::unique_lock<std::mutex>& lock, Nanos deadline,
       deadline);
   lock.lock();
   return done();
+}
+
+void LeafStream::Impl::run_loop(const std::function<bool()>& done, Nanos deadline) {
+  const Turn::Hold in_loop(in_loop_, deadline);
+  if (!in_loop) return;
+  pump();
+  loop_.run_until(done, deadline);
 }
 
 // ---- end ----
@@ -115,34 +150,37 @@ Result<void> LeafStream::Impl::wait_until_closed(Nanos timeout) {
   return {};
 }
 
-Result<void> LeafStream::Impl::close(Nanos timeout) {
-  {
-    const std::lock_guard lock(mutex_);
-    leaving_ = true;
-  }
-  const Nanos deadline = deadline_in(timeout);
+void LeafStream::Impl::leave(Nanos deadline) {
+  const std::lock_guard lock(mutex_);
+  leaving_ = true;
   loop_.post([this, deadline] {
     pump();
     node_.leave(deadline, monotonic_now());
   });
+}
+
+Result<void> LeafStream::Impl::close(Nanos timeout) {
+  const Nanos deadline = deadline_in(timeout);
+  leave(deadline);
   // The node itself gives up at the deadline, and says what is lost.
   auto closed = wait_until_closed(std::min(timeout, kForever - kCloseAtEnd) + kCloseAtEnd);
   if (options_.threading == Threading::kCaller) {
     // Its goodbye is still on the way out.
-    loop_.run_until([this] { return loop_.is_stopped(); }, monotonic_now() + kCloseAtEnd);
+    run_loop([this] { return loop_.is_stopped(); }, monotonic_now() + kCloseAtEnd);
   }
   if (!closed && monotonic_now() >= deadline) closed.error().code = Code::kTimedOut;
   return closed;
 }
 
 void LeafStream::Impl::stop() {
-  CHECK(!is_on_own_thread());                 // A coroutine must not end the leaf that resumed it.
-  const std::lock_guard only_one(stopping_);  // exit() may meet the destructor.
+  CHECK(!is_on_own_thread());  // A coroutine must not end the leaf that resumed it.
+  const Turn::Hold only_one(stopping_, kForever);  // exit() may meet the destructor.
   static_cast<void>(close(kCloseAtEnd));
   if (thread_.joinable()) thread_.join();
 }
 
 bool LeafStream::Impl::is_of_parent() const { return ::getpid() != owner_pid_; }
+bool LeafStream::Impl::is_left() const { return is_of_parent() || is_left_; }
 
 // What a program's leaves share: exit() must find those that live still, on any thread, when the
 // destructors of its static objects are about to run. Never destroyed, for the same reason.
@@ -171,7 +209,6 @@ void LeafStream::Impl::close_at_exit(const std::shared_ptr<Impl>& leaf) {
 // A signal's handler may call exit() in the midst of a call of ours, which then never ends. Such a
 // leaf is left as it is: the process ends all the same.
 bool LeafStream::Impl::may_be_entered() {
-  constexpr Nanos kLongestCall = 100 * kMillisecond;
   constexpr auto kPause = std::chrono::milliseconds(1);
   const Nanos deadline = monotonic_now() + kLongestCall;
   while (!mutex_.try_lock()) {
@@ -179,7 +216,24 @@ bool LeafStream::Impl::may_be_entered() {
     std::this_thread::sleep_for(kPause);
   }
   mutex_.unlock();
-  return true;
+  if (options_.threading == Threading::kOwnThread) return true;
+  return static_cast<bool>(Turn::Hold(in_loop_, deadline));
+}
+
+// Nothing here waits on changed_: if a handler has interrupted a wait on it, it cannot be waited on
+// again.
+bool LeafStream::Impl::end_at_exit() {
+  if (is_on_own_thread() || !may_be_entered()) return false;
+  const Turn::Hold stopping(stopping_, monotonic_now() + kLongestStop);
+  if (options_.threading == Threading::kCaller) {
+    if (stopping) static_cast<void>(close(kCloseAtEnd));
+    return static_cast<bool>(stopping);
+  }
+  // Else its destructor was interrupted, and its thread is about to end.
+  if (stopping) leave(deadline_in(kCloseAtEnd));
+  if (!Turn::Hold(in_loop_, monotonic_now() + kLongestStop)) return false;
+  if (stopping && thread_.joinable()) thread_.join();
+  return static_cast<bool>(stopping);
 }
 
 void LeafStream::Impl::close_all() {
@@ -189,14 +243,12 @@ void LeafStream::Impl::close_all() {
   lock.unlock();
   for (const auto& one : leaves) {
     const auto leaf = one.lock();
-    if (!leaf || leaf->is_of_parent()) continue;
-    if (!leaf->is_on_own_thread() && leaf->may_be_entered()) leaf->stop();
+    if (leaf && !leaf->is_of_parent() && !leaf->end_at_exit()) leaf->is_left_ = true;
   }
 }
 
 void LeafStream::Impl::serve(Nanos time) {
-  if (time > 0) pump();
-  loop_.run_until([time] { return time == 0; }, deadline_in(time));
+  run_loop([time] { return time == 0; }, deadline_in(time));
 }
 
 // ---- the public face ----
@@ -245,17 +297,18 @@ Result<std::unique_ptr<Leaf>> Leaf::join(const LeafOptions& options) {
   auto impl = LeafStream::Impl::make(options);
   if (!impl) return unexpected(std::move(impl.error()));
   std::unique_ptr<Leaf> leaf(new Leaf(*std::move(impl)));
-  if (auto joined = leaf->impl_->join(); !joined) return unexpected(std::move(joined.error()));
   LeafStream::Impl::close_at_exit(leaf->impl_);
+  if (auto joined = leaf->impl_->join(); !joined) return unexpected(std::move(joined.error()));
   return leaf;
 }
 
 Leaf::~Leaf() {
-  if (!impl_->is_of_parent()) {
+  if (!impl_->is_left()) {
     impl_->stop();
     return;
   }
-  // Its thread is not here and its sockets are the parent's: nothing of it may be touched.
+  // Its thread is not here and its sockets are the parent's, or exit() has interrupted a call of
+  // it: nothing of it may be touched.
   static_cast<void>(new (std::nothrow) std::shared_ptr<LeafStream::Impl>(std::move(impl_)));
 }
 

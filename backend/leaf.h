@@ -108,8 +108,10 @@ class LeafStream {
 ///
 /// It has nothing to do with MPI: in a rank it may be closed before MPI_Finalize or after. One that
 /// lives still when the program calls exit() or returns from main() is closed then, as by its
-/// destructor. In a child of fork() it does not live: there nothing but its destructor may be
-/// called, which does nothing.
+/// destructor. Where the handler of a signal calls exit() in the midst of a call of it, it is
+/// closed too if that call was waiting for the library's own thread, and else left as it is: the
+/// process ends in any case. In a child of fork() it does not live: there nothing but its
+/// destructor may be called, which does nothing.
 class Leaf {
  public:
   /// Waits until the front end has given it a place. Fails with kInvalidArgument when there is no

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -30,6 +31,35 @@
 #include "net/runtime.h"
 
 namespace xylem::backend {
+
+/// One thread's at a time, and it is known whose: where the handler of a signal calls exit(), that
+/// must not wait for the call which the handler interrupts.
+class Turn {
+ public:
+  /// Waits for other threads until the deadline. False then, and at once when this thread has it.
+  bool take(Nanos deadline);
+  void give_back() { holder_.store(std::thread::id()); }
+  bool is_mine() const { return holder_.load() == std::this_thread::get_id(); }
+
+  /// Takes it and, if so, gives it back.
+  class Hold {
+   public:
+    Hold(Turn& turn, Nanos deadline) : turn_(turn), is_taken_(turn.take(deadline)) {}
+    ~Hold() {
+      if (is_taken_) turn_.give_back();
+    }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    explicit operator bool() const { return is_taken_; }
+
+   private:
+    Turn& turn_;
+    const bool is_taken_;
+  };
+
+ private:
+  std::atomic<std::thread::id> holder_{};
+};
 
 /// Calls of the program and of the node meet here, under the mutex. The node itself is only touched
 /// on the loop. Whoever holds the Leaf calls stop(); names that outlive it find everything closed.
@@ -64,9 +94,9 @@ class LeafStream::Impl final : public LeafOwner {
   void serve(Nanos time);
   /// Closes what is not closed and waits for the thread. Stops the program when called on it.
   void stop();
-  /// True in a child of fork().
-  bool is_of_parent() const;
-  /// From now on exit() calls its stop(), if it lives then; not on its own thread.
+  /// True in a child of fork(), and where exit() could not stop it: nothing of it may be touched.
+  bool is_left() const;
+  /// From now on exit() stops it, if it lives then.
   static void close_at_exit(const std::shared_ptr<Impl>& leaf);
 
  private:
@@ -99,10 +129,15 @@ class LeafStream::Impl final : public LeafOwner {
     Completion<Result<void>> then;
   };
 
+  Result<void> start();
+  bool is_of_parent() const;
   struct Living;
   static Living& living();
   static void close_all();
+  /// False where it cannot be: on its own thread, or where exit() has interrupted a call of it.
+  bool end_at_exit();
   bool may_be_entered();
+  void leave(Nanos deadline);
 
   // LeafOwner, on the loop.
   void on_joined(LeafId leaf) override;
@@ -117,6 +152,9 @@ class LeafStream::Impl final : public LeafOwner {
   /// Until `done` or the deadline, and whether it is done. On our own thread, where coroutines go
   /// on, there is nobody to wait for: it only looks.
   bool wait(std::unique_lock<std::mutex>& lock, Nanos deadline, const std::function<bool()>& done);
+  /// Under Threading::kCaller: pumps, and runs the loop until `done` or the deadline. Does neither
+  /// while another thread does, or when it is called from within.
+  void run_loop(const std::function<bool()>& done, Nanos deadline);
   Open* find(const std::string& name);
   Result<wire::Fields> lift(const std::string& name, const wire::Fields& fields);
   /// These under the mutex: whether a wave can be taken over or never will be; and does it.
@@ -142,9 +180,14 @@ class LeafStream::Impl final : public LeafOwner {
   bool owes_last_account() const;
   void set_timer();
   std::optional<Received> take_received(const std::string& name);
-  bool is_on_own_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
+  bool is_on_own_thread() const {
+    return options_.threading == Threading::kOwnThread && in_loop_.is_mine();
+  }
 
-  std::mutex stopping_;
+  // In this order: who starts or ends our thread; who runs the loop, our thread until it ends.
+  Turn stopping_;
+  Turn in_loop_;
+  std::atomic<bool> is_left_{false};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<LeafId> id_;  // Since the front end has given us a place.

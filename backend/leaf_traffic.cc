@@ -136,7 +136,6 @@ Result<void> LeafStream::Impl::send(const std::string& name, std::optional<std::
   const bool full = find(name)->outgoing.size() > 1;
   if (!idle && !full && monotonic_now() < last_pump_ + kGather) return {};
   lock.unlock();
-  pump();
   serve(0);
   return {};
 }

@@ -16,9 +16,9 @@
 //   tool_process flood STREAM WAVES        a leaf of a run or of `count`: sends waves of one number
 //                                          as fast as the tree takes them, and prints the seconds
 //                                          until all of it was acknowledged and its processor time
-//   tool_process count LEAVES WAVES COMMPROC
+//   tool_process count LEAVES WAVES COMMPROC [SHAPE]
 //                                          a tree of so many `flood` leaves on the stream "sum",
-//                                          flat; prints the same of itself
+//                                          flat when not told else; prints the same of itself
 //   tool_process fill STREAM FOLDER        sends 64 KiB waves from a journal of 1 MiB until one is
 //                                          not taken, then says so by a file FOLDER/PID, and waits
 //   tool_process front_end LEAVES LIMIT COMMPROC
@@ -163,7 +163,7 @@ int flood(const std::vector<std::string>& words) {
 int count(const std::vector<std::string>& words) {
   const std::uint64_t leaves = std::stoul(words[1]), waves = std::stoul(words[2]);
   xylem::frontend::TreeOptions options;
-  options.shape = "flat";
+  options.shape = words.size() > 4 ? words[4] : "flat";
   options.back_end = {std::filesystem::canonical("/proc/self/exe"), "flood", "sum", words[2]};
   options.back_ends_per_host = leaves;
   options.comm_process = words[3];
@@ -239,7 +239,7 @@ int main(int argc, char** argv) {
   if (role == "pace" && words.size() == 4) return pace(words);
   if (role == "burst" && words.size() == 4) return burst(words);
   if (role == "flood" && words.size() == 3) return flood(words);
-  if (role == "count" && words.size() == 4) return count(words);
+  if (role == "count" && (words.size() == 4 || words.size() == 5)) return count(words);
   if (role == "fill" && words.size() == 3) return fill(words);
   if (role == "front_end" && words.size() == 4) return front_end(words);
   if (role == "start" && (words.size() == 4 || words.size() == 5)) return start(words);

@@ -115,7 +115,7 @@ Result<FrontEndProcess> FrontEndProcess::start(const std::string& program, Setup
   while (process.is_there() && !process.is_ready_) {
     wait_readable(process.control_.get());
     process.hear();
-    process.reap_if_dead();
+    process.reap_if_dead(monotonic_now());
   }
   if (process.is_ready_) return process;
   if (!process.failure_.empty()) return unexpected(Code::kInvalidArgument, process.failure_);
@@ -179,28 +179,37 @@ void FrontEndProcess::tell_to_finish() {
 
 // ---- its death ----
 
-void FrontEndProcess::reap_if_dead() {
+void FrontEndProcess::reap_if_dead(Nanos now) {
   int status = 0;
   if (!is_there() || ::waitpid(pid_, &status, WNOHANG) != pid_) return;
   hear();  // Its last words.
   pid_ = -1;
   control_.reset();
   death_ = how_it_ended(status);
-  blame_plugin();
+  blame_plugin(now);
 }
 
 // A wave that ends a plugin comes again to each successor: nothing of the run could be stored.
-void FrontEndProcess::blame_plugin() {
+void FrontEndProcess::blame_plugin(Nanos now) {
   blame_.clear();
+  was_in_fold_ = false;
   const auto stream = mark_ ? mark_->take() : std::nullopt;
-  if (!stream || is_done_ || ++deaths_in_fold_[*stream] != kMostFoldDeaths) return;
+  if (!stream || is_done_) return;
+  FoldDeaths& deaths = deaths_in_fold_[*stream];
+  if (deaths.count >= kMostFoldDeaths) return;  // It is left out.
+  was_in_fold_ = true;
+  if (!exit_code_ && now >= deaths.last + kFoldDeathsForgotten) deaths.count = 0;
+  deaths.last = now;
+  if (++deaths.count < kMostFoldDeaths) return;
+  restarts_ = {};  // What they died of is gone.
   setup_.unfolded.push_back(std::to_string(raw(*stream)));
   blame_ = "; the plugin of a stream has ended " + std::to_string(kMostFoldDeaths) +
            " front ends: that stream's waves are kept unmerged from now on";
 }
 
 void FrontEndProcess::decide(Nanos now, const Say& say) {
-  if (exit_code_ && (interrupts_ > 1 || ++deaths_while_finishing_ >= kMostDeaths)) {
+  if (exit_code_ && !was_in_fold_) ++deaths_while_finishing_;
+  if (exit_code_ && (interrupts_ > 1 || deaths_while_finishing_ >= kMostDeaths)) {
     is_given_up_ = true;
     return;
   }
@@ -220,7 +229,7 @@ std::optional<Nanos> FrontEndProcess::attend(Nanos now, const Say& say) {
   if (is_given_up_) return std::nullopt;
   if (is_there()) {
     hear();
-    reap_if_dead();
+    reap_if_dead(now);
     if (!is_there() && !is_done_) decide(now, say);
   }
   if (is_there() && is_ready_ && !failure_said_.empty()) {
@@ -229,6 +238,7 @@ std::optional<Nanos> FrontEndProcess::attend(Nanos now, const Say& say) {
   }
   if (!is_there() && !is_done_ && !is_given_up_ && now >= restart_at_) {
     if (auto launched = launch(); !launched) {
+      was_in_fold_ = false;
       failure_ = launched.error().message;
       decide(now, say);
     }

@@ -22,9 +22,10 @@ namespace xylem::frontend {
 /// Keeps a run's front end alive. The listening sockets, copies of plugins and the setup stay here,
 /// so that a front end that died gets a successor at the same addresses, with the same store and
 /// the same filters: at once, then with growing pauses (see Restarts). One that merely stands still
-/// is left alone, since it is not dead. The plugin in which kMostFoldDeaths of them died is not
-/// called by those that follow: its stream's waves are kept unmerged. Each runs in a session of its
-/// own, so that keys pressed at the terminal do not reach it.
+/// is left alone, since it is not dead. The plugin in which kMostFoldDeaths of them died, none
+/// kFoldDeathsForgotten after the one before, is not called by those that follow: its stream's
+/// waves are kept unmerged. Each runs in a session of its own, so that keys pressed at the terminal
+/// do not reach it.
 ///
 /// Life: start(); attend() whenever it asks for it, while the job runs; finish() once. One thread.
 /// Reaps the front ends only; no other child is touched.
@@ -48,12 +49,15 @@ class FrontEndProcess {
 
   /// Tells it that the job has ended, and waits until everything is stored, by a successor or two
   /// if need be. Fails with kUnavailable when they died, or could not open the store, kMostDeaths
-  /// times meanwhile. Of the signals that SignalGate blocks, a first one is answered with a
-  /// sentence; a second one ends the front end for good, which fails alike.
+  /// times meanwhile, not counting deaths in plugins that are then left out. Of the signals that
+  /// SignalGate blocks, a first one is answered with a sentence; a second one ends the front end
+  /// for good, which fails alike.
   Result<void> finish(int exit_code, const Say& say);
   static constexpr int kMostDeaths = 5;
-  /// Fewer than kMostDeaths: what is left at the end of a job is stored, too.
   static constexpr int kMostFoldDeaths = 3;
+  /// Longer than any pause of Restarts and what a successor needs until it is sent the same wave
+  /// again. Not while the job's end is stored, so that this has an end.
+  static constexpr Nanos kFoldDeathsForgotten = 600 * kSecond;
 
  private:
   FrontEndProcess(std::string program, Setup setup, std::vector<UniqueFd> listening,
@@ -67,8 +71,8 @@ class FrontEndProcess {
   bool is_there() const { return pid_ > 0; }
   void hear();
   void heed(const std::string& line);
-  void reap_if_dead();
-  void blame_plugin();
+  void reap_if_dead(Nanos now);
+  void blame_plugin(Nanos now);
   void decide(Nanos now, const Say& say);
   void tell_to_finish();
   void answer_interrupt(const Say& say);
@@ -78,8 +82,13 @@ class FrontEndProcess {
   std::vector<UniqueFd> listening_;
   std::vector<UniqueFd> plugins_;
   std::optional<FoldMark> mark_;  // Where there are plugins.
-  std::map<StreamId, int> deaths_in_fold_;
-  std::string blame_;  // What is to be said of the last death, besides.
+  struct FoldDeaths {
+    int count = 0;
+    Nanos last = 0;
+  };
+  std::map<StreamId, FoldDeaths> deaths_in_fold_;
+  bool was_in_fold_ = false;  // The last death, in that of a plugin that was not left out yet.
+  std::string blame_;         // What is to be said of the last death, besides.
 
   pid_t pid_ = -1;
   UniqueFd control_;

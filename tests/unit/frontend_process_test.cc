@@ -55,14 +55,27 @@ class FrontEndProcessTest : public testing::Test {
     return all;
   }
 
-  /// Attends to it until `condition`, on the real clock; fails after 20 s.
-  void attend_until(FrontEndProcess& process, const std::function<bool()>& condition) {
+  /// Attends to it until `condition`, on the real clock or so far ahead of it; fails after 20 s.
+  void attend_until(FrontEndProcess& process, const std::function<bool()>& condition,
+                    Nanos ahead = 0) {
     const Nanos deadline = monotonic_now() + 20 * kSecond;
     while (!condition()) {
       ASSERT_LT(monotonic_now(), deadline) << testing::PrintToString(said_);
-      process.attend(monotonic_now(), say_);
+      process.attend(monotonic_now() + ahead, say_);
       std::this_thread::yield();
     }
+  }
+
+  /// One plugin, so that descriptor 5 of a front end is the mark.
+  void give_plugin() {
+    write("plugin", "of this run");
+    plugins_.emplace_back(::open((folder_ + "/plugin").c_str(), O_RDONLY | O_CLOEXEC));
+    std::filesystem::remove(folder_ + "/plugin");
+  }
+  /// Of a front end: it is in the plugin of the stream of that number, below 8.
+  static std::string enter(int stream) {
+    return "printf '\\00" + std::to_string(stream) +
+           "\\000\\000\\200' | dd of=/proc/self/fd/5 conv=notrunc 2>/dev/null";
   }
 
   std::string folder_;
@@ -116,15 +129,12 @@ TEST_F(FrontEndProcessTest, PausesBeforeOneThatDiesAgainAndAgain) {
 }
 
 TEST_F(FrontEndProcessTest, HandsASuccessorThePluginsAndTellsItWhichOneNotToCall) {
-  write("plugin", "of this run");
-  plugins_.emplace_back(::open((folder_ + "/plugin").c_str(), O_RDONLY | O_CLOEXEC));
-  std::filesystem::remove(folder_ + "/plugin");
+  give_plugin();
   // Each dies in the plugin of the second stream, and one in between elsewhere.
   auto process = start(
       "say ready /run.db; read -r text < /proc/self/fd/4; echo $text >> seen; [ $(wc -l < setups) "
-      "= 2 ] ||"
-      " printf '\\001\\000\\000\\200' | dd of=/proc/self/fd/5 conv=notrunc 2>/dev/null; kill -9 "
-      "$$");
+      "= 2 ] || " +
+      enter(1) + "; kill -9 $$");
   ASSERT_TRUE(process) << process.error().message;
   attend_until(*process, [this] { return setups().size() == 5; });
   const auto all = setups();
@@ -136,6 +146,42 @@ TEST_F(FrontEndProcessTest, HandsASuccessorThePluginsAndTellsItWhichOneNotToCall
   EXPECT_THAT(said_.back(), HasSubstr("kept unmerged from now on"));
   std::ifstream seen(folder_ + "/seen");
   for (std::string line; std::getline(seen, line);) EXPECT_EQ(line, "of this run");
+}
+
+TEST_F(FrontEndProcessTest, ForgetsDeathsInAPluginThatAreFarApart) {
+  give_plugin();
+  auto process = start("say ready /run.db; " + enter(1) + "; kill -9 $$");
+  ASSERT_TRUE(process) << process.error().message;
+  Nanos ahead = 0;
+  for (std::size_t deaths = 1; deaths <= 5; ++deaths) {
+    ahead += FrontEndProcess::kFoldDeathsForgotten;
+    attend_until(
+        *process, [&] { return said_.size() == deaths; }, ahead);
+  }
+  for (const auto& setup : setups()) EXPECT_THAT(setup.unfolded, IsEmpty());
+}
+
+// Two plugins end three each, which is more than are given up otherwise.
+TEST_F(FrontEndProcessTest, DoesNotGiveUpAtTheEndForPluginsThatAreLeftOut) {
+  give_plugin();
+  auto process =
+      start("say ready /run.db; hear; n=$(wc -l < setups)\n[ $n -le 3 ] && { " + enter(1) +
+            "; kill -9 $$; }\n[ $n -le 6 ] && { " + enter(2) + "; kill -9 $$; }\nsay done");
+  ASSERT_TRUE(process) << process.error().message;
+  const auto finished = process->finish(0, say_);
+  EXPECT_TRUE(finished) << finished.error().message;
+  const auto all = setups();
+  ASSERT_EQ(all.size(), 7u);
+  EXPECT_THAT(all[6].unfolded, ElementsAre("2147483649", "2147483650"));
+}
+
+TEST_F(FrontEndProcessTest, GivesUpAtTheEndForAPluginThatIsLeftOutAndStillEndsThem) {
+  give_plugin();
+  auto process = start("say ready /run.db; hear; " + enter(1) + "; kill -9 $$");
+  ASSERT_TRUE(process) << process.error().message;
+  EXPECT_FALSE(process->finish(0, say_));
+  EXPECT_EQ(setups().size(), static_cast<std::size_t>(FrontEndProcess::kMostFoldDeaths +
+                                                      FrontEndProcess::kMostDeaths));
 }
 
 TEST_F(FrontEndProcessTest, LeavesOneAloneThatStandsStill) {

@@ -16,13 +16,16 @@ def large_run(path, ranks, seconds, events=0):
 
 
 def add_tree(path, hosts, fanout):
-    """A front end, as many communication processes as `hosts` back ends need by `fanout`, and those, all of them well."""
+    """Instead of the tree that the run was written with: a front end, as many communication processes as `hosts` back ends need by
+    `fanout`, and those, all of them well."""
     inner = -(-hosts // fanout)
     nodes = [(0, "front_end", "login", None, 0, None, None)]
     nodes += [(1 + at, "comm_process", f"node{at * fanout}", 0, 1, None, REASON)
               for at in range(inner)]
     nodes += [(1 + inner + leaf, "back_end", f"node{leaf}", 1 + leaf // fanout, 2, leaf, None) for leaf in range(hosts)]
     with sqlite3.connect(path) as file:
+        for table in ("node", "node_change", "link", "link_sample"):
+            file.execute(f"DELETE FROM {table}")
         end = file.execute("SELECT ended_ns - started_ns FROM run").fetchone()[0]
         file.executemany("INSERT INTO node(id, role, host, parent, level, leaf, state, host_key, reason)"
                          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'attached', ?3, ?7)", nodes)

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "storage/query.h"
 
@@ -16,5 +17,14 @@ inline Result<std::string> host_value_table(RunFile& run) {
   if (!found) return unexpected(found.error());
   return std::string(found->empty() ? "host_metric" : "host_value");
 }
+
+/// The index by leaf, name and time; files before schema 13 have none.
+constexpr const char* kHostValueIndex = "host_value_by_time";
+
+/// SQL for the newest number of each of `leaves`, itself SQL for one column `leaf`, and each name,
+/// none of them after `until_ns`: leaf, name, value. Where there is an index it is found host by
+/// host, however long the run is and however long the host has told nothing; else all are read.
+/// Fails as RunFile::query does.
+Result<std::string> newest_host_values(RunFile& run, const std::string& leaves, Nanos until_ns);
 
 }  // namespace xylem::storage

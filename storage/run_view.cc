@@ -40,8 +40,8 @@ void ViewReader::read_scope() {
   scope.incomplete_ranks = count_of(account[1]);
 }
 
-// Samples go on after the last call of a rank. Facts of hosts have no index by time, but come in
-// its order, give or take what each host sends at once.
+// Samples go on after the last call of a rank. Facts of all hosts have no index by time, but come
+// in its order, give or take what each host sends at once.
 Nanos ViewReader::newest_series_ns() {
   constexpr const char* kNewestFact =
       "SELECT max(at_ns) FROM (SELECT at_ns FROM host_value ORDER BY rowid DESC LIMIT 1000)";
@@ -252,9 +252,6 @@ Result<Matrix> RunView::matrix(const MatrixQuery& query) {
 
 namespace {
 
-/// What is looked through for the newest facts, a host: back ends measure seven at a time.
-constexpr std::size_t kNewestFacts = 40;
-
 // Of each service only its newest sample is opened: there may be millions, and to look into one
 // costs more than to find it.
 constexpr const char* kNewestSamples =
@@ -295,11 +292,7 @@ Result<HostTable> RunView::hosts() {
       auto* host = host_at(row[0]);
       if (host != nullptr && !is_null(row[2])) host->newest[text_of(row[1])] = real_of(row[2]);
     };
-    // From the newest back, so that a long run does not make it slow.
-    reader.inquiry.scan("SELECT leaf, name, value, max(at_ns) FROM (SELECT * FROM " +
-                            reader.host_values() + " ORDER BY rowid DESC LIMIT " +
-                            std::to_string(kNewestFacts * std::max<std::size_t>(place.size(), 1)) +
-                            ") GROUP BY leaf, name",
+    reader.inquiry.scan(reader.newest_host_values("SELECT leaf FROM host"),
                         [&](std::span<const Value> row) {
                           table.series.push_back(text_of(row[1]));
                           take_newest(row);

@@ -3,6 +3,7 @@
 // What the answers of a RunView have in common: scope, ranges, processes, names.
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -74,6 +75,14 @@ class ViewReader {
     auto table = host_value_table(run_);
     if (table) return *std::move(table);
     fail(table.error().code, table.error().message);
+    return {};
+  }
+
+  /// Of all times; see host_value.h.
+  std::string newest_host_values(const std::string& leaves) {
+    auto sql = storage::newest_host_values(run_, leaves, std::numeric_limits<Nanos>::max());
+    if (sql) return *std::move(sql);
+    fail(sql.error().code, sql.error().message);
     return {};
   }
 

@@ -1,7 +1,8 @@
 // Series of hosts and ranks. A sample is one row with some 400 numbers as JSON text, of which one
 // is wanted: the text is looked through here, which takes a tenth of what json_extract does. An
 // hour of a hundred hosts is 360000 of them, half a gigabyte: beyond some number of samples only
-// one in a while is looked at, found by the index, and the answer says so.
+// one in a while is looked at, found by the index, and the answer says so. Facts of hosts are rows
+// of one number, and are looked at in the same way.
 
 #include <algorithm>
 #include <charconv>
@@ -17,6 +18,7 @@ namespace {
 
 /// As many as are read in some 50 ms.
 constexpr std::uint64_t kMostSamples = 1u << 14;
+constexpr Nanos kEver = std::numeric_limits<Nanos>::max();
 
 /// Of whom a line of series is, by what its rows are known by: a leaf, or a rank.
 using LineOwners = std::map<std::int64_t, HostSeries::Line>;
@@ -101,13 +103,30 @@ class SeriesReader {
     ++at.samples;
   }
 
+  /// Rows with a time, and of whom they are.
+  struct Source {
+    std::string table;
+    std::string subjects;          ///< SQL: owner, and what the rows are known by.
+    std::string (*key)(char row);  ///< Which rows are a subject's, of the table's name here.
+  };
+
   void read_facts() {
-    std::string sql = "SELECT leaf, at_ns, value FROM " + reader_.host_values() +
-                      " WHERE name = " + sql_quoted(query_.name) + times_;
-    if (query_.leaf) sql += " AND leaf = " + std::to_string(raw(*query_.leaf));
-    reader_.inquiry.scan(sql, [this](std::span<const Value> row) {
+    const auto take_fact = [this](std::span<const Value> row) {
       if (!is_null(row[2])) take(integer_of(row[0]), time_of(row[1]), real_of(row[2]));
-    });
+    };
+    const std::string name = sql_quoted(query_.name);
+    const std::string leaf =
+        query_.leaf ? " AND leaf = " + std::to_string(raw(*query_.leaf)) : std::string();
+    if (!reader_.inquiry.has_table(kHostValueIndex)) {
+      return reader_.inquiry.scan("SELECT leaf, at_ns, value FROM " + reader_.host_values() +
+                                      " WHERE name = " + name + times_ + leaf,
+                                  take_fact);
+    }
+    read({"host_value", "SELECT leaf AS owner, " + name + " AS name FROM host WHERE 1" + leaf,
+          [](char row) {
+            return std::string(1, row) + ".leaf = u.owner AND " + row + ".name = u.name";
+          }},
+         "s.value", take_fact);
   }
 
   /// Whose samples may have the number: owner, service, lane.
@@ -128,21 +147,36 @@ class SeriesReader {
            sql_quoted(query_.name) + "))";
   }
 
-  /// Leaves those out that no line will show, and counts them.
-  std::string shown_subjects() {
+  /// Leaves those out that no line will show, and counts them. `shown` are those that are left.
+  std::string shown_subjects(const Source& source, std::size_t& shown) {
     std::set<std::int64_t> owners;
-    for (const auto& row : reader_.inquiry.ask(
-             "SELECT DISTINCT owner FROM (" + subjects() +
-             ") u WHERE EXISTS (SELECT 1 FROM series_row s WHERE s.service = u.service"
-             " AND s.lane = u.lane" +
-             times_ + ")")) {
+    for (const auto& row : reader_.inquiry.ask("SELECT DISTINCT owner FROM (" + source.subjects +
+                                               ") u WHERE EXISTS (SELECT 1 FROM " + source.table +
+                                               " s WHERE " + source.key('s') + times_ + ")")) {
       owners.insert(integer_of(row[0]));
     }
-    subjects_ = std::min<std::size_t>(owners.size(), query_.most);
-    if (owners.size() == subjects_) return subjects();
-    unread_ = owners.size() - subjects_;
-    const auto last = std::next(owners.begin(), static_cast<std::ptrdiff_t>(subjects_) - 1);
-    return "SELECT * FROM (" + subjects() + ") WHERE owner <= " + std::to_string(*last);
+    shown = std::min<std::size_t>(owners.size(), query_.most);
+    if (owners.size() == shown) return source.subjects;
+    unread_ += owners.size() - shown;
+    const auto last = std::next(owners.begin(), static_cast<std::ptrdiff_t>(shown) - 1);
+    return "SELECT * FROM (" + source.subjects + ") WHERE owner <= " + std::to_string(*last);
+  }
+
+  /// Gives `take` the rows, or those that are looked at: owner, time, `columns`.
+  template <typename Take>
+  void read(const Source& source, const std::string& columns, Take take) {
+    std::size_t owners = 0;
+    const std::string shown = shown_subjects(source, owners);
+    if (owners == 0) return;
+    const std::string each =
+        "(" + shown + ") u CROSS JOIN " + source.table + " s ON " + source.key('s') + times_;
+    const auto samples =
+        count_of(reader_.inquiry.ask_one("SELECT count(*) FROM (SELECT 1 FROM " + each + " LIMIT " +
+                                             std::to_string(kMostSamples + 1) + ")",
+                                         1)[0]);
+    reader_.inquiry.scan("SELECT u.owner, s.at_ns, " + columns + " FROM " +
+                             (samples > kMostSamples ? looks(source, shown, owners) : each),
+                         take);
   }
 
   void read_samples() {
@@ -153,36 +187,31 @@ class SeriesReader {
                                        integer_of(row[3]) != 0};
     }
     if (meanings_.empty()) return;
-    const std::string shown = shown_subjects();
-    if (subjects_ == 0) return;
-    const std::string each = "(" + shown +
-                             ") u CROSS JOIN series_row s ON s.service = u.service"
-                             " AND s.lane = u.lane" +
-                             times_;
-    const auto samples =
-        count_of(reader_.inquiry.ask_one("SELECT count(*) FROM (SELECT 1 FROM " + each + " LIMIT " +
-                                             std::to_string(kMostSamples + 1) + ")",
-                                         1)[0]);
-    reader_.inquiry.scan("SELECT u.owner, s.at_ns, s.span_ns, s.layout, s.numbers FROM " +
-                             (samples > kMostSamples ? looks(shown) : each),
-                         [this](std::span<const Value> row) { take_sample(row); });
+    read({"series_row", subjects(),
+          [](char row) {
+            return std::string(1, row) + ".service = u.service AND " + row + ".lane = u.lane";
+          }},
+         "s.span_ns, s.layout, s.numbers",
+         [this](std::span<const Value> row) { take_sample(row); });
   }
 
   /// The first sample of each of so many parts of every slot, as the bound allows; one at least.
-  std::string looks(const std::string& shown) {
-    const std::uint64_t parts = std::clamp<std::uint64_t>(
-        kMostSamples / std::max<std::uint64_t>(subjects_ * slots_.count, 1), 1,
-        static_cast<std::uint64_t>(slots_.slot_ns));
-    series_.look_ns = slots_.slot_ns / static_cast<Nanos>(parts);
-    const std::string step = std::to_string(series_.look_ns);
+  std::string looks(const Source& source, const std::string& shown, std::size_t owners) {
+    const std::uint64_t parts =
+        std::clamp<std::uint64_t>(kMostSamples / std::max<std::uint64_t>(owners * slots_.count, 1),
+                                  1, static_cast<std::uint64_t>(slots_.slot_ns));
+    const Nanos look_ns = slots_.slot_ns / static_cast<Nanos>(parts);
+    series_.look_ns = std::max(series_.look_ns, look_ns);
+    const std::string step = std::to_string(look_ns);
+    const std::string end = std::to_string(slots_.end_ns);
+    // The last look ends with the range; without an end it has all that is newer, see times_.
+    const std::string last = query_.range.end_ns ? end : std::to_string(kEver);
     return "(" + shown + ") u CROSS JOIN (WITH RECURSIVE look(at) AS (VALUES(" +
            std::to_string(slots_.begin_ns) + ") UNION ALL SELECT at + " + step +
-           " FROM look WHERE at + " + step + " < " + std::to_string(slots_.end_ns) +
-           ") SELECT at FROM look) l CROSS JOIN series_row s ON s.id = (SELECT r.id FROM "
-           "series_row r"
-           " WHERE r.service = u.service AND r.lane = u.lane AND r.at_ns >= l.at AND r.at_ns < "
-           "l.at + " +
-           step + " ORDER BY r.at_ns LIMIT 1)";
+           " FROM look WHERE at + " + step + " < " + end + ") SELECT at FROM look) l CROSS JOIN " +
+           source.table + " s ON s.rowid = (SELECT r.rowid FROM " + source.table + " r WHERE " +
+           source.key('r') + " AND r.at_ns >= l.at AND r.at_ns < iif(l.at + " + step + " < " + end +
+           ", l.at + " + step + ", " + last + ") ORDER BY r.at_ns LIMIT 1)";
   }
 
   void take_sample(std::span<const Value> row) {
@@ -224,8 +253,7 @@ class SeriesReader {
   std::string times_;
   std::map<std::int64_t, Meaning> meanings_;
   std::map<std::int64_t, std::map<std::uint64_t, Sums>> lines_;
-  std::size_t subjects_ = 0;  ///< Whose samples are read, and
-  std::size_t unread_ = 0;    ///< whose are not, for there are too many.
+  std::size_t unread_ = 0;  ///< Whose samples are not read, for there are too many.
 };
 
 }  // namespace

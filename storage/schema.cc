@@ -451,6 +451,12 @@ CREATE VIEW stream_account AS
     FROM stream_leaf c LEFT JOIN stream s ON s.id = c.stream LEFT JOIN host h ON h.leaf = c.leaf);
 )sql";
 
+// Facts of hosts had no index: what a host told last, and one series of many, was found by reading
+// all of them.
+constexpr const char* kVersion13Tables = R"sql(
+CREATE INDEX host_value_by_time ON host_value(leaf, name, at_ns);
+)sql";
+
 struct Migration {
   const char* tables;
   const char* views;
@@ -466,7 +472,8 @@ constexpr std::array kMigrations = {Migration{kVersion1Tables, kVersion1Views},
                                     Migration{kVersion9Tables, ""},
                                     Migration{kVersion10Tables, ""},
                                     Migration{kVersion11Tables, ""},
-                                    Migration{kVersion12Tables, kVersion12Views}};
+                                    Migration{kVersion12Tables, kVersion12Views},
+                                    Migration{kVersion13Tables, ""}};
 
 struct FileVersion {
   std::int64_t application = 0;

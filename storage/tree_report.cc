@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "storage/host_value.h"
 #include "storage/inquiry_internal.h"
 
 namespace xylem::storage {
@@ -12,9 +13,6 @@ namespace {
 
 // Long enough to smooth what comes in bursts, short enough to follow it.
 constexpr Nanos kRateSpan = 5 * kSecond;
-
-// What is looked through for the newest facts, a back end: it measures seven at a time.
-constexpr std::size_t kNewestFacts = 40;
 
 /// What a link has sent from one sample to the next, added up.
 struct Sent {
@@ -129,14 +127,16 @@ class TreeReader {
     }
   }
 
-  // From the newest back, so that a long run does not make it slow.
   void read_facts() {
-    const std::string table = inquiry_.has_table("host_value") ? "host_value" : "host_metric";
-    for (const auto& row :
-         inquiry_.ask("SELECT n.id, v.name, v.value, max(v.at_ns) FROM (SELECT * FROM " + table +
-                      " WHERE at_ns <= " + until() + " ORDER BY rowid DESC LIMIT " +
-                      std::to_string(kNewestFacts * report_.nodes.size()) +
-                      ") v JOIN node n ON n.leaf = v.leaf GROUP BY n.id, v.name")) {
+    const auto newest =
+        newest_host_values(run_, "SELECT DISTINCT leaf FROM node WHERE leaf IS NOT NULL",
+                           asked_ns_.value_or(std::numeric_limits<Nanos>::max()));
+    if (!newest) {
+      if (!inquiry_.failure) inquiry_.failure = newest.error();
+      return;
+    }
+    for (const auto& row : inquiry_.ask("SELECT n.id, v.name, v.value FROM (" + *newest +
+                                        ") v JOIN node n ON n.leaf = v.leaf")) {
       TreeReport::Node* node = find(node_of(row[0]));
       if (node != nullptr && !is_null(row[2])) node->facts[text_of(row[1])] = real_of(row[2]);
     }

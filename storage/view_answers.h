@@ -229,7 +229,9 @@ struct HostSeries {
   Nanos slot_ns = 0;
   std::vector<Line> lines;
   bool is_of_ranks = false;
-  std::uint64_t lines_in_all = 0;  ///< Hosts or ranks that have such a series.
+  /// Hosts or ranks that have such a series; beyond `most` lines, those with samples that may have
+  /// the number: they are not read.
+  std::uint64_t lines_in_all = 0;
   /// Not 0: of more samples than are looked at for one answer, of each host or rank only the first
   /// in so much time. What lies between is in no point.
   Nanos look_ns = 0;

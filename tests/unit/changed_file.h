@@ -26,6 +26,7 @@ inline std::string back_to(int version) {
     const char* taken_back;
   };
   constexpr Step kSteps[] = {
+      {13, "DROP INDEX host_value_by_time;"},
       {12,
        "DROP VIEW stream_account; DROP VIEW stream_value; DROP TABLE stream;"
        "DROP TABLE stream_leaf; DROP TABLE stream_seen; DROP TABLE stream_part;"},

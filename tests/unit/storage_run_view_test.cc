@@ -341,6 +341,44 @@ TEST_F(RunViewTest, SeriesOfHostsAreReducedToLeastMeanAndMost) {
   EXPECT_EQ(good(run.series({"idle", LeafId{1}})).lines.size(), 1u);
 }
 
+TEST_F(RunViewTest, AHostThatIsSilentKeepsWhatItToldLast) {
+  put_world(2, 1);
+  execute(
+      "INSERT INTO host_metric VALUES(0, 1, 'cores', 4), (0, 1, 'idle', 9), (0, 2, 'idle', 7);"
+      "WITH RECURSIVE n(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)"
+      " INSERT INTO host_metric SELECT 1, i, 'idle', i FROM n");
+  const auto expect = [](const HostTable& table) {
+    EXPECT_THAT(table.series, ElementsAre("cores", "idle"));
+    ASSERT_EQ(table.hosts.size(), 2u);
+    EXPECT_THAT(table.hosts[0].newest, ElementsAre(Pair("cores", 4.0), Pair("idle", 7.0)));
+    EXPECT_THAT(table.hosts[1].newest, ElementsAre(Pair("idle", 2000.0)));
+  };
+  expect(good(view().hosts()));
+  execute(back_to(12));  // A file without the index.
+  expect(good(view().hosts()));
+}
+
+TEST_F(RunViewTest, OfTooManyFactsOneInAWhileIsLookedAt) {
+  put_world(3, 1);
+  execute(
+      "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 39999)"
+      " INSERT INTO host_metric SELECT leaf, i, 'idle', i FROM n, host WHERE leaf < 2;"
+      "INSERT INTO host_metric VALUES(2, 5, 'idle', 1)");
+  RunView run = view();
+  const HostSeries series = good(run.series({"idle", {}, {0, 40'000}, 4}));
+  EXPECT_EQ(series.look_ns, 7);  // 16384 looks at three hosts in four slots: 1365 in 10 us.
+  ASSERT_EQ(series.lines.size(), 3u);
+  ASSERT_EQ(series.lines[0].points.size(), 4u);
+  EXPECT_EQ(series.lines[0].points[0].least, 0);
+  EXPECT_EQ(series.lines[0].points[0].samples, 1429u);
+  EXPECT_EQ(series.lines[2].points.at(0).samples, 1u);
+
+  const HostSeries one = good(run.series({.name = "idle", .range = {0, 40'000}, .most = 1}));
+  EXPECT_EQ(one.lines.size(), 1u);
+  EXPECT_EQ(one.lines_in_all, 3u);
+  EXPECT_EQ(good(run.series({"idle", {}, {0, 8000}, 4})).look_ns, 0);
+}
+
 TEST_F(RunViewTest, TreeAndNoticesAreThoseOfTheRun) {
   NodeRow node{kFrontEndNode, wire::Role::kFrontEnd, "head", kFrontEndNode, 0, 1, wire::kNoLeaf,
                "attached"};

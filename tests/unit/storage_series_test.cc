@@ -359,6 +359,32 @@ TEST_F(SeriesTest, OfTooManySamplesOneInAWhileIsLookedAtAndTheAnswerSaysSo) {
   EXPECT_EQ(some->lines[0].points.at(3).samples, 2500u);
 }
 
+TEST_F(SeriesTest, TheLastLookEndsWithTheRangeOrHasAllThatIsNewer) {
+  put_names(0);
+  put(sample(0, 0, {0, 700, 0}));
+  ASSERT_TRUE(store_->commit());
+  // 16384 looks of 10 ns and one of 5, in which nothing is; then a sample behind the end.
+  change_file(path_,
+              "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 32767)"
+              " INSERT INTO series_row(service, lane, at_ns, span_ns, slice, layout, numbers)"
+              " SELECT service, 0, 5 * i, 5, 0, layout, '[0,100,0]'"
+              " FROM n, (SELECT service, layout FROM series_row LIMIT 1);"
+              "INSERT INTO series_row(service, lane, at_ns, span_ns, slice, layout, numbers)"
+              " SELECT service, 0, 163847, 5, 0, layout, '[0,9900,0]' FROM series_row LIMIT 1");
+  auto view = RunView::open(path_);
+  ASSERT_TRUE(view) << view.error().message;
+  const auto cut = view->series({.name = "load.1m", .range = {0, 163845}, .columns = 1});
+  ASSERT_TRUE(cut) << cut.error().message;
+  EXPECT_EQ(cut->look_ns, 10);
+  EXPECT_EQ(cut->lines.at(0).points.at(0).samples, 16384u);
+  EXPECT_EQ(cut->lines.at(0).points.at(0).most, 7);
+  const auto all = view->series({.name = "load.1m", .range = {0, {}}, .columns = 1});
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(all->look_ns, 10);
+  EXPECT_EQ(all->lines.at(0).points.at(0).samples, 16385u);
+  EXPECT_EQ(all->lines.at(0).points.at(0).most, 99);
+}
+
 TEST_F(SeriesTest, OfManyRanksSomeAreShownAndAllAreCounted) {
   wire::Registration registration;
   registration.host = "node0";

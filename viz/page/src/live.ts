@@ -56,16 +56,22 @@ export class Live {
     }
   }
 
+  /** Meanwhile: then it tells by itself what there is. */
+  private isBack(): boolean {
+    return this.socket?.readyState === WebSocket.OPEN;
+  }
+
   /** Once for each try that failed: the tries are the clock. */
   private async poll(): Promise<void> {
     try {
       const { scope } = await ask("notices", { most: 1 }, AbortSignal.timeout(10_000));
+      if (this.isBack()) return;
       this.owner.stateIs("polling", "");
       if (scope.run_end_ns === this.polled) return;
       this.polled = scope.run_end_ns;
       this.owner.committed({ number: 0, run_end_ns: scope.run_end_ns, has_ended: scope.has_ended });
     } catch (why) {
-      if (this.socket?.readyState === WebSocket.OPEN) return;  // It has come back meanwhile.
+      if (this.isBack()) return;
       this.owner.stateIs(stateOf(why instanceof ApiError ? why.status : 0), (why as Error).message);
     }
   }

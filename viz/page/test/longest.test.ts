@@ -68,4 +68,12 @@ test("what the scene has not is asked for once, of just these ranks and this tim
   longest.forget();
   longest.tell(scene, view, 3, false);
   assert.equal(asked.length, 2);
+  // The page asks anew after a failure: so is this.
+  longest.retry();
+  longest.tell(scene, view, 3, false);
+  assert.equal(asked.length, 3);
+  answer(ofWindows([inWindow(3, 97)]));
+  longest.retry();
+  longest.tell(scene, view, 3, false);
+  assert.equal(asked.length, 3);
 });

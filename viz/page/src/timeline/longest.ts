@@ -49,6 +49,11 @@ export class Longest {
     this.asked = "";
   }
 
+  /** What was asked and has no answer, for the asking has failed, is asked again when there is more to tell. */
+  retry(): void {
+    if (this.answer === null) this.asked = "";
+  }
+
   /** `isWaiting`: a better scene is on its way; nothing is asked until it is there. */
   tell(scene: Scene, view: Viewport, rank: number | null, isWaiting: boolean): void {
     const here = longestIn(scene.answer, scene.isComplete, view, rank);

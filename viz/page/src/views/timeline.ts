@@ -152,6 +152,7 @@ class TimelineView implements Mounted {
     // News lies at the run's end; some may be stored after a run has ended.
     this.store.renew((tile) => tile.endNs >= endNs);
     if (run_end_ns !== endNs) this.longest.forget();
+    this.longest.retry();
     this.rest();
   }
 

@@ -155,7 +155,8 @@ void write_lists(Json& json, const Report& report) {
   });
 }
 
-/// A number as JSON with so many digits, rounded half up, and an exponent where that is no longer.
+/// A number as JSON with so many digits, rounded half up, and an exponent; whole where it is one
+/// digit longer, for an exponent would be no shorter than the digit.
 std::string rounded(std::uint64_t number, std::uint64_t digits) {
   std::string text = std::to_string(number);
   if (digits == 0 || text.size() < digits + 2) return text;

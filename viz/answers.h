@@ -11,6 +11,7 @@ namespace xylem::viz {
 
 std::string to_json(const storage::Overview& overview);
 /// Cells with so many significant digits, the others as an exponent: 123456 of 4 digits is 1235e2.
+/// 12345 stays whole: 1235e1 would be longer.
 /// 0: all of them. Rows' totals are whole.
 std::string to_json(const storage::RankGrid& grid, storage::RankValue value,
                     std::uint64_t digits = 0);

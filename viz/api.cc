@@ -240,7 +240,14 @@ std::optional<net::HttpReply> Api::screen(const net::HttpRequest& request) {
 net::HttpReply Api::answer(const net::HttpRequest& request, const GivenUp& given_up) {
   const Nanos began = monotonic_now();
   const Nanos cpu_began = thread_cpu_now();
-  net::HttpReply reply = compressed(answer_plainly(request, given_up), request.accept_encoding);
+  net::HttpReply reply = answer_plainly(request, given_up);
+  // Who has closed only its own side of the connection still reads.
+  if (reply.status == 504 && given_up) {
+    reply = error_reply(504,
+                        "the question was given up: its asker has closed the connection, or its own"
+                        " side of it, before the answer; keep it open until then");
+  }
+  reply = compressed(std::move(reply), request.accept_encoding);
   // Strangers may ask how the server is, and need not learn how busy it is.
   if (reply.status == 200 && knows(request)) {
     reply.headers.emplace_back("Server-Timing",
@@ -313,7 +320,7 @@ net::HttpReply Api::query(Target& target, const GivenUp& given_up) {
   Json json;
   JsonRows result(json, rows, options_.most_query_bytes);
   const auto asked = (*run)->query(*sql, result);
-  if (!asked && asked.error().code == Code::kTimedOut && !given_up) {
+  if (!asked && asked.error().code == Code::kTimedOut) {
     return error_reply(504, "SQL may take " + duration_text(options_.query_deadline) +
                                 " here: add a condition, or ask the file itself, which has no"
                                 " limit: xylem query FILE SQL");

@@ -36,11 +36,18 @@ bool are_alike(std::string_view a, std::string_view lower) {
   });
 }
 
-/// "q=0" and "q=0.000" forbid.
-bool forbids(std::string_view parameter) {
-  const std::string_view name = take_until(parameter, '=');
-  return are_alike(name, "q") && parameter.starts_with('0') &&
-         parameter.find_first_not_of("0.") == std::string_view::npos;
+/// "q=0" and "q=0.000" forbid, whichever parameter they are.
+bool forbid(std::string_view parameters) {
+  while (!parameters.empty()) {
+    std::string_view value = take_until(parameters, ';');
+    const std::string_view name = take_until(value, '=');
+    value = trimmed(value);
+    if (are_alike(name, "q") && value.starts_with('0') &&
+        value.find_first_not_of("0.") == std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /// Nothing when it would not be shorter, or there is no memory.
@@ -74,7 +81,7 @@ bool takes_gzip(std::string_view accept_encoding) {
   while (!accept_encoding.empty()) {
     std::string_view one = take_until(accept_encoding, ',');
     const std::string_view name = take_until(one, ';');
-    const bool takes = !forbids(one);
+    const bool takes = !forbid(one);
     if (are_alike(name, "gzip") || are_alike(name, "x-gzip")) return takes;
     if (name == "*") any = takes;
   }

@@ -14,6 +14,8 @@ RANKS, SECONDS = 1024, 100  # 400 windows of each rank: as many as a map has col
 MOST_BYTES = 300_000
 # 100 ms are promised of a release build on a machine that does nothing else; bench_view has the figures.
 MOST_CPU_MS = 400
+# Without optimisation, and where lines are counted, times say nothing.
+TIMES_COUNT = "CMAKE_BUILD_TYPE:STRING=Debug" not in (BUILD / "CMakeCache.txt").read_text()
 SETTLED_S = 1.0
 
 ANSWERS = ("performance.getEntriesByType('resource').filter((one) => one.name.includes('/api/'))"
@@ -53,7 +55,8 @@ class PagePaint(PageTest):
         for view, (settled, answers) in found.items():
             self.assertTrue(all(ms is not None for _, ms in answers), answers)
             self.assertLessEqual(settled, MOST_BYTES, (view, answers))
-            self.assertLessEqual(sum(ms for _, ms in answers), MOST_CPU_MS, (view, answers))
+            if TIMES_COUNT:
+                self.assertLessEqual(sum(ms for _, ms in answers), MOST_CPU_MS, (view, answers))
         server.stop(self)
 
 

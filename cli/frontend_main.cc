@@ -103,22 +103,38 @@ bool is_unfolded(const frontend::Setup& setup, StreamId stream) {
   return std::ranges::find(setup.unfolded, std::to_string(raw(stream))) != setup.unfolded.end();
 }
 
+// Null where there are no plugins.
+Result<std::shared_ptr<frontend::FoldMark>> open_mark(const frontend::Setup& setup) {
+  if (setup.fold_mark_fd < 0) return std::shared_ptr<frontend::FoldMark>();
+  const int fd = static_cast<int>(setup.fold_mark_fd);
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  auto mark = frontend::FoldMark::of(UniqueFd(fd));
+  if (!mark) return unexpected(std::move(mark.error()));
+  return std::make_shared<frontend::FoldMark>(*std::move(mark));
+}
+
+// A plugin that has ended front ends is not even loaded here, where it may have done so.
+Result<std::vector<wire::StreamSpec>> streams_of(const frontend::Setup& setup,
+                                                 const std::shared_ptr<frontend::FoldMark>& mark) {
+  const LoadPlugin load = [&](StreamId stream, const auto& loads) -> Result<void> {
+    if (is_unfolded(setup, stream)) return {};
+    if (mark) mark->enter(stream);
+    auto loaded = loads();
+    if (mark) mark->leave();
+    return loaded;
+  };
+  return read_streams(setup.streams, "configuration", plugin_copies(setup), load);
+}
+
 // Of streams whose plugin has ended front ends nothing is merged here.
 Result<std::shared_ptr<const storage::StreamFold>> make_fold(
-    const frontend::Setup& setup, std::vector<wire::StreamSpec> streams) {
+    const frontend::Setup& setup, std::vector<wire::StreamSpec> streams,
+    std::shared_ptr<frontend::FoldMark> mark) {
   for (wire::StreamSpec& spec : streams) {
     if (is_unfolded(setup, spec.id)) spec.aggregation.clear();
   }
-  std::shared_ptr<frontend::FoldMark> shared;
-  if (setup.fold_mark_fd >= 0) {
-    const int fd = static_cast<int>(setup.fold_mark_fd);
-    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-    auto mark = frontend::FoldMark::of(UniqueFd(fd));
-    if (!mark) return unexpected(std::move(mark.error()));
-    shared = std::make_shared<frontend::FoldMark>(*std::move(mark));
-  }
   return frontend::make_stream_fold(with_copies(std::move(streams), plugin_copies(setup)),
-                                    std::move(shared));
+                                    std::move(mark));
 }
 
 // In the run's file, by each that does without.
@@ -142,8 +158,9 @@ void note_unfolded(const frontend::Setup& setup, const std::vector<wire::StreamS
 }
 
 Result<storage::ResumedStore> open_store(const frontend::Setup& setup,
-                                         const std::vector<wire::StreamSpec>& streams) {
-  auto fold = make_fold(setup, streams);
+                                         const std::vector<wire::StreamSpec>& streams,
+                                         std::shared_ptr<frontend::FoldMark> mark) {
+  auto fold = make_fold(setup, streams, std::move(mark));
   if (!fold) return unexpected(std::move(fold.error()));
   auto alerts = read_alert_limits(setup.alerts, "configuration");
   if (!alerts) return unexpected(std::move(alerts.error()));
@@ -248,9 +265,11 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   if (!choice) return fail(control_fd, choice.error());
   auto launcher = make_launcher(*setup);
   if (!launcher) return fail(control_fd, launcher.error());
-  auto streams = read_streams(setup->streams, "configuration", plugin_copies(*setup));
+  auto mark = open_mark(*setup);
+  if (!mark) return fail(control_fd, mark.error());
+  auto streams = streams_of(*setup, *mark);
   if (!streams) return fail(control_fd, streams.error());
-  auto opened = open_store(*setup, *streams);
+  auto opened = open_store(*setup, *streams, *mark);
   if (!opened) return fail(control_fd, opened.error());
   note_unfolded(*setup, *streams, *opened);
   auto recorder = storage::make_thread_recorder(*opened->store);

@@ -65,7 +65,8 @@ Result<void> take(const std::string& key, const std::string& value, wire::Stream
 }
 
 // As every node will.
-Result<void> try_filter(wire::StreamSpec& spec, const PluginCopies& copies) {
+Result<void> try_filter(wire::StreamSpec& spec, const PluginCopies& copies,
+                        const LoadPlugin& load) {
   if (!spec.plugin.empty() && spec.aggregation.empty()) {
     return unexpected(Code::kInvalidArgument,
                       "it has a plugin and no aggregation; write which of the plugin's is meant");
@@ -77,9 +78,11 @@ Result<void> try_filter(wire::StreamSpec& spec, const PluginCopies& copies) {
     if (!fingerprint) return unexpected(fingerprint.error());
     spec.plugin_sha256 = *fingerprint;
   }
-  const wire::StreamSpec here = with_copies({spec}, copies).front();
-  if (const auto made = filters::aggregation_of(here); !made) return unexpected(made.error());
-  return {};
+  const auto loads = [here = with_copies({spec}, copies).front()]() -> Result<void> {
+    if (const auto made = filters::aggregation_of(here); !made) return unexpected(made.error());
+    return {};
+  };
+  return load && !spec.plugin.empty() ? load(spec.id, loads) : loads();
 }
 
 }  // namespace
@@ -88,7 +91,8 @@ bool is_stream_key(std::string_view key) { return key.starts_with(kPrefix) || ke
 
 Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry>& entries,
                                                    const std::string& path,
-                                                   const PluginCopies& copies) {
+                                                   const PluginCopies& copies,
+                                                   const LoadPlugin& load) {
   struct Named {
     wire::StreamSpec spec;
     int line = 0;  // Of its aggregation or plugin, else its first.
@@ -119,11 +123,11 @@ Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry
   std::vector<wire::StreamSpec> specs;
   for (auto& [name, named] : streams) {
     if (specs.size() == kMostStreams) return refuse(named.line, "too many streams");
-    if (auto good = try_filter(named.spec, copies); !good) {
-      return refuse(named.line, "stream " + name + ": " + good.error().message);
-    }
     const auto number = static_cast<std::uint32_t>(specs.size());
     named.spec.id = StreamId{raw(wire::kFirstStoredStream) + number};
+    if (auto good = try_filter(named.spec, copies, load); !good) {
+      return refuse(named.line, "stream " + name + ": " + good.error().message);
+    }
     specs.push_back(std::move(named.spec));
   }
   return specs;

@@ -10,6 +10,7 @@
 //                                       # when its journal is full. block makes its program wait
 //   plugin = "/opt/site/filters.so"     # has the aggregation; left out: it is built in
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -31,9 +32,14 @@ bool is_stream_key(std::string_view key);
 /// the file's place.
 using PluginCopies = std::map<std::string, std::string>;
 
+/// Loads the plugin of that stream, or not.
+using LoadPlugin =
+    std::function<Result<void>(StreamId stream, const std::function<Result<void>()>& loads)>;
+
 /// By name, numbered from wire::kFirstStoredStream on: the same entries give the same numbers. Keys
 /// of other sections are passed over; `path` is what errors call the file. The plugin is opened, so
-/// that every node can be told what is in it.
+/// that every node can be told what is in it, and loaded, to see whether it can be: by `load`,
+/// where there is one, which calls what it is given or does without.
 ///
 /// Fails with kInvalidArgument and "PATH:LINE: why" on a name that is none (up to 32 of a-z, 0-9, _
 /// and -, first a letter), an unknown key or word, a time-out that is not from 1ms to 1h, an
@@ -41,7 +47,8 @@ using PluginCopies = std::map<std::string, std::string>;
 /// cannot be loaded, and too many streams.
 Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry>& entries,
                                                    const std::string& path,
-                                                   const PluginCopies& copies = {});
+                                                   const PluginCopies& copies = {},
+                                                   const LoadPlugin& load = nullptr);
 
 /// The plugins of these entries, each file once, in their order.
 std::vector<std::string> plugins_of(const std::vector<ConfigEntry>& entries);

@@ -26,7 +26,7 @@ class FoldMark {
 
   int fd() const { return memory_.get(); }
 
-  /// Around each call of a plugin: two stores.
+  /// Around each call of a plugin, and while it is loaded: two stores.
   void enter(StreamId stream) { word_->store(raw(stream), std::memory_order_relaxed); }
   void leave() { word_->store(0, std::memory_order_relaxed); }
 

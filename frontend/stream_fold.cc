@@ -80,7 +80,10 @@ Result<std::shared_ptr<const storage::StreamFold>> make_stream_fold(
     const std::vector<wire::StreamSpec>& streams, std::shared_ptr<FoldMark> mark) {
   AggregationFold::Streams folded;
   for (const wire::StreamSpec& spec : streams) {
+    const bool is_marked = mark != nullptr && !spec.plugin.empty();
+    if (is_marked) mark->enter(spec.id);
     auto aggregation = filters::aggregation_of(spec);
+    if (is_marked) mark->leave();
     if (!aggregation) return unexpected(std::move(aggregation.error()));
     if (*aggregation == nullptr) continue;
     folded.emplace(spec.id, Folded{*std::move(aggregation), !spec.plugin.empty()});

@@ -13,8 +13,8 @@
 namespace xylem::frontend {
 
 /// For these streams. Fails as filters::aggregation_of() of the first that has none. No state but
-/// the filters; any thread may call it. With a mark, which is set around each call of a plugin, one
-/// thread at a time.
+/// the filters; any thread may call it. With a mark, which is set while a plugin is loaded and
+/// around each call of it, one thread at a time.
 Result<std::shared_ptr<const storage::StreamFold>> make_stream_fold(
     const std::vector<wire::StreamSpec>& streams, std::shared_ptr<FoldMark> mark = nullptr);
 

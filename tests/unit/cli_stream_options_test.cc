@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
 
+#include "base/unique_fd.h"
 #include "cli/stream_options.h"
 
 namespace xylem {
@@ -54,6 +57,30 @@ TEST(StreamOptions, RefuseWhatIsWrongWithItsLine) {
   }
   EXPECT_THAT(read("[stream.e]\naggregation = \"summ\"\n").error().message,
               HasSubstr("moments"));  // It names those that there are.
+}
+
+// What has ended front ends is not loaded by their successors, but every node is told of it.
+TEST(StreamOptions, DoNotLoadAPluginWhereTheCallerDoesWithout) {
+  std::string file = "/tmp/xylem-no-plugin-XXXXXX";
+  const UniqueFd made(::mkstemp(file.data()));
+  ASSERT_TRUE(made);
+  const auto entries = parse_config(
+      "[stream.e]\naggregation = \"odd\"\nplugin = \"" + file + "\"\n[stream.d]\n", "x.toml");
+  ASSERT_TRUE(entries);
+  const PluginCopies copies = {{file, file}};
+  EXPECT_FALSE(read_streams(*entries, "x.toml", copies));
+  std::vector<StreamId> asked;
+  const auto without = [&](StreamId stream, const auto&) -> Result<void> {
+    asked.push_back(stream);
+    return {};
+  };
+  const auto streams = read_streams(*entries, "x.toml", copies, without);
+  ASSERT_TRUE(streams) << streams.error().message;
+  ASSERT_EQ(streams->size(), 2u);
+  EXPECT_EQ(asked, std::vector{streams->at(1).id}) << "d has no plugin";
+  EXPECT_EQ(streams->at(1).plugin, file);
+  EXPECT_EQ(streams->at(1).aggregation, "odd");
+  ::unlink(file.c_str());
 }
 
 TEST(StreamOptions, AreNoMoreThanSoMany) {

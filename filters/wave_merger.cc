@@ -1,6 +1,7 @@
 #include "filters/wave_merger.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -55,18 +56,29 @@ std::vector<wire::Packet> WaveMerger::flush() {
   return std::exchange(ready_, {});
 }
 
+// `last` is of all sources of a packet: those that send on, and those that do not, go apart.
 void WaveMerger::give_out(Wave wave) {
   for (const wire::Packet& packet : wave.packets) waiting_bytes_ -= packet.payload.size();
+  const auto first_last =
+      std::stable_partition(wave.packets.begin(), wave.packets.end(),
+                            [](const wire::Packet& packet) { return !packet.last; });
+  std::vector<wire::Packet> ended(std::make_move_iterator(first_last),
+                                  std::make_move_iterator(wave.packets.end()));
+  wave.packets.erase(first_last, wave.packets.end());
+  give_out_merged(std::move(wave.packets));
+  give_out_merged(std::move(ended));
+}
+
+void WaveMerger::give_out_merged(std::vector<wire::Packet> packets) {
   wire::Bytes merged;
-  if (wave.packets.size() < 2 || !merge_(wave.packets, merged)) {
-    for (wire::Packet& packet : wave.packets) ready_.push_back(std::move(packet));
+  if (packets.size() < 2 || !merge_(packets, merged)) {
+    for (wire::Packet& packet : packets) ready_.push_back(std::move(packet));
     return;
   }
   wire::Packet packet;
-  packet.id = wave.packets.front().id;
-  packet.id.sources = std::move(wave.sources);
-  packet.last = std::all_of(wave.packets.begin(), wave.packets.end(),
-                            [](const wire::Packet& part) { return part.last; });
+  packet.id = packets.front().id;
+  packet.last = packets.front().last;
+  for (const wire::Packet& part : packets) packet.id.sources.insert(part.id.sources);
   packet.payload = std::move(merged);
   ready_.push_back(std::move(packet));
 }

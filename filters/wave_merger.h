@@ -3,7 +3,8 @@
 // Holds the packets of one stream's waves until their leaves have answered, then merges them.
 //
 // The rules (design section 6): packets of one wave with disjoint sources that are not marked
-// `alone` are merged; anything else is passed on as it is. Nothing is kept after it was given out,
+// `alone` are merged, those that are the `last` of their sources apart from the others; anything
+// else is passed on as it is. Nothing is kept after it was given out,
 // so a late packet goes on by itself. Waiting ends when every leaf below that still sends has
 // contributed, or when the time is up, or when too many bytes wait.
 
@@ -65,6 +66,7 @@ class WaveMerger {
   };
 
   void give_out(Wave wave);
+  void give_out_merged(std::vector<wire::Packet> packets);
 
   MergeFunction merge_;
   WaveMergerOptions options_;

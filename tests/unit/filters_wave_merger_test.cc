@@ -78,6 +78,26 @@ TEST(WaveMerger, NeverMergesWhatIsResentOrATombstone) {
   EXPECT_TRUE(ready[1].tombstone);
 }
 
+TEST(WaveMerger, TellsOfEachSourceWhetherItWasItsLast) {
+  WaveMerger merger = merger_of(1, 6);
+  for (std::uint32_t leaf = 1; leaf <= 5; ++leaf) {
+    wire::Packet packet = window_of(leaf, 5, leaf);
+    packet.last = leaf % 2 == 0;
+    merger.add(std::move(packet), 0);
+  }
+  const auto ready = merger.take_ready(0);
+  ASSERT_EQ(ready.size(), 2u);
+  IntervalSet going_on = IntervalSet::of(1), ended = IntervalSet::of(2);
+  going_on.insert(IntervalSet::of(3));
+  going_on.insert(IntervalSet::of(5));
+  ended.insert(IntervalSet::of(4));
+  EXPECT_FALSE(ready[0].last);
+  EXPECT_EQ(ready[0].id.sources, going_on);
+  EXPECT_TRUE(ready[1].last);
+  EXPECT_EQ(ready[1].id.sources, ended);
+  EXPECT_EQ(merger.waiting_bytes(), 0u);
+}
+
 TEST(WaveMerger, PassesOnAPacketThatOverlapsForTheRootToDecide) {
   WaveMerger merger = merger_of(1, 4);
   merger.add(window_of(1, 5, 10), 0);

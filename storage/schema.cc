@@ -444,11 +444,17 @@ CREATE VIEW stream_account AS
          ended AND lost_reason IS NULL AND sent = stored + lost AS complete
   FROM (
     SELECT coalesce(s.name, 'stream ' || c.stream) AS stream, c.leaf,
-           (SELECT n.host FROM node n WHERE n.leaf = c.leaf) AS host,
-           max(c.sent, c.stored + c.lost + c.closed) AS sent, c.stored,
+           n.host, max(c.sent, c.stored + c.lost + c.closed) AS sent, c.stored,
            c.lost + c.closed AS lost, c.ended,
-           coalesce(h.lost_reason, c.reason) AS reason, h.lost_reason
-    FROM stream_leaf c LEFT JOIN stream s ON s.id = c.stream LEFT JOIN host h ON h.leaf = c.leaf);
+           coalesce(h.lost_reason,
+                    CASE WHEN n.is_lost_program AND NOT c.ended
+                         THEN 'the program on ' || n.host || ' was not heard of any more' END,
+                    c.reason) AS reason,
+           h.lost_reason
+    FROM stream_leaf c LEFT JOIN stream s ON s.id = c.stream LEFT JOIN host h ON h.leaf = c.leaf
+         LEFT JOIN (SELECT leaf, max(host) AS host,
+                           max(role = 'program' AND state = 'lost') AS is_lost_program
+                    FROM node WHERE leaf IS NOT NULL GROUP BY leaf) n ON n.leaf = c.leaf);
 )sql";
 
 // Facts of hosts had no index: what a host told last, and one series of many, was found by reading

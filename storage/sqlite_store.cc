@@ -168,12 +168,9 @@ class SqliteStore final : public Store {
               c,
               "INSERT INTO host(leaf, lost_reason) VALUES(?,nullif(?,'')) ON CONFLICT DO UPDATE SET"
               " lost_reason = excluded.lost_reason"),
-          is_program(c, "SELECT 1 FROM node WHERE leaf = ? AND role = 'program'"),
-          program_lost(c,
-                       "UPDATE stream_leaf SET reason = nullif(?2, '')"
-                       " WHERE leaf = ?1 AND NOT ended AND (?2 <> '' OR lost = 0)") {}
+          is_program(c, "SELECT 1 FROM node WHERE leaf = ? AND role = 'program'") {}
     Statement begin, commit, node, node_change, clock, link, host_value, link_sample, notice,
-        host_lost, is_program, program_lost;
+        host_lost, is_program;
   };
 
   std::unique_ptr<Parts> parts_;
@@ -290,12 +287,12 @@ Result<void> SqliteStore::put_notice(const wire::Notice& notice, Nanos at_ns) {
   return settle_put(sizeof(wire::Notice) + notice.text.size());
 }
 
+// Of a program its node's state says all there is to say; what its waves were lost by stays.
 Result<void> SqliteStore::put_host_lost(LeafId leaf, const std::string& reason) {
   if (auto begun = begin_transaction(); !begun) return begun;
-  if (statements_.is_program.first(leaf)) {
-    statements_.is_program.reset();
-    statements_.program_lost.run(leaf, reason);
-  } else {
+  const bool is_program = statements_.is_program.first(leaf);
+  statements_.is_program.reset();
+  if (!is_program) {
     statements_.host_lost.run(leaf, reason);
     intake_.alerts().note_host_lost(leaf, reason);
   }

@@ -169,9 +169,10 @@ class Store {
   virtual Result<void> put_notice(const wire::Notice& notice, Nanos at_ns) = 0;
 
   /// A leaf is not heard of any more and has not said its last. A host's accounts stay incomplete,
-  /// with the reason in `loss`; so do those of a program's streams (which it is, put_node has
-  /// told), with the reason in stream_account. An empty reason takes that back: it was heard of
-  /// again. For good it is gone with end_run.
+  /// with the reason in `loss`. Those of a program's streams do, too, but that it is a program and
+  /// lost, or is heard of again, is what put_node has told: stream_account's reason is made of
+  /// that. An empty reason takes a host's loss back: it was heard of again. For good it is gone
+  /// with end_run.
   virtual Result<void> put_host_lost(LeafId leaf, const std::string& reason) = 0;
 
   /// Bytes put since the last commit, to decide when to commit.

@@ -77,6 +77,13 @@ class StreamTest : public testing::Test {
     return packet;
   }
 
+  /// A program on node4 with leaf 1.
+  void put_program(const char* state) {
+    EXPECT_TRUE(store_->put_node(
+        {NodeId{4}, wire::Role::kProgram, "node4", kFrontEndNode, 1, 9, LeafId{1}, state}));
+    const bool is_lost = std::string(state) == "lost";
+    EXPECT_TRUE(store_->put_host_lost(LeafId{1}, is_lost ? "not heard of any more" : ""));
+  }
   PutOutcome put(const wire::Packet& packet) {
     const auto outcome = store_->put(packet);
     EXPECT_TRUE(outcome) << outcome.error().message;
@@ -192,17 +199,16 @@ TEST_F(StreamTest, WavesThatNeverCameOfALostLeafAreLost) {
 }
 
 TEST_F(StreamTest, AProgramThatIsLostIsNoHostAndItsAccountSaysWhy) {
-  NodeRow program{NodeId{4}, wire::Role::kProgram, "node4", kFrontEndNode, 1, 9, LeafId{1}, "lost"};
-  ASSERT_TRUE(store_->put_node(program));
+  put_program("attached");
   put(waves(kSum, 0, IntervalSet::of(1), {number(1)}));
   put(account(1, 5, false));
   const std::string sql =
       "SELECT host, sent, stored, lost, complete, reason FROM stream_account WHERE sent > 0";
-  ASSERT_TRUE(store_->put_host_lost(LeafId{1}, "not heard of any more"));
-  EXPECT_EQ(ask(sql), "node4|5|1|0|0|not heard of any more\n");
-  ASSERT_TRUE(store_->put_host_lost(LeafId{1}, ""));
+  put_program("lost");
+  EXPECT_EQ(ask(sql), "node4|5|1|0|0|the program on node4 was not heard of any more\n");
+  put_program("attached");
   EXPECT_EQ(ask(sql), "node4|5|1|0|0|\n") << "it was heard of again";
-  ASSERT_TRUE(store_->put_host_lost(LeafId{1}, "not heard of any more"));
+  put_program("lost");
   EXPECT_EQ(ask("SELECT count(*) FROM host"), "0\n");
   ASSERT_TRUE(store_->end_run(0, kSecond));
   store_.reset();
@@ -212,10 +218,25 @@ TEST_F(StreamTest, AProgramThatIsLostIsNoHostAndItsAccountSaysWhy) {
   ASSERT_TRUE(rows) << rows.error().message;
   ASSERT_EQ(rows->size(), 1u);
   EXPECT_EQ(integer_of(rows->at(0).at(0)), 4);
-  EXPECT_EQ(text_of(rows->at(0).at(1)), "not heard of any more");
+  EXPECT_EQ(text_of(rows->at(0).at(1)), "the program on node4 was not heard of any more");
   const auto report = make_report(**run);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->run.hosts, 0u);
+}
+
+TEST_F(StreamTest, WhatWavesWereLostByStaysWhenTheirProgramIsLostAndComesBack) {
+  put_program("attached");
+  put(tombstone(0, 3, 1));
+  put(account(1, 3, false));
+  const std::string sql = "SELECT lost, complete, reason FROM stream_account WHERE sent > 0";
+  EXPECT_EQ(ask(sql), "3|0|the leaf's journal was full\n");
+  put_program("lost");
+  EXPECT_EQ(ask(sql), "3|0|the program on node4 was not heard of any more\n");
+  put_program("attached");
+  EXPECT_EQ(ask(sql), "3|0|the leaf's journal was full\n");
+  put_program("lost");
+  put(account(1, 3, true));
+  EXPECT_EQ(ask(sql), "3|1|the leaf's journal was full\n") << "it had ended";
 }
 
 TEST_F(StreamTest, WhatCannotBeReadIsLost) {

@@ -161,7 +161,11 @@ Result<std::vector<NodeId>> Overlay::place(const tree::Shape& shape,
   auto plan = placement::plan_tree(hosts, shape, *made, here);
   if (!plan) return unexpected(std::move(plan.error()));
   plan_ = *std::move(plan);
-  for (const tree::Host& host : hosts) planned_hosts_.push_back(host.name);
+  for (const tree::Host& host : hosts) {
+    const HostId id{static_cast<std::uint32_t>(planned_hosts_.size())};
+    planned_hosts_.push_back(host.name);
+    planned_by_short_name_[std::string(tree::short_name(host.name))].push_back(id);
+  }
   planned_ = {kFrontEndNode};
   planned_loads_.assign(plan_->comm_processes.size() + 1, 0);
   std::vector<NodeId> to_start;
@@ -180,31 +184,46 @@ Result<std::vector<NodeId>> Overlay::place(const tree::Shape& shape,
     to_start.push_back(planned_.back());
   }
   attach_back_ends();
-  for (const auto& [id, node] : nodes_) {
-    if (node.role == wire::Role::kProgram) attach_late(id);
-  }
+  attach_programs();
   return to_start;
 }
 
 void Overlay::attach_back_ends() {
-  std::vector<HostId> back_ends;
+  std::vector<HostId> on;
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
-    back_ends.push_back(HostId{static_cast<std::uint32_t>(host)});
+    on.push_back(HostId{static_cast<std::uint32_t>(host)});
   }
-  const auto leaves = placement::attach(back_ends, plan_->internal_leaves);
+  attach_all(hosts_, on);
+}
+
+// All in one turn: there may be one for each rank.
+void Overlay::attach_programs() {
+  std::vector<NodeId> programs;
+  std::vector<HostId> on;
+  for (const auto& [id, node] : nodes_) {
+    if (node.role != wire::Role::kProgram) continue;
+    programs.push_back(id);
+    on.push_back(host_of(node));
+  }
+  attach_all(programs, on);
+}
+
+void Overlay::attach_all(const std::vector<NodeId>& nodes, const std::vector<HostId>& on) {
+  const auto leaves = placement::attach(on, plan_->internal_leaves);
   CHECK(leaves.has_value());  // A plan always has an internal leaf.
-  for (std::size_t host = 0; host < hosts_.size(); ++host) {
-    placement::InternalLeaf& leaf = plan_->internal_leaves[(*leaves)[host]];
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    placement::InternalLeaf& leaf = plan_->internal_leaves[(*leaves)[i]];
     ++leaf.back_ends;
-    set_parent(nodes_.at(hosts_[host]), leaf.node);
+    set_parent(nodes_.at(nodes[i]), leaf.node);
   }
 }
 
 // Who was not there when the plan was made is known to it by the host's name at most.
 HostId Overlay::host_of(const OverlayNode& late) const {
-  for (std::size_t host = 0; host < planned_hosts_.size(); ++host) {
-    if (!tree::may_be_one_host(planned_hosts_[host], late.host)) continue;
-    return HostId{static_cast<std::uint32_t>(host)};
+  const auto alike = planned_by_short_name_.find(std::string(tree::short_name(late.host)));
+  if (alike == planned_by_short_name_.end()) return tree::kNoHost;
+  for (const HostId host : alike->second) {
+    if (tree::may_be_one_host(planned_hosts_[raw(host)], late.host)) return host;
   }
   return tree::kNoHost;
 }

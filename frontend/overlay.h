@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/ids.h"
@@ -63,8 +64,8 @@ class Overlay {
   void restore(OverlayNode node);
 
   /// Chooses hosts for the communication processes of `shape`, given what is known of each back
-  /// end's host (`known`, by leaf), and a place for every back end; then one for every program, as
-  /// attach_late() does. Returns the nodes to be started. A topology file may name hosts without a
+  /// end's host (`known`, by leaf), and a place for every back end; then one for every program, by
+  /// the same rules. Returns the nodes to be started. A topology file may name hosts without a
   /// back end, and `choice` extra hosts, where `may_launch` says that something else can start
   /// processes there.
   ///
@@ -117,6 +118,8 @@ class Overlay {
                                         const std::map<LeafId, KnownHost>& known,
                                         const HostChoice& choice) const;
   void attach_back_ends();
+  void attach_programs();
+  void attach_all(const std::vector<NodeId>& nodes, const std::vector<HostId>& on);
   HostId host_of(const OverlayNode& late) const;
   void set_parent(OverlayNode& node, NodeId planned);
   void plan_parent(NodeId node, NodeId planned);
@@ -128,9 +131,10 @@ class Overlay {
   std::map<NodeId, OverlayNode> nodes_;
   std::map<std::string, NodeId> by_host_key_;
   std::map<LeafId, NodeId> by_leaf_;
-  std::vector<NodeId> hosts_;                 // HostId -> its back end.
-  std::optional<placement::Plan> plan_;       // Before it is placed: everybody below the front end.
-  std::vector<std::string> planned_hosts_;    // HostId -> name, where the plan may have a process.
+  std::vector<NodeId> hosts_;               // HostId -> its back end.
+  std::optional<placement::Plan> plan_;     // Before it is placed: everybody below the front end.
+  std::vector<std::string> planned_hosts_;  // HostId -> name, where the plan may have a process.
+  std::unordered_map<std::string, std::vector<HostId>> planned_by_short_name_;  // In their order.
   std::vector<NodeId> planned_;               // Node of the plan -> node here.
   std::map<NodeId, NodeId> planned_parent_;   // Node here -> its parent in the plan ...
   std::vector<std::uint32_t> planned_loads_;  // ... and how many children each has there.

@@ -203,6 +203,31 @@ TEST_F(OverlayTest, AProgramGetsTheInternalLeafOfItsHostElseTheLeastLoaded) {
   EXPECT_EQ(overlay_.find(elsewhere)->parent, started.front());
 }
 
+TEST_F(OverlayTest, AProgramWritesItsHostsNameInFullOrShort) {
+  join_hosts(4);
+  const auto started = place("kary:2");
+  const OverlayNode& carrier = *overlay_.find(started.back());
+  wire::HostReport report = program_on(9);
+  report.name = carrier.host + ".a.org";
+  const NodeId beside = overlay_.join(report, wire::Role::kProgram).id;
+  overlay_.attach_late(beside);
+  EXPECT_EQ(overlay_.find(beside)->parent, carrier.id);
+}
+
+TEST_F(OverlayTest, ManyProgramsAreSpreadOverTheInternalLeaves) {
+  for (int number = 1; number <= 64; ++number) {
+    overlay_.join(program_on(number % 8 + 1, number), wire::Role::kProgram);
+  }
+  join_hosts(8);
+  place("kary:2");
+  std::map<NodeId, int> children;
+  for (const auto& [id, node] : overlay_.nodes()) {
+    if (node.role == wire::Role::kProgram) ++children[node.parent];
+  }
+  EXPECT_EQ(children.size(), 4u) << "kary:2 over eight hosts has four internal leaves";
+  for (const auto& [parent, count] : children) EXPECT_EQ(count, 16);
+}
+
 TEST_F(OverlayTest, AProgramStaysOneUnderASuccessor) {
   join_hosts(2);
   const OverlayNode program = overlay_.join(program_on(1), wire::Role::kProgram);

@@ -424,8 +424,8 @@ void Root::look_for_lost_hosts(Nanos now) {
 // What was below a former front end may still be on its way here.
 Nanos Root::lost_limit_of(LeafId leaf, Nanos now) const {
   const bool just_taken_over = options_.front_ends > 1 && now < return_deadline_;
-  const bool is_host = overlay_.find(leaf)->is_host();
-  return is_host || just_taken_over ? options_.lost_limit : options_.program_lost_limit;
+  const bool holds_up_the_end = control_.finish && !overlay_.find(leaf)->is_host();
+  return holds_up_the_end && !just_taken_over ? options_.program_lost_limit : options_.lost_limit;
 }
 
 void Root::give_up(LeafId leaf) {

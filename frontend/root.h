@@ -28,14 +28,16 @@ struct RootOptions {
   bool may_launch = false;
   HostChoice choice;  ///< `--placement` and what limits it.
   /// Leaves that say they are programs are no hosts: they are placed when the tree stands, start
-  /// nothing, and are lost sooner. Else they are back ends like all others, as in a tool's tree.
+  /// nothing, and are lost sooner at the end. Else they are back ends like all others, as in a
+  /// tool's tree.
   bool has_programs = false;
   /// A communication process that has not reported by then is done without.
   Nanos start_limit = 5 * kSecond;
-  /// A host that is below no link for so long is gone.
+  /// A host, or a program, that is below no link for so long is gone.
   Nanos lost_limit = 10 * kSecond;
-  /// The same of a program, which nobody starts again. One that lives has found another parent by
-  /// then: it tries at once, and knows of a silent one as soon as we do.
+  /// The same of a program while the run is ending, which waits for it: nobody starts it again, and
+  /// one that lives has found another parent by then, since it tries at once, and knows of a silent
+  /// one as soon as we do. Before that a program may also compute so long between two calls.
   Nanos program_lost_limit = net::kSilenceLimit;
   /// Front ends of this run so far, this one included. Each has numbers of its own for control, for
   /// nodes and for leaves, so that nothing that a former one gave out is given again, known here or

@@ -142,11 +142,23 @@ TEST_F(ProgramTest, ThatIsGoneWithoutAWordDoesNotHoldUpTheEnd) {
   EXPECT_TRUE(was_said("program lost"));
 }
 
+TEST_F(ProgramTest, ThatComputesForSecondsBetweenTwoCallsIsNotLost) {
+  start();
+  const net::LinkId program = join_program(1);
+  network_.link_down(*session_, program);
+  network_.advance(*session_, 9 * kSecond);
+  EXPECT_TRUE(store_.lost.empty());
+  EXPECT_TRUE(store_.notices.empty());
+  finish(0);
+  network_.advance(*session_, kSecond);
+  EXPECT_EQ(store_.lost, std::vector<LeafId>{LeafId{1}}) << "the run's end does not wait for it";
+}
+
 TEST_F(ProgramTest, ThatComesBackIsTakenBack) {
   start();
   const net::LinkId link = join_program(1);
   network_.link_down(*session_, link);
-  network_.advance(*session_, 4 * kSecond);
+  network_.advance(*session_, 11 * kSecond);
   EXPECT_EQ(store_.nodes.at(NodeId{1}).state, "lost");
   net::Peer peer = newcomer();
   peer.role = wire::Role::kProgram;

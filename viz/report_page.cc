@@ -266,10 +266,14 @@ std::string hosts(const ReportPageValues& values) {
           {{"host", "t"}, {"ranks"}, {"clock within", "t"}, {"newest samples", "t"}, {"lost", "t"}},
           rows) +
       more_text(values.hosts.hosts.size(), rows.size());
-  return html + fmt::format(
-                    "<p class=\"faint\">The tree had {} communication processes and {} back "
-                    "ends.</p>\n",
-                    roles["comm_process"], roles["back_end"]);
+  const auto counted = [&roles](const char* role, const char* one, const char* many) {
+    return fmt::format("{} {}", roles[role], roles[role] == 1 ? one : many);
+  };
+  const bool has_programs = roles["program"] != 0;
+  return html + "<p class=\"faint\">The tree had " +
+         counted("comm_process", "communication process", "communication processes") +
+         (has_programs ? ", " : " and ") + counted("back_end", "back end", "back ends") +
+         (has_programs ? " and " + counted("program", "program", "programs") : "") + ".</p>\n";
 }
 
 std::string missing(const Report& report) {

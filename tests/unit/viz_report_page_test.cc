@@ -55,6 +55,18 @@ TEST(ReportPage, AnEmptyRunIsAPageThatSaysSo) {
   EXPECT_THAT(page, Not(HasSubstr("nan")));
 }
 
+TEST(ReportPage, CountsWhatTheTreeWasMadeOf) {
+  ReportPageValues values;
+  for (const char* role : {"front_end", "comm_process", "comm_process", "back_end"}) {
+    values.tree.report.nodes.emplace_back().role = role;
+  }
+  EXPECT_THAT(make_report_page(values),
+              HasSubstr("The tree had 2 communication processes and 1 back end.</p>"));
+  for (int i = 0; i < 3; ++i) values.tree.report.nodes.emplace_back().role = "program";
+  EXPECT_THAT(make_report_page(values),
+              HasSubstr("2 communication processes, 1 back end and 3 programs.</p>"));
+}
+
 TEST(ReportPage, MapsJoinEqualNeighboursAndLeaveOutNothingness) {
   ReportPageValues values;
   values.mpi.world_size = 1;

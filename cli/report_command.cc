@@ -414,6 +414,23 @@ Json json_of(const Report::WorldShare& share) {
   return json.member("shown", list(share.shown, [](const auto& r) { return json_of(r); }));
 }
 
+Json json_of(const Report::Stream& stream) {
+  Json json('{');
+  json.member("name", stream.name).member("waves", stream.waves);
+  json.member("leaves", stream.leaves).member("complete", stream.complete);
+  json.member("sent", stream.sent).member("stored", stream.stored);
+  return json.member("lost", stream.lost);
+}
+
+Json json_of(const Report::Service& service) {
+  Json json('{');
+  json.member("name", service.name).member("back_ends", service.back_ends);
+  json.member("complete", service.complete).member("captured", service.captured);
+  json.member("stored", service.stored).member("lost", service.lost);
+  if (service.captured == 0) json.member("why", service.why);
+  return json;
+}
+
 }  // namespace
 
 std::string report_json(const Report& report) {
@@ -456,21 +473,8 @@ std::string report_json(const Report& report) {
                 item.member("until_ns", alert.until_ns).member("text", alert.text);
                 return item.member("value", alert.value).member("threshold", alert.threshold);
               }));
-  json.member("streams", list(report.streams, [](const Report::Stream& stream) {
-                Json item('{');
-                item.member("name", stream.name).member("waves", stream.waves);
-                item.member("leaves", stream.leaves).member("complete", stream.complete);
-                item.member("sent", stream.sent).member("stored", stream.stored);
-                return item.member("lost", stream.lost);
-              }));
-  json.member("services", list(report.services, [](const Report::Service& service) {
-                Json item('{');
-                item.member("name", service.name).member("back_ends", service.back_ends);
-                item.member("complete", service.complete).member("captured", service.captured);
-                item.member("stored", service.stored).member("lost", service.lost);
-                if (service.captured == 0) item.member("why", service.why);
-                return item;
-              }));
+  json.member("streams", list(report.streams, [](const auto& s) { return json_of(s); }));
+  json.member("services", list(report.services, [](const auto& s) { return json_of(s); }));
   json.member("host_loads", list(report.host_loads, [](const Report::HostLoad& load) {
                 Json item('{');
                 item.member("host", load.host).member("processors_busy", load.processors_busy);

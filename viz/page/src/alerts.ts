@@ -17,6 +17,11 @@ export function amountOf(kind: string, value: number): string {
   return count(value);
 }
 
+/** How bad it was: of a loss without a count nobody knows. */
+export function worstOf(alert: Alert): string {
+  return alert.kind === "loss" && alert.value === 0 ? "not known" : amountOf(alert.kind, alert.value);
+}
+
 /** How long it has been so, or was. */
 export function lengthOf(alert: Alert, scope: Scope): number {
   return Math.max((alert.until_ns ?? scope.run_end_ns) - alert.at_ns, 0);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { amountOf, lengthOf, placeOf } from "../src/alerts.ts";
+import { amountOf, lengthOf, placeOf, worstOf } from "../src/alerts.ts";
 import type { Alert, Scope } from "../src/answers.ts";
 
 const scope: Scope = { begin_ns: 0, end_ns: 100e9, run_begin_ns: 0, run_end_ns: 100e9, has_ended: false,
@@ -25,4 +25,10 @@ test("values have the unit of their kind", () => {
   assert.equal(amountOf("stalled", 12.5), "12.5 s");
   assert.equal(amountOf("late", 0.25), "25.0 %");
   assert.equal(amountOf("loss", 1), "1 call");
+});
+
+test("a loss of which nobody knows how many calls it was has no number", () => {
+  assert.equal(worstOf({ ...alert, kind: "loss", value: 0 }), "not known");
+  assert.equal(worstOf({ ...alert, kind: "loss", value: 2 }), "2 calls");
+  assert.equal(worstOf({ ...alert, value: 0 }), amountOf("stalled", 0));
 });

@@ -1,7 +1,7 @@
 // What the rules over windows have found: ranks that stand still, are late or slow, and losses; each leads
 // to its place on the timeline.
 
-import { amountOf, lengthOf, placeOf } from "../alerts.ts";
+import { amountOf, lengthOf, placeOf, worstOf } from "../alerts.ts";
 import type { Alert, Alerts } from "../answers.ts";
 import { el, empty, fill } from "../dom.ts";
 import { count, duration, kNone, moment, plural } from "../format.ts";
@@ -20,7 +20,7 @@ function columns(answer: () => Alerts, page: Page): Column<Alert>[] {
       cell: (alert) => alert.rank === null ? kNone : count(alert.rank) },
     { id: "text", head: "what", cell: (alert) => el("a", { href: page.link(placeOf(alert, answer().scope)) }, alert.text) },
     { id: "value", head: "value", isNumber: true, value: (alert) => alert.value,
-      cell: (alert) => amountOf(alert.kind, alert.value) },
+      cell: (alert) => worstOf(alert) },
     { id: "threshold", head: "allowed", isNumber: true, value: (alert) => alert.threshold,
       cell: (alert) => amountOf(alert.kind, alert.threshold) },
   ];
@@ -57,7 +57,9 @@ export const alerts: View = {
             fill(place, answer.alerts_in_all === 0
               ? empty("Nothing was found that a person should look at.",
                       "What is looked for, and how much of it is allowed: docs/alerts.md.")
-              : empty("There is none of this rank and time.", "Show all ranks and all of the time: press Esc."));
+              : empty(rank === null ? "There is none of this time."
+                                    : `There is none of this time whose worst rank is ${rank}.`,
+                      "Of several ranks an alert stands under the worst. Show all ranks and all of the time: press Esc."));
             return;
           }
           table.show(shown);

@@ -24,6 +24,9 @@ constexpr std::uint64_t kNobody = ~std::uint64_t{0};
 /// How a sentence of a lost host begins, by which a successor knows it.
 constexpr const char* kHostWord = "host ";
 constexpr const char* kIsLost = " is lost";
+/// And one of events, and of calls that are not counted.
+constexpr const char* kEventsOfWord = "events of ";
+constexpr const char* kUnknownCalls = "calls, not known how many,";
 
 }  // namespace
 
@@ -65,10 +68,13 @@ void AlertRules::adopt(std::span<const Alert> open, std::int64_t last_id) {
         adopted_hosts_.push_back(std::move(adopted));
         continue;
       }
-      key.of = alert.rank ? Of::kRank : Of::kAdopted;
+      adopted.is_known = alert.text.find(kUnknownCalls) == std::string::npos;
+      key.of = !alert.rank                             ? Of::kAdopted
+               : alert.text.starts_with(kEventsOfWord) ? Of::kEvents
+                                                       : Of::kRank;
       key.number = alert.rank.value_or(static_cast<std::uint64_t>(alert.id));
     }
-    open_.emplace(key, std::move(adopted));
+    if (!open_.try_emplace(key, std::move(adopted)).second) superfluous_.push_back(alert);
   }
 }
 
@@ -169,6 +175,11 @@ bool AlertRules::is_judged(const RankState& rank) const {
   return !rank.ended && host != hosts_.end() && host->second.seen_ns && !host->second.lost;
 }
 
+bool AlertRules::is_lost(const RankState& rank) const {
+  const auto host = hosts_.find(rank.leaf);
+  return host != hosts_.end() && host->second.lost;
+}
+
 // ---- losses ----
 
 void AlertRules::note_lost(WorldId world, std::uint64_t rank, std::uint64_t lost_calls) {
@@ -247,55 +258,65 @@ void AlertRules::note_host_found(LeafId leaf) {
 }
 
 std::string AlertRules::loss_text(const Key& key, const Loss& loss) const {
-  const std::string calls = loss.is_known ? calls_text(loss.calls) : "calls, not known how many,";
+  const std::string calls = loss.is_known ? calls_text(loss.calls) : kUnknownCalls;
   const std::string were = loss.is_known && loss.calls == 1 ? " was " : " were ";
   switch (key.of) {
     case Of::kRank:
       return calls + " of rank " + std::to_string(key.number) + were +
              "lost: its ring was full, the agent could not keep up";
     case Of::kEvents:
-      return "events of " + calls + " of rank " + std::to_string(key.number) +
+      return kEventsOfWord + calls + " of rank " + std::to_string(key.number) +
              " were given up: " + loss.why;
     default:
-      return calls + " of " +
-             (key.number == kNobody
-                  ? "several hosts"
-                  : kHostWord + name_of(LeafId{static_cast<std::uint32_t>(key.number)})) +
-             were + "given up: " + loss.why;
+      return calls + " of " + source_name(key.number) + were + "given up: " + loss.why;
   }
 }
 
+std::string AlertRules::source_name(std::uint64_t number) const {
+  if (number == kNobody) return "several hosts";
+  return kHostWord + name_of(LeafId{static_cast<std::uint32_t>(number)});
+}
+
+// A former front end's of the same host, which its sentence names.
+void AlertRules::take_adopted(const Key& key) {
+  if (key.of != Of::kHost || open_.contains(key)) return;
+  const std::string words = " of " + source_name(key.number) + " w";  // Was, were.
+  const auto adopted = std::ranges::find_if(open_, [&](const auto& entry) {
+    return entry.first.of == Of::kAdopted &&
+           entry.second.alert.text.find(words) != std::string::npos;
+  });
+  if (adopted == open_.end()) return;
+  auto node = open_.extract(adopted);
+  node.key() = key;
+  open_.insert(std::move(node));
+}
+
+void AlertRules::judge_loss(const Key& key, const Loss& loss) {
+  take_adopted(key);
+  const auto open = open_.find(key);
+  Loss all = loss;
+  Finding finding;
+  finding.threshold = static_cast<double>(*limits_.lost_calls);
+  finding.at_ns = now_ns_.value_or(0);
+  if (key.of == Of::kRank || key.of == Of::kEvents) {
+    finding.rank = key.number;
+    finding.ranks = {key.number};
+  }
+  if (open != open_.end()) {
+    all.calls += static_cast<std::uint64_t>(open->second.alert.value);
+    all.is_known &= open->second.is_known;
+  } else if (static_cast<double>(loss.calls) < finding.threshold && loss.is_known) {
+    new_losses_[key] = loss;
+    return;
+  }
+  finding.value = static_cast<double>(all.calls);
+  finding.text = loss_text(key, all);
+  hold(key, std::move(finding));
+  open_.at(key).is_known = all.is_known;
+}
+
 void AlertRules::judge_losses() {
-  // Whoever was heard of again before this front end took over.
-  for (Open& open : adopted_hosts_) {
-    open.alert.until_ns = std::max(now_ns_.value_or(0), open.alert.at_ns);
-    changed_.push_back(std::move(open.alert));
-  }
-  adopted_hosts_.clear();
-  for (auto& [key, loss] : std::exchange(new_losses_, {})) {
-    const auto open = open_.find(key);
-    const auto threshold = static_cast<double>(*limits_.lost_calls);
-    Finding finding;
-    finding.threshold = threshold;
-    finding.at_ns = now_ns_.value_or(0);
-    if (key.of == Of::kRank || key.of == Of::kEvents) {
-      finding.rank = key.number;
-      finding.ranks = {key.number};
-    }
-    if (open != open_.end()) {
-      Loss all = loss;
-      all.calls += static_cast<std::uint64_t>(open->second.alert.value);
-      finding.value = static_cast<double>(all.calls);
-      finding.text = loss_text(key, all);
-      hold(key, std::move(finding));
-    } else if (static_cast<double>(loss.calls) >= threshold || !loss.is_known) {
-      finding.value = static_cast<double>(loss.calls);
-      finding.text = loss_text(key, loss);
-      hold(key, std::move(finding));
-    } else {
-      new_losses_[key] = loss;
-    }
-  }
+  for (const auto& [key, loss] : std::exchange(new_losses_, {})) judge_loss(key, loss);
   if (!now_ns_) return;
   for (auto open = open_.begin(); open != open_.end();) {
     const auto at = open++;
@@ -309,7 +330,19 @@ void AlertRules::judge_losses() {
 
 // ---- what is open ----
 
+// Hosts that were heard of again before this front end took over, and what finds no place.
+void AlertRules::close_adopted() {
+  for (Open& open : std::exchange(adopted_hosts_, {})) {
+    superfluous_.push_back(std::move(open.alert));
+  }
+  for (Alert& alert : std::exchange(superfluous_, {})) {
+    alert.until_ns = std::max(now_ns_.value_or(0), alert.at_ns);
+    changed_.push_back(std::move(alert));
+  }
+}
+
 std::vector<Alert> AlertRules::settle() {
+  close_adopted();
   if (limits_.lost_calls) judge_losses();
   if (now_ns_ && judged_ < part_) {
     judged_ = part_;

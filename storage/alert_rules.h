@@ -194,6 +194,7 @@ class AlertRules {
     Ranks ranks;
     std::string worst_text;
     std::optional<std::uint64_t> worst_rank;
+    bool is_known = true;  ///< Of a loss: its value is all of it.
   };
   struct Standing;
   struct Cohort;
@@ -203,6 +204,7 @@ class AlertRules {
   Nanos part_ns() const { return limits_.span_ns / static_cast<Nanos>(kParts); }
   void start_part(std::int64_t part);
   bool is_judged(const RankState& rank) const;
+  bool is_lost(const RankState& rank) const;  ///< With its host.
 
   void judge_stalls(WorldId id, const World& world);
   Standing who_stands(const World& world) const;
@@ -216,11 +218,15 @@ class AlertRules {
                         Ranks low) const;
   bool is_unknown(const Open& open, const World& world) const;
   void judge_losses();
+  void take_adopted(const Key& key);
+  void judge_loss(const Key& key, const Loss& loss);
   std::string loss_text(const Key& key, const Loss& loss) const;
+  std::string source_name(std::uint64_t number) const;  ///< Of Of::kHost.
   std::string name_of(LeafId leaf) const;
   /// "rank 3 (node01)" and so on; the host, when all are of one in a run of several.
   std::string who(const World& world, const Ranks& ranks) const;
 
+  void close_adopted();
   /// Raises it, or changes what is open; what is open of other ranks is closed.
   void hold(const Key& key, Finding finding);
   void raise(const Key& key, Finding finding);
@@ -234,6 +240,7 @@ class AlertRules {
   std::map<Key, Loss> new_losses_;
   std::map<Key, Open> open_;
   std::vector<Open> adopted_hosts_;  ///< Lost ones of a former front end, not yet seen to be.
+  std::vector<Alert> superfluous_;   ///< Of a former front end, beside another of the same.
   std::vector<Alert> changed_;
   std::optional<Nanos> now_ns_;
   std::int64_t part_ = 0;  ///< Of the run, that is being filled.

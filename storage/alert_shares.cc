@@ -13,6 +13,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/quantity_text.h"
 #include "storage/alert_rules.h"
 #include "storage/alert_text_internal.h"
 #include "storage/summary_internal.h"
@@ -89,12 +90,13 @@ std::vector<AlertRules::Cohort> AlertRules::cohorts(AlertKind kind, const World&
   }
   std::ranges::stable_sort(members, {}, &Member::calls);
   std::vector<std::pair<Ranks, std::uint64_t>> groups;
-  std::size_t first = 0;  // Of those with about as many calls as the last member.
+  std::size_t first = 0;    // Of those with about as many calls as the last member,
+  std::uint64_t least = 0;  // the fewest of which are these. Neighbours alone would be a chain.
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Member& member = members[i];
-    if (i != 0) {
-      const std::uint64_t before = members[i - 1].calls;
-      if (member.calls > before + before / kCallsPart + kCallsApart) first = groups.size();
+    if (i == 0 || member.calls > least + least / kCallsPart + kCallsApart) {
+      first = groups.size();
+      least = member.calls;
     }
     auto group = groups.begin() + static_cast<std::ptrdiff_t>(first);
     while (group != groups.end() && member.collectives != 0 &&
@@ -137,7 +139,10 @@ AlertRules::Finding AlertRules::share_finding(AlertKind kind, double threshold, 
     finding.text += (is_one ? " is in MPI " : " are in MPI ") + share;
   }
   if (!is_one) finding.text += " (least rank " + std::to_string(*finding.rank) + ")";
-  finding.text += ", the mean of all ranks is " + whole_percent_text(cohort.mean);
+  finding.text += ", the mean of ";
+  finding.text +=
+      is_late ? "the " + count_text(cohort.ranks.size()) + " that take part" : "all ranks";
+  finding.text += " is " + whole_percent_text(cohort.mean);
   if (!is_late) finding.text += is_one ? ": the others wait for it" : ": the others wait for them";
   finding.value = cohort.mean - least;
   finding.threshold = threshold;
@@ -146,12 +151,13 @@ AlertRules::Finding AlertRules::share_finding(AlertKind kind, double threshold, 
   return finding;
 }
 
-// After a front end's death nobody knows for a span.
+// After a front end's death nobody knows for a span; a rank that it has not told of had ended.
 bool AlertRules::is_unknown(const Open& open, const World& world) const {
   const Nanos begin = (part_ - static_cast<std::int64_t>(kParts)) * part_ns();
   return std::ranges::any_of(open.ranks, [&](std::uint64_t number) {
     const auto rank = world.find(number);
-    return rank == world.end() || (!rank->second.ended && rank->second.first_ns > begin);
+    return rank != world.end() && !rank->second.ended && !is_lost(rank->second) &&
+           rank->second.first_ns > begin;
   });
 }
 

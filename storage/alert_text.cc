@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "base/quantity_text.h"
 #include "storage/alert_text_internal.h"
 
 namespace xylem::storage {
@@ -34,7 +35,7 @@ std::string list_text(const std::vector<std::uint64_t>& ranks) {
     if (last != at) text += "-" + std::to_string(ranks[last]);
     at = last + 1;
   }
-  if (at < ranks.size()) text += " and " + std::to_string(ranks.size() - at) + " more";
+  if (at < ranks.size()) text += " and " + count_text(ranks.size() - at) + " more";
   return text;
 }
 
@@ -42,12 +43,12 @@ std::string ranks_text(const std::vector<std::uint64_t>& ranks, const std::strin
   if (ranks.size() == 1) {
     return "rank " + std::to_string(ranks[0]) + (host.empty() ? "" : " (" + host + ")");
   }
-  return std::to_string(ranks.size()) + " ranks (" + list_text(ranks) +
+  return count_text(ranks.size()) + " ranks (" + list_text(ranks) +
          (host.empty() ? "" : ", all on " + host) + ")";
 }
 
 std::string calls_text(std::uint64_t calls) {
-  return std::to_string(calls) + (calls == 1 ? " call" : " calls");
+  return count_text(calls) + (calls == 1 ? " call" : " calls");
 }
 
 }  // namespace xylem::storage

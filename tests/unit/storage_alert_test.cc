@@ -431,5 +431,75 @@ TEST_F(AlertRulesTest, AHangThatWentOnWhenAFrontEndTookOverIsTheSame) {
   EXPECT_GE(the(AlertKind::kStalled).value, 99);
 }
 
+TEST_F(AlertRulesTest, EachLossOfAFormerFrontEndGoesOnAsItself) {
+  const auto loss = [](std::int64_t id, std::optional<std::uint64_t> rank, std::string text) {
+    return Alert{id, 0, {}, AlertKind::kLoss, rank ? kWorld : WorldId{}, rank, std::move(text),
+                 5,  1};
+  };
+  rules_.adopt(std::vector{loss(1, 1, "5 calls of rank 1 were lost: its ring was full"),
+                           loss(2, 1, "events of 5 calls of rank 1 were given up: it was full"),
+                           loss(3, {}, "5 calls of host node02 were given up: it was full"),
+                           loss(4, 1, "5 calls of rank 1 were lost: its ring was full")},
+               4);
+  rules_.adopt_rank(kWorld, 1, LeafId{1}, 90 * kSecond, 100, 5);
+  rules_.name_host(LeafId{1}, "node02");
+  now_ = 100 * kSecond;
+  next({{}, {}});
+  EXPECT_TRUE(alerts_.at(4).until_ns);  // There is one of the same already.
+  rules_.note_lost(kWorld, 1, 9);
+  rules_.note_events_given_up(kWorld, 1, 2, "it was full");
+  rules_.note_given_up(LeafId{1}, std::nullopt, "it was full");
+  next({{}, {}});
+  EXPECT_EQ(alerts_.at(1).value, 9);
+  EXPECT_EQ(alerts_.at(2).value, 7);
+  EXPECT_EQ(alerts_.at(2).text, "events of 7 calls of rank 1 were given up: it was full");
+  EXPECT_THAT(alerts_.at(3).text, HasSubstr("calls, not known how many, of host node02 were"));
+  EXPECT_EQ(alerts_.size(), 4u);
+  run(12 * kSecond, {{}, {}});
+  for (const auto& [id, alert] : alerts_) EXPECT_TRUE(alert.until_ns) << alert.text;
+}
+
+TEST_F(AlertRulesTest, ALossOfWhichAPartIsNotKnownStaysSo) {
+  next({{}, {}});
+  rules_.note_given_up(LeafId{1}, std::nullopt, "the journal was full");
+  next({{}, {}});
+  rules_.note_given_up(LeafId{1}, 1234567, "the journal was full");
+  next({{}, {}});
+  EXPECT_EQ(the(AlertKind::kLoss).value, 1234567);
+  EXPECT_THAT(the(AlertKind::kLoss).text, HasSubstr("calls, not known how many, of"));
+  rules_.note_given_up(std::nullopt, 1234567, "the journal was full");
+  next({{}, {}});
+  EXPECT_EQ(alerts(AlertKind::kLoss).back().text,
+            "1,234,567 calls of several hosts were given up: the journal was full");
+}
+
+TEST_F(AlertRulesTest, AnAdoptedAlertOfARankOfALostHostIsClosed) {
+  const Alert slow{7, 0, {}, AlertKind::kImbalance, kWorld, 1, "rank 1 is in MPI 5 %", 0.5, 0.3};
+  rules_.adopt(std::vector{slow}, 7);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    rules_.adopt_rank(kWorld, rank, LeafId{rank}, 90 * kSecond, 10, 0);
+  }
+  rules_.note_host_lost({LeafId{1}, {{kWorld, 1}}, 0});
+  now_ = 100 * kSecond;
+  for (int i = 0; i < 60; ++i) {
+    const Nanos begin = now_;
+    now_ += kWindow;
+    for (const std::uint32_t rank : {0u, 2u}) {
+      rules_.note({kWorld, rank, LeafId{rank}, begin, now_, 10, 1000, 1000, 100, ""});
+    }
+    for (const Alert& alert : rules_.settle()) alerts_[alert.id] = alert;
+  }
+  EXPECT_TRUE(the(AlertKind::kImbalance).until_ns);
+}
+
+TEST_F(AlertRulesTest, CountsThatGrowFromRankToRankAreNotAllOfOneCommunicator) {
+  const auto of = [](double collective, std::uint64_t calls) {
+    return Share{.mpi = 0.9, .collective = collective, .calls = calls};
+  };
+  run(60 * kSecond, {of(0.1, 100), of(0.85, 100), of(0.85, 109), of(0.85, 119), of(0.85, 130)});
+  // The first three are compared: the mean of all would be 0.7.
+  EXPECT_THAT(the(AlertKind::kLate).text, HasSubstr("the mean of the 3 that take part is 60 %"));
+}
+
 }  // namespace
 }  // namespace xylem::storage

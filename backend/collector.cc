@@ -63,6 +63,9 @@ void Collector::process_ended(Lane lane) {
 void Collector::configure(LeafId leaf, const wire::Control& control) {
   if (!builder_ || leaf != leaf_) builder_.emplace(leaf);
   leaf_ = leaf;
+  if (control.version > control_.version) {  // Perhaps of a successor, which knows of no silence.
+    for (auto& [lane, process] : processes_) process->silence.tell_again();
+  }
   control_ = control;
   control_.window_ns = std::max(control_.window_ns, kShortestWindow);
   for (auto& [lane, process] : processes_) process->segment.set_enabled(control_.enabled);
@@ -197,14 +200,17 @@ void Collector::describe_silence(const Process& process, wire::AccountRow& row) 
   row.silent_since_ns = process.told.silent_since_ns;
   row.inside = process.told.inside;
   row.stopped = process.told.stopped;
+  row.outside = process.told.outside;
   const bool is_silent = !process.ended && row.captured == process.silence.calls();
   if (is_silent && !process.tells_silence && row.captured == process.told.captured) return;
   row.silent_since_ns = 0;
   row.inside.reset();
-  row.stopped = false;
+  row.stopped = row.outside = false;
   if (!is_silent || !process.tells_silence) return;
   row.silent_since_ns = std::max<Nanos>(1, run_time(process.silence.since()));
-  row.inside = call_under_way(process.segment, *builder_, process.lane);
+  const Whereabouts where = whereabouts(process.segment, *builder_, process.lane);
+  row.inside = where.inside;
+  row.outside = where.outside;
   row.stopped = options_.is_stopped(process.segment.pid(), process.segment.start_time());
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "backend/proc_file.h"
 
@@ -11,6 +13,12 @@ namespace {
 constexpr std::size_t kMostStatBytes = 4096;
 /// Words of /proc/PID/stat between the state, which is the third, and the start time.
 constexpr int kWordsBetween = 22 - 3 - 1;
+
+/// Those that are sampled unless somebody wants otherwise.
+bool never_waits(std::string_view function) {
+  constexpr std::string_view kBegins[] = {"MPI_Test", "MPI_Iprobe", "MPI_Improbe"};
+  return std::ranges::any_of(kBegins, [&](auto begin) { return function.starts_with(begin); });
+}
 
 }  // namespace
 
@@ -22,24 +30,32 @@ void Silence::look(std::uint64_t calls, Nanos now) {
   tell_at_ = now + kShortest;
 }
 
+void Silence::tell_again() { tell_at_ = std::min(tell_at_, since_ + kShortest); }
+
 void Silence::told(Nanos now) { tell_at_ = now + std::max(kLookEvery, (now - since_) / kGrowth); }
 
-std::optional<FunctionId> call_under_way(const Segment& segment, const WindowBuilder& builder,
-                                         Lane lane) {
+Whereabouts whereabouts(const Segment& segment, const WindowBuilder& builder, Lane lane) {
   std::optional<FunctionId> found;
   std::uint64_t inside = 0;
+  bool is_known = true;
+  std::vector<wire::FunctionRow> names;
   for (std::uint32_t f = 0; f < segment.function_count(); ++f) {
     const FunctionId function{static_cast<std::uint16_t>(f)};
     const std::uint64_t calls = segment.calls(function);
-    if (calls == 0 || segment.is_sampled(function)) continue;
+    if (calls == 0) continue;
     const std::uint64_t ended =
         segment.windowed_calls(function) + builder.calls(lane, function) + segment.lost(function);
     if (calls <= ended) continue;
+    if (segment.is_sampled(function)) {  // The rest has no record, ended or not.
+      if (names.empty()) names = segment.functions();
+      is_known = is_known && f < names.size() && never_waits(names[f].name);
+      continue;
+    }
     inside += calls - ended;
     if (!found) found = function;
   }
-  if (inside < segment.rings()) return std::nullopt;
-  return found;
+  if (found && inside >= segment.rings()) return {found, false};
+  return {std::nullopt, is_known && !found};
 }
 
 bool is_stopped(std::uint32_t pid, std::uint64_t start_time) {

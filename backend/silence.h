@@ -40,6 +40,8 @@ class Silence {
   /// It is to be told now; after a look.
   bool is_due(Nanos now) const { return now >= tell_at_; }
   void told(Nanos now);
+  /// It is due as soon as it has lasted long enough: who was told of it may be gone.
+  void tell_again();
 
   /// No call since then.
   Nanos since() const { return since_; }
@@ -52,11 +54,18 @@ class Silence {
   std::uint64_t calls_ = 0;
 };
 
-/// The function that a process is inside of, whose rings have been read to their ends: into
-/// journalled windows or into what `builder` holds. None: it is in none; or that cannot be known,
-/// since the function is sampled, or since it has threads of which not all are inside a call.
-std::optional<FunctionId> call_under_way(const Segment& segment, const WindowBuilder& builder,
-                                         Lane lane);
+/// Where a process stands. Neither: that cannot be known, since a sampled function may be under way
+/// (one that waits: not MPI_Test, MPI_Iprobe and their kin), or since some of its threads are
+/// inside a call and some are not.
+struct Whereabouts {
+  std::optional<FunctionId> inside;  ///< The function that it is inside of.
+  bool outside = false;              ///< It is in none.
+  bool operator==(const Whereabouts&) const = default;
+};
+
+/// Of a process whose rings have been read to their ends: into journalled windows or into what
+/// `builder` holds.
+Whereabouts whereabouts(const Segment& segment, const WindowBuilder& builder, Lane lane);
 
 /// A signal (SIGSTOP, SIGTSTP, a debugger's) has stopped the process. False when there is none of
 /// this number that began then (field 22 of /proc/PID/stat), as in another space of process ids.

@@ -92,7 +92,7 @@ void AlertIntake::note_row(std::int64_t process, const wire::ProfileWindow& wind
 void AlertIntake::note_account(std::int64_t process, const wire::AccountRow& row) {
   if (!rules_ || (row.lost == 0 && !row.ended && row.silent_since_ns == 0)) return;
   accounts_.push_back({process, row.leaf, row.captured, row.lost, row.ended, row.stopped,
-                       row.silent_since_ns, row.inside});
+                       row.outside, row.silent_since_ns, row.inside});
 }
 
 void AlertIntake::note_given_up(std::optional<LeafId> leaf, std::optional<std::uint64_t> calls,
@@ -187,8 +187,8 @@ void AlertIntake::tell_account(const AccountNote& account) {
   rules_->note_lost(of->first, of->second, account.lost);
   if (account.ended) rules_->note_ended(of->first, of->second);
   if (account.ended || account.silent_since_ns == 0) return;
-  SilenceNote silence{of->first,        of->second, account.leaf,   account.silent_since_ns,
-                      account.captured, {},         account.stopped};
+  SilenceNote silence{of->first,        of->second, account.leaf,    account.silent_since_ns,
+                      account.captured, {},         account.stopped, account.outside};
   if (account.inside) {
     std::int64_t function = raw(*account.inside);
     if (alias_.first(account.leaf, *account.inside)) {

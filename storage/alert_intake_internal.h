@@ -63,7 +63,7 @@ class AlertIntake {
     std::int64_t process = 0;
     LeafId leaf{};
     std::uint64_t captured = 0, lost = 0;
-    bool ended = false, stopped = false;
+    bool ended = false, stopped = false, outside = false;
     Nanos silent_since_ns = 0;
     std::optional<FunctionId> inside;
   };

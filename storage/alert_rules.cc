@@ -115,7 +115,7 @@ void AlertRules::note(const WindowNote& window) {
   if (window.calls != 0) {
     rank.progress_ns = std::max(rank.progress_ns, window.end_ns);
     rank.inside.clear();
-    rank.stopped = false;
+    rank.stopped = rank.outside = false;
   }
   const std::int64_t part = floor_to(window.begin_ns, part_ns()) / part_ns();
   if (part <= part_ && part > part_ - static_cast<std::int64_t>(kParts + 1)) {
@@ -145,6 +145,7 @@ void AlertRules::note_silence(const SilenceNote& silence) {
   }
   rank.inside = silence.inside;
   rank.stopped = silence.stopped;
+  rank.outside = silence.outside;
 }
 
 void AlertRules::note_leaf(LeafId leaf, Nanos end_ns) {

@@ -83,6 +83,7 @@ struct SilenceNote {
   std::uint64_t captured = 0;  ///< Its calls so far.
   std::string inside;          ///< The function that it is inside of; empty: none, or not known.
   bool stopped = false;        ///< By a signal.
+  bool outside = false;        ///< Inside of none, that is known.
 };
 
 /// A host that is not heard of any more.
@@ -150,7 +151,7 @@ class AlertRules {
     LeafId leaf{};
     Nanos first_ns = kNoWindow, progress_ns = 0;
     std::uint64_t captured = 0, lost = 0;
-    bool ended = false, stopped = false;
+    bool ended = false, stopped = false, outside = false;
     std::string inside;
     std::array<Sums, kParts + 1> parts{};
   };
@@ -208,7 +209,10 @@ class AlertRules {
 
   void judge_stalls(WorldId id, const World& world);
   Standing who_stands(const World& world) const;
+  Ranks behind(const World& world, const Standing& standing, const Ranks& ranks) const;
   std::optional<Finding> stall_of(const World& world, const Standing& standing) const;
+  std::string stall_text(const World& world, const Standing& standing, const Ranks& ranks,
+                         std::uint64_t longest, const std::string& took) const;
   void judge_long_call(WorldId id);
   void judge_shares(AlertKind kind, double threshold, WorldId id, const World& world);
   Cohort cohort_of(AlertKind kind, const World& world, Ranks ranks) const;

@@ -4,18 +4,21 @@
 // where:
 //
 //   stopped by a signal          it is the one, whatever the others do
-//   outside of MPI               it is the one when others wait inside calls, or go on; when all of
-//                                the world are outside, they compute
+//   outside of MPI               it is the one when others wait inside calls, or go on. When all of
+//                                the world are outside, they compute; and when most are, those
+//                                that wait have given them work
 //   inside a call                it waits. With nobody outside: for those who go on; when nobody
 //                                does, each waits for another: the world hangs
 //
 // A rank stands as far as the windows of its leaf have come: a host that is late is not a rank that
-// stands.
+// stands. While nothing has come of one, after a front end's death, nobody can say who waits for
+// whom.
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
+#include "base/quantity_text.h"
 #include "storage/alert_rules.h"
 #include "storage/alert_text_internal.h"
 
@@ -29,16 +32,31 @@ constexpr std::size_t kMostFunctions = 2;
 
 struct AlertRules::Standing {
   Ranks stopped, outside, inside;
-  std::size_t going = 0;  ///< That stand not, or not yet so long.
-  std::size_t gone = 0;   ///< Ended, or of lost hosts.
-  Nanos newest_ns = 0;    ///< Progress of all.
+  Ranks unknown;            ///< Inside or outside.
+  std::size_t going = 0;    ///< That stand not, or not yet so long.
+  std::size_t gone = 0;     ///< Ended, or of lost hosts.
+  std::size_t unheard = 0;  ///< Of hosts of which no window has come yet.
+  Nanos newest_ns = 0;      ///< Progress of all.
+
+  /// Whom others may wait for: who may be outside only when nobody is known to be.
+  const Ranks& away() const { return outside.empty() ? unknown : outside; }
+  std::size_t judged() const {
+    return stopped.size() + outside.size() + inside.size() + unknown.size() + going;
+  }
+  bool hangs() const {
+    return stopped.empty() && away().empty() && going + unheard == 0 && !inside.empty();
+  }
+  /// As far as is known.
+  bool all_compute() const {
+    return stopped.empty() && inside.empty() && going + unheard == 0 && !away().empty();
+  }
 };
 
 AlertRules::Standing AlertRules::who_stands(const World& world) const {
   Standing standing;
   for (const auto& [number, rank] : world) {
     if (!is_judged(rank)) {
-      ++standing.gone;
+      ++(rank.ended || is_lost(rank) ? standing.gone : standing.unheard);
       continue;
     }
     standing.newest_ns = std::max(standing.newest_ns, rank.progress_ns);
@@ -46,8 +64,10 @@ AlertRules::Standing AlertRules::who_stands(const World& world) const {
       ++standing.going;
     } else if (rank.stopped) {
       standing.stopped.push_back(number);
+    } else if (!rank.inside.empty()) {
+      standing.inside.push_back(number);
     } else {
-      (rank.inside.empty() ? standing.outside : standing.inside).push_back(number);
+      (rank.outside ? standing.outside : standing.unknown).push_back(number);
     }
   }
   return standing;
@@ -65,69 +85,83 @@ std::string where_text(const World& world, const std::vector<std::uint64_t>& ran
   std::string text;
   std::size_t rest = ranks.size();
   for (std::size_t i = 0; i < std::min(most.size(), kMostFunctions); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(most[i].second) + " in " + most[i].first;
+    text += (i == 0 ? "" : ", ") + count_text(most[i].second) + " in " + most[i].first;
     rest -= most[i].second;
   }
-  return rest == 0 ? text : text + ", " + std::to_string(rest) + " in others";
+  return rest == 0 ? text : text + ", " + count_text(rest) + " in others";
 }
 
 }  // namespace
 
+// Of the ranks of one kind, those that others have left behind; by a little less than all of the
+// limit, since progress is known by windows.
+AlertRules::Ranks AlertRules::behind(const World& world, const Standing& standing,
+                                     const Ranks& ranks) const {
+  Ranks found;
+  for (const std::uint64_t rank : ranks) {
+    const Nanos by = standing.newest_ns - world.at(rank).progress_ns;
+    if (by >= *limits_.stalled_ns * 3 / 4) found.push_back(rank);
+  }
+  return found;
+}
+
+// Most that are not in MPI are no fault: who waits for them has given them work.
 std::optional<AlertRules::Finding> AlertRules::stall_of(const World& world,
                                                         const Standing& standing) const {
-  const Nanos limit = *limits_.stalled_ns;
-  // Of those, who others have left behind.
-  const auto behind = [&](const Ranks& ranks, Nanos by) {
-    Ranks found;
-    for (const std::uint64_t rank : ranks) {
-      if (standing.newest_ns >= world.at(rank).progress_ns + by) found.push_back(rank);
+  if (standing.unheard != 0) return std::nullopt;
+  const Ranks& away = standing.away();
+  Ranks ranks;
+  if (!standing.stopped.empty()) {
+    ranks = standing.stopped;
+  } else if (!away.empty()) {
+    if (away.size() > standing.judged() - away.size()) return std::nullopt;
+    if (!standing.inside.empty()) {
+      ranks = away;
+    } else if (standing.going != 0) {
+      ranks = behind(world, standing, away);
     }
-    return found;
-  };
-  Finding finding;
-  const bool is_stopped = !standing.stopped.empty();
-  const bool waits = !standing.inside.empty();
-  const bool hangs = !is_stopped && waits && standing.outside.empty() && standing.going == 0;
-  if (is_stopped) {
-    finding.ranks = standing.stopped;
-  } else if (!standing.outside.empty()) {
-    finding.ranks = waits ? standing.outside : behind(standing.outside, limit / 2);
-  } else if (hangs) {
-    finding.ranks = standing.inside;
   } else {
-    // A little less than all of it: progress is known by windows.
-    finding.ranks = behind(standing.inside, limit * 3 / 4);
+    ranks = standing.going == 0 ? standing.inside : behind(world, standing, standing.inside);
   }
-  if (finding.ranks.empty()) return std::nullopt;
+  if (ranks.empty()) return std::nullopt;
   const auto longest = std::ranges::min_element(
-      finding.ranks, {}, [&](std::uint64_t rank) { return world.at(rank).progress_ns; });
+      ranks, {}, [&](std::uint64_t rank) { return world.at(rank).progress_ns; });
+  Finding finding;
   finding.rank = *longest;
   finding.at_ns = world.at(*longest).progress_ns;
   const Nanos silent = *hosts_.at(world.at(*longest).leaf).seen_ns - finding.at_ns;
   finding.value = to_seconds(silent);
-  finding.threshold = to_seconds(limit);
-  const std::string is = finding.ranks.size() == 1 ? " is " : " are ";
-  const std::string has = finding.ranks.size() == 1 ? " has " : " have ";
-  const std::string took = " for " + seconds_text(silent);
-  const std::string waiting = waits ? "; " + where_text(world, standing.inside) : "";
-  if (is_stopped) {
-    finding.text = who(world, finding.ranks) + is + "stopped by a signal, no call" + took + waiting;
-  } else if (hangs) {
-    if (finding.ranks.size() > 1) finding.rank.reset();
-    finding.text = "no rank goes on" + took + ": " + where_text(world, finding.ranks);
-    if (standing.gone != 0) finding.text += "; " + std::to_string(standing.gone) + " ended or lost";
-  } else if (!standing.outside.empty()) {
-    finding.text = who(world, finding.ranks) + has + "made no MPI call" + took +
-                   (waits ? waiting : " while others did");
-  } else {
-    const std::string& inside = world.at(*finding.rank).inside;
-    const bool is_one = std::ranges::all_of(
-        finding.ranks, [&](std::uint64_t rank) { return world.at(rank).inside == inside; });
-    finding.text = who(world, finding.ranks) + is + "in " + (is_one ? inside : "calls") + took +
-                   " while others go on";
-    if (!is_one) finding.text += ": " + where_text(world, finding.ranks);
-  }
+  finding.threshold = to_seconds(*limits_.stalled_ns);
+  finding.text = stall_text(world, standing, ranks, *longest, " for " + seconds_text(silent));
+  if (standing.hangs() && ranks.size() > 1) finding.rank.reset();
+  finding.ranks = std::move(ranks);
   return finding;
+}
+
+std::string AlertRules::stall_text(const World& world, const Standing& standing, const Ranks& ranks,
+                                   std::uint64_t longest, const std::string& took) const {
+  const bool is_one = ranks.size() == 1;
+  const bool waits = !standing.inside.empty();
+  const std::string waiting = waits ? "; " + where_text(world, standing.inside) : "";
+  std::string text = who(world, ranks) + (is_one ? " is " : " are ");
+  if (!standing.stopped.empty()) return text + "stopped by a signal, no call" + took + waiting;
+  if (standing.hangs()) {
+    text = "no rank goes on" + took + ": " + where_text(world, ranks);
+    if (standing.gone == 0) return text;
+    return text + "; " + count_text(standing.gone) + " ended or lost";
+  }
+  if (!standing.away().empty()) {
+    const bool is_known = !standing.outside.empty();
+    text = who(world, ranks) + (is_one ? " has " : " have ") + (is_known ? "made" : "begun") +
+           " no MPI call" + took;
+    if (!is_known) text += is_one ? ", it may be inside of one" : ", they may be inside of one";
+    return text + (waits ? waiting : " while others did");
+  }
+  const std::string& inside = world.at(longest).inside;
+  const bool is_same = std::ranges::all_of(
+      ranks, [&](std::uint64_t rank) { return world.at(rank).inside == inside; });
+  text += "in " + (is_same ? inside : "calls") + took + " while others go on";
+  return is_same ? text : text + ": " + where_text(world, ranks);
 }
 
 void AlertRules::judge_stalls(WorldId id, const World& world) {
@@ -135,17 +169,20 @@ void AlertRules::judge_stalls(WorldId id, const World& world) {
   const Standing standing = who_stands(world);
   if (auto finding = stall_of(world, standing)) {
     hold(key, *std::move(finding));
-  } else if (const auto open = open_.find(key); open != open_.end()) {
+  } else if (const auto open = open_.find(key); open == open_.end()) {
+    return;
+  } else if (standing.all_compute()) {
+    close(open, standing.newest_ns);
+  } else {
     // Of an adopted one nothing may be known yet: not who it is, nor how far the hosts have come.
     const Ranks& told = open->second.ranks;
     Nanos until = 0;
     bool stands = false;
     for (const auto& [number, rank] : world) {
-      if (rank.ended || (!told.empty() && !std::ranges::binary_search(told, number))) continue;
-      const auto host = hosts_.find(rank.leaf);
-      if (host != hosts_.end() && host->second.lost) continue;
-      const bool is_known = host != hosts_.end() && host->second.seen_ns;
-      stands |= !is_known || *host->second.seen_ns - rank.progress_ns >= *limits_.stalled_ns;
+      if (!told.empty() && !std::ranges::binary_search(told, number)) continue;
+      if (rank.ended || is_lost(rank)) continue;
+      stands |= !is_judged(rank) ||
+                *hosts_.at(rank.leaf).seen_ns - rank.progress_ns >= *limits_.stalled_ns;
       until = std::max(until, rank.progress_ns);
     }
     if (!stands) close(open, until == 0 ? now_ns_.value_or(0) : until);

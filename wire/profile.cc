@@ -117,6 +117,7 @@ void write(const AccountRow& row, schema::AccountRow::Builder out) {
   out.setSilentSinceNs(row.silent_since_ns);
   out.setInside(row.inside ? raw(*row.inside) : kNoFunction);
   out.setStopped(row.stopped);
+  out.setOutside(row.outside);
   auto losses = out.initLossByFunction(static_cast<unsigned>(row.loss_by_function.size()));
   unsigned i = 0;
   for (const LossRow& loss : row.loss_by_function) {
@@ -183,6 +184,7 @@ void read(schema::AccountRow::Reader in, std::size_t size, AccountRow& row) {
   row.silent_since_ns = in.getSilentSinceNs();
   if (in.getInside() != kNoFunction) row.inside = FunctionId{in.getInside()};
   row.stopped = in.getStopped();
+  row.outside = in.getOutside();
   const auto losses = in.getLossByFunction();
   row.loss_by_function.reserve(checked_count(losses, kLossWords, size));
   for (const auto loss : losses) {

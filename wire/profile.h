@@ -103,8 +103,9 @@ struct AccountRow {
   /// It has made no call since then, of the run's epoch; 0: it makes calls, or nobody looked. Told
   /// some seconds after, and again now and then. While it is so:
   Nanos silent_since_ns = 0;
-  std::optional<FunctionId> inside;  ///< Called, and has not returned; none: not known.
+  std::optional<FunctionId> inside;  ///< Called, and has not returned; none: outside, or not known.
   bool stopped = false;              ///< By a signal.
+  bool outside = false;              ///< No call is under way; false, too: not known.
   std::vector<LossRow> loss_by_function;
   bool operator==(const AccountRow&) const = default;
 };

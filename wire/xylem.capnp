@@ -395,8 +395,9 @@ struct AccountRow {
   lostReceives @11 :UInt64;      # receives whose record met a full ring: no wait row counts them
   untrackedReceives @12 :UInt64; # receives whose completion the library could not follow
   silentSinceNs @13 :Int64;      # has made no call since then, of the run's epoch; 0: it makes calls, or is not looked at
-  inside @14 :UInt16 = 65535;    # while it is silent: the function that it has called and that has not returned; 65535: not known
+  inside @14 :UInt16 = 65535;    # while it is silent: the function that it has called and that has not returned; 65535: none, or not known
   stopped @15 :Bool;             # while it is silent: a signal has stopped it
+  outside @16 :Bool;             # while it is silent: no call is under way; with neither this nor `inside` it is not known
 }
 
 struct WaitRow {

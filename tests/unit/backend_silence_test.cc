@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "backend/proc_file.h"
 #include "backend/silence.h"
@@ -43,29 +44,52 @@ TEST(Silence, EndsWithTheNextCall) {
   EXPECT_TRUE(silence.is_due(12 * kSecond));
 }
 
-TEST(CallUnderWay, IsTheOneThatIsCountedAndHasNoRecord) {
+TEST(Silence, IsToldAgainAtOnceToASuccessor) {
+  Silence silence(0);
+  silence.look(5, 0);
+  silence.look(5, 3600 * kSecond);
+  silence.told(3600 * kSecond);
+  EXPECT_FALSE(silence.is_due(3700 * kSecond));
+  silence.tell_again();
+  EXPECT_TRUE(silence.is_due(3700 * kSecond));
+  silence.look(6, 3800 * kSecond);
+  silence.tell_again();
+  EXPECT_FALSE(silence.is_due(3801 * kSecond));
+}
+
+TEST(Whereabouts, IsInsideOfWhatIsCountedAndHasNoRecord) {
   HandMadeSegment process;
   const WindowBuilder builder{LeafId{0}};
   process.count(0, 3);
-  EXPECT_EQ(call_under_way(process.view(), builder, Lane{1}), FunctionId{3});
+  EXPECT_EQ(whereabouts(process.view(), builder, Lane{1}), (Whereabouts{FunctionId{3}, false}));
   Segment segment = process.view();
   segment.advance_windowed(FunctionId{3}, 1);
-  EXPECT_EQ(call_under_way(segment, builder, Lane{1}), std::nullopt);
+  EXPECT_EQ(whereabouts(segment, builder, Lane{1}), (Whereabouts{std::nullopt, true}));
 }
 
-TEST(CallUnderWay, IsNotKnownOfSampledFunctions) {
+TEST(Whereabouts, AreNotKnownOfSampledFunctions) {
   HandMadeSegment process;
   process.header().sample_every[3].store(1000);
   process.count(0, 3);
-  EXPECT_EQ(call_under_way(process.view(), WindowBuilder{LeafId{0}}, Lane{1}), std::nullopt);
+  EXPECT_EQ(whereabouts(process.view(), WindowBuilder{LeafId{0}}, Lane{1}), Whereabouts{});
 }
 
-TEST(CallUnderWay, IsNoneWhileAThreadIsOutside) {
+TEST(Whereabouts, AreOutsideAfterSampledFunctionsThatDoNotWait) {
+  HandMadeSegment process;
+  std::strcpy(process.header().functions[3].name, "MPI_Testall");
+  process.header().sample_every[3].store(1000);
+  process.count(0, 3);
+  EXPECT_EQ(whereabouts(process.view(), WindowBuilder{LeafId{0}}, Lane{1}),
+            (Whereabouts{std::nullopt, true}));
+}
+
+TEST(Whereabouts, AreNotKnownWhileSomeThreadsAreOutside) {
   HandMadeSegment process;
   process.count(1, 3);  // One of two threads.
-  EXPECT_EQ(call_under_way(process.view(), WindowBuilder{LeafId{0}}, Lane{1}), std::nullopt);
+  EXPECT_EQ(whereabouts(process.view(), WindowBuilder{LeafId{0}}, Lane{1}), Whereabouts{});
   process.count(0, 4);
-  EXPECT_EQ(call_under_way(process.view(), WindowBuilder{LeafId{0}}, Lane{1}), FunctionId{3});
+  EXPECT_EQ(whereabouts(process.view(), WindowBuilder{LeafId{0}}, Lane{1}),
+            (Whereabouts{FunctionId{3}, false}));
 }
 
 std::uint64_t start_time_of(pid_t pid) {
@@ -158,9 +182,25 @@ TEST_F(SilentHost, TakesItBackWithTheNextCall) {
   pass(5 * kSecond);
   EXPECT_GT(account(1).silent_since_ns, 0);
   EXPECT_EQ(account(1).inside, std::nullopt);
+  EXPECT_TRUE(account(1).outside);
   write(process, 1);
   pass(kSecond);
   EXPECT_EQ(account(1).silent_since_ns, 0);
+}
+
+TEST_F(SilentHost, TellsASuccessorOfTheFrontEndAtOnce) {
+  HandMadeSegment& process = host_.add_process();
+  host_.start();
+  host_.talk();
+  write(process, 10);
+  pass(600 * kSecond);
+  const std::size_t before = windows();
+  pass(5 * kSecond);
+  EXPECT_EQ(windows(), before);
+  ++host_.control.version;
+  host_.deliver(host_.control);
+  pass(2 * kSecond);
+  EXPECT_EQ(windows(), before + 1);
 }
 
 TEST_F(SilentHost, SaysNothingWhileCaptureIsOff) {

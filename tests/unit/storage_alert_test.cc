@@ -55,7 +55,12 @@ class AlertRulesTest : public testing::Test {
   /// As an agent tells it of a rank that has made no call since then.
   void silent(std::uint64_t rank, Nanos since, const std::string& inside, bool stopped = false) {
     rules_.note_silence({kWorld, rank, LeafId{static_cast<std::uint32_t>(rank)}, since, ++captured_,
-                         inside, stopped});
+                         inside, stopped, inside.empty()});
+  }
+  /// It cannot say whether a call is under way.
+  void silent_somewhere(std::uint64_t rank, Nanos since) {
+    rules_.note_silence({kWorld, rank, LeafId{static_cast<std::uint32_t>(rank)}, since, ++captured_,
+                         "", false, false});
   }
   /// Of a kind that has been raised once.
   Alert the(AlertKind kind) const {
@@ -253,6 +258,65 @@ TEST_F(AlertRulesTest, RanksThatAllComputeAreNotStalledWhenTheirAgentsSaySo) {
   EXPECT_THAT(alerts_, IsEmpty());
 }
 
+TEST_F(AlertRulesTest, RanksThatGoOnToComputeOneAfterTheOtherAreNotStalled) {
+  run(5 * kSecond, {{}, {}});
+  silent(0, now_, "");
+  run(6 * kSecond, {kSilent, {}});
+  silent(1, now_, "");
+  run(600 * kSecond, {kSilent, kSilent});
+  EXPECT_THAT(alerts_, IsEmpty());
+}
+
+TEST_F(AlertRulesTest, AStallIsOverWhenThoseThatWentOnComputeAsWell) {
+  run(5 * kSecond, {{}, {}, {}});
+  silent(0, now_, "");
+  run(15 * kSecond, {kSilent, {}, {}});
+  EXPECT_FALSE(the(AlertKind::kStalled).until_ns);
+  silent(1, now_, "");
+  silent(2, now_, "");
+  run(15 * kSecond, {kSilent, kSilent, kSilent});
+  EXPECT_EQ(the(AlertKind::kStalled).until_ns, 20 * kSecond);
+}
+
+TEST_F(AlertRulesTest, RanksThatWorkForOneThatWaitsAreNotStalled) {
+  run(5 * kSecond, {{}, {}, {}, {}});
+  silent(0, now_, "MPI_Recv");
+  for (const std::uint64_t rank : {1, 2, 3}) silent(rank, now_, "");
+  run(60 * kSecond, {kSilent, kSilent, kSilent, kSilent});
+  EXPECT_THAT(alerts_, IsEmpty());
+  // They come to the barrier, but for one.
+  for (const std::uint64_t rank : {1, 2}) silent(rank, now_, "MPI_Barrier");
+  run(13 * kSecond, {kSilent, kSilent, kSilent, kSilent});
+  EXPECT_EQ(the(AlertKind::kStalled).rank, 3u);
+}
+
+TEST_F(AlertRulesTest, RanksThatAreServedByOneThatGoesOnAreNotStalled) {
+  run(5 * kSecond, {{}, {}, {}, {}});
+  for (const std::uint64_t rank : {1, 2, 3}) silent(rank, now_, "");
+  run(60 * kSecond, {{}, kSilent, kSilent, kSilent});
+  EXPECT_THAT(alerts_, IsEmpty());
+}
+
+TEST_F(AlertRulesTest, WhoMayBeInsideOfACallIsNotSaidToBeOutside) {
+  run(5 * kSecond, {{}, {}, {}, {}});
+  for (const std::uint64_t rank : {0, 1, 3}) silent(rank, now_, "MPI_Barrier");
+  silent_somewhere(2, now_);
+  run(13 * kSecond, {kSilent, kSilent, kSilent, kSilent});
+  EXPECT_EQ(the(AlertKind::kStalled).rank, 2u);
+  EXPECT_THAT(the(AlertKind::kStalled).text,
+              MatchesRegex("rank 2 has begun no MPI call for 1[0-9] s, it may be inside of one; "
+                           "3 in MPI_Barrier"));
+}
+
+TEST_F(AlertRulesTest, WhoMayBeInsideOfACallIsNotTheOneWhenAnotherIsOutside) {
+  run(5 * kSecond, {{}, {}, {}, {}});
+  for (const std::uint64_t rank : {0, 1}) silent(rank, now_, "MPI_Barrier");
+  silent_somewhere(2, now_);
+  silent(3, now_, "");
+  run(13 * kSecond, {kSilent, kSilent, kSilent, kSilent});
+  EXPECT_THAT(the(AlertKind::kStalled).text, HasSubstr("rank 3 has made no MPI call"));
+}
+
 TEST_F(AlertRulesTest, AnAgentThatIsStartedAnewDoesNotEndAStall) {
   run(5 * kSecond, {{}, {}});
   silent(0, now_, "MPI_Recv");
@@ -429,6 +493,28 @@ TEST_F(AlertRulesTest, AHangThatWentOnWhenAFrontEndTookOverIsTheSame) {
   EXPECT_EQ(the(AlertKind::kStalled).id, 7);
   EXPECT_EQ(the(AlertKind::kStalled).at_ns, kSecond);
   EXPECT_GE(the(AlertKind::kStalled).value, 99);
+}
+
+TEST_F(AlertRulesTest, NobodySaysWhoWaitsForWhomBeforeEachHostIsHeardOf) {
+  const std::string text = "rank 2 has made no MPI call for 50 s; 2 in MPI_Allreduce";
+  const Alert stall{7, kSecond, {}, AlertKind::kStalled, kWorld, 2, text, 50, 10};
+  rules_.adopt(std::vector{stall}, 7);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    rules_.adopt_rank(kWorld, rank, LeafId{rank}, kSecond, 10, 0);
+  }
+  now_ = 100 * kSecond;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    rules_.note_leaf(LeafId{rank}, now_);
+    rules_.note_leaf(LeafId{rank}, now_ + 3 * kSecond);
+    rules_.note_silence({kWorld, rank, LeafId{rank}, kSecond, 10, "MPI_Allreduce", false, false});
+  }
+  EXPECT_THAT(rules_.settle(), IsEmpty());
+  rules_.note_leaf(LeafId{2}, now_);
+  rules_.note_silence({kWorld, 2, LeafId{2}, kSecond, 10, "", false, true});
+  run(8 * kSecond, {kSilent, kSilent, kSilent});
+  EXPECT_EQ(the(AlertKind::kStalled).id, 7);
+  EXPECT_FALSE(the(AlertKind::kStalled).until_ns);
+  EXPECT_EQ(the(AlertKind::kStalled).rank, 2u);
 }
 
 TEST_F(AlertRulesTest, EachLossOfAFormerFrontEndGoesOnAsItself) {

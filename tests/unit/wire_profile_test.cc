@@ -181,6 +181,7 @@ TEST(ProfileWindow, ComesBackAsItWas) {
   short_of.accounts[0].silent_since_ns = 7 * kSecond;
   short_of.accounts[0].inside = FunctionId{9};
   short_of.accounts[0].stopped = true;
+  short_of.accounts[0].outside = true;
   const auto losses = decode_profile_window(encode(short_of));
   ASSERT_TRUE(losses) << losses.error().message;
   EXPECT_EQ(*losses, short_of);

@@ -444,6 +444,27 @@ CREATE VIEW stream_account AS
          ended AND lost_reason IS NULL AND sent = stored + lost AS complete
   FROM (
     SELECT coalesce(s.name, 'stream ' || c.stream) AS stream, c.leaf,
+           (SELECT n.host FROM node n WHERE n.leaf = c.leaf) AS host,
+           max(c.sent, c.stored + c.lost + c.closed) AS sent, c.stored,
+           c.lost + c.closed AS lost, c.ended,
+           coalesce(h.lost_reason, c.reason) AS reason, h.lost_reason
+    FROM stream_leaf c LEFT JOIN stream s ON s.id = c.stream LEFT JOIN host h ON h.leaf = c.leaf);
+)sql";
+
+// Facts of hosts had no index: what a host told last, and one series of many, was found by reading
+// all of them.
+constexpr const char* kVersion13Tables = R"sql(
+CREATE INDEX host_value_by_time ON host_value(leaf, name, at_ns);
+)sql";
+
+// Why waves were lost stays beside why a program was, and shows again when it comes back.
+constexpr const char* kVersion13Views = R"sql(
+DROP VIEW stream_account;
+CREATE VIEW stream_account AS
+  SELECT stream, leaf, host, sent, stored, lost, reason,
+         ended AND lost_reason IS NULL AND sent = stored + lost AS complete
+  FROM (
+    SELECT coalesce(s.name, 'stream ' || c.stream) AS stream, c.leaf,
            n.host, max(c.sent, c.stored + c.lost + c.closed) AS sent, c.stored,
            c.lost + c.closed AS lost, c.ended,
            coalesce(h.lost_reason,
@@ -455,12 +476,6 @@ CREATE VIEW stream_account AS
          LEFT JOIN (SELECT leaf, max(host) AS host,
                            max(role = 'program' AND state = 'lost') AS is_lost_program
                     FROM node WHERE leaf IS NOT NULL GROUP BY leaf) n ON n.leaf = c.leaf);
-)sql";
-
-// Facts of hosts had no index: what a host told last, and one series of many, was found by reading
-// all of them.
-constexpr const char* kVersion13Tables = R"sql(
-CREATE INDEX host_value_by_time ON host_value(leaf, name, at_ns);
 )sql";
 
 struct Migration {
@@ -479,7 +494,7 @@ constexpr std::array kMigrations = {Migration{kVersion1Tables, kVersion1Views},
                                     Migration{kVersion10Tables, ""},
                                     Migration{kVersion11Tables, ""},
                                     Migration{kVersion12Tables, kVersion12Views},
-                                    Migration{kVersion13Tables, ""}};
+                                    Migration{kVersion13Tables, kVersion13Views}};
 
 struct FileVersion {
   std::int64_t application = 0;

@@ -69,7 +69,7 @@ class PageStates(PageTest):
         server = Server(self, store.path)
         page = self.open(server, "query", expected=["status of (40[03]|413|504)"])
         for sql, sentence in ((ENDLESS, "SQL may take 5.00 s here"), ("SELECT hex(zeroblob(2500000)), hex(zeroblob(2500000))", "ask for fewer columns"),
-                              ("SELECT absent FROM rank", "no such column: nothing"), ("SELECT 1; SELECT 2", "one statement")):
+                              ("SELECT absent FROM rank", "no such column: absent"), ("SELECT 1; SELECT 2", "one statement")):
             page.call("page.fill", "textarea", sql)
             page.press("Control+Enter")
             page.wait(f"document.querySelector('.said').innerText.includes({sentence!r})", f"{sql}: {sentence}")

@@ -31,7 +31,7 @@ std::string duration_text(Nanos ns) {
   if (ns < kMicrosecond) return fmt::format("{} ns", ns);
   if (value < 999.5 * kMicrosecond) return three_digits(value / kMicrosecond, "us");
   if (value < 999.5 * kMillisecond) return three_digits(value / kMillisecond, "ms");
-  const Nanos seconds = (ns + kSecond / 2) / kSecond;
+  const Nanos seconds = ns / kSecond + ns % kSecond / (kSecond / 2);  // Rounded, for any ns.
   if (seconds < 120) return three_digits(value / kSecond, "s");
   if (seconds < 7200) return fmt::format("{} m {:02} s", seconds / 60, seconds % 60);
   return fmt::format("{} h {:02} m", seconds / 3600, seconds % 3600 / 60);

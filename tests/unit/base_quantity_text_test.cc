@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/quantity_text.h"
 
 namespace xylem {
@@ -9,6 +11,7 @@ TEST(Quantities, ShowThreeDigitsAndTheirUnit) {
   EXPECT_EQ(count_text(0), "0");
   EXPECT_EQ(count_text(999), "999");
   EXPECT_EQ(count_text(1204113), "1,204,113");
+  EXPECT_EQ(duration_text(std::numeric_limits<Nanos>::max()), "2562047 h 47 m");
   EXPECT_EQ(duration_text(999), "999 ns");
   EXPECT_EQ(duration_text(1234), "1.23 us");
   EXPECT_EQ(duration_text(99949), "99.9 us");

@@ -165,6 +165,9 @@ class View(WholeSystemTest):
         missing = self.xylem("view", "--live", "nosuchrun")
         self.assertEqual(missing.returncode, 1)
         self.assertIn("no run nosuchrun lives", missing.stderr)
+        # A file that is being made has its tables one version of the schema after the other.
+        begun = ("query", path, "SELECT run_id FROM run")
+        wait_until(lambda: self.xylem(*begun).returncode == 0, "the store is made")
         run = wait_until(lambda: Store(path).rows("SELECT run_id FROM run"), "the run has begun")[0]["run_id"]
         server = Server(self, "--live", run[:12])
         live = Live(server)

@@ -13,7 +13,7 @@
 
 #include "capture/ring.h"
 #include "cli/stream_options.h"
-#include "filters/aggregation.h"
+#include "filters/plugin_copy.h"
 #include "frontend/slurm.h"
 #include "net/key.h"
 #include "net/runtime.h"

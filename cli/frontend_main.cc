@@ -24,7 +24,7 @@
 #include "cli/live_runs.h"
 #include "cli/stream_options.h"
 #include "cli/version.h"
-#include "filters/aggregation.h"
+#include "filters/plugin_copy.h"
 #include "frontend/comm_process_launch.h"
 #include "frontend/front_end_process.h"
 #include "frontend/launch.h"

@@ -18,7 +18,6 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "base/unique_fd.h"
 #include "wire/fields.h"
 
 namespace xylem::filters {
@@ -64,14 +63,6 @@ using Sha256 = std::array<std::uint8_t, 32>;
 /// cannot be opened, kPermissionDenied as load_aggregation(), kExhausted when it is larger than
 /// kMaxPluginBytes.
 Result<Sha256> plugin_fingerprint(const std::string& path);
-
-/// The file as it is now, in memory that nobody can change any more: whoever is handed the
-/// descriptor loads it by name_of_copy(), with the same SHA-256, when the file has changed or gone.
-/// Fails as plugin_fingerprint(), and with kExhausted when there is no memory or descriptor.
-Result<UniqueFd> copy_plugin(const std::string& path);
-
-/// A path of such a copy, good in the process that has this descriptor.
-std::string name_of_copy(int copy);
 
 /// Larger shared objects are refused.
 constexpr std::size_t kMaxPluginBytes = 64u << 20;

@@ -1,11 +1,6 @@
 #include "filters/plugin.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <openssl/evp.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -19,13 +14,10 @@
 #include "base/unique_fd.h"
 #include "filters/aggregation.h"
 #include "filters/narrowing.h"
+#include "filters/plugin_copy.h"
 #include "filters/plugin_trial_internal.h"
 #include "wire/message.h"
 #include "wire/waves.h"
-
-// The file is copied into sealed memory while its SHA-256 is taken, and the copy is what is loaded.
-// dlopen(path) would be shorter, and wrong twice: the file may change between the two, and the
-// dynamic linker answers with what it loaded from that path before, an older version perhaps.
 
 namespace xylem::filters {
 
@@ -34,125 +26,21 @@ namespace {
 // The first version with narrowings.
 constexpr std::uint32_t kAbiOfNarrowings = 2;
 
-Unexpected refused(Code code, const std::string& path, const std::string& why) {
-  return unexpected(code, "plugin " + path + ": " + why);
-}
-
-// Opened, and found to be nobody's to change but its owner's.
-Result<UniqueFd> open_trusted(const std::string& path) {
-  if (path.empty() || path.front() != '/') {
-    return refused(Code::kPermissionDenied, path, "its path is not absolute; give all of it");
-  }
-  // Not to wait for the writer of a named pipe.
-  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status = {};
-  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) {
-    const bool denied = errno == EACCES || errno == EPERM;
-    return refused(denied ? Code::kPermissionDenied : Code::kNotFound, path,
-                   std::string("it cannot be opened: ") + std::strerror(errno) +
-                       "; it must be at this path on every host");
-  }
-  const auto denied = [&](const char* why) { return refused(Code::kPermissionDenied, path, why); };
-  if (!S_ISREG(status.st_mode)) return denied("it is no regular file");
-  if (status.st_uid != 0 && status.st_uid != ::geteuid()) {
-    return denied("it belongs to another user; own it, or let root own it");
-  }
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return denied("group or others may write it; chmod go-w");
-  }
-  return file;
-}
-
-// Reads all of the file, giving each piece to `take`, which may fail.
-template <typename Take>
-Result<Sha256> read_all(const std::string& path, int file, const Take& take) {
-  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> digest(::EVP_MD_CTX_new(),
-                                                                  ::EVP_MD_CTX_free);
-  CHECK(digest && ::EVP_DigestInit_ex(digest.get(), ::EVP_sha256(), nullptr) == 1);
-  constexpr std::size_t kPiece = 64u << 10;
-  std::vector<std::byte> piece(kPiece);
-  std::size_t total = 0;
-  for (;;) {
-    const ssize_t got = ::read(file, piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      return refused(Code::kNotFound, path,
-                     std::string("it cannot be read: ") + std::strerror(errno));
-    }
-    if (got == 0) break;
-    total += static_cast<std::size_t>(got);
-    if (total > kMaxPluginBytes) {
-      return refused(Code::kExhausted, path, "it is larger than 64 MiB; strip it");
-    }
-    const auto bytes = std::span(piece).first(static_cast<std::size_t>(got));
-    CHECK(::EVP_DigestUpdate(digest.get(), bytes.data(), bytes.size()) == 1);
-    if (!take(bytes)) {
-      return refused(Code::kExhausted, path,
-                     std::string("there is no memory for a copy: ") + std::strerror(errno));
-    }
-  }
-  Sha256 sha256{};
-  CHECK(::EVP_DigestFinal_ex(digest.get(), sha256.data(), nullptr) == 1);
-  return sha256;
-}
-
-bool write_all(int file, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(file, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
-  }
-  return true;
-}
-
-std::string hex(const Sha256& sha256) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::uint8_t byte : sha256) (text += kDigits[byte >> 4]) += kDigits[byte & 15];
-  return text;
-}
-
-// The file's bytes in memory that nothing changes any more, if they are those announced, if any
-// are.
-Result<UniqueFd> sealed_copy(const std::string& path, const Sha256* announced) {
-  auto file = open_trusted(path);
-  if (!file) return unexpected(std::move(file.error()));
-  const std::string name = path.substr(path.rfind('/') + 1, 200);  // The kernel takes 249.
-  UniqueFd copy(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  const auto sha256 = read_all(path, file->get(), [&](std::span<const std::byte> bytes) {
-    return copy.get() >= 0 && write_all(copy.get(), bytes);
-  });
-  if (!sha256) return unexpected(sha256.error());
-  if (announced != nullptr && *sha256 != *announced) {
-    return refused(Code::kCorrupt, path,
-                   "its SHA-256 here is " + hex(*sha256) + ", announced was " + hex(*announced) +
-                       "; copy the same file to every host");
-  }
-  constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
-  // Whoever opens the copy by its name asks of it what it asks of a file: open_trusted().
-  if (copy.get() < 0 || ::fchmod(copy.get(), S_IRUSR | S_IXUSR) != 0 ||
-      ::fcntl(copy.get(), F_ADD_SEALS, kSeals) != 0) {
-    return refused(Code::kExhausted, path,
-                   std::string("a copy cannot be made: ") + std::strerror(errno));
-  }
-  return copy;
-}
-
 // A loaded copy. Unloaded with the last that was made of it.
 class Library {
  public:
   static Result<std::shared_ptr<const Library>> load(const std::string& path,
                                                      const Sha256& announced) {
-    auto copy = sealed_copy(path, &announced);
+    auto copy = copy_plugin(path, &announced);
     if (!copy) return unexpected(std::move(copy.error()));
     const std::string name = name_of_copy(copy->get());
     if (auto good = try_loading(name); !good) {
-      return refused(good.error().code, path, good.error().message);
+      return plugin_refused(good.error().code, path, good.error().message);
     }
     void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
-      return refused(Code::kCorrupt, path, std::string("it cannot be loaded: ") + ::dlerror());
+      return plugin_refused(Code::kCorrupt, path,
+                            std::string("it cannot be loaded: ") + ::dlerror());
     }
     std::shared_ptr<Library> library(new Library(path, name, std::move(*copy), handle));
     if (auto good = library->check(); !good) return unexpected(std::move(good.error()));
@@ -204,17 +92,17 @@ class Library {
       if (row.name == name) return &row;
       known += (known.empty() ? "" : ", ") + std::string(row.name);
     }
-    return refused(Code::kNotFound, path_,
-                   "it has no " + kind + " \"" + name + "\"; it has " +
-                       (known.empty() ? "none" : known) + remark);
+    return plugin_refused(Code::kNotFound, path_,
+                          "it has no " + kind + " \"" + name + "\"; it has " +
+                              (known.empty() ? "none" : known) + remark);
   }
 
   Result<void> check() {
     const auto entry =
         reinterpret_cast<xylem_plugin_function>(::dlsym(handle_, XYLEM_PLUGIN_SYMBOL));
     if (entry == nullptr) {
-      return refused(Code::kCorrupt, path_,
-                     "it exports no " XYLEM_PLUGIN_SYMBOL "; it is no plugin");
+      return plugin_refused(Code::kCorrupt, path_,
+                            "it exports no " XYLEM_PLUGIN_SYMBOL "; it is no plugin");
     }
     try {
       table_ = entry();
@@ -222,13 +110,14 @@ class Library {
       table_ = nullptr;
     }
     if (table_ == nullptr) {
-      return refused(Code::kCorrupt, path_, XYLEM_PLUGIN_SYMBOL "() failed; it is no plugin");
+      return plugin_refused(Code::kCorrupt, path_,
+                            XYLEM_PLUGIN_SYMBOL "() failed; it is no plugin");
     }
     if (table_->abi == 0 || table_->abi > XYLEM_PLUGIN_ABI) {
-      return refused(Code::kCorrupt, path_,
-                     "it was built for version " + std::to_string(table_->abi) +
-                         " of the plugin interface, this xylem has version " +
-                         std::to_string(XYLEM_PLUGIN_ABI) + "; build it again");
+      return plugin_refused(Code::kCorrupt, path_,
+                            "it was built for version " + std::to_string(table_->abi) +
+                                " of the plugin interface, this xylem has version " +
+                                std::to_string(XYLEM_PLUGIN_ABI) + "; build it again");
     }
     for (const xylem_aggregation& a : aggregations()) {
       if (a.name == nullptr || a.create == nullptr || a.destroy == nullptr || a.lift == nullptr ||
@@ -245,9 +134,9 @@ class Library {
   }
 
   Unexpected lacks_entry(const char* kind, const char* name) const {
-    return refused(Code::kCorrupt, path_,
-                   std::string("an entry point of its ") + kind + " " +
-                       (name == nullptr ? "without a name" : name) + " is missing");
+    return plugin_refused(Code::kCorrupt, path_,
+                          std::string("an entry point of its ") + kind + " " +
+                              (name == nullptr ? "without a name" : name) + " is missing");
   }
 
   const std::string path_;
@@ -339,8 +228,8 @@ class Made {
   Result<int> call(const char* step, const Output& output, const Function& function,
                    int also_good = XYLEM_OK) const {
     const auto failed = [&](Code code, const std::string& why) {
-      return refused(code, library_->path(),
-                     std::string(functions_.name) + ", " + step + ": " + why);
+      return plugin_refused(code, library_->path(),
+                            std::string(functions_.name) + ", " + step + ": " + why);
     };
     int status = XYLEM_FAILED;
     try {
@@ -359,7 +248,7 @@ class Made {
   Result<wire::Fields> read(const char* step, const Output& output) const {
     auto read = wire::decode_fields(output.place);
     if (read) return read;
-    return refused(
+    return plugin_refused(
         Code::kInternal, library_->path(),
         std::string(functions_.name) + ", " + step + " gave no fields: " + read.error().message);
   }
@@ -423,16 +312,6 @@ class PluggedNarrowing final : public Narrowing {
 };
 
 }  // namespace
-
-Result<Sha256> plugin_fingerprint(const std::string& path) {
-  const auto file = open_trusted(path);
-  if (!file) return unexpected(file.error());
-  return read_all(path, file->get(), [](std::span<const std::byte>) { return true; });
-}
-
-Result<UniqueFd> copy_plugin(const std::string& path) { return sealed_copy(path, nullptr); }
-
-std::string name_of_copy(int copy) { return "/proc/self/fd/" + std::to_string(copy); }
 
 Result<std::shared_ptr<const Aggregation>> load_aggregation(const std::string& path,
                                                             const Sha256& sha256,

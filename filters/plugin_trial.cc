@@ -28,9 +28,14 @@ constexpr char kThrows = 't';
   if (::getppid() != parent) ::_exit(0);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
+  // The program's own handlers are not for this; and a thread that blocks signals would go on.
+  sigset_t fatal_ones;
+  ::sigemptyset(&fatal_ones);
   for (const int fatal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) {
-    ::signal(fatal, SIG_DFL);  // The program's own handlers are not for this.
+    ::signal(fatal, SIG_DFL);
+    ::sigaddset(&fatal_ones, fatal);
   }
+  ::sigprocmask(SIG_UNBLOCK, &fatal_ones, nullptr);
   char said = kLoads;
   try {
     if (void* handle = ::dlopen(name, RTLD_NOW | RTLD_LOCAL)) {

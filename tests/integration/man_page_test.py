@@ -27,7 +27,7 @@ class ManPage(unittest.TestCase):
 
 class FaultsPage(unittest.TestCase):
     FILES = {"A": "launch", "C": "cluster", "D": "daily_faults", "E": "services", "F": "flow", "G": "gone",
-             "H": "hostile", "K": "killed", "L": "late_init", "N": "links", "S": "signals", "T": "attach",
+             "H": "hostile", "K": "killed", "L": "late_init", "N": "links", "R": "streams", "S": "signals", "T": "attach",
              "U": "slurm", "V": "overlay", "X": "chaos_cluster"}
 
     def test_each_test_it_names_is_there(self):

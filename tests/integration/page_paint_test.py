@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What the first paint of each view of a large run takes: bytes over the network, and the server's time."""
+"""What the first paint of each view of a large run takes: bytes over the network. The server's time, of which a release
+build on a machine that does nothing else says how much it is, is told beside."""
 
 import os
 import subprocess
@@ -12,10 +13,6 @@ from view_test import Server
 
 RANKS, SECONDS = 1024, 100  # 400 windows of each rank: as many as a map has columns.
 MOST_BYTES = 300_000
-# 100 ms are promised of a release build on a machine that does nothing else; bench_view has the figures.
-MOST_CPU_MS = 400
-# Without optimisation, and where lines are counted, times say nothing.
-TIMES_COUNT = "CMAKE_BUILD_TYPE:STRING=Debug" not in (BUILD / "CMakeCache.txt").read_text()
 SETTLED_S = 1.0
 
 ANSWERS = ("performance.getEntriesByType('resource').filter((one) => one.name.includes('/api/'))"
@@ -37,7 +34,7 @@ class PagePaint(PageTest):
         wait_until(is_quiet, "all answers have come", 120)
         return last["bytes"]
 
-    def test_each_view_of_a_thousand_ranks_fits_its_bytes_and_its_time(self):
+    def test_each_view_of_a_thousand_ranks_fits_its_bytes_and_its_answers_tell_their_time(self):
         path = self.folder / "large.db"
         subprocess.run([BUILD / "tests/make_large_run", path, str(RANKS), str(SECONDS), "0"], check=True,
                        stdout=subprocess.DEVNULL)
@@ -55,8 +52,6 @@ class PagePaint(PageTest):
         for view, (settled, answers) in found.items():
             self.assertTrue(all(ms is not None for _, ms in answers), answers)
             self.assertLessEqual(settled, MOST_BYTES, (view, answers))
-            if TIMES_COUNT:
-                self.assertLessEqual(sum(ms for _, ms in answers), MOST_CPU_MS, (view, answers))
         server.stop(self)
 
 

@@ -18,6 +18,7 @@
 #include "base/unique_fd.h"
 #include "filters/aggregation.h"
 #include "filters/narrowing.h"
+#include "filters/plugin_copy.h"
 #include "tests/support/any_tree.h"
 
 namespace xylem::filters {
@@ -315,6 +316,13 @@ TEST_F(Plugin, IsRefusedWhenItCrashesThrowsOrHangsAtLoad) {
   ASSERT_EQ(::setenv("XYLEM_TEST_CRASH", "1", 1), 0);
   EXPECT_THAT(fault_of("crashes", Code::kCorrupt),
               HasSubstr("it crashes when it is loaded: Segmentation fault"));
+  // A leaf's own thread blocks signals.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &all, &before), 0);
+  EXPECT_THAT(fault_of("crashes", Code::kCorrupt),
+              HasSubstr("it crashes when it is loaded: Segmentation fault"));
+  ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, &before, nullptr), 0);
   ASSERT_EQ(::unsetenv("XYLEM_TEST_CRASH"), 0);
   const Loaded loaded = load(copy_of("crashes"), "odd");
   EXPECT_TRUE(loaded) << loaded.error().message;

@@ -13,8 +13,8 @@ namespace {
 using capture::kMaxThreads;
 using capture::Record;
 
-// Records of the future: the clock's estimate beyond its last pair may be this far ahead. What
-// claims to be later is not true.
+// The clock's estimate beyond its last pair may be this far ahead. What claims to have ended later
+// after it was read is not true.
 constexpr Nanos kAhead = 1 * kMillisecond;
 constexpr Nanos kShortestWindow = 1 * kMillisecond;
 // Sums of two of these do not overflow.
@@ -77,7 +77,7 @@ DrainOutcome Collector::flush(Nanos now) { return work(now, true); }
 DrainOutcome Collector::work(Nanos now, bool everything) {
   ++round_;
   now_ = now;
-  run_now_ = run_time(now);
+  run_now_ = read_at_ = run_time(now);
   everything_ = everything;
   fill_ = 0;
   budget_ = options_.records_per_drain;
@@ -108,9 +108,18 @@ Nanos Collector::run_time(Nanos monotonic) const {
   return std::max<Nanos>(0, monotonic + shift);
 }
 
+// A drain may take long, and may have waited for a processor before it began: ranks write
+// meanwhile.
+std::size_t Collector::read(const Process& process, std::uint32_t ring, std::uint64_t position,
+                            std::span<Record> out) {
+  const std::size_t count = process.segment.read(ring, position, out);
+  if (count > 0) read_at_ = std::max(read_at_, run_time(options_.clock()));
+  return count;
+}
+
 TimedRecord Collector::timed(const Process& process, const Record& record) const {
   const capture::ClockKind kind = process.segment.clock();
-  const Nanos latest = everything_ ? run_now_ : run_now_ + kAhead;
+  const Nanos latest = everything_ ? read_at_ : read_at_ + kAhead;
   TimedRecord timed;
   timed.record = record;
   timed.end_ns = std::min(run_time(record_time(clock_, kind, record.end)), latest);
@@ -249,11 +258,11 @@ bool Collector::open_next_slice() {
     if (!is_readable(*process)) continue;
     for (std::uint32_t ring = 0; ring < process->segment.rings(); ++ring) {
       Record first;
-      if (process->segment.read(ring, process->cursors[ring].position, {&first, 1}) == 0) continue;
+      if (read(*process, ring, process->cursors[ring].position, {&first, 1}) == 0) continue;
       oldest = std::min(oldest, slice_of(timed(*process, first).end_ns, control_.window_ns));
     }
   }
-  const std::uint64_t present = slice_of(run_now_, control_.window_ns);
+  const std::uint64_t present = slice_of(everything_ ? read_at_ : run_now_, control_.window_ns);
   if (oldest > present && !is_worth_sealing()) return false;
   open_slice(std::min(oldest, present));
   return true;
@@ -281,7 +290,7 @@ bool Collector::read_ring(Process& process, std::uint32_t ring) {
   fill_ = std::max(fill_, waiting / process.segment.capacity());
   for (;;) {
     if (budget_ == 0 || builder_->approximate_bytes() >= options_.window_bytes) return false;
-    const std::size_t count = process.segment.read(ring, cursor.position, batch_);
+    const std::size_t count = read(process, ring, cursor.position, batch_);
     if (count == 0) return true;
     timed_.clear();
     for (std::size_t i = 0; i < count; ++i) timed_.push_back(timed(process, batch_[i]));
@@ -437,7 +446,7 @@ void Collector::apply(const Progress& progress) {
 }
 
 bool Collector::seal_last(Nanos now) {
-  run_now_ = run_time(now);
+  run_now_ = read_at_ = run_time(now);
   now_ = now;
   if (!builder_->is_open()) open_slice(slice_of(run_now_, control_.window_ns));
   if (!seal(true)) return false;
@@ -489,7 +498,7 @@ bool Collector::make_chunk(Process& process) {
     while (events_.size() < wire::kMaxChunkEvents) {
       const std::size_t room = wire::kMaxChunkEvents - events_.size();
       const std::span<Record> batch(batch_.data(), std::min(room, batch_.size()));
-      const std::size_t count = process.segment.read(ring, mark.to.chunk_position, batch);
+      const std::size_t count = read(process, ring, mark.to.chunk_position, batch);
       if (count == 0) break;
       for (const Record& record : batch.first(count)) {
         events_.push_back(event_of(timed(process, record), ring));

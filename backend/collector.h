@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct CollectorOptions {
   Nanos full_pause = 200 * kMillisecond;
   /// Whether a signal has stopped the process; asked of those that make no calls.
   std::function<bool(std::uint32_t pid, std::uint64_t start_time)> is_stopped = backend::is_stopped;
+  /// Asked after records were read, for none of them can have ended later.
+  std::function<Nanos()> clock = monotonic_now;
   /// Where tick pairs come from.
   std::function<TickPair()> read_pair = read_tick_pair;
 };
@@ -163,6 +166,8 @@ class Collector {
   bool make_chunk(Process& process);
 
   bool append(const Draft& draft);
+  std::size_t read(const Process& process, std::uint32_t ring, std::uint64_t position,
+                   std::span<capture::Record> out);
   TimedRecord timed(const Process& process, const capture::Record& record) const;
   void spend(std::size_t records);
   Nanos run_time(Nanos monotonic) const;
@@ -177,7 +182,8 @@ class Collector {
   LeafId leaf_{};
   wire::Control control_;
   Nanos offset_ns_ = 0;
-  Nanos run_now_ = 0;  // Of the drain under way.
+  Nanos run_now_ = 0;  // Of the drain under way, at its begin.
+  Nanos read_at_ = 0;  // Of the drain under way, after it last read records; run time.
   Nanos now_ = 0;
   std::size_t budget_ = 0;
   double fill_ = 0;

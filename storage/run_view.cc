@@ -180,7 +180,9 @@ Result<Overview> RunView::overview() {
     overview.report = *std::move(report);
     overview.window_ns = static_cast<std::uint64_t>(reader.window_ns);
     reader.scope.estimated = overview.report.mpi_estimated;
-    const auto lasted = static_cast<double>(reader.scope.run_end_ns - reader.scope.run_begin_ns);
+    // The scope of one that has ended may reach to the end of its last window.
+    const auto lasted = static_cast<double>(overview.report.run.elapsed_ns.value_or(
+        reader.scope.run_end_ns - reader.scope.run_begin_ns));
     if (lasted > 0) {
       overview.calls_per_s =
           static_cast<double>(overview.report.account.captured) * kSecond / lasted;

@@ -541,21 +541,22 @@ Result<void> migrate(Connection& connection) {
   if (!fresh) {
     if (auto fits = judge(connection, found); !fits) return fits;
   }
+  if (found.version == schema_version()) return {};
+  connection.execute("BEGIN IMMEDIATE");
   for (std::int64_t next = found.version; next < schema_version(); ++next) {
     const Migration& migration = kMigrations[static_cast<std::size_t>(next)];
-    connection.execute("BEGIN IMMEDIATE");
     connection.execute(migration.tables);
     connection.execute(migration.views);
-    connection.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
-    connection.execute(("PRAGMA user_version = " + std::to_string(next + 1)).c_str());
-    connection.execute("COMMIT");
-    if (auto done = connection.take(); !done) {
-      connection.execute("ROLLBACK");
-      static_cast<void>(connection.take());  // Often there is nothing left to roll back.
-      return done;
-    }
   }
-  return {};
+  connection.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
+  connection.execute(("PRAGMA user_version = " + std::to_string(schema_version())).c_str());
+  connection.execute("COMMIT");
+  auto done = connection.take();
+  if (!done) {
+    connection.execute("ROLLBACK");
+    static_cast<void>(connection.take());  // Often there is nothing left to roll back.
+  }
+  return done;
 }
 
 Result<void> check_readable(Connection& connection) {

@@ -15,8 +15,9 @@ constexpr std::int64_t kApplicationId = 0x78796c6d;
 /// The version that this program writes: how many migrations there are.
 std::int64_t schema_version();
 
-/// Brings a file to schema_version(), one migration after the other, each in a transaction of its
-/// own; an empty file gets everything. Does nothing to a file that is there already.
+/// Brings a file to schema_version(), one migration after the other, all in one transaction: who
+/// reads it meanwhile sees what it was, or all of what it is to be. An empty file gets everything.
+/// Does nothing to a file that is there already.
 /// Fails with kInvalidArgument when the file is newer than this program, or is not ours; and as the
 /// store does.
 Result<void> migrate(Connection& connection);

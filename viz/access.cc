@@ -176,11 +176,14 @@ std::optional<net::HttpReply> Access::judge(const net::HttpRequest& request, Tar
                          is_token(bearer.substr(kBearer.size()))) ||
                         is_token(cookie(request.cookie, cookie_name()));
   if (is_known && !in_address) return std::nullopt;
-  auto reply = refuse(Reason::kToken, 401,
-                      in_address || !bearer.empty()
-                          ? "the token is not this server's; take the address it printed"
-                          : "a token is needed: open the address that `xylem view` printed, or send"
-                            " it as Authorization: Bearer");
+  const std::string sentence =
+      in_address || !bearer.empty()
+          ? "the token is not this server's; take the address it printed"
+          : "a token is needed: open the address that `xylem view` printed, or send it as"
+            " Authorization: Bearer";
+  auto reply = refuse(Reason::kToken, 401, sentence);
+  // Who opens the page itself is a person, not a program.
+  if (target.path() == "/") reply = make_reply(401, "text/plain; charset=utf-8", sentence + "\n");
   reply.headers.emplace_back("WWW-Authenticate", "Bearer");
   return reply;
 }

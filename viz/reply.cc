@@ -47,6 +47,7 @@ unsigned status_of(Code code) {
     case Code::kTimedOut:
       return 504;
     case Code::kUnavailable:
+    case Code::kCorrupt:  // The file is no run just now: being copied there, say.
       return 503;
     default:
       return 500;

@@ -42,10 +42,13 @@ class AlertsTest(WholeSystemTest):
         store = self.run_job(mpirun("mpich", 4, "slow_rank", 8), "--config", config)
         rows = store.rows("SELECT * FROM alert WHERE kind = 'imbalance'")
         self.assertTrue(rows, store.rows("SELECT * FROM alert"))
+        held_up = {}
         for row in rows:
-            self.assertEqual(row["rank"], 0, row)
             self.assertGreaterEqual(row["value"], 0.2, row)
             self.assertGreaterEqual(row["until_ns"], row["at_ns"], row)
+            held_up[row["rank"]] = held_up.get(row["rank"], 0) + row["until_ns"] - row["at_ns"]
+        # Where four ranks share two processors with others, another one may be late for a while, and is told of rightly.
+        self.assertEqual(max(held_up, key=held_up.get), 0, rows)
         report = self.xylem("report", store.path)
         self.assertIn(rows[0]["text"], report.stdout)
         self.assertEqual(json.loads(self.xylem("report", store.path, "--json").stdout)["alerts"][0]["text"],

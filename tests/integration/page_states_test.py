@@ -28,7 +28,7 @@ class PageStates(PageTest):
         token = self.folder / "token"
         server = Server(self, store.path, "--token-file", token)
         listen = ("--listen", f"127.0.0.1:{server.port}")
-        page = self.open(server, expected=["status of (40[014]|500)", "WebSocket", "ERR_CONNECTION"])
+        page = self.open(server, expected=["status of (40[014]|503)", "WebSocket", "ERR_CONNECTION"])
         self.assert_state(page, "ended")
 
         away = self.folder / "away.db"

@@ -205,8 +205,10 @@ class View(WholeSystemTest):
 
         refused(401, token="0" * 64)
         refused(401, token="")
-        refused(401, "/", token="")
-        refused(401, "/?token=" + "0" * 64, token="")
+        for target, sentence in (("/", "a token is needed: open"), ("/?token=" + "0" * 64, "the token is not this server's")):
+            found, headers, body = server.ask(target, Authorization="")
+            self.assertEqual((found, headers["Content-Type"]), (401, "text/plain; charset=utf-8"), "a person reads it")
+            self.assertTrue(body.decode().startswith(sentence), body)
         refused(403, Host="evil.example")
         refused(403, Host=f"evil.example:{server.port}")
         refused(403, Origin="http://evil.example")

@@ -169,6 +169,41 @@ TEST_F(AgentTest, TimesAreThoseOfTheFrontEndsClock) {
   EXPECT_EQ(add_up(host.root).requests.size(), 1u);
 }
 
+// A drain that is long, or waits for a processor: ranks go on meanwhile. What none can have written
+// yet is not believed.
+TEST_F(AgentTest, KeepsTheTimesOfCallsThatEndWhileItReads) {
+  AgentHost host;
+  host.control.chunks = true;
+  host.reads_later = 2 * kSecond;
+  HandMadeSegment& process = host.add_process();
+  host.start();
+  host.talk();
+  const Nanos begin = host.network.now;
+  for (const Nanos ends_after : {10 * kMillisecond, kSecond, 3600 * kSecond}) {
+    process.write(0, {.function = 1,
+                      .begin = static_cast<std::uint64_t>(begin),
+                      .end = static_cast<std::uint64_t>(begin + ends_after)});
+  }
+  host.pass(3 * kSecond);
+  std::vector<Nanos> durations;
+  for (const auto& [key, packet] : host.root.stored) {
+    if (key.stream != wire::kChunkStream) continue;
+    const auto events = wire::decode_chunk(packet.payload);
+    ASSERT_TRUE(events);
+    for (const wire::Event& event : *events) {
+      durations.push_back(event.end_ns - event.begin_ns);
+    }
+  }
+  ASSERT_EQ(durations.size(), 3u);
+  EXPECT_EQ(durations[0], 10 * kMillisecond);
+  EXPECT_EQ(durations[1], kSecond);
+  EXPECT_GE(durations[2], 2 * kSecond);
+  EXPECT_LE(durations[2], 3 * kSecond) << "it was read before that";
+  host.end_process(Lane{1});
+  host.run_to_the_end();
+  EXPECT_EQ(add_up(host.root).window_calls, 3u);
+}
+
 TEST_F(AgentTest, StoresCallsWithoutRecordWhenTheProcessHasEnded) {
   AgentHost host;
   HandMadeSegment& process = host.add_process();

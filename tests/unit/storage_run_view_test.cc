@@ -408,6 +408,18 @@ TEST_F(RunViewTest, TheOverviewHasTheAccountAndTheRate) {
   EXPECT_EQ(overview.calls_per_s, 12.0);
 }
 
+// It ends within its last window.
+TEST_F(RunViewTest, TheRateOfARunThatHasEndedIsOfItsElapsedTime) {
+  put_world(1, 1);
+  put(window_packet(3, 0, 10, account_row(0, 1, 12, true, 2)));
+  const Nanos started = good(view().overview()).report.run.started_realtime_ns;
+  ASSERT_TRUE(store_->end_run(0, started + kSecond * 3 / 4));
+  const Overview overview = good(view().overview());
+  EXPECT_EQ(overview.report.run.elapsed_ns, kSecond * 3 / 4);
+  EXPECT_EQ(overview.scope.run_end_ns, kSecond);
+  EXPECT_EQ(overview.calls_per_s, 16.0);
+}
+
 TEST_F(RunViewTest, AnAnswerIsOfOneCommit) {
   put_world(1, 1);
   RunView run = view();

@@ -48,6 +48,7 @@ class Main implements Page {
   private timer: number | null = null;
   private lastRound = 0;
   private isNamed = false;
+  private isAskingForName = false;
 
   start(): void {
     addEventListener("hashchange", () => this.placeIs(parsePlace(location.hash, kHome)));
@@ -152,11 +153,14 @@ class Main implements Page {
 
   /** Where no view is about to do so anyhow. */
   private async askForName(): Promise<void> {
-    if (this.shownView === "overview") return;
+    if (this.shownView === "overview" || this.isAskingForName) return;
+    this.isAskingForName = true;
     try {
       this.nameRun(await ask("overview", {}, AbortSignal.timeout(20_000)));
     } catch (why) {
       this.frame.showTrouble((why as Error).message);
+    } finally {
+      this.isAskingForName = false;
     }
   }
 

@@ -1,0 +1,76 @@
+#pragma once
+
+// Who a peer is, and how it proves that it knows the run's key: the messages that a link begins
+// with. net/handshake.h says in which order.
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "base/ids.h"
+
+namespace xylem::wire {
+
+constexpr std::uint32_t kMagic = 0x4d4c5958;  // "XYLM"
+constexpr std::uint32_t kMajorVersion = 1;
+/// Until a peer has proved the key, no frame of it may be longer.
+constexpr std::size_t kMaxHelloBytes = 4096;
+
+constexpr NodeId kNoNode{0xffffffff};
+constexpr LeafId kNoLeaf{0xffffffff};
+
+enum class Role : std::uint16_t {
+  kFrontEnd = 0,
+  kCommProcess = 1,
+  kBackEnd = 2,
+  kTool = 3,
+  /// A leaf that sends on streams and is otherwise nothing: in a run's tree no host. On the wire a
+  /// back end whose hello says so.
+  kProgram = 4,
+};
+
+/// "front_end", "comm_process", "back_end", "tool", "program".
+const char* role_name(Role role);
+
+using Nonce = std::array<std::uint8_t, 16>;
+using Mac = std::array<std::uint8_t, 32>;
+
+struct Hello {
+  std::uint32_t magic = kMagic;
+  std::uint32_t major = kMajorVersion;
+  std::uint64_t features = 0;
+  Role role = Role::kBackEnd;
+  std::string run;
+  NodeId node = kNoNode;
+  LeafId leaf = kNoLeaf;
+  std::uint32_t level = 0;
+  Nonce nonce{};
+  std::uint64_t control_version = 0;
+  std::string host_key;
+  bool operator==(const Hello&) const = default;
+};
+
+struct Challenge {
+  Nonce nonce{};
+  bool operator==(const Challenge&) const = default;
+};
+
+struct Welcome {
+  std::uint32_t major = kMajorVersion;
+  std::uint64_t features = 0;
+  Mac proof{};
+  NodeId node = kNoNode;
+  bool operator==(const Welcome&) const = default;
+};
+
+struct Proof {
+  Mac mac{};
+  bool operator==(const Proof&) const = default;
+};
+
+struct Refusal {
+  std::string sentence;
+  bool operator==(const Refusal&) const = default;
+};
+
+}  // namespace xylem::wire

@@ -14,7 +14,7 @@ using capture::kMaxThreads;
 using capture::Record;
 
 // The clock's estimate beyond its last pair may be this far ahead. What claims to have ended later
-// after it was read is not true.
+// than it was read is not true.
 constexpr Nanos kAhead = 1 * kMillisecond;
 constexpr Nanos kShortestWindow = 1 * kMillisecond;
 // Sums of two of these do not overflow.
@@ -77,9 +77,9 @@ DrainOutcome Collector::flush(Nanos now) { return work(now, true); }
 DrainOutcome Collector::work(Nanos now, bool everything) {
   ++round_;
   now_ = now;
-  run_now_ = read_at_ = run_time(now);
+  run_now_ = read_at_ = run_time(std::max(now, options_.clock()));
   everything_ = everything;
-  fill_ = 0;
+  fill_ = fullest_ring();
   budget_ = options_.records_per_drain;
   read_clock(now);
   DrainOutcome outcome;
@@ -108,12 +108,12 @@ Nanos Collector::run_time(Nanos monotonic) const {
   return std::max<Nanos>(0, monotonic + shift);
 }
 
-// A drain may take long, and may have waited for a processor before it began: ranks write
-// meanwhile.
+// A drain may take long: ranks write meanwhile. Before a flush they were stopped, and what it is to
+// seal must not grow under it.
 std::size_t Collector::read(const Process& process, std::uint32_t ring, std::uint64_t position,
                             std::span<Record> out) {
   const std::size_t count = process.segment.read(ring, position, out);
-  if (count > 0) read_at_ = std::max(read_at_, run_time(options_.clock()));
+  if (count > 0 && !everything_) read_at_ = std::max(read_at_, run_time(options_.clock()));
   return count;
 }
 
@@ -262,7 +262,7 @@ bool Collector::open_next_slice() {
       oldest = std::min(oldest, slice_of(timed(*process, first).end_ns, control_.window_ns));
     }
   }
-  const std::uint64_t present = slice_of(everything_ ? read_at_ : run_now_, control_.window_ns);
+  const std::uint64_t present = slice_of(run_now_, control_.window_ns);
   if (oldest > present && !is_worth_sealing()) return false;
   open_slice(std::min(oldest, present));
   return true;
@@ -284,10 +284,21 @@ bool Collector::read_rings() {
   return true;
 }
 
+double Collector::fullest_ring() const {
+  double fullest = 0;
+  for (const auto& [lane, process] : processes_) {
+    if (!is_readable(*process)) continue;
+    for (std::uint32_t ring = 0; ring < process->segment.rings(); ++ring) {
+      const auto waiting =
+          static_cast<double>(process->segment.available(ring, process->cursors[ring].position));
+      fullest = std::max(fullest, waiting / process->segment.capacity());
+    }
+  }
+  return fullest;
+}
+
 bool Collector::read_ring(Process& process, std::uint32_t ring) {
   RingCursor& cursor = process.cursors[ring];
-  const auto waiting = static_cast<double>(process.segment.available(ring, cursor.position));
-  fill_ = std::max(fill_, waiting / process.segment.capacity());
   for (;;) {
     if (budget_ == 0 || builder_->approximate_bytes() >= options_.window_bytes) return false;
     const std::size_t count = read(process, ring, cursor.position, batch_);

@@ -42,7 +42,8 @@ struct CollectorOptions {
   Nanos full_pause = 200 * kMillisecond;
   /// Whether a signal has stopped the process; asked of those that make no calls.
   std::function<bool(std::uint32_t pid, std::uint64_t start_time)> is_stopped = backend::is_stopped;
-  /// Asked after records were read, for none of them can have ended later.
+  /// Asked when a drain begins and after it has read records, for none of them can have ended
+  /// later: `now` may be old by then. The clock that `now` is of.
   std::function<Nanos()> clock = monotonic_now;
   /// Where tick pairs come from.
   std::function<TickPair()> read_pair = read_tick_pair;
@@ -151,6 +152,7 @@ class Collector {
   bool is_worth_sealing() const;
   bool read_rings();
   bool read_ring(Process& process, std::uint32_t ring);
+  double fullest_ring() const;
   bool is_any_filling() const;
   bool is_read(const Process& process) const;
   void count_ended();
@@ -182,8 +184,8 @@ class Collector {
   LeafId leaf_{};
   wire::Control control_;
   Nanos offset_ns_ = 0;
-  Nanos run_now_ = 0;  // Of the drain under way, at its begin.
-  Nanos read_at_ = 0;  // Of the drain under way, after it last read records; run time.
+  Nanos run_now_ = 0;  // Of the drain under way, when it began.
+  Nanos read_at_ = 0;  // Of the drain under way, when it last read records; run time.
   Nanos now_ = 0;
   std::size_t budget_ = 0;
   double fill_ = 0;

@@ -2,8 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <cerrno>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <optional>

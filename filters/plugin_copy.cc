@@ -7,12 +7,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "filters/plugin_trial_internal.h"
 
 // The file is copied into sealed memory while its SHA-256 is taken, and the copy is what is loaded.
 // dlopen(path) would be shorter, and wrong twice: the file may change between the two, and the

@@ -18,7 +18,4 @@ Result<UniqueFd> copy_plugin(const std::string& path, const Sha256* announced = 
 /// A path of such a copy, good in the process that has this descriptor.
 std::string name_of_copy(int copy);
 
-/// What every refusal of a plugin says: the file, and why.
-Unexpected plugin_refused(Code code, const std::string& path, const std::string& why);
-
 }  // namespace xylem::filters

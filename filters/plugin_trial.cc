@@ -28,7 +28,8 @@ constexpr char kThrows = 't';
   if (::getppid() != parent) ::_exit(0);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-  // The program's own handlers are not for this; and a thread that blocks signals would go on.
+  // The program's own handlers are not for this; and where the thread blocks signals, one that is
+  // raised would be put off.
   sigset_t fatal_ones;
   ::sigemptyset(&fatal_ones);
   for (const int fatal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) {

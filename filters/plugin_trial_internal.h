@@ -22,4 +22,7 @@ constexpr Nanos kTrialLimit = 1500 * kMillisecond;
 /// child ends with the thread that waits for it, whatever it does.
 Result<void> try_loading(const std::string& name, Nanos limit = kTrialLimit);
 
+/// What every refusal of a plugin says: the file, and why. Defined in plugin_copy.cc.
+Unexpected plugin_refused(Code code, const std::string& path, const std::string& why);
+
 }  // namespace xylem::filters

@@ -180,9 +180,11 @@ Result<Overview> RunView::overview() {
     overview.report = *std::move(report);
     overview.window_ns = static_cast<std::uint64_t>(reader.window_ns);
     reader.scope.estimated = overview.report.mpi_estimated;
-    // The scope of one that has ended may reach to the end of its last window.
-    const auto lasted = static_cast<double>(overview.report.run.elapsed_ns.value_or(
-        reader.scope.run_end_ns - reader.scope.run_begin_ns));
+    // The scope of one that has ended may reach to the end of its last window. Its elapsed time is
+    // what is shown beside; a clock that was set back may have left none.
+    Nanos lasted_ns = overview.report.run.elapsed_ns.value_or(0);
+    if (lasted_ns <= 0) lasted_ns = reader.scope.run_end_ns - reader.scope.run_begin_ns;
+    const auto lasted = static_cast<double>(lasted_ns);
     if (lasted > 0) {
       overview.calls_per_s =
           static_cast<double>(overview.report.account.captured) * kSecond / lasted;

@@ -521,6 +521,10 @@ Result<void> judge(const Connection& connection, const FileVersion& found) {
     return unexpected(Code::kInvalidArgument,
                       connection.name() + ": it is a SQLite database, but not a run of xylem");
   }
+  if (found.version < 0) {
+    return unexpected(Code::kCorrupt, connection.name() + ": its schema cannot have version " +
+                                          std::to_string(found.version));
+  }
   if (found.version > schema_version()) {
     return unexpected(Code::kInvalidArgument,
                       connection.name() + ": written by a newer xylem (schema " +
@@ -562,7 +566,11 @@ Result<void> migrate(Connection& connection) {
 Result<void> check_readable(Connection& connection) {
   const FileVersion found = read_version(connection);
   if (auto read = connection.take(); !read) return read;
-  return judge(connection, found);
+  if (auto fits = judge(connection, found); !fits) return fits;
+  if (found.version == 0) {  // Ours, but migrate() has not ended.
+    return unexpected(Code::kUnavailable, connection.name() + ": it is being made; try again");
+  }
+  return {};
 }
 
 }  // namespace xylem::storage

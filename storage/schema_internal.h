@@ -22,7 +22,8 @@ std::int64_t schema_version();
 /// store does.
 Result<void> migrate(Connection& connection);
 
-/// Whether a file can be read by this program: ours, and not newer. Writes nothing.
+/// Whether a file can be read by this program: ours, and not newer; kUnavailable while it is being
+/// made. Writes nothing.
 Result<void> check_readable(Connection& connection);
 
 }  // namespace xylem::storage

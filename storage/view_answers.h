@@ -241,7 +241,7 @@ struct Overview {
   Scope scope;
   Report report;                      ///< With short lists.
   std::uint64_t window_ns = 0;        ///< Length of the run's windows.
-  std::optional<double> calls_per_s;  ///< Captured calls over the run so far; none: no time passed.
+  std::optional<double> calls_per_s;  ///< Captured calls over the time so far, or in all; none: 0.
 };
 
 struct Notices {

@@ -36,6 +36,15 @@ RankRange rank_range(Target& target) {
 
 TimeRange time_range(Target& target) { return {target.nanos("begin_ns"), target.nanos("end_ns")}; }
 
+/// Why the file cannot be opened. That it is no run is not the asker's fault, and may pass: another
+/// one is being copied there, say.
+Error unreadable(Error why) {
+  if (why.code == Code::kInvalidArgument || why.code == Code::kCorrupt) {
+    why.code = Code::kUnavailable;
+  }
+  return why;
+}
+
 template <typename Answer, typename... How>
 net::HttpReply reply_of(const Result<Answer>& answer, How... how) {
   if (!answer) return error_reply(answer.error());
@@ -274,7 +283,7 @@ net::HttpReply Api::answer_view(Target& target, const GivenUp& given_up) {
   for (const View& view : kViews) {
     if (target.path() != view.path) continue;
     auto run = RunView::open(options_.file);
-    if (!run) return error_reply(run.error());
+    if (!run) return error_reply(unreadable(run.error()));
     run->file().set_deadline(deadline_in(options_.view_deadline), &given_up);
     return view.answer(*run, target);
   }
@@ -286,7 +295,7 @@ net::HttpReply Api::answer_view(Target& target, const GivenUp& given_up) {
 net::HttpReply Api::metrics(Target& target, const std::string& accept, const GivenUp& given_up) {
   if (const auto fault = target.fault()) return error_reply(*fault);
   auto run = RunView::open(options_.file);
-  if (!run) return error_reply(run.error());
+  if (!run) return error_reply(unreadable(run.error()));
   run->file().set_deadline(deadline_in(options_.view_deadline), &given_up);
   auto overview = run->overview();
   if (!overview) return error_reply(overview.error());
@@ -315,7 +324,7 @@ net::HttpReply Api::query(Target& target, const GivenUp& given_up) {
     return error_reply(400, "rows may be up to " + std::to_string(options_.most_rows));
   }
   auto run = RunFile::open(options_.file);
-  if (!run) return error_reply(run.error());
+  if (!run) return error_reply(unreadable(run.error()));
   (*run)->set_deadline(deadline_in(options_.query_deadline), &given_up);
   Json json;
   JsonRows result(json, rows, options_.most_query_bytes);
@@ -382,7 +391,7 @@ std::string Api::news() {
   const std::string state = file_stamp(options_.file);
   if (state == seen_ && !news_.empty()) return news_;
   auto run = RunView::open(options_.file);
-  Result<Scope> scope = run ? run->scope() : Result<Scope>(unexpected(run.error()));
+  Result<Scope> scope = run ? run->scope() : Result<Scope>(unexpected(unreadable(run.error())));
   seen_ = scope ? state : "";  // What was gone and comes back unchanged is news, too.
   Json json;
   json.object([&] {

@@ -47,7 +47,6 @@ unsigned status_of(Code code) {
     case Code::kTimedOut:
       return 504;
     case Code::kUnavailable:
-    case Code::kCorrupt:  // The file is no run just now: being copied there, say.
       return 503;
     default:
       return 500;

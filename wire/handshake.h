@@ -4,6 +4,7 @@
 // with. net/handshake.h says in which order.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 

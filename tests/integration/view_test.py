@@ -165,7 +165,7 @@ class View(WholeSystemTest):
         missing = self.xylem("view", "--live", "nosuchrun")
         self.assertEqual(missing.returncode, 1)
         self.assertIn("no run nosuchrun lives", missing.stderr)
-        # A file that is being made has its tables one version of the schema after the other.
+        # A file that is being made cannot be read yet, and says so.
         begun = ("query", path, "SELECT run_id FROM run")
         wait_until(lambda: self.xylem(*begun).returncode == 0, "the store is made")
         run = wait_until(lambda: Store(path).rows("SELECT run_id FROM run"), "the run has begun")[0]["run_id"]

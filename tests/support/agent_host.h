@@ -29,7 +29,7 @@ class AgentHost {
     options.host.name = "host";
     options.host.host_key = "folder:1";
     options.collector.host = "host";
-    options.collector.clock = [this] { return network.now + reads_later; };
+    options.collector.clock = [this] { return network.now + reads_later + tick * ++looks; };
     network.link_status.clock_known = true;
     network.link_status.offset_ns = 12'345;
     control.version = 1;
@@ -138,7 +138,9 @@ class AgentHost {
   std::unique_ptr<backend::Agent> agent;
   std::vector<wire::Message> others;  ///< What was sent besides packets.
   Nanos reads_later = 0;  ///< Records are read so long after the agent looked at its clock.
-  int die_after = -1;     ///< So many requests and stores later.
+  Nanos tick = 0;         ///< By which that grows each time.
+  Nanos looks = 0;
+  int die_after = -1;  ///< So many requests and stores later.
   int deaths = 0;
 
  private:

@@ -204,6 +204,31 @@ TEST_F(AgentTest, KeepsTheTimesOfCallsThatEndWhileItReads) {
   EXPECT_EQ(add_up(host.root).window_calls, 3u);
 }
 
+// Windows of a millisecond end while it reads: what is to be sealed at the end does not move on.
+TEST_F(AgentTest, ReadsOutRecordsOfTheFutureThoughItsClockGoesOn) {
+  AgentHost host;
+  host.control.window_ns = kMillisecond;
+  host.tick = kMillisecond;
+  HandMadeSegment& process = host.add_process();
+  host.start();
+  host.talk();
+  const Nanos begin = host.network.now;
+  for (int i = 0; i < 100; ++i) {
+    process.write(0, {.function = 1,
+                      .begin = static_cast<std::uint64_t>(begin),
+                      .end = static_cast<std::uint64_t>(begin + 3600 * kSecond)});
+    host.pass(10 * kMillisecond);
+  }
+  host.end_process(Lane{1});
+  host.run_to_the_end();
+  EXPECT_EQ(add_up(host.root).window_calls, 100u);
+  for (const auto& [key, packet] : host.root.stored) {
+    if (key.stream != wire::kWindowStream) continue;
+    EXPECT_LT(wire::window_slice(key.wave),
+              static_cast<std::uint64_t>(host.network.now / kMillisecond + host.looks));
+  }
+}
+
 TEST_F(AgentTest, StoresCallsWithoutRecordWhenTheProcessHasEnded) {
   AgentHost host;
   HandMadeSegment& process = host.add_process();

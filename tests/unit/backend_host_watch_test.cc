@@ -75,7 +75,8 @@ TEST_F(HostWatchTest, TellsAFrontEndThatWaitsAtOnceAndThenRegularly) {
   ASSERT_TRUE(first);
   EXPECT_EQ(now_, kBegin + 300 * kMillisecond);
   EXPECT_EQ(first->leaf, kLeaf);
-  for (const char* name : {"run_queue", "memory", "cores"}) {  // No tick of the machine may pass.
+  for (const char* name :
+       {"run_queue", "memory", "cores"}) {  // "idle" takes a tick of the machine.
     EXPECT_TRUE(value(*first, name)) << name;
   }
   ASSERT_TRUE(told_by(kBegin + 60 * kSecond));

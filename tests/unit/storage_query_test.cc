@@ -368,6 +368,10 @@ TEST_F(QueryTest, SaysWhyAFileIsNoRun) {
   EXPECT_EQ(why(text), text + ": it is not a SQLite database");
   EXPECT_EQ(why(empty), empty + ": it is empty, not a run's file");
   EXPECT_EQ(why(other), other + ": it is a SQLite database, but not a run of xylem");
+  change_file(other, "PRAGMA application_id = 0x78796c6d");
+  EXPECT_EQ(why(other), other + ": it is being made; try again");
+  change_file(other, "PRAGMA user_version = -1");
+  EXPECT_EQ(why(other), other + ": its schema cannot have version -1");
 }
 
 TEST_F(QueryTest, RefusesAFileOfANewerXylem) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "tests/unit/storage_packets.h"
@@ -157,6 +158,18 @@ TEST_F(ApiTest, AFaultIsASentenceWithAStatus) {
   is(get("/api/v1/query?sql=ATTACH+'/etc/passwd'+AS+x"), 403, "only reading");
   is(get("/api/v1/query?sql=SELECT+load_extension('x')"), 403, "only reading");
   is(get("/api/v1/query?sql=PRAGMA+journal_mode=DELETE"), 403, "only reading");
+  Api of_text({folder_.file("text")}, {});
+  for (const char* text :
+       {"",
+        "no run's file, and longer than the head of one has to be, whatever it says in "
+        "there: so that it counts as a file of another kind, and as no short one"}) {
+    std::ofstream(folder_.file("text")) << text;
+    for (const char* path : {"overview", "query?sql=SELECT+1"}) {
+      is(get(of_text, std::string("/api/v1/") + path), 503, "text: it is");
+    }
+    EXPECT_EQ(get(of_text, "/metrics").status, 503u);
+    EXPECT_THAT(of_text.news(), HasSubstr("\"status\":503"));
+  }
   Api of_nothing({folder_.file("none.db")}, {});
   is(get(of_nothing, "/api/v1/overview"), 404, "none.db");
   EXPECT_EQ(get(of_nothing, "/healthz").status, 503u);

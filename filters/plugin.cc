@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -35,17 +36,15 @@ class Library {
     if (auto good = try_loading(name); !good) {
       return plugin_refused(good.error().code, path, good.error().message);
     }
-    void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) {
-      return plugin_refused(Code::kCorrupt, path,
-                            std::string("it cannot be loaded: ") + ::dlerror());
-    }
-    std::shared_ptr<Library> library(new Library(path, name, std::move(*copy), handle));
+    auto handle = open_copy(name);
+    if (!handle) return plugin_refused(handle.error().code, path, handle.error().message);
+    std::shared_ptr<Library> library(new Library(path, name, std::move(*copy), *handle));
     if (auto good = library->check(); !good) return unexpected(std::move(good.error()));
     return std::shared_ptr<const Library>(std::move(library));
   }
 
   ~Library() {
+    const std::lock_guard lock(linker_mutex());
     ::dlclose(handle_);
     // The linker knows a library by the name it was opened with. Some cannot be unloaded (those
     // with unique symbols); their descriptor stays open, so that no other gets its number and its
@@ -71,6 +70,13 @@ class Library {
   }
 
  private:
+  static Result<void*> open_copy(const std::string& name) {
+    const std::lock_guard lock(linker_mutex());
+    void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle != nullptr) return handle;
+    return unexpected(Code::kCorrupt, std::string("it cannot be loaded: ") + ::dlerror());
+  }
+
   Library(std::string path, std::string name, UniqueFd copy, void* handle)
       : path_(std::move(path)), name_(std::move(name)), copy_(std::move(copy)), handle_(handle) {}
 

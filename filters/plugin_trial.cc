@@ -58,20 +58,29 @@ std::string how_it_ended(int status) {
 
 }  // namespace
 
+std::mutex& linker_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 Result<void> try_loading(const std::string& name, Nanos limit) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+  const auto no_child = [] {
     return unexpected(Code::kExhausted, std::string("it cannot be tried: ") + std::strerror(errno));
+  };
+  UniqueFd read_end;
+  pid_t child = -1;
+  {
+    // Nor may another child have this one's end of the pipe: it would keep it open.
+    const std::lock_guard lock(linker_mutex());
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return no_child();
+    read_end = UniqueFd(ends[0]);
+    const UniqueFd write_end(ends[1]);
+    const pid_t self = ::getpid();
+    child = ::fork();
+    if (child < 0) return no_child();
+    if (child == 0) load_in_child(name.c_str(), write_end.get(), self);
   }
-  const UniqueFd read_end(ends[0]);
-  UniqueFd write_end(ends[1]);
-  const pid_t self = ::getpid();
-  const pid_t child = ::fork();
-  if (child < 0) {
-    return unexpected(Code::kExhausted, std::string("it cannot be tried: ") + std::strerror(errno));
-  }
-  if (child == 0) load_in_child(name.c_str(), write_end.get(), self);
-  write_end = UniqueFd();
 
   const Nanos deadline = monotonic_now() + limit;
   pollfd answer{read_end.get(), POLLIN, 0};

@@ -3,6 +3,7 @@
 // A shared object that crashes when it is loaded takes the process with it. So it is loaded in a
 // child process first.
 
+#include <mutex>
 #include <string>
 
 #include "base/clock.h"
@@ -21,6 +22,10 @@ constexpr Nanos kTrialLimit = 1500 * kMillisecond;
 /// child. The message is the reason alone. Any thread; blocks, usually for a few milliseconds. The
 /// child ends with the thread that waits for it, whatever it does.
 Result<void> try_loading(const std::string& name, Nanos limit = kTrialLimit);
+
+/// Held while an object is loaded or unloaded, and while a child is forked that will load one: a
+/// child of a moment at which another thread was in the dynamic linker would wait for it for ever.
+std::mutex& linker_mutex();
 
 /// What every refusal of a plugin says: the file, and why. Defined in plugin_copy.cc.
 Unexpected plugin_refused(Code code, const std::string& path, const std::string& why);

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/unique_fd.h"
@@ -331,6 +332,25 @@ TEST_F(Plugin, IsRefusedWhenItCrashesThrowsOrHangsAtLoad) {
               AnyOf(HasSubstr("it throws when it is loaded"),
                     HasSubstr("it crashes when it is loaded: Aborted")));
   EXPECT_THAT(fault_of("hangs", Code::kCorrupt), HasSubstr("it does not come back"));
+}
+
+// Leaves of one process load it at the same time: a child that is to try it must not find the
+// dynamic linker taken.
+TEST_F(Plugin, IsTakenByManyThreadsAtOnce) {
+  const std::string path = copy_of("span");
+  std::vector<std::string> faults(8);
+  {
+    std::vector<std::jthread> threads;
+    for (std::string& fault : faults) {
+      threads.emplace_back([&fault, &path] {
+        for (int i = 0; i < 25 && fault.empty(); ++i) {
+          const Loaded loaded = load(path, "span");
+          if (!loaded) fault = loaded.error().message;
+        }
+      });
+    }
+  }
+  EXPECT_THAT(faults, ::testing::Each(std::string()));
 }
 
 TEST_F(Plugin, IsRefusedWhenItLacksTheName) {

@@ -384,12 +384,13 @@ void Root::send_assignment(NodeId id) {
   if (link != link_of_node_.end()) network_->send(link->second, overlay_.assignment(id));
 }
 
-// Every node reports on its link each second, wherever it is in the tree.
+// Every node reports on its link each second, wherever it is in the tree, once it has a parent.
+// What told that it attached may have gone to a front end that has died since.
 void Root::hear_of(NodeId id, Nanos now) {
   OverlayNode* node = overlay_.find(id);
   if (node == nullptr || node->role != wire::Role::kCommProcess) return;
   heard_[id] = now;
-  if (node->state != NodeState::kLost) return;
+  if (node->state != NodeState::kLost && node->state != NodeState::kStarted) return;
   node->state = NodeState::kAttached;
   tell(id);
 }
@@ -521,8 +522,8 @@ void Root::close(Nanos now) {
   IntervalSet ended = router_.below().ended;
   ended.insert(ended_);
   for (const auto& [id, node] : std::map(overlay_.nodes())) {
-    const bool gone = node.leaf == wire::kNoLeaf ? node.state == NodeState::kAttached
-                                                 : ended.contains(raw(node.leaf));
+    const bool was_there = node.state == NodeState::kAttached || node.state == NodeState::kStarted;
+    const bool gone = node.leaf == wire::kNoLeaf ? was_there : ended.contains(raw(node.leaf));
     if (!gone) continue;
     overlay_.find(id)->state = NodeState::kLeft;
     tell(id);

@@ -72,6 +72,43 @@ TEST_F(SessionTest, PlacesNothingBeforeTheHostsOfAFormerFrontEndAreBack) {
   EXPECT_EQ(network_.take_sent_of<wire::StartCommProcess>().size(), 2u) << "one was done without";
 }
 
+// Processes 11 and 12, below 10, had been started when the former one died; that they attached it
+// did not store.
+TEST_F(SessionTest, KnowsByTheirReportsThatCommunicationProcessesHaveAttached) {
+  past_ = past_of(1);
+  for (const unsigned node : {10u, 11u, 12u}) {
+    const bool is_inner = node == 10;
+    past_->nodes.push_back({NodeId{node}, wire::Role::kCommProcess, "node1",
+                            is_inner ? kFrontEndNode : NodeId{10}, is_inner ? 1u : 2u, 9,
+                            wire::kNoLeaf, is_inner ? "attached" : "started", "key1"});
+  }
+  start();
+  const net::LinkId leaf = network_.link_up(*session_, returning_host(1));
+  net::Peer inner = returning_host(10);
+  inner.role = wire::Role::kCommProcess;
+  inner.leaf = wire::kNoLeaf;
+  const net::LinkId link = network_.link_up(*session_, inner);
+  const auto report = [&](unsigned node) {
+    wire::LinkReport told;
+    told.node = NodeId{node};
+    network_.deliver(*session_, link, told);
+    network_.advance(*session_, 100 * kMillisecond);
+  };
+  report(11);
+  network_.advance(*session_, kSecond);
+  EXPECT_EQ(store_.nodes.at(NodeId{11}).state, "attached");
+  finish(0);
+  leave(leaf);
+  for (int i = 0; i < 150 && !network_.stopped; ++i) {
+    report(10);
+    report(11);
+  }
+  ASSERT_EQ(network_.stopped, 0);
+  for (const unsigned node : {10u, 11u, 12u}) {
+    EXPECT_EQ(store_.nodes.at(NodeId{node}).state, "left") << node;
+  }
+}
+
 TEST_F(SessionTest, WaitsWithItsEndForTheHostsOfAFormerFrontEnd) {
   past_ = past_of(1);
   past_->ended = IntervalSet::of(1);  // Stored, but perhaps not acknowledged.

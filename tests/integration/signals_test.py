@@ -205,8 +205,11 @@ class AtATerminal(WholeSystemTest):
         self.type("\x1a", end="")
         self.screen.expect("Stopped")
         self.screen.expect("shell> ")
-        # What is typed right after a stop is now and then lost between terminal and shell, whatever was
-        # stopped (a mere `sleep` does as well): ask until the shell answers.
+        self.until_the_shell_listens()
+
+    def until_the_shell_listens(self):
+        """What is typed right after a stop is now and then lost between terminal and shell, whatever was stopped
+        (a mere `sleep` does as well)."""
         for number in range(DEADLINE):
             self.type(f"echo listens $(({number}))")
             try:
@@ -272,6 +275,7 @@ class AtATerminal(WholeSystemTest):
         self.type("")
         wait_until(lambda: any(state_of(child) == "T" for run in children_of(self.shell)
                                for child in children_of(run)), "the job is stopped", DEADLINE)
+        self.until_the_shell_listens()
         self.type("fg")
         self.read_back("at the front again")
         self.quit()

@@ -185,6 +185,9 @@ static void collective(struct load* load) {
   }
 }
 
+/* No thread ends before each has made its calls: else one that begins late would be one that was. */
+static pthread_barrier_t all_have_run;
+
 static void* run(void* argument) {
   struct load* load = (struct load*)argument;
   own_begin_thread();
@@ -205,6 +208,7 @@ static void* run(void* argument) {
     OWN(MPI_Allreduce, (&more, &going, 1, MPI_INT, MPI_MAX, load->comm));
   }
   OWN(MPI_Type_free, (&load->pairs));
+  pthread_barrier_wait(&all_have_run);
   own_end_thread();
   return NULL;
 }
@@ -237,6 +241,7 @@ int main(int count, char** arguments) {
     loads[t].rank = rank;
     loads[t].size = size;
   }
+  if (pthread_barrier_init(&all_have_run, NULL, (unsigned)threads) != 0) fail("no barrier");
   for (int t = 1; t < threads; ++t) pthread_create(&running[t], NULL, run, &loads[t]);
   own_end_thread();
   run(&loads[0]);

@@ -2,8 +2,11 @@
 // version n has had the first n of them.
 
 #include <array>
+#include <chrono>
 #include <string>
+#include <thread>
 
+#include "base/clock.h"
 #include "storage/schema_internal.h"
 
 namespace xylem::storage {
@@ -502,6 +505,12 @@ struct FileVersion {
   bool empty = true;
 };
 
+/// Ours, but migrate() has not ended: a matter of milliseconds, where the one who makes it lives.
+constexpr Nanos kMakingPatience = 1 * kSecond;
+bool is_being_made(const FileVersion& found) {
+  return found.application == kApplicationId && found.version == 0;
+}
+
 FileVersion read_version(Connection& connection) {
   FileVersion found;
   Statement application(connection, "PRAGMA application_id");
@@ -564,10 +573,15 @@ Result<void> migrate(Connection& connection) {
 }
 
 Result<void> check_readable(Connection& connection) {
-  const FileVersion found = read_version(connection);
+  FileVersion found = read_version(connection);
+  const Nanos deadline = deadline_in(kMakingPatience);
+  while (is_being_made(found) && monotonic_now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    found = read_version(connection);
+  }
   if (auto read = connection.take(); !read) return read;
   if (auto fits = judge(connection, found); !fits) return fits;
-  if (found.version == 0) {  // Ours, but migrate() has not ended.
+  if (is_being_made(found)) {
     return unexpected(Code::kUnavailable, connection.name() + ": it is being made; try again");
   }
   return {};

@@ -22,8 +22,8 @@ std::int64_t schema_version();
 /// store does.
 Result<void> migrate(Connection& connection);
 
-/// Whether a file can be read by this program: ours, and not newer; kUnavailable while it is being
-/// made. Writes nothing.
+/// Whether a file can be read by this program: ours, and not newer; kUnavailable when it is
+/// being made for longer than a second, for which this waits. Writes nothing.
 Result<void> check_readable(Connection& connection);
 
 }  // namespace xylem::storage

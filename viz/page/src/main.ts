@@ -49,6 +49,8 @@ class Main implements Page {
   private lastRound = 0;
   private isNamed = false;
   private isAskingForName = false;
+  /** A commit was told of, not only known from an answer. */
+  private hasHeard = false;
 
   start(): void {
     addEventListener("hashchange", () => this.placeIs(parsePlace(location.hash, kHome)));
@@ -119,11 +121,15 @@ class Main implements Page {
   }
 
   private committed(commit: Commit): void {
-    const isFirst = this.commit === null;
+    const known = this.commit;
+    const isFirst = !this.hasHeard;
+    this.hasHeard = true;
     this.commit = commit;
     this.showState();
     if (!this.isNamed) void this.askForName();
-    if (isFirst) return;  // What it tells of was asked for when the page began.
+    // What the first one tells of was asked for when the page began, unless the run has gone on since.
+    const hasGoneOn = known !== null && (known.run_end_ns !== commit.run_end_ns || known.has_ended !== commit.has_ended);
+    if (isFirst && !hasGoneOn) return;
     this.isDue = true;
     this.schedule();
   }

@@ -7,7 +7,7 @@ import sqlite3
 import unittest
 
 from browser import PageTest
-from harness import mpirun
+from harness import mpirun, wait_until
 from large_stores import large_run
 from page_test import number
 from view_test import Server
@@ -22,10 +22,12 @@ class PageFeatures(PageTest):
 
     def told_at(self, page, x, y):
         """What is said of a point of the window."""
-        page.call("page.mouse.move", x - 1, y)
-        page.call("page.mouse.move", x, y)
-        page.wait("document.querySelector('.hint:not([hidden])') !== null", "what is there is told")
-        return page.text(".hint:not([hidden])")
+        def told():  # A picture that is drawn anew takes away what was told of the former one.
+            page.call("page.mouse.move", x - 1, y)
+            page.call("page.mouse.move", x, y)
+            return page.value("document.querySelector('.hint:not([hidden])')?.innerText ?? ''")
+
+        return wait_until(told, "what is there is told", 60)
 
     def rank_of_row(self, page, row, rows):
         left, top, width, height = self.box(page)

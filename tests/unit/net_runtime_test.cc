@@ -323,10 +323,10 @@ TEST(Runtime, SendsNoticesOfADeadParentToTheNextOne) {
     if (++downs == 2) return n.stop(0);
     n.connect({NodeId{2}, {second.address}}, wire::Hello{});
   };
-  EXPECT_EQ(run_node(leaf, std::move(options)), 0) << "the second parent heard nothing";
-  if (!heard) return;
+  ASSERT_EQ(run_node(leaf, std::move(options)), 0) << "the second parent heard nothing";
   EXPECT_EQ(first.wait(), 0);
   EXPECT_EQ(second.wait(), 0);
+  ASSERT_TRUE(heard && died_with);
   EXPECT_EQ(heard->text, "said once");
   EXPECT_EQ(heard->number, died_with->number);
 }

@@ -36,8 +36,9 @@ std::string host_name(std::string_view host) {
     name = host.substr(1, end - 1);
     port = host.substr(end + 1);
   }
-  const bool is_port = port.empty() || (port.size() <= 6 && port.front() == ':' &&
-                                        port.find_first_not_of("0123456789", 1) == port.npos);
+  const bool is_port =
+      port.empty() || (port.size() <= 6 && port.front() == ':' &&
+                       port.find_first_not_of("0123456789", 1) == std::string_view::npos);
   return is_port ? lowered(name) : "";
 }
 

@@ -73,16 +73,17 @@ void Agent::take_from_source(Nanos now) {
 }
 
 void Agent::add_process(NewProcess process, Nanos now) {
+  ++processes_seen_;
+  quiet_since_ = now;
+  next_drain_ = now;
+  if (!process.row.unwatched.empty()) return collector_.add_unwatched(process.row);
   auto segment = Segment::map(process.segment);
   if (!segment) {
     log(Level::kError, "a process cannot be watched",
         {{"pid", process.pid}, {"why", segment.error().message}});
-    source_.forget(process.lane);
-    return;
+    process.row.unwatched = segment.error().message;
+    return collector_.add_unwatched(process.row);
   }
-  ++processes_seen_;
-  quiet_since_ = now;
-  next_drain_ = now;
   collector_.add(process.lane, *std::move(segment), !process.pidfd, now);
   if (process.pidfd) {
     wire::ProcessRow row;

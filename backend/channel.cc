@@ -9,8 +9,30 @@ namespace {
 constexpr std::size_t kMostFds = 2;
 }
 
+ChannelMessage message_of(Lane lane, std::uint32_t pid, std::uint64_t start_time,
+                          const wire::ProcessRow& row) {
+  ChannelMessage message{ChannelKind::kProcess, raw(lane),  pid,          raw(row.rank),
+                         row.world_size,        start_time, row.world_key};
+  row.program.copy(message.program, sizeof message.program - 1);
+  row.unwatched.copy(message.unwatched, sizeof message.unwatched - 1);
+  return message;
+}
+
+wire::ProcessRow row_of(const ChannelMessage& message) {
+  wire::ProcessRow row;
+  row.lane = Lane{message.lane};
+  row.pid = message.pid;
+  row.initialised = message.world_size > message.rank;
+  row.world_key = message.world_key;
+  row.rank = Rank{message.rank};
+  row.world_size = message.world_size;
+  row.program = message.program;
+  row.unwatched = message.unwatched;
+  return row;
+}
+
 ssize_t receive_with_fds(int socket, void* bytes, std::size_t size,
-                         std::vector<UniqueFd>& descriptors) {
+                         std::vector<UniqueFd>& descriptors, bool* were_cut) {
   iovec part{bytes, size};
   alignas(cmsghdr) char control[CMSG_SPACE(kMostFds * sizeof(int))];
   msghdr message{};
@@ -20,6 +42,7 @@ ssize_t receive_with_fds(int socket, void* bytes, std::size_t size,
   message.msg_controllen = sizeof control;
   const ssize_t got = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (got < 0) return got;
+  if (were_cut != nullptr) *were_cut = (message.msg_flags & MSG_CTRUNC) != 0;
   for (cmsghdr* at = CMSG_FIRSTHDR(&message); at != nullptr; at = CMSG_NXTHDR(&message, at)) {
     if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS) continue;
     const std::size_t count = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);

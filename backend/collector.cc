@@ -53,6 +53,8 @@ void Collector::add(Lane lane, Segment segment, bool ended, Nanos now) {
   processes_[lane] = std::move(process);
 }
 
+void Collector::add_unwatched(const wire::ProcessRow& row) { unwatched_.push_back(row); }
+
 void Collector::process_ended(Lane lane) {
   const auto it = processes_.find(lane);
   if (it == processes_.end()) return;
@@ -149,6 +151,14 @@ bool Collector::is_filling(const Process& process) {
 }
 
 bool Collector::announce() {
+  while (!unwatched_.empty()) {
+    wire::Registration registration;
+    registration.host = options_.host;
+    registration.processes.push_back(unwatched_.back());
+    if (!append_registration(registration)) return false;
+    finished_.push_back(unwatched_.back().lane);
+    unwatched_.pop_back();
+  }
   for (auto& [lane, process] : processes_) {
     if (process->announced && process->announced_world) continue;
     if (!announce(*process)) return false;
@@ -171,17 +181,21 @@ bool Collector::announce(Process& process) {
   }
   if (process.announced && !row.initialised && registration.functions.empty()) return true;
 
+  if (!append_registration(registration)) return false;
+  if (!registration.functions.empty()) tables_.insert(table);
+  process.announced = true;
+  process.announced_world = row.initialised;
+  return true;
+}
+
+bool Collector::append_registration(const wire::Registration& registration) {
   Draft draft;
   draft.packet.id.stream = wire::kRegistrationStream;
   draft.packet.id.wave = journal_.next_wave(wire::kRegistrationStream);
   draft.packet.id.wave_end = draft.packet.id.wave + 1;
   draft.packet.id.sources = IntervalSet::of(raw(leaf_));
   draft.packet.payload = wire::encode(registration);
-  if (!append(draft)) return false;
-  if (!registration.functions.empty()) tables_.insert(table);
-  process.announced = true;
-  process.announced_world = row.initialised;
-  return true;
+  return append(draft);
 }
 
 // ---- who makes no calls ----
@@ -289,9 +303,10 @@ double Collector::fullest_ring() const {
   for (const auto& [lane, process] : processes_) {
     if (!is_readable(*process)) continue;
     for (std::uint32_t ring = 0; ring < process->segment.rings(); ++ring) {
+      process->segment.look_ahead(ring);
       const auto waiting =
           static_cast<double>(process->segment.available(ring, process->cursors[ring].position));
-      fullest = std::max(fullest, waiting / process->segment.capacity());
+      fullest = std::max(fullest, waiting / process->segment.capacity(ring));
     }
   }
   return fullest;
@@ -329,7 +344,7 @@ bool Collector::is_any_filling() const {
   for (const auto& [lane, process] : processes_) {
     for (std::uint32_t ring = 0; ring < process->segment.rings(); ++ring) {
       const std::uint64_t journalled = process->segment.progress(ring).window_position;
-      if (process->segment.available(ring, journalled) > process->segment.capacity() / 2) {
+      if (process->segment.available(ring, journalled) > process->segment.capacity(ring) / 2) {
         return true;
       }
     }
@@ -569,7 +584,7 @@ bool Collector::is_anybody_starting(Nanos now) const {
 }
 
 bool Collector::is_idle() const {
-  if (builder_ && is_worth_sealing()) return false;
+  if (!unwatched_.empty() || (builder_ && is_worth_sealing())) return false;
   return std::all_of(processes_.begin(), processes_.end(),
                      [this](const auto& entry) { return is_read(*entry.second); });
 }

@@ -27,6 +27,7 @@
 #include "wire/chunk.h"
 #include "wire/message.h"
 #include "wire/profile.h"
+#include "wire/registration.h"
 
 namespace xylem::backend {
 
@@ -66,6 +67,8 @@ class Collector {
   /// A process registered, or a predecessor had it. What the journal says of it is applied now. It
   /// may have ended already.
   void add(Lane lane, Segment segment, bool ended, Nanos now);
+  /// A process that cannot be watched (row.unwatched): it is told of, and finished with that.
+  void add_unwatched(const wire::ProcessRow& row);
   /// The process is gone: what is in its rings is the last.
   void process_ended(Lane lane);
 
@@ -141,6 +144,7 @@ class Collector {
   static bool is_filling(const Process& process);
   bool announce();
   bool announce(Process& process);
+  bool append_registration(const wire::Registration& registration);
 
   void watch_silence();
   void describe_silence(const Process& process, wire::AccountRow& row) const;
@@ -178,7 +182,8 @@ class Collector {
   Journal& journal_;
   TickClock clock_;
   std::map<Lane, std::unique_ptr<Process>> processes_;
-  std::set<std::uint64_t> tables_;  // Hashes of the function tables told.
+  std::vector<wire::ProcessRow> unwatched_;  // Not told of yet.
+  std::set<std::uint64_t> tables_;           // Hashes of the function tables told.
   std::optional<WindowBuilder> builder_;
   wire::ChunkEncoder encoder_;
   LeafId leaf_{};

@@ -14,8 +14,9 @@
 namespace xylem::backend {
 
 /// Accepts registrations (capture/ring.h) and looks at who sends them: the same user by the
-/// kernel's word, one descriptor of a segment, a process that lives or has just ended. Anybody else
-/// is turned away. Nothing blocks. One thread.
+/// kernel's word, one descriptor of a segment or a reason why there is none, a process that lives
+/// or has just ended. Anybody else is turned away. Where no descriptor is left, a process is taken
+/// without its segment, and that is the reason. Nothing blocks. One thread.
 class Door {
  public:
   /// So many connections may stand open without having said what they want; more are cut off,
@@ -36,7 +37,8 @@ class Door {
   void accept_all();
 
   UniqueFd listener_;
-  UniqueFd poll_;  // An epoll of the listener and those that wait.
+  UniqueFd spare_;  // Given up to accept who comes when no descriptor is left.
+  UniqueFd poll_;   // An epoll of the listener and those that wait.
   std::vector<UniqueFd> waiting_;
 };
 

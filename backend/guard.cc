@@ -45,7 +45,10 @@ class Guard {
         worker_main_(worker),
         folder_(options.folder),
         door_(std::in_place, std::move(listener)) {
-    for (HeldProcess& process : present) held_[Lane{next_lane_++}] = std::move(process);
+    for (HeldProcess& process : present) {
+      process.pidfd.reset();
+      held_[Lane{next_lane_++}] = std::move(process);
+    }
   }
 
   Result<int> run();
@@ -177,8 +180,9 @@ void Guard::accept() {
     const Lane lane{next_lane_++};
     HeldProcess& held = held_[lane];
     held.pid = process->pid;
+    held.start_time = process->start_time;
     held.segment = std::move(process->segment);
-    held.pidfd = std::move(process->pidfd);
+    held.row = std::move(process->row);
     tell(held, lane);
   }
 }
@@ -205,10 +209,10 @@ void Guard::from_worker() {
 }
 
 void Guard::tell(const HeldProcess& held, Lane lane) {
-  queue_.push_back({ChannelKind::kProcess, raw(lane), held.pid});
+  queue_.push_back(message_of(lane, held.pid, held.start_time, held.row));
 }
 
-void Guard::tell(ChannelKind kind, std::uint32_t lane) { queue_.push_back({kind, lane, 0}); }
+void Guard::tell(ChannelKind kind, std::uint32_t lane) { queue_.push_back({kind, lane}); }
 
 void Guard::flush() {
   while (!queue_.empty() && channel_) {
@@ -220,8 +224,7 @@ void Guard::flush() {
         queue_.pop_front();
         continue;
       }
-      descriptors.push_back(held->second.segment.get());
-      if (held->second.pidfd) descriptors.push_back(held->second.pidfd.get());
+      if (held->second.segment) descriptors.push_back(held->second.segment.get());
     }
     if (!send_with_fds(channel_.get(), &message, sizeof message, descriptors)) return;
     queue_.pop_front();
@@ -242,7 +245,12 @@ Result<bool> become_daemon() {
   };
   const pid_t child = ::fork();
   if (child < 0) return failed();
-  if (child != 0) return false;
+  if (child != 0) {
+    // Until it has ended the daemon may still be ours, and our parent's after us.
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    return false;
+  }
   ::setsid();
   const pid_t grandchild = ::fork();
   if (grandchild < 0) return failed();

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "wire/registration.h"
 
 namespace xylem::backend {
 
@@ -43,8 +44,10 @@ struct WorkerInheritance {
 /// A process that is watched from the start, without having registered.
 struct HeldProcess {
   std::uint32_t pid = 0;
-  UniqueFd segment;
-  UniqueFd pidfd;  ///< None: it has ended.
+  std::uint64_t start_time = 0;
+  UniqueFd segment;  ///< None: `row` says why it is not watched.
+  UniqueFd pidfd;    ///< None: it has ended. A guard has no need of it, and closes it.
+  wire::ProcessRow row;
 };
 
 /// Runs in the worker; what it returns is the worker's exit code. SIGTERM is blocked then, SIGINT,

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "backend/channel_internal.h"
+#include "backend/proc_table.h"
 #include "base/log.h"
 
 namespace xylem::backend {
@@ -75,6 +76,7 @@ SourceEvent GuardChannel::process_event(Lane lane, NewProcess process) {
   event.kind = SourceEvent::Kind::kProcess;
   event.process = std::move(process);
   event.process.lane = lane;
+  event.process.row.lane = lane;
   return event;
 }
 
@@ -87,11 +89,17 @@ std::optional<SourceEvent> GuardChannel::from_guard() {
     guard_died();
     return std::nullopt;
   }
-  if (message.kind == ChannelKind::kProcess && !descriptors.empty()) {
+  if (message.kind == ChannelKind::kProcess) {
     NewProcess process;
     process.pid = message.pid;
-    process.segment = std::move(descriptors[0]);
-    if (descriptors.size() > 1) process.pidfd = std::move(descriptors[1]);
+    process.start_time = message.start_time;
+    process.row = row_of(message);
+    if (!descriptors.empty()) process.segment = std::move(descriptors[0]);
+    auto life = process.segment ? open_process(message.pid, message.start_time)
+                                : Result<UniqueFd>(UniqueFd());
+    if (life) process.pidfd = *std::move(life);
+    if (process.row.unwatched.empty() && (!life || !process.segment))
+      process.row.unwatched = kNoDescriptors;
     return process_event(Lane{message.lane}, std::move(process));
   }
   if (message.kind == ChannelKind::kReady) {
@@ -133,7 +141,7 @@ void GuardChannel::end_silent_guard() {
 
 void GuardChannel::forget(Lane lane) {
   if (door_) return;
-  const ChannelMessage message{ChannelKind::kForget, raw(lane), 0};
+  const ChannelMessage message{ChannelKind::kForget, raw(lane)};
   // Not sent: the guard holds the segment until it ends, no more.
   send_with_fds(channel_.get(), &message, sizeof message, {});
 }
@@ -152,7 +160,7 @@ void GuardChannel::close() {
   if (folder_.is_there()) folder_.unlink_socket();
   if (door_) return;  // The next take() finds who is left.
   ring_after(patience_over_, patience_);
-  const ChannelMessage message{ChannelKind::kDrain, 0, 0};
+  const ChannelMessage message{ChannelKind::kDrain};
   send_with_fds(channel_.get(), &message, sizeof message, {});
 }
 
@@ -170,7 +178,7 @@ void GuardChannel::drained() {
   } else if (door_) {
     door_ = std::make_unique<Door>(*std::move(listener));
   } else {
-    const ChannelMessage message{ChannelKind::kListen, 0, 0};
+    const ChannelMessage message{ChannelKind::kListen};
     send_with_fds(channel_.get(), &message, sizeof message, {listener->get()});
     listener_ = *std::move(listener);
   }

@@ -27,6 +27,15 @@ class Mapping {
   /// made sure that the file is so large.
   static Result<Mapping> of(int fd, std::size_t size);
 
+  /// Maps `size` bytes from `offset` on of the same file that `beginning` maps from its start,
+  /// without a descriptor. Both are whole pages; the caller has made sure that the file is so
+  /// large. Fails with kExhausted when address space is short.
+  static Result<Mapping> more_of(const Mapping& beginning, std::size_t offset, std::size_t size);
+
+  /// Has the system give memory to pages of it, so that whoever writes them first need not wait for
+  /// it. No more than advice.
+  void populate(std::size_t offset, std::size_t size) const noexcept;
+
   std::span<std::byte> bytes() const noexcept { return bytes_; }
 
  private:

@@ -65,6 +65,14 @@ std::uint64_t start_time_of(std::uint32_t pid) {
   return read_stat("/proc/" + std::to_string(pid), process) ? process.start_time : 0;
 }
 
+Result<UniqueFd> open_process(std::uint32_t pid, std::uint64_t start_time) {
+  UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!process && errno == EMFILE)
+    return unexpected(Code::kExhausted, "no descriptor is left to see a process end");
+  if (start_time_of(pid) != start_time) process.reset();
+  return process;
+}
+
 std::string mpi_library_in(std::string_view maps) {
   while (!maps.empty()) {
     const std::string_view line = maps.substr(0, maps.find('\n'));

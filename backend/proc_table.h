@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "backend/rank_search.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace xylem::backend {
 
@@ -29,5 +31,9 @@ std::string mpi_library_in(std::string_view maps);
 
 /// Field 22 of /proc/PID/stat, which tells a process from a later one of its number; 0: none.
 std::uint64_t start_time_of(std::uint32_t pid);
+
+/// A descriptor of the process that becomes readable when it ends; none when it has ended already,
+/// and perhaps its number given to another. Fails with kExhausted when no descriptor is left.
+Result<UniqueFd> open_process(std::uint32_t pid, std::uint64_t start_time);
 
 }  // namespace xylem::backend

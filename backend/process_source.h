@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "wire/registration.h"
 
 namespace xylem::backend {
 
@@ -15,8 +16,12 @@ namespace xylem::backend {
 struct NewProcess {
   Lane lane{};
   std::uint32_t pid = 0;
-  UniqueFd segment;
-  UniqueFd pidfd;  ///< Readable when the process has ended; none: it has ended already.
+  std::uint64_t start_time = 0;
+  UniqueFd segment;  ///< None: see `row`.
+  UniqueFd pidfd;    ///< Readable when the process has ended; none: it has ended already.
+  /// What the process said of itself. Where `unwatched` says why, there is no segment, and no pidfd
+  /// is needed.
+  wire::ProcessRow row;
 };
 
 /// What a source has to tell.

@@ -1,8 +1,5 @@
 #include "backend/quiet_segment.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -16,7 +13,8 @@ namespace xylem::backend {
 namespace {
 
 // The least that there is; untouched memory of a memfd takes none.
-constexpr std::uint32_t kRingRecords = 64;
+constexpr std::uint32_t kRings = 1;
+constexpr std::uint32_t kRingRecords = capture::kMinRingRecords;
 
 template <std::size_t Size>
 void put(char (&into)[Size], const std::string& text) {
@@ -28,10 +26,8 @@ void describe(const FoundRank& rank, capture::SegmentHeader& header) {
   header.magic = capture::kSegmentMagic;
   header.layout_version = capture::kLayoutVersion;
   header.ring_records = kRingRecords;
-  header.ring_offset = capture::ring_offset();
-  header.ring_stride = capture::ring_stride(kRingRecords);
-  header.record_offset = capture::record_offset();
-  header.segment_bytes = capture::segment_bytes(kRingRecords);
+  header.max_rings = kRings;
+  header.segment_bytes = capture::segment_bytes(kRings, kRingRecords);
   header.pid = rank.pid;
   header.clock = capture::ClockKind::kMonotonic;
   header.start_time = rank.start_time;
@@ -47,7 +43,7 @@ void describe(const FoundRank& rank, capture::SegmentHeader& header) {
 }  // namespace
 
 Result<HeldProcess> hold_quietly(const FoundRank& rank) {
-  const std::uint64_t bytes = capture::segment_bytes(kRingRecords);
+  const std::uint64_t bytes = capture::segment_bytes(kRings, kRingRecords);
   auto memory = make_memory("xylem-rings", bytes);
   if (!memory) return unexpected(std::move(memory.error()));
   auto mapping = Mapping::of(memory->get(), sizeof(capture::SegmentHeader));
@@ -57,8 +53,10 @@ Result<HeldProcess> hold_quietly(const FoundRank& rank) {
   HeldProcess held;
   held.pid = rank.pid;
   held.segment = *std::move(memory);
-  held.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, rank.pid, 0)));
-  if (start_time_of(rank.pid) != rank.start_time) held.pidfd.reset();
+  held.start_time = rank.start_time;
+  auto process = open_process(rank.pid, rank.start_time);
+  if (!process) return unexpected(std::move(process.error()));
+  held.pidfd = *std::move(process);
   return held;
 }
 

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/log.h"
+
 namespace xylem::backend {
 namespace {
 
@@ -35,15 +37,22 @@ Result<void> check_header(const SegmentHeader& header, std::uint64_t file_bytes)
                       "agent with the same installation");
   }
   const std::uint32_t records = header.ring_records;
-  if (!std::has_single_bit(records) || records > capture::kMaxRingRecords) {
+  if (!std::has_single_bit(records) || records < capture::kMinRingRecords ||
+      records > capture::kMaxRingRecords) {
     return unexpected(Code::kCorrupt, "a segment with rings of " + std::to_string(records) +
-                                          " records was registered: not a power of two up to " +
+                                          " records was registered: not a power of two from " +
+                                          std::to_string(capture::kMinRingRecords) + " to " +
                                           std::to_string(capture::kMaxRingRecords));
   }
-  if (file_bytes < capture::segment_bytes(records)) {
+  if (header.max_rings == 0 || header.max_rings > kMaxThreads) {
+    return unexpected(Code::kCorrupt, "a segment of " + std::to_string(header.max_rings) +
+                                          " rings was registered: not 1 to " +
+                                          std::to_string(kMaxThreads));
+  }
+  const std::uint64_t needed = capture::segment_bytes(header.max_rings, records);
+  if (file_bytes < needed) {
     return unexpected(Code::kCorrupt, "a segment of " + std::to_string(file_bytes) +
-                                          " bytes was registered where " +
-                                          std::to_string(capture::segment_bytes(records)) +
+                                          " bytes was registered where " + std::to_string(needed) +
                                           " are needed");
   }
   return {};
@@ -53,8 +62,13 @@ std::uint32_t within(FunctionId function) { return raw(function) & (kMaxFunction
 
 }  // namespace
 
-Segment::Segment(Mapping mapping, std::uint32_t capacity)
-    : mapping_(std::move(mapping)), capacity_(capacity), progress_(kMaxThreads) {}
+Segment::Segment(Mapping mapping, std::uint32_t max_rings, std::uint32_t ring_records)
+    : mapping_(std::move(mapping)),
+      records_(max_rings),
+      populated_(max_rings, capture::kPopulatedBlocks),
+      max_rings_(max_rings),
+      ring_records_(ring_records),
+      progress_(kMaxThreads) {}
 
 Result<Segment> Segment::map(const UniqueFd& fd) {
   struct stat file {};
@@ -78,9 +92,9 @@ Result<Segment> Segment::map(const UniqueFd& fd) {
   std::memcpy(static_cast<void*>(&seen), first->bytes().data(), sizeof seen);
   if (auto fine = check_header(seen, file_bytes); !fine) return unexpected(fine.error());
 
-  auto whole = Mapping::of(fd.get(), capture::segment_bytes(seen.ring_records));
-  if (!whole) return unexpected(std::move(whole.error()));
-  Segment segment(std::move(*whole), seen.ring_records);
+  auto rings = Mapping::of(fd.get(), capture::ring_offset(seen.max_rings));
+  if (!rings) return unexpected(std::move(rings.error()));
+  Segment segment(std::move(*rings), seen.max_rings, seen.ring_records);
   segment.pid_ = seen.pid;
   segment.start_time_ = seen.start_time;
   segment.clock_ = seen.clock == capture::ClockKind::kTsc ? capture::ClockKind::kTsc
@@ -94,10 +108,30 @@ SegmentHeader& Segment::header() const {
 }
 
 ThreadRing& Segment::ring_at(std::uint32_t ring) const {
-  CHECK(ring < kMaxThreads);
-  std::byte* at =
-      mapping_.bytes().data() + capture::ring_offset() + ring * capture::ring_stride(capacity_);
+  CHECK(ring < max_rings_);
+  std::byte* at = mapping_.bytes().data() + capture::ring_offset(ring);
   return *std::launder(reinterpret_cast<ThreadRing*>(at));
+}
+
+std::uint32_t Segment::capacity(std::uint32_t ring) const noexcept {
+  const std::uint32_t limit = ring_at(ring).limit.load(std::memory_order_relaxed);
+  const bool is_possible = std::has_single_bit(limit) && limit >= capture::kMinRingRecords;
+  return is_possible ? std::min(limit, ring_records_) : ring_records_;
+}
+
+std::span<std::byte> Segment::records(std::uint32_t ring) const {
+  Mapping& memory = records_[ring];
+  if (!memory.bytes().empty() || is_short_of_memory_) return memory.bytes();
+  auto mapped = Mapping::more_of(mapping_, capture::records_offset(ring, max_rings_, ring_records_),
+                                 capture::records_bytes(ring_records_));
+  if (!mapped) {
+    is_short_of_memory_ = true;
+    log(Level::kError, "records of a process cannot be read; they are counted as lost",
+        {{"pid", pid_}, {"why", mapped.error().message}});
+    return {};
+  }
+  memory = *std::move(mapped);
+  return memory.bytes();
 }
 
 // A predecessor's, or a hostile process's: what makes no sense is brought into bounds, so that all
@@ -106,7 +140,7 @@ void Segment::read_progress() {
   for (std::uint32_t ring = 0; ring < rings(); ++ring) {
     const ThreadRing& from = ring_at(ring);
     const std::uint64_t head = from.head.load(std::memory_order_acquire);
-    const std::uint64_t oldest = head > capacity_ ? head - capacity_ : 0;
+    const std::uint64_t oldest = head > ring_records_ ? head - ring_records_ : 0;
     RingProgress& to = progress_[ring];
     to.window_position = std::clamp(from.window_position, oldest, head);
     to.chunk_position = std::clamp(from.chunk_position, oldest, head);
@@ -149,7 +183,7 @@ std::vector<wire::FunctionRow> Segment::functions() const {
 }
 
 std::uint32_t Segment::rings() const noexcept {
-  return std::min(header().threads.load(std::memory_order_acquire), kMaxThreads);
+  return std::min(header().threads.load(std::memory_order_acquire), max_rings_);
 }
 
 SegmentCounters Segment::counters() const {
@@ -163,7 +197,8 @@ SegmentCounters Segment::counters() const {
     for (std::uint32_t f = 0; f < functions; ++f) {
       // Losses first: a call is counted before it is lost, so lost never runs ahead of calls.
       sum.lost += from.lost[f].load(std::memory_order_acquire);
-      sum.calls += from.calls[f].load(std::memory_order_relaxed);
+      sum.calls += from.calls[f].load(std::memory_order_relaxed) +
+                   from.inner_calls[f].load(std::memory_order_relaxed);
     }
   }
   const std::uint64_t ringless = header().ringless_calls.load(std::memory_order_relaxed);
@@ -176,7 +211,8 @@ SegmentCounters Segment::counters() const {
 std::uint64_t Segment::calls(FunctionId function) const {
   std::uint64_t sum = 0;
   for (std::uint32_t ring = 0; ring < rings(); ++ring) {
-    sum += ring_at(ring).calls[within(function)].load(std::memory_order_relaxed);
+    sum += ring_at(ring).calls[within(function)].load(std::memory_order_relaxed) +
+           ring_at(ring).inner_calls[within(function)].load(std::memory_order_relaxed);
   }
   return sum;
 }
@@ -198,14 +234,15 @@ std::uint64_t Segment::available(std::uint32_t ring, std::uint64_t position) con
   if (!ends_.empty()) head = std::min(head, ring < ends_.size() ? ends_[ring] : 0);
   const RingProgress& at = progress_[ring];
   const std::uint64_t tail = std::min(at.window_position, at.chunk_position);
-  if (head - tail > capacity_ || position < tail || position > head) return 0;
+  if (head - tail > capacity(ring) || position < tail || position > head) return 0;
+  if (position < head && records(ring).empty()) return 0;
   return head - position;
 }
 
 void Segment::freeze() {
   if (!ends_.empty()) return;
   std::vector<std::uint64_t> ends;
-  for (std::uint32_t ring = 0; ring < kMaxThreads; ++ring) {
+  for (std::uint32_t ring = 0; ring < max_rings_; ++ring) {
     ends.push_back(ring < rings() ? ring_at(ring).head.load(std::memory_order_acquire) : 0);
   }
   ends_ = std::move(ends);
@@ -213,18 +250,42 @@ void Segment::freeze() {
 
 std::size_t Segment::read(std::uint32_t ring, std::uint64_t position, std::span<Record> out) const {
   const std::size_t count = std::min<std::size_t>(available(ring, position), out.size());
-  const std::byte* slots =
-      reinterpret_cast<const std::byte*>(&ring_at(ring)) + capture::record_offset();
-  const std::uint64_t first = position & (capacity_ - 1);
-  const std::size_t before_wrap = std::min<std::size_t>(count, capacity_ - first);
-  std::memcpy(out.data(), slots + first * sizeof(Record), before_wrap * sizeof(Record));
-  std::memcpy(out.data() + before_wrap, slots, (count - before_wrap) * sizeof(Record));
+  if (count == 0) return 0;
+  const ThreadRing& from = ring_at(ring);
+  const std::byte* memory = records(ring).data();
+  const std::uint32_t limit = capacity(ring);
+  const std::uint64_t block_records = limit / capture::kRingBlocks;
+  for (std::size_t done = 0; done < count;) {
+    const std::uint64_t number = position + done;
+    const std::size_t piece =
+        std::min<std::size_t>(count - done, block_records - number % block_records);
+    std::memcpy(out.data() + done, memory + capture::slot_of(from, number, limit) * sizeof(Record),
+                piece * sizeof(Record));
+    done += piece;
+  }
   return count;
 }
 
 bool Segment::is_filling(std::uint32_t ring) const noexcept {
   const RingProgress& at = progress_[ring];
-  return available(ring, std::min(at.window_position, at.chunk_position)) > capacity_ / 2;
+  return available(ring, std::min(at.window_position, at.chunk_position)) > capacity(ring) / 2;
+}
+
+void Segment::look_ahead(std::uint32_t ring) {
+  constexpr std::uint32_t kAhead = 2;
+  const ThreadRing& from = ring_at(ring);
+  if (from.head.load(std::memory_order_relaxed) == 0 || records_[ring].bytes().empty()) return;
+  std::uint32_t highest = 0;
+  for (const auto& block : from.block_of)
+    highest = std::max<std::uint32_t>(highest, block.load(std::memory_order_relaxed));
+  std::uint32_t& populated = populated_[ring];
+  const std::uint32_t wanted = std::min(highest + 1 + kAhead, capture::kRingBlocks);
+  if (wanted <= populated) return;
+  const std::size_t block_bytes =
+      std::size_t{capacity(ring) / capture::kRingBlocks} * sizeof(Record);
+  if (block_bytes % capture::kPage == 0)
+    records_[ring].populate(populated * block_bytes, (wanted - populated) * block_bytes);
+  populated = wanted;
 }
 
 void Segment::advance(std::uint32_t ring, const RingProgress& to) {

@@ -43,11 +43,12 @@ struct SegmentCounters {
 };
 
 /// One mapped segment. Used by one thread. The process may die or be alive; it makes no difference.
+/// Records are mapped when their ring is used; no descriptor is needed for it.
 class Segment {
  public:
-  /// Seals the file against shrinking, checks and maps it.
+  /// Seals the file against shrinking, checks and maps it, all but the records.
   ///
-  /// Fails with kCorrupt when it is too small, its magic, version or ring size is not one of ours,
+  /// Fails with kCorrupt when it is too small, its magic, version or sizes are none of ours,
   /// with kPermissionDenied when it cannot be sealed (not a memfd made with MFD_ALLOW_SEALING): a
   /// process could then cut it off under our feet.
   static Result<Segment> map(const UniqueFd& fd);
@@ -65,17 +66,19 @@ class Segment {
 
   /// Rings that have been used so far: 0 .. rings() - 1; at most kMaxThreads.
   std::uint32_t rings() const noexcept;
-  std::uint32_t capacity() const noexcept { return capacity_; }
+  /// Slots of a ring.
+  std::uint32_t capacity(std::uint32_t ring) const noexcept;
   SegmentCounters counters() const;
-  /// Calls and losses of one function over all threads.
+  /// Calls, inner calls included, and losses of one function over all threads.
   std::uint64_t calls(FunctionId function) const;
   std::uint64_t lost(FunctionId function) const;
   /// Only some calls of the function leave a record.
   bool is_sampled(FunctionId function) const;
 
   // ---- Records ----
-  /// How many records can be read from `position` on: 0 to capacity(). A head that is not within
-  /// the ring after the tail is no head: nothing can be read then.
+  /// How many records can be read from `position` on: 0 to capacity(ring). A head that is not
+  /// within the ring after the tail is no head: nothing can be read then, nor where no address
+  /// space is left to map the ring.
   std::uint64_t available(std::uint32_t ring, std::uint64_t position) const noexcept;
   /// Copies up to out.size() records from `position` on; returns how many.
   std::size_t read(std::uint32_t ring, std::uint64_t position,
@@ -84,6 +87,9 @@ class Segment {
   void freeze();
   /// True when more than half of the ring waits to be journalled.
   bool is_filling(std::uint32_t ring) const noexcept;
+  /// Has the system give memory to the blocks that the process will write next, so that no call
+  /// pays for it.
+  void look_ahead(std::uint32_t ring);
 
   // ---- The agent's part. Progress is read once, at map(); later the process cannot change it.
   // ----
@@ -100,13 +106,19 @@ class Segment {
   void set_enabled(bool enabled);
 
  private:
-  Segment(Mapping mapping, std::uint32_t capacity);
+  Segment(Mapping mapping, std::uint32_t max_rings, std::uint32_t ring_records);
   capture::SegmentHeader& header() const;
   capture::ThreadRing& ring_at(std::uint32_t ring) const;
+  /// The ring's memory, mapped; empty when it cannot be.
+  std::span<std::byte> records(std::uint32_t ring) const;
   void read_progress();
 
-  Mapping mapping_;
-  std::uint32_t capacity_ = 0;
+  Mapping mapping_;                       // Header and rings.
+  mutable std::vector<Mapping> records_;  // Of each ring, empty until it is asked for.
+  mutable bool is_short_of_memory_ = false;
+  std::vector<std::uint32_t> populated_;  // Blocks of each ring that have memory.
+  std::uint32_t max_rings_ = 0;
+  std::uint32_t ring_records_ = 0;
   std::uint32_t pid_ = 0;
   std::uint64_t start_time_ = 0;
   capture::ClockKind clock_ = capture::ClockKind::kMonotonic;

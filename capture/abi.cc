@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include "capture/abi_internal.h"
+#include "capture/system_internal.h"
 
 namespace xylem::capture {
 namespace {
@@ -40,8 +41,8 @@ Abi mpich() {
 // A program that is not position-independent has copies of the library's objects, and these are
 // the handles: so the global scope is asked first.
 Word object(void* library, const char* name) {
-  void* found = dlsym(RTLD_DEFAULT, name);
-  if (found == nullptr && library != nullptr) found = dlsym(library, name);
+  void* found = find_symbol(RTLD_DEFAULT, name);
+  if (found == nullptr && library != nullptr) found = find_symbol(library, name);
   return reinterpret_cast<Word>(found);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -13,9 +14,11 @@
 #include <unistd.h>
 
 #include <initializer_list>
+#include <new>
 
 #include "capture/agent_process_internal.h"
 #include "capture/process_internal.h"
+#include "capture/system_internal.h"
 
 namespace xylem::capture {
 namespace {
@@ -30,11 +33,15 @@ constexpr const char* kPassedOn[] = {
     "PATH=",          "HOME=",      "TMPDIR=",   "USER=",     "LANG=",
     "XYLEM_ADDRESS=", "XYLEM_RUN=", "XYLEM_LOG", "XYLEM_TLS="};
 
-// What the two child processes read and leave: they run in the application's memory.
+// What the two child processes read and leave: they run in the application's memory, on stacks
+// behind this. The application does not wait for them as vfork would: the agent's program may lie
+// on a file system that hangs. Then all of this stays, for a child that wakes up later.
 struct Start {
   const char* program;
   char* arguments[2];
   char* environment[kMostVariables + 3];
+  Text<PATH_MAX> folder;
+  Text<PATH_MAX> host;
   int listener;
   int key;
   std::uint64_t deadline;
@@ -78,12 +85,11 @@ int become_agent(void* argument) {
 
 // The first child. A process that calls execve gets SIGCHLD as its exit signal whatever clone()
 // said, so the one that the application is the parent of must not: it makes the agent's, and waits
-// for it.
+// for it until the deadline.
 int start_and_wait(void* argument) {
   Start& start = *static_cast<Start*>(argument);
   for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);  // Blocked until then.
-  const pid_t child =
-      clone(&become_agent, start.agent_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, argument);
+  const pid_t child = clone(&become_agent, start.agent_stack, CLONE_VM | SIGCHLD, argument);
   if (child < 0) start.error = errno;
   int status = 0;
   while (child > 0) {
@@ -123,6 +129,42 @@ int key_pipe(const char* key) {
   return -1;
 }
 
+// A daemon becomes the child of the nearest ancestor that adopts orphans. That must not be this
+// process: a program that waits for all its children would wait for the agent.
+class NoAdoption {
+ public:
+  NoAdoption() {
+    prctl(PR_GET_CHILD_SUBREAPER, &adopts_, 0, 0, 0);
+    if (adopts_ != 0) prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+  }
+  ~NoAdoption() {
+    if (adopts_ != 0) prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  }
+  NoAdoption(const NoAdoption&) = delete;
+  NoAdoption& operator=(const NoAdoption&) = delete;
+
+ private:
+  int adopts_ = 0;
+};
+
+// Runs the first child and waits for its end. False when it has not ended soon after the deadline.
+bool run_starter(Start& start, char* stack) {
+  constexpr std::uint64_t kGraceNs = 100'000'000;
+  const NoAdoption no_adoption;
+  const SignalsBlocked blocked;  // No handler of the application may run in its children.
+  const pid_t child = clone(&start_and_wait, stack, CLONE_VM, &start);
+  if (child < 0) {
+    start.error = errno;
+    return true;
+  }
+  while (waitpid(child, nullptr, __WCLONE | WNOHANG) == 0) {
+    if (monotonic_ns() >= start.deadline + kGraceNs) return false;
+    const timespec pause{0, kPauseNs};
+    nanosleep(&pause, nullptr);
+  }
+  return true;
+}
+
 }  // namespace
 
 const char* AgentProcess::program() const noexcept {
@@ -131,46 +173,38 @@ const char* AgentProcess::program() const noexcept {
 }
 
 int start_agent(const AgentProcess& agent, std::uint64_t deadline) noexcept {
-  Text<PATH_MAX> folder;
-  Text<PATH_MAX> host;
-  folder.add("XYLEM_FOLDER=").add(agent.folder);
-  host.add("XYLEM_HOST=").add(agent.host.c_str());
-
-  Start start{};
+  constexpr std::size_t kStartBytes = round_to_page(sizeof(Start));
+  constexpr std::size_t kBytes = kStartBytes + 2 * kStackBytes;
+  void* memory =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED) return ENOMEM;
+  Start& start = *new (memory) Start{};
+  char* const stack = static_cast<char*>(memory) + kStartBytes + kStackBytes;
+  start.agent_stack = stack + kStackBytes;
+  start.folder.add("XYLEM_FOLDER=").add(agent.folder);
+  start.host.add("XYLEM_HOST=").add(agent.host.c_str());
   start.program = agent.program();
   start.arguments[0] = const_cast<char*>(start.program);
   std::size_t count = 0;
   for (char** at = environ; *at != nullptr && count < kMostVariables; ++at) {
     if (is_passed_on(*at)) start.environment[count++] = *at;
   }
-  start.environment[count++] = folder.begin();
-  start.environment[count++] = host.begin();
+  start.environment[count++] = start.folder.begin();
+  start.environment[count++] = start.host.begin();
   start.listener = agent.listener;
-  start.key = key_pipe(agent.key);
-  if (start.key < 0) return errno;
-
   start.deadline = deadline;
-
-  void* memory = mmap(nullptr, 2 * kStackBytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-  if (memory == MAP_FAILED) {
-    close(start.key);
-    return ENOMEM;
+  start.key = key_pipe(agent.key);
+  if (start.key < 0) {
+    const int error = errno;
+    munmap(memory, kBytes);
+    return error;
   }
-  char* stack = static_cast<char*>(memory) + kStackBytes;
-  start.agent_stack = stack + kStackBytes;
-  // No handler of the application may run in a child, which shares its memory.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t child = clone(&start_and_wait, stack, CLONE_VM | CLONE_VFORK, &start);
-  if (child < 0) start.error = errno;
-  while (child > 0 && waitpid(child, nullptr, __WCLONE) < 0 && errno == EINTR) {
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  munmap(memory, 2 * kStackBytes);
+  const bool has_ended = run_starter(start, stack);
   close(start.key);
-  return start.error;
+  if (!has_ended) return ETIMEDOUT;
+  const int error = start.error;
+  munmap(memory, kBytes);
+  return error;
 }
 
 }  // namespace xylem::capture

@@ -15,7 +15,10 @@
 #include "capture/agent_start_internal.h"
 #include "capture/process_internal.h"
 #include "capture/run_key_internal.h"
+#include "capture/segment_internal.h"
+#include "capture/system_internal.h"
 #include "capture/text_internal.h"
+#include "capture/world_internal.h"
 
 namespace xylem::capture {
 namespace {
@@ -52,7 +55,7 @@ class Reason {
     Text<kReasonBytes> text;
     text.add(what);
     if (where != nullptr) text.add(' ').add(where);
-    if (error != 0) text.add(": ").add(strerrordesc_np(error));
+    if (error != 0) text.add(": ").add(error_text(error));
     memcpy(into_, text.c_str(), text.size() + 1);
     return false;
   }
@@ -82,7 +85,8 @@ bool find_folder(AgentProcess& agent, Path& folder, Reason& fail) {
   std::uint32_t pretended = 0;
   const char* text = getenv(kEnvTestSize);
   if (text != nullptr && read_number(&text, &pretended) && pretended > 0) {
-    const unsigned host = launch_rank() % pretended;
+    const std::uint32_t rank = launch_place().rank;
+    const unsigned host = rank == kNoLaunchRank ? 0 : rank % pretended;
     folder.add('-').add_number(host);
     agent.host.add("test").add_number(host, 2);
   } else {
@@ -99,7 +103,7 @@ bool open_folder(const Path& folder, Reason& fail) {
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
     return fail("cannot make the folder", folder.c_str(), errno);
   struct stat found {};
-  if (lstat(folder.c_str(), &found) != 0)
+  if (stat_of_link(folder.c_str(), found) != 0)
     return errno == ENOENT ? false : fail("cannot look at", folder.c_str(), errno);
   if (!S_ISDIR(found.st_mode) || found.st_uid != geteuid() || (found.st_mode & 077) != 0)
     return fail("not a private folder of this user:", folder.c_str());
@@ -124,7 +128,7 @@ bool lock_folder(const Path& folder, std::uint64_t deadline, Descriptor& lock, R
     if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
     struct stat held {
     }, named{};
-    if (fstat(lock.get(), &held) == 0 && stat(path.c_str(), &named) == 0 &&
+    if (stat_of(lock.get(), held) == 0 && stat_of_file(path.c_str(), named) == 0 &&
         held.st_ino == named.st_ino && held.st_dev == named.st_dev) {
       return true;
     }
@@ -164,40 +168,39 @@ bool listen_at(const Path& path, Descriptor& listener, Reason& fail) {
   return true;
 }
 
-bool send_registration(int socket_fd, int segment_fd) {
+bool send_registration(int socket_fd, int segment_fd, const char* unwatched) {
   Registration registration{};
   registration.magic = kSegmentMagic;
   registration.layout_version = kLayoutVersion;
   registration.pid = static_cast<std::uint32_t>(getpid());
+  registration.start_time = own_start_time();
+  const LaunchPlace place = launch_place();
+  registration.rank = place.rank == kNoLaunchRank ? 0 : place.rank;
+  registration.world_size = place.rank == kNoLaunchRank ? 1 : place.size;
+  find_world_key(registration.world_key);
+  strncpy(registration.unwatched, unwatched, sizeof registration.unwatched - 1);
   iovec part{&registration, sizeof registration};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* rights = CMSG_FIRSTHDR(&message);
-  rights->cmsg_level = SOL_SOCKET;
-  rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(sizeof(int));
-  memcpy(CMSG_DATA(rights), &segment_fd, sizeof segment_fd);
+  if (registration.unwatched[0] == 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(rights), &segment_fd, sizeof segment_fd);
+  }
   return sendmsg(socket_fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
          static_cast<ssize_t>(sizeof registration);
 }
 
 }  // namespace
 
-unsigned launch_rank() noexcept {
-  // Hydra and Slurm's PMI; PMIx; Open MPI; Slurm alone.
-  for (const char* name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
-    const char* text = getenv(name);
-    std::uint32_t rank = 0;
-    if (text != nullptr && read_number(&text, &rank)) return rank;
-  }
-  return 0;
-}
-
-bool register_with_agent(int segment_fd, char (&reason)[kReasonBytes]) noexcept {
+bool register_with_agent(int segment_fd, const char* unwatched,
+                         char (&reason)[kReasonBytes]) noexcept {
   Reason fail(reason);
   AgentProcess agent;
   Path folder, socket_path;
@@ -227,7 +230,7 @@ bool register_with_agent(int segment_fd, char (&reason)[kReasonBytes]) noexcept 
     if (!reach(socket_path, deadline, connection))
       return fail("cannot reach the agent just started at", socket_path.c_str(), errno);
   }
-  if (!send_registration(connection.get(), segment_fd))
+  if (!send_registration(connection.get(), segment_fd, unwatched))
     return fail("cannot register with the agent at", socket_path.c_str(), errno);
   return true;
 }

@@ -6,7 +6,7 @@
 //
 //   lock -> connect to the socket "agent"
 //             nobody there: bind it, start xylem-backend with the listening socket, connect
-//        -> send Registration with the segment's descriptor, close
+//        -> send Registration with the segment's descriptor, or why there is none; close
 //
 // The agent is a grandchild that the application does not notice: its parent is a child made by
 // clone() with no exit signal (no SIGCHLD, not seen by wait()). It has none of the application's
@@ -20,11 +20,10 @@ namespace xylem::capture {
 /// Room for a sentence that says what went wrong.
 constexpr unsigned kReasonBytes = 256;
 
-/// Gives `segment_fd` to the host's agent, starting it when there is none. False when that failed;
-/// `reason` says why, to follow "capture is off: ".
-bool register_with_agent(int segment_fd, char (&reason)[kReasonBytes]) noexcept;
-
-/// The number that the launcher gave this process, before MPI can tell: 0 when there is none.
-unsigned launch_rank() noexcept;
+/// Gives `segment_fd` to the host's agent, starting it when there is none. Without a segment
+/// (`unwatched` says why, else it is empty) the agent is told that this process cannot be watched.
+/// False when that failed; `reason` says why, to follow "capture is off: ".
+bool register_with_agent(int segment_fd, const char* unwatched,
+                         char (&reason)[kReasonBytes]) noexcept;
 
 }  // namespace xylem::capture

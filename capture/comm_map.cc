@@ -55,26 +55,35 @@ bool translate(const Group& group, const Group& world, std::int32_t* scratch, st
   return true;
 }
 
+// The holder asks MPI, whose error handler may throw or jump: then the lock stays, and nobody may
+// wait for it for ever.
 class Locked {
  public:
   explicit Locked(std::atomic<bool>& lock) : lock_(lock) {
-    while (lock_.exchange(true, std::memory_order_acquire)) sched_yield();
+    constexpr int kMostYields = 10'000;
+    for (int i = 0; i < kMostYields && !is_held_; ++i) {
+      is_held_ = !lock_.exchange(true, std::memory_order_acquire);
+      if (!is_held_) sched_yield();
+    }
   }
-  ~Locked() { lock_.store(false, std::memory_order_release); }
+  ~Locked() {
+    if (is_held_) lock_.store(false, std::memory_order_release);
+  }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
+  explicit operator bool() const { return is_held_; }
 
  private:
   std::atomic<bool>& lock_;
+  bool is_held_ = false;
 };
 
 }  // namespace
 
 bool CommMap::begin(std::int32_t world_rank, std::int32_t world_size) noexcept {
-  if (memory_ == nullptr) memory_ = static_cast<unsigned char*>(take_memory(kMembersBytes));
-  if (memory_ == nullptr) return false;
-  world_size_ = world_size;
   const Locked locked(locked_);
+  if (!locked) return false;
+  world_size_ = world_size;
   Members* world = room_for(0);
   Members* self = room_for(1);
   if (world == nullptr || self == nullptr) return false;
@@ -100,12 +109,12 @@ const CommEntry* CommMap::find_other(Word key) noexcept {
   for (CommEntry* at = set; at != set + kCommWays; ++at) {
     if (at->key.load(std::memory_order_acquire) == key) return at;
   }
-  return memory_ == nullptr ? nullptr : learn(key);
+  return world_ == nullptr ? nullptr : learn(key);
 }
 
 void CommMap::add(Word comm) noexcept {
   const Word key = comm & process.abi.handle_mask;
-  if (memory_ != nullptr) {
+  if (world_ != nullptr) {
     forget(key);  // A handle that is used again: its communicator was freed unseen.
     learn(key);
   }
@@ -134,6 +143,7 @@ CommEntry* CommMap::put(Word key, const Members* members, std::uint32_t identity
 const CommEntry* CommMap::learn(Word key) noexcept {
   if (key == 0 || key == process.abi.comm_null) return nullptr;
   const Locked locked(locked_);
+  if (!locked) return nullptr;
   CommEntry* const set = set_of(key);
   for (CommEntry* at = set; at != set + kCommWays; ++at) {
     if (at->key.load(std::memory_order_acquire) == key) return at;  // Another thread was first.
@@ -181,7 +191,7 @@ Members* CommMap::members_of(Word comm) noexcept {
     }
   }
   if (found != candidate && candidate != nullptr && used_ == before) {
-    used_ = static_cast<std::uint64_t>(reinterpret_cast<unsigned char*>(candidate) - memory_);
+    used_ = static_cast<std::uint64_t>(reinterpret_cast<unsigned char*>(candidate) - block_);
     const std::size_t taken = sizeof(Members) + static_cast<std::size_t>(most) * 4;
     __builtin_memset(static_cast<void*>(candidate), 0, taken);
   }
@@ -207,8 +217,17 @@ Members* CommMap::intern(Members& candidate) noexcept {
 Members* CommMap::room_for(std::int32_t size) noexcept {
   const std::uint64_t bytes =
       (sizeof(Members) + static_cast<std::uint64_t>(size) * sizeof(std::int32_t) + 7) / 8 * 8;
-  if (used_ + bytes > kMembersBytes) return nullptr;
-  auto* members = reinterpret_cast<Members*>(memory_ + used_);
+  if (used_ + bytes > block_bytes_) {
+    const std::uint64_t wanted = bytes < kMembersBlockBytes ? kMembersBlockBytes : bytes;
+    if (taken_ + wanted > kMembersBytes) return nullptr;
+    auto* block = static_cast<unsigned char*>(take_memory(wanted));
+    if (block == nullptr) return nullptr;
+    block_ = block;
+    block_bytes_ = wanted;
+    used_ = 0;
+    taken_ += wanted;
+  }
+  auto* members = reinterpret_cast<Members*>(block_ + used_);
   used_ += bytes;
   return members;
 }

@@ -4,9 +4,10 @@
 //
 // Made when a communicator's constructor returns; for those made where no wrapper sees it, at the
 // first use. Forgotten when the communicator is freed. Looking up takes no lock; adding does, and
-// asks MPI (local operations only). World-rank tables are shared by all communicators with equal
-// members and live as long as the process, so a request may point to one after its communicator was
-// freed; their memory is bounded.
+// asks MPI (local operations only), and is given up when another thread holds the lock for too
+// long: that communicator is unknown then. World-rank tables are shared by all communicators with
+// equal members and live as long as the process, so a request may point to one after its
+// communicator was freed; their memory is bounded.
 
 #include <atomic>
 #include <cstdint>
@@ -52,8 +53,9 @@ struct CommEntry {
 constexpr std::uint32_t kCommSets = 1024;
 constexpr std::uint32_t kCommWays = 8;
 
-/// Of all rank tables together: address space, touched as it is used.
+/// Of all rank tables together. Taken from the system in blocks, as they are needed.
 constexpr std::uint64_t kMembersBytes = 256u << 20;
+constexpr std::uint64_t kMembersBlockBytes = 256u << 10;
 
 class CommMap {
  public:
@@ -87,9 +89,11 @@ class CommMap {
   const CommEntry* world_;  // Most calls are on it. Null before begin().
   Word world_key_;
   Word handle_mask_;
-  Members* known_;         // All rank tables, newest first.
-  unsigned char* memory_;  // Where they live: [memory_, memory_ + used_) is taken.
+  Members* known_;        // All rank tables, newest first.
+  unsigned char* block_;  // Where the next one goes: [block_, block_ + used_) is taken.
+  std::uint64_t block_bytes_;
   std::uint64_t used_;
+  std::uint64_t taken_;  // Bytes of all blocks.
   std::int32_t world_size_;
   std::atomic<bool> locked_;
 };

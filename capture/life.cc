@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "capture/agent_start_internal.h"
@@ -14,7 +14,9 @@
 #include "capture/run_key_internal.h"
 #include "capture/say_internal.h"
 #include "capture/segment_internal.h"
+#include "capture/system_internal.h"
 #include "capture/text_internal.h"
+#include "capture/world_internal.h"
 #include "capture/wrapper_internal.h"
 
 namespace xylem::capture {
@@ -22,23 +24,27 @@ namespace {
 
 constexpr int kThreadMultiple = 3;  // MPICH's and Open MPI's.
 
-// MPI functions that may be called before MPI_Init. A program that calls more of them than this
-// before it starts, or never starts, is not followed further.
-constexpr std::uint32_t kMostEarlyCalls = 4096;
-
+// Calls before the process has started: MPI_Initialized, MPI_T_init_thread, ...
 struct EarlyCalls {
   std::atomic<std::uint32_t> calls;
   std::uint64_t begin;
 };
 EarlyCalls early[kMaxFunctions];
-std::atomic<std::uint32_t> early_calls;
 
-// The gate's target between load and start: lets calls through to be counted as early.
-constinit const std::atomic<std::uint32_t> kWaiting{1};
+// One thread starts the process; others wait for it no longer than it may take.
+std::atomic<bool> is_starting{false};
+std::atomic<bool> is_inside_init{false};
+std::atomic<bool> has_session{false};  // MPI_Session_init has succeeded.
+constexpr int kMostStartPauses = 6000;
+constexpr long kStartPauseNs = 1'000'000;
 
-pthread_key_t thread_end;
-bool has_thread_end = false;
-bool asked_for = false;  // The environment names a front end: equal in all ranks of a world.
+bool is_asked_for() {
+  const char* address = getenv(kEnvAddress);
+  return address != nullptr && *address != 0;
+}
+
+void close_gate() { process.gate->enabled.store(nullptr, std::memory_order_relaxed); }
+bool is_gate_open() { return process.gate->enabled.load(std::memory_order_relaxed) != nullptr; }
 
 void give_ring_back(void* thread) {
   if (thread_state.thread == thread) thread_state.thread = nullptr;
@@ -46,7 +52,7 @@ void give_ring_back(void* thread) {
 }
 
 void turn_off(const char* why, const char* more = nullptr) {
-  process.gate->enabled.store(nullptr, std::memory_order_relaxed);
+  close_gate();
   say("capture is off in this process: ", why, more);
 }
 
@@ -60,21 +66,38 @@ void forget_parent() {
   memset(static_cast<void*>(&requests), 0, sizeof requests);
 }
 
-void forget_segment_in_child() { process.gate->enabled.store(nullptr, std::memory_order_relaxed); }
-
 // A page that the kernel empties in children, so that no child ever writes into our rings.
 bool make_gate() {
-  if (process.gate->enabled.load(std::memory_order_relaxed) != &kWaiting) return true;
+  static bool is_made = false;
+  if (is_made) return true;
   const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   void* page = take_memory(bytes);
   if (page == nullptr) return false;
   // Before Linux 4.14: children that the C library makes, at least.
-  if (madvise(page, bytes, MADV_WIPEONFORK) != 0)
-    pthread_atfork(nullptr, nullptr, &forget_segment_in_child);
+  if (madvise(page, bytes, MADV_WIPEONFORK) != 0) pthread_atfork(nullptr, nullptr, &close_gate);
   Gate* gate = static_cast<Gate*>(page);
-  gate->enabled.store(&kWaiting, std::memory_order_relaxed);
+  gate->enabled.store(process.gate->enabled.load(std::memory_order_relaxed),
+                      std::memory_order_relaxed);
   process.gate = gate;
+  is_made = true;
   return true;
+}
+
+bool says_yes(std::uint16_t function) {
+  int flag = 0;
+  return has_own(function) && call_mpi(function, &flag) == 0 && flag != 0;
+}
+
+bool is_initialised() {
+  if (has_session.load(std::memory_order_relaxed)) return true;
+  return says_yes(kMPI_Initialized) && !says_yes(kMPI_Finalized);
+}
+
+void count_early_call(std::uint16_t function) {
+  if (early[function].calls.fetch_add(1, std::memory_order_relaxed) == 0) {
+    process.use_tsc = has_invariant_tsc();
+    early[function].begin = ticks();
+  }
 }
 
 void record_early_calls() {
@@ -88,34 +111,11 @@ void record_early_calls() {
     call.thread->pending[f] = 0;
     call.calls = calls;
     call.begin = early[f].begin;
-    call.stop(0);
+    call.result = 0;
     call.end = call.begin;  // When was kept, how long was not.
     note(call, Meaning{});
     leave();
   }
-}
-
-bool world_key_of_launcher(std::uint8_t (&key)[16]) {
-  // Open MPI 4's mpirun draws 128 bits for a job, "16 hex digits-16 hex digits", and names the job
-  // (a spawned one anew). All ranks of a world have both or none.
-  const char* drawn = getenv("OMPI_MCA_orte_precondition_transports");
-  const char* name = getenv("PMIX_NAMESPACE");
-  if (drawn == nullptr || name == nullptr) return false;
-  std::uint64_t halves[2] = {0, 0};
-  unsigned digits = 0;
-  for (; *drawn != 0; ++drawn) {
-    const char c = *drawn;
-    if (c == '-') continue;
-    const int value = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-    if (value < 0 || digits == 32) return false;
-    halves[digits / 16] = halves[digits / 16] << 4 | static_cast<unsigned>(value);
-    ++digits;
-  }
-  if (digits != 32) return false;
-  for (; *name != 0; ++name)
-    halves[0] = (halves[0] ^ static_cast<unsigned char>(*name)) * 0x100000001b3u;
-  memcpy(key, halves, sizeof key);
-  return true;
 }
 
 void name_library(char (&into)[sizeof SegmentHeader::mpi_library]) {
@@ -136,76 +136,102 @@ void name_library(char (&into)[sizeof SegmentHeader::mpi_library]) {
   memcpy(into, name.c_str(), name.size() + 1);
 }
 
+// Gives the agent what it needs, or says why this process cannot be watched: to the agent as well,
+// which may be there although this process is short of something.
+bool make_and_register() {
+  Segment segment = make_segment();
+  Text<kReasonBytes> short_of;
+  if (segment.header == nullptr || !map_first_records(segment)) {
+    short_of.add("no shared memory: ").add(error_text(errno));
+  } else if ((process.threads = static_cast<Thread*>(
+                  take_memory(segment.header->max_rings * sizeof(Thread)))) == nullptr) {
+    short_of.add("no memory");
+  }
+  char reason[kReasonBytes] = "";
+  const bool is_registered = register_with_agent(segment.fd, short_of.c_str(), reason);
+  if (segment.fd >= 0) close(segment.fd);
+  if (is_registered && short_of.size() == 0) {
+    process.use_tsc = segment.header->clock == ClockKind::kTsc;
+    process.segment = segment.header;
+    return true;
+  }
+  if (segment.header != nullptr) unmap(segment);
+  turn_off(short_of.size() != 0 ? short_of.c_str() : reason);
+  return false;
+}
+
+// True for the one thread that is to start the process.
+bool is_first_to_start() {
+  if (!is_starting.exchange(true)) return true;
+  const timespec pause{0, kStartPauseNs};
+  for (int i = 0; i < kMostStartPauses && is_starting.load(std::memory_order_acquire); ++i)
+    nanosleep(&pause, nullptr);
+  return false;
+}
+
 }  // namespace
 
-void count_early_call(std::uint16_t function) noexcept {
-  if (early_calls.fetch_add(1, std::memory_order_relaxed) >= kMostEarlyCalls) {
-    process.gate->enabled.store(nullptr, std::memory_order_relaxed);
-    return;
+bool has_started(std::uint16_t function) noexcept {
+  if (process.segment != nullptr) return true;
+  if (!is_asked_for()) {
+    close_gate();
+    return false;
   }
-  if (early[function].calls.fetch_add(1, std::memory_order_relaxed) == 0) {
-    process.use_tsc = has_invariant_tsc();
-    early[function].begin = ticks();
+  if (is_inside_init.load(std::memory_order_relaxed) || !is_initialised()) {
+    count_early_call(function);
+    return false;
   }
+  start();
+  if (process.segment == nullptr) return false;
+  if (process.segment->state.load(std::memory_order_relaxed) == ProcessState::kStarting)
+    enter_world();
+  return true;
 }
 
-void watch_thread_end(Thread* thread) noexcept {
-  if (has_thread_end) pthread_setspecific(thread_end, thread);
-}
+void watch_thread_end(Thread* thread) noexcept { watch_thread(&give_ring_back, thread); }
 
 void start() noexcept {
-  if (!asked_for) return;
-  const bool open_gate = process.gate->enabled.load(std::memory_order_relaxed) != nullptr;
+  if (!is_asked_for()) return;
   if (process.segment != nullptr) {
-    if (open_gate) return;
+    if (is_gate_open()) return;
     forget_parent();
+  } else if (!is_gate_open()) {
+    return;  // Turned off before.
   }
+  if (!is_first_to_start()) return;
   const int before = errno;
   take_key();
-  if (!make_gate()) return turn_off("there is no memory");
-  Segment segment = make_segment();
-  if (segment.header == nullptr) {
-    turn_off("cannot make shared memory: ", strerrordesc_np(errno));
-    errno = before;
-    return;
+  if (!make_gate()) {
+    turn_off("there is no memory");
+  } else if (make_and_register()) {
+    watch_thread(&give_ring_back, nullptr);
+    find_text(own_address(kMPI_Init), process.mpi_text, process.mpi_text_bytes);
+    process.gate->enabled.store(&process.segment->enabled, std::memory_order_release);
+    record_early_calls();
   }
-  process.threads = static_cast<Thread*>(take_memory(kMaxThreads * sizeof(Thread)));
-  char reason[kReasonBytes] = "there is no memory";
-  if (process.threads == nullptr || !register_with_agent(segment.fd, reason)) {
-    munmap(segment.header, segment.header->segment_bytes);
-    close(segment.fd);
-    turn_off(reason);
-    errno = before;
-    return;
-  }
-  close(segment.fd);
-  if (!has_thread_end) has_thread_end = pthread_key_create(&thread_end, &give_ring_back) == 0;
-  process.use_tsc = segment.header->clock == ClockKind::kTsc;
-  process.segment = segment.header;
-  process.gate->enabled.store(&segment.header->enabled, std::memory_order_release);
-  record_early_calls();
   errno = before;
+  is_starting.store(false, std::memory_order_release);
 }
 
 void enter_world() noexcept {
-  if (!asked_for) return;
+  if (process.segment == nullptr || !is_gate_open()) return;
   process.abi = find_abi(private_mpi_library());
-  std::uint8_t key[16] = {};
-  int rank = 0, size = 1, provided = 0;
-  call_mpi(kMPI_Comm_rank, process.abi.comm_world, &rank);
-  call_mpi(kMPI_Comm_size, process.abi.comm_world, &size);
-  if (!world_key_of_launcher(key)) {
-    // Every rank with the library comes here, also one whose own capture is off.
-    if (rank == 0 && getrandom(key, sizeof key, 0) != sizeof key) memcpy(key, &rank, sizeof rank);
-    call_mpi(kMPI_Bcast, static_cast<void*>(key), static_cast<int>(sizeof key), process.abi.byte, 0,
-             process.abi.comm_world);
+  const LaunchPlace place = launch_place();
+  int rank = place.rank == kNoLaunchRank ? 0 : static_cast<int>(place.rank);
+  int size = place.size == 0 ? rank + 1 : static_cast<int>(place.size);
+  int provided = 0;
+  // A program that has sessions only has no MPI_COMM_WORLD; it stands where the launcher put it.
+  const bool has_world = says_yes(kMPI_Initialized);
+  if (has_world) {
+    call_mpi(kMPI_Comm_rank, process.abi.comm_world, &rank);
+    call_mpi(kMPI_Comm_size, process.abi.comm_world, &size);
   }
-  if (process.segment == nullptr) return;
   SegmentHeader& segment = *process.segment;
-  if (process.gate->enabled.load(std::memory_order_relaxed) == nullptr) return;
-  process.many_threads = call_mpi(kMPI_Query_thread, &provided) != 0 || provided >= kThreadMultiple;
-  if (!comms.begin(rank, size)) say("no memory to follow communicators: peers are left out");
-  memcpy(segment.world_key, key, sizeof key);
+  process.many_threads =
+      !has_world || call_mpi(kMPI_Query_thread, &provided) != 0 || provided >= kThreadMultiple;
+  if (has_world && !comms.begin(rank, size))
+    say("no memory to follow communicators: peers are left out");
+  find_world_key(segment.world_key);
   segment.rank = static_cast<std::uint32_t>(rank);
   segment.world_size = static_cast<std::uint32_t>(size);
   name_library(segment.mpi_library);
@@ -220,28 +246,56 @@ void leave_world() noexcept {
 
 namespace {
 
+// By MPI_X or by its profiling name.
 template <class... Words>
-Word initialise(std::uint16_t function, Words... words) {
+Word go_on(bool by_profiling_name, std::uint16_t function, Words... words) {
+  return by_profiling_name ? own<Word>(function, words...) : real(function, words...);
+}
+
+// A tool's MPI_Init may come here a second time, by its profiling name: that is MPI's alone.
+template <class... Words>
+Word initialise(bool by_profiling_name, std::uint16_t function, Words... words) {
+  if (is_inside_init.exchange(true)) return go_on(by_profiling_name, function, words...);
   start();
   Call call;
   const bool recorded = is_on() && enter(call, function);
-  const Word result = real(function, words...);
-  if (recorded) call.stop(result);
+  const Word result = go_on(by_profiling_name, function, words...);
+  is_inside_init.store(false);
+  const bool is_ours = recorded && call.stop(result);
   if (static_cast<int>(result) == 0) enter_world();
-  if (recorded) close_plain(call);
+  if (is_ours) close_plain(call);
   return result;
 }
 
-__attribute__((constructor)) void wait_for_init() {
-  const char* address = getenv(kEnvAddress);
-  if (address == nullptr || *address == 0) return;
-  asked_for = true;
-  process.gate->enabled.store(&kWaiting, std::memory_order_relaxed);
+// One of the other calls by hand: `then` is done after it has succeeded.
+template <class Then, class... Words>
+Word record(bool by_profiling_name, std::uint16_t function, Then then, Words... words) {
+  Call call;
+  const bool recorded = is_on() && enter(call, function);
+  const Word result = go_on(by_profiling_name, function, words...);
+  const bool is_ours = recorded && call.stop(result);
+  if (is_ours) close_plain(call);
+  if (static_cast<int>(result) == 0) then();
+  return result;
+}
+
+Word finalise(bool by_profiling_name) {
+  return record(by_profiling_name, kMPI_Finalize, [] { leave_world(); });
+}
+
+Word open_session(bool by_profiling_name, Word info, Word handler, Word session) {
+  return record(
+      by_profiling_name, kMPI_Session_init, [] { has_session.store(true); }, info, handler,
+      session);
+}
+
+Word control(bool by_profiling_name, Word level, Word a1, Word a2, Word a3, Word a4, Word a5) {
+  return record(
+      by_profiling_name, kMPI_Pcontrol, [] {}, level, a1, a2, a3, a4, a5);
 }
 
 __attribute__((destructor)) void end_of_process() {
-  if (process.segment == nullptr) return;
-  if (process.gate->enabled.load(std::memory_order_relaxed) == nullptr) return;
+  if (process.segment == nullptr || !is_gate_open()) return;
   process.segment->state.store(ProcessState::kExited, std::memory_order_release);
 }
 
@@ -250,30 +304,35 @@ __attribute__((destructor)) void end_of_process() {
 
 using namespace xylem::capture;
 
-XYLEM_WRAPPER Word MPI_Init(Word argc, Word argv) { return initialise(kMPI_Init, argc, argv); }
-
-XYLEM_WRAPPER Word MPI_Init_thread(Word argc, Word argv, Word required, Word provided) {
-  return initialise(kMPI_Init_thread, argc, argv, required, provided);
+XYLEM_WRAPPER Word MPI_Init(Word argc, Word argv) {
+  return initialise(false, kMPI_Init, argc, argv);
+}
+XYLEM_WRAPPER Word PMPI_Init(Word argc, Word argv) {
+  return initialise(true, kMPI_Init, argc, argv);
 }
 
-XYLEM_WRAPPER Word MPI_Finalize() {
-  Call call;
-  if (!is_on() || !enter(call, kMPI_Finalize)) return real(kMPI_Finalize);
-  const Word result = real(kMPI_Finalize);
-  call.stop(result);
-  close_plain(call);
-  if (static_cast<int>(result) == 0) leave_world();
-  return result;
+XYLEM_WRAPPER Word MPI_Init_thread(Word argc, Word argv, Word required, Word provided) {
+  return initialise(false, kMPI_Init_thread, argc, argv, required, provided);
+}
+XYLEM_WRAPPER Word PMPI_Init_thread(Word argc, Word argv, Word required, Word provided) {
+  return initialise(true, kMPI_Init_thread, argc, argv, required, provided);
+}
+
+XYLEM_WRAPPER Word MPI_Finalize() { return finalise(false); }
+XYLEM_WRAPPER Word PMPI_Finalize() { return finalise(true); }
+
+XYLEM_WRAPPER Word MPI_Session_init(Word info, Word handler, Word session) {
+  return open_session(false, info, handler, session);
+}
+XYLEM_WRAPPER Word PMPI_Session_init(Word info, Word handler, Word session) {
+  return open_session(true, info, handler, session);
 }
 
 // Variadic: what came in registers goes on in registers. It is a request to a profiler that MPI
 // libraries ignore; no floating-point argument is passed on.
 XYLEM_WRAPPER Word MPI_Pcontrol(Word level, Word a1, Word a2, Word a3, Word a4, Word a5) {
-  Call call;
-  if (!is_on() || !enter(call, kMPI_Pcontrol))
-    return real(kMPI_Pcontrol, level, a1, a2, a3, a4, a5);
-  const Word result = real(kMPI_Pcontrol, level, a1, a2, a3, a4, a5);
-  call.stop(result);
-  close_plain(call);
-  return result;
+  return control(false, level, a1, a2, a3, a4, a5);
+}
+XYLEM_WRAPPER Word PMPI_Pcontrol(Word level, Word a1, Word a2, Word a3, Word a4, Word a5) {
+  return control(true, level, a1, a2, a3, a4, a5);
 }

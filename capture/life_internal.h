@@ -8,21 +8,22 @@ namespace xylem::capture {
 
 struct Thread;
 
-/// A call before MPI_Init (MPI_Initialized, MPI_T_init_thread, ...): remembered, and recorded when
-/// the process starts. One record per function stands for all of them.
-void count_early_call(std::uint16_t function) noexcept;
+/// Whether calls can be recorded. Starts the process where MPI turns out to be initialised although
+/// no wrapper of MPI_Init saw it; else remembers a call of `function`: when the process starts, one
+/// record per function stands for all of them.
+bool has_started(std::uint16_t function) noexcept;
 
 /// Gives the calling thread's ring back when the thread ends.
 void watch_thread_end(Thread* thread) noexcept;
 
 /// Before the real MPI_Init: makes the segment, finds or starts the host's agent, registers. On any
 /// trouble says one sentence and turns the library off; the job does not notice. Calling it again
-/// does nothing, except in a child of fork(), which starts anew.
+/// does nothing, except in a child of fork(), which starts anew. Threads that come at the same time
+/// wait for the first.
 void start() noexcept;
 
-/// After the real MPI_Init or MPI_Init_thread succeeded: who am I, in which world. A collective
-/// operation over MPI_COMM_WORLD when the environment asks for capture, whether or not start()
-/// succeeded here: otherwise ranks whose start failed would leave the others waiting.
+/// After MPI is initialised: who am I, in which world. Asks MPI and the environment, and no other
+/// rank.
 void enter_world() noexcept;
 
 /// After the real MPI_Finalize succeeded. Calls are recorded still.

@@ -6,16 +6,20 @@
 #include "capture/life_internal.h"
 #include "capture/process_internal.h"
 #include "capture/request_table_internal.h"
+#include "capture/segment_internal.h"
 
 namespace xylem::capture {
 namespace {
 
-Gate closed_gate{{nullptr}};
+// Until the first call decides whether this process is watched. No constructor does it: programs
+// call MPI in constructors of their own.
+constinit const std::atomic<std::uint32_t> kWaiting{1};
+constinit Gate first_gate{{&kWaiting}};
 constexpr std::uint32_t kFirstRequestRoom = 64;
 
 // Rings that were given back come first, so that short-lived threads share few rings.
 Thread* claim_ring() {
-  for (std::uint32_t number = 0; number < kMaxThreads; ++number) {
+  for (std::uint32_t number = 0; number < process.segment->max_rings; ++number) {
     Thread& thread = process.threads[number];
     std::uint32_t free = 0;
     if (thread.taken.load(std::memory_order_relaxed) != 0) continue;
@@ -24,20 +28,51 @@ Thread* claim_ring() {
   return nullptr;
 }
 
-void prepare_ring(Thread& thread) {
+// False when there is no address space for its records.
+bool prepare_ring(Thread& thread) {
   SegmentHeader& segment = *process.segment;
   const auto number = static_cast<std::uint32_t>(&thread - process.threads);
-  unsigned char* at = reinterpret_cast<unsigned char*>(&segment) + segment.ring_offset +
-                      number * segment.ring_stride;
-  thread.ring = reinterpret_cast<ThreadRing*>(at);
-  thread.records = reinterpret_cast<Record*>(at + segment.record_offset);
+  std::uint32_t limit = 0;
+  Record* records = map_records(segment, number, limit);
+  if (records == nullptr) return false;
+  ThreadRing& ring = ring_of(segment, number);
+  ring.limit.store(limit, std::memory_order_relaxed);
+  thread.records = records;
   thread.sample_every = segment.sample_every;
-  thread.capacity = segment.ring_records;
+  thread.block_mask = limit / kRingBlocks - 1;
   thread.number = number;
-  thread.ring->used.store(1, std::memory_order_release);
+  thread.ring = &ring;
+  ring.used.store(1, std::memory_order_release);
   std::uint32_t used = segment.threads.load(std::memory_order_relaxed);
   while (used <= number && !segment.threads.compare_exchange_weak(used, number + 1)) {
   }
+  return true;
+}
+
+// Gives back the blocks that the reader has passed.
+void free_blocks(Thread& thread, std::uint64_t head) {
+  const std::uint64_t records = thread.block_mask + 1;
+  const std::uint64_t tail = thread.ring->tail.load(std::memory_order_acquire);
+  while (thread.oldest_block < head / records && (thread.oldest_block + 1) * records <= tail) {
+    const std::uint8_t block =
+        thread.ring->block_of[thread.oldest_block % kRingBlocks].load(std::memory_order_relaxed);
+    thread.taken_blocks &= ~(std::uint64_t{1} << block);
+    ++thread.oldest_block;
+  }
+}
+
+// False when the ring is full.
+bool take_block(Thread& thread, std::uint64_t head) {
+  free_blocks(thread, head);
+  if (~thread.taken_blocks == 0) return false;
+  const auto block = static_cast<unsigned>(__builtin_ctzll(~thread.taken_blocks));
+  const std::uint64_t records = thread.block_mask + 1;
+  thread.ring->block_of[head / records % kRingBlocks].store(static_cast<std::uint8_t>(block),
+                                                            std::memory_order_relaxed);
+  thread.taken_blocks |= std::uint64_t{1} << block;
+  thread.block = thread.records + block * records;
+  thread.room_until = head + records;
+  return true;
 }
 
 // One writer: no atomic addition.
@@ -47,20 +82,20 @@ void add(std::atomic<std::uint64_t>& counter, std::uint64_t more) {
 
 }  // namespace
 
-constinit Process process{.gate = &closed_gate, .abi = {}};
+constinit Process process{.gate = &first_gate, .abi = {}};
 constinit thread_local ThreadState thread_state{};
 
 Thread* take_ring(std::uint16_t function) noexcept {
-  if (process.segment == nullptr) {
-    count_early_call(function);
-    return nullptr;
-  }
+  if (!has_started(function)) return nullptr;
   Thread* thread = claim_ring();
+  if (thread != nullptr && thread->ring == nullptr && !prepare_ring(*thread)) {
+    thread->taken.store(0, std::memory_order_release);
+    thread = nullptr;
+  }
   if (thread == nullptr) {
     process.segment->ringless_calls.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
-  if (thread->ring == nullptr) prepare_ring(*thread);
   thread_state.thread = thread;
   watch_thread_end(thread);
   return thread;
@@ -69,8 +104,7 @@ Thread* take_ring(std::uint16_t function) noexcept {
 bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function, std::uint32_t calls,
                std::uint8_t flags, std::uint64_t bytes) noexcept {
   ThreadRing& ring = *thread.ring;
-  ring.writer_tail = ring.tail.load(std::memory_order_acquire);
-  if (head - ring.writer_tail < thread.capacity) return true;
+  if (take_block(thread, head)) return true;
   add(ring.lost[function], calls);
   if ((flags & kRecordSend) != 0) {
     add(ring.lost_messages, 1);

@@ -2,26 +2,35 @@
 
 // The one state of the capture library in a process, and the path that every MPI call takes.
 //
-//   wrapper:  if (!is_on()) return real(f, ...);           dormant or inert: nothing else
-//             if (!enter(call, f)) return real(f, ...);    nested, or a thread without a ring
-//             result = real(f, ...);                       the job's call comes first (T4)
-//             call.stop(result);
+//   wrapper:  if (!is_on()) return next(f, ...);           dormant or inert: nothing else
+//             if (!enter(call, f)) return pass(call, ...); nested, or a thread without a ring
+//             result = pass(call, ...);                    the job's call comes first (T4)
+//             if (!call.stop(result)) return result;
 //             after_<shape>(call, ...);                    says what the call meant, writes records
 //             leave();
 //
 // Nothing on this path locks, allocates, blocks or enters the kernel. A thread's first call takes a
-// ring of the segment; a destructor of thread-specific storage gives it back for the next thread.
+// ring of the segment, and maps its memory; a destructor of thread-specific storage gives the ring
+// back for the next thread.
 //
-// Life: inert (no XYLEM_ADDRESS) | waiting (address is there, MPI_Init was not called) -> started
-// (segment made and registered) or turned off, when something failed. After fork() the child is
-// inert: the word that leads to the segment lies in memory that the kernel wipes in children. A
-// child that calls MPI_Init itself starts anew.
+// One record per call of the program. A wrapper MPI_X calls the next MPI_X in line, which may be
+// another tool's, and tools and language bindings call PMPI_X in the end; PMPI_X is wrapped as
+// well, for calls that reach MPI without passing MPI_X (Fortran, a tool in the program itself).
+// Within the wrapper of one call, calls from MPI and from tools are its parts and pass
+// (nesting_internal.h).
+//
+// Life: waiting -> started (segment made and registered), inert (no XYLEM_ADDRESS), or turned off,
+// when something failed. A process starts in MPI_Init, or, where no wrapper saw that, at its first
+// call for which MPI is initialised. After fork() the child is inert: the word that leads to the
+// segment lies in memory that the kernel wipes in children. A child that calls MPI_Init itself
+// starts anew.
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "capture/abi_internal.h"
+#include "capture/nesting_internal.h"
 #include "capture/real_internal.h"
 #include "capture/ring.h"
 
@@ -48,7 +57,11 @@ struct Thread {
   ThreadRing* ring = nullptr;
   Record* records = nullptr;
   const std::atomic<std::uint32_t>* sample_every = nullptr;
-  std::uint64_t capacity = 0;
+  Record* block = nullptr;         ///< Where the block under way lies.
+  std::uint64_t block_mask = 0;    ///< Records in a block - 1.
+  std::uint64_t room_until = 0;    ///< The first record after the block under way.
+  std::uint64_t taken_blocks = 0;  ///< A bit for each block that holds records not read.
+  std::uint64_t oldest_block = 0;  ///< The number of the first block, in order, that is taken.
   std::uint32_t number = 0;
   std::atomic<std::uint32_t> taken{0};  ///< 1 while a thread writes this ring.
 
@@ -71,6 +84,7 @@ struct Thread {
 /// that is not inlined.
 struct Call {
   Thread* thread;
+  bool by_profiling_name;  ///< The program called PMPI_X.
   std::uint64_t begin;
   std::uint64_t end;
   std::uint32_t calls;  ///< That its record will stand for; 0: sampling leaves the record out.
@@ -81,13 +95,15 @@ struct Call {
   TrackedRequest* tracked;  ///< Null when the request is not tracked.
   Word request;             ///< Its handle; 0 for none.
 
-  XYLEM_INLINE void stop(Word returned) noexcept;
+  /// MPI has returned. False when the call is no longer the thread's: nothing more is known of it.
+  XYLEM_INLINE bool stop(Word returned) noexcept;
 };
 
 /// Per thread: small, since it lives in the static TLS of foreign programs.
 struct ThreadState {
   Thread* thread;
-  std::uint32_t depth;  ///< Inside a wrapper: what MPI calls itself is not recorded.
+  const void* frame;   ///< Of the wrapper that the thread is in; null: in none.
+  const void* caller;  ///< Where that wrapper returns to.
 };
 
 /// What a child of fork() must not inherit; on a page of its own that the kernel wipes then.
@@ -99,6 +115,8 @@ struct Process {
   Gate* gate;                        ///< Never null.
   SegmentHeader* segment = nullptr;  ///< Null unless started.
   Thread* threads = nullptr;         ///< kMaxThreads of them.
+  std::uintptr_t mpi_text = 0;       ///< Where the code of MPI's library lies.
+  std::size_t mpi_text_bytes = 0;
   bool use_tsc = false;
   bool many_threads = false;  ///< MPI_THREAD_MULTIPLE was granted.
   Abi abi;
@@ -110,12 +128,13 @@ static_assert(offsetof(Process, gate) == 0 && offsetof(Gate, enabled) == 0);
 extern constinit thread_local ThreadState thread_state
     [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
 
-/// First MPI call of a thread, of a thread without a ring, or before MPI_Init: gives the thread's
-/// ring, or null when there is nothing to record in (which has then been counted).
+/// First MPI call of a thread, of a thread without a ring, or before the process has started: gives
+/// the thread's ring, or null when there is nothing to record in (which has then been counted).
 Thread* take_ring(std::uint16_t function) noexcept;
 
-/// A full ring: looks at the reader's tail again. False when it is full still: then `calls`, and
-/// the payload that `flags` and `bytes` tell of, count as lost.
+/// The writer has come to the end of a block: looks how far the reader is, and goes on to the first
+/// block that is free. False when none is: then `calls`, and the payload that `flags` and `bytes`
+/// tell of, count as lost.
 [[gnu::cold]] bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function,
                              std::uint32_t calls, std::uint8_t flags, std::uint64_t bytes) noexcept;
 
@@ -132,8 +151,15 @@ std::uint64_t monotonic_ns() noexcept;
 /// Whether calls may be recorded now: false when inert, dormant, switched off or in a forked child.
 XYLEM_INLINE bool is_on() noexcept;
 
-/// Begins a call. False: do nothing but call the real function.
+/// Begins a call. False: do nothing but pass it on.
 XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept;
+
+/// The function that a call goes on to: the next in line, or MPI's own for a call of PMPI_X.
+XYLEM_INLINE void* next_of(const Call& call) noexcept;
+
+/// Begins a call that came by its profiling name; the wrapper goes on as that of MPI_X. False: pass
+/// it to PMPI_X, do nothing else.
+XYLEM_INLINE bool enter_by_profiling_name(std::uint16_t function) noexcept;
 
 /// Writes the call's own record, if sampling does not leave it out. A call left out that moved
 /// payload leaves a completion record instead, so that messages and bytes stay exact.
@@ -146,7 +172,7 @@ XYLEM_INLINE void note_completion(const Call& call, const Meaning& meaning) noex
 void note_left_out(Call call, Meaning meaning) noexcept;
 
 /// Ends a call.
-inline void leave() noexcept { thread_state.depth = 0; }
+XYLEM_INLINE void leave() noexcept { thread_state.frame = nullptr; }
 
 /// A call without meaning: its record and its end.
 XYLEM_INLINE void close_plain(Call& call) noexcept {
@@ -171,17 +197,41 @@ XYLEM_INLINE bool is_on() noexcept {
   return enabled != nullptr && enabled->load(std::memory_order_relaxed) != 0;
 }
 
+/// In ThreadState::frame between PMPI_X and the wrapper of MPI_X, which it jumps to.
+inline const void* profiling_name() noexcept { return reinterpret_cast<const void*>(1); }
+
+XYLEM_INLINE bool enter_by_profiling_name(std::uint16_t function) noexcept {
+  // MPI's library calls its own functions so: parts of a call, however that came in.
+  const auto caller = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+  if (caller - process.mpi_text < process.mpi_text_bytes) return false;
+  ThreadState& state = thread_state;
+  if (state.frame != nullptr &&
+      !begins_anew(state, function, __builtin_frame_address(0), __builtin_return_address(0))) {
+    return false;
+  }
+  state.frame = profiling_name();
+  return true;
+}
+
 XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept {
   ThreadState& state = thread_state;
-  if (state.depth != 0) return false;
+  call.function = function;
+  call.by_profiling_name = false;
+  const void* const frame = __builtin_frame_address(0);
+  const void* const caller = __builtin_return_address(0);
+  if (__builtin_expect(state.frame != nullptr, 0)) {
+    call.by_profiling_name = state.frame == profiling_name();
+    if (!call.by_profiling_name && !begins_anew(state, function, frame, caller)) return false;
+  }
   Thread* thread = state.thread;
   if (__builtin_expect(thread == nullptr, 0)) {
+    state.frame = nullptr;
     thread = take_ring(function);
     if (thread == nullptr) return false;
   }
-  state.depth = 1;
+  state.frame = frame;
+  state.caller = caller;
   call.thread = thread;
-  call.function = function;
 
   // One writer: a plain increment, atomic only against the agent's read.
   std::atomic<std::uint64_t>& calls = thread->ring->calls[function];
@@ -204,9 +254,21 @@ XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept {
   return true;
 }
 
-XYLEM_INLINE void Call::stop(Word returned) noexcept {
+XYLEM_INLINE void* next_of(const Call& call) noexcept {
+  return __builtin_expect(call.by_profiling_name, 0) ? own_address(call.function)
+                                                     : real_address(call.function);
+}
+
+/// Passes a call on with the words that the wrapper got; `Returned` is Word or double.
+template <class Returned, class... Words>
+XYLEM_INLINE Returned pass(const Call& call, Words... words) noexcept {
+  return reinterpret_cast<Returned (*)(Words...)>(next_of(call))(words...);
+}
+
+XYLEM_INLINE bool Call::stop(Word returned) noexcept {
   result = static_cast<std::int32_t>(returned);
   if (calls != 0) end = ticks();
+  return __builtin_expect(thread_state.frame == __builtin_frame_address(0), 1);
 }
 
 XYLEM_INLINE void write_record(const Call& call, const Meaning& meaning, RecordKind kind,
@@ -215,10 +277,10 @@ XYLEM_INLINE void write_record(const Call& call, const Meaning& meaning, RecordK
   Thread& thread = *call.thread;
   ThreadRing& ring = *thread.ring;
   const std::uint64_t head = ring.head.load(std::memory_order_relaxed);
-  if (__builtin_expect(head - ring.writer_tail >= thread.capacity, 0)) {
+  if (__builtin_expect(head >= thread.room_until, 0)) {
     if (!make_room(thread, head, call.function, calls, meaning.flags, meaning.bytes)) return;
   }
-  Record& record = thread.records[head & (thread.capacity - 1)];
+  Record& record = thread.block[head & thread.block_mask];
   record.begin = begin;
   record.end = end;
   record.request = meaning.request;

@@ -1,6 +1,10 @@
 #pragma once
 
-// The MPI library's own functions, called by their profiling names (PMPI_*).
+// The functions that the wrappers lead to: the next MPI_X in line, and MPI's own PMPI_X.
+//
+// The program's calls go to the next MPI_X, which is another tool's where one stands behind this
+// library, and MPI's own else. What this library asks of MPI for itself goes to PMPI_X, so that no
+// tool sees it; it never communicates.
 //
 // Nothing is linked: a function is looked up when it is first called, behind this library, then in
 // MPI libraries that were loaded later and privately (an interpreter's module). So the
@@ -13,16 +17,19 @@
 
 namespace xylem::capture {
 
-/// Addresses found so far; null until a function is first called. Written by find_real only.
+/// Addresses found so far, the next in line and MPI's own; null until a function is first called.
+/// Written by find_real and find_own only.
 [[gnu::visibility("hidden")]] extern void* real_functions[kFunctionCount] __asm__(
     "xylem_capture_real_functions");
+[[gnu::visibility("hidden")]] extern void* own_functions[kFunctionCount];
 
-/// Looks `function` up and remembers it. Never null: for a function that this MPI does not have,
-/// says so once on standard error and gives one that returns MPI_ERR_OTHER.
+/// Look `function` up and remember it. Never null: for a function that this MPI does not have,
+/// they say so once on standard error and give one that returns MPI_ERR_OTHER.
 void* find_real(std::uint16_t function) noexcept;
+void* find_own(std::uint16_t function) noexcept;
 
 /// Whether this MPI has `function`; says nothing.
-bool has_real(std::uint16_t function) noexcept;
+bool has_own(std::uint16_t function) noexcept;
 
 /// The dlopen handle of an MPI library that is loaded outside the global scope, or null.
 void* private_mpi_library() noexcept;
@@ -30,6 +37,11 @@ void* private_mpi_library() noexcept;
 inline void* real_address(std::uint16_t function) noexcept {
   void* address = __atomic_load_n(&real_functions[function], __ATOMIC_RELAXED);
   return __builtin_expect(address != nullptr, 1) ? address : find_real(function);
+}
+
+inline void* own_address(std::uint16_t function) noexcept {
+  void* address = __atomic_load_n(&own_functions[function], __ATOMIC_RELAXED);
+  return __builtin_expect(address != nullptr, 1) ? address : find_own(function);
 }
 
 /// Whether `function` was looked up already.
@@ -61,10 +73,16 @@ inline double real_double(std::uint16_t function, Words... words) noexcept {
   return reinterpret_cast<double (*)(Words...)>(real_address(function))(words...);
 }
 
-/// Calls `function` with pointers and integers of our own; gives its return code.
+/// Calls MPI's own `function` with words, as a wrapper of PMPI_X got them.
+template <class Returned, class... Words>
+inline Returned own(std::uint16_t function, Words... words) noexcept {
+  return reinterpret_cast<Returned (*)(Words...)>(own_address(function))(words...);
+}
+
+/// Calls MPI's own `function` with pointers and integers of our own; gives its return code.
 template <class... Arguments>
 inline int call_mpi(std::uint16_t function, Arguments... arguments) noexcept {
-  return reinterpret_cast<int (*)(Arguments...)>(real_address(function))(arguments...);
+  return reinterpret_cast<int (*)(Arguments...)>(own_address(function))(arguments...);
 }
 
 }  // namespace xylem::capture

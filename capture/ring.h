@@ -6,19 +6,32 @@
 // records of a killed process survive it. One thread writes a ring, one process (the agent) reads
 // it; neither ever waits for the other. A full ring loses the new record and counts its calls.
 //
-//   segment: [ SegmentHeader | ThreadRing 0 | ThreadRing 1 | ... ]    each part page-aligned
+//   segment: [ SegmentHeader | ThreadRing 0 | ThreadRing 1 ... | records 0 | records 1 | ... ]
+//
+// each part page-aligned. The file is sparse, and nobody maps all of it: the process maps the
+// records of a thread when the thread makes its first call, the agent when a ring is used.
+//
+// A ring's slots are 64 blocks. The writer goes from block to block, always to the first one that
+// is free, and writes down which block comes when (`block_of`); a block is free when the reader has
+// passed all of it. So while the reader keeps up, a few blocks are written again and again, stay in
+// the processor's cache and are the only memory that the ring takes, and when it falls behind, all
+// of the ring is there at once. The record with number n is slot n % B of block
+// block_of[n / B % 64], where B is limit / 64.
 //
 // Rules (x86-64 and AArch64; all shared words are lock-free atomics):
 //  - The writer fills a slot, then publishes it by storing `head` (release).
 //  - A call counts in `calls[f]` before its record is written. A record stands for `calls` calls of
 //    its function: those since the previous record or loss of that function in that thread.
-//  - When `head - tail == capacity`, the record's calls go to `lost[f]` instead. Payload that it
-//  told
-//    of goes to the other lost_ counters, also of a completion record, which stands for no call.
+//  - When no block is free, the record's calls go to `lost[f]` instead. Payload that it
+//    told of goes to the other lost_ counters, also of a completion record, which stands for no
+//    call.
+//  - A call that the program makes while another call of the same thread is under way (in a signal
+//    handler, a callback) counts in `inner_calls[f]` and has no record.
 //  - So at the end of a process, for each thread and function:
-//      calls = sum of its records' calls + lost + pending,
-//    pending being calls without a record yet: the rest of a sampled function, or one call that
-//    the process died in. The agent stores pending calls in a window when the process has ended.
+//      calls + inner_calls = sum of its records' calls + lost + pending,
+//    pending being calls without a record yet: inner calls, the rest of a sampled function, or one
+//    call that the process died in. The agent stores pending calls in a window when the process has
+//    ended.
 //  - Only the agent writes what stands under "agent"; it moves `tail` after the records before it
 //    are in its journal.
 //
@@ -31,13 +44,17 @@
 namespace xylem::capture {
 
 constexpr std::uint64_t kSegmentMagic = 0x31676573'6d6c7978;  // "xylmseg1"
-constexpr std::uint32_t kLayoutVersion = 1;
+constexpr std::uint32_t kLayoutVersion = 2;
 
 /// Bounds of the layout. Functions are numbered from 0 in the order of the function table.
 constexpr std::uint32_t kMaxFunctions = 1024;
 constexpr std::uint32_t kMaxThreads = 64;
+constexpr std::uint32_t kRingBlocks = 64;
+constexpr std::uint32_t kPopulatedBlocks = 4;  ///< Have their memory before they are written.
 constexpr std::uint32_t kDefaultRingRecords = 1u << 18;  ///< 16 MiB, touched only as it is used.
 constexpr std::uint32_t kMaxRingRecords = 1u << 22;
+constexpr std::uint32_t kMinRingRecords = kRingBlocks;
+constexpr unsigned kWorldKeyBytes = 16;
 
 /// What a record tells of. Stored as text in the table `event` (see record_kind_name in wire).
 enum class RecordKind : std::uint8_t {
@@ -119,15 +136,14 @@ enum class ClockKind : std::uint32_t {
 
 struct alignas(64) ThreadRing {
   // Writer's.
-  std::atomic<std::uint64_t> head;  ///< Records published so far.
-  std::uint64_t writer_tail;  ///< The writer's copy of tail, refreshed when the ring looks full.
-  std::atomic<std::uint32_t> used;  ///< 1 since a thread first took this ring; rings are reused.
-  std::uint32_t pad0;
+  std::atomic<std::uint64_t> head;   ///< Records published so far.
+  std::atomic<std::uint32_t> used;   ///< 1 since a thread first took this ring; rings are reused.
+  std::atomic<std::uint32_t> limit;  ///< Slots, a power of two; set before `used`.
   // Of records that met a full ring.
   std::atomic<std::uint64_t> lost_messages;       ///< Those with kRecordSend.
   std::atomic<std::uint64_t> lost_message_bytes;  ///< What these sent.
   std::atomic<std::uint64_t> lost_receives;       ///< Those with kRecordReceive.
-  std::uint64_t pad1[2];
+  std::uint64_t pad1[3];
 
   // Agent's, on a line of its own.
   alignas(64) std::atomic<std::uint64_t> tail;  ///< Records before it may be overwritten.
@@ -137,22 +153,33 @@ struct alignas(64) ThreadRing {
   std::uint64_t chunk_calls;   ///< Calls that these records stand for.
   std::uint64_t pad2[3];
 
+  // Writer's: the block of each 64th part of the numbers, set before a record there is published.
+  alignas(64) std::atomic<std::uint8_t> block_of[kRingBlocks];
+
   // Writer's: exact counts, read at any time by the agent.
   alignas(64) std::atomic<std::uint64_t> calls[kMaxFunctions];
   std::atomic<std::uint64_t> lost[kMaxFunctions];
-
-  // Then, from the next page on: Record[ring_records].
+  std::atomic<std::uint64_t> inner_calls[kMaxFunctions];
 };
 
-static_assert(offsetof(ThreadRing, tail) == 64);
+static_assert(offsetof(ThreadRing, tail) == 64 && offsetof(ThreadRing, block_of) == 128);
+
+/// The slot of record `number` in a ring of `limit` slots. A block that cannot be is brought into
+/// bounds: what the process writes is not to be trusted.
+inline std::uint64_t slot_of(const ThreadRing& ring, std::uint64_t number,
+                             std::uint32_t limit) noexcept {
+  const std::uint64_t block_records = limit / kRingBlocks;
+  const std::uint8_t block =
+      ring.block_of[number / block_records % kRingBlocks].load(std::memory_order_relaxed);
+  return block % kRingBlocks * block_records + number % block_records;
+}
 
 struct alignas(64) SegmentHeader {
   std::uint64_t magic;
   std::uint32_t layout_version;
-  std::uint32_t ring_records;   ///< Capacity of each ring, a power of two.
-  std::uint64_t ring_offset;    ///< Of ThreadRing 0 from the segment's start.
-  std::uint64_t ring_stride;    ///< From one ThreadRing to the next.
-  std::uint64_t record_offset;  ///< Of the first Record from its ThreadRing.
+  std::uint32_t ring_records;  ///< Room for the slots of each ring, a power of two.
+  std::uint32_t max_rings;     ///< Rings that the segment has room for, at most kMaxThreads.
+  std::uint32_t pad0;
   std::uint64_t segment_bytes;
   std::uint32_t pid;
   ClockKind clock;
@@ -160,7 +187,7 @@ struct alignas(64) SegmentHeader {
 
   std::atomic<ProcessState> state;
   std::uint32_t world_size;
-  std::uint8_t world_key[16];  ///< Random, equal in all processes of one MPI_COMM_WORLD.
+  std::uint8_t world_key[kWorldKeyBytes];  ///< Equal in all processes of one MPI_COMM_WORLD.
   std::uint32_t rank;
   char mpi_library[44];  ///< For people: "MPICH 4.0.2", "Open MPI 4.1.4".
   char program[128];     ///< What runs, cut if it is longer.
@@ -189,21 +216,36 @@ constexpr std::uint64_t round_to_page(std::uint64_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
-constexpr std::uint64_t ring_offset() { return round_to_page(sizeof(SegmentHeader)); }
-constexpr std::uint64_t record_offset() { return round_to_page(sizeof(ThreadRing)); }
-constexpr std::uint64_t ring_stride(std::uint32_t ring_records) {
-  return record_offset() + round_to_page(std::uint64_t{ring_records} * sizeof(Record));
+/// Where the parts of a segment begin, and its size, in bytes.
+constexpr std::uint64_t ring_offset(std::uint32_t ring) {
+  return round_to_page(sizeof(SegmentHeader)) + ring * round_to_page(sizeof(ThreadRing));
 }
-constexpr std::uint64_t segment_bytes(std::uint32_t ring_records) {
-  return ring_offset() + kMaxThreads * ring_stride(ring_records);
+constexpr std::uint64_t records_bytes(std::uint32_t records) {
+  return round_to_page(std::uint64_t{records} * sizeof(Record));
+}
+constexpr std::uint64_t records_offset(std::uint32_t ring, std::uint32_t max_rings,
+                                       std::uint32_t ring_records) {
+  return ring_offset(max_rings) + ring * records_bytes(ring_records);
+}
+constexpr std::uint64_t segment_bytes(std::uint32_t max_rings, std::uint32_t ring_records) {
+  return records_offset(max_rings, max_rings, ring_records);
 }
 
 /// What a process sends over the agent's socket, with the segment's descriptor beside it
 /// (SCM_RIGHTS). It does not wait for an answer; the agent learns the pid from the kernel.
+///
+/// A process that has no segment to give sends none and says why: it cannot be watched, and the
+/// record of the run says so. Its place in the world is then what its launcher told.
 struct Registration {
   std::uint64_t magic;  ///< kSegmentMagic
   std::uint32_t layout_version;
-  std::uint32_t pid;  ///< As the process sees it.
+  std::uint32_t pid;             ///< As the process sees it.
+  std::uint64_t start_time = 0;  ///< As in SegmentHeader.
+  std::uint32_t rank = 0;        ///< As launched; 0 where the launcher gives none.
+  std::uint32_t world_size = 0;  ///< As launched; 0: not told.
+  std::uint8_t world_key[kWorldKeyBytes] = {};
+  char unwatched[160] =
+      {};  ///< Why there is no segment, as part of a sentence; empty: there is one.
 };
 
 /// Names inside the run's folder on a host, `/dev/shm/xylem-UID-RUN[-HOST]`, mode 0700.
@@ -217,7 +259,9 @@ constexpr const char* kEnvKey = "XYLEM_KEY";  ///< 64 hexadecimal digits; taken 
 constexpr const char* kEnvBackend = "XYLEM_BACKEND";  ///< Absolute path of xylem-backend.
 constexpr const char* kEnvSample =
     "XYLEM_SAMPLE";  ///< "none" or FUNCTION=N[,FUNCTION=N]; FUNCTION may end in *.
-constexpr const char* kEnvRing = "XYLEM_RING";           ///< Records per ring, a power of two.
+constexpr const char* kEnvRing = "XYLEM_RING";  ///< Records per ring, a power of two.
+constexpr const char* kEnvWorld =
+    "XYLEM_WORLD";  ///< Drawn in launchers: tells their worlds apart. See world_internal.h.
 constexpr const char* kEnvTestSize = "XYLEM_TEST_SIZE";  ///< Pretend so many hosts on this one.
 
 /// Descriptors of a freshly started xylem-backend: the listening agent socket, and a pipe from

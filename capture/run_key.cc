@@ -10,6 +10,7 @@
 #include "capture/process_internal.h"
 #include "capture/ring.h"
 #include "capture/run_key_internal.h"
+#include "capture/system_internal.h"
 #include "capture/wrapper_internal.h"
 
 namespace xylem::capture {
@@ -24,7 +25,7 @@ struct KeptKey {
 constinit std::atomic<KeptKey*> kept{nullptr};
 
 // Before Linux 4.14, for children that the C library makes.
-void empty_in_child() { explicit_bzero(static_cast<void*>(kept.load()), sizeof(KeptKey)); }
+void empty_in_child() { wipe(kept.load(), sizeof(KeptKey)); }
 
 // Null when there is no memory.
 KeptKey* make_page() {
@@ -43,13 +44,16 @@ KeptKey* make_page() {
   return static_cast<KeptKey*>(memory);
 }
 
-// Held for the copying of a line; nobody waits here on a call's path.
+// Held for the copying of a line; nobody waits here on a call's path. A thread that ended within
+// (pthread_cancel, a signal handler that jumps) keeps nobody waiting for ever.
 class Lock {
  public:
   explicit Lock(KeptKey& key) : key_(key) {
     constexpr long kPauseNs = 10'000;
+    constexpr int kMostPauses = 10'000;
     const timespec pause{0, kPauseNs};
-    while (key_.lock.exchange(1, std::memory_order_acquire) != 0) nanosleep(&pause, nullptr);
+    for (int i = 0; i < kMostPauses && key_.lock.exchange(1, std::memory_order_acquire) != 0; ++i)
+      nanosleep(&pause, nullptr);
   }
   ~Lock() { key_.lock.store(0, std::memory_order_release); }
   Lock(const Lock&) = delete;
@@ -70,7 +74,7 @@ void take_key() noexcept {
   if (key == nullptr) return;
   const std::size_t length = strlen(key);
   if (length == kKeyDigits) memcpy(page->digits, key, length + 1);
-  explicit_bzero(key, length);
+  wipe(key, length);
   unsetenv(kEnvKey);
 }
 

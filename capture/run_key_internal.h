@@ -2,9 +2,8 @@
 
 // The run's key as this library keeps it; run_key.h says why.
 
-#include <string.h>
-
 #include "capture/run_key.h"
+#include "capture/system_internal.h"
 
 namespace xylem::capture {
 
@@ -16,7 +15,7 @@ void take_key() noexcept;
 /// A copy of it, overwritten when it is no longer needed.
 struct KeyCopy {
   char digits[kKeyDigits + 1];
-  ~KeyCopy() { explicit_bzero(digits, sizeof digits); }
+  ~KeyCopy() { wipe(digits, sizeof digits); }
 };
 
 /// With a zero behind it. False when none is kept: in a child of fork(), too.

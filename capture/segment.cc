@@ -12,14 +12,47 @@
 
 #include "capture/sampling_internal.h"
 #include "capture/say_internal.h"
+#include "capture/system_internal.h"
 #include "capture/text_internal.h"
 #include "xylem_capture_functions.h"
 
 namespace xylem::capture {
 namespace {
 
-constexpr std::uint32_t kFewestRingRecords = 64;
 constexpr unsigned kStartTimeField = 22;
+// Unknown to old headers: F_ADD_SEALS with its seals, MADV_POPULATE_WRITE.
+constexpr int kAddSeals = 1033;
+constexpr int kSealSeal = 1, kSealShrink = 2, kSealGrow = 4;
+constexpr int kPopulateWrite = 23;
+
+struct MappedRecords {
+  Record* first = nullptr;  // Of ring 0.
+  std::uint32_t limit = 0;
+};
+MappedRecords mapped;
+
+// With fewer rings first: few programs call MPI from many threads. False when there is no less.
+bool shrink(std::uint32_t& rings, std::uint32_t& records) {
+  constexpr std::uint32_t kFewRings = 4;
+  if (rings > kFewRings) {
+    rings /= 2;
+  } else if (records > kMinRingRecords) {
+    records /= 2;
+  } else if (rings > 1) {
+    rings /= 2;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// The first records of a thread are not to cost a page fault for each 64 of them.
+void prepare(void* memory, std::uint32_t limit) {
+  const int before = errno;
+  madvise(memory, records_bytes(limit), MADV_DONTDUMP);
+  madvise(memory, records_bytes(kPopulatedBlocks * (limit / kRingBlocks)), kPopulateWrite);
+  errno = before;
+}
 
 std::uint32_t wanted_records() {
   const char* text = getenv(kEnvRing);
@@ -27,38 +60,19 @@ std::uint32_t wanted_records() {
   std::uint32_t wanted = 0;
   const bool read = read_number(&text, &wanted) && *text == 0;
   const bool power = (wanted & (wanted - 1)) == 0;
-  if (read && power && wanted >= kFewestRingRecords && wanted <= kMaxRingRecords) return wanted;
+  if (read && power && wanted >= kMinRingRecords && wanted <= kMaxRingRecords) return wanted;
   say("XYLEM_RING is not a power of two from 64 to 4194304; rings have 262144 records");
   return kDefaultRingRecords;
 }
 
-// Field 22 of /proc/self/stat; counted behind the program's name, which may hold blanks.
-std::uint64_t start_time() {
-  char text[1024];
-  const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
-  const ssize_t length = read(fd, text, sizeof text - 1);
-  close(fd);
-  if (length <= 0) return 0;
-  text[length] = 0;
-  const char* at = strrchr(text, ')');
-  unsigned field = 2;
-  for (; at != nullptr && *at != 0 && field < kStartTimeField; ++at) {
-    if (*at == ' ') ++field;
-  }
-  return at == nullptr ? 0 : strtoull(at, nullptr, 10);
-}
-
-void fill(SegmentHeader& header, std::uint32_t ring_records) {
+void fill(SegmentHeader& header, std::uint32_t max_rings, std::uint32_t ring_records) {
   header.layout_version = kLayoutVersion;
   header.ring_records = ring_records;
-  header.ring_offset = ring_offset();
-  header.ring_stride = ring_stride(ring_records);
-  header.record_offset = record_offset();
-  header.segment_bytes = segment_bytes(ring_records);
+  header.max_rings = max_rings;
+  header.segment_bytes = segment_bytes(max_rings, ring_records);
   header.pid = static_cast<std::uint32_t>(getpid());
   header.clock = has_invariant_tsc() ? ClockKind::kTsc : ClockKind::kMonotonic;
-  header.start_time = start_time();
+  header.start_time = own_start_time();
   const ssize_t length = readlink("/proc/self/exe", header.program, sizeof header.program - 1);
   header.program[length < 0 ? 0 : length] = 0;
 
@@ -92,31 +106,86 @@ bool has_invariant_tsc() noexcept {
 #endif
 }
 
+// Field 22 of /proc/self/stat; counted behind the program's name, which may hold blanks.
+std::uint64_t own_start_time() noexcept {
+  char text[1024];
+  if (read_file("/proc/self/stat", text, sizeof text) == 0) return 0;
+  const char* at = strrchr(text, ')');
+  unsigned field = 2;
+  for (; at != nullptr && *at != 0 && field < kStartTimeField; ++at) {
+    if (*at == ' ') ++field;
+  }
+  return at == nullptr ? 0 : strtoull(at, nullptr, 10);
+}
+
 Segment make_segment() noexcept {
   Segment segment;
   std::uint32_t records = wanted_records();
-  segment.fd = memfd_create("xylem-rings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  std::uint32_t rings = kMaxThreads;
+  segment.fd = make_memory_file("xylem-rings");
   if (segment.fd < 0) return segment;
   void* memory = MAP_FAILED;
-  for (; records >= kFewestRingRecords; records /= 2) {
-    const auto bytes = static_cast<off_t>(segment_bytes(records));
-    if (ftruncate(segment.fd, bytes) == 0) {
-      memory = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_NORESERVE, segment.fd, 0);
+  for (;;) {
+    if (set_file_size(segment.fd, segment_bytes(rings, records))) {
+      memory = mmap(nullptr, ring_offset(rings), PROT_READ | PROT_WRITE, MAP_SHARED, segment.fd, 0);
     }
-    if (memory != MAP_FAILED || (errno != ENOMEM && errno != EFBIG)) break;
+    if (memory != MAP_FAILED || !shrink(rings, records)) break;
   }
   if (memory == MAP_FAILED) {
+    const int error = errno;
     close(segment.fd);
     segment.fd = -1;
+    errno = error;
     return segment;
   }
   // The agent may rely on its size. A failed seal or advice takes nothing away from the job.
-  fcntl(segment.fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-  madvise(memory, segment_bytes(records), MADV_DONTDUMP);
+  fcntl(segment.fd, kAddSeals, kSealShrink | kSealGrow | kSealSeal);
+  madvise(memory, ring_offset(rings), MADV_DONTDUMP);
   segment.header = static_cast<SegmentHeader*>(memory);
-  fill(*segment.header, records);
+  fill(*segment.header, rings, records);
   return segment;
+}
+
+bool map_first_records(const Segment& segment) noexcept {
+  SegmentHeader& header = *segment.header;
+  mapped = {};
+  for (std::uint32_t records = header.ring_records; records >= kMinRingRecords; records /= 2) {
+    void* memory =
+        mmap(nullptr, records_bytes(records), PROT_READ | PROT_WRITE, MAP_SHARED, segment.fd,
+             static_cast<off_t>(records_offset(0, header.max_rings, header.ring_records)));
+    if (memory == MAP_FAILED) continue;
+    mapped.first = static_cast<Record*>(memory);
+    mapped.limit = records;
+    prepare(memory, records);
+    return true;
+  }
+  return false;
+}
+
+void unmap(const Segment& segment) noexcept {
+  if (mapped.first != nullptr) munmap(mapped.first, records_bytes(mapped.limit));
+  mapped = {};
+  munmap(segment.header, ring_offset(segment.header->max_rings));
+}
+
+// A shared mapping whose old size is given as none is doubled by mremap, and may be longer than
+// what it doubles: so ring 0's leads to all that lie behind it in the file.
+Record* map_records(SegmentHeader& segment, std::uint32_t ring, std::uint32_t& limit) noexcept {
+  limit = mapped.limit;
+  if (ring == 0 || mapped.first == nullptr) return mapped.first;
+  const int before = errno;
+  const std::uint64_t behind = ring * records_bytes(segment.ring_records);
+  void* memory = MAP_FAILED;
+  for (; limit >= kMinRingRecords; limit /= 2) {
+    memory = mremap(mapped.first, 0, behind + records_bytes(limit), MREMAP_MAYMOVE);
+    if (memory != MAP_FAILED) break;
+  }
+  errno = before;
+  if (memory == MAP_FAILED) return nullptr;
+  munmap(memory, behind);
+  void* const records = static_cast<unsigned char*>(memory) + behind;
+  prepare(records, limit);
+  return static_cast<Record*>(records);
 }
 
 }  // namespace xylem::capture

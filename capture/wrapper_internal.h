@@ -1,12 +1,12 @@
 #pragma once
 
-// The form of a generated wrapper. One for NAME, function number N, has three parts:
+// The form of a generated wrapper. One for NAME, function number N, has four parts:
 //
-//   NAME          exported. Capture is on: jumps to record_NAME; else to the real function. It has
-//   no
-//                 stack frame and moves no argument.
+//   NAME          exported. Capture is on: jumps to record_NAME; else to the next NAME in line. It
+//                 has no stack frame and moves no argument.
+//   PNAME         exported. The same for the profiling name: on to MPI's own PNAME.
 //   record_NAME   records.
-//   first_NAME    the first call while capture is off: looks the real function up.
+//   first_NAME    the first call while capture is off: looks the next NAME up.
 
 /// Before the definition of an exported MPI function. All other symbols of the library are hidden.
 #define XYLEM_WRAPPER extern "C" __attribute__((visibility("default")))

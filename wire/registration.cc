@@ -44,6 +44,7 @@ void write(const ProcessRow& row, schema::ProcessRow::Builder out) {
   out.setMpiLibrary(text(row.mpi_library));
   out.setProgram(text(row.program));
   if (!row.clock.empty()) out.setClock(text(row.clock));
+  if (!row.unwatched.empty()) out.setUnwatched(text(row.unwatched));
 }
 
 void write(const std::vector<ServiceRow>& rows, schema::Registration::Builder out) {
@@ -97,6 +98,7 @@ ProcessRow read(schema::ProcessRow::Reader in) {
   row.mpi_library = text(in.getMpiLibrary());
   row.program = text(in.getProgram());
   row.clock = text(in.getClock());
+  row.unwatched = text(in.getUnwatched());
   return row;
 }
 

@@ -36,6 +36,8 @@ struct ProcessRow {
   std::string mpi_library;
   std::string program;
   std::string clock;  ///< Of what sort its times are, for people; empty: the run's.
+  /// Why nothing of it is recorded, as part of a sentence; empty: it is watched.
+  std::string unwatched{};
   bool operator==(const ProcessRow&) const = default;
 };
 

@@ -328,6 +328,7 @@ struct ProcessRow {
   mpiLibrary @5 :Text;
   program @6 :Text;
   clock @7 :Text;                # of its times, for people; empty: the run's
+  unwatched @8 :Text;            # why nothing of it is recorded; empty: it is watched
 }
 
 struct Registration {

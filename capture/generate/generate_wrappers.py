@@ -193,7 +193,7 @@ def matching(functions, pattern):
 
 
 def wrapper(function, number):
-    """The three parts of a wrapper, see capture/wrapper_internal.h; `number` is the function's."""
+    """The parts of a wrapper, see capture/wrapper_internal.h; `number` is the function's."""
     name = function.name
     words = [f"a{i}" for i in range(len(function.types))]
     declared = ", ".join(f"Word {w}" for w in words)
@@ -201,26 +201,32 @@ def wrapper(function, number):
     returns_double = function.returns == "double"
     returned = "double" if returns_double else "Word"
     real = f"{'real_double' if returns_double else 'real'}({', '.join([f'k{name}'] + words)})"
+    goes_on = f"pass<{returned}>({', '.join(['call'] + words)})"
+    own = f"own<{returned}>({', '.join([f'k{name}'] + words)})"
     before, after = SHAPES.get(function.shape, ("", ""))
     # Only an int is a return code; handles, addresses and times are not.
     code = "result" if function.returns == "int" else "0"
     lines = [f"XYLEM_RECORDING {returned} record_{name}({declared}) {{",
              "  Call call;",
-             f"  if (!enter(call, k{name})) return {real};"]
+             f"  if (!enter(call, k{name})) return {goes_on};"]
     lines += [f"  {function.fill(before)}"] if before else []
-    lines += [f"  const {returned} result = {real};", f"  call.stop({code});"]
+    lines += [f"  const {returned} result = {goes_on};",
+              f"  if (!call.stop({code})) return result;"]
     lines += [f"  {function.fill(after)}", "  leave();"] if after else ["  close_plain(call);"]
     lines += ["  return result;", "}",
               f"XYLEM_FIRST {returned} first_{name}({declared}) {{", f"  return {real};", "}"]
     if len(words) > REGISTERS:
-        declared = ", ".join(f"[[maybe_unused]] Word {w}" for w in words)
-        lines += [f"XYLEM_WRAPPER_OF_MANY({name}, {number * POINTER_BYTES}, ({declared}), "
-                  f"({passed}))\n\n"]
+        unused = ", ".join(f"[[maybe_unused]] Word {w}" for w in words)
+        lines += [f"XYLEM_WRAPPER_OF_MANY({name}, {number * POINTER_BYTES}, ({unused}), "
+                  f"({passed}))"]
     else:
         lines += [f"XYLEM_WRAPPER {returned} {name}({declared}) {{",
                   f"  if (is_on()) return record_{name}({passed});",
                   f"  if (!is_found(k{name})) return first_{name}({passed});",
-                  f"  return {real.replace('real', 'found', 1)};", "}\n\n"]
+                  f"  return {real.replace('real', 'found', 1)};", "}"]
+    lines += [f"XYLEM_WRAPPER {returned} P{name}({declared}) {{",
+              f"  if (is_on() && enter_by_profiling_name(k{name})) return record_{name}({passed});",
+              f"  return {own};", "}\n\n"]
     return "\n".join(lines)
 
 

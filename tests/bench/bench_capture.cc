@@ -170,7 +170,7 @@ class Subject {
  private:
   ThreadRing& ring() const {
     return *reinterpret_cast<ThreadRing*>(reinterpret_cast<unsigned char*>(segment_) +
-                                          segment_->ring_offset);
+                                          ring_offset(0));
   }
 
   void empty() { ring().tail.store(ring().head.load(std::memory_order_acquire)); }
@@ -179,13 +179,15 @@ class Subject {
   void drain(const std::atomic<bool>& running) {
     pin(1);
     ThreadRing& from = ring();
-    const auto* records = reinterpret_cast<const Record*>(reinterpret_cast<unsigned char*>(&from) +
-                                                          segment_->record_offset);
+    const auto* records = reinterpret_cast<const Record*>(
+        reinterpret_cast<unsigned char*>(segment_) +
+        records_offset(0, segment_->max_rings, segment_->ring_records));
     std::uint64_t sum = 0;
     while (running) {
       const std::uint64_t head = from.head.load(std::memory_order_acquire);
+      const std::uint32_t limit = from.limit.load(std::memory_order_acquire);
       for (std::uint64_t at = from.tail.load(std::memory_order_relaxed); at != head; ++at) {
-        const Record& record = records[at & (segment_->ring_records - 1)];
+        const Record& record = records[slot_of(from, at, limit)];
         sum += record.end - record.begin + record.bytes + record.function;
       }
       from.tail.store(head, std::memory_order_release);

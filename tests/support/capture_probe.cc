@@ -124,17 +124,20 @@ class Watched {
 
   ThreadRing& ring(std::uint32_t t) {
     return *reinterpret_cast<ThreadRing*>(reinterpret_cast<unsigned char*>(header_) +
-                                          header_->ring_offset + t * header_->ring_stride);
+                                          ring_offset(t));
   }
 
   void drain_ring(std::uint32_t t, FILE* out, bool print) {
     ThreadRing& from = ring(t);
-    const auto* records = reinterpret_cast<const Record*>(reinterpret_cast<unsigned char*>(&from) +
-                                                          header_->record_offset);
+    const auto* records = reinterpret_cast<const Record*>(
+        reinterpret_cast<unsigned char*>(header_) +
+        records_offset(t, header_->max_rings, header_->ring_records));
     const std::uint64_t head = from.head.load(std::memory_order_acquire);
+    const std::uint32_t limit = from.limit.load(std::memory_order_acquire);
     std::uint64_t at = from.tail.load(std::memory_order_relaxed);
-    check(head - at <= header_->ring_records, "head - tail <= capacity");
-    for (; at != head; ++at) take(records[at & (header_->ring_records - 1)], t, out, print);
+    check(head - at <= limit, "head - tail <= limit");
+    check(limit <= header_->ring_records, "limit <= ring_records");
+    for (; at != head; ++at) take(records[slot_of(from, at, limit)], t, out, print);
     from.tail.store(at, std::memory_order_release);
   }
 
@@ -175,6 +178,7 @@ class Watched {
     std::uint64_t calls = 0, lost = 0;
     for (std::uint32_t t = 0; t < header_->threads.load(); ++t) {
       calls += ring(t).calls[f].load(std::memory_order_relaxed);
+      calls += ring(t).inner_calls[f].load(std::memory_order_relaxed);
       lost += ring(t).lost[f].load(std::memory_order_relaxed);
     }
     const Seen& seen = seen_[f];
@@ -212,8 +216,12 @@ std::unique_ptr<Watched> accept_one(int listener) {
   const ssize_t got = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
   close(connection);
   const cmsghdr* rights = CMSG_FIRSTHDR(&message);
-  if (got != sizeof registration || registration.magic != kSegmentMagic || rights == nullptr)
+  if (got != sizeof registration || registration.magic != kSegmentMagic) return nullptr;
+  if (rights == nullptr) {
+    printf("unwatched\t%u\t%u\t%s\n", registration.rank, registration.world_size,
+           registration.unwatched);
     return nullptr;
+  }
   int fd = -1;
   memcpy(&fd, CMSG_DATA(rights), sizeof fd);
   auto watched = std::make_unique<Watched>(peer.pid, fd);

@@ -32,21 +32,24 @@ class HandMadeSegment {
  public:
   explicit HandMadeSegment(std::uint32_t ring_records = 1024, std::uint32_t functions = 8)
       : capacity_(ring_records) {
-    const std::size_t bytes = capture::segment_bytes(ring_records);
+    const std::size_t bytes = capture::segment_bytes(capture::kMaxThreads, ring_records);
     fd_ = *backend::make_memory("hand-made", bytes);
     mapping_ = *backend::Mapping::of(fd_.get(), bytes);
     capture::SegmentHeader& at = header();
     at.magic = capture::kSegmentMagic;
     at.layout_version = capture::kLayoutVersion;
     at.ring_records = ring_records;
-    at.ring_offset = capture::ring_offset();
-    at.ring_stride = capture::ring_stride(ring_records);
-    at.record_offset = capture::record_offset();
+    at.max_rings = capture::kMaxThreads;
     at.segment_bytes = bytes;
     at.pid = 4711;
     at.clock = capture::ClockKind::kMonotonic;
     at.enabled.store(1);
     at.function_count = functions;
+    for (std::uint32_t t = 0; t < capture::kMaxThreads; ++t) {
+      ring_at(t).limit.store(ring_records);
+      for (std::uint8_t block = 0; block < capture::kRingBlocks; ++block)
+        ring_at(t).block_of[block].store(block);
+    }
     for (std::uint32_t f = 0; f < functions; ++f) {
       const std::string name = "MPI_Function_" + std::to_string(f);
       std::memcpy(at.functions[f].name, name.c_str(), name.size() + 1);
@@ -73,7 +76,7 @@ class HandMadeSegment {
       ring.lost[call.function].fetch_add(call.calls);
       return false;
     }
-    capture::Record& record = records_of(thread)[head & (capacity_ - 1)];
+    capture::Record& record = records_of(thread)[capture::slot_of(ring, head, capacity_)];
     record = {};
     record.begin = call.begin;
     record.end = call.end;
@@ -118,12 +121,11 @@ class HandMadeSegment {
   }
   capture::ThreadRing& ring_at(std::uint32_t thread) {
     return *reinterpret_cast<capture::ThreadRing*>(mapping_.bytes().data() +
-                                                   capture::ring_offset() +
-                                                   thread * capture::ring_stride(capacity_));
+                                                   capture::ring_offset(thread));
   }
   capture::Record* records_of(std::uint32_t thread) {
-    return reinterpret_cast<capture::Record*>(reinterpret_cast<std::byte*>(&ring_at(thread)) +
-                                              capture::record_offset());
+    return reinterpret_cast<capture::Record*>(
+        mapping_.bytes().data() + capture::records_offset(thread, capture::kMaxThreads, capacity_));
   }
 
  private:

@@ -84,7 +84,9 @@ TEST(Segment, RefusesFilesThatCouldBeCutOffUnderItsFeet) {
   char name[] = "/tmp/xylem-segment-XXXXXX";
   UniqueFd file(::mkstemp(name));
   ::unlink(name);
-  ASSERT_EQ(::ftruncate(file.get(), static_cast<off_t>(capture::segment_bytes(64))), 0);
+  ASSERT_EQ(
+      ::ftruncate(file.get(), static_cast<off_t>(capture::segment_bytes(capture::kMaxThreads, 64))),
+      0);
   const auto segment = Segment::map(file);
   ASSERT_FALSE(segment);
   EXPECT_EQ(segment.error().code, Code::kPermissionDenied);
@@ -112,6 +114,44 @@ TEST(Segment, ReadsNothingFromARingWhoseHeadCannotBe) {
   EXPECT_EQ(segment.available(0, 0), 0u);
   process.ring_at(0).head.store(~0ull);
   EXPECT_EQ(segment.available(0, 0), 0u);
+}
+
+// Blocks come in any order: the writer takes the first one that is free.
+TEST(Segment, ReadsRecordsInOrderFromBlocksInAnyOrder) {
+  constexpr std::uint32_t kRecords = 256;
+  HandMadeSegment process(kRecords);
+  for (std::uint8_t block = 0; block < capture::kRingBlocks; ++block)
+    process.ring_at(0).block_of[block].store((block * 5 + 3) % capture::kRingBlocks);
+  Segment segment = process.view();
+  std::uint64_t position = 0;
+  std::vector<Record> batch(37);
+  for (std::uint64_t round = 0; round < 5; ++round) {
+    for (std::uint64_t i = 0; i < 200; ++i)
+      ASSERT_TRUE(process.write(0, {.begin = 200 * round + i, .end = 200 * round + i}));
+    while (const std::size_t count = segment.read(0, position, batch)) {
+      for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(batch[i].begin, position + i);
+      position += count;
+    }
+    segment.advance(0, {.window_position = position, .chunk_position = position});
+  }
+  EXPECT_EQ(position, 1000u);
+}
+
+TEST(Segment, CountsInnerCallsAsCalls) {
+  HandMadeSegment process(64);
+  process.write(0, {.function = 3});
+  process.ring_at(0).inner_calls[3].store(4);
+  const Segment segment = process.view();
+  EXPECT_EQ(segment.calls(FunctionId{3}), 5u);
+  EXPECT_EQ(segment.counters().calls, 5u);
+}
+
+TEST(Segment, RefusesMoreRingsThanThereMayBeAndNone) {
+  for (const std::uint32_t rings : {0u, capture::kMaxThreads + 1, ~0u}) {
+    HandMadeSegment process(64);
+    process.header().max_rings = rings;
+    EXPECT_FALSE(Segment::map(process.fd())) << rings;
+  }
 }
 
 TEST(Segment, ReadsNothingThatIsWrittenAfterItWasFrozen) {
@@ -144,12 +184,16 @@ TEST(Segment, HostileBytesGiveWrongNumbersAndNothingElse) {
         process.ring_at(ring).head.store(random() >> (random() % 64));
         process.ring_at(ring).window_position = random() >> (random() % 64);
         process.ring_at(ring).chunk_position = random() >> (random() % 64);
+        process.ring_at(ring).limit.store(static_cast<std::uint32_t>(random() >> (random() % 64)));
+        for (auto& block : process.ring_at(ring).block_of)
+          block.store(static_cast<std::uint8_t>(random()));
       }
     };
     scribble();
     header.magic = capture::kSegmentMagic;
     header.layout_version = capture::kLayoutVersion;
     header.ring_records = 64;
+    header.max_rings = capture::kMaxThreads;
     auto segment = Segment::map(process.fd());
     ASSERT_TRUE(segment) << segment.error().message;
     for (int round = 0; round < 3; ++round) {
@@ -163,6 +207,7 @@ TEST(Segment, HostileBytesGiveWrongNumbersAndNothingElse) {
             random() % 2 ? segment->progress(ring).window_position : random();
         EXPECT_LE(segment->available(ring, position), 64u);
         EXPECT_LE(segment->read(ring, position, batch), 64u);
+        segment->look_ahead(ring);
         segment->advance(ring, {random(), random(), random(), random()});
       }
     }

@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
-"""Checks that every file which a document names is there: links, and names in backquotes.
+"""Checks that every file which a document names is there: links, and names in backquotes; that every label of
+ctest which documents and scripts name belongs to a test; and that they let ctest fail where no test matches.
 
-    documents_test.py SOURCE_FOLDER
+    documents_test.py SOURCE_FOLDER [BUILD_FOLDER]
+
+Labels are looked up in the build folder. Without one they are left out: a build of a part lacks some tests.
 """
 
+import itertools
+import json
 import pathlib
 import re
 import subprocess
@@ -13,6 +18,10 @@ LINK = re.compile(r"\]\(([^)#]+)")
 # `NAME.cc` and `*_internal.h` stand for many.
 NAMED = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:h|cc|c|py|md|txt|topo|capnp|tsv|sh|sql|hex|json))`")
 FOREIGN = {"mpi.h"}  # MPI's.
+CTEST = re.compile(r"\bctest -[^`#|]*")
+LABEL = re.compile(r"""-L ["'^]*([A-Za-z_]\w*)|\blabels? `(\w+)`""")
+OTHER_BUILD = re.compile(r"--test-dir build/(\w+)")
+REGISTERED = re.compile(r'LABELS? +"?([a-z;]+)')  # In a CMakeLists.txt.
 
 
 def documents(root):
@@ -40,12 +49,69 @@ def faults(root):
                     yield f"{where}: there is no {name}"
 
 
+def commands(root):
+    """(where, line) of each line of documents and scripts that tells how to run tests."""
+    scripts = [p for p in [*(root / "scripts").iterdir(), *(root / ".ci").glob("*")] if p.is_file()]
+    for file in [*documents(root), *scripts]:
+        if file.name != "CHANGELOG.md":
+            for number, line in enumerate(file.read_text().splitlines(), 1):
+                yield f"{file.relative_to(root)}:{number}", line
+
+
+def labels_of_table(lines):
+    """(where, label) of each row of a table that has a column `label`."""
+    column = None
+    for where, line in lines:
+        cells = [cell.strip() for cell in line.split("|")]
+        if not line.startswith("|"):
+            column = None
+        elif column is None:
+            column = cells.index("label") if "label" in cells else -1
+        elif column > 0 and re.fullmatch(r"\w+", cells[column]):
+            yield where, cells[column]
+
+
+def registered_labels(build):
+    listing = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True,
+                             check=True)
+    properties = itertools.chain.from_iterable(test["properties"] for test in json.loads(listing.stdout)["tests"])
+    return set(itertools.chain.from_iterable(p["value"] for p in properties if p["name"] == "LABELS"))
+
+
+def label_faults(root, build):
+    here = registered_labels(build)
+    anywhere = {label for file in (root / "tests").rglob("CMakeLists.txt")
+                for labels in REGISTERED.findall(file.read_text()) for label in labels.split(";")}
+    lines = list(commands(root))
+    named = list(labels_of_table(lines))
+    for where, line in lines:
+        other = OTHER_BUILD.search(line)
+        known = anywhere if other and other[1] not in ("dev", "release") else here
+        for label in filter(None, itertools.chain.from_iterable(LABEL.findall(line))):
+            if label not in known:
+                yield f"{where}: no test has the label {label}"
+    for where, label in named:
+        if label not in here:
+            yield f"{where}: no test has the label {label}"
+
+
+def silent_commands(root):
+    for where, line in commands(root):
+        for command in CTEST.findall(line):
+            selects = re.search(r" -[LR] ", command)
+            if selects and "--no-tests=error" not in command and "--preset" not in command:
+                yield f"{where}: this ctest succeeds when no test matches; --no-tests=error is missing"
+
+
 def main():
-    found = list(faults(pathlib.Path(sys.argv[1]).resolve()))
+    root = pathlib.Path(sys.argv[1]).resolve()
+    found = [*faults(root), *silent_commands(root)]
+    if len(sys.argv) > 2:
+        found += label_faults(root, sys.argv[2])
     for fault in found:
         print(fault, file=sys.stderr)
     if not found:
-        print("every file that a document names is there")
+        print("every file and label that a document names is there")
     return 1 if found else 0
 
 

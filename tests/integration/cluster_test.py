@@ -194,5 +194,21 @@ class Cluster(EmulatedClusterTest):
         self.assert_nothing_on_any_host()
 
 
+@unittest.skipUnless(os.geteuid() == 0, "network namespaces need root")
+class ClusterThatDoesNotComeUp(unittest.TestCase):
+    def test_is_an_error_and_no_skip(self):
+        class Wrong(EmulatedClusterTest):
+            OPTIONS = ("--no-such-option",)
+
+            def test_never_begins(self):
+                self.fail("it began")
+
+        result = unittest.TestResult()
+        unittest.defaultTestLoader.loadTestsFromTestCase(Wrong).run(result)
+        self.assertEqual((result.testsRun, result.skipped, result.failures), (0, [], []))
+        self.assertEqual(len(result.errors), 1)
+        self.assertIn("cluster.sh up failed with 1: cluster.sh: unknown option --no-such-option", result.errors[0][1])
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -70,10 +70,10 @@ int MPI_Irecv(void* buffer, int count, MPI_Datatype datatype, int source, int ta
 int MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status);
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status);
-int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status);
-int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses);
-int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status);
-int MPI_Waitsome(int count, MPI_Request* requests, int* completed, int* indices,
+int MPI_Test(MPI_Request* handle, int* flag, MPI_Status* status);
+int MPI_Waitall(int count, MPI_Request* handles, MPI_Status* statuses);
+int MPI_Waitany(int count, MPI_Request* handles, int* index, MPI_Status* status);
+int MPI_Waitsome(int count, MPI_Request* handles, int* completed, int* indices,
                  MPI_Status* statuses);
 
 int MPI_Barrier(MPI_Comm comm);

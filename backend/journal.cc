@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "wire/registration.h"
+#include "wire/tombstone.h"
 
 namespace xylem::backend {
 namespace {
@@ -266,8 +267,7 @@ bool Journal::relocate_oldest() {
   const bool keep = must_stay || live_bytes_ < log().size() / 2;
   if (!keep || needed(old.bytes) > room()) {
     if (must_stay) return false;
-    packet.tombstone = true;
-    packet.payload = wire::encode(wire::Tombstone{options_.reason, old.calls});
+    packet = wire::make_tombstone(packet, options_.reason, old.calls);
     if (needed(aligned(sizeof(Entry) + packet.payload.size())) > room()) return false;
     ++given_up_packets_;
     given_up_calls_ += old.calls;

@@ -18,9 +18,10 @@
 // again changes nothing.
 //
 // Giving up: when the log is full, its oldest packets are replaced by tombstones of the same
-// identity at the new end. Registrations are small and never given up, nor are packets of streams
-// that say so: then whoever appends waits. While at least half of the
-// log is free but held by one old entry, that is moved as it is, and nothing is lost.
+// identity at the new end, which keep what the account needs (wire/tombstone.h). Registrations are
+// small and never given up, nor are packets of streams that say so: then whoever appends waits.
+// While at least half of the log is free but held by one old entry, that is moved as it is, and
+// nothing is lost.
 
 #include <compare>
 #include <cstdint>

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "filters/stream_filter.h"
-#include "wire/registration.h"
+#include "wire/tombstone.h"
 #include "wire/waves.h"
 
 namespace xylem::backend {

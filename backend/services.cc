@@ -7,6 +7,7 @@
 #include "backend/exec_series.h"
 #include "backend/host_series.h"
 #include "base/log.h"
+#include "wire/tombstone.h"
 
 namespace xylem::backend {
 

@@ -19,10 +19,11 @@ AlertIntake::AlertIntake(Connection& c)
       function_(c, "SELECT name, class FROM function WHERE id = ?"),
       alias_(c, "SELECT function FROM function_alias WHERE leaf = ? AND id = ?"),
       host_(c, "SELECT name FROM host WHERE leaf = ?"),
-      host_ranks_(c,
-                  "SELECT world, rank, max(0, captured - stored_calls - ring_lost), ended"
-                  " FROM process WHERE leaf = ? AND world IS NOT NULL AND rank IS NOT NULL"
-                  " ORDER BY world, rank"),
+      host_ranks_(
+          c,
+          "SELECT world, rank, max(0, captured - stored_calls - given_up_calls - ring_lost), ended"
+          " FROM process WHERE leaf = ? AND world IS NOT NULL AND rank IS NOT NULL"
+          " ORDER BY world, rank"),
       write_(c,
              "INSERT OR REPLACE INTO alert(id, at_ns, until_ns, kind, world, rank, text, value,"
              " threshold) VALUES(?,?,?,?,?,?,?,?,?)"),

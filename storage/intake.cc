@@ -38,6 +38,22 @@ std::string stranger_among(const wire::ProfileWindow& window, const IntervalSet&
   return stranger;
 }
 
+/// "" when every row is of a source.
+std::string stranger_among(const wire::Tombstone& tombstone, const IntervalSet& sources) {
+  std::string stranger;
+  const auto look = [&](const auto& rows) {
+    for (const auto& row : rows) {
+      if (sources.contains(raw(row.leaf))) continue;
+      stranger = "it tells of leaf " + std::to_string(raw(row.leaf)) + ", its sources are " +
+                 sources.to_string();
+      return;
+    }
+  };
+  look(tombstone.lanes);
+  look(tombstone.accounts);
+  return stranger;
+}
+
 template <typename T>
 Content content_or_defect(Result<T> decoded, const char* what) {
   if (decoded) return std::move(*decoded);
@@ -50,6 +66,15 @@ Content open_window(const wire::Packet& packet) {
   if (const auto* window = std::get_if<wire::ProfileWindow>(&content)) {
     std::string stranger = stranger_among(*window, packet.id.sources);
     if (!stranger.empty()) return Defect{"the window cannot be right: " + stranger};
+  }
+  return content;
+}
+
+Content open_tombstone(const wire::Packet& packet) {
+  Content content = content_or_defect(wire::decode_tombstone(packet.payload), "the tombstone");
+  if (const auto* tombstone = std::get_if<wire::Tombstone>(&content)) {
+    std::string stranger = stranger_among(*tombstone, packet.id.sources);
+    if (!stranger.empty()) return Defect{"the tombstone cannot be right: " + stranger};
   }
   return content;
 }
@@ -110,9 +135,7 @@ Result<void> check_identity(const wire::PacketId& id) {
 }
 
 Content open_payload(const wire::Packet& packet) {
-  if (packet.tombstone) {
-    return content_or_defect(wire::decode_tombstone(packet.payload), "the tombstone");
-  }
+  if (packet.tombstone) return open_tombstone(packet);
   if (packet.id.stream == wire::kWindowStream) return open_window(packet);
   if (packet.id.stream == wire::kChunkStream) return open_chunk(packet);
   if (packet.id.stream == wire::kSeriesStream) return open_sample(packet);

@@ -14,6 +14,7 @@
 #include "wire/packet.h"
 #include "wire/profile.h"
 #include "wire/registration.h"
+#include "wire/tombstone.h"
 
 namespace xylem::storage {
 
@@ -45,9 +46,10 @@ inline bool is_end(const wire::Packet& packet) {
 /// can be.
 Result<void> check_identity(const wire::PacketId& id);
 
-/// Opens the payload as far as a store needs it; a chunk's columns stay closed. A window that tells
-/// of a leaf which is not among its sources is a Defect, and so are a chunk whose number of events
-/// is not the length of its range and a sample that is not one, or that its service has not taken.
+/// Opens the payload as far as a store needs it; a chunk's columns stay closed. A window or a
+/// tombstone that tells of a leaf which is not among its sources is a Defect, and so are a chunk
+/// whose number of events is not the length of its range and a sample that is not one, or that its
+/// service has not taken.
 Content open_payload(const wire::Packet& packet);
 
 /// What is to be done about sources of which `known` are stored already.

@@ -23,7 +23,8 @@ struct Process {
   std::optional<std::uint64_t> account_wave;
   wire::AccountRow account;  ///< The newest.
   std::uint64_t stored = 0;
-  std::uint64_t closed = 0;  ///< Reported, and given up with its host at the end.
+  std::uint64_t given_up = 0;  ///< In tombstones that name the process.
+  std::uint64_t closed = 0;    ///< Reported, and given up with its host at the end.
 };
 
 }  // namespace
@@ -39,7 +40,7 @@ struct MemoryRun::State {
   std::map<std::pair<LeafId, Lane>, IntervalSet> records;
   std::map<std::pair<LeafId, Lane>, IntervalSet> samples;
   std::map<StreamId, std::map<LeafId, IntervalSet>> waves;  ///< Of the run's streams.
-  std::map<LeafId, std::uint64_t> given_up;                 ///< Calls of windows.
+  std::map<LeafId, std::uint64_t> given_up;                 ///< Of tombstones that do not.
   std::set<LeafId> lost_hosts;
 };
 
@@ -147,7 +148,7 @@ class MemoryStore final : public Store {
   Result<void> end_run(int, Nanos) override {
     auto before = commit();
     for (auto& [where, process] : now_.processes) {
-      const std::uint64_t known = process.stored + process.account.lost;
+      const std::uint64_t known = process.stored + process.given_up + process.account.lost;
       const bool is_lost = now_.lost_hosts.contains(where.first);
       process.closed =
           is_lost && process.account.captured > known ? process.account.captured - known : 0;
@@ -167,7 +168,7 @@ class MemoryStore final : public Store {
       const bool attributed =
           given_up != run_.committed_->given_up.end() && given_up->second == gaps[where.first];
       AccountLine line{*process.world, process.rank, process.account.captured, process.stored,
-                       process.account.lost};
+                       process.account.lost + process.given_up};
       line.lost += process.closed != 0 ? process.closed : (attributed ? gap(process) : 0);
       line.complete = process.account.ended && !run_.committed_->lost_hosts.contains(where.first) &&
                       line.stored + line.lost == process.account.windowed + process.account.lost &&
@@ -187,10 +188,11 @@ class MemoryStore final : public Store {
   static std::pair<LeafId, Lane> key(const wire::PacketId& id) { return {leaf_of(id), id.lane}; }
   Process& process(const wire::PacketId& id) { return now_.processes[key(id)]; }
 
-  /// Calls that were in windows and are not stored.
+  /// Calls that were in windows and are neither stored nor given up.
   static std::uint64_t gap(const Process& process) {
     const std::uint64_t windowed = process.account.windowed;
-    return windowed > process.stored ? windowed - process.stored : 0;
+    const std::uint64_t settled = process.stored + process.given_up;
+    return windowed > settled ? windowed - settled : 0;
   }
 
   Result<void> keep_nothing(std::size_t bytes) {
@@ -256,7 +258,11 @@ class MemoryStore final : public Store {
     // Rows of the matrix and of waits make their process known, as in a table.
     for (const wire::MatrixRow& row : window.matrix) now_.processes[{row.leaf, row.lane}];
     for (const wire::WaitRow& row : window.waits) now_.processes[{row.leaf, row.lane}];
-    for (const wire::AccountRow& row : window.accounts) {
+    keep_accounts(wave, window.accounts);
+  }
+
+  void keep_accounts(std::uint64_t wave, const std::vector<wire::AccountRow>& accounts) {
+    for (const wire::AccountRow& row : accounts) {
       Process& process = now_.processes[{row.leaf, row.lane}];
       if (process.account_wave && *process.account_wave >= wave) continue;
       process.account_wave = wave;
@@ -277,8 +283,16 @@ class MemoryStore final : public Store {
   }
 
   void keep_tombstone(const wire::PacketId& id, const wire::Tombstone& tombstone) {
-    if (id.stream != wire::kWindowStream || id.sources.count() != 1) return;
-    now_.given_up[leaf_of(id)] += tombstone.calls;
+    if (id.stream != wire::kWindowStream) return;
+    std::uint64_t attributed = 0;
+    for (const wire::LaneCalls& row : tombstone.lanes) {
+      now_.processes[{row.leaf, row.lane}].given_up += row.calls;
+      attributed += row.calls;
+    }
+    if (id.sources.count() == 1 && tombstone.calls > attributed) {
+      now_.given_up[leaf_of(id)] += tombstone.calls - attributed;
+    }
+    keep_accounts(id.wave, tombstone.accounts);
   }
 
   std::unique_ptr<MemoryRun> own_;

@@ -481,6 +481,30 @@ CREATE VIEW stream_account AS
                     FROM node WHERE leaf IS NOT NULL GROUP BY leaf) n ON n.leaf = c.leaf);
 )sql";
 
+// Tombstones of windows say whose their calls were. Those of older agents do not:
+// host.given_up_calls counts them, and they are attributed as before.
+constexpr const char* kVersion14Tables = R"sql(
+ALTER TABLE process ADD COLUMN given_up_calls INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+constexpr const char* kVersion14Views = R"sql(
+DROP VIEW account;
+CREATE VIEW account AS
+  SELECT world, rank, captured, stored, lost,
+         ended AND lost_reason IS NULL AND stored + lost = windowed + ring_lost
+           AND captured = stored + lost AS complete
+  FROM (
+    SELECT p.world, p.rank, p.captured, p.stored_calls AS stored,
+           p.ring_lost + p.given_up_calls +
+             CASE WHEN p.closed_calls > 0 THEN p.closed_calls
+                  WHEN h.given_up_calls > 0 AND h.given_up_calls =
+                    (SELECT total(max(0, q.windowed - q.stored_calls - q.given_up_calls))
+                     FROM process q WHERE q.leaf = p.leaf)
+                  THEN max(0, p.windowed - p.stored_calls - p.given_up_calls) ELSE 0 END AS lost,
+           p.ended, p.windowed, p.ring_lost, h.lost_reason
+    FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL);
+)sql";
+
 struct Migration {
   const char* tables;
   const char* views;
@@ -497,7 +521,8 @@ constexpr std::array kMigrations = {Migration{kVersion1Tables, kVersion1Views},
                                     Migration{kVersion10Tables, ""},
                                     Migration{kVersion11Tables, ""},
                                     Migration{kVersion12Tables, kVersion12Views},
-                                    Migration{kVersion13Tables, kVersion13Views}};
+                                    Migration{kVersion13Tables, kVersion13Views},
+                                    Migration{kVersion14Tables, kVersion14Views}};
 
 struct FileVersion {
   std::int64_t application = 0;

@@ -72,6 +72,7 @@ SqliteIntake::LossStatements::LossStatements(Connection& c)
       chunk_calls(c,
                   "UPDATE process SET given_up_events = given_up_events + ?2,"
                   " given_up_event_calls = given_up_event_calls + ?3 WHERE id = ?1"),
+      process_calls(c, "UPDATE process SET given_up_calls = given_up_calls + ?2 WHERE id = ?1"),
       host_calls(c,
                  "INSERT INTO host(leaf, given_up_calls) VALUES(?,?) ON CONFLICT DO UPDATE SET"
                  " given_up_calls = given_up_calls + excluded.given_up_calls") {}
@@ -138,6 +139,7 @@ void SqliteIntake::store_content(const wire::Packet& packet, const Content& cont
     store_registration(leaf, *registration);
   } else if (const auto* tombstone = std::get_if<wire::Tombstone>(&content)) {
     store_loss(packet, tombstone->calls, tombstone->reason);
+    if (packet.id.stream == wire::kWindowStream) store_tombstone(packet.id, *tombstone);
   } else {
     store_loss(packet, std::nullopt, std::get<Defect>(content).reason);
   }
@@ -193,8 +195,7 @@ void SqliteIntake::store_process(LeafId leaf, const wire::ProcessRow& row) {
 }
 
 void SqliteIntake::store_window(std::uint64_t wave, const wire::ProfileWindow& window) {
-  aliases_ = window_.any_alias.first() && window_.any_alias.integer(0) != 0;
-  window_.any_alias.reset();
+  aliases_ = has_aliases();
   store_profile_rows(window);
   for (const wire::MatrixRow& row : window.matrix) {
     window_.matrix_sum.run(process_of(row.leaf, row.lane), row.destination, row.bytes,
@@ -257,18 +258,30 @@ void SqliteIntake::store_loss(const wire::Packet& packet, std::optional<std::uin
   std::optional<LeafId> leaf;
   if (id.sources.count() == 1) leaf = LeafId{static_cast<std::uint32_t>(first_source)};
 
-  // Whose calls they are is known for a chunk; those of a window are the host's (see `account`).
+  // Of a chunk; those of a window are many, see store_tombstone().
   std::optional<ProcessId> process;
   if (leaf && id.lane != kLeafLane) process = process_of(*leaf, id.lane);
   loss_.given_up.run(id.stream, id.sources.to_string(), leaf, process, id.wave, id.wave_end, calls,
                      reason);
   if (id.stream == wire::kWindowStream) alerts_.note_given_up(leaf, calls, reason);
-  if (!leaf || !calls) return;
-  if (id.stream == wire::kWindowStream) loss_.host_calls.run(*leaf, *calls);
-  if (id.stream == wire::kChunkStream) {
+  if (leaf && calls && id.stream == wire::kChunkStream) {
     loss_.chunk_calls.run(*process, id.wave_end - id.wave, *calls);
     alerts_.note_events_given_up(raw(*process), *calls, reason);
   }
+}
+
+// Calls that the tombstone does not attribute are their host's: see the view `account`.
+void SqliteIntake::store_tombstone(const wire::PacketId& id, const wire::Tombstone& tombstone) {
+  std::uint64_t attributed = 0;
+  for (const wire::LaneCalls& row : tombstone.lanes) {
+    loss_.process_calls.run(process_of(row.leaf, row.lane), row.calls);
+    attributed += row.calls;
+  }
+  if (id.sources.count() == 1 && tombstone.calls > attributed) {
+    loss_.host_calls.run(id.sources.intervals().front().first, tombstone.calls - attributed);
+  }
+  aliases_ = has_aliases();
+  for (const wire::AccountRow& row : tombstone.accounts) store_account(id.wave, row);
 }
 
 ProcessId SqliteIntake::process_of(LeafId leaf, Lane lane) {
@@ -292,6 +305,12 @@ std::int64_t SqliteIntake::function_of(LeafId leaf, FunctionId function) {
   const std::int64_t number = window_.alias.integer(0);
   window_.alias.reset();
   return number;
+}
+
+bool SqliteIntake::has_aliases() {
+  const bool has = window_.any_alias.first() && window_.any_alias.integer(0) != 0;
+  window_.any_alias.reset();
+  return has;
 }
 
 IntervalSet SqliteIntake::known_sources(const wire::PacketId& id) {

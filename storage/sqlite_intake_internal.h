@@ -59,7 +59,7 @@ class SqliteIntake {
   };
   struct LossStatements {
     explicit LossStatements(Connection& connection);
-    Statement given_up, chunk_calls, host_calls;
+    Statement given_up, chunk_calls, process_calls, host_calls;
   };
 
   PutOutcome put_by_sources(const wire::Packet& packet);
@@ -76,9 +76,11 @@ class SqliteIntake {
   void store_chunk(const wire::Packet& packet, const wire::ChunkSummary& summary);
   void store_loss(const wire::Packet& packet, std::optional<std::uint64_t> calls,
                   const std::string& reason);
+  void store_tombstone(const wire::PacketId& id, const wire::Tombstone& tombstone);
 
   ProcessId process_of(LeafId leaf, Lane lane);
   std::int64_t function_of(LeafId leaf, FunctionId function);
+  bool has_aliases();
   IntervalSet known_sources(const wire::PacketId& id);
   void remember_sources(const wire::PacketId& id, IntervalSet known);
 

@@ -65,7 +65,7 @@ UPDATE service SET closed = max(0, captured - stored - lost)
 UPDATE process SET events = max(events, stored_events + given_up_events),
   event_calls = max(event_calls, stored_event_calls + given_up_event_calls)
   WHERE leaf IN (SELECT leaf FROM host WHERE lost_reason IS NOT NULL);
-UPDATE process SET closed_calls = max(0, captured - stored_calls - ring_lost),
+UPDATE process SET closed_calls = max(0, captured - stored_calls - given_up_calls - ring_lost),
   closed_events = events - stored_events - given_up_events,
   closed_event_calls = event_calls - stored_event_calls - given_up_event_calls
   WHERE leaf IN (SELECT leaf FROM host WHERE lost_reason IS NOT NULL);

@@ -55,20 +55,13 @@ struct PacketId {
 struct Packet {
   PacketId id;
   bool alone = false;      ///< Resent: to be forwarded as it is, never merged.
-  bool tombstone = false;  ///< Stands for a packet that was given up; the payload is a Tombstone.
+  bool tombstone = false;  ///< Stands for a packet that was given up; see wire/tombstone.h.
   bool last = false;       ///< Its source sends nothing more on this stream.
   Bytes payload;
 
   Packet() = default;
   Packet(PacketId identity, Bytes bytes) : id(std::move(identity)), payload(std::move(bytes)) {}
   bool operator==(const Packet&) const = default;
-};
-
-/// What stands in for a packet that was given up.
-struct Tombstone {
-  std::string reason;
-  std::uint64_t calls = 0;
-  bool operator==(const Tombstone&) const = default;
 };
 
 }  // namespace xylem::wire

@@ -5,8 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "wire/flat_internal.h"
-#include "xylem.capnp.h"
+#include "wire/profile_internal.h"
 
 namespace xylem::wire {
 
@@ -14,16 +13,15 @@ namespace {
 
 using internal::blob;
 using internal::checked_count;
+using internal::process_lane;
+using internal::read;
 using internal::require;
+using internal::write;
 
 // Sizes of rows in version 1, which no later version goes below.
 constexpr std::size_t kProfileWords = 9;
 constexpr std::size_t kMatrixWords = 4;
-constexpr std::size_t kAccountWords = 13;
-constexpr std::size_t kFewestAccountWords = 8;  // As versions before 0.2 wrote them.
-constexpr std::uint16_t kNoFunction = 65535;
 constexpr std::size_t kWaitWords = 4;
-constexpr std::size_t kLossWords = 2;
 // ProfileWindow with its pointers and the tags of four lists.
 constexpr std::size_t kWindowWords = 12;
 
@@ -101,40 +99,10 @@ void write(const WaitRow& row, schema::WaitRow::Builder out) {
   out.setCalls(row.calls);
 }
 
-void write(const AccountRow& row, schema::AccountRow::Builder out) {
-  out.setLeaf(raw(row.leaf));
-  out.setLane(raw(row.lane));
-  out.setCaptured(row.captured);
-  out.setLost(row.lost);
-  out.setEnded(row.ended);
-  out.setEvents(row.events);
-  out.setEventCalls(row.event_calls);
-  out.setWindowed(row.windowed);
-  out.setLostMessages(row.lost_messages);
-  out.setLostMessageBytes(row.lost_message_bytes);
-  out.setLostReceives(row.lost_receives);
-  out.setUntrackedReceives(row.untracked_receives);
-  out.setSilentSinceNs(row.silent_since_ns);
-  out.setInside(row.inside ? raw(*row.inside) : kNoFunction);
-  out.setStopped(row.stopped);
-  out.setOutside(row.outside);
-  auto losses = out.initLossByFunction(static_cast<unsigned>(row.loss_by_function.size()));
-  unsigned i = 0;
-  for (const LossRow& loss : row.loss_by_function) {
-    losses[i].setFunction(raw(loss.function));
-    losses[i++].setCalls(loss.calls);
-  }
-}
-
 template <typename T, typename Builders>
 void write_all(const std::vector<T>& rows, Builders out) {
   unsigned i = 0;
   for (const T& row : rows) write(row, out[i++]);
-}
-
-Lane process_lane(std::uint32_t lane) {
-  require(lane != raw(kLeafLane), "a row is of no process");
-  return Lane{lane};
 }
 
 void read(schema::ProfileRow::Reader in, std::size_t, ProfileRow& row) {
@@ -168,30 +136,6 @@ void read(schema::WaitRow::Reader in, std::size_t, WaitRow& row) {
   row.calls = in.getCalls();
 }
 
-void read(schema::AccountRow::Reader in, std::size_t size, AccountRow& row) {
-  row.leaf = LeafId{in.getLeaf()};
-  row.lane = process_lane(in.getLane());
-  row.captured = in.getCaptured();
-  row.lost = in.getLost();
-  row.ended = in.getEnded();
-  row.events = in.getEvents();
-  row.event_calls = in.getEventCalls();
-  row.windowed = in.getWindowed();
-  row.lost_messages = in.getLostMessages();
-  row.lost_message_bytes = in.getLostMessageBytes();
-  row.lost_receives = in.getLostReceives();
-  row.untracked_receives = in.getUntrackedReceives();
-  row.silent_since_ns = in.getSilentSinceNs();
-  if (in.getInside() != kNoFunction) row.inside = FunctionId{in.getInside()};
-  row.stopped = in.getStopped();
-  row.outside = in.getOutside();
-  const auto losses = in.getLossByFunction();
-  row.loss_by_function.reserve(checked_count(losses, kLossWords, size));
-  for (const auto loss : losses) {
-    row.loss_by_function.push_back({FunctionId{loss.getFunction()}, loss.getCalls()});
-  }
-}
-
 template <typename T, typename Readers>
 void read_all(Readers in, std::size_t words, std::size_t size, std::vector<T>& rows) {
   rows.resize(checked_count(in, words, size));
@@ -206,7 +150,7 @@ ProfileWindow read(schema::ProfileWindow::Reader in, std::size_t size) {
   require(window.begin_ns <= window.end_ns, "a window ends before it begins");
   read_all(in.getRows(), kProfileWords, size, window.rows);
   read_all(in.getMatrix(), kMatrixWords, size, window.matrix);
-  read_all(in.getAccounts(), kFewestAccountWords, size, window.accounts);
+  window.accounts = internal::read_accounts(in.getAccounts(), size);
   read_all(in.getWaits(), kWaitWords, size, window.waits);
   return window;
 }
@@ -217,9 +161,7 @@ constexpr std::size_t kUsualHistogramWords = 3;
 std::size_t guess_words(const ProfileWindow& window) {
   std::size_t words = kWindowWords + window.rows.size() * (kProfileWords + kUsualHistogramWords) +
                       window.matrix.size() * kMatrixWords + window.waits.size() * kWaitWords;
-  for (const AccountRow& row : window.accounts) {
-    words += kAccountWords + 1 + row.loss_by_function.size() * kLossWords;
-  }
+  for (const AccountRow& row : window.accounts) words += internal::guess_words(row);
   return words;
 }
 

@@ -17,7 +17,6 @@ using internal::text;
 // Sizes of version 1, with their shortest texts; later versions only grow them.
 constexpr std::size_t kFunctionWords = 3;
 constexpr std::size_t kProcessWords = 5;
-constexpr std::size_t kTombstoneWords = 8;
 constexpr std::size_t kServiceWords = 2;
 constexpr std::size_t kLayoutWords = 2;
 constexpr std::size_t kMetricWords = 4;
@@ -169,22 +168,6 @@ Result<Registration> decode_registration(std::span<const std::byte> payload) {
   return internal::decode_flat<schema::Registration>(
       "a registration", payload,
       [&](schema::Registration::Reader in) { return read(in, payload.size()); });
-}
-
-Bytes encode(const Tombstone& tombstone) {
-  return internal::encode_flat<schema::Tombstone>(
-      0, kTombstoneWords + tombstone.reason.size() / sizeof(capnp::word),
-      [&](schema::Tombstone::Builder out) {
-        out.setReason(text(tombstone.reason));
-        out.setCalls(tombstone.calls);
-      });
-}
-
-Result<Tombstone> decode_tombstone(std::span<const std::byte> payload) {
-  return internal::decode_flat<schema::Tombstone>(
-      "a tombstone", payload, [](schema::Tombstone::Reader in) {
-        return Tombstone{text(in.getReason()), in.getCalls()};
-      });
 }
 
 const char* function_class_name(std::uint8_t function_class) {

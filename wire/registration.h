@@ -58,10 +58,6 @@ Bytes encode(const Registration& registration);
 /// kMostServices or with another name than is_service_name(), a metric without a name.
 Result<Registration> decode_registration(std::span<const std::byte> payload);
 
-Bytes encode(const Tombstone& tombstone);
-/// Fails with kCorrupt.
-Result<Tombstone> decode_tombstone(std::span<const std::byte> payload);
-
 /// Name of a function class as it is stored: "point_to_point", "collective", ...; "other" for
 /// numbers that this version does not know. Numbers are those of capture::FunctionClass.
 const char* function_class_name(std::uint8_t function_class);

@@ -138,7 +138,15 @@ struct Packet {
 
 struct Tombstone {
   reason @0 :Text;
-  calls @1 :UInt64;
+  calls @1 :UInt64;              # of a series or a stream: samples, or waves
+  lanes @2 :List(LaneCalls);     # of a window: whose calls they were
+  accounts @3 :List(AccountRow); # of a window: those in it, which count as if it had come
+}
+
+struct LaneCalls {
+  leaf @0 :UInt32;
+  lane @1 :UInt32;
+  calls @2 :UInt64;
 }
 
 struct Acknowledgement {

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "wire/registration.h"
+#include "wire/tombstone.h"
 
 using namespace xylem;
 

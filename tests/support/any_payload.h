@@ -12,6 +12,7 @@
 #include "wire/packet.h"
 #include "wire/profile.h"
 #include "wire/registration.h"
+#include "wire/tombstone.h"
 #include "wire/waves.h"
 
 namespace xylem::testing {
@@ -85,6 +86,37 @@ inline wire::Bytes any_registration(ByteSource& in) {
   return wire::encode(registration);
 }
 
+inline wire::AccountRow any_account(ByteSource& in) {
+  wire::AccountRow row;
+  row.leaf = LeafId{in.number<std::uint32_t>()};
+  row.lane = Lane{in.number<std::uint32_t>()};
+  for (std::uint64_t* counter :
+       {&row.captured, &row.lost, &row.windowed, &row.events, &row.event_calls, &row.lost_messages,
+        &row.lost_message_bytes, &row.lost_receives, &row.untracked_receives}) {
+    *counter = in.number<std::uint64_t>();
+  }
+  row.ended = in.coin();
+  row.silent_since_ns = in.number<Nanos>();
+  if (in.coin()) row.inside = FunctionId{in.number<std::uint16_t>()};
+  row.stopped = in.coin();
+  if (in.coin()) {
+    row.loss_by_function = {{FunctionId{in.number<std::uint16_t>()}, in.number<std::uint64_t>()}};
+  }
+  return row;
+}
+
+inline wire::Bytes any_tombstone(ByteSource& in) {
+  wire::Tombstone tombstone{any_name(in), in.number<std::uint64_t>()};
+  for (std::size_t left = in.below(3); left > 0; --left) {
+    tombstone.lanes.push_back({LeafId{in.number<std::uint32_t>()}, Lane{in.number<std::uint32_t>()},
+                               in.number<std::uint64_t>()});
+  }
+  for (std::size_t left = in.below(3); left > 0; --left) {
+    tombstone.accounts.push_back(any_account(in));
+  }
+  return wire::encode(tombstone);
+}
+
 inline wire::Bytes any_window(ByteSource& in) {
   wire::ProfileWindow window;
   window.begin_ns = in.number<Nanos>();
@@ -119,20 +151,7 @@ inline wire::Bytes any_window(ByteSource& in) {
     wait.calls = in.number<std::uint64_t>();
   }
   for (std::size_t left = in.below(3); left > 0; --left) {
-    wire::AccountRow& row = window.accounts.emplace_back();
-    process(row);
-    for (std::uint64_t* counter : {&row.captured, &row.lost, &row.windowed, &row.events,
-                                   &row.event_calls, &row.lost_messages, &row.lost_message_bytes,
-                                   &row.lost_receives, &row.untracked_receives}) {
-      *counter = in.number<std::uint64_t>();
-    }
-    row.ended = in.coin();
-    row.silent_since_ns = in.number<Nanos>();
-    if (in.coin()) row.inside = FunctionId{in.number<std::uint16_t>()};
-    row.stopped = in.coin();
-    if (in.coin()) {
-      row.loss_by_function = {{FunctionId{in.number<std::uint16_t>()}, in.number<std::uint64_t>()}};
-    }
+    window.accounts.push_back(any_account(in));
   }
   return wire::encode(window);
 }
@@ -160,7 +179,7 @@ inline wire::Bytes any_payload(ByteSource& in) {
     case 2:
       return any_chunk(in);
     case 3:
-      return wire::encode(wire::Tombstone{any_name(in), in.number<std::uint64_t>()});
+      return any_tombstone(in);
     case 4: {
       std::vector<wire::Fields> waves(in.below(4));
       for (wire::Fields& wave : waves) wave = any_fields(in);

@@ -11,6 +11,7 @@
 #include "wire/chunk.h"
 #include "wire/profile.h"
 #include "wire/registration.h"
+#include "wire/tombstone.h"
 
 namespace xylem::testing {
 

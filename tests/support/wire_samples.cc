@@ -278,6 +278,13 @@ SeriesSample sample_series() {
 
 Tombstone sample_tombstone() { return {"the journal was full", 8192}; }
 
+Tombstone sample_tombstone_of_window() {
+  return {"the journal was full",
+          1010,
+          {{LeafId{4}, Lane{2}, 1003}, {LeafId{5}, Lane{1}, 7}},
+          sample_window().accounts};
+}
+
 ProfileWindow sample_window() {
   ProfileRow row;
   row.leaf = LeafId{4};

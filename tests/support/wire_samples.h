@@ -12,6 +12,7 @@
 #include "wire/message.h"
 #include "wire/profile.h"
 #include "wire/registration.h"
+#include "wire/tombstone.h"
 
 namespace xylem::wire::testing {
 
@@ -27,6 +28,7 @@ Registration sample_registration();
 Registration sample_registration_of_services();
 SeriesSample sample_series();
 Tombstone sample_tombstone();
+Tombstone sample_tombstone_of_window();
 ProfileWindow sample_window();
 std::vector<Event> sample_events();
 /// Three waves; the first has a field of every type, the second none.

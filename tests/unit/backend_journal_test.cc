@@ -8,6 +8,7 @@
 #include "backend/journal.h"
 #include "tests/support/hand_made_segment.h"
 #include "wire/registration.h"
+#include "wire/tombstone.h"
 
 namespace xylem::backend {
 namespace {
@@ -156,6 +157,38 @@ TEST(Journal, GivesUpTheOldestWhenFullAndCountsTheirCalls) {
   EXPECT_EQ(journal.given_up_calls(), 10 * tombstones);
   EXPECT_FALSE(journal.read({wire::kWindowStream, kLeafLane, 39}).tombstone);
   EXPECT_TRUE(journal.read({wire::kWindowStream, kLeafLane, 0}).tombstone);
+}
+
+TEST(Journal, KeepsTheAccountsOfTheWindowsThatItGivesUp) {
+  Memory memory(Journal::kSmallest);
+  Journal journal = open(memory);
+  wire::ProfileWindow window;
+  window.rows.resize(1);
+  window.rows[0].leaf = LeafId{7};
+  window.rows[0].lane = Lane{3};
+  window.rows[0].calls = 12;
+  window.accounts.resize(1);
+  window.accounts[0].leaf = LeafId{7};
+  window.accounts[0].lane = Lane{3};
+  window.accounts[0].captured = 12;
+  window.accounts[0].ended = true;
+  window.matrix.assign(100, {LeafId{7}, Lane{3}, Rank{1}, 8, 1});
+  Draft draft = make_draft(0, 0, 12);
+  draft.packet.payload = wire::encode(window);
+  draft.packet.last = true;
+  ASSERT_TRUE(journal.append(draft));
+  const PacketKey first = key_of(draft.packet.id);
+  for (std::uint64_t wave = 1; wave < 40 && !journal.read(first).tombstone; ++wave) {
+    ASSERT_TRUE(journal.append(make_draft(wave, 4000)));
+  }
+  const wire::Packet stone = journal.read(first);
+  ASSERT_TRUE(stone.tombstone);
+  EXPECT_TRUE(stone.last);
+  const auto tombstone = wire::decode_tombstone(stone.payload);
+  ASSERT_TRUE(tombstone) << tombstone.error().message;
+  EXPECT_EQ(tombstone->calls, 12u);
+  EXPECT_EQ(tombstone->lanes, (std::vector<wire::LaneCalls>{{LeafId{7}, Lane{3}, 12}}));
+  EXPECT_EQ(tombstone->accounts, window.accounts);
 }
 
 TEST(Journal, NeverGivesUpRegistrations) {

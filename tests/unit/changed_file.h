@@ -26,6 +26,11 @@ inline std::string back_to(int version) {
     const char* taken_back;
   };
   constexpr Step kSteps[] = {
+      {14,
+       "DROP VIEW account; ALTER TABLE process DROP COLUMN given_up_calls;"
+       "CREATE VIEW account AS SELECT p.world, p.rank, p.captured, p.stored_calls AS stored,"
+       " p.ring_lost + p.closed_calls AS lost, p.ended AS complete"
+       " FROM process p WHERE p.world IS NOT NULL;"},
       {13, "DROP INDEX host_value_by_time;"},
       {12,
        "DROP VIEW stream_account; DROP VIEW stream_value; DROP TABLE stream;"

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "frontend/inbox.h"
-#include "wire/registration.h"
+#include "wire/tombstone.h"
 #include "wire/waves.h"
 
 namespace xylem::frontend {

@@ -14,6 +14,7 @@
 #include "wire/chunk.h"
 #include "wire/profile.h"
 #include "wire/registration.h"
+#include "wire/tombstone.h"
 
 namespace xylem::storage {
 
@@ -143,7 +144,8 @@ inline wire::Packet chunk_packet(std::uint32_t leaf, std::uint32_t lane, std::ui
   return chunk_packet(leaf, lane, first, some_events(first, end));
 }
 
-/// What stands in for `packet` when it was given up.
+/// What stands in for `packet` when an agent of an older version has given it up: without lanes and
+/// accounts, which wire::make_tombstone keeps.
 inline wire::Packet tombstone_of(const wire::Packet& packet, std::uint64_t calls,
                                  std::string reason = "the journal was full") {
   wire::Tombstone tombstone;

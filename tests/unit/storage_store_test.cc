@@ -195,6 +195,51 @@ TEST_P(EveryStore, KeepsAnAccountWhateverCountersAreClaimed) {
   EXPECT_FALSE(account().front().complete);
 }
 
+// Two short ranks end while nothing can be stored, beside one whose windows are still on their way.
+TEST_P(EveryStore, KeepsTheAccountOfEachRankWhoseLastWindowWasGivenUp) {
+  put(registration_packet(7, {process_row(1, 0), process_row(2, 1), process_row(3, 2)}));
+  wire::ProfileWindow first;
+  first.rows = {profile_row(7, 1, 10), profile_row(7, 2, 20), profile_row(7, 3, 30)};
+  first.accounts = {account_row(7, 1, 10), account_row(7, 2, 20), account_row(7, 3, 30)};
+  put(window_packet(0, IntervalSet::of(7), first));
+  wire::ProfileWindow last;
+  last.rows = {profile_row(7, 1, 5), profile_row(7, 2, 6), profile_row(7, 3, 7)};
+  last.accounts = {account_row(7, 1, 15, true), account_row(7, 2, 29, true, 3),
+                   account_row(7, 3, 37)};
+  const wire::Packet whole = window_packet(1, IntervalSet::of(7), last);
+  EXPECT_EQ(put(wire::make_tombstone(whole, "the journal was full")).kind, Kind::kStored);
+  put(window_packet(3, 7, 1, account_row(7, 3, 40, true)));  // Wave 2, 2 calls, is on its way.
+  commit();
+  EXPECT_EQ(account(), (std::vector{line(0, 0, 15, 10, 5, true), line(0, 1, 29, 20, 9, true),
+                                    line(0, 2, 40, 31, 7, false)}));
+  EXPECT_EQ(put(whole).kind, Kind::kDuplicate) << "whichever is first is the truth";
+  put(window_packet(2, 7, 2, account_row(7, 3, 39)));
+  commit();
+  EXPECT_EQ(account().back(), line(0, 2, 40, 33, 7, true));
+}
+
+TEST_P(EveryStore, AttributesTheCallsOfAMergedWindowThatWasGivenUp) {
+  put(registration_packet(7, {process_row(1, 0)}));
+  put(registration_packet(8, {process_row(1, 1)}));
+  wire::ProfileWindow both;
+  both.rows = {profile_row(7, 1, 10), profile_row(8, 1, 20)};
+  both.accounts = {account_row(7, 1, 10, true), account_row(8, 1, 20, true)};
+  put(wire::make_tombstone(window_packet(0, IntervalSet::range(7, 9), both), "the disk was full"));
+  commit();
+  EXPECT_EQ(account(), (std::vector{line(0, 0, 10, 0, 10, true), line(0, 1, 20, 0, 20, true)}));
+}
+
+TEST_P(EveryStore, BelievesNoTombstoneThatTellsOfAnotherLeaf) {
+  register_one();
+  put(window_packet(0, 7, 10, account_row(7, 1, 10, true)));
+  wire::Packet lie =
+      wire::make_tombstone(window_packet(0, 7, 5, account_row(7, 1, 99)), "no reason");
+  lie.id.sources = IntervalSet::of(8);
+  put(lie);
+  commit();
+  EXPECT_EQ(account(), (std::vector{line(0, 0, 10, 10, 0, true)}));
+}
+
 TEST_P(EveryStore, DropsATombstoneWhosePacketCameFirst) {
   register_one();
   const auto packet = window_packet(0, 7, 10, account_row(7, 1, 10, true));
@@ -529,7 +574,11 @@ TEST(StoresAgree, OnAnyOrderOfPackets) {
         }
         packet = window_packet(wave, IntervalSet::range(leaf, last + 1), window);
       }
-      if (pick(10) == 0) packet = tombstone_of(packet, pick(20));
+      if (pick(10) == 0) {
+        const bool names_lanes = pick(2) == 0 && wire::may_be_given_up(packet);
+        packet = names_lanes ? wire::make_tombstone(packet, "the journal was full")
+                             : tombstone_of(packet, pick(20));
+      }
       const auto ours = memory->put(packet);
       const auto theirs = sqlite->put(packet);
       ASSERT_TRUE(ours && theirs) << step;

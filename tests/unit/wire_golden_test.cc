@@ -68,6 +68,10 @@ TEST(Golden, EveryPayloadIsReadAsItWasMeant) {
   ASSERT_TRUE(tombstone) << tombstone.error().message;
   EXPECT_EQ(*tombstone, testing::sample_tombstone());
 
+  const auto of_window = decode_tombstone(golden("tombstone_of_window"));
+  ASSERT_TRUE(of_window) << of_window.error().message;
+  EXPECT_EQ(*of_window, testing::sample_tombstone_of_window());
+
   const auto window = decode_profile_window(golden("window"));
   ASSERT_TRUE(window) << window.error().message;
   EXPECT_EQ(*window, testing::sample_window());
@@ -103,6 +107,7 @@ bool write_golden(const std::filesystem::path& folder) {
       write("registration_of_services", encode(testing::sample_registration_of_services())) && good;
   good = write("series", encode(testing::sample_series())) && good;
   good = write("tombstone", encode(testing::sample_tombstone())) && good;
+  good = write("tombstone_of_window", encode(testing::sample_tombstone_of_window())) && good;
   good = write("window", encode(testing::sample_window())) && good;
   good = write("chunk", ChunkEncoder().encode(testing::sample_events())) && good;
   good = write("waves", encode_waves(testing::sample_waves())) && good;

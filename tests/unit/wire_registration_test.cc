@@ -16,7 +16,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::sample_registration;
-using testing::sample_tombstone;
 
 Bytes registration_of(const std::function<void(schema::Registration::Builder)>& fill) {
   capnp::MallocMessageBuilder builder;
@@ -114,19 +113,6 @@ TEST(Registration, OfWhatCannotBeIsRefused) {
   expect_refused([](auto r) { fill_process(r).setRank(2); }, "outside its world");
   expect_refused([](auto r) { fill_process(r).initWorldKey(15); }, "not 16 bytes");
   expect_refused([](auto r) { fill_process(r).initWorldKey(17); }, "not 16 bytes");
-}
-
-TEST(Tombstone, ComesBackAsItWas) {
-  const auto back = decode_tombstone(encode(sample_tombstone()));
-  ASSERT_TRUE(back) << back.error().message;
-  EXPECT_EQ(*back, sample_tombstone());
-}
-
-TEST(Tombstone, CutShortAnywhereIsRefused) {
-  const Bytes whole = encode(sample_tombstone());
-  for (std::size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_FALSE(decode_tombstone(std::span(whole).first(size))) << "cut to " << size;
-  }
 }
 
 TEST(FunctionClass, HasANameForEachNumberOfTheCaptureLibrary) {

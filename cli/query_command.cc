@@ -1,12 +1,16 @@
 #include "cli/query_command.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <ostream>
 #include <vector>
 
+#include "cli/spooled_output.h"
 #include "storage/query.h"
 
 namespace xylem {
@@ -275,7 +279,11 @@ void add_query_command(CLI::App& app, int& code) {
     options->format = *csv    ? ResultFormat::kCsv
                       : *json ? ResultFormat::kJson
                               : ResultFormat::kTable;
-    code = run_query(*options, std::cin, std::cout, std::cerr);
+    SpooledOutput output(STDOUT_FILENO);
+    std::ostream out(&output);
+    code = run_query(*options, std::cin, out, std::cerr);
+    const std::string unwritten = output.finish();
+    if (!unwritten.empty()) code = fail(std::cerr, unwritten, 1);
   });
 }
 

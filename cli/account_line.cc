@@ -40,6 +40,8 @@ std::string account_sentence(const frontend::SessionOutcome& outcome, const std:
                      " calls captured = " + grouped(stored) + " stored + " + grouped(lost) +
                      " lost, " + (complete ? "complete" : "NOT complete");
   if (!outcome.trouble.empty()) text += " (" + outcome.trouble + ")";
+  if (!outcome.unstored.empty())
+    text += ", but not all of this is in the store: " + outcome.unstored;
   return text + "; " + store;
 }
 

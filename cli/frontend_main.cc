@@ -313,6 +313,7 @@ bool parse_fd(const char* text, int& fd) {
 
 int main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // A limit on the size of files is a full disk to the store.
   int control = -1;
   std::vector<xylem::UniqueFd> listening;
   bool usable = argc >= 3 && xylem::parse_fd(argv[1], control);

@@ -12,11 +12,15 @@
 #include "base/log.h"
 #include "placement/facts.h"
 #include "wire/registration.h"
+#include "wire/tombstone.h"
 
 namespace xylem::frontend {
 namespace {
 
 constexpr Nanos kRetryCommit = 1 * kSecond;
+// Everybody waits for it then, and a store without room is not tried for long.
+constexpr Nanos kRetryAtEnd = 200 * kMillisecond;
+constexpr const char* kNoRoom = "there was no room left on the disk of the store";
 // When the tree dissolves everybody waits for acknowledgements, and little comes.
 constexpr Nanos kLastCommits = 20 * kMillisecond;
 // As often as all other nodes.
@@ -55,6 +59,13 @@ OverlayNode node_of(storage::NodeRow row) {
   node.addresses = std::move(row.addresses);
   node.reason = std::move(row.reason);
   return node;
+}
+
+bool is_sample(const storage::Row& row) {
+  return std::holds_alternative<storage::LinkRow>(row) ||
+         std::holds_alternative<storage::ClockRow>(row) ||
+         std::holds_alternative<storage::HostFactsRow>(row) ||
+         std::holds_alternative<storage::NoticeRow>(row);
 }
 
 RootOptions root_options(const SessionOptions& options) {
@@ -294,11 +305,7 @@ void Session::note_placement(const std::map<LeafId, KnownHost>& known, Nanos now
 
 // Samples of how the tree does are of no use to a store that cannot take what it must.
 void Session::keep(storage::Row row) {
-  const bool is_sample = std::holds_alternative<storage::LinkRow>(row) ||
-                         std::holds_alternative<storage::ClockRow>(row) ||
-                         std::holds_alternative<storage::HostFactsRow>(row) ||
-                         std::holds_alternative<storage::NoticeRow>(row);
-  if (is_sample && waiting_bytes_ > options_.waiting_bytes) return;
+  if (is_sample(row) && (gives_up_ || waiting_bytes_ > options_.waiting_bytes)) return;
   const auto* packet = std::get_if<wire::Packet>(&row);
   waiting_bytes_ += sizeof row + (packet != nullptr ? packet->payload.size() : 0);
   waiting_.rows.push_back(std::move(row));
@@ -352,6 +359,12 @@ void Session::on_packet(wire::Packet packet, Nanos now) {
     refused_.insert(packet.id.sources);
     return;
   }
+  if (gives_up_) {
+    wire::Acknowledgement answer;
+    if (wire::is_end(packet)) last_progress_ = now;
+    give_up(std::move(packet), answer);
+    return root_.acknowledge(answer);
+  }
   keep(std::move(packet));
   if (waiting_bytes_ >= options_.commit_bytes && failed_.rows.empty()) record(now);
 }
@@ -366,7 +379,7 @@ void Session::note_registration(const wire::Packet& packet, Nanos now) {
 }
 
 void Session::record(Nanos now) {
-  if (recording_ || is_over_) return;
+  if (recording_ || is_over_ || gives_up_) return;
   next_commit_ = now + (root_.control().finish ? kLastCommits : options_.commit_interval);
   storage::Batch batch = std::exchange(failed_, {});
   if (batch.rows.empty()) {
@@ -375,7 +388,6 @@ void Session::record(Nanos now) {
   }
   if (batch.rows.empty()) return;
   recording_since_ = now;
-  batch.dissolving = root_.control().finish;
   if (batch.at_ns == 0) batch.at_ns = run_time(now);
   recording_ = true;
   recorder_.record(std::move(batch));
@@ -397,9 +409,12 @@ void Session::acknowledge(storage::Recorded done, Nanos now) {
   if (done.failure) {
     note_store_trouble(*done.failure);
     failed_ = std::move(done.batch);
-    next_commit_ = now + kRetryCommit;
+    next_commit_ = now + (root_.control().finish ? kRetryAtEnd : kRetryCommit);
+    is_full_ = done.failure->code == Code::kExhausted;
+    give_up_when_full(now);
     return;
   }
+  is_full_ = false;
   for (const std::string& sentence : done.refused) {
     log(Level::kError, "a packet was not taken", {{"why", sentence}});
   }
@@ -422,6 +437,36 @@ void Session::ask_for_refused(wire::Acknowledgement& answer) {
   everything.wave_end = 1;
   everything.sources = std::exchange(refused_, {});
   answer.resend.push_back(std::move(everything));
+}
+
+// All that waits and all that comes. It is told to the store with the end, in one transaction, for
+// each takes room.
+void Session::give_up_when_full(Nanos now) {
+  if (gives_up_ || !is_full_ || recording_ || is_over_ || !root_.control().finish) return;
+  if (now - finishing_since_ < options_.full_limit) return;
+  gives_up_ = true;
+  log(Level::kError, "the store has no room: what it has not taken is counted as lost");
+  storage::Batch batch = std::exchange(failed_, {});
+  std::ranges::move(std::exchange(waiting_, {}).rows, std::back_inserter(batch.rows));
+  waiting_bytes_ = 0;
+  wire::Acknowledgement answer;
+  for (storage::Row& row : batch.rows) {
+    if (auto* packet = std::get_if<wire::Packet>(&row)) {
+      give_up(std::move(*packet), answer);
+    } else {
+      keep(std::move(row));
+    }
+  }
+  last_progress_ = now;
+  ask_for_refused(answer);
+  root_.acknowledge(answer);
+}
+
+void Session::give_up(wire::Packet packet, wire::Acknowledgement& answer) {
+  answer.stored.push_back(packet.id);
+  if (wire::is_end(packet)) root_.ended(packet.id.sources);
+  if (wire::may_be_given_up(packet)) packet = wire::make_tombstone(packet, kNoRoom);
+  keep(std::move(packet));
 }
 
 void Session::give_way(const Error& why) {
@@ -492,6 +537,7 @@ void Session::finish(int exit_code, Nanos now) {
   exit_code_ = exit_code;
   finishing_since_ = now;
   last_progress_ = now;
+  next_commit_ = std::min(next_commit_, now + kRetryAtEnd);
   broadcast_finish_when_ready(now);
   end_when_done(now);
   schedule(now);
@@ -512,6 +558,7 @@ void Session::broadcast_finish_when_ready(Nanos now) {
 void Session::end_when_done(Nanos now) {
   if (!exit_code_ || is_over_) return;
   broadcast_finish_when_ready(now);
+  give_up_when_full(now);
   if (!root_.control().finish) return;
   const IntervalSet open = root_.open_leaves();
   if (open.empty() && !root_.has_links() && !root_.awaits_return()) {
@@ -547,7 +594,7 @@ void Session::record_end(Nanos now) {
   storage::Batch batch = std::exchange(failed_, {});
   std::move(waiting_.rows.begin(), waiting_.rows.end(), std::back_inserter(batch.rows));
   waiting_ = {};
-  batch.dissolving = true;
+  batch.gives_up = gives_up_;
   batch.at_ns = run_time(now);
   batch.end = storage::RunEnd{*exit_code_, realtime_now()};
   recording_ = true;
@@ -561,6 +608,11 @@ void Session::ended(storage::Recorded done) {
   outcome_.ranks = gathering_.ranks();
   outcome_.account = std::move(done.account);
   if (done.failure && done.failure->code == Code::kSuperseded) return give_way(*done.failure);
+  if (!done.account_is_stored) {
+    outcome_.unstored = done.failure->message;
+    done.failure.reset();
+    done.end_failure.reset();
+  }
   if (done.failure) outcome_.trouble = done.failure->message;
   if (done.end_failure) outcome_.trouble = done.end_failure->message;
   if (outcome_.trouble.empty() && gathering_.worlds() > 0 && !gathering_.worlds_complete()) {
@@ -583,7 +635,7 @@ void Session::schedule(Nanos now) {
   if (is_over_) return;
   Nanos next = now + kLookInterval;
   const bool something_waits = !waiting_.rows.empty() || !failed_.rows.empty();
-  if (something_waits && !recording_) next = std::min(next, next_commit_);
+  if (something_waits && !recording_ && !gives_up_) next = std::min(next, next_commit_);
   if (!root_.is_placed() && gathering_.anyone()) {
     next = std::min(next, facts_deadline_ == 0 ? gathering_.settled_at() : facts_deadline_);
   }

@@ -46,6 +46,9 @@ struct SessionOptions {
   Nanos lost_limit = 10 * kSecond;
   /// At the end, without any progress for so long, the rest is given up.
   Nanos finish_limit = 15 * kSecond;
+  /// At the end a store without room is tried for so long: somebody may free some. Then what it has
+  /// not taken becomes tombstones.
+  Nanos full_limit = 1 * kSecond;
   /// The control channel: lines from whoever started us; -1 for none. Borrowed.
   int control_fd = -1;
   /// True while an agent of this host may still be on its way (its run folder is there).
@@ -64,6 +67,8 @@ struct SessionOutcome {
   std::size_t hosts = 0;
   std::size_t ranks = 0;
   std::vector<storage::AccountLine> account;
+  /// Empty, or why the account is in no store: then it is only here.
+  std::string unstored;
   std::string trouble;  ///< Empty, or a sentence: what is incomplete and why.
 };
 
@@ -77,7 +82,14 @@ struct SessionOutcome {
 /// stored nor acknowledged: counted, and told of once.
 ///
 /// Acknowledges nothing that is not committed. When the store fails, it says so once, acknowledges
-/// nothing and goes on trying. A store that is slow delays acknowledgements, nothing else. When
+/// nothing and goes on trying. A store that is slow delays acknowledgements, nothing else.
+///
+/// At the end of a run whose store has no room, there is nothing left to wait for. After
+/// `full_limit` all that comes becomes tombstones (wire/tombstone.h), acknowledged at once and
+/// stored together with the run's end, where room is kept for them. When not even they can be
+/// stored, the outcome has the account all the same.
+///
+/// When
 /// another front end has taken over the run, stops the network with kReplaced: it has stored and
 /// acknowledged nothing since, and its children find the other one by themselves.
 /// Single-threaded, driven by a Network.
@@ -128,6 +140,8 @@ class Session final : public net::Node, private RootOwner {
   void take_recorded(Nanos now);
   void acknowledge(storage::Recorded done, Nanos now);
   void ask_for_refused(wire::Acknowledgement& answer);
+  void give_up_when_full(Nanos now);
+  void give_up(wire::Packet packet, wire::Acknowledgement& answer);
   void give_way(const Error& why);
   void note_store_trouble(const Error& error);
   void note(const OverlayNode& about, Level level, const std::string& text);
@@ -164,6 +178,8 @@ class Session final : public net::Node, private RootOwner {
   IntervalSet refused_;  // Leaves whose packets were not taken: to be asked when there is room.
   std::uint64_t strange_packets_ = 0;  // Of no stream or leaf of this run.
   std::string store_trouble_;          // The last failure of the store, told once.
+  bool is_full_ = false;               // The last commit failed for want of room.
+  bool gives_up_ = false;              // What comes is not stored, but counted as lost.
 
   std::optional<int> exit_code_;  // Finishing since it is set.
   Nanos finishing_since_ = 0;

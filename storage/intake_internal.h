@@ -32,13 +32,6 @@ constexpr bool is_stored_stream(StreamId stream) {
   return raw(stream) >= raw(wire::kFirstStoredStream);
 }
 
-/// Whether its source sends nothing more at all: an agent's last window, or the last account of a
-/// program that sends waves.
-inline bool is_end(const wire::Packet& packet) {
-  return packet.last && (packet.id.stream == wire::kWindowStream ||
-                         packet.id.stream == wire::kStreamAccountStream);
-}
-
 /// Fails with kInvalidArgument on a stream that is neither the monitor's nor the run's, and on an
 /// identity that no leaf can have made: no sources, a leaf that is none, an empty or too large
 /// range, a chunk of several leaves or of no process, a sample of several leaves or of no service,

@@ -157,20 +157,23 @@ class MemoryStore final : public Store {
     return before ? ended : before;
   }
 
-  Result<std::vector<AccountLine>> account() override {
+  Result<std::vector<AccountLine>> account() override { return account_of(*run_.committed_); }
+  Result<std::vector<AccountLine>> pending_account() override { return account_of(now_); }
+
+ private:
+  static std::vector<AccountLine> account_of(const MemoryRun::State& state) {
     std::map<LeafId, std::uint64_t> gaps;
-    for (const auto& [where, process] : run_.committed_->processes)
-      gaps[where.first] += gap(process);
+    for (const auto& [where, process] : state.processes) gaps[where.first] += gap(process);
     std::map<std::pair<WorldId, Rank>, AccountLine> lines;
-    for (const auto& [where, process] : run_.committed_->processes) {
+    for (const auto& [where, process] : state.processes) {
       if (!process.world) continue;
-      const auto given_up = run_.committed_->given_up.find(where.first);
+      const auto given_up = state.given_up.find(where.first);
       const bool attributed =
-          given_up != run_.committed_->given_up.end() && given_up->second == gaps[where.first];
+          given_up != state.given_up.end() && given_up->second == gaps[where.first];
       AccountLine line{*process.world, process.rank, process.account.captured, process.stored,
                        process.account.lost + process.given_up};
       line.lost += process.closed != 0 ? process.closed : (attributed ? gap(process) : 0);
-      line.complete = process.account.ended && !run_.committed_->lost_hosts.contains(where.first) &&
+      line.complete = process.account.ended && !state.lost_hosts.contains(where.first) &&
                       line.stored + line.lost == process.account.windowed + process.account.lost &&
                       line.captured == line.stored + line.lost;
       lines[{line.world, line.rank}] = line;
@@ -181,7 +184,6 @@ class MemoryStore final : public Store {
     return sorted;
   }
 
- private:
   static LeafId leaf_of(const wire::PacketId& id) {
     return LeafId{static_cast<std::uint32_t>(id.sources.intervals().front().first)};
   }

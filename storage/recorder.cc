@@ -39,7 +39,7 @@ Result<void> put_packet(Store& store, const wire::Packet& packet, Recorded& done
     done.missing.push_back(std::move(id));
     return {};
   }
-  if (is_end(packet)) done.ended.insert(id.sources);
+  if (wire::is_end(packet)) done.ended.insert(id.sources);
   done.stored.push_back(std::move(id));
   return {};
 }
@@ -67,11 +67,15 @@ Result<void> put_row(Store& store, const Row& row, Recorded& done) {
       row);
 }
 
-void end_run(Store& store, const RunEnd& end, Recorded& done) {
+void end_run(Store& store, const RunEnd& end, std::optional<std::vector<AccountLine>> pending,
+             Recorded& done) {
   if (auto ended = store.end_run(end.exit_code, end.realtime_ns); !ended) {
     done.end_failure = std::move(ended.error());
   }
   if (auto account = store.account()) done.account = *std::move(account);
+  if (!pending || !done.failure) return;
+  done.account_is_stored = false;
+  done.account = *std::move(pending);
 }
 
 class DirectRecorder final : public Recorder {
@@ -153,18 +157,22 @@ class ThreadRecorder final : public Recorder {
 Recorded record_now(Store& store, Batch batch) {
   Recorded done;
   const std::optional<RunEnd> end = batch.end;
-  if (batch.dissolving) store.prepare_to_end();
+  if (batch.gives_up) store.prepare_to_end();
   store.set_time(batch.at_ns);
   for (const Row& row : batch.rows) {
     // What a failed put undid, the commit below reports.
     if (!put_row(store, row, done)) break;
+  }
+  std::optional<std::vector<AccountLine>> pending;
+  if (end && batch.gives_up) {
+    if (auto account = store.pending_account()) pending = *std::move(account);
   }
   if (auto committed = store.commit(); !committed) {
     done = Recorded{};
     done.failure = std::move(committed.error());
     if (!end) done.batch = std::move(batch);
   }
-  if (end) end_run(store, *end, done);
+  if (end) end_run(store, *end, std::move(pending), done);
   return done;
 }
 

@@ -53,9 +53,10 @@ struct RunEnd {
 
 /// Rows that become visible together, or not at all.
 struct Batch {
-  std::vector<Row> rows;      ///< In the order in which they are put.
-  Nanos at_ns = 0;            ///< The run's time of what does not tell its own.
-  bool dissolving = false;    ///< See Store::prepare_to_end.
+  std::vector<Row> rows;  ///< In the order in which they are put.
+  Nanos at_ns = 0;        ///< The run's time of what does not tell its own.
+  /// It holds no data, only what must be stored on a disk that is full: see Store::prepare_to_end.
+  bool gives_up = false;
   std::optional<RunEnd> end;  ///< With the last batch.
 };
 
@@ -73,8 +74,10 @@ struct Recorded {
   std::optional<Error> failure;
   /// After a failure: the batch, to be recorded again. Empty for the last one.
   Batch batch;
-  /// Of the last batch: from committed data.
+  /// Of the last batch: from committed data, or, when one that gives up could not be stored, what
+  /// it would be then.
   std::vector<AccountLine> account;
+  bool account_is_stored = true;
   /// Of the last batch: the run's end could not be written.
   std::optional<Error> end_failure;
 };

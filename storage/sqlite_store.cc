@@ -39,6 +39,7 @@ constexpr Nanos kSamplesPerSecond = 100;
 constexpr Nanos kSumUpPause = 30 * kSecond;
 /// At the end of a run, for what a former front end of an older version has left.
 constexpr Nanos kSumUpPatience = 5 * kSecond;
+constexpr int kBusyPatienceMs = 2000;  // kSettings says it too.
 constexpr Nanos kMirrorEvery = 60 * kSecond;
 constexpr Nanos kMirrorSlice = 50 * kMillisecond;
 static_assert(kApplicationId == 0x78796c6d, "kSettings names it");
@@ -110,6 +111,7 @@ class SqliteStore final : public Store {
 
   /// What failed while its statements were prepared.
   Result<void> ready() { return connection_.take(); }
+  void limit_log(std::uint64_t bytes) { most_log_bytes_ = bytes; }
   /// Tells of what goes beyond these limits; before anything is put.
   void watch(const AlertLimits& limits) { intake_.alerts().begin(limits); }
 
@@ -124,16 +126,20 @@ class SqliteStore final : public Store {
   Result<void> put_host_lost(LeafId leaf, const std::string& reason) override;
   std::size_t pending_bytes() const override { return pending_bytes_; }
   Result<void> commit() override;
-  void prepare_to_end() override { reserve_.release(); }
+  void prepare_to_end() override;
   std::string live_path() const override { return parts_->live.path; }
   Result<void> end_run(int exit_code, Nanos ended_realtime_ns) override;
   Result<std::vector<AccountLine>> account() override;
+  Result<std::vector<AccountLine>> pending_account() override { return account_by(connection_); }
 
  private:
+  static Result<std::vector<AccountLine>> account_by(Connection& reader);
   Result<void> begin_transaction();
   /// After statements of a put: undoes everything when one failed.
   Result<void> settle_put(std::size_t bytes);
   void become_plain_file();
+  void fold_log_if_it_fits();
+  void watch_log();
   void roll_back();
   /// Begins a transaction beside those of puts; false, and it is undone, when another front end has
   /// taken over.
@@ -184,8 +190,12 @@ class SqliteStore final : public Store {
   std::map<NodeId, Nanos> sampled_;  ///< When the last sample of each link was kept.
   Nanos mirrored_at_ns_ = 0;
   Nanos sums_up_at_ns_ = 0;  ///< Not before.
+  std::uint64_t most_log_bytes_ = SqliteOptions{}.log_bytes;
+  Nanos looks_at_log_at_ns_ = 0;  ///< Not before.
+  bool told_log_ = false;
   std::size_t pending_bytes_ = 0;
   bool in_transaction_ = false;
+  bool is_ending_ = false;  ///< Room is for the end alone.
   bool ended_ = false;
   bool superseded_ = false;
   std::optional<Error> undone_because_;  ///< A put failed; the next commit says so.
@@ -221,7 +231,7 @@ Result<PutOutcome> SqliteStore::put(const wire::Packet& packet) {
   if (auto possible = check_identity(packet.id); !possible) return unexpected(possible.error());
   if (auto begun = begin_transaction(); !begun) return unexpected(begun.error());
   PutOutcome outcome = intake_.put(packet);
-  if (is_end(packet) && outcome.kind == PutOutcome::Kind::kStored) {
+  if (wire::is_end(packet) && outcome.kind == PutOutcome::Kind::kStored) {
     succession_.note_ended(packet.id.sources);
     intake_.note_ended(packet.id.sources);
   }
@@ -350,15 +360,63 @@ Result<void> SqliteStore::commit() {
     auto committed = connection_.take();
     if (!committed) {
       roll_back();
+      if (committed.error().code == Code::kExhausted) fold_log_if_it_fits();
       return committed;
     }
     in_transaction_ = false;
     pending_bytes_ = 0;
-    if (intake_.alerts().settle()) write_alerts();
+    const bool has_alerts = intake_.alerts().settle();
+    if (is_ending_) return {};  // They are written behind the end.
+    if (has_alerts) write_alerts();
     sum_up(false);
+    watch_log();
   }
   advance_mirror();
   return {};
+}
+
+// A log that may not grow can begin anew once it is folded into the file. On a full disk there is
+// often no room to do so, and a try would use up what is left.
+void SqliteStore::fold_log_if_it_fits() {
+  Statement sizes(connection_,
+                  "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+  const std::uint64_t wanted = sizes.first() ? sizes.count(0) : 0;
+  sizes.reset();
+  if (connection_.ok() && fits_file(parts_->live.path, wanted)) {
+    connection_.execute("PRAGMA wal_checkpoint(PASSIVE)");
+  }
+  static_cast<void>(connection_.take());  // The log stays as it is.
+}
+
+// SQLite folds the log by itself, but begins it anew only at a moment without readers. Those who
+// come again and again leave one if they are waited for; one who stays does not.
+void SqliteStore::watch_log() {
+  constexpr Nanos kLooks = 1 * kSecond;
+  constexpr int kPatienceMs = 50;
+  const Nanos now = monotonic_now();
+  if (now < looks_at_log_at_ns_) return;
+  looks_at_log_at_ns_ = now + kLooks;
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(parts_->live.path + "-wal", error);
+  if (error || bytes <= most_log_bytes_) return;
+  sqlite3_busy_timeout(connection_.handle(), kPatienceMs);
+  Statement fold(connection_, "PRAGMA wal_checkpoint(RESTART)");
+  const bool is_held = fold.first() && fold.integer(0) != 0;
+  fold.reset();
+  sqlite3_busy_timeout(connection_.handle(), kBusyPatienceMs);
+  static_cast<void>(connection_.take());  // The log stays as it is.
+  if (!is_held || std::exchange(told_log_, true)) return;
+  log(Level::kWarn,
+      "another program reads an old state of the store for long; until it ends, the log grows",
+      {{"path", parts_->target}, {"log_mib", bytes >> 20}});
+}
+
+// From here on the log only grows: folding it into the file would use up the room of the end.
+void SqliteStore::prepare_to_end() {
+  if (std::exchange(is_ending_, true)) return;
+  reserve_.release();
+  connection_.execute("PRAGMA wal_autocheckpoint = 0");
+  static_cast<void>(connection_.take());
 }
 
 bool SqliteStore::begin_as_newest() {
@@ -430,6 +488,7 @@ void SqliteStore::become_plain_file() {
   constexpr Nanos kPlainPatience = kSecond / 2;
   constexpr auto kBetween = std::chrono::milliseconds(5);
   std::string why = "somebody reads it";
+  bool is_full = false;
   // False where a reader is in the way; nothing where it fails: that seldom passes by waiting.
   const auto says = [&](const char* sql, const char* expected) -> std::optional<bool> {
     Statement statement(connection_, sql);
@@ -437,6 +496,7 @@ void SqliteStore::become_plain_file() {
     statement.reset();
     const auto asked = connection_.take();
     if (!asked) why = asked.error().message;
+    is_full = is_full || (!asked && asked.error().code == Code::kExhausted);
     return asked ? std::optional(is_so) : std::nullopt;
   };
   connection_.execute("PRAGMA busy_timeout = 0");
@@ -449,6 +509,7 @@ void SqliteStore::become_plain_file() {
     if (is_free == true && says("PRAGMA journal_mode = DELETE", "delete") == true) return;
     if (folded_at && now - *folded_at >= kPlainPatience) return;
     if (!folded_at && now - begun >= (is_free ? kFoldPatience : kPlainPatience)) break;
+    if (is_full) break;
     std::this_thread::sleep_for(kBetween);
   }
   const std::string& path = parts_->live.path;
@@ -470,6 +531,7 @@ Result<void> SqliteStore::end_run(int exit_code, Nanos ended_realtime_ns) {
   if (auto put = settle_put(0); !put) return put;
   if (auto written = commit(); !written) return before ? written : before;
   ended_ = true;
+  is_ending_ = false;
   if (intake_.alerts().finish()) write_alerts();
   sum_up(true);
   become_plain_file();
@@ -488,6 +550,10 @@ Result<std::vector<AccountLine>> SqliteStore::account() {
     return unexpected(opened.error());
   }
   reader.execute("PRAGMA busy_timeout = 2000; PRAGMA query_only = ON");
+  return account_by(reader);
+}
+
+Result<std::vector<AccountLine>> SqliteStore::account_by(Connection& reader) {
   std::vector<AccountLine> lines;
   {
     Statement rows(reader,
@@ -552,6 +618,7 @@ Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options) {
   if (auto migrated = migrate(connection); !migrated) return give_up(migrated.error());
   auto store = std::make_unique<SqliteStore>(std::move(*parts));
   store->watch(options.alerts);
+  store->limit_log(options.log_bytes);
   if (auto ready = store->ready(); !ready) return unexpected(ready.error());
   return Result<std::unique_ptr<Store>>(std::move(store));
 }

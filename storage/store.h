@@ -130,8 +130,8 @@ struct AccountLine {
 };
 
 /// A run's store. Calls come from one thread at a time, in this order: begin_run once; then puts
-/// and commits in any number; end_run once. What is put becomes visible and durable together, at
-/// commit.
+/// and commits in any number; end_run once. What is put becomes visible and outlives this process,
+/// all together, at commit.
 ///
 /// When a commit fails, everything since the last one is undone, in the store's memory too, and the
 /// same packets may be put again later. The store stays usable. When a put fails for want of the
@@ -178,13 +178,15 @@ class Store {
   /// Bytes put since the last commit, to decide when to commit.
   virtual std::size_t pending_bytes() const = 0;
 
-  /// Makes everything put so far visible and durable. Fails with kExhausted when the disk is full,
-  /// kUnavailable when the store cannot be written now, kSuperseded when another front end has
-  /// opened the run meanwhile (nothing can be stored by this one any more), else kInternal.
+  /// Makes everything put so far visible; from then on it outlives all processes. It outlives a
+  /// power failure of the host only later: the file's log reaches the disk when it is folded into
+  /// the file. Fails with kExhausted when the disk is full, kUnavailable when the store cannot be
+  /// written now, kSuperseded when another front end has opened the run meanwhile (nothing can be
+  /// stored by this one any more), else kInternal.
   virtual Result<void> commit() = 0;
 
-  /// The run is dissolving: room that was kept aside on the disk may be used from now on, so that
-  /// the last packets and tombstones fit on a disk that is full. end_run does it too.
+  /// Only what must be stored comes from now on: tombstones, state and the end. Room that was kept
+  /// aside for them on the disk may be used. end_run does it too.
   virtual void prepare_to_end() {}
 
   /// The file that is being written and that readers on this host should open; not always the one
@@ -200,6 +202,9 @@ class Store {
 
   /// From committed data, by world and rank. `stored` is counted, never computed from the others.
   virtual Result<std::vector<AccountLine>> account() = 0;
+  /// The same, with what has been put since the last commit: what the account will be if the next
+  /// commit succeeds.
+  virtual Result<std::vector<AccountLine>> pending_account() = 0;
 };
 
 /// A store in memory, with the same decisions as the real one; for tests.
@@ -243,6 +248,9 @@ struct SqliteOptions {
   AlertLimits alerts = {};  ///< When something is told of in the table `alert`.
   /// For the run's streams; none: every leaf's waves are kept by themselves.
   std::shared_ptr<const StreamFold> fold{};
+  /// A write-ahead log beyond this is folded into the file as soon as no reader holds an old state
+  /// of it; while one does, the log grows, which is told once.
+  std::uint64_t log_bytes = 64u << 20;
 };
 
 /// Makes the file (mode 0600, WAL) and its tables; see docs/storage-schema.md.

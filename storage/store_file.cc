@@ -1,6 +1,8 @@
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -154,6 +156,39 @@ void Reserve::take(const std::string& path, std::size_t bytes) {
   if (file && ::fallocate(file.get(), 0, 0, static_cast<off_t>(bytes)) == 0) {
     file_ = std::move(file);
   }
+  lower_limit(bytes);
+}
+
+void Reserve::lower_limit(std::size_t bytes) {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  const rlim_t before = limit.rlim_cur;
+  limit.rlim_cur -= std::min<rlim_t>(bytes, before / 4);
+  if (::setrlimit(RLIMIT_FSIZE, &limit) == 0) limit_before_ = before;
+}
+
+void Reserve::release() {
+  file_.reset();
+  if (!limit_before_) return;
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0) {
+    limit.rlim_cur = std::min(*limit_before_, limit.rlim_max);
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  limit_before_.reset();
+}
+
+bool fits_file(const std::string& path, std::uint64_t bytes) {
+  struct stat file {};
+  struct statvfs disk {};
+  struct rlimit limit {};
+  if (::stat(path.c_str(), &file) != 0 || ::statvfs(path.c_str(), &disk) != 0 ||
+      ::getrlimit(RLIMIT_FSIZE, &limit) != 0) {
+    return false;
+  }
+  if (limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur) return false;
+  const auto size = static_cast<std::uint64_t>(file.st_size);
+  return bytes <= size || (bytes - size) / disk.f_frsize < disk.f_bavail;
 }
 
 }  // namespace xylem::storage

@@ -3,7 +3,11 @@
 // The file under a store: who may make it, where it really lives, and the room kept aside for the
 // end of a run.
 
+#include <sys/resource.h>
+
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -46,16 +50,30 @@ Result<std::string> make_live_folder();
 /// Removes a database file and what SQLite keeps beside it. What is not there is no failure.
 void remove_database(const std::string& path);
 
-/// Disk space held by a file without a name, so that it frees itself when the process ends.
+/// Whether the file may grow to `bytes`, by the room on its disk and this process's limit.
+bool fits_file(const std::string& path, std::uint64_t bytes);
+
+/// Room kept aside: disk space held by a file without a name, so that it frees itself when the
+/// process ends; and, where files of this process may not grow for ever (RLIMIT_FSIZE), a limit
+/// that is lower meanwhile. The limit is the whole process's; children inherit it.
 class Reserve {
  public:
-  /// Takes `bytes` on the disk of `path`. When there is not so much room, it holds nothing.
+  Reserve() = default;
+  Reserve(const Reserve&) = delete;
+  Reserve& operator=(const Reserve&) = delete;
+  ~Reserve() { release(); }
+
+  /// Takes `bytes` on the disk of `path`; when there is not so much room, nothing. Of a limit it
+  /// takes a quarter at most.
   void take(const std::string& path, std::size_t bytes);
-  void release() { file_.reset(); }
+  void release();
   bool holds() const { return static_cast<bool>(file_); }
 
  private:
+  void lower_limit(std::size_t bytes);
+
   UniqueFd file_;
+  std::optional<rlim_t> limit_before_;
 };
 
 }  // namespace xylem::storage

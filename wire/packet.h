@@ -64,4 +64,11 @@ struct Packet {
   bool operator==(const Packet&) const = default;
 };
 
+/// Whether its source sends nothing more at all: an agent's last window, or the last account of a
+/// program that sends waves.
+inline bool is_end(const Packet& packet) {
+  return packet.last &&
+         (packet.id.stream == kWindowStream || packet.id.stream == kStreamAccountStream);
+}
+
 }  // namespace xylem::wire

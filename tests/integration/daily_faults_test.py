@@ -5,9 +5,13 @@ import os
 import pathlib
 import random
 import re
+import resource
+import select
 import signal
 import socket
+import sqlite3
 import subprocess
+import time
 import unittest
 
 from harness import (LAUNCHERS, PROGRAMS, Own, Store, WholeSystemTest, environment, mpirun, wait_until,
@@ -253,6 +257,80 @@ class Stores(WholeSystemTest):
         for line in store.account():
             self.assertLessEqual(line["stored"] + line["lost"], line["captured"], line)
         self.assert_nothing_left()
+
+
+    def closing_numbers(self, errors):
+        """captured, stored and lost of the sentence in which a run ends, and the rest of it."""
+        last = errors.strip().splitlines()[-1]
+        found = re.search(r"([\d,]+) calls captured = ([\d,]+) stored \+ ([\d,]+) lost, (.*)$", last)
+        self.assertIsNotNone(found, errors)
+        return [int(number.replace(",", "")) for number in found.groups()[:3]], found.group(4)
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounting a small tmpfs needs root")
+    def test_a_disk_that_stays_full_costs_data_and_no_number(self):
+        program = mpirun("mpich", 2, "count_calls", 12_000_000, 1, 5, self.folder / "own")
+        script = (f"mkdir small && mount -t tmpfs -o size=8m none small && {BUILD_XYLEM} run --store small/run.db "
+                  f"--detail trace -- sh -c '{' '.join(program)} && touch job-is-over'; code=$?; "
+                  "cp small/run.db* . ; exit $code")
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", script], env=environment(), cwd=self.folder,
+                              capture_output=True, text=True, timeout=180)
+        over = time.time()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("no room left on its disk", done.stderr)
+        self.assertIn("what it has not taken is counted as lost", done.stderr)
+        self.assertLess(over - (self.folder / "job-is-over").stat().st_mtime, 8, done.stderr)
+        store, own = Store(self.folder / "run.db"), Own(self.folder / "own", 2)
+        self.assert_intact(store)
+        (captured, stored, lost), rest = self.closing_numbers(done.stderr)
+        print(done.stderr.strip().splitlines()[-1], flush=True)
+        self.assertEqual(captured, own.total())
+        self.assertEqual(captured, stored + lost)
+        self.assertGreater(lost, 0)
+        self.assertTrue(rest.startswith("complete; "), rest)
+        self.assertEqual([sum(line[of] for line in store.account()) for of in ("captured", "stored", "lost")],
+                         [captured, stored, lost])
+        self.assert_adds_up(store)
+        self.assertEqual([line["complete"] for line in store.account()], [1, 1])
+        self.assert_nothing_left()
+
+    def test_an_account_that_cannot_be_stored_is_told_and_true(self):
+        program = mpirun("mpich", 2, "count_calls", 1_000_000, 1, 5, self.folder / "own")
+        script = f"touch started; until [ -e go ]; do sleep 0.05; done; {' '.join(program)}"  # The pace of looking.
+        running = self.start("run", "--store", "run.db", "--detail", "trace", "--", "sh", "-c", script)
+        front_end, = wait_until(lambda: [pid for pid, line in self.own_processes().items() if "xylem-frontend" in line],
+                                "the front end runs")
+        wait_until((self.folder / "started").exists, "the job has started")
+        resource.prlimit(front_end, resource.RLIMIT_FSIZE, (4096, 4096))
+        (self.folder / "go").touch()
+        _, errors = running.communicate(timeout=120)
+        self.assertEqual(running.returncode, 0, errors)
+        (captured, stored, lost), rest = self.closing_numbers(errors)
+        print(errors.strip().splitlines()[-1], flush=True)
+        self.assertEqual((captured, stored + lost), (Own(self.folder / "own", 2).total(), captured))
+        self.assertRegex(rest, "^complete, but not all of this is in the store: .*no room left on its disk")
+        self.assert_intact(Store(self.folder / "run.db"))
+        self.assert_nothing_left()
+
+    def test_a_question_whose_reader_pauses_holds_nothing_of_the_store(self):
+        store = self.run_job(mpirun("mpich", 2, "count_calls", 300_000, 1, 5, self.folder / "own"), "--detail", "trace")
+        events = store.value("SELECT count(*) FROM event")
+        asking = self.start("query", store.path, "SELECT * FROM event", "--csv")
+        with sqlite3.connect(store.path, timeout=0, isolation_level=None) as writer:
+            def may_write():
+                try:
+                    writer.execute("BEGIN EXCLUSIVE")
+                    writer.execute("ROLLBACK")
+                except sqlite3.OperationalError:
+                    return False
+                return True
+
+            select.select([asking.stdout], [], [], 60)  # The answer has begun.
+            wait_until(may_write, "the question has ended though its answer is not read", 60)
+        writer.close()
+        self.assertIsNone(asking.poll(), "nothing was left to be read")
+        answer, errors = asking.communicate(timeout=60)
+        self.assertEqual((asking.returncode, errors), (0, ""))
+        self.assertEqual(len(answer.splitlines()), 1 + events)
 
 
 class Options(WholeSystemTest):

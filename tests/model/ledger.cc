@@ -73,6 +73,9 @@ class NotingStore final : public storage::Store {
   }
 
   Result<std::vector<storage::AccountLine>> account() override { return store_->account(); }
+  Result<std::vector<storage::AccountLine>> pending_account() override {
+    return store_->pending_account();
+  }
 
  private:
   using Notes = std::vector<std::pair<Contribution, Held>>;

@@ -19,13 +19,15 @@
 #include "base/unique_fd.h"
 #include "frontend/session.h"
 #include "tests/support/fake_network.h"
+#include "wire/tombstone.h"
 
 namespace xylem::frontend {
 
 // A store that can be told to fail, in front of the one in memory.
 class FragileStore final : public storage::Store {
  public:
-  bool broken = false;
+  bool broken = false;  ///< Nothing can be committed.
+  bool full = false;    ///< There is room for tombstones and state, and for no data.
   bool superseded = false;
   int commits = 0;
 
@@ -33,6 +35,10 @@ class FragileStore final : public storage::Store {
     return inner_->begin_run(facts);
   }
   Result<storage::PutOutcome> put(const wire::Packet& packet) override {
+    if ((broken || full) && wire::may_be_given_up(packet)) {
+      is_undone_ = true;
+      return unexpected(Code::kExhausted, "no room left on its disk");
+    }
     return inner_->put(packet);
   }
   Result<void> put_node(const storage::NodeRow& node) override {
@@ -61,16 +67,23 @@ class FragileStore final : public storage::Store {
   }
   std::size_t pending_bytes() const override { return inner_->pending_bytes(); }
   Result<void> commit() override {
-    if (broken) return unexpected(Code::kExhausted, "no room left on its disk");
+    if (std::exchange(is_undone_, false) || broken) {
+      return unexpected(Code::kExhausted, "no room left on its disk");
+    }
     if (superseded) return unexpected(Code::kSuperseded, "another front end has taken over");
     ++commits;
     return inner_->commit();
   }
   Result<void> end_run(int exit_code, Nanos ended) override {
     ended_with = exit_code;
+    if (broken) return unexpected(Code::kExhausted, "no room left on its disk");
     return inner_->end_run(exit_code, ended);
   }
+  void prepare_to_end() override { uses_its_reserve = true; }
   Result<std::vector<storage::AccountLine>> account() override { return inner_->account(); }
+  Result<std::vector<storage::AccountLine>> pending_account() override {
+    return inner_->pending_account();
+  }
 
   std::map<NodeId, storage::NodeRow> nodes;
   std::vector<std::pair<wire::LinkReport, Nanos>> links;
@@ -79,8 +92,10 @@ class FragileStore final : public storage::Store {
   std::vector<LeafId> lost;
   std::vector<storage::ClockRow> clocks;
   std::optional<int> ended_with;
+  bool uses_its_reserve = false;
 
  private:
+  bool is_undone_ = false;
   std::unique_ptr<storage::Store> inner_ = storage::make_memory_store();
 };
 

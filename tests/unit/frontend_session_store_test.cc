@@ -131,6 +131,79 @@ TEST_F(SessionTest, AcknowledgesNothingWhileTheStoreFailsAndSaysSoOnce) {
   EXPECT_TRUE(was_said("takes data again"));
 }
 
+class FullStore : public SessionTest {
+ protected:
+  // A rank that has made 30 calls: 10 are stored before the disk is full.
+  net::LinkId store_some_and_fill_the_disk() {
+    start();
+    const net::LinkId link = join(1);
+    network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 1)}));
+    network_.deliver(*session_, link, window_packet(1, 1, 10, account_row(1, 1, 10)));
+    network_.advance(*session_, kSecond);
+    EXPECT_EQ(network_.take_sent_of<wire::Acknowledgement>().size(), 1u);
+    store_.full = true;
+    network_.deliver(*session_, link, window_packet(2, 1, 15, account_row(1, 1, 25)));
+    network_.advance(*session_, 3 * kSecond);
+    return link;
+  }
+  std::vector<std::uint64_t> acknowledged_waves() {
+    std::vector<std::uint64_t> waves;
+    for (const auto& ack : network_.take_sent_of<wire::Acknowledgement>()) {
+      for (const wire::PacketId& id : ack.stored) waves.push_back(id.wave);
+    }
+    return waves;
+  }
+  void send_last_and_leave(net::LinkId link) {
+    wire::Packet last = window_packet(3, 1, 5, account_row(1, 1, 30, true));
+    last.last = true;
+    network_.deliver(*session_, link, last);
+    EXPECT_EQ(acknowledged_waves(), std::vector<std::uint64_t>{3});
+    leave(link);
+    network_.advance(*session_, kSecond);
+    EXPECT_EQ(network_.stopped, 0);
+  }
+  const std::vector<storage::AccountLine> whole_{{WorldId{0}, Rank{0}, 30, 10, 20, true}};
+};
+
+TEST_F(FullStore, AtTheEndOfTheRunIsWaitedForAMomentAndThenWhatComesIsCountedAsLost) {
+  const net::LinkId link = store_some_and_fill_the_disk();
+  EXPECT_TRUE(acknowledged_waves().empty()) << "while the job runs the host keeps its data";
+  finish(0);
+  network_.advance(*session_, 900 * kMillisecond);
+  EXPECT_TRUE(acknowledged_waves().empty());
+  network_.advance(*session_, kSecond);
+  EXPECT_EQ(acknowledged_waves(), std::vector<std::uint64_t>{2});
+  EXPECT_TRUE(was_said("counted as lost"));
+  send_last_and_leave(link);
+  EXPECT_TRUE(store_.uses_its_reserve);
+  EXPECT_EQ(session_->outcome().account, whole_);
+  EXPECT_EQ(session_->outcome().trouble, "");
+  EXPECT_EQ(session_->outcome().unstored, "");
+  EXPECT_EQ(*store_.account(), whole_);
+}
+
+TEST_F(FullStore, ThatTakesNotEvenTheEndLeavesATrueAccountWithTheOutcome) {
+  const net::LinkId link = store_some_and_fill_the_disk();
+  store_.broken = true;
+  finish(0);
+  network_.advance(*session_, 2 * kSecond);
+  EXPECT_EQ(acknowledged_waves(), std::vector<std::uint64_t>{2});
+  send_last_and_leave(link);
+  EXPECT_EQ(session_->outcome().account, whole_);
+  EXPECT_EQ(session_->outcome().unstored, "no room left on its disk");
+}
+
+TEST_F(FullStore, ThatHasRoomAgainInTimeStoresAll) {
+  const net::LinkId link = store_some_and_fill_the_disk();
+  finish(0);
+  network_.advance(*session_, 100 * kMillisecond);
+  store_.full = false;
+  network_.advance(*session_, 2 * kSecond);
+  EXPECT_EQ(acknowledged_waves(), std::vector<std::uint64_t>{2});
+  EXPECT_FALSE(was_said("counted as lost"));
+  leave(link);
+}
+
 TEST_F(SessionTest, ServesTheTreeWhileTheStoreStalls) {
   start();
   const net::LinkId link = join(1);

@@ -399,7 +399,8 @@ TEST_F(SessionTest, GivesUpAtTheEndThoughPacketsKeepComingThatCannotBeStored) {
     network_.advance(*session_, kSecond);
   }
   EXPECT_EQ(network_.stopped, 0);
-  EXPECT_NE(session_->outcome().trouble.find("no room left"), std::string::npos);
+  EXPECT_NE(session_->outcome().trouble.find("no end was heard"), std::string::npos);
+  EXPECT_NE(session_->outcome().unstored.find("no room left"), std::string::npos);
 }
 
 TEST_F(SessionTest, NotesWhoFoundAnotherParentThanItWasTold) {

@@ -43,6 +43,7 @@ class GatedStore final : public Store {
     return inner_->end_run(exit_code, ended);
   }
   Result<std::vector<AccountLine>> account() override { return inner_->account(); }
+  Result<std::vector<AccountLine>> pending_account() override { return inner_->pending_account(); }
 
  private:
   std::unique_ptr<Store> inner_ = make_memory_store();
@@ -142,13 +143,27 @@ TEST_F(RecorderTest, NamesTheLeavesWhoseLastWindowIsStored) {
 TEST_F(RecorderTest, EndsTheRunWithTheLastBatchThoughItCannotBeStored) {
   store_.failure = Error{Code::kExhausted, "no room"};
   Batch batch = batch_of(1);
-  batch.dissolving = true;
+  batch.gives_up = true;
   batch.end = RunEnd{7, 1};
   const Recorded done = record_now(store_, std::move(batch));
   EXPECT_TRUE(store_.prepared);
   EXPECT_TRUE(done.failure);
   EXPECT_TRUE(done.batch.rows.empty());
   EXPECT_FALSE(done.end_failure);
+}
+
+TEST_F(RecorderTest, TellsTheAccountThatCouldNotBeStored) {
+  store_.failure = Error{Code::kExhausted, "no room"};
+  Batch batch;
+  batch.rows.emplace_back(registration_packet(1, {process_row(1, 0)}));
+  batch.rows.emplace_back(
+      wire::make_tombstone(window_packet(1, 1, 10, account_row(1, 1, 10, true)), "no room"));
+  batch.gives_up = true;
+  batch.end = RunEnd{7, 1};
+  const Recorded done = record_now(store_, std::move(batch));
+  EXPECT_TRUE(done.failure);
+  EXPECT_FALSE(done.account_is_stored);
+  EXPECT_EQ(done.account, (std::vector<AccountLine>{{WorldId{0}, Rank{0}, 10, 0, 10, true}}));
 }
 
 }  // namespace

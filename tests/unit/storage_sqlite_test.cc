@@ -20,6 +20,7 @@
 
 #include "base/log.h"
 #include "storage/query.h"
+#include "storage/recorder.h"
 #include "storage/report.h"
 #include "tests/unit/changed_file.h"
 #include "tests/unit/storage_packets.h"
@@ -286,6 +287,106 @@ TEST_F(SqliteStoreTest, UndoesACommitThatDoesNotFitAndGoesOnWhenThereIsRoom) {
   ASSERT_TRUE(store->commit());
   EXPECT_EQ(ask(path_, "SELECT count(*) FROM event"), "82000");
   EXPECT_EQ(ask(path_, "PRAGMA integrity_check"), "ok");
+}
+
+TEST_F(SqliteStoreTest, FoldsItsLogBetweenReadersAndTellsOfOneThatStays) {
+  constexpr std::uint64_t kLog = 1u << 20;
+  std::string said;
+  set_log_sink([&said](Level, std::string_view line) { said += std::string(line) + '\n'; });
+  SqliteOptions options{path_};
+  options.log_bytes = kLog;
+  auto store = make_store(options);
+  std::mt19937_64 random(4);
+  std::uint64_t next = 0;
+  const auto commit_some = [&] {
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(store->put(heavy_chunk(next++, random)));
+    ASSERT_TRUE(store->commit());
+  };
+  auto reader = RunFile::open(path_);
+  ASSERT_TRUE(reader);
+  ASSERT_TRUE((*reader)->hold());
+  const Nanos deadline = deadline_in(20 * kSecond);
+  while (said.empty() && monotonic_now() < deadline) commit_some();
+  EXPECT_THAT(said, HasSubstr("another program reads an old state"));
+  (*reader)->release();
+  // The log keeps its length until it is written from its begin again.
+  const auto log_bytes = [&] { return std::filesystem::file_size(path_ + "-wal"); };
+  std::uintmax_t length = 0;
+  do {
+    length = log_bytes();
+    commit_some();
+  } while (log_bytes() > length && monotonic_now() < deadline);
+  EXPECT_LE(log_bytes(), length) << "it grows though nobody reads";
+  set_log_sink({});
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+}
+
+// Under a limit that was there before the store: room for the end is kept below it.
+int end_under_a_file_limit(const std::string& path) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit tight{8u << 20, 8u << 20};
+  if (::setrlimit(RLIMIT_FSIZE, &tight) != 0) return 1;
+  auto made = make_sqlite_store({path});
+  if (!made) return 2;
+  auto& store = *made;
+  std::mt19937_64 random(3);
+  if (!store->begin_run({}) || !store->put(registration_packet(7, {process_row(1, 0)})) ||
+      !store->commit()) {
+    return 3;
+  }
+  std::uint64_t bytes = 0;
+  std::uint64_t stored = 0;
+  // After a first failure the log may have been folded into the file.
+  for (int failures = 0; stored < 1000 && failures < 2;) {
+    const wire::Packet chunk = heavy_chunk(stored, random);
+    if (!store->put(chunk)) return 4;
+    const auto committed = store->commit();
+    if (!committed && committed.error().code != Code::kExhausted) return 5;
+    failures = committed ? 0 : failures + 1;
+    if (!committed) continue;
+    ++stored;
+    bytes += chunk.payload.size();
+  }
+  if (stored == 1000 || bytes < 5u << 20) return 6;  // The log alone took less.
+  Batch batch;
+  batch.rows.emplace_back(wire::make_tombstone(heavy_chunk(stored, random), "too large a file"));
+  batch.gives_up = true;
+  batch.end = RunEnd{0, kSecond};
+  const Recorded done = record_now(*store, std::move(batch));
+  if (done.failure || done.end_failure || !done.account_is_stored) return 7;
+  store.reset();
+  if (ask(path, "SELECT count(*) FROM event_chunk") != std::to_string(stored)) return 8;
+  if (ask(path, "SELECT reason FROM loss") != "too large a file") return 9;
+  if (ask(path, "PRAGMA integrity_check") != "ok") return 10;
+  return 0;
+}
+
+TEST_F(SqliteStoreTest, WritesItsEndInAFileThatMayNotGrow) {
+  EXPECT_EQ(in_child([&] { return end_under_a_file_limit(path_); }), 0)
+      << "the number of the step that went wrong";
+}
+
+TEST_F(SqliteStoreTest, TellsThePendingAccountOfWhatCannotBeStored) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  auto store = make_store({path_});
+  ASSERT_TRUE(store->put(registration_packet(7, {process_row(1, 0)})));
+  ASSERT_TRUE(store->put(window_packet(1, 7, 10, account_row(7, 1, 10))));
+  ASSERT_TRUE(store->commit());
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit tight = before;
+  tight.rlim_cur = 4096;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+  Batch batch;
+  batch.rows.emplace_back(
+      wire::make_tombstone(window_packet(2, 7, 5, account_row(7, 1, 15, true)), "no room"));
+  batch.gives_up = true;
+  batch.end = RunEnd{0, kSecond};
+  const Recorded done = record_now(*store, std::move(batch));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_TRUE(done.failure);
+  EXPECT_FALSE(done.account_is_stored);
+  EXPECT_EQ(done.account, (std::vector<AccountLine>{{WorldId{0}, Rank{0}, 15, 10, 5, true}}));
 }
 
 // Returns a number that names the step that went wrong.

@@ -37,7 +37,7 @@ class GivenUp(WholeSystemTest):
         long_job = " ".join(mpirun("mpich", LONG_RANKS, "count_calls", 90_000_000, 1, 5, self.folder / "long"))
         short_job = " ".join(mpirun("mpich", SHORT_RANKS, "count_calls", 20_000, 1, 7, self.folder / "short"))
         script = self.folder / "job.sh"
-        script.write_text(f"{long_job} &\n"
+        script.write_text(f"touch job-has-begun\n{long_job} &\n"
                           "until [ -e go ]; do sleep 0.05; done  # The pace of looking.\n"
                           f"{short_job} && touch short-is-over\nwait\ntouch job-is-over\n")
         script.chmod(0o755)
@@ -46,7 +46,7 @@ class GivenUp(WholeSystemTest):
         wait_until(self.flows, "windows are stored", 60)
 
     def flows(self):
-        return (self.folder / "run.db").exists() and self.store.value("SELECT count(*) FROM profile_window") > 0
+        return (self.folder / "job-has-begun").exists() and self.store.value("SELECT count(*) FROM profile_window") > 0
 
     def pids(self, name):
         return sorted(p for p in self.own_processes() if program_of(p) == name)

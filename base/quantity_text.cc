@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <limits>
 
 namespace xylem {
 
@@ -26,7 +27,8 @@ std::string three_digits(double value, const char* unit) {
 }  // namespace
 
 std::string duration_text(Nanos ns) {
-  if (ns < 0) return '-' + duration_text(-ns);
+  constexpr Nanos kLongest = std::numeric_limits<Nanos>::max();
+  if (ns < 0) return '-' + duration_text(ns < -kLongest ? kLongest : -ns);
   const auto value = static_cast<double>(ns);
   if (ns < kMicrosecond) return fmt::format("{} ns", ns);
   if (value < 999.5 * kMicrosecond) return three_digits(value / kMicrosecond, "us");

@@ -12,6 +12,8 @@ TEST(Quantities, ShowThreeDigitsAndTheirUnit) {
   EXPECT_EQ(count_text(999), "999");
   EXPECT_EQ(count_text(1204113), "1,204,113");
   EXPECT_EQ(duration_text(std::numeric_limits<Nanos>::max()), "2562047 h 47 m");
+  EXPECT_EQ(duration_text(std::numeric_limits<Nanos>::min()), "-2562047 h 47 m");
+  EXPECT_EQ(duration_text(std::numeric_limits<Nanos>::min() + 1), "-2562047 h 47 m");
   EXPECT_EQ(duration_text(999), "999 ns");
   EXPECT_EQ(duration_text(1234), "1.23 us");
   EXPECT_EQ(duration_text(99949), "99.9 us");

@@ -1,0 +1,43 @@
+#pragma once
+
+// Arithmetic on numbers that strangers wrote: results are cut to what the type holds, and nothing
+// is undefined.
+
+#include <concepts>
+#include <limits>
+
+namespace xylem {
+
+/// The whole part of `value`, cut to what T holds; 0 when it is no number.
+template <std::integral T>
+constexpr T saturating_cast(double value) {
+  // As doubles the largest numbers are powers of two, which T does not hold itself.
+  constexpr auto kLeast = static_cast<double>(std::numeric_limits<T>::min());
+  constexpr auto kBeyond = 2 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
+  if (value != value) return 0;
+  if (value >= kBeyond) return std::numeric_limits<T>::max();
+  return value <= kLeast ? std::numeric_limits<T>::min() : static_cast<T>(value);
+}
+
+template <std::integral T>
+constexpr T saturating_add(T a, T b) {
+  T sum{};
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return b < 0 ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+}
+
+template <std::integral T>
+constexpr T saturating_subtract(T a, T b) {
+  T difference{};
+  if (!__builtin_sub_overflow(a, b, &difference)) return difference;
+  return b > 0 ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+}
+
+template <std::integral T>
+constexpr T saturating_multiply(T a, T b) {
+  T product{};
+  if (!__builtin_mul_overflow(a, b, &product)) return product;
+  return (a < 0) == (b < 0) ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min();
+}
+
+}  // namespace xylem

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/printable_text.h"
 #include "capture/ring.h"
 #include "cli/stream_options.h"
 #include "filters/plugin_copy.h"
@@ -277,7 +278,9 @@ void finish(Started& started, int exit_code) {
   backend::sweep_run_folders(backend::own_run_folders());
 }
 
-void say(const std::string& sentence) { std::fprintf(stderr, "xylem: %s\n", sentence.c_str()); }
+void say(const std::string& sentence) {
+  std::fprintf(stderr, "xylem: %s\n", printable(sentence).c_str());
+}
 
 std::string store_of(const RunOptions& options) {
   return options.store.empty() ? default_store() : options.store;

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 
+#include "base/printable_text.h"
 #include "cli/place_options.h"
 #include "cli/place_text.h"
 #include "frontend/launch.h"
@@ -60,7 +61,7 @@ int run_place(const PlaceOptions& options, const std::vector<std::string>& envir
               std::ostream& out, std::ostream& err) {
   const auto shown = show(options, environment, out, err);
   if (shown) return 0;
-  err << "xylem: " << shown.error().message << '\n';
+  err << "xylem: " << printable(shown.error().message) << '\n';
   return 2;
 }
 

@@ -104,7 +104,8 @@ std::string query_of_hosts(const std::string& table, std::optional<std::int64_t>
 /// The hosts of a run's agents with what the placement judged them by; where there was none, with
 /// the newest values of what was measured there.
 Result<Source> from_recorded(const std::string& path) {
-  auto run = storage::RunFile::open(path);
+  // Names go to a topology or an explanation, whatever form it has.
+  auto run = storage::RunFile::open(path, storage::Texts::kPrintable);
   if (!run) return unexpected(std::move(run.error()));
   const auto table = storage::host_value_table(**run);
   if (!table) return unexpected(table.error());

@@ -10,6 +10,7 @@
 #include <ostream>
 #include <vector>
 
+#include "base/printable_text.h"
 #include "cli/spooled_output.h"
 #include "storage/query.h"
 
@@ -23,6 +24,9 @@ using storage::Value;
 /// Rows that decide the widths of columns; later ones may stick out, so that a result of any size
 /// needs no more memory than these.
 constexpr std::size_t kRowsMeasured = 1000;
+/// So do longer texts, and rows after so many bytes decide nothing any more.
+constexpr std::size_t kWidestColumn = 1000;
+constexpr std::size_t kBytesMeasured = 1u << 20;
 
 constexpr const char* kQuestions = R"(
 Questions to begin with:
@@ -47,23 +51,6 @@ bool is_number(const Value& value) {
   return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
 }
 
-/// Text for one line of a terminal: control characters cannot move its cursor.
-std::string printable(const std::string& text) {
-  std::string shown;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-      shown += c;
-    } else {
-      constexpr const char* kDigits = "0123456789abcdef";
-      shown += c == '\n'   ? "\\n"
-               : c == '\t' ? "\\t"
-                           : std::string("\\x") + kDigits[byte >> 4] + kDigits[byte & 15];
-    }
-  }
-  return shown;
-}
-
 /// Characters, not bytes.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(
@@ -77,24 +64,25 @@ class TableSink final : public storage::RowSink {
   void begin(std::span<const std::string> columns) override {
     if (results_++ != 0) out_ << '\n';
     names_.assign(columns.begin(), columns.end());
-    for (std::string& name : names_) name = printable(name);
     widths_.clear();
     for (const std::string& name : names_) widths_.push_back(width_of(name));
     right_.assign(names_.size(), true);
     waiting_.clear();
+    waiting_bytes_ = 0;
     printed_head_ = false;
   }
 
   bool row(std::span<const Value> values) override {
     std::vector<Cell> cells;
     for (const Value& value : values) {
-      cells.push_back({printable(to_text(value)), is_number(value) || value.index() == 0});
+      cells.push_back({to_text(value), is_number(value) || value.index() == 0});
+      waiting_bytes_ += cells.back().text.size();
     }
     if (printed_head_) {
       print(cells);
     } else {
       waiting_.push_back(std::move(cells));
-      if (waiting_.size() == kRowsMeasured) print_waiting();
+      if (waiting_.size() == kRowsMeasured || waiting_bytes_ > kBytesMeasured) print_waiting();
     }
     return static_cast<bool>(out_);
   }
@@ -112,7 +100,7 @@ class TableSink final : public storage::RowSink {
     printed_head_ = true;
     for (const auto& cells : waiting_) {
       for (std::size_t i = 0; i < cells.size(); ++i) {
-        widths_[i] = std::max(widths_[i], width_of(cells[i].text));
+        widths_[i] = std::max(widths_[i], std::min(width_of(cells[i].text), kWidestColumn));
         right_[i] = right_[i] && cells[i].right;
       }
     }
@@ -146,6 +134,7 @@ class TableSink final : public storage::RowSink {
   std::vector<std::size_t> widths_;
   std::vector<bool> right_;
   std::vector<std::vector<Cell>> waiting_;
+  std::size_t waiting_bytes_ = 0;
   bool printed_head_ = false;
   int results_ = 0;
 };
@@ -209,7 +198,7 @@ class JsonSink final : public storage::RowSink {
 };
 
 int fail(std::ostream& err, const std::string& sentence, int code) {
-  err << "xylem query: " << sentence << '\n';
+  err << "xylem query: " << printable(sentence) << '\n';
   return code;
 }
 
@@ -248,7 +237,9 @@ std::unique_ptr<storage::RowSink> make_result_sink(ResultFormat format, std::ost
 }
 
 int run_query(const QueryOptions& options, std::istream& in, std::ostream& out, std::ostream& err) {
-  auto run = storage::RunFile::open(options.file);
+  const bool is_for_people = options.schema || options.format == ResultFormat::kTable;
+  auto run = storage::RunFile::open(
+      options.file, is_for_people ? storage::Texts::kPrintable : storage::Texts::kExact);
   if (!run) return fail(err, run.error().message, 1);
   if (options.schema) return print_schema(**run, out, err);
   std::string sql = options.sql;

@@ -10,7 +10,9 @@
 #include <iostream>
 #include <memory>
 
+#include "base/printable_text.h"
 #include "base/quantity_text.h"
+#include "base/saturating.h"
 #include "base/text_file.h"
 #include "storage/query.h"
 #include "storage/run_view.h"
@@ -32,7 +34,9 @@ class Columns {
     for (const Head& head : heads_) widths_.push_back(std::string_view(head.name).size());
   }
   void add(std::vector<std::string> row) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], row[i].size());
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths_[i] = std::clamp(row[i].size(), widths_[i], kWidest);
+    }
     rows_.push_back(std::move(row));
   }
   std::string text() const {
@@ -54,6 +58,9 @@ class Columns {
     text.erase(text.find_last_not_of(' ') + 1);
     return text + '\n';
   }
+  /// Longer texts stick out, so that one of them does not make each line as long.
+  static constexpr std::size_t kWidest = 200;
+
   std::vector<Head> heads_;
   std::vector<std::size_t> widths_;
   std::vector<std::vector<std::string>> rows_;
@@ -171,9 +178,9 @@ std::string services_text(const Report& report) {
                    {"load", kRight},
                    {"least memory free", kRight}});
   for (const Report::HostLoad& load : report.host_loads) {
-    columns.add(
-        {load.host, fmt::format("{:.2f}", load.processors_busy), fmt::format("{:.2f}", load.load),
-         bytes_text(static_cast<std::uint64_t>(std::max(0.0, load.least_available_bytes)))});
+    columns.add({load.host, fmt::format("{:.2f}", load.processors_busy),
+                 fmt::format("{:.2f}", load.load),
+                 bytes_text(saturating_cast<std::uint64_t>(load.least_available_bytes))});
   }
   return text + columns.text();
 }
@@ -505,14 +512,15 @@ Result<void> write_page(const ReportOptions& options) {
 
 int run_report(const ReportOptions& options, std::ostream& out, std::ostream& err) {
   const auto fail = [&err](const std::string& sentence) {
-    err << "xylem report: " << sentence << '\n';
+    err << "xylem report: " << printable(sentence) << '\n';
     return 1;
   };
   if (!options.html.empty()) {
     const auto written = write_page(options);
     return written ? 0 : fail(written.error().message);
   }
-  auto run = storage::RunFile::open(options.file);
+  auto run = storage::RunFile::open(
+      options.file, options.json ? storage::Texts::kExact : storage::Texts::kPrintable);
   if (!run) return fail(run.error().message);
   auto report = storage::make_report(**run);
   if (!report) return fail(report.error().message);

@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "base/argv.h"
+#include "base/printable_text.h"
 #include "base/quoted.h"
 #include "cli/front_end_start.h"
 #include "frontend/job.h"
@@ -31,7 +32,7 @@ constexpr int kUsageError = 2;
 constexpr const char* kServePid = "XYLEM_SERVE_PID";
 
 int fail(const std::string& sentence) {
-  std::fprintf(stderr, "xylem: %s\n", sentence.c_str());
+  std::fprintf(stderr, "xylem: %s\n", printable(sentence).c_str());
   return kUsageError;
 }
 

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/printable_text.h"
 #include "cli/live_runs.h"
 #include "cli/terminal.h"
 #include "storage/query.h"
@@ -195,7 +196,7 @@ Result<void> show_run(const TopOptions& options, std::ostream& out) {
 int run_top(const TopOptions& options, std::ostream& out, std::ostream& err) {
   const auto shown = show_run(options, out);
   if (shown) return 0;
-  err << "xylem top: " << shown.error().message << '\n';
+  err << "xylem top: " << printable(shown.error().message) << '\n';
   return 1;
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/config.h"
+#include "base/printable_text.h"
 #include "cli/query_command.h"
 #include "cli/tree_text.h"
 #include "storage/query.h"
@@ -108,7 +109,10 @@ Result<void> print(const TreeReport& report, TreeFormat format, std::ostream& ou
 }
 
 Result<void> show(const TreeOptions& options, std::ostream& out) {
-  auto run = storage::RunFile::open(options.file);
+  const bool is_for_programs =
+      options.format == TreeFormat::kCsv || options.format == TreeFormat::kJson;
+  auto run = storage::RunFile::open(
+      options.file, is_for_programs ? storage::Texts::kExact : storage::Texts::kPrintable);
   if (!run) return unexpected(std::move(run.error()));
   const bool is_screen = options.watch_ns && &out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
   for (bool is_first = true;; is_first = false) {
@@ -136,7 +140,7 @@ std::string check_duration(const std::string& text) {
 int run_tree(const TreeOptions& options, std::ostream& out, std::ostream& err) {
   const auto shown = show(options, out);
   if (shown) return 0;
-  err << "xylem tree: " << shown.error().message << '\n';
+  err << "xylem tree: " << printable(shown.error().message) << '\n';
   return 1;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/quantity_text.h"
+#include "base/saturating.h"
 #include "tree/host_list.h"
 #include "tree/observed.h"
 #include "tree/topology_text.h"
@@ -26,6 +27,11 @@ using storage::TreeReport;
 /// millisecond: below, neighbours on one host and on two differ as much.
 constexpr Nanos kSlowest = 10;
 constexpr Nanos kNeverSlow = 1 * kMillisecond;
+
+/// What is deeper stands below each other: a screen has no room, and a chain of nodes no bound.
+constexpr std::size_t kDeepest = 32;
+/// Longer texts stick out of their column, so that one of them does not make each line as long.
+constexpr std::size_t kWidestColumn = 200;
 
 /// The nodes of a report as a tree.
 class Forest {
@@ -90,11 +96,12 @@ using Cells = std::vector<std::string>;
 
 std::string rate_text(double per_second) {
   return per_second < 100 ? fmt::format("{:.1f}", per_second)
-                          : count_text(static_cast<std::uint64_t>(per_second));
+                          : count_text(saturating_cast<std::uint64_t>(per_second));
 }
 
 Cells cells_of(const TreeReport::Node& node, std::size_t depth, std::uint64_t ranks) {
-  Cells cells = {fmt::format("{:{}}{} {} on {}", "", 2 * depth, node.role, raw(node.id), node.host),
+  const std::string indent(2 * std::min(depth, kDeepest), ' ');
+  Cells cells = {fmt::format("{}{} {} on {}", indent, node.role, raw(node.id), node.host),
                  node.silent_ns ? "silent " + duration_text(*node.silent_ns) : node.state,
                  count_text(ranks),
                  "",
@@ -104,7 +111,7 @@ Cells cells_of(const TreeReport::Node& node, std::size_t depth, std::uint64_t ra
   if (!node.link) return cells;
   const TreeReport::Link& link = *node.link;
   if (link.packets_per_s) cells[3] = rate_text(*link.packets_per_s);
-  if (link.bytes_per_s) cells[4] = bytes_text(static_cast<std::uint64_t>(*link.bytes_per_s));
+  if (link.bytes_per_s) cells[4] = bytes_text(saturating_cast<std::uint64_t>(*link.bytes_per_s));
   cells[5] = bytes_text(link.queue_bytes);
   if (link.round_trip_ns) cells[6] = duration_text(*link.round_trip_ns);
   return cells;
@@ -114,7 +121,9 @@ Cells cells_of(const TreeReport::Node& node, std::size_t depth, std::uint64_t ra
 void append_rows(std::string& text, const std::vector<Cells>& rows, std::size_t words) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const Cells& cells : rows) {
-    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], cells[i].size());
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      widths[i] = std::clamp(cells[i].size(), widths[i], kWidestColumn);
+    }
   }
   for (const Cells& cells : rows) {
     std::string line;
@@ -214,7 +223,7 @@ void append_attention(std::string& text, const TreeReport& report) {
     const bool has_round_trip = node.parent && node.link && node.link->round_trip_ns;
     if (!middle || !has_round_trip || node.state == "lost") continue;
     const Nanos round_trip = *node.link->round_trip_ns;
-    if (round_trip > kNeverSlow && round_trip > kSlowest * *middle) {
+    if (round_trip > kNeverSlow && round_trip / kSlowest > *middle) {
       slow[node.role].push_back(node.host);
     }
   }
@@ -237,6 +246,13 @@ void append_notices(std::string& text, const TreeReport& report) {
     text +=
         fmt::format("and {} more that were not passed on\n", count_text(report.notices_dropped));
   }
+}
+
+/// As a part of a quoted label of Graphviz.
+std::string label_text(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c == '"' || c == '\\'; }, '_');
+  return text;
 }
 
 }  // namespace
@@ -272,10 +288,8 @@ Result<std::string> tree_topology(const TreeReport& report) {
 std::string tree_dot(const TreeReport& report) {
   std::string text = "digraph xylem {\n";
   for (const TreeReport::Node& node : report.nodes) {
-    std::string host;
-    for (const char c : node.host) host += c == '"' || c == '\\' ? '_' : c;
-    text += fmt::format("  n{} [label=\"{} {}\\n{}\\n{}\"", raw(node.id), node.role, raw(node.id),
-                        host, node.state);
+    text += fmt::format("  n{} [label=\"{} {}\\n{}\\n{}\"", raw(node.id), label_text(node.role),
+                        raw(node.id), label_text(node.host), label_text(node.state));
     if (node.state == "lost" || node.silent_ns) text += ", color=red";
     text += "];\n";
     if (node.parent) text += fmt::format("  n{} -> n{};\n", raw(*node.parent), raw(node.id));

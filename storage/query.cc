@@ -15,6 +15,9 @@
 #include <limits>
 #include <utility>
 
+#include "base/printable_text.h"
+#include "base/saturating.h"
+#include "base/utf8.h"
 #include "storage/event_table_internal.h"
 #include "storage/schema_internal.h"
 #include "storage/sqlite_internal.h"
@@ -145,7 +148,7 @@ Error query_error(sqlite3* database, int code, const std::string& path) {
 
 class SqliteRunFile final : public RunFile {
  public:
-  explicit SqliteRunFile(std::string path) : path_(std::move(path)) {}
+  SqliteRunFile(std::string path, Texts texts) : path_(std::move(path)), texts_(texts) {}
 
   Result<void> connect();
   Result<void> query(std::string_view sql, RowSink& sink) override;
@@ -163,10 +166,17 @@ class SqliteRunFile final : public RunFile {
   Result<void> execute(const char* sql);
   Error error_of(int code);
 
-  std::string path_;
   bool is_late() const {
     return monotonic_now() >= deadline_ || (given_up_ != nullptr && *given_up_);
   }
+  /// The one place at which texts of a store become printable.
+  void make_printable(Value& value) const {
+    auto* text = texts_ == Texts::kPrintable ? std::get_if<std::string>(&value) : nullptr;
+    if (text != nullptr) *text = printable(*text);
+  }
+
+  std::string path_;
+  Texts texts_;
 
   Nanos deadline_ = kForever;
   const std::atomic<bool>* given_up_ = nullptr;
@@ -231,14 +241,20 @@ Result<void> SqliteRunFile::run(sqlite3_stmt* statement, RowSink& sink) {
   const int columns = sqlite3_column_count(statement);
   std::vector<std::string> names;
   names.reserve(static_cast<std::size_t>(columns));
-  for (int i = 0; i < columns; ++i) names.emplace_back(sqlite3_column_name(statement, i));
+  for (int i = 0; i < columns; ++i) {
+    const char* const name = sqlite3_column_name(statement, i);
+    names.emplace_back(name == nullptr ? "" : name);
+    if (texts_ == Texts::kPrintable) names.back() = printable(names.back());
+  }
   if (columns != 0) sink.begin(names);
   std::vector<Value> values(static_cast<std::size_t>(columns));
   int code = SQLITE_ROW;
   while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
     if (!sink.takes(bytes_of_row(statement, columns))) break;
     for (int i = 0; i < columns; ++i) {
-      values[static_cast<std::size_t>(i)] = value_at(statement, i);
+      Value& value = values[static_cast<std::size_t>(i)];
+      value = value_at(statement, i);
+      make_printable(value);
     }
     if (!sink.row(values)) break;
   }
@@ -295,40 +311,25 @@ Error SqliteRunFile::error_of(int code) {
   return query_error(connection_.handle(), code, path_);
 }
 
-/// Length of the UTF-8 sequence at the start of `text`; 0 when there is none.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates, and what is beyond Unicode show in the second byte.
-  const unsigned char second = byte(1);
-  const bool odd = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
-                   (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f);
-  return odd ? 0 : length;
-}
-
 std::string quoted(std::string_view text) {
   std::string json = "\"";
   while (!text.empty()) {
     const char c = text.front();
-    const std::size_t length = utf8_length(text);
-    if (c == '"' || c == '\\') {
+    const Utf8Character next = first_character(text);
+    // Those of C1 need no escape in JSON, but a terminal would obey them.
+    const bool is_control = next.code < 0x20 || (next.code >= 0x7f && next.code < 0xa0);
+    if (next.bytes == 0) {
+      json += "\\ufffd";
+    } else if (c == '"' || c == '\\') {
       json += {'\\', c};
-    } else if (static_cast<unsigned char>(c) < 0x20) {
+    } else if (is_control) {
       constexpr const char* kDigits = "0123456789abcdef";
       json += "\\u00";
-      json += {kDigits[c >> 4], kDigits[c & 15]};
-    } else if (length == 0) {
-      json += "\\ufffd";
+      json += {kDigits[next.code >> 4], kDigits[next.code & 15]};
     } else {
-      json += text.substr(0, length);
+      json += text.substr(0, next.bytes);
     }
-    text.remove_prefix(length == 0 ? 1 : length);
+    text.remove_prefix(std::max<std::size_t>(next.bytes, 1));
   }
   return json + '"';
 }
@@ -351,7 +352,7 @@ class Collector final : public RowSink {
 
 }  // namespace
 
-Result<std::unique_ptr<RunFile>> RunFile::open(const std::string& path) {
+Result<std::unique_ptr<RunFile>> RunFile::open(const std::string& path, Texts texts) {
   // SQLite says "unable to open" to all of these.
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) {
@@ -367,7 +368,7 @@ Result<std::unique_ptr<RunFile>> RunFile::open(const std::string& path) {
   if (found.st_size == 0) {
     return unexpected(Code::kInvalidArgument, path + ": it is empty, not a run's file");
   }
-  auto file = std::make_unique<SqliteRunFile>(path);
+  auto file = std::make_unique<SqliteRunFile>(path, texts);
   if (auto connected = file->connect(); !connected) return unexpected(connected.error());
   return Result<std::unique_ptr<RunFile>>(std::move(file));
 }
@@ -420,13 +421,7 @@ std::string to_json(const Value& value) {
 }
 
 std::int64_t integer_of(const Value& value) {
-  using Limits = std::numeric_limits<std::int64_t>;
-  if (const auto* real = std::get_if<double>(&value)) {
-    constexpr double kBeyond = 0x1p63;
-    if (std::isnan(*real)) return 0;
-    if (*real >= kBeyond) return Limits::max();
-    return *real < -kBeyond ? Limits::min() : static_cast<std::int64_t>(*real);
-  }
+  if (const auto* real = std::get_if<double>(&value)) return saturating_cast<std::int64_t>(*real);
   const auto* integer = std::get_if<std::int64_t>(&value);
   return integer == nullptr ? 0 : *integer;
 }

@@ -38,6 +38,13 @@ class RowSink {
   virtual void end() {}
 };
 
+/// How texts are answered. A store's texts come from strangers: a program's name may hold what a
+/// terminal obeys.
+enum class Texts {
+  kExact,      ///< For programs, and for what makes them safe in its own way, as HTML and JSON do.
+  kPrintable,  ///< For people at a terminal: by base/printable_text.h, names of columns too.
+};
+
 /// A file opened for reading. SQL comes from people: it can read the run's tables and nothing else,
 /// whatever it says; no other file, no extension, no setting. One thread at a time.
 class RunFile {
@@ -46,7 +53,8 @@ class RunFile {
   /// and for finished files on media that cannot be written.
   /// Fails with kNotFound, kPermissionDenied, kInvalidArgument (a directory; a database that is no
   /// run; written by a newer xylem), kCorrupt (no database), kUnavailable.
-  static Result<std::unique_ptr<RunFile>> open(const std::string& path);
+  static Result<std::unique_ptr<RunFile>> open(const std::string& path,
+                                               Texts texts = Texts::kExact);
   virtual ~RunFile() = default;
 
   /// Runs all statements of `sql`, one after the other. Fails with kInvalidArgument on SQL that is
@@ -83,7 +91,8 @@ std::string sql_quoted(std::string_view text);
 /// A value as text: "" for NULL, the shortest text that reads back for reals, hex for blobs.
 std::string to_text(const Value& value);
 /// A value as JSON: null, a number, or a string; reals that JSON has no form for are null, blobs
-/// are hex, bytes that are not UTF-8 become U+FFFD.
+/// are hex, bytes that are not UTF-8 become U+FFFD. Control characters are escaped, those of C1
+/// too.
 std::string to_json(const Value& value);
 /// 0 or "" when the value is of another kind. A real is cut to what an integer holds; of one that
 /// is no number, 0.

@@ -6,30 +6,10 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace xylem::viz {
 namespace {
-
-/// One character of UTF-8 at the begin of `text`; bytes 0: there is none.
-struct Character {
-  std::uint32_t code = 0;
-  std::size_t bytes = 0;
-};
-
-Character first_character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  constexpr std::array<std::uint32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return {};
-  std::uint32_t code = lead & (0x7fu >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {};
-    code = code << 6 | (byte(i) & 0x3f);
-  }
-  if (code < kLeast[bytes] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return {};
-  return {code, bytes};
-}
 
 using Range = std::pair<std::uint32_t, std::uint32_t>;
 
@@ -62,7 +42,7 @@ std::size_t cells_of(std::uint32_t code) { return is_in(kWide, code) ? 2 : 1; }
 std::string_view begin_of(std::string_view text, std::size_t width) {
   std::size_t bytes = 0, used = 0;
   while (bytes < text.size()) {
-    const Character next = first_character(text.substr(bytes));
+    const Utf8Character next = first_character(text.substr(bytes));
     const std::size_t wide = next.bytes == 0 ? 1 : cells_of(next.code);
     if (used + wide > width) break;
     used += wide;
@@ -96,7 +76,7 @@ const char* sequence(Look look, bool colors) {
 std::string printable(std::string_view text, bool utf8) {
   std::string out;
   while (!text.empty()) {
-    const Character next = first_character(text);
+    const Utf8Character next = first_character(text);
     const std::size_t bytes = std::max<std::size_t>(next.bytes, 1);
     const bool fits = next.bytes != 0 && !is_in(kUnfit, next.code) && (utf8 || next.code < 0x80);
     out += fits ? std::string(text.substr(0, bytes)) : "?";
@@ -108,7 +88,7 @@ std::string printable(std::string_view text, bool utf8) {
 std::size_t cells(std::string_view text) {
   std::size_t sum = 0;
   while (!text.empty()) {
-    const Character next = first_character(text);
+    const Utf8Character next = first_character(text);
     sum += next.bytes == 0 ? 1 : cells_of(next.code);
     text.remove_prefix(std::max<std::size_t>(next.bytes, 1));
   }

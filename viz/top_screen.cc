@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/quantity_text.h"
+#include "base/saturating.h"
 #include "viz/top_panes_internal.h"
 
 namespace xylem::viz {
@@ -128,7 +129,7 @@ Line share_line(const Overview& overview, const TopChoice& choice, std::size_t w
       plural(report.account.ranks, "rank") + " on " + plural(report.run.hosts, "host");
   std::vector<Line> ways = {{{text}}};
   if (overview.calls_per_s) {
-    text += ", " + count_text(static_cast<std::uint64_t>(*overview.calls_per_s)) + " calls/s";
+    text += ", " + count_text(saturating_cast<std::uint64_t>(*overview.calls_per_s)) + " calls/s";
     ways.insert(ways.begin(), Line{{text}});
   }
   for (const Report::WorldShare& share : report.shares) {

@@ -13,7 +13,9 @@
 
 #include "cli/query_command.h"
 #include "cli/report_command.h"
+#include "cli/top_command.h"
 #include "cli/tree_command.h"
+#include "tests/unit/changed_file.h"
 #include "tests/unit/storage_packets.h"
 #include "tree/topology_text.h"
 
@@ -403,6 +405,110 @@ TEST_F(Answers, TreeSaysWhenThereIsNone) {
   const Answer tree = answer(run_tree, TreeOptions{path_});
   EXPECT_EQ(tree.code, 1);
   EXPECT_THAT(tree.err, HasSubstr("it tells of no front end"));
+}
+
+/// Commits, and changes the file past the store.
+class HostileAnswers : public Answers {
+ protected:
+  void make_run_with(const std::string& sql) {
+    make_run();
+    storage::change_file(path_, sql);
+  }
+  std::string report() { return text_of(answer(run_report, ReportOptions{path_})); }
+  std::string tree(TreeFormat format = TreeFormat::kText) {
+    return text_of(answer(run_tree, TreeOptions{path_, format}));
+  }
+  std::string top(const char* pane) {
+    TopOptions options;
+    options.file = path_;
+    options.once = true;
+    options.pane = pane;
+    return text_of(answer(run_top, options));
+  }
+
+ private:
+  static std::string text_of(const Answer& answer) {
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    return answer.out;
+  }
+};
+
+TEST_F(HostileAnswers, ReportHasATextForEveryDuration) {
+  make_run_with(
+      "UPDATE function_sum SET time_ns = 0, max_ns = -9223372036854775808;"
+      "UPDATE function_sum SET time_ns = -9223372036854775808 WHERE process ="
+      " (SELECT min(process) FROM function_sum) AND function ="
+      " (SELECT min(function) FROM function_sum);"
+      "INSERT INTO alert(id, at_ns, kind, text) VALUES(9, -9223372036854775808, 'stall', 'x')");
+  EXPECT_THAT(report(), HasSubstr("-2562047 h 47 m"));
+}
+
+// In every table's texts. A terminal obeys ESC, and U+009B as "ESC [".
+constexpr const char* kObeyed =
+    "UPDATE run SET command = 'a' || char(27) || '[2Jb' || char(155) || '31m' || char(10) || 'c',"
+    " user = char(7), host = char(8238) || 'exe', detail = char(27), version = x'1bff';"
+    "UPDATE host SET name = 'h' || char(27) || ']0;owned' || char(7), lost_reason = char(155);"
+    "UPDATE world SET program = char(27) || 'c', mpi_library = char(133);"
+    "UPDATE function SET name = 'MPI' || char(27) || id, class = char(27);"
+    "UPDATE node SET host = 'n' || char(10) || 'forged', role = char(27) || '\"', state = "
+    "char(155),"
+    " reason = char(27) || '[31m';"
+    "UPDATE notice SET host = char(27), role = char(155), level = char(10), text = x'1b5b324a';"
+    "INSERT INTO notice VALUES(1, 'n', 'r' || char(27), 1, 'l', CAST(x'ff1b5b' AS TEXT), 0);"
+    "INSERT INTO stream(id, name) VALUES(1, 's' || char(27));"
+    "INSERT INTO alert(id, at_ns, kind, text) VALUES(9, 1, 'stall', char(27) || '[2J');"
+    "UPDATE given_up SET reason = char(27) || char(13)";
+
+bool is_obeyed(const std::string& text) {
+  return text.find_first_of("\x1b\x07\r\x7f\xff") != std::string::npos ||
+         text.find("\xc2\x9b") != std::string::npos || text.find("\xc2\x85") != std::string::npos ||
+         text.find("\u202e") != std::string::npos || text.find("\nforged") != std::string::npos;
+}
+
+TEST_F(HostileAnswers, WhatGoesToATerminalIsShownAndNotObeyed) {
+  make_run_with(kObeyed);
+  for (const std::string& text :
+       {report(), tree(), tree(TreeFormat::kDot), query("SELECT * FROM run").out,
+        query("SELECT command AS \"a\x1b[2J\", x'1b' FROM run").out,
+        query("SELECT * FROM notice; SELECT * FROM node; SELECT * FROM host").out, top("overview"),
+        top("functions"), top("ranks"), top("tree"), top("notices")}) {
+    EXPECT_FALSE(is_obeyed(text)) << text;
+  }
+  EXPECT_THAT(report(), HasSubstr("a\\x1b[2Jb\\u009b31m\\nc\n"));
+  EXPECT_THAT(tree(), HasSubstr("on n\\nforged"));
+  EXPECT_FALSE(is_obeyed(query("SELECT \x1b[2J").err)) << "SQLite repeats what it was given";
+}
+
+TEST_F(HostileAnswers, WhatGoesToAProgramIsExact) {
+  make_run_with(kObeyed);
+  constexpr const char* kCommand = "SELECT command FROM run";
+  EXPECT_EQ(query(kCommand, ResultFormat::kCsv).out,
+            "command\n\"a\x1b[2Jb\xc2\x9b"
+            "31m\nc\"\n");
+  const std::string json = "\"a\\u001b[2Jb\\u009b31m\\u000ac\"";
+  EXPECT_THAT(query(kCommand, ResultFormat::kJson).out, HasSubstr(json));
+  EXPECT_THAT(answer(run_report, ReportOptions{path_, true}).out, HasSubstr(json));
+  EXPECT_FALSE(is_obeyed(tree(TreeFormat::kJson)));
+}
+
+TEST_F(HostileAnswers, ALongTextMakesNoOtherLineLong) {
+  make_run_with(
+      "UPDATE function SET name = hex(zeroblob(1000000)) WHERE id = 0;"
+      "UPDATE node SET host = hex(zeroblob(1000000)) WHERE id = 1;"
+      "UPDATE notice SET text = hex(zeroblob(1000000))");
+  EXPECT_LT(report().size(), 20'000'000u);
+  EXPECT_LT(tree().size(), 20'000'000u);
+  EXPECT_LT(
+      query("SELECT text, level FROM notice UNION ALL SELECT name, 1 FROM function").out.size(),
+      20'000'000u);
+}
+
+TEST_F(HostileAnswers, ADeepChainOfNodesTakesNoMoreThanItsLines) {
+  make_run_with(
+      "WITH RECURSIVE n(i) AS (VALUES(100) UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
+      " INSERT INTO node(id, role, host, parent, level, state)"
+      " SELECT i, 'comm_process', 'node' || i, iif(i = 100, 0, i - 1), i, 'attached' FROM n");
+  EXPECT_LT(tree().size(), 20'000u * 200);
 }
 
 constexpr const char* kMixed =

@@ -92,6 +92,23 @@ TEST(ValuesOfAnyFile, AreCutToWhatAnIntegerHolds) {
   EXPECT_EQ(time_of(std::int64_t{1'700'000'000} * kSecond), 1'700'000'000 * kSecond);
 }
 
+TEST(ValuesAsJson, HoldNothingThatATerminalObeys) {
+  EXPECT_EQ(to_json(std::string("\x1b[2J\n\x7f\xc2\x9b\u00fc\xff\"\\")),
+            "\"\\u001b[2J\\u000a\\u007f\\u009b\u00fc\\ufffd\\\"\\\\\"");
+}
+
+TEST_F(QueryTest, MakesTextsPrintableForPeople) {
+  ASSERT_TRUE(store_->commit());
+  change_file(path_, "UPDATE run SET command = 'a' || char(27) || '[2J'");
+  constexpr const char* kSql = "SELECT command, x'1b' FROM run";
+  EXPECT_EQ(ask(kSql), "a\x1b[2J|1b\n");
+  const auto opened = RunFile::open(path_, Texts::kPrintable);
+  ASSERT_TRUE(opened) << opened.error().message;
+  const auto rows = (*opened)->rows(kSql);
+  ASSERT_TRUE(rows) << rows.error().message;
+  EXPECT_EQ(text_of((*rows)[0][0]), "a\\x1b[2J");
+}
+
 TEST_F(QueryTest, ShowsEventsAsTheyWereRecorded) {
   put(registration_packet(3, {process_row(1, 2)}));
   auto events = some_events(0, 2);

@@ -14,11 +14,12 @@ Result<std::string> newest_host_values(RunFile& run, const std::string& leaves, 
     return "SELECT leaf, name, value, max(at_ns) FROM " + *table + " WHERE at_ns <= " + until +
            " AND leaf IN (" + leaves + ") GROUP BY leaf, name";
   }
-  // From name to name: DISTINCT would go through all rows of the index.
+  // From name to name: DISTINCT would go through all rows of the index. UNION without ALL ends at a
+  // name that was there before, as a damaged index may give it.
   return "WITH RECURSIVE named(leaf, name) AS (SELECT l.leaf, (SELECT min(v.name) FROM host_value v"
          " WHERE v.leaf = l.leaf) FROM (" +
          leaves +
-         ") l UNION ALL SELECT n.leaf, (SELECT min(v.name) FROM host_value v WHERE v.leaf = n.leaf"
+         ") l UNION SELECT n.leaf, (SELECT min(v.name) FROM host_value v WHERE v.leaf = n.leaf"
          " AND v.name > n.name) FROM named n WHERE n.name IS NOT NULL)"
          " SELECT n.leaf AS leaf, n.name AS name, v.value AS value FROM named n CROSS JOIN"
          " host_value v ON v.rowid = (SELECT w.rowid FROM host_value w WHERE w.leaf = n.leaf"

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/saturating.h"
 #include "storage/inquiry_internal.h"
 
 namespace xylem::storage {
@@ -26,7 +27,7 @@ Report::Run read_run(Inquiry& inquiry) {
   run.detail = text_of(row[6]);
   run.started_realtime_ns = time_of(row[7]);
   if (!is_null(row[8])) run.elapsed_ns = time_of(row[8]) - time_of(row[7]);
-  if (!is_null(row[9])) run.exit_code = static_cast<int>(integer_of(row[9]));
+  if (!is_null(row[9])) run.exit_code = saturating_cast<int>(real_of(row[9]));
   run.hosts = count_of(inquiry.ask_one("SELECT count(*) FROM host", 1)[0]);
   for (const auto& library :
        inquiry.ask("SELECT DISTINCT mpi_library FROM world WHERE mpi_library <> '' ORDER BY 1")) {
@@ -211,11 +212,8 @@ void read_streams(Inquiry& inquiry, Report& report) {
            " total(a.lost), (SELECT count(DISTINCT wave) FROM stream_part p WHERE p.stream = s.id)"
            " FROM stream s LEFT JOIN stream_account a ON a.stream = s.name GROUP BY s.id"
            " ORDER BY s.name")) {
-    const auto count = [&row](std::size_t i) {
-      return static_cast<std::uint64_t>(real_of(row[i]));
-    };
-    report.streams.push_back({text_of(row[0]), count_of(row[1]), count(2), count(3), count(4),
-                              count(5), count_of(row[6])});
+    report.streams.push_back({text_of(row[0]), count_of(row[1]), count_of(row[2]), count_of(row[3]),
+                              count_of(row[4]), count_of(row[5]), count_of(row[6])});
   }
 }
 

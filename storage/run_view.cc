@@ -29,6 +29,7 @@ void ViewReader::read_scope() {
     scope.run_end_ns = std::max(scope.run_end_ns, time_of(bounds[4]));
   }
   scope.run_end_ns = std::max(scope.run_end_ns, newest_series_ns());
+  scope.run_end_ns = time_of(Value(scope.run_end_ns));  // Its length is a number, too.
   scope.begin_ns = scope.run_begin_ns;
   scope.end_ns = scope.run_end_ns;
   const auto account = inquiry.ask_one(

@@ -2,6 +2,7 @@
 
 // What the answers of a RunView have in common: scope, ranges, processes, names.
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -9,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/saturating.h"
 #include "storage/host_value.h"
 #include "storage/inquiry_internal.h"
 #include "storage/run_view.h"
@@ -25,7 +27,12 @@ struct Member {
 struct Slots {
   Nanos begin_ns = 0, end_ns = 0, slot_ns = 1;
   std::uint64_t count = 0;
-  std::uint64_t of(Nanos at) const { return static_cast<std::uint64_t>((at - begin_ns) / slot_ns); }
+  /// For a `count` above 0. A file may hold any time: one outside is in the first slot or the last.
+  std::uint64_t of(Nanos at) const {
+    if (at <= begin_ns) return 0;
+    const Nanos after = saturating_subtract(at, begin_ns);
+    return std::min(static_cast<std::uint64_t>(after / slot_ns), count - 1);
+  }
 };
 
 /// Ranks in rows of equally many.

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/saturating.h"
 #include "storage/host_value.h"
 #include "storage/inquiry_internal.h"
 
@@ -159,7 +160,7 @@ class TreeReader {
       TreeReport::Link link;
       link.at_ns = time_of(row[1]);
       link.queue_bytes = count_of(row[2]);
-      if (integer_of(row[3]) > 0) link.round_trip_ns = integer_of(row[3]);
+      if (integer_of(row[3]) > 0) link.round_trip_ns = time_of(row[3]);
       link.refused = count_of(row[4]);
       link.transport = text_of(row[5]);
       node->link = std::move(link);
@@ -172,7 +173,7 @@ class TreeReader {
     if (!has_past_) return;
     const bool whole = report_.has_ended && !asked_ns_;
     const Nanos span = std::max(kRateSpan, 3 * sample_interval());
-    const Nanos from = whole ? 0 : report_.at_ns - span;
+    const Nanos from = whole ? 0 : saturating_subtract(report_.at_ns, span);
     // The view link_rate says the same, but opens all samples of the run whatever is asked of it.
     std::map<NodeId, Sent> sent;
     inquiry_.scan(

@@ -1,10 +1,14 @@
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "storage/window_source_internal.h"
 
 namespace xylem::storage {
 namespace {
+
+constexpr std::int64_t kMostProcessBlocks =
+    std::numeric_limits<std::int64_t>::max() / kBlockProcesses - 1;
 
 std::string begins_within(Nanos begin_ns, Nanos end_ns) {
   return "begin_ns >= " + std::to_string(begin_ns) + " AND begin_ns < " + std::to_string(end_ns);
@@ -27,7 +31,7 @@ WindowSource::WindowSource(ViewReader& reader)
   if (!has_summaries_) return;
   for (const auto& row : reader.inquiry.ask("SELECT level, done FROM summary_state")) {
     const std::uint64_t level = count_of(row[0]);
-    if (level < kSummaryLevels) done_[level] = integer_of(row[1]);
+    if (level < kSummaryLevels) done_[level] = static_cast<std::int64_t>(count_of(row[1]));
   }
 }
 
@@ -38,8 +42,7 @@ std::uint64_t WindowSource::count_rows(Nanos begin_ns, Nanos end_ns) {
         "SELECT total(upto_row - after_row)" + spans_within(begin_ns, end_ns), 1)[0]);
   }
   const auto newest = reader_.inquiry.ask_one("SELECT max(rowid) FROM profile_row", 1);
-  return rows +
-         static_cast<std::uint64_t>(std::max<std::int64_t>(integer_of(newest[0]) - done_[0], 0));
+  return rows + saturating_subtract(count_of(newest[0]), static_cast<std::uint64_t>(done_[0]));
 }
 
 std::uint64_t WindowSource::count_parts(int level, Nanos begin_ns, Nanos end_ns) {
@@ -58,7 +61,10 @@ void WindowSource::scan(int level, Nanos begin_ns, Nanos end_ns, const std::stri
                            begins_within(begin_ns, end_ns) + condition,
                        [&](std::span<const Value> row) {
                          const auto* bytes = std::get_if<Blob>(&row[2]);
-                         take({level, integer_of(row[0]), integer_of(row[1]),
+                         // No process is in a block beyond; so that their numbers are numbers.
+                         const std::int64_t block = std::clamp(
+                             integer_of(row[1]), -kMostProcessBlocks, kMostProcessBlocks);
+                         take({level, integer_of(row[0]), block,
                                bytes == nullptr ? std::span<const std::byte>() : *bytes});
                        });
 }

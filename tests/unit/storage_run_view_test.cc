@@ -420,6 +420,42 @@ TEST_F(RunViewTest, TheRateOfARunThatHasEndedIsOfItsElapsedTime) {
   EXPECT_EQ(overview.calls_per_s, 16.0);
 }
 
+TEST_F(RunViewTest, ARunOfAnyTimesHasALength) {
+  put_world(1, 1);
+  put_window(0, 0, {profile_row(0, 1, 5)});
+  execute(
+      "UPDATE run SET started_ns = -9223372036854775808, ended_ns = 9223372036854775807;"
+      "UPDATE process SET first_ns = -9223372036854775808, last_ns = 9223372036854775807");
+  const Overview overview = good(view().overview());
+  EXPECT_LT(overview.scope.run_begin_ns, 0);
+  EXPECT_GT(overview.scope.run_end_ns - overview.scope.run_begin_ns, overview.scope.run_end_ns);
+  EXPECT_GE(good(view().ranks({.columns = 7})).slot_ns, 1);
+}
+
+TEST_F(RunViewTest, ATimeThatIsNoIntegerIsInASlotThatThereIs) {
+  put_world(1, 1);
+  put_window(0, 0, {profile_row(0, 1, 5)});
+  execute("UPDATE run SET window_ns = 1; UPDATE profile_row SET begin_ns = -3.5");
+  const auto table = good(view().functions({.range = {-10, -3}, .series = 7}));
+  ASSERT_EQ(table.functions.size(), 1u);
+  EXPECT_EQ(table.functions[0].series_ns.size(), 7u);
+  EXPECT_EQ(std::accumulate(table.functions[0].series_ns.begin(),
+                            table.functions[0].series_ns.end(), std::uint64_t{0}),
+            table.functions[0].time_ns);
+}
+
+TEST_F(RunViewTest, BlocksOfNoProcessAreInNoAnswer) {
+  put_world(1, 1);
+  put_window(0, 0, {profile_row(0, 1, 5)});
+  execute(
+      "INSERT INTO window_summary VALUES(77, 0, 0, 9223372036854775807, x'00010101010100',"
+      " x'', x''), (78, 0, 0, -9223372036854775808, x'00010101010100', x'', x'');"
+      "INSERT OR REPLACE INTO summary_state VALUES(0, -9223372036854775808)");
+  const auto grid = good(view().ranks({.value = RankValue::kCalls}));
+  ASSERT_EQ(grid.rows.size(), 1u);
+  EXPECT_EQ(grid.rows[0].total, 5u);
+}
+
 TEST_F(RunViewTest, AnAnswerIsOfOneCommit) {
   put_world(1, 1);
   RunView run = view();

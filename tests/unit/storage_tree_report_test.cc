@@ -69,6 +69,18 @@ class TreeReportTest : public testing::Test {
   std::unique_ptr<Store> store_;
 };
 
+TEST_F(TreeReportTest, ARunThatEndedBeforeItBeganHasATreeAllTheSame) {
+  put_node(1, wire::Role::kBackEnd, "attached", 0);
+  put_link(1, kSecond, 5, 5);
+  EXPECT_TRUE(store_->commit());
+  change_file(path_,
+              "UPDATE run SET started_ns = 9223372036854775807, ended_ns = -9223372036854775808;"
+              "UPDATE link SET round_trip_ns = 9223372036854775807");
+  const TreeReport tree = report();
+  EXPECT_EQ(tree.nodes.size(), 2u);
+  EXPECT_LT(tree.at_ns, 0);
+}
+
 TEST_F(TreeReportTest, RatesAreOfTheLastFiveSeconds) {
   put_node(1, wire::Role::kBackEnd, "attached", 0);
   put_link(1, kSecond, 0, 0);

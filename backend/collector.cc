@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "base/fnv.h"
 #include "base/log.h"
@@ -16,6 +17,8 @@ using capture::Record;
 // The clock's estimate beyond its last pair may be this far ahead. What claims to have ended later
 // than it was read is not true.
 constexpr Nanos kAhead = 1 * kMillisecond;
+// Records taken at a time: these and their times stay in the first level of a processor's cache.
+constexpr std::size_t kBatch = 256;
 constexpr Nanos kShortestWindow = 1 * kMillisecond;
 // Sums of two of these do not overflow.
 constexpr Nanos kFarthest = 2'000'000'000'000'000'000;
@@ -31,7 +34,10 @@ std::uint64_t hash_of(const std::vector<wire::FunctionRow>& table) {
 }  // namespace
 
 Collector::Collector(CollectorOptions options, Journal& journal)
-    : options_(std::move(options)), journal_(journal), batch_(WindowBuilder::kLargestGroup) {}
+    : options_(std::move(options)),
+      journal_(journal),
+      batch_(WindowBuilder::kLargestGroup),
+      timed_(WindowBuilder::kLargestGroup) {}
 
 void Collector::add(Lane lane, Segment segment, bool ended, Nanos now) {
   const Progress known = journal_.progress_of(lane);
@@ -104,10 +110,14 @@ void Collector::read_clock(Nanos now) {
   if (needed && now >= clock_.next_pair()) clock_.add(options_.read_pair());
 }
 
+// From this host's monotonic clock to the run's.
+Nanos Collector::run_shift() const {
+  return std::clamp(offset_ns_, -kFarthest / 2, kFarthest / 2) -
+         std::clamp(control_.epoch_ns, -kFarthest / 2, kFarthest / 2);
+}
+
 Nanos Collector::run_time(Nanos monotonic) const {
-  const Nanos shift = std::clamp(offset_ns_, -kFarthest / 2, kFarthest / 2) -
-                      std::clamp(control_.epoch_ns, -kFarthest / 2, kFarthest / 2);
-  return std::max<Nanos>(0, monotonic + shift);
+  return std::max<Nanos>(0, monotonic + run_shift());
 }
 
 // A drain may take long: ranks write meanwhile. Before a flush they were stopped, and what it is to
@@ -119,14 +129,14 @@ std::size_t Collector::read(const Process& process, std::uint32_t ring, std::uin
   return count;
 }
 
-TimedRecord Collector::timed(const Process& process, const Record& record) const {
-  const capture::ClockKind kind = process.segment.clock();
-  const Nanos latest = everything_ ? read_at_ : read_at_ + kAhead;
-  TimedRecord timed;
-  timed.record = record;
-  timed.end_ns = std::min(run_time(record_time(clock_, kind, record.end)), latest);
-  timed.begin_ns = std::min(run_time(record_time(clock_, kind, record.begin)), timed.end_ns);
-  return timed;
+Collector::RunTimes Collector::times_of(const Process& process) const {
+  return {TickReader(clock_, process.segment.clock()), run_shift(),
+          everything_ ? read_at_ : read_at_ + kAhead};
+}
+
+inline std::pair<Nanos, Nanos> Collector::RunTimes::of(const Record& record) {
+  const Nanos end = std::min(std::max<Nanos>(0, ticks(record.end) + shift), latest);
+  return {std::min(std::max<Nanos>(0, ticks(record.begin) + shift), end), end};
 }
 
 void Collector::spend(std::size_t records) {
@@ -273,7 +283,8 @@ bool Collector::open_next_slice() {
     for (std::uint32_t ring = 0; ring < process->segment.rings(); ++ring) {
       Record first;
       if (read(*process, ring, process->cursors[ring].position, {&first, 1}) == 0) continue;
-      oldest = std::min(oldest, slice_of(timed(*process, first).end_ns, control_.window_ns));
+      const Nanos end = times_of(*process).of(first).second;
+      oldest = std::min(oldest, slice_of(end, control_.window_ns));
     }
   }
   const std::uint64_t present = slice_of(run_now_, control_.window_ns);
@@ -312,23 +323,36 @@ double Collector::fullest_ring() const {
   return fullest;
 }
 
+// A batch at a time. Completions of one call may reach beyond its end, and how many they are must
+// be known: then as many records are read as such a group can have.
 bool Collector::read_ring(Process& process, std::uint32_t ring) {
   RingCursor& cursor = process.cursors[ring];
+  std::size_t room = kBatch;
   for (;;) {
     if (budget_ == 0 || builder_->approximate_bytes() >= options_.window_bytes) return false;
-    const std::size_t count = read(process, ring, cursor.position, batch_);
+    const std::size_t count = read(process, ring, cursor.position, std::span(batch_).first(room));
     if (count == 0) return true;
-    timed_.clear();
-    for (std::size_t i = 0; i < count; ++i) timed_.push_back(timed(process, batch_[i]));
+    RunTimes times = times_of(process);
+    for (std::size_t i = 0; i < count; ++i) {
+      timed_[i].record = batch_[i];
+      std::tie(timed_[i].begin_ns, timed_[i].end_ns) = times.of(batch_[i]);
+    }
     // A call's completions are written within microseconds: one that did not grow in between two
     // drains is whole.
+    const bool is_all = count < room;
     const bool held = cursor.held_round != 0 && cursor.held_round < round_ &&
                       cursor.held_position == cursor.position && cursor.held_count == count;
     const std::size_t taken =
-        builder_->add(process.lane, timed_, held || process.ended || everything_);
+        builder_->add(process.lane, std::span<const TimedRecord>(timed_).first(count),
+                      is_all && (held || process.ended || everything_));
     cursor.position += taken;
     spend(taken);
-    if (taken < count) {
+    if (taken == count) {
+      if (is_all) return true;
+      room = kBatch;
+    } else if (!is_all && (taken > 0 || room < batch_.size())) {
+      room = batch_.size();
+    } else {
       const bool waited =
           cursor.held_position == cursor.position && cursor.held_count == count - taken;
       if (!waited) cursor.held_round = round_;
@@ -336,7 +360,6 @@ bool Collector::read_ring(Process& process, std::uint32_t ring) {
       cursor.held_count = count - taken;
       return true;
     }
-    if (count < batch_.size()) return true;
   }
 }
 
@@ -523,14 +546,18 @@ bool Collector::make_chunk(Process& process) {
     const std::uint64_t before = mark.to.chunk_position;
     while (events_.size() < wire::kMaxChunkEvents) {
       const std::size_t room = wire::kMaxChunkEvents - events_.size();
-      const std::span<Record> batch(batch_.data(), std::min(room, batch_.size()));
+      const std::span<Record> batch(batch_.data(), std::min(room, kBatch));
       const std::size_t count = read(process, ring, mark.to.chunk_position, batch);
       if (count == 0) break;
+      RunTimes times = times_of(process);
+      std::uint64_t calls = 0;
       for (const Record& record : batch.first(count)) {
-        events_.push_back(event_of(timed(process, record), ring));
-        mark.to.chunk_calls += events_.back().calls;
-        draft.calls += events_.back().calls;
+        const auto [begin, end] = times.of(record);
+        events_.push_back(event_of(record, begin, end, ring));
+        calls += events_.back().calls;
       }
+      mark.to.chunk_calls += calls;
+      draft.calls += calls;
       mark.to.chunk_position += count;
       mark.to.chunk_events += count;
     }

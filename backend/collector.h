@@ -15,6 +15,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/journal.h"
@@ -174,8 +175,17 @@ class Collector {
   bool append(const Draft& draft);
   std::size_t read(const Process& process, std::uint32_t ring, std::uint64_t position,
                    std::span<capture::Record> out);
-  TimedRecord timed(const Process& process, const capture::Record& record) const;
+  // Times of a process's records as they stand while a batch of them is taken.
+  struct RunTimes {
+    TickReader ticks;
+    Nanos shift;
+    Nanos latest;
+    /// Begin and end on the run's clock; 0 <= begin <= end <= latest.
+    std::pair<Nanos, Nanos> of(const capture::Record& record);
+  };
+  RunTimes times_of(const Process& process) const;
   void spend(std::size_t records);
+  Nanos run_shift() const;
   Nanos run_time(Nanos monotonic) const;
 
   CollectorOptions options_;

@@ -12,6 +12,8 @@ constexpr int kTries = 16;
 // Far beyond the life of a machine, far below overflow: hostile ticks end here.
 constexpr double kFarthestNs = 4e18;
 constexpr Nanos kLatest = 4'000'000'000'000'000'000;
+// The last piece has no end; of ticks beyond this, decades by any clock, a reader keeps nothing.
+constexpr std::uint64_t kLongestPiece = std::uint64_t{1} << 62;
 
 std::uint64_t read_ticks() {
 #if defined(__x86_64__)
@@ -78,6 +80,24 @@ Nanos TickClock::to_monotonic(std::uint64_t ticks) const {
 Nanos record_time(const TickClock& clock, capture::ClockKind kind, std::uint64_t ticks) {
   if (kind == capture::ClockKind::kTsc) return clock.to_monotonic(ticks);
   return static_cast<Nanos>(std::min<std::uint64_t>(ticks, kLatest));
+}
+
+bool TickReader::look_up(std::uint64_t ticks) {
+  const auto& pieces = clock_.pairs_;
+  auto piece = pieces.rbegin();
+  while (piece != pieces.rend() && piece->begin.ticks > ticks) ++piece;
+  if (!clock_.is_ready() || piece == pieces.rend()) return false;
+  const double longest = kFarthestNs / std::max(piece->ns_per_tick, 1.0);
+  // Ticks of a piece do not begin anew at 0.
+  std::uint64_t length = std::numeric_limits<std::uint64_t>::max() - piece->begin.ticks;
+  length = std::min({length, static_cast<std::uint64_t>(longest), kLongestPiece});
+  if (piece != pieces.rbegin()) {
+    length = std::min(length, std::prev(piece)->begin.ticks - piece->begin.ticks);
+  }
+  begin_ = piece->begin;
+  ns_per_tick_ = piece->ns_per_tick;
+  length_ = length;
+  return ticks - begin_.ticks < length_;
 }
 
 }  // namespace xylem::backend

@@ -17,9 +17,11 @@
 // For records of a thread one after the other, what they stand for never adds up to more than has
 // passed since the thread's first record began. Pure values; one thread.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
+#include <limits>
+#include <memory>
 #include <vector>
 
 #include "base/clock.h"
@@ -36,7 +38,26 @@ class TimeEstimate {
   /// `since` is where calls of a thread that was never seen before may have begun: a worker that
   /// goes on for a dead one has not seen the record before.
   std::uint64_t take(std::uint32_t thread, FunctionId function, Nanos begin, Nanos end,
-                     std::uint64_t calls, Nanos since);
+                     std::uint64_t calls, Nanos since) {
+    // A hostile record may name any thread.
+    const std::uint32_t number = std::min(thread, capture::kMaxThreads - 1);
+    if (number >= threads_.size() || threads_[number] == nullptr) {
+      meet(number, calls > 1 ? std::min(begin, since) : begin);
+    }
+    Thread& in = *threads_[number];
+    const std::uint16_t at = in.at[raw(function)];
+    Timed& timed = at != 0 ? in.timed[at - 1] : meet(in, function);
+
+    const auto duration = static_cast<std::uint64_t>(end - begin);
+    const std::uint64_t time = calls > 1 ? time_of_many(in, timed, duration, end, calls) : duration;
+    in.given = sum(in.given, time);
+    in.last = std::max(in.last, end);
+    timed.end = end;
+    timed.before = in.given;
+    timed.time_ns = sum(timed.time_ns, time);
+    timed.calls = sum(timed.calls, calls);
+    return time;
+  }
 
   /// Time in ns of `calls` calls that left no record: as long as those of the function that did,
   /// on average, within the time that is free before `until`, or before the end of a thread's last
@@ -57,7 +78,19 @@ class TimeEstimate {
     std::array<std::uint16_t, capture::kMaxFunctions> at{};  // Into timed, + 1.
     std::vector<Timed> timed;
   };
-  std::map<std::uint32_t, Thread> threads_;
+
+  // Sums stop at 2^64 - 1.
+  static std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
+    std::uint64_t result = 0;
+    return __builtin_add_overflow(a, b, &result) ? std::numeric_limits<std::uint64_t>::max()
+                                                 : result;
+  }
+  void meet(std::uint32_t number, Nanos first);
+  static Timed& meet(Thread& in, FunctionId function);
+  static std::uint64_t time_of_many(const Thread& in, const Timed& timed, std::uint64_t duration,
+                                    Nanos end, std::uint64_t calls);
+
+  std::vector<std::unique_ptr<Thread>> threads_;  // By number; null: no record yet.
 };
 
 }  // namespace xylem::backend

@@ -17,8 +17,29 @@ struct TimedRecord {
   Nanos end_ns = 0;
 };
 
-/// The same as a chunk holds it. `thread` is the ring it came from: what the record itself says of
-/// that is the process's word. A completion stands for no call.
-wire::Event event_of(const TimedRecord& timed, std::uint32_t thread);
+/// A record and its times as a chunk holds it. `thread` is the ring it came from: what the record
+/// itself says of that is the process's word. A completion stands for no call.
+inline wire::Event event_of(const capture::Record& from, Nanos begin_ns, Nanos end_ns,
+                            std::uint32_t thread) {
+  wire::Event event;
+  event.begin_ns = begin_ns;
+  event.end_ns = end_ns;
+  event.request = from.request;
+  event.bytes = from.bytes;
+  event.comm = from.comm;
+  event.peer = from.peer;
+  event.tag = from.tag;
+  event.result = from.result;
+  event.calls = from.kind == capture::RecordKind::kCompletion ? 0 : from.calls;
+  event.thread = thread;
+  event.function = FunctionId{from.function};
+  event.kind = static_cast<std::uint8_t>(from.kind);
+  event.flags = from.flags;
+  return event;
+}
+
+inline wire::Event event_of(const TimedRecord& timed, std::uint32_t thread) {
+  return event_of(timed.record, timed.begin_ns, timed.end_ns, thread);
+}
 
 }  // namespace xylem::backend

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <tuple>
 
 #include "base/check.h"
@@ -44,7 +43,11 @@ void WindowBuilder::open(std::uint64_t slice, Nanos window_ns) {
 }
 
 void WindowBuilder::clear() {
-  for (const wire::ProfileRow& row : rows_) row_of_[raw(row.lane)][raw(row.function)] = 0;
+  for (const wire::ProfileRow& row : rows_) {
+    Process& of = processes_[raw(row.lane)];
+    of.row_of[raw(row.function)] = 0;
+    of.rows.clear();
+  }
   rows_.clear();
   matrix_.clear();
   waits_.clear();
@@ -64,10 +67,12 @@ std::size_t WindowBuilder::group_at(std::span<const TimedRecord> records, std::s
 
 std::size_t WindowBuilder::add(Lane lane, std::span<const TimedRecord> records, bool complete) {
   CHECK(open_);
+  Process& of = process(lane);
+  const Nanos slice_end = end_ns();
   std::size_t at = 0;
-  while (at < records.size() && slice_of(records[at].end_ns, window_ns_) <= slice_) {
+  while (at < records.size() && records[at].end_ns < slice_end) {
     if (!is_completion(records[at].record)) {
-      add_one(lane, records[at], 1);
+      add_one(of, lane, records[at], 1);
       ++at;
       continue;
     }
@@ -79,22 +84,25 @@ std::size_t WindowBuilder::add(Lane lane, std::span<const TimedRecord> records, 
         group_start, group_start + static_cast<std::ptrdiff_t>(group),
         [](const TimedRecord& r) { return has_peer(r.record, capture::kRecordReceive); });
     for (std::size_t end = at + group; at < end; ++at) {
-      add_one(lane, records[at], static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(1, receives)));
+      add_one(of, lane, records[at],
+              static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(1, receives)));
     }
   }
   return at;
 }
 
-void WindowBuilder::add_one(Lane lane, const TimedRecord& timed, std::uint64_t sharing) {
+void WindowBuilder::add_one(Process& process, Lane lane, const TimedRecord& timed,
+                            std::uint64_t sharing) {
   const Record& record = timed.record;
   const auto duration = static_cast<std::uint64_t>(timed.end_ns - timed.begin_ns);
   const std::uint64_t calls = is_completion(record) ? 0 : record.calls;
-  wire::ProfileRow& into = row(lane, function_of(record));
+  const FunctionId function = function_of(record);
+  wire::ProfileRow& into = row(process, lane, function);
   add_up(into.bytes, record.bytes);
   std::uint64_t time = duration;
   if (calls != 0) {
-    time = times_[raw(lane)].take(record.thread, function_of(record), timed.begin_ns, timed.end_ns,
-                                  calls, begin_ns());
+    time = process.times.take(record.thread, function, timed.begin_ns, timed.end_ns, calls,
+                              begin_ns());
     into.min_ns = into.calls == 0 ? duration : std::min(into.min_ns, duration);
     into.max_ns = std::max(into.max_ns, duration);
     into.histogram.add(duration, 1);
@@ -104,12 +112,12 @@ void WindowBuilder::add_one(Lane lane, const TimedRecord& timed, std::uint64_t s
     add_up(into.time_ns, time);
   }
   if (has_peer(record, capture::kRecordSend)) {
-    Traffic& traffic = matrix_[pair_key(lane, record.peer)];
+    Traffic& traffic = matrix_.of(lane, record.peer);
     add_up(traffic.bytes, record.bytes);
     add_up(traffic.messages, 1);
   }
   if (has_peer(record, capture::kRecordReceive)) {
-    Wait& wait = waits_[pair_key(lane, record.peer)];
+    Wait& wait = waits_.of(lane, record.peer);
     add_up(wait.time_ns, time / sharing);
     add_up(wait.calls, std::max<std::uint64_t>(1, calls));
   }
@@ -117,9 +125,10 @@ void WindowBuilder::add_one(Lane lane, const TimedRecord& timed, std::uint64_t s
 
 void WindowBuilder::add_calls(Lane lane, FunctionId function, std::uint64_t calls) {
   if (calls == 0) return;
-  const std::uint64_t time = times_[raw(lane)].of_unrecorded(function, calls, end_ns());
+  Process& of = process(lane);
+  const std::uint64_t time = of.times.of_unrecorded(function, calls, end_ns());
   const std::uint64_t each = time / calls;
-  wire::ProfileRow& into = row(lane, function);
+  wire::ProfileRow& into = row(of, lane, function);
   into.min_ns = into.calls == 0 ? each : std::min(into.min_ns, each);
   into.max_ns = std::max(into.max_ns, each);
   into.histogram.add(each, calls);
@@ -128,15 +137,20 @@ void WindowBuilder::add_calls(Lane lane, FunctionId function, std::uint64_t call
   add_up(into.time_ns, time);
 }
 
-wire::ProfileRow& WindowBuilder::row(Lane lane, FunctionId function) {
-  std::vector<std::uint32_t>& index = row_of_[raw(lane)];
-  if (index.empty()) index.resize(capture::kMaxFunctions);
-  std::uint32_t& found = index[raw(function)];
+WindowBuilder::Process& WindowBuilder::process(Lane lane) {
+  Process& found = processes_[raw(lane)];
+  if (found.row_of.empty()) found.row_of.resize(capture::kMaxFunctions);
+  return found;
+}
+
+wire::ProfileRow& WindowBuilder::row(Process& process, Lane lane, FunctionId function) {
+  std::uint32_t& found = process.row_of[raw(function)];
   if (found == 0) {
     wire::ProfileRow fresh;
     fresh.leaf = leaf_;
     fresh.lane = lane;
     fresh.function = function;
+    process.rows.push_back(static_cast<std::uint32_t>(rows_.size()));
     rows_.push_back(fresh);
     found = static_cast<std::uint32_t>(rows_.size());
   }
@@ -148,43 +162,45 @@ std::size_t WindowBuilder::approximate_bytes() const {
 }
 
 std::uint64_t WindowBuilder::calls(Lane lane) const {
+  const auto of = processes_.find(raw(lane));
+  if (of == processes_.end()) return 0;
   std::uint64_t sum = 0;
-  for (const wire::ProfileRow& row : rows_) {
-    if (row.lane == lane) add_up(sum, row.calls);
-  }
+  for (const std::uint32_t row : of->second.rows) add_up(sum, rows_[row].calls);
   return sum;
 }
 
 std::uint64_t WindowBuilder::calls(Lane lane, FunctionId function) const {
-  const auto index = row_of_.find(raw(lane));
-  if (index == row_of_.end() || index->second[raw(function)] == 0) return 0;
-  return rows_[index->second[raw(function)] - 1].calls;
+  const auto of = processes_.find(raw(lane));
+  if (of == processes_.end()) return 0;
+  const std::uint32_t found = of->second.row_of[raw(function)];
+  return found == 0 ? 0 : rows_[found - 1].calls;
 }
 
 void WindowBuilder::forget(Lane lane) {
-  const bool in_use = std::any_of(rows_.begin(), rows_.end(),
-                                  [lane](const wire::ProfileRow& row) { return row.lane == lane; });
-  if (in_use) return;
-  row_of_.erase(raw(lane));
-  times_.erase(raw(lane));
+  const auto of = processes_.find(raw(lane));
+  if (of != processes_.end() && of->second.rows.empty()) processes_.erase(of);
 }
 
 wire::ProfileWindow WindowBuilder::build() const {
   wire::ProfileWindow window;
   window.begin_ns = begin_ns();
   window.end_ns = end_ns();
-  window.rows = rows_;
-  std::sort(window.rows.begin(), window.rows.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.lane, a.function) < std::tie(b.lane, b.function);
+  // Rows are large: each is copied once, to its place.
+  std::vector<const wire::ProfileRow*> order;
+  for (const wire::ProfileRow& row : rows_) order.push_back(&row);
+  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    return std::tie(a->lane, a->function) < std::tie(b->lane, b->function);
   });
+  window.rows.reserve(order.size());
+  for (const wire::ProfileRow* row : order) window.rows.push_back(*row);
   const auto lane_of = [](std::uint64_t key) {
     return Lane{static_cast<std::uint32_t>(key >> 32)};
   };
   const auto peer_of = [](std::uint64_t key) { return Rank{static_cast<std::uint32_t>(key)}; };
-  for (const auto& [key, traffic] : std::map(matrix_.begin(), matrix_.end())) {
+  for (const auto& [key, traffic] : matrix_.in_order()) {
     window.matrix.push_back({leaf_, lane_of(key), peer_of(key), traffic.bytes, traffic.messages});
   }
-  for (const auto& [key, wait] : std::map(waits_.begin(), waits_.end())) {
+  for (const auto& [key, wait] : waits_.in_order()) {
     window.waits.push_back({leaf_, lane_of(key), peer_of(key), wait.time_ns, wait.calls});
   }
   return window;

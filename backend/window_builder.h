@@ -13,7 +13,9 @@
 // and opens the next slice. It may take it earlier, when a ring fills up: the slice then goes on in
 // a further part. Pure: no clock, no memory shared with anybody.
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -69,7 +71,7 @@ class WindowBuilder {
   /// is the mean of the function's recorded calls in this process so far; 0 when there is none.
   void add_calls(Lane lane, FunctionId function, std::uint64_t calls);
 
-  bool empty() const noexcept { return rows_.empty() && matrix_.empty() && waits_.empty(); }
+  bool empty() const noexcept { return rows_.empty(); }
   /// About how many bytes the window will have: the caller takes it before it grows too large.
   std::size_t approximate_bytes() const;
   /// Calls of a process, or of one of its functions, that are in this part.
@@ -86,8 +88,15 @@ class WindowBuilder {
   void clear();
 
  private:
-  wire::ProfileRow& row(Lane lane, FunctionId function);
-  void add_one(Lane lane, const TimedRecord& timed, std::uint64_t sharing);
+  // What is kept of a process between windows.
+  struct Process {
+    std::vector<std::uint32_t> row_of;  // Function -> index into rows_ + 1.
+    std::vector<std::uint32_t> rows;    // Indices into rows_.
+    TimeEstimate times;
+  };
+  Process& process(Lane lane);
+  wire::ProfileRow& row(Process& process, Lane lane, FunctionId function);
+  void add_one(Process& process, Lane lane, const TimedRecord& timed, std::uint64_t sharing);
   static std::size_t group_at(std::span<const TimedRecord> records, std::size_t first);
 
   struct Wait {
@@ -102,16 +111,42 @@ class WindowBuilder {
     return std::uint64_t{raw(lane)} << 32 | static_cast<std::uint32_t>(peer);
   }
 
+  // Sums of pairs of a process and a peer. The pairs met last are found without a search: a
+  // process has few neighbours, and its records come many at a time.
+  template <typename Sums>
+  class Pairs {
+   public:
+    Sums& of(Lane lane, std::int32_t peer) {
+      const std::uint64_t key = pair_key(lane, peer);
+      Recent& recent = recent_[key % kRecent];
+      if (recent.sums == nullptr || recent.key != key) recent = {key, &sums_[key]};
+      return *recent.sums;
+    }
+    void clear() {
+      sums_.clear();
+      recent_.fill({});
+    }
+    std::size_t size() const { return sums_.size(); }
+    std::map<std::uint64_t, Sums> in_order() const { return {sums_.begin(), sums_.end()}; }
+
+   private:
+    static constexpr std::size_t kRecent = 64;
+    struct Recent {
+      std::uint64_t key = 0;
+      Sums* sums = nullptr;  // In sums_, where they stay until clear().
+    };
+    std::unordered_map<std::uint64_t, Sums> sums_;
+    std::array<Recent, kRecent> recent_{};
+  };
+
   LeafId leaf_;
   bool open_ = false;
   std::uint64_t slice_ = 0;
   Nanos window_ns_ = 1;
   std::vector<wire::ProfileRow> rows_;
-  // Per lane, kept between windows. Function -> index into rows_ + 1:
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> row_of_;
-  std::unordered_map<std::uint32_t, TimeEstimate> times_;
-  std::unordered_map<std::uint64_t, Traffic> matrix_;
-  std::unordered_map<std::uint64_t, Wait> waits_;
+  std::unordered_map<std::uint32_t, Process> processes_;  // By lane.
+  Pairs<Traffic> matrix_;
+  Pairs<Wait> waits_;
 };
 
 }  // namespace xylem::backend

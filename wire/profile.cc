@@ -167,10 +167,6 @@ std::size_t guess_words(const ProfileWindow& window) {
 
 }  // namespace
 
-std::size_t LogHistogram::bucket_of(std::uint64_t ns) {
-  return static_cast<std::size_t>(std::bit_width(ns));
-}
-
 void LogHistogram::merge(const LogHistogram& other) {
   for (std::size_t b = 0; b < kBuckets; ++b) counts_[b] += other.counts_[b];
 }

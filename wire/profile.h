@@ -3,6 +3,7 @@
 // Payload of the window stream: what each process did per function in a slice of time.
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -29,7 +30,9 @@ class LogHistogram {
   /// greatest number for the last bucket, whose end is none.
   std::uint64_t quantile_bound(double q) const;
 
-  static std::size_t bucket_of(std::uint64_t ns);
+  static std::size_t bucket_of(std::uint64_t ns) {
+    return static_cast<std::size_t>(std::bit_width(ns));
+  }
 
   /// As stored and sent: for each bucket that is not empty, its number (1 byte) and its count
   /// (LEB128), ascending.

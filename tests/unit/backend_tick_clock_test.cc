@@ -66,6 +66,37 @@ TEST(TickClock, KeepsItsErrorBoundAndHardlyStepsBack) {
   }
 }
 
+TEST(TickReader, TellsTheSameTimesAsTheClockWhateverTheTicks) {
+  const unsigned seed = 43;
+  std::mt19937_64 random(seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  for (const std::uint64_t start : {0ull, 1'000'000'000ull, 1ull << 63, ~0ull - 30'000'000'000}) {
+    TickClock clock;
+    TickPair pair{start, kSecond, 30};
+    for (int i = 0; i < 20; ++i) {
+      clock.add(pair);
+      pair.ticks += 600'000'000 + random() % 10'000'000;
+      pair.monotonic_ns += TickClock::kPiece + static_cast<Nanos>(random() % kMillisecond);
+    }
+    TickReader reader(clock, capture::ClockKind::kTsc);
+    std::uint64_t ticks = start;
+    for (int i = 0; i < 20'000; ++i) {
+      ticks += random() % 2'000'000;
+      if (random() % 64 == 0)
+        ticks = random() >> random() % 64;  // A hostile record, or a late one.
+      EXPECT_EQ(reader(ticks), clock.to_monotonic(ticks)) << ticks;
+      if (random() % 64 == 0) ticks = start + random() % 14'000'000'000;
+    }
+  }
+}
+
+TEST(TickReader, PassesMonotonicTimesThroughWithoutAClock) {
+  const TickClock clock;
+  TickReader reader(clock, capture::ClockKind::kMonotonic);
+  EXPECT_EQ(reader(123'456), 123'456);
+  EXPECT_EQ(reader(~0ull), record_time(clock, capture::ClockKind::kMonotonic, ~0ull));
+}
+
 TEST(TickClock, RealPairsAgreeWithTheRealClock) {
   TickClock clock;
   clock.add(read_tick_pair());

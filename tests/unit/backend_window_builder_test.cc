@@ -123,6 +123,28 @@ TEST(WindowBuilder, SendsCountInTheMatrixOnlyWithAPeer) {
   EXPECT_EQ(window.matrix[0], (wire::MatrixRow{kLeaf, Lane{2}, Rank{5}, 128, 2}));
 }
 
+TEST(WindowBuilder, KeepsPeersAndProcessesApartHoweverManyThereAre) {
+  constexpr std::uint32_t kPeers = 300, kLanes = 3;
+  WindowBuilder builder = opened();
+  for (int part = 0; part < 2; ++part) {
+    for (std::uint32_t turn = 0; turn < 2 * kPeers * kLanes; ++turn) {
+      TimedRecord message = call(1, 0, 10);
+      message.record.flags = capture::kRecordSend | capture::kRecordReceive;
+      message.record.bytes = 1;
+      message.record.peer = static_cast<std::int32_t>(turn % kPeers * 0x10001);
+      builder.add(Lane{1 + turn / kPeers % kLanes}, std::vector{message}, true);
+    }
+    const auto window = builder.build();
+    ASSERT_EQ(window.matrix.size(), kPeers * kLanes);
+    ASSERT_EQ(window.waits.size(), kPeers * kLanes);
+    for (const wire::MatrixRow& row : window.matrix) EXPECT_EQ(row.messages, 2u);
+    for (const wire::WaitRow& row : window.waits) EXPECT_EQ(row.time_ns, 20u);
+    EXPECT_EQ(builder.calls(Lane{1}), 2 * kPeers);
+    builder.clear();
+    EXPECT_EQ(builder.calls(Lane{1}), 0u);
+  }
+}
+
 TEST(WindowBuilder, SharesAWaitEvenlyOverTheReceivesItCompleted) {
   WindowBuilder builder = opened();
   const std::vector<TimedRecord> records = {call(7, 0, 90), completion(7, 0, 90, 1),

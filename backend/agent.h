@@ -40,13 +40,17 @@ struct AgentOptions {
   ServicesOptions services;
 
   /// Rings are looked at so often that at the present rate the fullest has `wanted_fill` of its
-  /// room in use, between these bounds. Waking up is most of what an idle agent costs; a burst that
-  /// fills a whole ring between two looks loses records. An idle agent looks when the run's time is
-  /// a multiple of `idle_interval`: then windows end and samples are taken too, in the same wake.
-  /// Once the run is over it looks eight times a second at least: somebody waits for its end.
-  Nanos busy_interval = 10 * kMillisecond;
+  /// room in use, between these bounds. Each look of an agent whose cores are all busy takes one
+  /// from a rank, so looks are few and find much: at a million records a second, 33 ms for a ring
+  /// of 262,144. The rest of the room is for bursts and for an agent that has to wait for its turn.
+  /// `busy_interval` is for rings that are still small (backend/ring_sizing.h): two million records
+  /// a second fill the smallest in 8 ms. Waking up is most of what an idle agent costs; a burst
+  /// that fills a whole ring between two looks loses records. An idle agent looks when the run's
+  /// time is a multiple of `idle_interval`: then windows end and samples are taken too, in the same
+  /// wake. Once the run is over it looks eight times a second at least: somebody waits for its end.
+  Nanos busy_interval = 5 * kMillisecond;
   Nanos idle_interval = 125 * kMillisecond;
-  double wanted_fill = 1.0 / 32;
+  double wanted_fill = 1.0 / 8;
   /// Without knowing the front end's clock for so long, this host's is taken as it is.
   Nanos clock_patience = 1 * kSecond;
   /// All processes have ended and nobody new has come for so long: the agent ends.

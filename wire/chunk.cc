@@ -42,6 +42,7 @@
 #include "wire/chunk.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "base/check.h"
@@ -86,39 +87,6 @@ void TimeGroups::plan(std::span<const Shape> shapes, std::span<const std::uint32
 
 namespace {
 
-/// Numbers distinct keys in order of first appearance. Open addressing over a table of twice
-/// kMaxChunkEvents places, so it is never more than half full.
-template <typename Key>
-class Numbering {
- public:
-  void clear() {
-    places_.assign(kPlaces, kFree);
-    keys_.clear();
-  }
-
-  std::uint16_t number(const Key& key, std::uint64_t hash) {
-    for (std::size_t place = hash >> kShift;; place = (place + 1) % kPlaces) {
-      const std::uint16_t number = places_[place];
-      if (number == kFree) {
-        keys_.push_back(key);
-        return places_[place] = static_cast<std::uint16_t>(keys_.size() - 1);
-      }
-      if (keys_[number] == key) return number;
-    }
-  }
-
-  std::span<const Key> keys() const { return keys_; }
-
- private:
-  static constexpr std::size_t kPlaces = 2 * kMaxChunkEvents;
-  static constexpr int kShift = 50;  // Leaves log2(kPlaces) bits.
-  static_assert(kPlaces == std::size_t{1} << (64 - kShift));
-  static constexpr std::uint16_t kFree = 0xffff;
-
-  std::vector<std::uint16_t> places_;
-  std::vector<Key> keys_;
-};
-
 constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;
 
 std::uint64_t hash_of(const Shape& shape) {
@@ -132,6 +100,53 @@ std::uint64_t hash_of(const Shape& shape) {
 }
 
 std::uint64_t hash_of(std::uint64_t request) { return (request ^ request >> 32) * kMix; }
+
+/// Numbers distinct keys in order of first appearance. Open addressing over a table of twice
+/// kMaxChunkEvents places, so it is never more than half full.
+template <typename Key>
+class Numbering {
+ public:
+  void clear() {
+    places_.assign(kPlaces, kFree);
+    keys_.clear();
+    last_ = kMaxChunkEvents;
+  }
+
+  /// Programs go round in loops: what followed the last key before is likely to follow it again,
+  /// and to see that takes a comparison where a search takes three multiplications and two misses.
+  std::uint16_t number(const Key& key) {
+    std::uint16_t& likely = after_[last_];
+    if (likely >= keys_.size() || keys_[likely] != key) likely = find(key);
+    last_ = likely;
+    return likely;
+  }
+
+  std::span<const Key> keys() const { return keys_; }
+
+ private:
+  static constexpr std::size_t kPlaces = 2 * kMaxChunkEvents;
+  static constexpr int kShift = 50;  // Leaves log2(kPlaces) bits.
+  static_assert(kPlaces == std::size_t{1} << (64 - kShift));
+  static constexpr std::uint16_t kFree = 0xffff;
+
+  std::uint16_t find(const Key& key) {
+    for (std::size_t place = hash_of(key) >> kShift;; place = (place + 1) % kPlaces) {
+      const std::uint16_t number = places_[place];
+      if (number == kFree) {
+        keys_.push_back(key);
+        return places_[place] = static_cast<std::uint16_t>(keys_.size() - 1);
+      }
+      if (keys_[number] == key) return number;
+    }
+  }
+
+  std::vector<std::uint16_t> places_;
+  std::vector<Key> keys_;
+  // By number of the last key, kMaxChunkEvents before the first: what came next, perhaps in an
+  // earlier chunk.
+  std::array<std::uint16_t, kMaxChunkEvents + 1> after_{};
+  std::size_t last_ = kMaxChunkEvents;
+};
 
 ChunkSummary summarize(std::span<const Event> events) {
   ChunkSummary summary;
@@ -194,10 +209,10 @@ void ChunkEncoder::State::take_apart(std::span<const Event> events, Nanos start)
     std::uint64_t form = odd ? internal::kOdd : 0;
     if (event.request != 0) {
       form |= internal::kHasRequest;
-      request_of.push_back(requests.number(event.request, internal::hash_of(event.request)));
+      request_of.push_back(requests.number(event.request));
     }
     const internal::Shape shape = internal::shape_of(event, form);
-    shape_of[i] = shapes.number(shape, internal::hash_of(shape));
+    shape_of[i] = shapes.number(shape);
   }
 }
 

@@ -21,8 +21,6 @@ constexpr Nanos kRetryCommit = 1 * kSecond;
 // Everybody waits for it then, and a store without room is not tried for long.
 constexpr Nanos kRetryAtEnd = 200 * kMillisecond;
 constexpr const char* kNoRoom = "there was no room left on the disk of the store";
-// When the tree dissolves everybody waits for acknowledgements, and little comes.
-constexpr Nanos kLastCommits = 20 * kMillisecond;
 // As often as all other nodes.
 constexpr Nanos kReportInterval = 1 * kSecond;
 constexpr Nanos kLookInterval = 500 * kMillisecond;
@@ -380,7 +378,9 @@ void Session::note_registration(const wire::Packet& packet, Nanos now) {
 
 void Session::record(Nanos now) {
   if (recording_ || is_over_ || gives_up_) return;
-  next_commit_ = now + (root_.control().finish ? kLastCommits : options_.commit_interval);
+  // When the tree dissolves everybody waits for acknowledgements: what comes while a commit is
+  // under way makes up the next one.
+  next_commit_ = root_.control().finish ? now : now + options_.commit_interval;
   storage::Batch batch = std::exchange(failed_, {});
   if (batch.rows.empty()) {
     batch = std::exchange(waiting_, {});
@@ -553,6 +553,7 @@ void Session::broadcast_finish_when_ready(Nanos now) {
                                        : options_.agent_expected() || options_.remote;
   if (somebody_is_missing && !waited) return;
   root_.finish();
+  next_commit_ = std::min(next_commit_, now);
 }
 
 void Session::end_when_done(Nanos now) {

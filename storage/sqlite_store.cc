@@ -49,11 +49,15 @@ constexpr Nanos kMirrorAtOnce = 3600 * kSecond;
 /// stands in the file itself before there is a log, so that claim_file knows it after any crash.
 constexpr const char* kSettings =
     "PRAGMA page_size = 16384; PRAGMA application_id = 0x78796c6d;"
-    "PRAGMA synchronous = NORMAL;"
     "PRAGMA busy_timeout = 2000; PRAGMA cache_spill = OFF; PRAGMA cache_size = -16384;"
     "PRAGMA journal_size_limit = 67108864;"
     "PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF";
 constexpr const char* kWriteAhead = "PRAGMA journal_mode = WAL";
+/// While the file is made, and when its log has been folded in, nothing in it waits to be made
+/// durable: each wait for the disk there would only hold up the job. The log's first checkpoint
+/// makes durable what the making has written.
+constexpr const char* kWaitForNoDisk = "PRAGMA synchronous = OFF";
+constexpr const char* kWaitForDisk = "PRAGMA synchronous = NORMAL";
 
 /// A tombstone a process and stream, without a wave: for all of it that is not stored. Chunks may
 /// be here whose number came too late. Told again, by a successor, it is made anew.
@@ -499,6 +503,13 @@ void SqliteStore::become_plain_file() {
     is_full = is_full || (!asked && asked.error().code == Code::kExhausted);
     return asked ? std::optional(is_so) : std::nullopt;
   };
+  // Two bytes of the first page: with the old ones and without a log the file is as whole.
+  const auto is_plain_now = [&] {
+    connection_.execute(kWaitForNoDisk);
+    const bool is_plain = says("PRAGMA journal_mode = DELETE", "delete") == true;
+    connection_.execute(kWaitForDisk);
+    return is_plain;
+  };
   connection_.execute("PRAGMA busy_timeout = 0");
   const Nanos begun = monotonic_now();
   std::optional<Nanos> folded_at;
@@ -506,7 +517,7 @@ void SqliteStore::become_plain_file() {
     const auto is_free = says("PRAGMA wal_checkpoint(TRUNCATE)", "0");
     const Nanos now = monotonic_now();
     if (is_free == true && !folded_at) folded_at = now;
-    if (is_free == true && says("PRAGMA journal_mode = DELETE", "delete") == true) return;
+    if (is_free == true && is_plain_now()) return;
     if (folded_at && now - *folded_at >= kPlainPatience) return;
     if (!folded_at && now - begun >= (is_free ? kFoldPatience : kPlainPatience)) break;
     if (is_full) break;
@@ -612,10 +623,12 @@ Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options) {
       !opened) {
     return give_up(opened.error());
   }
+  connection.execute(kWaitForNoDisk);
   connection.execute(kSettings);
   connection.execute(kWriteAhead);
   if (auto set = connection.take(); !set) return give_up(set.error());
   if (auto migrated = migrate(connection); !migrated) return give_up(migrated.error());
+  connection.execute(kWaitForDisk);
   auto store = std::make_unique<SqliteStore>(std::move(*parts));
   store->watch(options.alerts);
   store->limit_log(options.log_bytes);
@@ -641,6 +654,7 @@ Result<ResumedStore> resume_sqlite_store(const ResumeOptions& options) {
   auto opened =
       connection.open(parts->live.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, options.path);
   if (!opened) return unexpected(std::move(opened.error()));
+  connection.execute(kWaitForDisk);
   connection.execute(kSettings);
   if (!copied) connection.execute(kWriteAhead);
   if (auto set = connection.take(); !set) return unexpected(std::move(set.error()));

@@ -26,6 +26,20 @@ TEST_F(SessionTest, AcknowledgesOnlyAfterTheCommit) {
   EXPECT_EQ(acks[0].stored.size(), 2u);
 }
 
+TEST_F(SessionTest, AcknowledgesAtOnceWhenTheRunIsOver) {
+  start();
+  const net::LinkId link = join(1);
+  network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 1)}));
+  network_.advance(*session_, 250 * kMillisecond);  // Just before the end there was a commit.
+  finish(0);
+  network_.take_sent();
+  for (std::uint32_t wave = 1; wave <= 3; ++wave) {
+    network_.deliver(*session_, link, window_packet(wave, 1, 10, account_row(1, 1, 10 * wave)));
+    network_.advance(*session_, 2 * kMillisecond);
+    EXPECT_EQ(network_.take_sent_of<wire::Acknowledgement>().size(), 1u) << "of wave " << wave;
+  }
+}
+
 TEST_F(SessionTest, AcknowledgesADuplicateToo) {
   start();
   const net::LinkId link = join(1);

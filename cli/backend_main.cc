@@ -44,6 +44,7 @@
 #include "backend/run_folder.h"
 #include "backend/wish_text.h"
 #include "base/log.h"
+#include "base/own_process.h"
 #include "capture/ring.h"
 #include "net/address.h"
 #include "net/runtime.h"
@@ -330,6 +331,7 @@ int run_for_found(const std::vector<std::string>& words) {
 }  // namespace xylem
 
 int main(int argc, char** argv) {
+  xylem::stretch_limits();  // The rank's are those of its job.
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) return xylem::run_for_rank();
   if (words.front() == "--launched") {

@@ -21,6 +21,7 @@
 
 #include "backend/run_folder.h"
 #include "base/log.h"
+#include "base/own_process.h"
 #include "commproc/comm_process.h"
 #include "net/address.h"
 #include "net/runtime.h"
@@ -139,6 +140,7 @@ int run(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);
+  xylem::stretch_limits();
   xylem::Arguments arguments;
   CLI::App app{"An inner node of xylem's tree; started by the agent of its host"};
   app.add_option("--run", arguments.run)->required();

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/argv.h"
+#include "base/own_process.h"
 
 namespace xylem::frontend {
 namespace {
@@ -53,6 +54,7 @@ SignalGate::SignalGate() {
   sigset_t before;
   CHECK(::sigprocmask(SIG_BLOCK, &gated, &before) == 0);
   std::memcpy(blocked_before_, &before, sizeof before);
+  ignored_size_limit_before_ = survive_size_limit();
 }
 
 std::optional<int> SignalGate::ended_before_start() const {
@@ -78,8 +80,12 @@ Result<Job> Job::start(const std::vector<std::string>& command, const Environmen
   std::memcpy(&mask, gate.blocked_before_, sizeof mask);
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  if (!gate.ignored_size_limit_before_) sigaddset(&defaults, SIGXFSZ);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   ::posix_spawnattr_setsigmask(&attributes, &mask);
+  ::posix_spawnattr_setsigdefault(&attributes, &defaults);
   pid_t pid = -1;
   int error = ::posix_spawnp(&pid, argv[0], nullptr, &attributes, argv.data(), envp.data());
   if (error == ENOEXEC) {

@@ -26,7 +26,9 @@
 namespace xylem::frontend {
 
 /// Blocks the signals that a job shall get, in this thread and those made later, and remembers how
-/// they were, for the job. Signals that are ignored stay so. Construct it first in main.
+/// they were, for the job. Signals that are ignored stay so. A limit of file sizes does not end
+/// this process from now on (survive_size_limit), the job as it would without xylem. Construct it
+/// first in main.
 class SignalGate {
  public:
   SignalGate();
@@ -38,6 +40,7 @@ class SignalGate {
  private:
   friend class Job;
   unsigned char blocked_before_[128];  // sigset_t, kept out of the header.
+  bool ignored_size_limit_before_ = false;
 };
 
 /// A started job.

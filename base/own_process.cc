@@ -1,0 +1,22 @@
+#include "base/own_process.h"
+
+#include <sys/resource.h>
+
+#include <csignal>
+#include <initializer_list>
+
+namespace xylem {
+
+bool survive_size_limit() { return std::signal(SIGXFSZ, SIG_IGN) == SIG_IGN; }
+
+void stretch_limits() {
+  survive_size_limit();
+  for (const auto resource : {RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_AS}) {
+    rlimit limit{};
+    if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == limit.rlim_max) continue;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(resource, &limit);
+  }
+}
+
+}  // namespace xylem

@@ -57,7 +57,9 @@ bool is_a_run(int fd) {
          std::memcmp(head.data() + kApplicationIdOffset, "xylm", 4) == 0;
 }
 
-Result<void> remove_old_run(const std::string& path, bool lock) {
+}  // namespace
+
+Result<UniqueFd> hold_old_run(const std::string& path, bool lock) {
   UniqueFd old(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!old) return cannot_make(path, errno);
   if (!is_a_run(old.get())) {
@@ -70,11 +72,8 @@ Result<void> remove_old_run(const std::string& path, bool lock) {
     return unexpected(Code::kUnavailable,
                       path + ": another xylem is writing it; name another place by --store");
   }
-  remove_database(path);
-  return {};
+  return old;
 }
-
-}  // namespace
 
 Result<ClaimedFile> claim_file(const std::string& path, bool overwrite, bool lock) {
   if (path.empty()) return unexpected(Code::kInvalidArgument, "the store's path is empty");
@@ -91,7 +90,9 @@ Result<ClaimedFile> claim_file(const std::string& path, bool overwrite, bool loc
       return unexpected(Code::kAlreadyExists,
                         path + ": it exists; --overwrite replaces it, --store names another");
     }
-    if (auto removed = remove_old_run(path, lock); !removed) return unexpected(removed.error());
+    const auto old = hold_old_run(path, lock);
+    if (!old) return unexpected(old.error());
+    remove_database(path);
   }
   ClaimedFile file{
       path, UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly))};

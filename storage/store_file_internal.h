@@ -34,6 +34,12 @@ struct ClaimedFile {
 ///   kPermissionDenied, kNotFound (its folder), kExhausted.
 Result<ClaimedFile> claim_file(const std::string& path, bool overwrite, bool lock);
 
+/// Looks whether the file at `path` may be replaced by a new run's: a run of xylem that nobody
+/// writes. With `lock` it is held by flock for as long as the descriptor lives.
+/// Fails with kInvalidArgument (not a run of xylem), kUnavailable (another process is writing it),
+/// kPermissionDenied, kNotFound.
+Result<UniqueFd> hold_old_run(const std::string& path, bool lock);
+
 /// A file that a former process of the same run has made, to go on with. `lock` as above, where it
 /// can be had: a former process that stands still has it for as long as it lives.
 /// Fails with kNotFound, kPermissionDenied, kInvalidArgument (not a run of xylem), else kInternal.

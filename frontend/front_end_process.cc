@@ -23,13 +23,10 @@ namespace xylem::frontend {
 namespace {
 
 constexpr int kChildControlFd = 3;
-constexpr int kFirstSpareFd = 64;  // Above every number that the child's descriptors get.
 constexpr Nanos kLookAtStart = 50 * kMillisecond;  // Until a successor is ready.
+constexpr Nanos kLookAtEnd = 250 * kMillisecond;
 
-// A copy that cannot collide with the numbers that the child's descriptors get.
-UniqueFd lift(int fd) { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, kFirstSpareFd)); }
-
-// A dead reader is noticed when it is reaped, not here.
+// A dead reader is noticed when it is reaped, one that stands still when it is looked at: not here.
 void write_line(int fd, const std::string& line) {
   const std::string text = line + "\n";
   std::size_t at = 0;
@@ -46,10 +43,19 @@ void write_line(int fd, const std::string& line) {
 Result<pid_t> spawn(const std::string& program, int control, const std::vector<UniqueFd>& listening,
                     const std::vector<int>& others) {
   std::vector<std::string> arguments = {program, std::to_string(kChildControlFd)};
+  std::vector<int> wanted = {control};
+  for (const UniqueFd& socket : listening) wanted.push_back(socket.get());
+  wanted.insert(wanted.end(), others.begin(), others.end());
+  // Copies that cannot collide with the numbers that the child's descriptors get, and not far above
+  // them: the limit may be low.
+  const int first_spare = kChildControlFd + static_cast<int>(wanted.size());
   std::vector<UniqueFd> lifted;
-  lifted.push_back(lift(control));
-  for (const UniqueFd& socket : listening) lifted.push_back(lift(socket.get()));
-  for (const int other : others) lifted.push_back(lift(other));
+  for (const int fd : wanted) {
+    lifted.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, first_spare));
+    if (lifted.back()) continue;
+    return unexpected(Code::kExhausted, std::string("no descriptors for the front end: ") +
+                                            std::strerror(errno) + "; raise the limit (ulimit -n)");
+  }
 
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
@@ -91,18 +97,19 @@ std::string in_seconds(Nanos pause) {
   return text.data();
 }
 
-void wait_readable(int fd) {
+void wait_readable(int fd, Nanos most) {
   pollfd waiting{fd, POLLIN, 0};
-  while (::poll(&waiting, 1, -1) < 0 && errno == EINTR) {
-  }
+  ::poll(&waiting, 1, static_cast<int>(most / kMillisecond));
 }
 
 }  // namespace
 
 Result<FrontEndProcess> FrontEndProcess::start(const std::string& program, Setup setup,
                                                std::vector<UniqueFd> listening,
-                                               std::vector<UniqueFd> plugins) {
-  FrontEndProcess process(program, std::move(setup), std::move(listening), std::move(plugins));
+                                               std::vector<UniqueFd> plugins, const Say& say,
+                                               const Patience& patience) {
+  FrontEndProcess process(program, std::move(setup), std::move(listening), std::move(plugins),
+                          patience);
   if (!process.plugins_.empty()) {
     auto mark = FoldMark::make();
     if (!mark) return unexpected(std::move(mark.error()));
@@ -113,9 +120,10 @@ Result<FrontEndProcess> FrontEndProcess::start(const std::string& program, Setup
   }
   if (auto launched = process.launch(); !launched) return unexpected(std::move(launched.error()));
   while (process.is_there() && !process.is_ready_) {
-    wait_readable(process.control_.get());
+    wait_readable(process.control_.get(), kLookAtStart);
     process.hear();
     process.reap_if_dead(monotonic_now());
+    process.end_if_still(monotonic_now(), say);
   }
   if (process.is_ready_) return process;
   if (!process.failure_.empty()) return unexpected(Code::kInvalidArgument, process.failure_);
@@ -129,6 +137,9 @@ Result<void> FrontEndProcess::launch() {
   }
   control_.reset(ends[0]);
   UniqueFd theirs(ends[1]);
+  // One that stands still reads nothing.
+  const timeval most{static_cast<time_t>(patience_.until_killed / kSecond), 1};
+  ::setsockopt(control_.get(), SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
   heard_.clear();
   failure_.clear();
   is_ready_ = false;
@@ -138,6 +149,9 @@ Result<void> FrontEndProcess::launch() {
   auto pid = spawn(program_, theirs.get(), listening_, others);
   if (!pid) return unexpected(std::move(pid.error()));
   pid_ = *pid;
+  standstill_.follow(pid_, monotonic_now());
+  standstill_is_said_ = false;
+  killed_at_ = 0;
   theirs.reset();
   write_line(control_.get(), to_json(setup_));
   return {};
@@ -151,6 +165,7 @@ void FrontEndProcess::hear() {
     const ssize_t size = ::recv(control_.get(), piece.data(), piece.size(), MSG_DONTWAIT);
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;
+    standstill_.heard();
     heard_.append(piece.data(), static_cast<std::size_t>(size));
   }
   for (std::size_t end; (end = heard_.find('\n')) != std::string::npos;) {
@@ -165,7 +180,7 @@ void FrontEndProcess::heed(const std::string& line) {
   if (line.starts_with(kReady)) {
     is_ready_ = true;
     setup_.live_path = line.substr(kReady.size());
-    if (exit_code_) tell_to_finish();
+    if (last_line_) tell_to_finish();
   } else if (line.starts_with(kError)) {
     failure_ = line.substr(kError.size());
   } else if (line == "done") {
@@ -173,9 +188,7 @@ void FrontEndProcess::heed(const std::string& line) {
   }
 }
 
-void FrontEndProcess::tell_to_finish() {
-  write_line(control_.get(), "finish " + std::to_string(*exit_code_));
-}
+void FrontEndProcess::tell_to_finish() { write_line(control_.get(), *last_line_); }
 
 // ---- its death ----
 
@@ -185,8 +198,36 @@ void FrontEndProcess::reap_if_dead(Nanos now) {
   hear();  // Its last words.
   pid_ = -1;
   control_.reset();
-  death_ = how_it_ended(status);
+  death_ = killed_at_ != 0 ? "it stood still" : how_it_ended(status);
   blame_plugin(now);
+}
+
+// ---- that it stands still ----
+
+// Only where its answer is waited for.
+void FrontEndProcess::end_if_still(Nanos now, const Say& say) {
+  if (!is_there() || (is_ready_ && !last_line_)) return;
+  const std::string name = "the front end (process " + std::to_string(pid_) + ")";
+  if (killed_at_ != 0) {
+    if (now - killed_at_ < patience_.until_left) return;
+    pid_ = -1;
+    control_.reset();
+    death_ = "it stands still and cannot be ended";
+    is_given_up_ = true;
+    return;
+  }
+  const Nanos duration = standstill_.look(now);
+  if (duration >= patience_.until_killed) {
+    if (last_line_) ++standstills_;
+    killed_at_ = now;
+    ::kill(pid_, SIGKILL);
+    if (say) say(name + " has stood still for " + in_seconds(duration) + " and is killed");
+  } else if (duration >= patience_.until_said && !std::exchange(standstill_is_said_, true)) {
+    const bool is_stopped = work_of(pid_).value_or(Work{}).stopped;
+    if (!say) return;
+    say(name + (is_stopped ? " is stopped" : " stands still") + "; it is killed after " +
+        in_seconds(patience_.until_killed) + (is_stopped ? ", and kill -CONT lets it go on" : ""));
+  }
 }
 
 // A wave that ends a plugin comes again to each successor: nothing of the run could be stored.
@@ -198,7 +239,7 @@ void FrontEndProcess::blame_plugin(Nanos now) {
   FoldDeaths& deaths = deaths_in_fold_[*stream];
   if (deaths.count >= kMostFoldDeaths) return;  // It is left out.
   was_in_fold_ = true;
-  if (!exit_code_ && now >= deaths.last + kFoldDeathsForgotten) deaths.count = 0;
+  if (!last_line_ && now >= deaths.last + kFoldDeathsForgotten) deaths.count = 0;
   deaths.last = now;
   if (++deaths.count < kMostFoldDeaths) return;
   restarts_ = {};  // What they died of is gone.
@@ -208,8 +249,9 @@ void FrontEndProcess::blame_plugin(Nanos now) {
 }
 
 void FrontEndProcess::decide(Nanos now, const Say& say) {
-  if (exit_code_ && !was_in_fold_) ++deaths_while_finishing_;
-  if (exit_code_ && (interrupts_ > 1 || deaths_while_finishing_ >= kMostDeaths)) {
+  if (last_line_ && !was_in_fold_) ++deaths_while_finishing_;
+  if (last_line_ && (interrupts_ > 1 || deaths_while_finishing_ >= kMostDeaths ||
+                     standstills_ >= kMostStandstills)) {
     is_given_up_ = true;
     return;
   }
@@ -230,7 +272,8 @@ std::optional<Nanos> FrontEndProcess::attend(Nanos now, const Say& say) {
   if (is_there()) {
     hear();
     reap_if_dead(now);
-    if (!is_there() && !is_done_) decide(now, say);
+    end_if_still(now, say);
+    if (!is_there() && !is_done_ && !is_given_up_) decide(now, say);
   }
   if (is_there() && is_ready_ && !failure_said_.empty()) {
     failure_said_.clear();
@@ -243,7 +286,8 @@ std::optional<Nanos> FrontEndProcess::attend(Nanos now, const Say& say) {
       decide(now, say);
     }
   }
-  if (is_there()) return is_ready_ ? std::nullopt : std::optional(kLookAtStart);
+  if (is_there() && !is_ready_) return kLookAtStart;
+  if (is_there()) return last_line_ ? std::optional(kLookAtEnd) : std::nullopt;
   if (is_done_ || is_given_up_) return std::nullopt;
   return std::max(restart_at_ - now, kMillisecond);
 }
@@ -262,7 +306,14 @@ void FrontEndProcess::answer_interrupt(const Say& say) {
 }
 
 Result<void> FrontEndProcess::finish(int exit_code, const Say& say) {
-  exit_code_ = exit_code;
+  return end("finish " + std::to_string(exit_code), say);
+}
+
+Result<void> FrontEndProcess::abandon(const Say& say) { return end("abandon", say); }
+
+Result<void> FrontEndProcess::end(std::string last_line, const Say& say) {
+  last_line_ = std::move(last_line);
+  if (is_there()) standstill_.follow(pid_, monotonic_now());
   // The hosts wait for seconds only from now on, so there is no time for long pauses.
   restarts_ = {};
   restart_at_ = 0;

@@ -16,30 +16,44 @@
 #include "frontend/fold_mark.h"
 #include "frontend/restarts.h"
 #include "frontend/setup.h"
+#include "frontend/standstill.h"
 
 namespace xylem::frontend {
 
 /// Keeps a run's front end alive. The listening sockets, copies of plugins and the setup stay here,
 /// so that a front end that died gets a successor at the same addresses, with the same store and
 /// the same filters: at once, then with growing pauses (see Restarts). One that merely stands still
-/// is left alone, since it is not dead. The plugin in which kMostFoldDeaths of them died, none
-/// kFoldDeathsForgotten after the one before, is not called by those that follow: its stream's
-/// waves are kept unmerged. Each runs in a session of its own, so that keys pressed at the terminal
-/// do not reach it.
+/// while the job runs is left alone, since it is not dead; where its answer is waited for, at its
+/// start and at the end, this is said, and later it is killed (see Patience). The plugin in which
+/// kMostFoldDeaths of them died, none kFoldDeathsForgotten after the one before, is not called by
+/// those that follow: its stream's waves are kept unmerged. Each runs in a session of its own, so
+/// that keys pressed at the terminal do not reach it.
 ///
-/// Life: start(); attend() whenever it asks for it, while the job runs; finish() once. One thread.
+/// Life: start(); attend() whenever it asks for it, while the job runs; finish() or abandon() once.
+/// One thread.
 /// Reaps the front ends only; no other child is touched.
 class FrontEndProcess {
  public:
   /// Says a sentence to the user.
   using Say = std::function<void(const std::string& sentence)>;
 
+  /// How long a front end that stands still (see Standstill) is waited for.
+  struct Patience {
+    Nanos until_said = 5 * kSecond;
+    Nanos until_killed = 20 * kSecond;
+    /// One that does not end although it was killed, since the system does not let it, is left.
+    Nanos until_left = 5 * kSecond;
+  };
+
   /// Starts `program` and waits until it has opened the store. `plugins` are the copies of
   /// setup.plugins. Fails with its sentence when it cannot, kNotFound when the program cannot be
-  /// started.
+  /// started, kUnavailable when it died or stood still for too long, kExhausted when there are not
+  /// enough descriptors. Says that it stands still by `say`.
   static Result<FrontEndProcess> start(const std::string& program, Setup setup,
                                        std::vector<UniqueFd> listening,
-                                       std::vector<UniqueFd> plugins = {});
+                                       std::vector<UniqueFd> plugins = {}, const Say& say = {},
+                                       const Patience& patience = {5 * kSecond, 20 * kSecond,
+                                                                   5 * kSecond});
 
   /// Looks after it; never waits. To be called when a child of this process may have ended, and at
   /// the latest after what it returned the last time (nothing: no need). Says when a front end died
@@ -51,9 +65,15 @@ class FrontEndProcess {
   /// if need be. Fails with kUnavailable when they died, or could not open the store, kMostDeaths
   /// times meanwhile, not counting deaths in plugins that are then left out. Of the signals that
   /// SignalGate blocks, a first one is answered with a sentence; a second one ends the front end
-  /// for good, which fails alike.
+  /// for good, which fails alike. So does the end of kMostStandstills front ends that stood still.
   Result<void> finish(int exit_code, const Say& say);
+
+  /// In place of finish(), when the job was not started: the run is ended without an account, and
+  /// leaves no store. Waits and fails as finish().
+  Result<void> abandon(const Say& say);
+
   static constexpr int kMostDeaths = 5;
+  static constexpr int kMostStandstills = 2;
   static constexpr int kMostFoldDeaths = 3;
   /// Longer than any pause of Restarts and what a successor needs until it is sent the same wave
   /// again. Not while the job's end is stored, so that this has an end.
@@ -61,11 +81,12 @@ class FrontEndProcess {
 
  private:
   FrontEndProcess(std::string program, Setup setup, std::vector<UniqueFd> listening,
-                  std::vector<UniqueFd> plugins)
+                  std::vector<UniqueFd> plugins, const Patience& patience)
       : program_(std::move(program)),
         setup_(std::move(setup)),
         listening_(std::move(listening)),
-        plugins_(std::move(plugins)) {}
+        plugins_(std::move(plugins)),
+        patience_(patience) {}
 
   Result<void> launch();
   bool is_there() const { return pid_ > 0; }
@@ -74,13 +95,16 @@ class FrontEndProcess {
   void reap_if_dead(Nanos now);
   void blame_plugin(Nanos now);
   void decide(Nanos now, const Say& say);
+  void end_if_still(Nanos now, const Say& say);
   void tell_to_finish();
   void answer_interrupt(const Say& say);
+  Result<void> end(std::string last_line, const Say& say);
 
   std::string program_;
   Setup setup_;  // live_path is filled in by the first front end's answer.
   std::vector<UniqueFd> listening_;
   std::vector<UniqueFd> plugins_;
+  Patience patience_;
   std::optional<FoldMark> mark_;  // Where there are plugins.
   struct FoldDeaths {
     int count = 0;
@@ -101,9 +125,13 @@ class FrontEndProcess {
   Restarts restarts_;
   Nanos restart_at_ = 0;  // Of the next one, while there is none.
   std::string failure_said_;
-  std::optional<int> exit_code_;  // Finishing since it is set.
+  std::optional<std::string> last_line_;  // What it is told at the end: ending since it is set.
   int deaths_while_finishing_ = 0;
   int interrupts_ = 0;
+  Standstill standstill_;  // Of the present one.
+  bool standstill_is_said_ = false;
+  Nanos killed_at_ = 0;  // Because it stood still; 0: it was not.
+  int standstills_ = 0;  // At the end.
   bool is_given_up_ = false;
 };
 

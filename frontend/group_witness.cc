@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,13 +46,17 @@ GroupWitness::GroupWitness() {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
+  // One that is stopped does not answer.
+  const timeval most{1, 0};
+  ::setsockopt(ours.get(), SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
   pid_ = ::fork();
   if (pid_ == 0) be_witness(theirs.get());
   if (pid_ > 0) channel_ = std::move(ours);
 }
 
 GroupWitness::~GroupWitness() {
-  channel_.reset();  // Its cue.
+  channel_.reset();  // Its cue, unless it is stopped.
+  if (pid_ > 0) ::kill(pid_, SIGKILL);
   while (pid_ > 0 && ::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
 }

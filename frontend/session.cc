@@ -1,5 +1,6 @@
 #include "frontend/session.h"
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +25,9 @@ constexpr const char* kNoRoom = "there was no room left on the disk of the store
 // As often as all other nodes.
 constexpr Nanos kReportInterval = 1 * kSecond;
 constexpr Nanos kLookInterval = 500 * kMillisecond;
+// Whoever waits for the end hears so often that it comes nearer; not while the store works on one
+// batch for longer.
+constexpr Nanos kSignOfLife = 1 * kSecond;
 // Of a list of leaves, in a sentence.
 constexpr std::size_t kMostSources = 40;
 
@@ -122,6 +126,7 @@ void Session::recall_processes(Nanos now) {
     row.rank = past.rank;
     gathering_.process_seen(past.leaf, row, now);
   }
+  if (!options_.past->processes.empty()) note_record();
 }
 
 // ---- the tree ----
@@ -349,6 +354,8 @@ void Session::tell_refused() {
 void Session::on_packet(wire::Packet packet, Nanos now) {
   if (!is_of_this_run(packet.id)) return refuse(packet.id);
   if (packet.id.stream == wire::kRegistrationStream) note_registration(packet, now);
+  const bool is_of_program = raw(packet.id.stream) >= raw(wire::kFirstToolStream);
+  if (is_of_program || packet.id.stream == wire::kSeriesStream) note_record();
   if (waiting_bytes_ > options_.waiting_bytes) {
     if (!std::exchange(told_slow_, true)) {
       log(Level::kWarn,
@@ -374,6 +381,11 @@ void Session::note_registration(const wire::Packet& packet, Nanos now) {
   for (const wire::ProcessRow& process : registration->processes) {
     gathering_.process_seen(leaf, process, now);
   }
+  if (!registration->processes.empty()) note_record();
+}
+
+void Session::note_record() {
+  if (!std::exchange(outcome_.holds_something, true)) options_.on_first_record();
 }
 
 void Session::record(Nanos now) {
@@ -526,10 +538,24 @@ void Session::read_control(Nanos now) {
     control_text_.erase(0, end + 1);
     constexpr std::string_view kFinish = "finish ";
     int code = -1;
+    if (line == "abandon") {
+      outcome_.abandoned = true;
+      finish(code, now);
+    }
     if (!line.starts_with(kFinish)) continue;
     std::from_chars(line.data() + kFinish.size(), line.data() + line.size(), code);
     finish(code, now);
   }
+}
+
+void Session::show_life(Nanos now) {
+  if (!exit_code_ || options_.control_fd < 0 || now < next_sign_of_life_) return;
+  if (recording_ && now - recording_since_ > kSignOfLife) return;
+  next_sign_of_life_ = now + kSignOfLife;
+  constexpr std::string_view kAlive = "alive\n";
+  // Where nobody reads it nobody waits.
+  [[maybe_unused]] const ssize_t sent =
+      ::send(options_.control_fd, kAlive.data(), kAlive.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void Session::finish(int exit_code, Nanos now) {
@@ -551,7 +577,7 @@ void Session::broadcast_finish_when_ready(Nanos now) {
   const bool somebody_is_missing = gathering_.anyone()
                                        ? gathering_.worlds() > 0 && !gathering_.worlds_complete()
                                        : options_.agent_expected() || options_.remote;
-  if (somebody_is_missing && !waited) return;
+  if (somebody_is_missing && !waited && !outcome_.abandoned) return;
   root_.finish();
   next_commit_ = std::min(next_commit_, now);
 }
@@ -628,6 +654,7 @@ void Session::on_timer(Nanos now) {
   root_.on_timer(now);
   place_when_gathered(now);
   if (now >= next_report_) report_itself(now);
+  show_life(now);
   end_when_done(now);
   schedule(now);
 }

@@ -60,6 +60,9 @@ struct SessionOptions {
   CommProcessLauncher* launcher = nullptr;
   /// What former front ends of this run have left; for the first one, if anything, the epoch.
   std::optional<storage::Past> past;
+  /// Called once, when the first process has registered, or a service or a program has sent
+  /// something: from then on the run's record holds something.
+  std::function<void()> on_first_record = [] {};
 };
 
 /// What is left to say at the end.
@@ -69,14 +72,18 @@ struct SessionOutcome {
   std::vector<storage::AccountLine> account;
   /// Empty, or why the account is in no store: then it is only here.
   std::string unstored;
-  std::string trouble;  ///< Empty, or a sentence: what is incomplete and why.
+  std::string trouble;           ///< Empty, or a sentence: what is incomplete and why.
+  bool holds_something = false;  ///< As SessionOptions::on_first_record says.
+  bool abandoned = false;        ///< The job was not started.
 };
 
 /// Life: begins the run in the store (the caller has done begin_run); answers each back end with a
 /// leaf id and itself as parent, so that data flows at once; when gathering is complete makes the
 /// tree and moves every node to its place; stores and acknowledges; after `finish` on the control
 /// channel (or its end) tells the tree to send the rest, waits for it, ends the run in the store
-/// and stops the network.
+/// and stops the network. `abandon` there does the same without waiting for anybody who may still
+/// come. While it gets on with its end it says `alive` there each second, so that whoever waits
+/// can tell.
 ///
 /// Packets of streams that the run does not name, and of leaves that never joined, are neither
 /// stored nor acknowledged: counted, and told of once.
@@ -127,6 +134,7 @@ class Session final : public net::Node, private RootOwner {
   void on_stream_refused(const wire::StreamRefused& refused) override;
   void recall_processes(Nanos now);
   void note_registration(const wire::Packet& packet, Nanos now);
+  void note_record();
   bool is_of_this_run(const wire::PacketId& id) const;
   void refuse(const wire::PacketId& id);
   void tell_refused();
@@ -149,6 +157,7 @@ class Session final : public net::Node, private RootOwner {
 
   // End.
   void read_control(Nanos now);
+  void show_life(Nanos now);
   void finish(int exit_code, Nanos now);
   void broadcast_finish_when_ready(Nanos now);
   void end_when_done(Nanos now);
@@ -183,6 +192,7 @@ class Session final : public net::Node, private RootOwner {
 
   std::optional<int> exit_code_;  // Finishing since it is set.
   Nanos finishing_since_ = 0;
+  Nanos next_sign_of_life_ = 0;
   Nanos last_progress_ = 0;
   Nanos now_ = 0;          // Of the event that is being handled.
   Nanos next_report_ = 0;  // Of this front end's own way into the store:

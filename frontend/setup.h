@@ -1,9 +1,10 @@
 #pragma once
 
 // What `xylem run` and `xylem serve` hand to the front end process, over its control channel: one
-// line of JSON, so that neither the key nor anything else stands on a command line. Lines after it
-// say `finish CODE`. The front end answers `ready LIVE_PATH`, or `error SENTENCE`, and at its end
-// `done`.
+// line of JSON, so that neither the key nor anything else stands on a command line. A line after it
+// says `finish CODE`, or `abandon` when the job was not started. The front end answers `ready
+// LIVE_PATH`, or `error SENTENCE`; from that line on now and then `alive`, while it gets on with
+// its end; and at last `done`.
 
 #include <cstdint>
 #include <string>

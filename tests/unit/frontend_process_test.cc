@@ -43,7 +43,8 @@ class FrontEndProcessTest : public testing::Test {
     ::chmod((folder_ + "/front-end").c_str(), 0700);
     frontend::Setup setup;
     setup.run = "3a";
-    return FrontEndProcess::start(folder_ + "/front-end", setup, {}, std::move(plugins_));
+    return FrontEndProcess::start(folder_ + "/front-end", setup, {}, std::move(plugins_), say_,
+                                  patience_);
   }
   void write(const std::string& name, const std::string& text) {
     std::ofstream(folder_ + "/" + name) << text;
@@ -80,6 +81,7 @@ class FrontEndProcessTest : public testing::Test {
 
   std::string folder_;
   std::vector<UniqueFd> plugins_;
+  FrontEndProcess::Patience patience_;
   std::vector<std::string> said_;
   FrontEndProcess::Say say_ = [this](const std::string& sentence) { said_.push_back(sentence); };
 };
@@ -198,6 +200,57 @@ TEST_F(FrontEndProcessTest, LeavesOneAloneThatStandsStill) {
   ::kill(pid, SIGCONT);
   EXPECT_TRUE(process->finish(0, say_));
   EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(FrontEndProcessTest, IsNotWaitedForInVainAtItsStart) {
+  patience_ = {300 * kMillisecond, kSecond, kSecond};
+  const auto stopped = start("kill -STOP $$; say ready /run.db");
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, Code::kUnavailable);
+  EXPECT_THAT(stopped.error().message, HasSubstr("died at its start (it stood still)"));
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("is stopped; it is killed after 1 s, and kill -CONT"),
+                                 HasSubstr("and is killed")));
+}
+
+TEST_F(FrontEndProcessTest, HasASuccessorWhenItStandsStillAtTheEnd) {
+  patience_ = {300 * kMillisecond, kSecond, kSecond};
+  auto process = start(
+      "say ready /run.db\n[ -e stopped ] || { touch stopped; hear; kill -STOP $$; }\n"
+      "hear; say done");
+  ASSERT_TRUE(process) << process.error().message;
+  const auto finished = process->finish(0, say_);
+  EXPECT_TRUE(finished) << finished.error().message;
+  EXPECT_EQ(setups().size(), 2u);
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("is stopped"), HasSubstr("is killed"),
+                                 HasSubstr("died (it stood still)")));
+}
+
+TEST_F(FrontEndProcessTest, IsGivenUpWhenItsSuccessorStandsStillToo) {
+  patience_ = {300 * kMillisecond, kSecond, kSecond};
+  auto process = start("say ready /run.db; hear; exec sleep 60");
+  ASSERT_TRUE(process) << process.error().message;
+  const auto finished = process->finish(0, say_);
+  ASSERT_FALSE(finished);
+  EXPECT_THAT(finished.error().message, HasSubstr("(it stood still)"));
+  EXPECT_EQ(setups().size(), static_cast<std::size_t>(FrontEndProcess::kMostStandstills));
+}
+
+TEST_F(FrontEndProcessTest, IsWaitedForAsLongAsItSaysThatItLives) {
+  patience_ = {kSecond, 2 * kSecond, kSecond};
+  auto process = start(
+      "say ready /run.db; hear; for i in 1 2 3 4 5 6; do sleep 0.5; say alive; done; say done");
+  ASSERT_TRUE(process) << process.error().message;
+  EXPECT_TRUE(process->finish(0, say_));
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(FrontEndProcessTest, IsToldThatThereIsNoJob) {
+  auto process = start("say ready /run.db; hear; echo $line > last; say done");
+  ASSERT_TRUE(process) << process.error().message;
+  ASSERT_TRUE(process->abandon(say_));
+  std::string last;
+  std::getline(std::ifstream(folder_ + "/last"), last);
+  EXPECT_EQ(last, "abandon");
 }
 
 TEST_F(FrontEndProcessTest, SaysOnceThatASuccessorCannotOpenTheStoreAndWhenOneCan) {

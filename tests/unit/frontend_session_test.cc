@@ -262,6 +262,43 @@ TEST_F(SessionTest, WaitsForTheRanksOfAWorldThatAreOnTheirWay) {
   EXPECT_FALSE(network_.take_sent_of<wire::Control>().empty()) << "not for ever";
 }
 
+TEST_F(SessionTest, OfAJobThatWasNotStartedWaitsForNobodyWhoMayCome) {
+  start();
+  const net::LinkId link = join(1);
+  network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 2)}));
+  network_.take_sent();
+  ASSERT_EQ(::write(ours_.get(), "abandon\n", 8), 8);
+  network_.readable(*session_, control_.get());
+  EXPECT_FALSE(network_.take_sent_of<wire::Control>().empty());
+  leave(link);
+  EXPECT_EQ(network_.stopped, 0);
+  EXPECT_TRUE(session_->outcome().abandoned);
+}
+
+TEST_F(SessionTest, HoldsSomethingWhenAProcessHasRegistered) {
+  start();
+  const net::LinkId link = join(1);
+  EXPECT_FALSE(session_->outcome().holds_something) << "a host alone is nothing";
+  network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 1)}));
+  EXPECT_TRUE(session_->outcome().holds_something);
+}
+
+TEST_F(SessionTest, SaysThatItLivesWhileItWaitsForTheEnd) {
+  start();
+  join(1);
+  finish(0);
+  network_.advance(*session_, 3500 * kMillisecond);
+  char text[64] = "";
+  EXPECT_GT(::recv(ours_.get(), text, sizeof text - 1, MSG_DONTWAIT), 0);
+  EXPECT_GE(std::string(text).size(), 3 * std::string("alive\n").size());
+  recorder_.stalls = true;
+  network_.advance(*session_, 5 * kSecond);
+  while (::recv(ours_.get(), text, sizeof text, MSG_DONTWAIT) > 0) {
+  }
+  network_.advance(*session_, 5 * kSecond);
+  EXPECT_LE(::recv(ours_.get(), text, sizeof text, MSG_DONTWAIT), 0) << "the store does not answer";
+}
+
 TEST_F(SessionTest, FinishesWhenWhoStartedItIsGone) {
   start();
   ours_.reset();

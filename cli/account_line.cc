@@ -21,11 +21,14 @@ std::string counted(std::size_t number, const char* what) {
 
 }  // namespace
 
-std::string account_sentence(const frontend::SessionOutcome& outcome, const std::string& store) {
-  if (outcome.hosts == 0) {
-    return "no MPI process was seen (no MPI, a static MPI, or a launcher that passes no "
-           "environment: see `xylem exec`); " +
-           store;
+std::string account_sentence(const frontend::SessionOutcome& outcome, const std::string& store,
+                             bool keeps_old) {
+  if (!outcome.holds_something && outcome.account.empty()) {
+    return "no MPI process has registered (perhaps there is none, its MPI is linked statically, it "
+           "makes no call that xylem sees, or its launcher passes no environment: see `xylem "
+           "exec`)" +
+           (outcome.trouble.empty() ? "" : ", and " + outcome.trouble) + "; " +
+           (keeps_old ? "the run before stays in " + store : store);
   }
   std::uint64_t captured = 0, stored = 0, lost = 0;
   bool complete = !outcome.account.empty() && outcome.trouble.empty();
@@ -45,8 +48,9 @@ std::string account_sentence(const frontend::SessionOutcome& outcome, const std:
   return text + "; " + store;
 }
 
-void print_account_line(const frontend::SessionOutcome& outcome, const std::string& store) {
-  std::fprintf(stderr, "xylem: %s\n", account_sentence(outcome, store).c_str());
+void print_account_line(const frontend::SessionOutcome& outcome, const std::string& store,
+                        bool keeps_old) {
+  std::fprintf(stderr, "xylem: %s\n", account_sentence(outcome, store, keeps_old).c_str());
 }
 
 }  // namespace xylem

@@ -121,53 +121,6 @@ std::string watch(Started& started, Nanos duration) {
   }
 }
 
-constexpr std::array kStoreEndings = {"", "-wal", "-shm"};
-
-void remove_store(const std::string& path) {
-  for (const char* ending : kStoreEndings) ::unlink((path + ending).c_str());
-}
-
-/// What --overwrite is to replace, under a second name until there is somebody to watch: a name
-/// that was mistyped must not cost a record.
-class ReplacedStore {
- public:
-  explicit ReplacedStore(std::string path)
-      : path_(std::move(path)), kept_(path_ + ".before-" + std::to_string(::getpid())) {}
-  ReplacedStore(const ReplacedStore&) = delete;
-  ReplacedStore& operator=(const ReplacedStore&) = delete;
-  ~ReplacedStore() {
-    if (is_kept_) remove_store(kept_);
-  }
-
-  /// Fails where the file system knows no second names. No store there is none to keep.
-  Result<void> keep() {
-    if (::link(path_.c_str(), kept_.c_str()) != 0) {
-      if (errno == ENOENT || errno == ENOTDIR) return {};
-      return unexpected(Code::kUnavailable, path_ + ": it cannot be kept until ranks are found: " +
-                                                std::strerror(errno) +
-                                                "; remove it, or name another place by --store");
-    }
-    is_kept_ = true;
-    // Of a run that was broken off; mostly there is none.
-    static_cast<void>(::link((path_ + "-wal").c_str(), (kept_ + "-wal").c_str()));
-    return {};
-  }
-
-  /// The new store goes, the old one is back.
-  void restore() {
-    remove_store(path_);
-    if (!std::exchange(is_kept_, false)) return;
-    for (const char* ending : kStoreEndings) {
-      ::rename((kept_ + ending).c_str(), (path_ + ending).c_str());
-    }
-  }
-
- private:
-  std::string path_;
-  std::string kept_;
-  bool is_kept_ = false;
-};
-
 // Says who was not found; true when there is somebody.
 bool is_anybody(const Census& census, const AttachPlan& plan, const std::string& failures) {
   const std::string none = census.without.empty() ? "" : " on " + tree::fold_hosts(census.without);
@@ -184,16 +137,19 @@ bool is_anybody(const Census& census, const AttachPlan& plan, const std::string&
 
 // With the agents on their way.
 int watch_to_the_end(Started& started, const AttachPlan& plan, const RunOptions& options,
-                     const AttachOptions& how, ReplacedStore& replaced) {
+                     const AttachOptions& how) {
   const Nanos begin = monotonic_now();
   int signal = 0;
   const Arrival arrival = wait_for_agents(started, signal);
   const Census census = count(*started.agents);
   const std::string failures_before = started.agents->failures();
-  if (arrival == Arrival::kInterrupted || !is_anybody(census, plan, failures_before)) {
-    finish(started, 0);
-    replaced.restore();
-    return arrival == Arrival::kInterrupted ? 128 + signal : kNobody;
+  if (arrival == Arrival::kInterrupted) {
+    abandon(started);
+    return 128 + signal;
+  }
+  if (!is_anybody(census, plan, failures_before)) {
+    abandon(started);  // A name that was mistyped must not cost a record.
+    return kNobody;
   }
   if (!options.quiet) say("watching " + watched(census) + "; " + store_of(options));
   const std::string until = watch(started, how.duration);
@@ -255,22 +211,17 @@ int attach_job(const RunOptions& options, const std::string& printed_options,
   const frontend::SignalGate gate;
   RunOptions ours = options;
   ours.quiet = true;  // An account of calls would be one of nothing.
-  ReplacedStore replaced(store_of(options));
-  if (options.overwrite) {
-    if (auto kept = replaced.keep(); !kept) return fail("attach: " + kept.error().message);
-  }
   auto started = start_front_end(ours, printed_options, command_line,
                                  plan->only_here ? Reach::kThisHost : Reach::kOtherHosts);
   if (!started) return fail(started.error().message);
   auto agents =
       frontend::LaunchedAgents::start(agent_launch(*started, plan->launcher), plan->places);
   if (!agents) {
-    finish(*started, kUsageError);
-    replaced.restore();
+    abandon(*started);
     return fail("attach: " + agents.error().message);
   }
   started->agents.emplace(*std::move(agents));
-  return watch_to_the_end(*started, *plan, options, how, replaced);
+  return watch_to_the_end(*started, *plan, options, how);
 }
 
 void add_attach_command(CLI::App& app, int& code) {

@@ -18,6 +18,7 @@
 #include "frontend/slurm.h"
 #include "net/key.h"
 #include "net/runtime.h"
+#include "storage/replaced_run.h"
 
 namespace xylem {
 namespace {
@@ -186,7 +187,7 @@ Result<frontend::FrontEndProcess> start_with_plugins(const std::string& program,
     copies.push_back(*std::move(copy));
   }
   return frontend::FrontEndProcess::start(program, std::move(setup), std::move(listening),
-                                          std::move(copies));
+                                          std::move(copies), say);
 }
 
 // What a script or a later launcher will do cannot be known: it must be able to reach us.
@@ -212,6 +213,10 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
                                 const std::vector<std::string>& command, Reach reach) {
   auto installation = frontend::find_installation();
   if (!installation) return unexpected(std::move(installation.error()));
+  if (reach == Reach::kJob) {
+    auto usable = frontend::check_preload(installation->capture_library);
+    if (!usable) return unexpected(std::move(usable.error()));
+  }
   const Decided decided = decide(command, reach);
   auto listening =
       listen(options.interface, options.port, decided.listens_widely || !options.launcher.empty());
@@ -225,12 +230,16 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
   if (folder) launch.addresses.push_back("unix:" + frontend::front_end_socket(setup.run));
   launch.run = setup.run;
   launch.key = setup.key;
+  const std::string store = setup.store;
+  // What a front end that dies at its start had set aside.
+  auto replaced = storage::ReplacedRun::of_former(store, setup.run);
   auto front_end =
       start_with_plugins(installation->frontend, std::move(setup), std::move(listening->sockets));
   if (!front_end) {
     if (folder) folder->remove();
     return unexpected(std::move(front_end.error()));
   }
+  replaced.release();
   if (!options.tls) {
     std::fputs("xylem: --tls off: what goes over TCP can be read and changed on its way\n", stderr);
   }
@@ -248,7 +257,10 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
   launch.remote = !listening->loopback;
   Started started{*std::move(front_end),
                   frontend::job_environment(launch, frontend::current_environment()),
-                  std::move(folder), std::nullopt};
+                  std::move(folder),
+                  std::nullopt,
+                  store,
+                  launch.run};
   if (reach == Reach::kJob && options.test_size == 0) start_agents_beside(started);
   return started;
 }
@@ -268,15 +280,28 @@ std::optional<Nanos> attend(Started& started) {
   return started.front_end.attend(monotonic_now(), say);
 }
 
-void finish(Started& started, int exit_code) {
-  auto finished = started.front_end.finish(exit_code, say);
-  if (!finished) say(finished.error().message);
+namespace {
+
+void clear_up(Started& started, const Result<void>& ended) {
+  if (!ended) {
+    say(ended.error().message);
+    // What nobody has put back, or replaced by something: it puts itself back.
+    static_cast<void>(storage::ReplacedRun::of_former(started.store, started.run));
+  }
   if (started.agents) started.agents->wait_for_end(kAgentPatience);
   if (started.folder) started.folder->remove();
   started.folder.reset();
   // Where the agents of this host were killed there is nobody else to do it.
   backend::sweep_run_folders(backend::own_run_folders());
 }
+
+}  // namespace
+
+void finish(Started& started, int exit_code) {
+  clear_up(started, started.front_end.finish(exit_code, say));
+}
+
+void abandon(Started& started) { clear_up(started, started.front_end.abandon(say)); }
 
 void say(const std::string& sentence) {
   std::fprintf(stderr, "xylem: %s\n", printable(sentence).c_str());

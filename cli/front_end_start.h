@@ -32,6 +32,7 @@ struct Started {
   std::unique_ptr<backend::RunFolder> folder;  ///< Of its Unix socket, if there is one.
   /// Those that are not started by ranks.
   std::optional<frontend::LaunchedAgents> agents;
+  std::string store, run;  ///< The run's file and id.
 };
 
 /// Starts the front end of a run whose command is `command`, or is written down as that. With
@@ -48,6 +49,10 @@ std::optional<Nanos> attend(Started& started);
 
 /// Tells the front end that the job has ended, and waits until all is stored and nothing is left.
 void finish(Started& started, int exit_code);
+
+/// In place of finish(), when there is no job: the run leaves no store, and one that it was to
+/// replace stays.
+void abandon(Started& started);
 
 /// A sentence to the user.
 void say(const std::string& sentence);

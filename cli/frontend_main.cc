@@ -19,6 +19,7 @@
 
 #include "backend/run_folder.h"
 #include "base/log.h"
+#include "base/own_process.h"
 #include "cli/account_line.h"
 #include "cli/alert_options.h"
 #include "cli/live_runs.h"
@@ -32,6 +33,7 @@
 #include "frontend/setup.h"
 #include "frontend/stream_fold.h"
 #include "net/runtime.h"
+#include "storage/replaced_run.h"
 #include "storage/store.h"
 
 namespace xylem {
@@ -175,7 +177,6 @@ Result<storage::ResumedStore> open_store(const frontend::Setup& setup,
   }
   storage::SqliteOptions options;
   options.path = setup.store;
-  options.overwrite = setup.overwrite;
   options.pretend_file_system = setup.pretend_file_system;
   options.fold = *std::move(fold);
   options.alerts = *alerts;
@@ -189,6 +190,16 @@ Result<storage::ResumedStore> open_store(const frontend::Setup& setup,
   storage::Past past;
   past.epoch_ns = facts.epoch_ns;
   return storage::ResumedStore{*std::move(store), std::move(past)};
+}
+
+Result<storage::ReplacedRun> replaced_run(const frontend::Setup& setup) {
+  if (!setup.live_path.empty()) return storage::ReplacedRun::of_former(setup.store, setup.run);
+  storage::ReplaceOptions options;
+  options.path = setup.store;
+  options.run_id = setup.run;
+  options.overwrite = setup.overwrite;
+  options.pretend_file_system = setup.pretend_file_system;
+  return storage::ReplacedRun::set_aside(options);
 }
 
 Result<frontend::HostChoice> host_choice(const frontend::Setup& setup) {
@@ -253,6 +264,21 @@ int fail(int control_fd, const Error& error) {
   return 2;
 }
 
+// A record that holds nothing takes the place of no other, and that of a job that was not started
+// is none.
+void tell_end(const frontend::Setup& setup, const frontend::SessionOutcome& outcome,
+              storage::ReplacedRun& replaced) {
+  const bool is_none = outcome.abandoned && !outcome.holds_something;
+  const bool keeps_old = replaced.holds_record();
+  if (is_none || keeps_old) {
+    if (auto undone = replaced.undo(); !undone) log(Level::kError, undone.error().message);
+  } else {
+    replaced.keep_new();
+  }
+  if (setup.quiet || outcome.abandoned) return;
+  print_account_line(outcome, setup.store, keeps_old);
+}
+
 int run(int control_fd, std::vector<UniqueFd> listening) {
   auto line = read_line(control_fd);
   if (!line) return fail(control_fd, line.error());
@@ -269,6 +295,8 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   if (!mark) return fail(control_fd, mark.error());
   auto streams = streams_of(*setup, *mark);
   if (!streams) return fail(control_fd, streams.error());
+  auto replaced = replaced_run(*setup);
+  if (!replaced) return fail(control_fd, replaced.error());
   auto opened = open_store(*setup, *streams, *mark);
   if (!opened) return fail(control_fd, opened.error());
   note_unfolded(*setup, *streams, *opened);
@@ -293,11 +321,17 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   options.launcher = launcher->get();
   options.choice = *std::move(choice);
   options.streams = *std::move(streams);
+  options.on_first_record = [&replaced] { replaced->keep_new(); };
   frontend::Session session(std::move(options), **recorder);
   const int code = net::run_node(session, std::move(network));
-  if (code == frontend::Session::kReplaced) return code;  // The rest is the other one's.
+  if (code == frontend::Session::kReplaced) {
+    replaced->release();  // The rest is the other one's.
+    return code;
+  }
   folder.remove();
-  if (!setup->quiet) print_account_line(session.outcome(), setup->store);
+  recorder->reset();
+  opened->store.reset();
+  tell_end(*setup, session.outcome(), *replaced);
   answer(control_fd, "done");
   return code;
 }
@@ -313,7 +347,7 @@ bool parse_fd(const char* text, int& fd) {
 
 int main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);  // A limit on the size of files is a full disk to the store.
+  xylem::stretch_limits();
   int control = -1;
   std::vector<xylem::UniqueFd> listening;
   bool usable = argc >= 3 && xylem::parse_fd(argv[1], control);

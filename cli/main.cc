@@ -161,7 +161,8 @@ int run_program(int argc, char** argv) {
                       "End with this process [the calling shell]");
   serving->add_option("--env-file", serve_options.env_file,
                       "Also write the environment there, for xylem exec");
-  serving->add_flag("--stop", serve_options.stop, "End the front end of this environment");
+  serving->add_flag("--stop", serve_options.stop,
+                    "End the front end of this environment: eval \"$(xylem serve --stop)\"");
   serving->callback([&] {
     code = with_options(serve_flags, [&](const RunOptions& options, const std::string& printed) {
       return serve(options, printed, serve_options);

@@ -24,6 +24,7 @@
 #include "cli/front_end_start.h"
 #include "frontend/job.h"
 #include "frontend/launch.h"
+#include "frontend/shell_environment.h"
 
 namespace xylem {
 namespace {
@@ -47,13 +48,13 @@ int run_job(const RunOptions& options, const std::string& printed_options,
   auto started = start_front_end(options, printed_options, command, Reach::kJob);
   if (!started) return fail(started.error().message);
   if (const auto signal = gate.ended_before_start()) {
-    finish(*started, 128 + *signal);
+    abandon(*started);
     return 128 + *signal;
   }
   auto job = frontend::Job::start(command, started->environment, gate);
   if (!job) {
     const int code = job.error().code == Code::kPermissionDenied ? 126 : 127;
-    finish(*started, code);
+    abandon(*started);
     fail(job.error().message);
     return code;
   }
@@ -103,6 +104,15 @@ void wait_for_end(int pid, Started& started) {
   }
 }
 
+// What was exported must not outlive what serves: each later job would wait for it.
+void leave_environment() {
+  const auto installation = frontend::find_installation();
+  const std::string lines = frontend::lines_to_leave(
+      frontend::current_environment(), installation ? installation->capture_library : "");
+  std::fputs(lines.c_str(), stdout);
+  std::fflush(stdout);
+}
+
 int stop_serving() {
   const char* text = std::getenv(kServePid);
   const int pid = text != nullptr ? std::atoi(text) : 0;
@@ -112,6 +122,7 @@ int stop_serving() {
   // A number may have become somebody else's.
   const bool is_ours = pidfd && std::filesystem::read_symlink(process / "exe", error) ==
                                     std::filesystem::read_symlink("/proc/self/exe", error);
+  leave_environment();
   if (!is_ours || ::kill(pid, SIGTERM) != 0) {
     return fail("no front end serves this environment; `eval \"$(xylem serve)\"` starts one");
   }
@@ -148,15 +159,12 @@ UniqueFd set_piped_stderr_aside() {
   if (!started) fail_to_serve(spoken, started.error().message);
   if (!env_file.empty()) {
     if (auto written = write_env_file(env_file, started->environment); !written) {
-      finish(*started, kUsageError);
+      abandon(*started);
       fail_to_serve(spoken, written.error().message);
     }
   }
-  std::string lines;
-  for (const auto& [name, value] : started->environment) {
-    lines += "export " + name + "=" + shell_quoted(value) + "\n";
-  }
-  lines += std::string("export ") + kServePid + "=" + std::to_string(::getpid()) + "\n";
+  const std::string lines =
+      frontend::lines_to_enter(started->environment, ::getpid(), frontend::current_environment());
   if (::write(text.get(), lines.data(), lines.size()) < 0) std::_Exit(kUsageError);
   text.reset();
   spoken.reset();
@@ -223,6 +231,8 @@ int exec_rank(const std::string& env_file, const std::vector<std::string>& comma
   } else {
     auto installation = frontend::find_installation();
     if (!installation) return fail(installation.error().message);
+    const auto usable = frontend::check_preload(installation->capture_library);
+    if (!usable) return fail(usable.error().message);
     const char* preload = std::getenv("LD_PRELOAD");
     const bool there =
         preload != nullptr &&

@@ -17,7 +17,8 @@ int run_job(const RunOptions& options, const std::string& printed_options,
 struct ServeOptions {
   int until_pid = 0;     ///< End with this process; 0: with the one that called us.
   std::string env_file;  ///< Also write the environment there, mode 0600, for `xylem exec`.
-  bool stop = false;     ///< End the front end of this environment instead.
+  /// End the front end of this environment instead, and print shell commands that leave it.
+  bool stop = false;
 };
 
 /// Starts a front end in the background and prints shell commands that set its environment.

@@ -18,7 +18,6 @@ namespace fs = std::filesystem;
 constexpr const char* kForwarded[] = {"LD_PRELOAD", "XYLEM_ADDRESS",   "XYLEM_RUN",
                                       "XYLEM_KEY",  "XYLEM_BACKEND",   "XYLEM_SAMPLE",
                                       "XYLEM_RING", "XYLEM_TEST_SIZE", "XYLEM_TLS"};
-constexpr std::string_view kOpenMpiForwardList = "OMPI_MCA_mca_base_env_list";
 
 std::string resolve(const std::string& program, std::string_view path) {
   std::error_code error;
@@ -231,6 +230,14 @@ Environment job_environment(const LaunchOptions& options, const std::vector<std:
     job.emplace_back(kOpenMpiForwardList, names);
   }
   return job;
+}
+
+Result<void> check_preload(const std::string& library) {
+  if (library.find_first_of(" :$") == std::string::npos) return {};
+  return unexpected(Code::kInvalidArgument,
+                    library +
+                        ": cannot be preloaded, since LD_PRELOAD has no form for a path with a "
+                        "blank, a colon or a dollar sign; install xylem below another folder");
 }
 
 Result<Installation> find_installation() {

@@ -60,6 +60,13 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 /// what was there); Hydra and srun forward by themselves.
 Environment job_environment(const LaunchOptions& options, const std::vector<std::string>& current);
 
+/// Open MPI's list of variables that it hands to processes on other hosts.
+constexpr std::string_view kOpenMpiForwardList = "OMPI_MCA_mca_base_env_list";
+
+/// Whether LD_PRELOAD can name `library`. Fails with kInvalidArgument and a sentence when its path
+/// has a blank, a colon or a dollar sign.
+Result<void> check_preload(const std::string& library);
+
 /// The value of NAME in `current`; empty when it is not there.
 std::string variable(const std::vector<std::string>& current, std::string_view name);
 

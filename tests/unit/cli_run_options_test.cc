@@ -248,7 +248,8 @@ TEST(ParseAddresses, ReadsListsAndBrackets) {
 
 TEST(AccountSentence, AddsUpAndSaysWhatIsMissing) {
   frontend::SessionOutcome outcome;
-  EXPECT_NE(account_sentence(outcome, "x.db").find("no MPI process was seen"), std::string::npos);
+  EXPECT_NE(account_sentence(outcome, "x.db").find("no MPI process has registered"),
+            std::string::npos);
   outcome.hosts = 1;
   outcome.account = {{WorldId{0}, Rank{0}, 1000000, 999999, 1, true},
                      {WorldId{0}, Rank{1}, 234567, 234567, 0, true}};

@@ -388,6 +388,7 @@ void Collector::count_ended() {
     if (!process->ended || process->final_counted || !is_readable(*process)) continue;
     if (!is_read(*process)) continue;
     if (!builder_->is_open()) open_slice(slice_of(run_now_, control_.window_ns));
+    tell_sudden_end(process->segment, whereabouts(process->segment, *builder_, lane));
     for (std::uint32_t f = 0; f < process->segment.function_count(); ++f) {
       const FunctionId function{static_cast<std::uint16_t>(f)};
       const std::uint64_t counted = process->segment.windowed_calls(function) +

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "backend/proc_file.h"
+#include "base/log.h"
+#include "capture/ring.h"
 
 namespace xylem::backend {
 namespace {
@@ -56,6 +58,19 @@ Whereabouts whereabouts(const Segment& segment, const WindowBuilder& builder, La
   }
   if (found && inside >= segment.rings()) return {found, false};
   return {std::nullopt, is_known && !found};
+}
+
+void tell_sudden_end(const Segment& segment, const Whereabouts& where) {
+  const capture::ProcessState state = segment.state();
+  if (state == capture::ProcessState::kFinalized || state == capture::ProcessState::kExited) return;
+  const std::vector<wire::FunctionRow> names = segment.functions();
+  if (names.empty()) return;
+  const wire::ProcessRow row = segment.describe();
+  const std::string rank = row.initialised ? std::to_string(raw(row.rank)) : "not known";
+  std::string place = where.outside ? "outside of MPI" : "not known";
+  if (where.inside && raw(*where.inside) < names.size()) place = names[raw(*where.inside)].name;
+  log(Level::kError, "a rank ended without MPI_Finalize",
+      {{"rank", rank}, {"pid", segment.pid()}, {"program", row.program}, {"in", place}});
 }
 
 bool is_stopped(std::uint32_t pid, std::uint64_t start_time) {

@@ -67,6 +67,11 @@ struct Whereabouts {
 /// `builder` holds.
 Whereabouts whereabouts(const Segment& segment, const WindowBuilder& builder, Lane lane);
 
+/// Logs that a process has ended in the midst of its work, which whoever started it sees: neither
+/// MPI_Finalize nor its own exit was come to, as in a crash, by a signal, or by _exit(). Nothing of
+/// other ends, nor of a process that was watched without its calls. `where` is of its last moment.
+void tell_sudden_end(const Segment& segment, const Whereabouts& where);
+
 /// A signal (SIGSTOP, SIGTSTP, a debugger's) has stopped the process. False when there is none of
 /// this number that began then (field 22 of /proc/PID/stat), as in another space of process ids.
 bool is_stopped(std::uint32_t pid, std::uint64_t start_time);

@@ -101,7 +101,7 @@ std::string head_text(const Report& report) {
                         count_text(world.registered), plural(world.size, "rank", "ranks"));
     if (!world.clock.empty()) text.insert(text.size() - 1, "; times are " + world.clock);
   }
-  if (report.worlds.empty()) text += "  world    none: no process has called MPI_Init\n";
+  if (report.worlds.empty()) text += "  world    none: no rank has registered\n";
   if (!run.mpi_libraries.empty()) text += "  MPI      " + join(run.mpi_libraries) + '\n';
   return text + fmt::format("  record   detail {}, run {}, xylem {}\n", run.detail, run.run_id,
                             run.version);

@@ -106,7 +106,7 @@ void write_worlds(Exposition& out, const WorldTotals& totals) {
   };
   out.gauge("xylem_worlds", "Worlds (MPI_COMM_WORLD) of the run; the first 32 have totals.");
   out.sample({}, totals.worlds_in_all);
-  out.gauge("xylem_ranks", "Ranks that have called MPI_Init.");
+  out.gauge("xylem_ranks", "Ranks that have registered.");
   each(&World::ranks);
   out.gauge("xylem_ranks_complete", "Ranks that have ended and of which all is accounted for.");
   each(&World::complete_ranks);

@@ -75,7 +75,7 @@ double share_of(double part, double whole) { return whole > 0 ? part / whole : 0
 
 std::string account(const Overview& overview) {
   const Report::Account& account = overview.report.account;
-  if (account.ranks == 0) return "<p id=\"account\">No rank has called MPI_Init.</p>\n";
+  if (account.ranks == 0) return "<p id=\"account\">No rank has registered.</p>\n";
   const bool is_whole = account.lost == 0 && account.complete_ranks == account.ranks;
   const auto value = [](std::uint64_t exact) { return count(exact).html; };
   const std::uint64_t known = account.stored + account.lost;

@@ -177,7 +177,7 @@ Table ranks_table(const TopAnswers& answers, const TopChoice& choice) {
                    {"in MPI", 8, Align::kRight, 0}, {"waiting", 8, Align::kRight, 1},
                    {"", 10, Align::kLeft, 2, 100},  {"calls", 14, Align::kRight, 4},
                    {"payload", 9, Align::kRight, 5}};
-  table.none = "no rank has called MPI_Init yet";
+  table.none = "no rank has registered yet";
   if (!answers.ranks) return table;
   const Scope& scope = answers.ranks->mpi.scope;
   const std::vector<RankLine> all = rank_lines(*answers.ranks);

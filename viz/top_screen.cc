@@ -103,7 +103,7 @@ Line title_line(const TopAnswers& answers, const TopChoice& choice, const Screen
 
 Line account_line(const Overview& overview, std::size_t width) {
   const Report::Account& account = overview.report.account;
-  if (account.ranks == 0) return {{"no rank has called MPI_Init yet"}};
+  if (account.ranks == 0) return {{"no rank has registered yet"}};
   const std::uint64_t known = account.stored + account.lost;
   const std::uint64_t on_the_way = account.captured > known ? account.captured - known : 0;
   const bool is_whole = account.complete_ranks == account.ranks;

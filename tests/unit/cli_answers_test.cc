@@ -207,7 +207,7 @@ TEST_F(Answers, ReportOfALiveRunSaysThatItHasNoEndYet) {
   const Answer page = answer(run_report, ReportOptions{path_, false, false});
   EXPECT_EQ(page.code, 0) << page.err;
   EXPECT_THAT(page.out, HasSubstr("its end is not stored"));
-  EXPECT_THAT(page.out, HasSubstr("none: no process has called MPI_Init"));
+  EXPECT_THAT(page.out, HasSubstr("none: no rank has registered"));
 }
 
 TEST_F(Answers, ReportStaysShortWithManyRanks) {

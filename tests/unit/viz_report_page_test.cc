@@ -50,7 +50,7 @@ TEST(ReportPage, ShowsTextAsText) {
 
 TEST(ReportPage, AnEmptyRunIsAPageThatSaysSo) {
   const std::string page = make_report_page({});
-  EXPECT_THAT(page, HasSubstr("No rank has called MPI_Init."));
+  EXPECT_THAT(page, HasSubstr("No rank has registered."));
   EXPECT_THAT(page, HasSubstr("No call of MPI was seen."));
   EXPECT_THAT(page, Not(HasSubstr("nan")));
 }

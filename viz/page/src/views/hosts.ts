@@ -100,7 +100,7 @@ class HostsView implements Mounted {
     const isEmpty = answer.series.length + ofRanks.length === 0;
     this.parts.hidden = isEmpty && answer.hosts.length === 0;
     fill(this.nothing, this.parts.hidden && empty("No host is known yet.",
-      "It appears when its first rank calls MPI_Init; the page follows."));
+      "It appears when its first rank registers; the page follows."));
     if (this.parts.hidden) return;
     this.tell(answer);
     if (isEmpty) {

@@ -25,7 +25,7 @@ function account(answer: Overview): HTMLElement {
   const { ranks, complete_ranks, captured, stored, lost, lost_of_unknown_ranks } = answer.account;
   if (ranks === 0) {
     return card("The account", "account",
-      empty("No rank has called MPI_Init yet.", "Numbers come as soon as one has."));
+      empty("No rank has registered yet.", "Numbers come as soon as one has."));
   }
   const missing = lost + lost_of_unknown_ranks;
   const term = (name: string, what: string, value: number): HTMLElement =>

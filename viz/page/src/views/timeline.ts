@@ -141,7 +141,7 @@ class TimelineView implements Mounted {
     this.run = run;
     const isEmpty = run.world_size === 0 || run_end_ns <= run_begin_ns;
     this.body.hidden = isEmpty;
-    fill(this.nothing, isEmpty && empty("No rank has called MPI_Init yet.",
+    fill(this.nothing, isEmpty && empty("No rank has registered yet.",
       "The timeline begins when one does; the page follows."));
     if (isEmpty) return;
     this.bounds = { beginNs: run_begin_ns, endNs: run_end_ns, ranks: run.world_size };

@@ -4,7 +4,7 @@
 import re
 import unittest
 
-from harness import WholeSystemTest
+from harness import WholeSystemTest, mpirun
 
 
 class CommandLine(WholeSystemTest):
@@ -17,7 +17,7 @@ class CommandLine(WholeSystemTest):
         return done.stderr
 
     def test_a_switch_that_is_false_or_nothing_overwrites_no_store(self):
-        first = self.xylem("run", "--store", "x.db", "--quiet", "--", "true")
+        first = self.xylem("run", "--store", "x.db", "--quiet", "--", *mpirun("mpich", 1, "behave", "exit", 0))
         self.assertEqual(first.returncode, 0, first.stderr)
         before = (self.folder / "x.db").read_bytes()
         for value, said in (("false", "x.db"), ("banana", "--overwrite: 'banana' is neither true nor false")):
@@ -27,7 +27,7 @@ class CommandLine(WholeSystemTest):
             self.assertEqual((self.folder / "x.db").read_bytes(), before)
         done = self.xylem("run", "--store", "x.db", "--overwrite=true", "--quiet=false", "--", "true")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("no MPI process was seen", done.stderr, "--quiet=false was taken for --quiet")
+        self.assertIn("no MPI process has registered", done.stderr, "--quiet=false was taken for --quiet")
 
     def test_a_mistyped_option_is_no_command(self):
         self.assertIn("--stor is no option of xylem run", self.refused("run", "--stor", "x", "--", "true"))

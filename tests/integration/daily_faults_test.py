@@ -42,7 +42,7 @@ class Jobs(WholeSystemTest):
 
     def test_a_job_without_mpi_is_said(self):
         self.run_job(["true"])
-        self.assertIn("no MPI process was seen", self.done.stderr)
+        self.assertIn("no MPI process has registered", self.done.stderr)
         self.assert_nothing_left()
 
     def test_a_command_that_is_not_there_ends_as_in_a_shell(self):
@@ -118,14 +118,14 @@ class Jobs(WholeSystemTest):
     @unittest.skipUnless((PROGRAMS / "static_mpi").exists(), "MPICH's static library does not link here")
     def test_a_job_with_a_static_mpi_is_run_and_said(self):
         store = self.run_job(["mpirun.mpich", "-n", "2", str(PROGRAMS / "static_mpi"), "exit", "3"], expect=3)
-        self.assertIn("no MPI process was seen", self.done.stderr)
-        self.assertIn("static MPI", self.done.stderr)
+        self.assertIn("no MPI process has registered", self.done.stderr)
+        self.assertIn("its MPI is linked statically", self.done.stderr)
         self.assert_intact(store)
         self.assert_nothing_left()
 
     def test_a_static_program_is_run_and_said(self):
         store = self.run_job([str(PROGRAMS / "static_program")])
-        self.assertIn("no MPI process was seen", self.done.stderr)
+        self.assertIn("no MPI process has registered", self.done.stderr)
         self.assert_intact(store)
 
     def test_serve_takes_what_a_plain_launcher_starts(self):
@@ -216,11 +216,12 @@ class Stores(WholeSystemTest):
         self.assertIn("/proc/x.db", self.refused("--store", "/proc/x.db"))
 
     def test_an_existing_store_is_kept(self):
-        self.run_job(["true"])
+        job = mpirun("mpich", 1, "count_calls", 100, 1, 1, self.folder / "own")
+        self.run_job(job)
         said = self.refused("--store", self.folder / "run.db")
         self.assertIn("run.db", said)
         self.assertIn("--overwrite", said)
-        self.run_job(["true"], "--overwrite")
+        self.run_job(job, "--overwrite")
 
     def test_a_file_that_is_no_store_is_never_overwritten(self):
         precious = self.folder / "thesis.txt"

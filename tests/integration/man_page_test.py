@@ -26,7 +26,8 @@ class ManPage(unittest.TestCase):
 
 
 class FaultsPage(unittest.TestCase):
-    FILES = {"A": "launch", "C": "cluster", "D": "daily_faults", "E": "services", "F": "flow", "G": "gone",
+    FILES = {"A": "launch", "B": "harmless_start", "C": "cluster", "D": "daily_faults", "E": "services", "F": "flow",
+             "G": "gone",
              "H": "hostile", "K": "killed", "L": "late_init", "N": "links", "R": "streams", "S": "signals", "T": "attach",
              "U": "slurm", "V": "overlay", "X": "chaos_cluster"}
 

@@ -112,7 +112,7 @@ class WithoutTerminal(WholeSystemTest):
                               preexec_fn=with_a_signal_waiting)
         self.assertEqual(done.returncode, 128 + signal.SIGTERM, done.stderr)
         self.assertFalse((self.folder / "job-ran").exists())
-        self.assert_intact(Store(self.folder / "run.db"))
+        self.assertEqual(list(self.folder.glob("run.db*")), [], "a run without a job leaves no store")
         self.assert_nothing_left()
 
     def test_under_timeout_the_job_ends_as_without_xylem(self):

@@ -1,0 +1,351 @@
+#!/usr/bin/env python3
+"""Programs that do what a monitor does not expect, under both MPIs: none is harmed, each is accounted for.
+
+Each program of the table runs twice: alone, and under `xylem run`. Its standard output and its exit
+code must be the same, its time may not be that of one who waits, and the account must be true: what
+the program counted itself (tests/support/mpi/unharmed/unharmed.h) is captured, or a row of `loss`
+says whose calls are not, and why.
+
+    XYLEM_BUILD=$PWD/build/dev python3 unharmed_test.py UnderMpich.test_exceptions_from_an_error_handler
+    ... unharmed_test.py --table       the programs, and how each is run
+"""
+
+import collections
+import dataclasses
+import os
+import re
+import shlex
+import signal
+import sqlite3
+import struct
+import subprocess
+import sys
+import time
+import unittest
+
+from harness import LAUNCHERS, PROGRAMS, XYLEM, WholeSystemTest, environment
+
+# What the account must say of a program's ranks.
+WATCHED = "watched"  # Captured is the program's own count, and complete; lost 0 or more.
+KILLED = "killed"    # The same of ranks that were ended from outside, perhaps within a call.
+TOLD = "told"        # Watched; or what is missing has a row in `loss`, with a reason.
+NO_MPI = "no MPI"    # No rank is seen, and a sentence says so.
+
+SLOTS, SLOT = 255, struct.Struct("=4q")  # unharmed.h: own_file, own_slot
+FACTOR, FLOOR = 2, 3.0  # Seconds that a run may take: so many times those without xylem, and so many more.
+DEADLINE = 40  # Then a program counts as hanging.
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A line of the table.
+
+    `job` is what bash runs; `{mpirun}` is the launcher, `{bin}` the folder of programs, `{m}` the MPI,
+    `{preload}` what is in LD_PRELOAD already, followed by ':' if anything is. `around` is what bash runs before it,
+    and before xylem as well. `output` is False where the launcher loses output of its own accord.
+    """
+    name: str
+    job: str
+    account: str = WATCHED
+    around: str = ""
+    mpis: tuple = ("mpich", "openmpi")
+    output: bool = True
+    told: str = ""         # What standard error must say of it.
+    most_value: int = -1   # What the program measures may be this much more than without xylem.
+    environment: tuple = ()
+
+
+def ranks(program, *arguments, of=2):
+    return " ".join([f"{{mpirun}} -n {of} {{bin}}/{program}.{{m}}", *arguments])
+
+
+def each(kind, **names):
+    """Programs of one file: NAME=how or NAME=(how, account...)."""
+    for name, how in names.items():
+        how = how if isinstance(how, tuple) else (how,)
+        yield Program(name, ranks(kind, how[0]), *how[1:])
+
+
+PLAIN = ranks("unharmed_limits", "plain")
+MPICH_ONLY, OPEN_MPI_ONLY = ("mpich",), ("openmpi",)
+# In a mount namespace of its own, so that nothing here is seen outside.
+ALONE = "unshare --mount --propagation private bash -c "
+
+TABLE = [
+    # Limits, inside the job and around xylem too.
+    Program("files_may_not_grow_in_the_job", f"ulimit -f 100; {PLAIN}", TOLD),
+    Program("files_may_not_grow_past_64_mib", PLAIN, TOLD, around="ulimit -f 65536"),
+    Program("address_space_of_1_gib_in_the_job", f"ulimit -v 1048576; {PLAIN}", TOLD),
+    Program("address_space_of_1_gib", PLAIN, TOLD, around="ulimit -v 1048576"),
+    Program("forty_descriptors_in_the_job", f"ulimit -n 40; {PLAIN}", TOLD),
+    Program("forty_descriptors", PLAIN, TOLD, around="ulimit -n 40"),
+    Program("sixteen_ranks_with_32_descriptors_each",
+            "{mpirun} -n 16 bash -c 'ulimit -n 32; exec {bin}/unharmed_limits.{m} plain'", TOLD),
+    Program("no_locked_memory", PLAIN, around="ulimit -l 0"),
+    Program("a_small_stack", PLAIN, around="ulimit -s 256"),
+    Program("an_unlimited_stack", PLAIN, around="ulimit -s unlimited"),
+    Program("mlockall", ranks("unharmed_limits", "lock-memory"), most_value=32 << 10),
+    Program("mlockall_before_the_start", ranks("unharmed_limits", "lock-memory-first"), most_value=32 << 10),
+    Program("address_space_of_an_idle_rank", ranks("unharmed_limits", "address-space"), most_value=64 << 10),
+    *each("unharmed_limits",
+          limits_set_by_the_program="own-limits",
+          what_a_program_sees_of_itself="look-around",
+          another_user="user",
+          a_folder_that_is_gone_and_no_permissions="place",
+          a_folder_that_is_gone_before_the_start="place-first",
+          a_root_without_proc="root",
+          an_environment_that_is_cleared="clear-environment",
+          an_environment_without_our_variables=("drop-our-variables", TOLD),
+          descriptors_above_2_closed_before_the_start="close-inherited",
+          descriptors_not_its_own_closed="close-others",
+          descriptors_numbered_by_the_program="number-descriptors",
+          every_descriptor_closed="close-all"),
+    # Open MPI's daemon waits for ever for ranks of another user; MPICH's cannot open one another's memory.
+    Program("another_user_before_the_start", ranks("unharmed_limits", "user-first", of=1), TOLD, mpis=MPICH_ONLY),
+    # Standard streams.
+    Program("no_standard_streams", "{mpirun} -n 2 bash -c 'exec {bin}/unharmed_limits.{m} plain <&- >&- 2>&-'"),
+    Program("no_standard_streams_of_the_whole_run", f"{PLAIN} >out <&- 2>&-", around="exec <&- 2>&-"),
+    # Processes.
+    *each("unharmed_processes",
+          a_subreaper_that_waits_for_its_children="subreaper",
+          a_handler_that_reaps_any_child="reap-in-handler",
+          children_that_are_ignored="ignore-children",
+          a_fork_storm="fork-storm",
+          posix_spawn="spawn",
+          vfork_system_and_popen="vfork",
+          mpi_in_a_forked_child="init-in-child",
+          exec_before_the_start="exec-first",
+          exec_after_the_end="exec-last",
+          exec_in_the_midst=("exec-in-the-midst", KILLED),
+          a_session_of_its_own="leave-group",
+          not_dumpable_and_dying_with_its_parent="die-with-parent",
+          a_daemon_that_stays="daemon"),
+    Program("a_reaper_around_each_rank",
+            "{mpirun} -n 2 {bin}/unharmed_processes.{m} reap {bin}/unharmed_processes.{m} plain"),
+    # Signals.
+    *each("unharmed_signals",
+          a_signal_storm_with_calls_in_the_handler="calls-in-handler",
+          a_signal_storm_on_another_stack="calls-on-other-stack",
+          a_signal_storm_during_the_start="from-before-the-start",
+          a_signal_storm_from_a_thread="from-a-thread",
+          every_signal_blocked="blocked"),
+    *(Program(name, ranks("unharmed_signals", how), KILLED, output=False)
+      for name, how in [("abort_in_a_handler", "abort"), ("mpi_abort_in_a_handler", "mpi-abort"),
+                        ("exit_in_a_handler", "exit")]),
+    # Errors and callbacks that do not return.
+    *each("unharmed_errors",
+          exceptions_from_an_error_handler="exceptions",
+          exceptions_in_threads="exceptions-in-threads",
+          exceptions_from_many_depths="deep-exceptions",
+          longjmp_from_an_error_handler="jumps",
+          fibres_that_leave_a_call="fibres",
+          pthread_exit_in_an_error_handler="thread-exits",
+          exceptions_from_an_operator="callbacks",
+          an_error_handler_that_calls_mpi="returning"),
+    # Threads.
+    *each("unharmed_threads",
+          threads_that_end="end",
+          many_short_threads="short-lived",
+          more_threads_at_once_than_rings=("many-at-once", TOLD),
+          calls_of_threads_that_end="call-while-ending",
+          threads_that_stay_at_the_end="detached",
+          a_main_thread_that_leaves="main-leaves",
+          cancelled_threads="cancelled",
+          threads_with_small_stacks="small-stacks"),
+    *(Program(f"{by}s_{what}_sanitizer", ranks(program, "end"), environment=((option, value),))
+      for by, what, program, option, value in [
+          ("gcc", "address", "unharmed_asan", "ASAN_OPTIONS", "detect_leaks=0"),
+          ("gcc", "thread", "unharmed_tsan", "TSAN_OPTIONS", "report_bugs=0"),
+          ("clang", "address", "unharmed_clang_asan", "ASAN_OPTIONS", "detect_leaks=0"),
+          ("clang", "thread", "unharmed_clang_tsan", "TSAN_OPTIONS", "report_bugs=0")]),
+    # Starts and ends.
+    *each("unharmed_life",
+          a_million_clock_reads="clock",
+          calls_before_the_start_and_after_the_end="at-exit",
+          an_exit_code="exit-code",
+          no_finalize=("_exit", KILLED),
+          many_communicators="communicators",
+          ranks_that_never_call_mpi=("never", NO_MPI)),
+    *(Program(name, ranks("unharmed_life", how), KILLED, output=False)
+      for name, how in [("mpi_abort", "abort"), ("a_killed_rank", "killed"), ("a_rank_with_a_segfault", "segfault")]),
+    Program("sessions", ranks("unharmed_life", "sessions"), TOLD, mpis=MPICH_ONLY),
+    Program("constructors_that_start_mpi", ranks("unharmed_early"), TOLD),
+    Program("constructors_that_ask", ranks("unharmed_asking")),
+    Program("a_module_with_mpi", "{mpirun} -n 2 {bin}/unharmed_loader module {bin}/libunharmed_module.{m}.so"),
+    Program("mpi_by_dlsym", "{mpirun} -n 2 {bin}/unharmed_loader symbols {libmpi}", TOLD),
+    Program("a_static_mpi", "{mpirun} -n 2 {bin}/static_mpi exit 3", NO_MPI, mpis=MPICH_ONLY),
+    # Fortran.
+    Program("fortran_use_mpi", ranks("unharmed_fortran_mpi"), TOLD),
+    Program("fortran_mpif_h", ranks("unharmed_fortran_mpif"), TOLD),
+    Program("fortran_mpi_f08", ranks("unharmed_fortran_f08"), TOLD),
+    Program("fortran_with_calls_in_c", ranks("unharmed_fortran_c"), TOLD),
+    # Other tools.
+    Program("a_tool_in_the_executable", ranks("unharmed_with_tool", "plain"), TOLD),
+    Program("a_tool_preloaded_before", "{mpirun} -n 2 bash -c 'LD_PRELOAD={bin}/libunharmed_tool.{m}.so"
+            "${{LD_PRELOAD:+:}}$LD_PRELOAD exec {bin}/unharmed_life.{m} plain'", TOLD),
+    Program("a_tool_preloaded_behind", "{mpirun} -n 2 bash -c 'LD_PRELOAD=$LD_PRELOAD${{LD_PRELOAD:+:}}"
+            "{bin}/libunharmed_tool.{m}.so exec {bin}/unharmed_life.{m} plain'"),
+    Program("a_tool_that_is_linked", ranks("unharmed_linked_tool", "plain")),
+    Program("a_tool_that_counts_a_million_clock_reads", ranks("unharmed_linked_tool", "clock")),
+    Program("a_tool_that_calls_the_next_in_line", "{mpirun} -n 2 bash -c 'LD_PRELOAD="
+            "{bin}/libunharmed_next_tool.{m}.so${{LD_PRELOAD:+:}}$LD_PRELOAD exec {bin}/unharmed_life.{m} plain'"),
+    Program("a_tool_before_and_a_tool_behind", "{mpirun} -n 2 bash -c 'LD_PRELOAD={bin}/libunharmed_next_tool.{m}.so"
+            "${{LD_PRELOAD:+:}}$LD_PRELOAD exec {bin}/unharmed_linked_tool.{m} plain'"),
+    # Worlds.
+    Program("a_half_preloaded_world", "{mpirun} -n 1 {bin}/unharmed_limits.{m} plain : "
+            "-n 1 env -u LD_PRELOAD {bin}/unharmed_limits.{m} plain", TOLD),
+    Program("a_world_preloaded_from_rank_1", "{mpirun} -n 1 env -u LD_PRELOAD {bin}/unharmed_limits.{m} plain : "
+            "-n 1 {bin}/unharmed_limits.{m} plain", TOLD),
+    Program("programs_of_two_kinds", "{mpirun} -n 1 {bin}/unharmed_limits.{m} plain : "
+            "-n 1 {bin}/unharmed_life.{m} plain"),
+    Program("two_worlds_in_a_script", f"{PLAIN}; {PLAIN}"),
+    Program("two_worlds_at_once", f"{PLAIN} & {PLAIN}; wait"),
+]
+
+
+class Run:
+    """How a program went: what it printed, its end, what it counted itself."""
+
+    def __init__(self, done, seconds, counts):
+        self.code, self.said, self.seconds = done.returncode, done.stderr, seconds
+        # Process ids, and the order in which ranks print, differ from run to run.
+        self.lines = sorted(re.sub(r"PID \d+", "PID", line) for line in done.stdout.splitlines())
+        self.slots = []  # (pid, rank, calls, value)
+        taken = SLOT.unpack_from(counts)[0]
+        for slot in range(min(taken, SLOTS)):
+            self.slots.append(SLOT.unpack_from(counts, (slot + 1) * SLOT.size))
+
+    def calls(self):
+        """Rank -> calls, of ranks that know who they are."""
+        own = {}
+        for _, rank, calls, _ in self.slots:
+            if rank >= 0:
+                own[rank] = own.get(rank, 0) + calls
+        return own
+
+
+class Unharmed:
+    """One claim a program; see claim()."""
+
+    mpi = None
+
+    def command(self, program):
+        words = {"mpirun": " ".join(LAUNCHERS[self.mpi]), "bin": PROGRAMS, "m": self.mpi,
+                 "libmpi": {"mpich": "libmpich.so.12", "openmpi": "libmpi.so.40"}[self.mpi]}
+        return program.job.format(**words)
+
+    def run_program(self, program, *in_front):
+        """Through bash, with `in_front` before the job but behind what is around both."""
+        counts = self.folder / f"counts{len(in_front)}"
+        counts.write_bytes(bytes(SLOT.size * (SLOTS + 1)))
+        text = f"{program.around}; " if program.around else ""
+        text += " ".join(["exec", *in_front, "bash", "-c", shlex.quote(self.command(program))])
+        begin = time.monotonic()
+        process = subprocess.Popen(["bash", "-c", text], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+                                   env=environment(UNHARMED_COUNTS=str(counts), **dict(program.environment)))
+        try:
+            out, said = process.communicate(timeout=DEADLINE)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, said = process.communicate()
+            said += f"\n[had not ended after {DEADLINE} s]"
+        seconds = time.monotonic() - begin
+        done = subprocess.CompletedProcess(text, process.returncode, out, said)
+        run = Run(done, seconds, counts.read_bytes())
+        if "daemon" in program.name:
+            for _, _, _, pid in run.slots:
+                if pid > 0:
+                    os.kill(pid, signal.SIGKILL)
+        return run
+
+    def claim(self, program):
+        """Runs it alone and watched; all that differs is one message."""
+        store = self.folder / "run.db"
+        alone = self.run_program(program)
+        watched = self.run_program(program, XYLEM, "run", "--store", shlex.quote(str(store)), "--")
+        wrong = [*self.harm(program, alone, watched), *self.untruths(program, watched, store)]
+        said = [line for line in watched.said.splitlines() if "xylem" in line]
+        if wrong:
+            self.fail("\n  ".join([f"{program.name} under {self.mpi}:", *wrong, *(f"[said] {s}" for s in said)]))
+        self.assert_nothing_left()
+
+    def harm(self, program, alone, watched):
+        """What the program has of xylem."""
+        if watched.code != alone.code:
+            yield f"exit code {watched.code} instead of {alone.code}"
+        if program.output and watched.lines != alone.lines:
+            more, less = (collections.Counter(run.lines) for run in (watched, alone))
+            yield f"output: {sorted((more - less).elements())} instead of {sorted((less - more).elements())}"
+        if watched.seconds > alone.seconds * FACTOR + FLOOR:
+            yield f"took {watched.seconds:.1f} s instead of {alone.seconds:.1f} s"
+        if program.most_value >= 0:
+            value = [max((v for _, _, _, v in run.slots), default=0) for run in (alone, watched)]
+            if value[1] > value[0] + program.most_value:
+                yield f"measures {value[1]} instead of {value[0]}, more than {program.most_value} above"
+
+    def untruths(self, program, run, store):
+        """What the account says otherwise than the program."""
+        if program.told and not re.search(program.told, run.said):
+            yield f"is not told of: {program.told!r}"
+        if not store.exists():
+            return (yield "there is no store")
+        with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as database:
+            account = [dict(zip(("world", "rank", "captured", "stored", "lost", "complete"), row)) for row in
+                       database.execute("SELECT world, rank, captured, stored, lost, complete FROM account")]
+            losses = database.execute("SELECT rank, calls, reason, part FROM loss").fetchall()
+            trusted = database.execute("PRAGMA integrity_check").fetchone()
+        database.close()
+        if trusted != ("ok",):
+            yield f"the store is damaged: {trusted}"
+        if program.account == NO_MPI:
+            if account:
+                yield f"ranks are seen that are none: {account}"
+            if not re.search("no MPI process was seen", run.said):
+                yield "nobody says that no MPI process was seen"
+            return
+        for line in account:
+            if line["captured"] != line["stored"] + line["lost"]:
+                yield f"captured is not stored + lost: {line}"
+        own = run.calls()
+        if not own:
+            if not account and not [reason for _, _, reason, _ in losses if reason]:
+                yield "nothing is captured, and no row of `loss` says why"
+            return
+        for rank, calls in sorted(own.items()):
+            lines = [line for line in account if line["rank"] == rank]
+            captured = sum(line["captured"] for line in lines)
+            complete = bool(lines) and all(line["complete"] for line in lines)
+            reasons = [reason for whose, _, reason, part in losses if whose == rank and reason and part != "ring"]
+            if captured == calls:
+                if program.account == WATCHED and not complete:
+                    yield f"rank {rank}: all {calls:,} calls are captured and the account is not complete; {lines}"
+            elif program.account != TOLD or not reasons or captured > calls:
+                yield (f"rank {rank}: {captured:,} of its own {calls:,} calls are captured"
+                       f"{', complete' if complete else ''}; reasons: {reasons or 'none'}")
+
+
+def tests_of(mpi):
+    """A method for each program that this MPI can run."""
+    def one(program):
+        def test(self):
+            self.claim(program)
+        return test
+    return {f"test_{program.name}": one(program) for program in TABLE if mpi in program.mpis}
+
+
+def class_of(name, mpi):
+    there = (PROGRAMS / f"unharmed_life.{mpi}").exists()
+    made = type(name, (Unharmed, WholeSystemTest), {"mpi": mpi, **tests_of(mpi)})
+    return unittest.skipUnless(there, f"no programs for {mpi}")(made)
+
+
+UnderMpich = class_of("UnderMpich", "mpich")
+UnderOpenMpi = class_of("UnderOpenMpi", "openmpi")
+
+if __name__ == "__main__":
+    if "--table" in sys.argv:
+        for line in TABLE:
+            print(f"{line.name:48} {line.account:8} {line.around} | {line.job}")
+    else:
+        unittest.main(verbosity=2)

@@ -6,11 +6,13 @@ code must be the same, its time may not be that of one who waits, and the accoun
 the program counted itself (tests/support/mpi/unharmed/unharmed.h) is captured, or a row of `loss`
 says whose calls are not, and why.
 
-    XYLEM_BUILD=$PWD/build/dev python3 unharmed_test.py UnderMpich.test_exceptions_from_an_error_handler
-    ... unharmed_test.py --table       the programs, and how each is run
+    XYLEM_BUILD=$PWD/build/dev python3 tests/integration/unharmed_test.py     (all, both MPIs at once; or names after it)
+    ... unharmed_test.py UnderMpich.test_exceptions_from_an_error_handler
+    ... unharmed_test.py --table                                              the programs, and how each is run
 """
 
 import collections
+import contextlib
 import dataclasses
 import os
 import re
@@ -23,7 +25,7 @@ import sys
 import time
 import unittest
 
-from harness import LAUNCHERS, PROGRAMS, XYLEM, WholeSystemTest, environment
+from harness import LAUNCHERS, PROGRAMS, XYLEM, WholeSystemTest, environment, wait_until
 
 # What the account must say of a program's ranks.
 WATCHED = "watched"  # Captured is the program's own count, and complete; lost 0 or more.
@@ -33,7 +35,7 @@ NO_MPI = "no MPI"    # No rank is seen, and a sentence says so.
 
 SLOTS, SLOT = 255, struct.Struct("=4q")  # unharmed.h: own_file, own_slot
 FACTOR, FLOOR = 2, 3.0  # Seconds that a run may take: so many times those without xylem, and so many more.
-DEADLINE = 40  # Then a program counts as hanging.
+DEADLINE = 15  # Then a program counts as hanging.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +69,9 @@ def each(kind, **names):
 
 
 PLAIN = ranks("unharmed_limits", "plain")
+ALONE_RANK = "{bin}/unharmed_limits.{m} plain"  # Without mpirun: a world of one.
 MPICH_ONLY, OPEN_MPI_ONLY = ("mpich",), ("openmpi",)
+NO_SHARED_MEMORY = (("UCX_TLS", "tcp,self"),)
 # In a mount namespace of its own, so that nothing here is seen outside.
 ALONE = "unshare --mount --propagation private bash -c "
 
@@ -79,8 +83,8 @@ TABLE = [
     Program("address_space_of_1_gib", PLAIN, TOLD, around="ulimit -v 1048576"),
     Program("forty_descriptors_in_the_job", f"ulimit -n 40; {PLAIN}", TOLD),
     Program("forty_descriptors", PLAIN, TOLD, around="ulimit -n 40"),
-    Program("sixteen_ranks_with_32_descriptors_each",
-            "{mpirun} -n 16 bash -c 'ulimit -n 32; exec {bin}/unharmed_limits.{m} plain'", TOLD),
+    Program("twenty_four_ranks_with_48_descriptors_each",
+            "{mpirun} -n 24 bash -c 'ulimit -n 48; exec {bin}/unharmed_limits.{m} plain'", TOLD),
     Program("no_locked_memory", PLAIN, around="ulimit -l 0"),
     Program("a_small_stack", PLAIN, around="ulimit -s 256"),
     Program("an_unlimited_stack", PLAIN, around="ulimit -s unlimited"),
@@ -98,13 +102,39 @@ TABLE = [
           an_environment_without_our_variables=("drop-our-variables", TOLD),
           descriptors_above_2_closed_before_the_start="close-inherited",
           descriptors_not_its_own_closed="close-others",
-          descriptors_numbered_by_the_program="number-descriptors",
-          every_descriptor_closed="close-all"),
+          descriptors_numbered_by_the_program="number-descriptors"),
+    # Without mpirun under MPICH: its launcher kills, now and then, a rank whose socket is closed.
+    Program("every_descriptor_closed", "{bin}/unharmed_limits.{m} close-all", KILLED, mpis=MPICH_ONLY),
+    Program("every_descriptor_closed", ranks("unharmed_limits", "close-all"), KILLED, mpis=OPEN_MPI_ONLY),
     # Open MPI's daemon waits for ever for ranks of another user; MPICH's cannot open one another's memory.
     Program("another_user_before_the_start", ranks("unharmed_limits", "user-first", of=1), TOLD, mpis=MPICH_ONLY),
+    # What the job's surroundings lack. MPICH needs UCX_TLS to do without shared memory, and cannot without /proc.
+    Program("dev_shm_full", ALONE + f"'mount -t tmpfs -o size=64k none /dev/shm; exec {PLAIN}'", TOLD,
+            environment=NO_SHARED_MEMORY),
+    Program("dev_shm_read_only", ALONE + f"'mount -t tmpfs -o ro none /dev/shm; exec {PLAIN}'", TOLD,
+            environment=NO_SHARED_MEMORY),
+    Program("dev_shm_emptied_between_worlds",
+            ALONE + f"'mount -t tmpfs none /dev/shm; {PLAIN}; rm -rf /dev/shm/*; {PLAIN}'"),
+    Program("a_job_without_proc", ALONE + f"'mount -t tmpfs none /proc; exec {PLAIN}'", TOLD, mpis=OPEN_MPI_ONLY),
+    Program("a_network_namespace", f"unshare --net bash -c 'ip link set lo up; exec {PLAIN}'", TOLD),
+    Program("a_process_namespace", f"unshare --pid --fork --mount-proc {PLAIN}", TOLD),
+    *each("unharmed_sandbox",
+          without_newer_system_calls=("old-kernel", TOLD),
+          where_no_process_can_be_started=("no-children", TOLD)),
+    Program("where_no_unix_socket_can_be_made", ranks("unharmed_sandbox", "no-unix"), TOLD,
+            environment=NO_SHARED_MEMORY),
+    # Surroundings that only look harmless.
+    Program("no_permissions_for_new_files", PLAIN, around="umask 0777"),
+    Program("symbols_bound_at_the_start", PLAIN, environment=(("LD_BIND_NOW", "1"),)),
+    Program("a_large_environment", PLAIN, environment=(("LARGE", "x" * 120_000),)),
+    Program("one_processor_at_the_lowest_priority", PLAIN, around="taskset -cp 0 $$ >&2; renice 19 $$ >&2"),
     # Standard streams.
     Program("no_standard_streams", "{mpirun} -n 2 bash -c 'exec {bin}/unharmed_limits.{m} plain <&- >&- 2>&-'"),
-    Program("no_standard_streams_of_the_whole_run", f"{PLAIN} >out <&- 2>&-", around="exec <&- 2>&-"),
+    # MPICH's launcher does not start with a closed stream.
+    Program("no_standard_input_of_the_whole_run", ALONE_RANK, around="exec <&-"),
+    Program("no_standard_output_of_the_whole_run", ALONE_RANK, around="exec >&-"),
+    Program("no_standard_error_of_the_whole_run", ALONE_RANK, around="exec 2>&-"),
+    Program("no_standard_streams_of_the_whole_run", ALONE_RANK, around="exec <&- >&- 2>&-"),
     # Processes.
     *each("unharmed_processes",
           a_subreaper_that_waits_for_its_children="subreaper",
@@ -270,6 +300,13 @@ class Unharmed:
             self.fail("\n  ".join([f"{program.name} under {self.mpi}:", *wrong, *(f"[said] {s}" for s in said)]))
         self.assert_nothing_left()
 
+    def assert_nothing_left(self, seconds=15):
+        """Of this test alone: the other MPI's run beside it."""
+        try:
+            wait_until(lambda: not self.own_processes(), "everything ended", seconds)
+        except AssertionError:
+            self.fail(f"left behind: {self.own_processes()}")
+
     def harm(self, program, alone, watched):
         """What the program has of xylem."""
         if watched.code != alone.code:
@@ -284,20 +321,28 @@ class Unharmed:
             if value[1] > value[0] + program.most_value:
                 yield f"measures {value[1]} instead of {value[0]}, more than {program.most_value} above"
 
+    @staticmethod
+    def read(store):
+        """Its account and its losses."""
+        names = ("world", "rank", "captured", "stored", "lost", "complete")
+        with contextlib.closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as database:
+            damage, = database.execute("PRAGMA integrity_check").fetchone()
+            if damage != "ok":
+                raise sqlite3.DatabaseError(damage)
+            account = database.execute(f"SELECT {', '.join(names)} FROM account").fetchall()
+            losses = database.execute("SELECT rank, calls, reason, part FROM loss").fetchall()
+        return [dict(zip(names, row)) for row in account], losses
+
     def untruths(self, program, run, store):
         """What the account says otherwise than the program."""
         if program.told and not re.search(program.told, run.said):
             yield f"is not told of: {program.told!r}"
         if not store.exists():
             return (yield "there is no store")
-        with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as database:
-            account = [dict(zip(("world", "rank", "captured", "stored", "lost", "complete"), row)) for row in
-                       database.execute("SELECT world, rank, captured, stored, lost, complete FROM account")]
-            losses = database.execute("SELECT rank, calls, reason, part FROM loss").fetchall()
-            trusted = database.execute("PRAGMA integrity_check").fetchone()
-        database.close()
-        if trusted != ("ok",):
-            yield f"the store is damaged: {trusted}"
+        try:
+            account, losses = self.read(store)
+        except sqlite3.DatabaseError as error:
+            return (yield f"the store is damaged: {error}")
         if program.account == NO_MPI:
             if account:
                 yield f"ranks are seen that are none: {account}"
@@ -343,9 +388,21 @@ def class_of(name, mpi):
 UnderMpich = class_of("UnderMpich", "mpich")
 UnderOpenMpi = class_of("UnderOpenMpi", "openmpi")
 
+def print_table():
+    for line in TABLE:
+        print(f"{line.name:48} {line.account:8} {f'{line.around}; ' if line.around else ''}{line.job}")
+
+
+def run_both():
+    """Each MPI's tests in a process of its own, at the same time: most of their time is spent waiting."""
+    parts = [subprocess.Popen([sys.executable, __file__, name]) for name in ("UnderMpich", "UnderOpenMpi")]
+    return max([part.wait() for part in parts])
+
+
 if __name__ == "__main__":
-    if "--table" in sys.argv:
-        for line in TABLE:
-            print(f"{line.name:48} {line.account:8} {line.around} | {line.job}")
-    else:
+    if sys.argv[1:] == ["--table"]:
+        print_table()
+    elif sys.argv[1:]:
         unittest.main(verbosity=2)
+    else:
+        sys.exit(run_both())

@@ -1,6 +1,7 @@
 /* A program whose library has called MPI before main (unharmed_early.c), and the program's own
  * constructor too. */
 
+#define _GNU_SOURCE
 #include "unharmed.h"
 
 struct own_slot* early_slot(void);

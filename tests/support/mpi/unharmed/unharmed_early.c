@@ -2,6 +2,7 @@
  * libraries, which come after those of what the program is linked with. With EARLY_ASKS it asks
  * whether MPI is started, and no more. */
 
+#define _GNU_SOURCE
 #include "unharmed.h"
 
 __attribute__((constructor)) static void start_early(void) {

@@ -3,6 +3,7 @@
  *   unharmed_life HOW
  */
 
+#define _GNU_SOURCE
 #include <signal.h>
 
 #include "unharmed.h"

@@ -3,6 +3,7 @@
  *   unharmed_limits HOW     see the table at the end
  */
 
+#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <grp.h>

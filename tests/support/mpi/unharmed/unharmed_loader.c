@@ -4,6 +4,7 @@
  *   unharmed_loader symbols LIBMPI     MPI itself, RTLD_LOCAL; functions by dlsym from its handle
  */
 
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* What a program loads that has no MPI itself: unharmed_loader.c. */
 
+#define _GNU_SOURCE
 #include "unharmed.h"
 
 void run_module(void) {

@@ -1,5 +1,6 @@
 /* The C part of the Fortran programs: counts calls for them, and makes some. */
 
+#define _GNU_SOURCE
 #include "unharmed.h"
 
 void own_open(void) { open_counts(); }

@@ -3,6 +3,7 @@
  *   unharmed_processes HOW [COMMAND...]
  */
 
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>

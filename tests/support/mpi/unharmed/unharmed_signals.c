@@ -4,6 +4,7 @@
  *   unharmed_signals HOW
  */
 
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>

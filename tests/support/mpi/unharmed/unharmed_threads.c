@@ -3,6 +3,7 @@
  *   unharmed_threads HOW
  */
 
+#define _GNU_SOURCE
 #include <pthread.h>
 
 #include "unharmed.h"

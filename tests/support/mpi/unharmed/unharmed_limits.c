@@ -68,16 +68,21 @@ static void address_space(void) {
   finish();
 }
 
-/* No file may grow, no descriptor be opened, no memory be mapped from here on. */
+/* After MPI_Init: no file may grow, no descriptor be opened, little memory be mapped from here on.
+ * Before it: what MPI needs, and little more. */
 static void own_limits(int before) {
-  if (!before) begin();
-  lower(RLIMIT_FSIZE, 0);
+  if (before) {
+    lower(RLIMIT_FSIZE, (rlim_t)64 << 20);
+    lower(RLIMIT_AS, (rlim_t)1 << 30);
+    lower(RLIMIT_NOFILE, 64);
+  }
+  begin();
   lower(RLIMIT_CORE, 0);
   if (!before) {
+    lower(RLIMIT_FSIZE, 0);
     lower(RLIMIT_NOFILE, (rlim_t)highest_fd() + 1);
     lower(RLIMIT_AS, ((rlim_t)status_kib("VmSize:") + 16384) * 1024);
   }
-  if (before) begin();
   exchange(10);
   finish();
 }
@@ -117,7 +122,7 @@ static void look_around(void) {
   tell("priority", getpriority(PRIO_PROCESS, 0));
   tell("own session", getsid(0) == getpid());
   tell("dumpable", prctl(PR_GET_DUMPABLE));
-  tell("subreaper", status_kib("NoNewPrivs:"));
+  tell("no new privileges", status_kib("NoNewPrivs:"));
   cpu_set_t cpus;
   sched_getaffinity(0, sizeof cpus, &cpus);
   tell("processors", CPU_COUNT(&cpus));

@@ -74,7 +74,7 @@ def each(kind, **names):
 PLAIN = ranks("unharmed_limits", "plain")
 ALONE_RANK = "{bin}/unharmed_limits.{m} plain"  # Without mpirun: a world of one.
 MPICH_ONLY, OPEN_MPI_ONLY = ("mpich",), ("openmpi",)
-NO_SHARED_MEMORY = (("UCX_TLS", "tcp,self"),)
+OTHER_SHARED_MEMORY, NO_SHARED_MEMORY = (("UCX_TLS", "sysv,self"),), (("UCX_TLS", "tcp,self"),)
 # In a mount namespace of its own, so that nothing here is seen outside.
 ALONE = "unshare --mount --propagation private bash -c "
 
@@ -112,11 +112,11 @@ TABLE = [
     Program("every_descriptor_closed", ranks("unharmed_limits", "close-all"), KILLED, mpis=OPEN_MPI_ONLY),
     # Open MPI's daemon waits for ever for ranks of another user; MPICH's cannot open one another's memory.
     Program("another_user_before_the_start", ranks("unharmed_limits", "user-first", of=1), TOLD, mpis=MPICH_ONLY),
-    # What the job's surroundings lack. MPICH needs UCX_TLS to do without shared memory, and cannot without /proc.
+    # What the job's surroundings lack. MPICH needs UCX_TLS to do without /dev/shm, and cannot without /proc.
     Program("dev_shm_full", ALONE + f"'mount -t tmpfs -o size=64k none /dev/shm; exec {PLAIN}'", TOLD,
-            environment=NO_SHARED_MEMORY),
+            environment=OTHER_SHARED_MEMORY),
     Program("dev_shm_read_only", ALONE + f"'mount -t tmpfs -o ro none /dev/shm; exec {PLAIN}'", TOLD,
-            environment=NO_SHARED_MEMORY),
+            environment=OTHER_SHARED_MEMORY),
     Program("dev_shm_emptied_between_worlds",
             ALONE + f"'mount -t tmpfs none /dev/shm; {PLAIN}; rm -rf /dev/shm/*; {PLAIN}'"),
     Program("a_job_without_proc", ALONE + f"'mount -t tmpfs none /proc; exec {PLAIN}'", TOLD, mpis=OPEN_MPI_ONLY),
@@ -150,10 +150,12 @@ TABLE = [
           mpi_in_a_forked_child="init-in-child",
           exec_before_the_start="exec-first",
           exec_after_the_end="exec-last",
-          exec_in_the_midst=("exec-in-the-midst", KILLED),
           a_session_of_its_own="leave-group",
           not_dumpable_and_dying_with_its_parent="die-with-parent",
           a_daemon_that_stays="daemon"),
+    # Without mpirun under MPICH, as above: its launcher may lose the output of the other program.
+    Program("exec_in_the_midst", "{bin}/unharmed_processes.{m} exec-in-the-midst", KILLED, mpis=MPICH_ONLY),
+    Program("exec_in_the_midst", ranks("unharmed_processes", "exec-in-the-midst"), KILLED, mpis=OPEN_MPI_ONLY),
     Program("a_reaper_around_each_rank",
             "{mpirun} -n 2 {bin}/unharmed_processes.{m} reap {bin}/unharmed_processes.{m} plain"),
     # Signals.

@@ -77,11 +77,12 @@ static void own_limits(int before) {
     lower(RLIMIT_NOFILE, 64);
   }
   begin();
+  exchange(1); /* What MPI maps at its first message it has mapped. */
   lower(RLIMIT_CORE, 0);
   if (!before) {
     lower(RLIMIT_FSIZE, 0);
     lower(RLIMIT_NOFILE, (rlim_t)highest_fd() + 1);
-    lower(RLIMIT_AS, ((rlim_t)status_kib("VmSize:") + 16384) * 1024);
+    lower(RLIMIT_AS, ((rlim_t)status_kib("VmSize:") + 65536) * 1024);
   }
   exchange(10);
   finish();

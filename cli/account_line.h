@@ -9,9 +9,9 @@
 namespace xylem {
 
 /// For example: "4 ranks on 1 host: 1,204,113 calls captured = 1,204,113 stored + 0 lost, complete;
-/// demo.db". Says so when no process has registered, what is missing when something is, and when the
-/// store could not take the account. `keeps_old`: the record holds nothing, and the run before stays
-/// in `store`.
+/// demo.db". Says so when no process has registered, what is missing when something is, and when
+/// the store could not take the account. `keeps_old`: the record holds nothing, and the run before
+/// stays in `store`.
 std::string account_sentence(const frontend::SessionOutcome& outcome, const std::string& store,
                              bool keeps_old = false);
 

@@ -257,6 +257,8 @@ std::string loss_sentence(const Report::Loss& loss) {
   const std::string calls = loss.calls ? plural(*loss.calls, "call", "calls") : "calls unknown";
   const std::string host = loss.host.empty() ? "?" : loss.host;
   if (loss.part == "host") return fmt::format("host {} was lost: {}", host, loss.reason);
+  if (loss.part == "rank")
+    return fmt::format("{} not watched: {}", plural(loss.count, "rank", "ranks"), loss.reason);
   if (loss.messages) {
     const std::string payload = loss.bytes ? " with " + bytes_text(*loss.bytes) : "";
     return fmt::format("{}{} of {}: {}", plural(*loss.messages, "message", "messages"), payload,

@@ -10,6 +10,7 @@ void Gathering::host_joined(LeafId leaf, Nanos now) {
 
 void Gathering::process_seen(LeafId leaf, const wire::ProcessRow& process, Nanos now) {
   if (processes_by_leaf_[leaf].insert(process.lane).second) last_newcomer_ = now;
+  if (!process.unwatched.empty()) unwatched_[{leaf, process.lane}] = process.unwatched;
   if (!process.initialised) return;
   World& world = worlds_[process.world_key];
   world.size = process.world_size;
@@ -30,9 +31,17 @@ std::string Gathering::missing_ranks() const {
   for (const auto& [key, world] : worlds_) {
     if (world.ranks.size() >= world.size) continue;
     return std::to_string(world.ranks.size()) + " of " + std::to_string(world.size) +
-           " ranks of a world were seen; do all hosts reach the front end (--interface)?";
+           " ranks of a world were seen: were the others preloaded, and do their hosts reach the "
+           "front end (--interface)?";
   }
   return {};
+}
+
+std::string Gathering::unwatched_ranks() const {
+  if (unwatched_.empty()) return {};
+  const std::size_t count = unwatched_.size();
+  return std::to_string(count) + (count == 1 ? " rank is" : " ranks are") +
+         " not watched: " + unwatched_.begin()->second;
 }
 
 std::size_t Gathering::processes_on(LeafId leaf) const {

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/ids.h"
@@ -36,6 +37,8 @@ class Gathering {
   std::size_t processes_on(LeafId leaf) const;
   /// "8 of 16 ranks of a world were seen; ..." for the first world that is not complete, else "".
   std::string missing_ranks() const;
+  /// "2 ranks are not watched: ..." with the reason of the first one, or "".
+  std::string unwatched_ranks() const;
   std::size_t worlds() const noexcept { return worlds_.size(); }
   std::size_t ranks() const;
 
@@ -48,6 +51,7 @@ class Gathering {
   Nanos settle_;
   Nanos last_newcomer_ = 0;
   std::map<LeafId, std::set<Lane>> processes_by_leaf_;
+  std::map<std::pair<LeafId, Lane>, std::string> unwatched_;
   std::map<wire::WorldKey, World> worlds_;
 };
 

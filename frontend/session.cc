@@ -645,6 +645,7 @@ void Session::ended(storage::Recorded done) {
   if (outcome_.trouble.empty() && gathering_.worlds() > 0 && !gathering_.worlds_complete()) {
     outcome_.trouble = gathering_.missing_ranks();
   }
+  if (outcome_.trouble.empty()) outcome_.trouble = gathering_.unwatched_ranks();
   network_->stop(0);
 }
 

@@ -88,7 +88,7 @@ struct Report {
     std::uint64_t calls = 0;
   };
   struct Loss {
-    /// "ring", "message", "receive", "window", "chunk", "registration", "host"
+    /// "ring", "message", "receive", "window", "chunk", "registration", "host", "rank"
     std::string part;
     std::string host, reason;
     /// How many such losses; 0: one of all windows, or chunks, that never came of a lost host.

@@ -505,6 +505,67 @@ CREATE VIEW account AS
     FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL);
 )sql";
 
+// Ranks of which nothing is recorded: those that said why, and those that never came.
+constexpr const char* kVersion15Tables = R"sql(
+ALTER TABLE process ADD COLUMN unwatched TEXT;
+)sql";
+
+// Numbers of ranks end at 65,536: a world's size is what its processes say.
+constexpr const char* kVersion15Views = R"sql(
+CREATE VIEW unwatched_rank AS
+  SELECT p.world, p.rank, h.name AS host, p.unwatched AS reason
+  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.unwatched IS NOT NULL
+  UNION ALL
+  SELECT w.id, n.rank, NULL,
+         'no process of this rank has registered: it was not preloaded, it could not reach an agent,'
+           || ' or its host does not reach the front end'
+  FROM world w JOIN (
+         WITH RECURSIVE number(rank) AS (
+           SELECT 0 UNION ALL
+           SELECT rank + 1 FROM number
+           WHERE rank + 1 < (SELECT min(max(size), 65536) FROM world))
+         SELECT rank FROM number) n ON n.rank < w.size
+  WHERE NOT EXISTS (SELECT 1 FROM process p WHERE p.world = w.id AND p.rank = n.rank);
+DROP VIEW loss;
+CREATE VIEW loss AS
+  SELECT 'ring' AS part, p.world, p.rank, h.name AS host,
+         coalesce(f.name, 'function ' || r.function) AS function, r.calls,
+         'the ring was full: the agent could not keep up' AS reason, NULL AS wave, NULL AS wave_end,
+         NULL AS messages, NULL AS bytes, NULL AS service, NULL AS samples
+  FROM ring_loss r JOIN process p ON p.id = r.process LEFT JOIN host h ON h.leaf = p.leaf
+       LEFT JOIN function f ON f.id = r.function
+  WHERE r.calls > 0
+  UNION ALL
+  SELECT 'message', p.world, p.rank, h.name, NULL, NULL,
+         'sent while the ring was full: comm_matrix is short of them', NULL, NULL,
+         p.lost_messages, p.lost_message_bytes, NULL, NULL
+  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_messages > 0
+  UNION ALL
+  SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
+         'received while the ring was full: wait_matrix is short of them', NULL, NULL,
+         p.lost_receives, NULL, NULL, NULL
+  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_receives > 0
+  UNION ALL
+  SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
+         'their completion could not be followed: wait_matrix is short of them', NULL, NULL,
+         p.untracked_receives, NULL, NULL, NULL
+  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.untracked_receives > 0
+  UNION ALL
+  SELECT CASE g.stream WHEN 1 THEN 'registration' WHEN 2 THEN 'window' WHEN 3 THEN 'chunk'
+              ELSE 'series' END,
+         p.world, p.rank, coalesce(h.name, 'leaves ' || g.sources), NULL,
+         CASE WHEN g.stream <> 4 THEN g.calls END, g.reason, g.wave, g.wave_end, NULL, NULL,
+         v.name, CASE WHEN g.stream = 4 THEN g.calls END
+  FROM given_up g LEFT JOIN process p ON p.id = g.process LEFT JOIN host h ON h.leaf = g.leaf
+       LEFT JOIN service v ON v.id = g.service
+  UNION ALL
+  SELECT 'host', NULL, NULL, name, NULL, NULL, lost_reason, NULL, NULL, NULL, NULL, NULL, NULL
+  FROM host WHERE lost_reason IS NOT NULL
+  UNION ALL
+  SELECT 'rank', world, rank, host, NULL, NULL, reason, NULL, NULL, NULL, NULL, NULL, NULL
+  FROM unwatched_rank;
+)sql";
+
 struct Migration {
   const char* tables;
   const char* views;
@@ -522,7 +583,8 @@ constexpr std::array kMigrations = {Migration{kVersion1Tables, kVersion1Views},
                                     Migration{kVersion11Tables, ""},
                                     Migration{kVersion12Tables, kVersion12Views},
                                     Migration{kVersion13Tables, kVersion13Views},
-                                    Migration{kVersion14Tables, kVersion14Views}};
+                                    Migration{kVersion14Tables, kVersion14Views},
+                                    Migration{kVersion15Tables, kVersion15Views}};
 
 struct FileVersion {
   std::int64_t application = 0;

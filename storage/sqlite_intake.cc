@@ -62,7 +62,8 @@ SqliteIntake::RegistrationStatements::RegistrationStatements(Connection& c)
       process(c,
               "UPDATE process SET pid = ?2, program = coalesce(nullif(?3, ''), program),"
               " mpi_library = coalesce(nullif(?4, ''), mpi_library),"
-              " clock = coalesce(nullif(?5, ''), clock) WHERE id = ?1"),
+              " clock = coalesce(nullif(?5, ''), clock),"
+              " unwatched = coalesce(nullif(?6, ''), unwatched) WHERE id = ?1"),
       initialised(c, "UPDATE process SET world = ?2, rank = ?3 WHERE id = ?1") {}
 
 SqliteIntake::LossStatements::LossStatements(Connection& c)
@@ -180,7 +181,8 @@ void SqliteIntake::add_function(std::int64_t number, const wire::FunctionRow& ro
 
 void SqliteIntake::store_process(LeafId leaf, const wire::ProcessRow& row) {
   const ProcessId process = process_of(leaf, row.lane);
-  registration_.process.run(process, row.pid, row.program, row.mpi_library, row.clock);
+  registration_.process.run(process, row.pid, row.program, row.mpi_library, row.clock,
+                            row.unwatched);
   if (!row.initialised) return;
   const std::span<const std::byte> key = std::as_bytes(std::span(row.world_key));
   std::int64_t world = 0;

@@ -169,7 +169,10 @@ bool Summarizer::sum_up_rows(bool is_last) {
   read_waiting();
 
   const std::int64_t before = done(0);
-  if (is_last && before == 0 && pending_rows_ < kFewRows) return false;
+  if (is_last && before == 0 && pending_rows_ < kFewRows) {
+    complete_ns_[0] = std::max(complete_ns_[0], complete);  // Or it would be due for ever.
+    return false;
+  }
   std::int64_t upto = before;
   std::int64_t span_after = before;
   std::optional<std::pair<Nanos, Nanos>> span;  // Of begins.

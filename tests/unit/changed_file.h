@@ -26,6 +26,11 @@ inline std::string back_to(int version) {
     const char* taken_back;
   };
   constexpr Step kSteps[] = {
+      {15,
+       "DROP VIEW loss; DROP VIEW unwatched_rank; ALTER TABLE process DROP COLUMN unwatched;"
+       "CREATE VIEW loss AS SELECT 'host' AS part, NULL AS world, NULL AS rank, name AS host,"
+       " NULL AS function, NULL AS calls, lost_reason AS reason FROM host"
+       " WHERE lost_reason IS NOT NULL;"},
       {14,
        "DROP VIEW account; ALTER TABLE process DROP COLUMN given_up_calls;"
        "CREATE VIEW account AS SELECT p.world, p.rank, p.captured, p.stored_calls AS stored,"

@@ -45,51 +45,97 @@ struct Start {
   int listener;
   int key;
   std::uint64_t deadline;
+  long most_descriptors;
   char* agent_stack;   // Its upper end.
   volatile int error;  // An errno, -1 for an agent that failed, or 0.
 };
 
-// The second child, which becomes the agent. System calls only: no cancellation point, no lock.
+// The library's own clone() may be another's in the application: thread sanitizers take it for a
+// fork. So may all that is called by name in a child; the children make system calls alone.
+long start_child(int (*run)(void*), void* argument, char* stack, unsigned long flags) {
+#if defined(__x86_64__)
+  auto** top = reinterpret_cast<void**>(reinterpret_cast<std::uintptr_t>(stack) & ~15ul);
+  *--top = argument;
+  *--top = reinterpret_cast<void*>(run);
+  long result = 0;
+  __asm__ volatile(
+      "xorl %%r8d, %%r8d\n\t"
+      "xorl %%r10d, %%r10d\n\t"
+      "xorl %%edx, %%edx\n\t"
+      "syscall\n\t"
+      "testq %%rax, %%rax\n\t"
+      "jnz 1f\n\t"
+      "xorl %%ebp, %%ebp\n\t"  // The child, on its own stack.
+      "popq %%rax\n\t"
+      "popq %%rdi\n\t"
+      "call *%%rax\n\t"
+      "hlt\n"
+      "1:"
+      : "=a"(result)
+      : "0"(static_cast<long>(SYS_clone)), "D"(flags), "S"(top)
+      : "rcx", "r11", "rdx", "r8", "r10", "memory", "cc");
+  if (result >= 0) return result;
+  errno = static_cast<int>(-result);
+  return -1;
+#else
+  return clone(run, stack, static_cast<int>(flags), argument);
+#endif
+}
+
+[[noreturn]] void end_child(int code) {
+  for (;;) syscall(SYS_exit_group, code);
+}
+
+// The second child, which becomes the agent.
 int become_agent(void* argument) {
   Start& start = *static_cast<Start*>(argument);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  const std::uint64_t none = 0;
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none);
 
-  const int listener = fcntl(start.listener, F_DUPFD, kFreeDescriptor);
-  const int key = fcntl(start.key, F_DUPFD, kFreeDescriptor);
-  const auto nowhere = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR));
-  const int clear = fcntl(nowhere, F_DUPFD, kFreeDescriptor);
-  if (listener < 0 || key < 0 || clear < 0) {
+  const auto fail = [&start] {
     start.error = errno;
-    _exit(127);
-  }
-  for (const int stream : {0, 1, 2}) dup2(clear, stream);
-  dup2(listener, kBackendListenFd);
-  dup2(key, kBackendKeyFd);
+    end_child(127);
+  };
+  const long listener = syscall(SYS_fcntl, start.listener, F_DUPFD, kFreeDescriptor);
+  const long key = syscall(SYS_fcntl, start.key, F_DUPFD, kFreeDescriptor);
+  const long nowhere = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
+  const long clear = syscall(SYS_fcntl, nowhere, F_DUPFD, kFreeDescriptor);
+  if (listener < 0 || key < 0 || clear < 0) fail();
+  for (const int stream : {0, 1, 2}) syscall(SYS_dup3, clear, stream, 0);
+  syscall(SYS_dup3, listener, kBackendListenFd, 0);
+  syscall(SYS_dup3, key, kBackendKeyFd, 0);
   const unsigned first = kBackendKeyFd + 1;
   if (syscall(SYS_close_range, first, ~0u, 0) != 0) {
-    const long most = sysconf(_SC_OPEN_MAX);
-    for (long fd = first; fd < most; ++fd) syscall(SYS_close, fd);
+    for (long fd = first; fd < start.most_descriptors; ++fd) syscall(SYS_close, fd);
   }
 
   unsigned char processors[kMostProcessors / 8];
-  memset(processors, 0xff, sizeof processors);  // The kernel keeps to what the job may use.
+  for (unsigned char& byte : processors) byte = 0xff;  // The kernel keeps to what the job may use.
   syscall(SYS_sched_setaffinity, 0, sizeof processors, processors);
-  umask(077);
-  [[maybe_unused]] const int kept = chdir("/");  // Only lest it keep a file system busy.
-  execve(start.program, start.arguments, start.environment);
-  start.error = errno;
-  _exit(127);
+  syscall(SYS_umask, 077);
+  syscall(SYS_chdir, "/");  // Only lest it keep a file system busy.
+  syscall(SYS_execve, start.program, start.arguments, start.environment);
+  fail();
+  return 0;
 }
+
+// What the kernel takes of a disposition: handler, flags, restorer, mask.
+struct KernelAction {
+  void (*handler)(int);
+  unsigned long flags;
+  void (*restorer)();
+  std::uint64_t mask;
+};
 
 // The first child. A process that calls execve gets SIGCHLD as its exit signal whatever clone()
 // said, so the one that the application is the parent of must not: it makes the agent's, and waits
 // for it until the deadline.
 int start_and_wait(void* argument) {
   Start& start = *static_cast<Start*>(argument);
-  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);  // Blocked until then.
-  const pid_t child = clone(&become_agent, start.agent_stack, CLONE_VM | SIGCHLD, argument);
+  const KernelAction by_default{SIG_DFL, 0, nullptr, 0};
+  for (int number = 1; number < NSIG; ++number)  // Blocked until then.
+    syscall(SYS_rt_sigaction, number, &by_default, nullptr, sizeof by_default.mask);
+  const long child = start_child(&become_agent, argument, start.agent_stack, CLONE_VM | SIGCHLD);
   if (child < 0) start.error = errno;
   int status = 0;
   while (child > 0) {
@@ -106,7 +152,7 @@ int start_and_wait(void* argument) {
     const timespec pause{0, kPauseNs};
     syscall(SYS_nanosleep, &pause, nullptr);
   }
-  _exit(0);
+  end_child(0);
 }
 
 bool is_passed_on(const char* variable) {
@@ -152,7 +198,7 @@ bool run_starter(Start& start, char* stack) {
   constexpr std::uint64_t kGraceNs = 100'000'000;
   const NoAdoption no_adoption;
   const SignalsBlocked blocked;  // No handler of the application may run in its children.
-  const pid_t child = clone(&start_and_wait, stack, CLONE_VM, &start);
+  const auto child = static_cast<pid_t>(start_child(&start_and_wait, &start, stack, CLONE_VM));
   if (child < 0) {
     start.error = errno;
     return true;
@@ -193,6 +239,7 @@ int start_agent(const AgentProcess& agent, std::uint64_t deadline) noexcept {
   start.environment[count++] = start.host.begin();
   start.listener = agent.listener;
   start.deadline = deadline;
+  start.most_descriptors = sysconf(_SC_OPEN_MAX);
   start.key = key_pipe(agent.key);
   if (start.key < 0) {
     const int error = errno;

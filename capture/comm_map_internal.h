@@ -44,9 +44,9 @@ struct Members {
 };
 
 struct CommEntry {
-  std::atomic<Word> key;  ///< The handle; 0 is free.
-  const Members* members;
-  std::uint32_t identity;  ///< See kCommWorld in ring.h.
+  std::atomic<Word> key{0};  ///< The handle; 0 is free.
+  const Members* members = nullptr;
+  std::uint32_t identity = 0;  ///< See kCommWorld in ring.h.
 };
 
 /// All communicators that one process may hold at a time; more are recorded without peer.
@@ -86,16 +86,16 @@ class CommMap {
   CommEntry* put(Word key, const Members* members, std::uint32_t identity) noexcept;
 
   CommEntry entries_[kCommSets * kCommWays];
-  const CommEntry* world_;  // Most calls are on it. Null before begin().
-  Word world_key_;
-  Word handle_mask_;
-  Members* known_;        // All rank tables, newest first.
-  unsigned char* block_;  // Where the next one goes: [block_, block_ + used_) is taken.
-  std::uint64_t block_bytes_;
-  std::uint64_t used_;
-  std::uint64_t taken_;  // Bytes of all blocks.
-  std::int32_t world_size_;
-  std::atomic<bool> locked_;
+  const CommEntry* world_ = nullptr;  // Most calls are on it. Null before begin().
+  Word world_key_ = 0;
+  Word handle_mask_ = 0;
+  Members* known_ = nullptr;        // All rank tables, newest first.
+  unsigned char* block_ = nullptr;  // Where the next one goes: [block_, block_ + used_) is taken.
+  std::uint64_t block_bytes_ = 0;
+  std::uint64_t used_ = 0;
+  std::uint64_t taken_ = 0;  // Bytes of all blocks.
+  std::int32_t world_size_ = 0;
+  std::atomic<bool> locked_{false};
 };
 
 }  // namespace xylem::capture

@@ -26,10 +26,11 @@ constexpr int kThreadMultiple = 3;  // MPICH's and Open MPI's.
 
 // Calls before the process has started: MPI_Initialized, MPI_T_init_thread, ...
 struct EarlyCalls {
-  std::atomic<std::uint32_t> calls;
-  std::uint64_t begin;
+  std::atomic<std::uint32_t> calls{0};
+  std::uint64_t begin = 0;
 };
-EarlyCalls early[kMaxFunctions];
+// As all that is here: programs call MPI in constructors that run before this library's.
+constinit EarlyCalls early[kMaxFunctions];
 
 // One thread starts the process; others wait for it no longer than it may take.
 std::atomic<bool> is_starting{false};

@@ -2,8 +2,8 @@
 
 namespace xylem::capture {
 
-CommMap comms;
-RequestTable requests;
+constinit CommMap comms{};
+constinit RequestTable requests{};
 
 namespace {
 

@@ -29,15 +29,16 @@ enum class RequestKind : std::uint8_t {
 };
 
 struct TrackedRequest {
-  const Members* members;  ///< Of the communicator, to turn a status's source into a world rank.
-  std::uint64_t bytes;     ///< Persistent sends and collectives: of each start.
-  Word* new_comm;          ///< kNewComm: where MPI writes the communicator.
-  std::uint32_t comm;
-  std::int32_t peer;
-  std::int32_t tag;
-  RequestKind kind;
-  bool active;       ///< A persistent request that was started and has not completed.
-  std::uint8_t way;  ///< The table's: where its key stands in the set.
+  const Members* members =
+      nullptr;               ///< Of the communicator, to turn a status's source into a world rank.
+  std::uint64_t bytes = 0;   ///< Persistent sends and collectives: of each start.
+  Word* new_comm = nullptr;  ///< kNewComm: where MPI writes the communicator.
+  std::uint32_t comm = 0;
+  std::int32_t peer = 0;
+  std::int32_t tag = 0;
+  RequestKind kind = RequestKind::kReceive;
+  bool active = false;   ///< A persistent request that was started and has not completed.
+  std::uint8_t way = 0;  ///< The table's: where its key stands in the set.
 };
 
 constexpr std::uint32_t kRequestWays = 7;

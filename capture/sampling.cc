@@ -5,12 +5,53 @@
 namespace xylem::capture {
 namespace {
 
-constexpr std::uint16_t kSpun[] = {kMPI_Iprobe,  kMPI_Improbe, kMPI_Test,
-                                   kMPI_Testall, kMPI_Testany, kMPI_Testsome};
+// What programs call in a spin, and what asks this process alone: clocks, ranks, sizes, handles.
+constexpr const char* kThinned[] = {"MPI_Iprobe",
+                                    "MPI_Improbe",
+                                    "MPI_Test",
+                                    "MPI_Testall",
+                                    "MPI_Testany",
+                                    "MPI_Testsome",
+                                    "MPI_Wtime",
+                                    "MPI_Wtick",
+                                    "MPI_Comm_rank",
+                                    "MPI_Comm_size",
+                                    "MPI_Comm_group",
+                                    "MPI_Comm_compare",
+                                    "MPI_Comm_get_attr",
+                                    "MPI_Comm_test_inter",
+                                    "MPI_Group_rank",
+                                    "MPI_Group_size",
+                                    "MPI_Type_size*",
+                                    "MPI_Type_extent",
+                                    "MPI_Type_get_extent*",
+                                    "MPI_Type_get_true_extent*",
+                                    "MPI_Get_count*",
+                                    "MPI_Get_elements*",
+                                    "MPI_Get_address",
+                                    "MPI_Address",
+                                    "MPI_Aint_*",
+                                    "MPI_Status_*",
+                                    "MPI_Initialized",
+                                    "MPI_Finalized",
+                                    "MPI_Query_thread",
+                                    "MPI_Is_thread_main",
+                                    "MPI_Test_cancelled",
+                                    "MPI_Request_get_status",
+                                    "MPI_Cart_rank",
+                                    "MPI_Cart_coords",
+                                    "MPI_Cart_shift",
+                                    "MPI_Topo_test"};
 
 void set_all(std::atomic<std::uint32_t>* every, std::uint32_t number) {
   for (std::uint32_t f = 0; f < kMaxFunctions; ++f)
     every[f].store(number, std::memory_order_relaxed);
+}
+
+std::size_t length_of(const char* text) {
+  std::size_t length = 0;
+  while (text[length] != 0) ++length;
+  return length;
 }
 
 bool begins(const char* text, std::size_t length, const char* name) {
@@ -54,8 +95,7 @@ bool set_part(const char* part, std::atomic<std::uint32_t>* every) {
 
 const char* set_sampling(const char* text, std::atomic<std::uint32_t>* every) noexcept {
   set_all(every, 1);
-  for (const std::uint16_t function : kSpun)
-    every[function].store(kDefaultSampling, std::memory_order_relaxed);
+  for (const char* name : kThinned) set_named(name, length_of(name), kDefaultSampling, every);
   const char* wrong = nullptr;
   while (text != nullptr && *text != 0) {
     if (!set_part(text, every) && wrong == nullptr) wrong = text;

@@ -11,8 +11,9 @@
 
 namespace xylem::capture {
 
-/// Of functions that programs call in a spin, one call in so many gets a record by default:
-/// MPI_Iprobe, MPI_Improbe, MPI_Test, MPI_Testall, MPI_Testany, MPI_Testsome.
+/// One call in so many gets a record by default, of functions that programs call in a spin
+/// (MPI_Iprobe, MPI_Improbe, MPI_Test, MPI_Testall, MPI_Testany, MPI_Testsome), and of local ones:
+/// clocks, ranks, sizes, questions about types, statuses and handles (the table is in sampling.cc).
 constexpr std::uint32_t kDefaultSampling = 1000;
 
 /// Fills `every` (kMaxFunctions of them) from XYLEM_SAMPLE's text: null or empty for the defaults;

@@ -16,16 +16,19 @@
 // None is no failure.
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -231,6 +234,15 @@ int work(const Setting& setting, const backend::GuardOptions& guard, backend::Ru
   return code;
 }
 
+// What RLIMIT_FSIZE allows, which holds for shared memory too; whole pages.
+std::size_t largest_file() {
+  constexpr std::size_t kPage = 4096;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return std::numeric_limits<std::size_t>::max();
+  return static_cast<std::size_t>(limit.rlim_cur) / kPage * kPage;
+}
+
 // The guard, with a worker, until the end.
 int guard(const Setting& setting, backend::RunFolder& folder, UniqueFd listener,
           std::vector<backend::HeldProcess> present = {}) {
@@ -239,6 +251,7 @@ int guard(const Setting& setting, backend::RunFolder& folder, UniqueFd listener,
 
   backend::GuardOptions options;
   options.folder = setting.folder;
+  options.journal_bytes = std::min(options.journal_bytes, largest_file());
   auto ended = backend::run_guard(
       options, std::move(listener),
       [&](backend::WorkerInheritance inheritance) {

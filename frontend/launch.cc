@@ -15,9 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kForwarded[] = {"LD_PRELOAD", "XYLEM_ADDRESS",   "XYLEM_RUN",
-                                      "XYLEM_KEY",  "XYLEM_BACKEND",   "XYLEM_SAMPLE",
-                                      "XYLEM_RING", "XYLEM_TEST_SIZE", "XYLEM_TLS"};
+constexpr const char* kForwarded[] = {
+    "LD_PRELOAD",   "XYLEM_ADDRESS", "XYLEM_RUN",       "XYLEM_KEY", "XYLEM_BACKEND",
+    "XYLEM_SAMPLE", "XYLEM_RING",    "XYLEM_TEST_SIZE", "XYLEM_TLS", "ASAN_OPTIONS"};
+// gcc's address sanitizer ends a program in which it is not the first of all libraries.
+constexpr const char* kAsanOption = "verify_asan_link_order=0";
 
 std::string resolve(const std::string& program, std::string_view path) {
   std::error_code error;
@@ -210,6 +212,8 @@ Environment job_environment(const LaunchOptions& options, const std::vector<std:
   }
   job.emplace_back("XYLEM_ADDRESS", addresses);
   job.emplace_back("XYLEM_RUN", options.run);
+  const std::string asan = variable(current, "ASAN_OPTIONS");
+  job.emplace_back("ASAN_OPTIONS", asan.empty() ? kAsanOption : asan + ":" + kAsanOption);
   job.emplace_back("XYLEM_KEY", net::to_hex(options.key));
   job.emplace_back("XYLEM_BACKEND", options.backend);
   job.emplace_back("XYLEM_TLS", options.tls ? "on" : "off");

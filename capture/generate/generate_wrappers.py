@@ -112,6 +112,7 @@ SHAPES = {
 }
 
 BY_HAND = "by_hand"
+CONVERSION = re.compile("_(c2f|f2c|f2f08|f082f|c2f08|f082c)$")
 MADE_BY = "// Made by capture/generate/generate_wrappers.py; do not edit.\n"
 
 
@@ -224,9 +225,12 @@ def wrapper(function, number):
                   f"  if (is_on()) return record_{name}({passed});",
                   f"  if (!is_found(k{name})) return first_{name}({passed});",
                   f"  return {real.replace('real', 'found', 1)};", "}"]
-    lines += [f"XYLEM_WRAPPER {returned} P{name}({declared}) {{",
-              f"  if (is_on() && enter_by_profiling_name(k{name})) return record_{name}({passed});",
-              f"  return {own};", "}\n\n"]
+    lines += [f"XYLEM_WRAPPER {returned} P{name}({declared}) {{"]
+    # Bindings of other languages turn handles so, several in each call of the program's.
+    if not CONVERSION.search(name):
+        lines += [f"  if (is_on() && enter_by_profiling_name(k{name})) "
+                  f"return record_{name}({passed});"]
+    lines += [f"  return {own};", "}\n\n"]
     return "\n".join(lines)
 
 

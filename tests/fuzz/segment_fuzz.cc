@@ -16,7 +16,7 @@ using namespace xylem;
 
 namespace {
 
-constexpr std::uint32_t kRingRecords = 16;
+constexpr std::uint32_t kRingRecords = 64;
 
 // Where there is something: the header's front, one thread's counters, its records.
 std::byte* place(testing::HandMadeSegment& segment, std::size_t where) {
@@ -30,7 +30,7 @@ std::byte* place(testing::HandMadeSegment& segment, std::size_t where) {
     case 1:
       return ring + 8 * (word % 32);
     case 2:
-      return ring + 8 * (word % (capture::record_offset() / 8));
+      return ring + 8 * (word % (sizeof(capture::ThreadRing) / 8));
     default:
       return records + 8 * (word % (kRingRecords * sizeof(capture::Record) / 8));
   }

@@ -8,6 +8,7 @@ import collections
 import fcntl
 import os
 import pathlib
+import re
 import secrets
 import shutil
 import subprocess
@@ -420,6 +421,22 @@ class AgentStart(CaptureTest):
 
 
 @unittest.skipUnless("openmpi" in MPIS, "no Open MPI")
+class TheObject(unittest.TestCase):
+    """The library's file, as it is loaded into programs of other systems."""
+
+    def test_needs_no_newer_c_library_than_2_17(self):
+        listed = subprocess.run(["objdump", "-T", LIBRARY], capture_output=True, text=True, check=True).stdout
+        needed = {tuple(map(int, version.split("."))) for version in re.findall(r"\(?GLIBC_([0-9.]+)\)?", listed)}
+        self.assertTrue(needed)
+        self.assertLessEqual(max(needed), (2, 17), listed)
+
+    def test_has_no_state_that_a_constructor_would_set_back(self):
+        """Programs call MPI in constructors that run before this library's."""
+        listed = subprocess.run(["nm", "-C", LIBRARY], capture_output=True, text=True, check=True).stdout
+        self.assertIn("prepare_launcher", listed)
+        self.assertNotIn("_GLOBAL__sub_I", listed)
+
+
 class OpenMpiLauncher(CaptureTest):
     """The variable that carries the run to other hosts, beside the user's own."""
 

@@ -29,7 +29,16 @@ TEST_F(Sampling, ByDefaultThinsWhatProgramsSpinOn) {
     EXPECT_EQ(every(function), kDefaultSampling) << function_names[function];
   }
   EXPECT_EQ(every(kMPI_Send), 1u);
-  EXPECT_EQ(every(kMPI_Test_cancelled), 1u);
+}
+
+TEST_F(Sampling, ByDefaultThinsLocalCalls) {
+  EXPECT_EQ(set(nullptr), "");
+  for (const auto function : {kMPI_Wtime, kMPI_Comm_rank, kMPI_Comm_size, kMPI_Type_size,
+                              kMPI_Type_size_x, kMPI_Get_count, kMPI_Test_cancelled}) {
+    EXPECT_EQ(every(function), kDefaultSampling) << function_names[function];
+  }
+  for (const auto function : {kMPI_Recv, kMPI_Comm_dup, kMPI_Type_commit, kMPI_Init, kMPI_Wait})
+    EXPECT_EQ(every(function), 1u) << function_names[function];
 }
 
 TEST_F(Sampling, NoneGivesEachCallARecord) {

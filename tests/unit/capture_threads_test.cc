@@ -25,6 +25,7 @@
 #include "base/unique_fd.h"
 #include "capture/process_internal.h"
 #include "capture/ring.h"
+#include "capture/segment_internal.h"
 #include "tests/support/stub_mpi/stub_mpi.h"
 
 namespace xylem::capture {
@@ -73,11 +74,7 @@ struct Account {
 /// take reader and writers for strangers.
 SegmentHeader& segment() { return *process.segment; }
 
-ThreadRing& ring_at(std::uint32_t number) {
-  auto* start = reinterpret_cast<unsigned char*>(&segment());
-  return *reinterpret_cast<ThreadRing*>(start + segment().ring_offset +
-                                        number * segment().ring_stride);
-}
+ThreadRing& ring_at(std::uint32_t number) { return ring_of(segment(), number); }
 
 /// A function's counters over all rings: `&ThreadRing::calls` or `&ThreadRing::lost`.
 template <class Counters>
@@ -136,12 +133,12 @@ class Reader {
     const std::uint32_t used = segment().threads.load(std::memory_order_acquire);
     for (std::uint32_t r = 0; r < used; ++r) {
       ThreadRing& ring = ring_at(r);
-      const auto* records = reinterpret_cast<const Record*>(
-          reinterpret_cast<const unsigned char*>(&ring) + segment().record_offset);
+      const Record* const records = process.threads[r].records;
+      const std::uint32_t limit = ring.limit.load(std::memory_order_relaxed);
       const std::uint64_t head = ring.head.load(std::memory_order_acquire);
       std::uint64_t tail = ring.tail.load(std::memory_order_relaxed);
-      ASSERT_LE(head - tail, segment().ring_records);
-      for (; tail != head; ++tail) take(records[tail & (segment().ring_records - 1)], r);
+      ASSERT_LE(head - tail, limit);
+      for (; tail != head; ++tail) take(records[slot_of(ring, tail, limit)], r);
       ring.tail.store(tail, std::memory_order_release);
     }
   }

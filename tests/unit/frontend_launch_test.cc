@@ -37,9 +37,10 @@ TEST(JobEnvironment, TellsOpenMpiToForwardOnlyWhenHostsAreRemote) {
   LaunchOptions options = some_options();
   EXPECT_EQ(value(job_environment(options, {}), "OMPI_MCA_mca_base_env_list"), "(not set)");
   options.remote = true;
-  EXPECT_EQ(value(job_environment(options, {"OMPI_MCA_mca_base_env_list=FOO"}),
-                  "OMPI_MCA_mca_base_env_list"),
-            "FOO;LD_PRELOAD;XYLEM_ADDRESS;XYLEM_RUN;XYLEM_KEY;XYLEM_BACKEND;XYLEM_TLS");
+  EXPECT_EQ(
+      value(job_environment(options, {"OMPI_MCA_mca_base_env_list=FOO"}),
+            "OMPI_MCA_mca_base_env_list"),
+      "FOO;LD_PRELOAD;XYLEM_ADDRESS;XYLEM_RUN;XYLEM_KEY;XYLEM_BACKEND;XYLEM_TLS;ASAN_OPTIONS");
 }
 
 TEST(JobEnvironment, GivesAllAddresses) {

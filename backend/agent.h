@@ -43,11 +43,11 @@ struct AgentOptions {
   /// room in use, between these bounds. Each look of an agent whose cores are all busy takes one
   /// from a rank, so looks are few and find much: at a million records a second, 33 ms for a ring
   /// of 262,144. The rest of the room is for bursts and for an agent that has to wait for its turn.
-  /// `busy_interval` is for ranks that poll: ten million records a second fill such a ring in 26 ms.
-  /// Waking up is most of what an idle agent costs; a burst
-  /// that fills a whole ring between two looks loses records. An idle agent looks when the run's
-  /// time is a multiple of `idle_interval`: then windows end and samples are taken too, in the same
-  /// wake. Once the run is over it looks eight times a second at least: somebody waits for its end.
+  /// `busy_interval` is for ranks that poll: ten million records a second fill such a ring in 26
+  /// ms. Waking up is most of what an idle agent costs; a burst that fills a whole ring between two
+  /// looks loses records. An idle agent looks when the run's time is a multiple of `idle_interval`:
+  /// then windows end and samples are taken too, in the same wake. Once the run is over it looks
+  /// eight times a second at least: somebody waits for its end.
   Nanos busy_interval = 5 * kMillisecond;
   Nanos idle_interval = 125 * kMillisecond;
   double wanted_fill = 1.0 / 8;

@@ -1,6 +1,8 @@
 #include "base/own_process.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <initializer_list>
@@ -8,6 +10,17 @@
 namespace xylem {
 
 bool survive_size_limit() { return std::signal(SIGXFSZ, SIG_IGN) == SIG_IGN; }
+
+void open_standard_streams() {
+  for (;;) {
+    const int fd = ::open("/dev/null", O_RDWR);
+    if (fd < 0) return;
+    if (fd > STDERR_FILENO) {
+      ::close(fd);
+      return;
+    }
+  }
+}
 
 void stretch_limits() {
   survive_size_limit();

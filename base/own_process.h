@@ -10,6 +10,10 @@ namespace xylem {
 /// Returns whether the signal was ignored before.
 bool survive_size_limit();
 
+/// Opens /dev/null in place of standard streams that are closed. Otherwise the next file that is
+/// opened becomes one, and what is said goes into it. To be called first of all.
+void open_standard_streams();
+
 /// For a process of xylem alone, never for one that a job descends from: survive_size_limit(), and
 /// the soft limits of file sizes, descriptors and address space are raised as far as is allowed.
 void stretch_limits();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/own_process.h"
 #include "cli/alert_options.h"
 #include "cli/attach_command.h"
 #include "cli/place_command.h"
@@ -199,4 +200,7 @@ int run_program(int argc, char** argv) {
 }  // namespace
 }  // namespace xylem
 
-int main(int argc, char** argv) { return xylem::run_program(argc, argv); }
+int main(int argc, char** argv) {
+  xylem::open_standard_streams();
+  return xylem::run_program(argc, argv);
+}

@@ -32,6 +32,7 @@ WATCHED = "watched"  # Captured is the program's own count, complete, and nothin
 KILLED = "killed"    # Captured is the program's own count; the process ended as none should.
 TOLD = "told"        # The same; or a row of `loss` has a reason, and how many calls are missing where that is known.
 NO_MPI = "no MPI"    # No rank is seen, and a sentence says so.
+UNSEEN = "unseen"    # The same of ranks that nobody can know of: no agent is there to be told, or no call passes xylem.
 
 # Parts of `loss` whose calls are in `captured`, or that are no calls.
 COUNTED_AS_CAPTURED = ("ring", "window", "chunk", "message", "receive", "host")
@@ -59,6 +60,7 @@ class Program:
     told: str = ""         # What standard error must say of it.
     most_value: int = -1   # What the program measures may be this much more than without xylem.
     environment: tuple = ()
+    patience: float = FLOOR  # Seconds that it may take longer than FACTOR times those without xylem.
 
 
 def ranks(program, *arguments, of=2):
@@ -104,7 +106,7 @@ TABLE = [
           a_folder_that_is_gone_before_the_start="place-first",
           a_root_without_proc="root",
           an_environment_that_is_cleared="clear-environment",
-          an_environment_without_our_variables=("drop-our-variables", TOLD),
+          an_environment_without_our_variables=("drop-our-variables", UNSEEN),
           descriptors_above_2_closed_before_the_start="close-inherited",
           descriptors_not_its_own_closed="close-others",
           descriptors_numbered_by_the_program="number-descriptors"),
@@ -116,17 +118,19 @@ TABLE = [
     # What the job's surroundings lack. MPICH needs UCX_TLS to do without /dev/shm, and cannot without /proc.
     Program("dev_shm_full", ALONE + f"'mount -t tmpfs -o size=64k none /dev/shm; exec {PLAIN}'", TOLD,
             environment=OTHER_SHARED_MEMORY),
-    Program("dev_shm_read_only", ALONE + f"'mount -t tmpfs -o ro none /dev/shm; exec {PLAIN}'", TOLD,
+    Program("dev_shm_read_only", ALONE + f"'mount -t tmpfs -o ro none /dev/shm; exec {PLAIN}'", UNSEEN,
+            told="capture is off in this process: cannot make the folder",
             environment=OTHER_SHARED_MEMORY),
     Program("dev_shm_emptied_between_worlds",
             ALONE + f"'mount -t tmpfs none /dev/shm; {PLAIN}; rm -rf /dev/shm/*; {PLAIN}'"),
     Program("a_job_without_proc", ALONE + f"'mount -t tmpfs none /proc; exec {PLAIN}'", TOLD, mpis=OPEN_MPI_ONLY),
     Program("a_network_namespace", f"unshare --net bash -c 'ip link set lo up; exec {PLAIN}'", TOLD),
-    Program("a_process_namespace", f"unshare --pid --fork --mount-proc {PLAIN}", TOLD),
+    Program("a_process_namespace", f"unshare --pid --fork --mount-proc {PLAIN}", TOLD,
+            patience=13),  # For 10 s the front end waits for the agent, which may only be cut off, to come back.
     *each("unharmed_sandbox",
-          without_newer_system_calls=("old-kernel", TOLD),
-          where_no_process_can_be_started=("no-children", TOLD)),
-    Program("where_no_unix_socket_can_be_made", ranks("unharmed_sandbox", "no-unix"), TOLD,
+          without_newer_system_calls=("old-kernel", UNSEEN),
+          where_no_process_can_be_started=("no-children", UNSEEN)),
+    Program("where_no_unix_socket_can_be_made", ranks("unharmed_sandbox", "no-unix"), UNSEEN,
             environment=NO_SHARED_MEMORY),
     # Surroundings that only look harmless.
     Program("no_permissions_for_new_files", PLAIN, around="umask 0777"),
@@ -211,7 +215,7 @@ TABLE = [
     Program("constructors_that_start_mpi", ranks("unharmed_early"), TOLD),
     Program("constructors_that_ask", ranks("unharmed_asking")),
     Program("a_module_with_mpi", "{mpirun} -n 2 {bin}/unharmed_loader module {bin}/libunharmed_module.{m}.so"),
-    Program("mpi_by_dlsym", "{mpirun} -n 2 {bin}/unharmed_loader symbols {libmpi}", TOLD),
+    Program("mpi_by_dlsym", "{mpirun} -n 2 {bin}/unharmed_loader symbols {libmpi}", UNSEEN),
     Program("a_static_mpi", "{mpirun} -n 2 {bin}/static_mpi exit 3", NO_MPI, mpis=MPICH_ONLY),
     # Fortran.
     Program("fortran_use_mpi", ranks("unharmed_fortran_mpi"), TOLD),
@@ -322,14 +326,14 @@ class Unharmed:
 
     def harm(self, program, alone, watched):
         """What the program has of xylem."""
-        if program.account in (WATCHED, TOLD) and alone.code != program.code:
+        if program.account in (WATCHED, TOLD, UNSEEN) and alone.code != program.code:
             yield f"does not run here without xylem either: exit code {alone.code}: {alone.said[-300:]}"
         if watched.code != alone.code:
             yield f"exit code {watched.code} instead of {alone.code}"
         if program.output and watched.lines != alone.lines:
             more, less = (collections.Counter(run.lines) for run in (watched, alone))
             yield f"output: {sorted((more - less).elements())} instead of {sorted((less - more).elements())}"
-        if watched.seconds > alone.seconds * FACTOR + FLOOR:
+        if watched.seconds > alone.seconds * FACTOR + program.patience:
             yield f"took {watched.seconds:.1f} s instead of {alone.seconds:.1f} s"
         if program.most_value >= 0:
             value = [max((v for _, _, _, v in run.slots), default=0) for run in (alone, watched)]
@@ -359,11 +363,11 @@ class Unharmed:
             account, losses = self.read(store)
         except sqlite3.DatabaseError as error:
             return (yield f"the store is damaged: {error}")
-        if program.account == NO_MPI:
+        if program.account in (NO_MPI, UNSEEN):
             if account:
                 yield f"ranks are seen that are none: {account}"
-            if not re.search("no MPI process was seen", run.said):
-                yield "nobody says that no MPI process was seen"
+            if not re.search("no MPI process has registered", run.said):
+                yield "nobody says that no MPI process has registered"
             return
         for line in account:
             if line["captured"] != line["stored"] + line["lost"]:
@@ -389,6 +393,8 @@ class Unharmed:
                 continue
             # One row a rank; that of a process which never knew its rank stands for one that has none.
             rows = [row for row in missing if row["rank"] == rank] or (anyones and [anyones.pop()])
+            if not rows and lines and not complete:  # What a lost host had not sent, nobody can count.
+                rows = [row for row in losses if row["part"] == "host" and row["reason"]]
             told = captured + sum(row["calls"] or 0 for row in rows)
             open_end = any(row["calls"] is None for row in rows)
             if program.account != TOLD or not rows or told > calls or (told < calls and not open_end):

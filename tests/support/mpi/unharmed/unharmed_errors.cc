@@ -213,7 +213,7 @@ void callbacks() {
 void calling(MPI_Comm*, int* code, ...) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
-  MPI_Error_string(*code, text, &length);  // Inside a call: may be counted or not.
+  COUNTED(MPI_Error_string(*code, text, &length));  // The program's, though inside another call.
 }
 
 void returning() {

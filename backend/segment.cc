@@ -229,6 +229,10 @@ bool Segment::is_sampled(FunctionId function) const {
   return header().sample_every[within(function)].load(std::memory_order_relaxed) > 1;
 }
 
+bool Segment::never_waits(FunctionId function) const {
+  return header().functions[within(function)].never_waits != 0;
+}
+
 std::uint64_t Segment::available(std::uint32_t ring, std::uint64_t position) const noexcept {
   std::uint64_t head = ring_at(ring).head.load(std::memory_order_acquire);
   if (!ends_.empty()) head = std::min(head, ring < ends_.size() ? ends_[ring] : 0);

@@ -74,6 +74,8 @@ class Segment {
   std::uint64_t lost(FunctionId function) const;
   /// Only some calls of the function leave a record.
   bool is_sampled(FunctionId function) const;
+  /// The function returns at once, whatever other ranks do.
+  bool never_waits(FunctionId function) const;
 
   // ---- Records ----
   /// How many records can be read from `position` on: 0 to capacity(ring). A head that is not

@@ -16,12 +16,6 @@ constexpr std::size_t kMostStatBytes = 4096;
 /// Words of /proc/PID/stat between the state, which is the third, and the start time.
 constexpr int kWordsBetween = 22 - 3 - 1;
 
-/// Those that are sampled unless somebody wants otherwise.
-bool never_waits(std::string_view function) {
-  constexpr std::string_view kBegins[] = {"MPI_Test", "MPI_Iprobe", "MPI_Improbe"};
-  return std::ranges::any_of(kBegins, [&](auto begin) { return function.starts_with(begin); });
-}
-
 }  // namespace
 
 void Silence::look(std::uint64_t calls, Nanos now) {
@@ -40,7 +34,6 @@ Whereabouts whereabouts(const Segment& segment, const WindowBuilder& builder, La
   std::optional<FunctionId> found;
   std::uint64_t inside = 0;
   bool is_known = true;
-  std::vector<wire::FunctionRow> names;
   for (std::uint32_t f = 0; f < segment.function_count(); ++f) {
     const FunctionId function{static_cast<std::uint16_t>(f)};
     const std::uint64_t calls = segment.calls(function);
@@ -49,8 +42,7 @@ Whereabouts whereabouts(const Segment& segment, const WindowBuilder& builder, La
         segment.windowed_calls(function) + builder.calls(lane, function) + segment.lost(function);
     if (calls <= ended) continue;
     if (segment.is_sampled(function)) {  // The rest has no record, ended or not.
-      if (names.empty()) names = segment.functions();
-      is_known = is_known && f < names.size() && never_waits(names[f].name);
+      is_known = is_known && segment.never_waits(function);
       continue;
     }
     inside += calls - ended;

@@ -115,7 +115,8 @@ enum class FunctionClass : std::uint8_t {
 };
 
 struct FunctionEntry {
-  char name[55];  ///< Ends with a zero.
+  char name[54];             ///< Ends with a zero.
+  std::uint8_t never_waits;  ///< 1: returns at once, whatever others do (clocks, probes).
   FunctionClass function_class;
 };
 static_assert(sizeof(FunctionEntry) == 56);

@@ -61,14 +61,16 @@ bool begins(const char* text, std::size_t length, const char* name) {
   return true;
 }
 
+bool fits(const char* name, std::size_t length, const char* function) {
+  const bool prefix = length > 0 && name[length - 1] == '*';
+  return prefix ? begins(name, length - 1, function) : equals(name, length, function);
+}
+
 bool set_named(const char* name, std::size_t length, std::uint32_t number,
                std::atomic<std::uint32_t>* every) {
-  const bool prefix = length > 0 && name[length - 1] == '*';
   bool found = false;
   for (std::uint32_t f = 0; f < kFunctionCount; ++f) {
-    const bool fits = prefix ? begins(name, length - 1, function_names[f])
-                             : equals(name, length, function_names[f]);
-    if (!fits) continue;
+    if (!fits(name, length, function_names[f])) continue;
     every[f].store(number, std::memory_order_relaxed);
     found = true;
   }
@@ -93,9 +95,18 @@ bool set_part(const char* part, std::atomic<std::uint32_t>* every) {
 
 }  // namespace
 
+bool never_waits(std::uint16_t function) noexcept {
+  for (const char* name : kThinned) {
+    if (fits(name, length_of(name), function_names[function])) return true;
+  }
+  return false;
+}
+
 const char* set_sampling(const char* text, std::atomic<std::uint32_t>* every) noexcept {
   set_all(every, 1);
-  for (const char* name : kThinned) set_named(name, length_of(name), kDefaultSampling, every);
+  for (std::uint16_t f = 0; f < kFunctionCount; ++f) {
+    if (never_waits(f)) every[f].store(kDefaultSampling, std::memory_order_relaxed);
+  }
   const char* wrong = nullptr;
   while (text != nullptr && *text != 0) {
     if (!set_part(text, every) && wrong == nullptr) wrong = text;

@@ -16,6 +16,9 @@ namespace xylem::capture {
 /// clocks, ranks, sizes, questions about types, statuses and handles (the table is in sampling.cc).
 constexpr std::uint32_t kDefaultSampling = 1000;
 
+/// Whether a function is one of these: all of them return at once, whatever other ranks do.
+bool never_waits(std::uint16_t function) noexcept;
+
 /// Fills `every` (kMaxFunctions of them) from XYLEM_SAMPLE's text: null or empty for the defaults;
 /// "none" gives each call a record; FUNCTION=N (FUNCTION may end in *) changes what stands
 /// before it. Parts are separated by commas. Returns null, or where the first part begins that says

@@ -77,10 +77,11 @@ void fill(SegmentHeader& header, std::uint32_t max_rings, std::uint32_t ring_rec
   header.program[length < 0 ? 0 : length] = 0;
 
   header.function_count = kFunctionCount;
-  for (std::uint32_t f = 0; f < kFunctionCount; ++f) {
+  for (std::uint16_t f = 0; f < kFunctionCount; ++f) {
     FunctionEntry& entry = header.functions[f];
     strncpy(entry.name, function_names[f], sizeof entry.name - 1);
     entry.function_class = function_classes[f];
+    entry.never_waits = never_waits(f) ? 1 : 0;
   }
   if (const char* part = set_sampling(getenv(kEnvSample), header.sample_every)) {
     Text<128> item;

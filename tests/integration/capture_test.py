@@ -214,7 +214,8 @@ class Counts(CaptureTest):
 
 class Fates(CaptureTest):
     def fate(self, mpi, name, *arguments, **more):
-        """One rank; asserts that its calls are counted, gives the job and its process."""
+        """One rank, each call with a record; asserts that its calls are counted, gives the job and its process."""
+        more.setdefault("XYLEM_SAMPLE", "none")
         job, seen = self.watch(mpirun(mpi, 1, "fates", name, *arguments), 1, **more)
         told = [int(line.split()[1]) for line in job.stdout.splitlines() if line.startswith("calls")]
         self.assertEqual([sum(seen.calls.values())], told, job.stderr)

@@ -73,8 +73,8 @@ class Jobs(WholeSystemTest):
         for how in ("segfault", "kill", "abort", "_exit"):
             for library in LAUNCHERS:
                 with self.subTest(how=how, library=library):
-                    done = self.xylem("run", "--store", "run.db", "--overwrite", "--detail", "trace", "--",
-                                      *mpirun(library, 2, "behave", how))
+                    done = self.xylem("run", "--store", "run.db", "--overwrite", "--detail", "trace",
+                                      "--sample", "none", "--", *mpirun(library, 2, "behave", how))
                     store = Store(self.folder / "run.db")
                     self.assertIn("captured", done.stderr)
                     calls = store.value("SELECT calls FROM function_total WHERE rank = 0 "

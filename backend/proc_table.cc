@@ -1,6 +1,7 @@
 #include "backend/proc_table.h"
 
 #include <dirent.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,10 +68,15 @@ std::uint64_t start_time_of(std::uint32_t pid) {
 
 Result<UniqueFd> open_process(std::uint32_t pid, std::uint64_t start_time) {
   UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!process && errno == EMFILE)
+  const auto exhausted = [] {
     return unexpected(Code::kExhausted, "no descriptor is left to see a process end");
-  if (start_time_of(pid) != start_time) process.reset();
-  return process;
+  };
+  if (!process) return errno == ESRCH ? Result<UniqueFd>(UniqueFd()) : exhausted();
+  const std::uint64_t found = start_time_of(pid);
+  if (found == start_time) return process;
+  pollfd end{process.get(), POLLIN, 0};
+  const bool is_over = found != 0 || ::poll(&end, 1, 0) > 0;  // 0: its file could not be read.
+  return is_over ? Result<UniqueFd>(UniqueFd()) : exhausted();
 }
 
 std::string mpi_library_in(std::string_view maps) {

@@ -121,13 +121,15 @@ std::uint32_t Segment::capacity(std::uint32_t ring) const noexcept {
 
 std::span<std::byte> Segment::records(std::uint32_t ring) const {
   Mapping& memory = records_[ring];
-  if (!memory.bytes().empty() || is_short_of_memory_) return memory.bytes();
+  if (!memory.bytes().empty()) return memory.bytes();
   auto mapped = Mapping::more_of(mapping_, capture::records_offset(ring, max_rings_, ring_records_),
                                  capture::records_bytes(ring_records_));
   if (!mapped) {
+    if (!is_short_of_memory_) {
+      log(Level::kError, "records of a process cannot be read for now",
+          {{"pid", pid_}, {"why", mapped.error().message}});
+    }
     is_short_of_memory_ = true;
-    log(Level::kError, "records of a process cannot be read; they are counted as lost",
-        {{"pid", pid_}, {"why", mapped.error().message}});
     return {};
   }
   memory = *std::move(mapped);
@@ -293,6 +295,7 @@ void Segment::look_ahead(std::uint32_t ring) {
 }
 
 void Segment::advance(std::uint32_t ring, const RingProgress& to) {
+  if (ring >= max_rings_) return;  // A predecessor was told of more rings than there are now.
   RingProgress& at = progress_[ring];
   at.window_position = std::max(at.window_position, to.window_position);
   at.chunk_position = std::max(at.chunk_position, to.chunk_position);

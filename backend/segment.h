@@ -115,10 +115,10 @@ class Segment {
   std::span<std::byte> records(std::uint32_t ring) const;
   void read_progress();
 
-  Mapping mapping_;                       // Header and rings.
-  mutable std::vector<Mapping> records_;  // Of each ring, empty until it is asked for.
-  mutable bool is_short_of_memory_ = false;
-  std::vector<std::uint32_t> populated_;  // Blocks of each ring that have memory.
+  Mapping mapping_;                          // Header and rings.
+  mutable std::vector<Mapping> records_;     // Of each ring, empty until it is asked for.
+  mutable bool is_short_of_memory_ = false;  // Was, and has said so.
+  std::vector<std::uint32_t> populated_;     // Blocks of each ring that have memory.
   std::uint32_t max_rings_ = 0;
   std::uint32_t ring_records_ = 0;
   std::uint32_t pid_ = 0;

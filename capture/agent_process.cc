@@ -74,48 +74,70 @@ long start_child(int (*run)(void*), void* argument, char* stack, unsigned long f
       : "=a"(result)
       : "0"(static_cast<long>(SYS_clone)), "D"(flags), "S"(top)
       : "rcx", "r11", "rdx", "r8", "r10", "memory", "cc");
-  if (result >= 0) return result;
-  errno = static_cast<int>(-result);
-  return -1;
+  return result;
 #else
-  return clone(run, stack, static_cast<int>(flags), argument);
+  const int child = clone(run, stack, static_cast<int>(flags), argument);
+  return child < 0 ? -errno : child;
+#endif
+}
+
+long word(long value) { return value; }
+long word(const volatile void* value) { return reinterpret_cast<long>(value); }
+
+// A system call that leaves errno alone, which is the application's: gives the negative error.
+template <class... Arguments>
+long kernel(long number, Arguments... arguments) {
+  const long words[5] = {word(arguments)...};
+#if defined(__x86_64__)
+  long result = number;
+  register long fourth __asm__("r10") = words[3];
+  register long fifth __asm__("r8") = words[4];
+  __asm__ volatile("syscall"
+                   : "+a"(result)
+                   : "D"(words[0]), "S"(words[1]), "d"(words[2]), "r"(fourth), "r"(fifth)
+                   : "rcx", "r11", "memory");
+  return result;
+#else
+  const long result = syscall(number, words[0], words[1], words[2], words[3], words[4]);
+  return result < 0 ? -errno : result;
 #endif
 }
 
 [[noreturn]] void end_child(int code) {
-  for (;;) syscall(SYS_exit_group, code);
+  for (;;) kernel(SYS_exit_group, code);
 }
 
 // The second child, which becomes the agent.
 int become_agent(void* argument) {
   Start& start = *static_cast<Start*>(argument);
   const std::uint64_t none = 0;
-  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none);
+  kernel(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none);
 
-  const auto fail = [&start] {
-    start.error = errno;
+  const auto fail = [&start](long result) {
+    start.error = static_cast<int>(-result);
     end_child(127);
   };
-  const long listener = syscall(SYS_fcntl, start.listener, F_DUPFD, kFreeDescriptor);
-  const long key = syscall(SYS_fcntl, start.key, F_DUPFD, kFreeDescriptor);
-  const long nowhere = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
-  const long clear = syscall(SYS_fcntl, nowhere, F_DUPFD, kFreeDescriptor);
-  if (listener < 0 || key < 0 || clear < 0) fail();
-  for (const int stream : {0, 1, 2}) syscall(SYS_dup3, clear, stream, 0);
-  syscall(SYS_dup3, listener, kBackendListenFd, 0);
-  syscall(SYS_dup3, key, kBackendKeyFd, 0);
+  const long listener = kernel(SYS_fcntl, start.listener, F_DUPFD, kFreeDescriptor);
+  const long key = kernel(SYS_fcntl, start.key, F_DUPFD, kFreeDescriptor);
+  const long nowhere = kernel(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
+  const long clear = kernel(SYS_fcntl, nowhere, F_DUPFD, kFreeDescriptor);
+  for (const long fd : {listener, key, clear}) {
+    if (fd < 0) fail(fd);
+  }
+  for (const int stream : {0, 1, 2}) kernel(SYS_dup3, clear, stream, 0);
+  kernel(SYS_dup3, listener, kBackendListenFd, 0);
+  kernel(SYS_dup3, key, kBackendKeyFd, 0);
   const unsigned first = kBackendKeyFd + 1;
-  if (syscall(SYS_close_range, first, ~0u, 0) != 0) {
-    for (long fd = first; fd < start.most_descriptors; ++fd) syscall(SYS_close, fd);
+  if (kernel(SYS_close_range, first, ~0u, 0) != 0) {
+    for (long fd = first; fd < start.most_descriptors; ++fd) kernel(SYS_close, fd);
   }
 
   unsigned char processors[kMostProcessors / 8];
   for (unsigned char& byte : processors) byte = 0xff;  // The kernel keeps to what the job may use.
-  syscall(SYS_sched_setaffinity, 0, sizeof processors, processors);
-  syscall(SYS_umask, 077);
-  syscall(SYS_chdir, "/");  // Only lest it keep a file system busy.
-  syscall(SYS_execve, start.program, start.arguments, start.environment);
-  fail();
+  kernel(SYS_sched_setaffinity, 0, sizeof processors, processors);
+  kernel(SYS_umask, 077);
+  kernel(SYS_chdir, "/");  // Only lest it keep a file system busy.
+  fail(kernel(SYS_execve, start.program, start.arguments, start.environment));
   return 0;
 }
 
@@ -134,12 +156,12 @@ int start_and_wait(void* argument) {
   Start& start = *static_cast<Start*>(argument);
   const KernelAction by_default{SIG_DFL, 0, nullptr, 0};
   for (int number = 1; number < NSIG; ++number)  // Blocked until then.
-    syscall(SYS_rt_sigaction, number, &by_default, nullptr, sizeof by_default.mask);
+    kernel(SYS_rt_sigaction, number, &by_default, nullptr, sizeof by_default.mask);
   const long child = start_child(&become_agent, argument, start.agent_stack, CLONE_VM | SIGCHLD);
-  if (child < 0) start.error = errno;
+  if (child < 0) start.error = static_cast<int>(-child);
   int status = 0;
   while (child > 0) {
-    const long ended = syscall(SYS_wait4, child, &status, WNOHANG, nullptr);
+    const long ended = kernel(SYS_wait4, child, &status, WNOHANG, nullptr);
     if (ended == child) {
       const bool well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
       if (!well && start.error == 0) start.error = -1;
@@ -150,7 +172,7 @@ int start_and_wait(void* argument) {
       break;
     }
     const timespec pause{0, kPauseNs};
-    syscall(SYS_nanosleep, &pause, nullptr);
+    kernel(SYS_nanosleep, &pause, nullptr);
   }
   end_child(0);
 }
@@ -200,7 +222,7 @@ bool run_starter(Start& start, char* stack) {
   const SignalsBlocked blocked;  // No handler of the application may run in its children.
   const auto child = static_cast<pid_t>(start_child(&start_and_wait, &start, stack, CLONE_VM));
   if (child < 0) {
-    start.error = errno;
+    start.error = -child;
     return true;
   }
   while (waitpid(child, nullptr, __WCLONE | WNOHANG) == 0) {

@@ -106,7 +106,10 @@ void record_early_calls() {
     const std::uint32_t calls = early[f].calls.exchange(0, std::memory_order_relaxed);
     if (calls == 0) continue;
     Call call;
-    if (!is_on() || !enter(call, f)) return;
+    if (!is_on() || !enter(call, f)) {
+      early[f].calls.fetch_add(calls, std::memory_order_relaxed);
+      return;
+    }
     std::atomic<std::uint64_t>& count = call.thread->ring->calls[f];
     count.store(count.load(std::memory_order_relaxed) + calls - 1, std::memory_order_relaxed);
     call.thread->pending[f] = 0;
@@ -153,7 +156,8 @@ bool make_and_register() {
   if (segment.fd >= 0) close(segment.fd);
   if (is_registered && short_of.size() == 0) {
     process.use_tsc = segment.header->clock == ClockKind::kTsc;
-    process.segment = segment.header;
+    process.abi = find_abi(private_mpi_library());  // Other threads record from now on.
+    __atomic_store_n(&process.segment, segment.header, __ATOMIC_RELEASE);
     return true;
   }
   if (segment.header != nullptr) unmap(segment);
@@ -173,12 +177,14 @@ bool is_first_to_start() {
 }  // namespace
 
 bool has_started(std::uint16_t function) noexcept {
-  if (process.segment != nullptr) return true;
+  if (__atomic_load_n(&process.segment, __ATOMIC_ACQUIRE) != nullptr) return true;
   if (!is_asked_for()) {
     close_gate();
     return false;
   }
-  if (is_inside_init.load(std::memory_order_relaxed) || !is_initialised()) {
+  // A signal handler of the thread that is just starting must not wait for it.
+  if (thread_state.is_starting || is_inside_init.load(std::memory_order_relaxed) ||
+      !is_initialised()) {
     count_early_call(function);
     return false;
   }
@@ -201,6 +207,7 @@ void start() noexcept {
   }
   if (!is_first_to_start()) return;
   const int before = errno;
+  thread_state.is_starting = true;
   take_key();
   if (!make_gate()) {
     turn_off("there is no memory");
@@ -211,6 +218,7 @@ void start() noexcept {
     record_early_calls();
   }
   errno = before;
+  thread_state.is_starting = false;
   is_starting.store(false, std::memory_order_release);
 }
 
@@ -222,7 +230,7 @@ void enter_world() noexcept {
   int size = place.size == 0 ? rank + 1 : static_cast<int>(place.size);
   int provided = 0;
   // A program that has sessions only has no MPI_COMM_WORLD; it stands where the launcher put it.
-  const bool has_world = says_yes(kMPI_Initialized);
+  const bool has_world = says_yes(kMPI_Initialized) && !says_yes(kMPI_Finalized);
   if (has_world) {
     call_mpi(kMPI_Comm_rank, process.abi.comm_world, &rank);
     call_mpi(kMPI_Comm_size, process.abi.comm_world, &size);

@@ -177,8 +177,8 @@ bool holds_return_address(const void* frame, const void* expected) {
 }
 
 bool was_left(const ThreadState& state, const void* frame) {
-  if (reinterpret_cast<Address>(frame) >= reinterpret_cast<Address>(state.frame))
-    return are_on_one_stack(frame, state.frame);
+  const bool is_below = reinterpret_cast<Address>(frame) < reinterpret_cast<Address>(state.frame);
+  if (!is_below && are_on_one_stack(frame, state.frame)) return true;
   return !holds_return_address(state.frame, state.caller);
 }
 

@@ -87,6 +87,7 @@ constinit thread_local ThreadState thread_state{};
 
 Thread* take_ring(std::uint16_t function) noexcept {
   if (!has_started(function)) return nullptr;
+  if (thread_state.thread != nullptr) return thread_state.thread;  // Early calls have taken it.
   Thread* thread = claim_ring();
   if (thread != nullptr && thread->ring == nullptr && !prepare_ring(*thread)) {
     thread->taken.store(0, std::memory_order_release);
@@ -127,7 +128,7 @@ bool make_request_room(Thread& thread, std::uint32_t count) noexcept {
   constexpr std::size_t kEach = kPointer + sizeof(Word) + kLargestStatus;
   auto* memory = static_cast<unsigned char*>(take_memory(room * kEach));
   if (memory == nullptr) return false;
-  if (thread.requests != nullptr) munmap(thread.requests, thread.request_room * kEach);
+  // What there was stays mapped: a fibre may be in a call that writes to it. Doubling bounds it.
   thread.requests = reinterpret_cast<TrackedRequest**>(memory);
   thread.request_handles = reinterpret_cast<Word*>(memory + room * kPointer);
   thread.statuses = memory + room * (kPointer + sizeof(Word));

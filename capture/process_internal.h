@@ -104,6 +104,7 @@ struct ThreadState {
   Thread* thread;
   const void* frame;   ///< Of the wrapper that the thread is in; null: in none.
   const void* caller;  ///< Where that wrapper returns to.
+  bool is_starting;    ///< It makes the segment and registers.
 };
 
 /// What a child of fork() must not inherit; on a page of its own that the kernel wipes then.

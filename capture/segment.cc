@@ -176,6 +176,8 @@ Record* map_records(SegmentHeader& segment, std::uint32_t ring, std::uint32_t& l
   if (ring == 0 || mapped.first == nullptr) return mapped.first;
   const int before = errno;
   const std::uint64_t behind = ring * records_bytes(segment.ring_records);
+  // Locked memory (mlockall) is filled as it is mapped, all that lies in between too.
+  munlock(mapped.first, records_bytes(mapped.limit));
   void* memory = MAP_FAILED;
   for (; limit >= kMinRingRecords; limit /= 2) {
     memory = mremap(mapped.first, 0, behind + records_bytes(limit), MREMAP_MAYMOVE);

@@ -510,7 +510,7 @@ constexpr const char* kVersion15Tables = R"sql(
 ALTER TABLE process ADD COLUMN unwatched TEXT;
 )sql";
 
-// Numbers of ranks end at 65,536: a world's size is what its processes say.
+// Before the end of the run a rank may be on its way. Numbers of ranks end at 65,536: a world's size is what its processes say.
 constexpr const char* kVersion15Views = R"sql(
 CREATE VIEW unwatched_rank AS
   SELECT p.world, p.rank, h.name AS host, p.unwatched AS reason
@@ -525,7 +525,8 @@ CREATE VIEW unwatched_rank AS
            SELECT rank + 1 FROM number
            WHERE rank + 1 < (SELECT min(max(size), 65536) FROM world))
          SELECT rank FROM number) n ON n.rank < w.size
-  WHERE NOT EXISTS (SELECT 1 FROM process p WHERE p.world = w.id AND p.rank = n.rank);
+  WHERE (SELECT max(ended_ns) FROM run) IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM process p WHERE p.world = w.id AND p.rank = n.rank);
 DROP VIEW loss;
 CREATE VIEW loss AS
   SELECT 'ring' AS part, p.world, p.rank, h.name AS host,

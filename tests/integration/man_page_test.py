@@ -29,7 +29,7 @@ class FaultsPage(unittest.TestCase):
     FILES = {"A": "launch", "B": "harmless_start", "C": "cluster", "D": "daily_faults", "E": "services", "F": "flow",
              "G": "gone",
              "H": "hostile", "K": "killed", "L": "late_init", "N": "links", "R": "streams", "S": "signals", "T": "attach",
-             "U": "slurm", "V": "overlay", "X": "chaos_cluster"}
+             "U": "slurm", "V": "overlay", "X": "chaos_cluster", "Y": "given_up"}
 
     def test_each_test_it_names_is_there(self):
         named = 0

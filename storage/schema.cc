@@ -510,7 +510,8 @@ constexpr const char* kVersion15Tables = R"sql(
 ALTER TABLE process ADD COLUMN unwatched TEXT;
 )sql";
 
-// Before the end of the run a rank may be on its way. Numbers of ranks end at 65,536: a world's size is what its processes say.
+// Before the end of the run a rank may be on its way. Numbers of ranks end at 65,536: a world's
+// size is what its processes say.
 constexpr const char* kVersion15Views = R"sql(
 CREATE VIEW unwatched_rank AS
   SELECT p.world, p.rank, h.name AS host, p.unwatched AS reason

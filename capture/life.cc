@@ -224,7 +224,6 @@ void start() noexcept {
 
 void enter_world() noexcept {
   if (process.segment == nullptr || !is_gate_open()) return;
-  process.abi = find_abi(private_mpi_library());
   const LaunchPlace place = launch_place();
   int rank = place.rank == kNoLaunchRank ? 0 : static_cast<int>(place.rank);
   int size = place.size == 0 ? rank + 1 : static_cast<int>(place.size);

@@ -58,7 +58,7 @@ class Flow(WholeSystemTest):
 
     def start_job(self, seconds, *options):
         script = self.folder / "job.sh"
-        job = " ".join(mpirun("mpich", 4, "paced", "work", 6_000 * seconds, 20_000, self.folder / "report"))
+        job = " ".join(mpirun("mpich", 4, "paced", "steady", seconds, 20_000, self.folder / "report"))
         script.write_text(f"#!/bin/sh\n{job} && touch job-is-over && echo done\n")
         script.chmod(0o755)
         self.process = self.start("run", "--store", "run.db", "--detail", "trace", "--sample", "none",

@@ -123,6 +123,20 @@ TEST_F(SessionTest, WaitsWithItsEndForTheHostsOfAFormerFrontEnd) {
   EXPECT_EQ(session_->outcome().ranks, 1u);
 }
 
+// Its predecessor died before it had stored anything; the agent tries again at growing intervals.
+TEST_F(SessionTest, WaitsForAnAgentThatItsPredecessorDidNotLiveToStore) {
+  past_.emplace();
+  past_->front_ends = 2;
+  agent_expected_ = true;
+  start();
+  finish(0);
+  for (int i = 0; i < 9; ++i) network_.advance(*session_, kSecond);
+  EXPECT_TRUE(network_.take_sent_of<wire::Control>().empty());
+  EXPECT_FALSE(network_.stopped) << "the job's record would be empty";
+  for (int i = 0; i < 2; ++i) network_.advance(*session_, kSecond);
+  EXPECT_EQ(network_.stopped, 0);
+}
+
 TEST_F(SessionTest, DoesNotWaitForEverForAHostThatHasSaidItsLast) {
   past_ = past_of(1);
   past_->ended = IntervalSet::of(1);

@@ -1,20 +1,21 @@
 #include "backend/door.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <string>
 #include <utility>
 
 #include "backend/channel_internal.h"
-#include "backend/proc_table.h"
 #include "base/log.h"
 #include "capture/ring.h"
 
@@ -26,6 +27,15 @@ void poll_for(const UniqueFd& poll, int fd) {
   event.events = EPOLLIN;
   event.data.fd = fd;
   ::epoll_ctl(poll.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
+bool is_readable(int fd) {
+  pollfd asked{fd, POLLIN, 0};
+  return ::poll(&asked, 1, 0) > 0 && (asked.revents & POLLIN) != 0;
+}
+
+bool is_exhaustion(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
 UniqueFd open_spare() { return UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
@@ -86,43 +96,89 @@ std::optional<NewProcess> vet(int connection, const capture::Registration& said,
       magic != capture::kSegmentMagic) {
     return refuse("its segment is none");
   }
-  auto life = open_process(process.pid, process.start_time);
-  if (life) {
-    process.pidfd = *std::move(life);
-  } else {
-    process.row.unwatched = kNoDescriptors;
-    process.segment.reset();
-  }
   return process;
 }
 
 }  // namespace
 
+// In the order of their use: the spare comes last, because a door without it still works.
 Door::Door(UniqueFd listener)
-    : listener_(std::move(listener)), spare_(open_spare()), poll_(::epoll_create1(EPOLL_CLOEXEC)) {
+    : poll_(::epoll_create1(EPOLL_CLOEXEC)),
+      retry_timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+      spare_(open_spare()) {
+  poll_for(poll_, retry_timer_.get());
+  listen_at(std::move(listener));
+}
+
+void Door::listen_at(UniqueFd listener) {
+  resume();
+  // The epoll would not forget it as it is closed: another process has it too.
+  if (listener_) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+  listener_ = std::move(listener);
   ::fcntl(listener_.get(), F_SETFL, ::fcntl(listener_.get(), F_GETFL) | O_NONBLOCK);
   poll_for(poll_, listener_.get());
 }
 
+UniqueFd Door::close() {
+  waiting_.clear();
+  for (UniqueFd* fd : {&poll_, &retry_timer_, &spare_}) fd->reset();
+  return std::move(listener_);
+}
+
 void Door::accept_all() {
+  std::uint64_t times = 0;
+  [[maybe_unused]] const ssize_t rung = ::read(retry_timer_.get(), &times, sizeof times);
   if (!spare_) spare_ = open_spare();
-  for (;;) {
-    UniqueFd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!connection && errno == EMFILE && spare_) {
-      spare_.reset();
-      continue;
-    }
-    if (!connection) return;
-    ucred peer{};
-    socklen_t size = sizeof peer;
-    if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
-        peer.uid != ::geteuid()) {
-      continue;
-    }
-    if (waiting_.size() == kMaxWaiting) waiting_.erase(waiting_.begin());
-    poll_for(poll_, connection.get());
-    waiting_.push_back(std::move(connection));
+  // accept4() without a free descriptor says so even if nobody waits: the queue is asked first.
+  while (is_readable(listener_.get())) {
+    if (accept_next()) continue;
+    if (is_exhaustion(errno)) pause(errno);
+    return;
   }
+  resume();
+}
+
+// False and errno when the connection remains in the queue.
+bool Door::accept_next() {
+  UniqueFd connection;
+  for (;;) {
+    connection.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (connection) break;
+    if (errno == EINTR || errno == ECONNABORTED) return true;
+    if ((errno != EMFILE && errno != ENFILE) || !spare_) return false;
+    spare_.reset();
+  }
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+      peer.uid != ::geteuid()) {
+    return true;
+  }
+  if (waiting_.size() == kMaxWaiting) waiting_.erase(waiting_.begin());
+  poll_for(poll_, connection.get());
+  waiting_.push_back(std::move(connection));
+  return true;
+}
+
+// The listener stays readable: without a pause its loop would spin.
+void Door::pause(int why) {
+  itimerspec when{};
+  when.it_value.tv_nsec = kRetryDelay;
+  ::timerfd_settime(retry_timer_.get(), 0, &when, nullptr);
+  if (!is_paused_ && retry_timer_)
+    ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+  is_paused_ = true;
+  if (pause_was_said_) return;
+  pause_was_said_ = true;
+  log(Level::kWarn, "no descriptor is left, registrations wait", {{"why", std::strerror(why)}});
+}
+
+void Door::resume() {
+  if (!is_paused_) return;
+  is_paused_ = false;
+  const itimerspec never{};
+  ::timerfd_settime(retry_timer_.get(), 0, &never, nullptr);
+  poll_for(poll_, listener_.get());
 }
 
 std::optional<NewProcess> Door::take() {

@@ -1,5 +1,6 @@
 #include "backend/guard.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -28,6 +29,7 @@ namespace {
 
 constexpr Nanos kMinute = 60 * kSecond;
 constexpr int kGivenUp = 3;
+constexpr int kSendRetryMs = 20;
 
 sigset_t guarded_signals() {
   sigset_t set;
@@ -44,7 +46,7 @@ class Guard {
       : options_(options),
         worker_main_(worker),
         folder_(options.folder),
-        door_(std::in_place, std::move(listener)) {
+        door_(std::move(listener)) {
     for (HeldProcess& process : present) {
       process.pidfd.reset();
       held_[Lane{next_lane_++}] = std::move(process);
@@ -64,19 +66,24 @@ class Guard {
   void tell(const HeldProcess& held, Lane lane);
   void tell(ChannelKind kind, std::uint32_t lane);
   void flush();
+  void answer_drain();
+  void keep_spare();
 
   const GuardOptions& options_;
   const WorkerMain& worker_main_;
   RunFolder folder_;
-  std::optional<Door> door_;
+  Door door_;
   UniqueFd journal_;
   ProgramGroups programs_;
   UniqueFd signals_;
   UniqueFd channel_;
+  UniqueFd spare_;  // A descriptor given up where one is needed.
   pid_t worker_ = -1;
   std::map<Lane, HeldProcess> held_;
   std::uint32_t next_lane_ = 1;
   std::deque<ChannelMessage> queue_;  // To the worker; descriptors are looked up in held_.
+  bool can_send_ = true;              // False: try again later, though the channel is writable.
+  bool drain_is_asked_ = false;
   std::vector<Nanos> starts_;
 };
 
@@ -89,15 +96,18 @@ Result<int> Guard::run() {
   auto journal = make_memory("xylem-journal", options_.journal_bytes);
   if (!journal) return unexpected(std::move(journal.error()));
   journal_ = *std::move(journal);
+  keep_spare();
   if (auto started = start_worker(); !started) return unexpected(std::move(started.error()));
 
   for (;;) {
-    const short worker_events = static_cast<short>(POLLIN | (queue_.empty() ? 0 : POLLOUT));
+    const bool waits_to_send = !queue_.empty() && can_send_;
+    const short worker_events = static_cast<short>(POLLIN | (waits_to_send ? POLLOUT : 0));
     pollfd fds[] = {
-        {signals_.get(), POLLIN, 0}, {door_->fd(), POLLIN, 0}, {channel_.get(), worker_events, 0}};
-    if (::poll(fds, std::size(fds), -1) < 0) continue;
+        {signals_.get(), POLLIN, 0}, {door_.fd(), POLLIN, 0}, {channel_.get(), worker_events, 0}};
+    if (::poll(fds, std::size(fds), can_send_ ? -1 : kSendRetryMs) < 0) continue;
     if (fds[1].revents != 0) accept();
     if ((fds[2].revents & (POLLIN | POLLHUP)) != 0) from_worker();
+    answer_drain();
     flush();
     if (fds[0].revents == 0) continue;
     on_signal();
@@ -105,7 +115,15 @@ Result<int> Guard::run() {
   }
 }
 
+// The duplicate of a descriptor is a number only: a full table of the host does not prevent it.
+void Guard::keep_spare() {
+  if (!spare_) spare_.reset(::fcntl(signals_.get(), F_DUPFD_CLOEXEC, 0));
+}
+
 Result<void> Guard::start_worker() {
+  // Room for the two ends.
+  channel_.reset();
+  spare_.reset();
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return unexpected(Code::kExhausted,
@@ -119,8 +137,12 @@ Result<void> Guard::start_worker() {
                       std::string("cannot start the agent's worker: ") + std::strerror(errno));
   }
   if (worker_ == 0) be_worker(std::move(far_end));
+  far_end.reset();
+  keep_spare();
   starts_.push_back(monotonic_now());
   queue_.clear();
+  can_send_ = true;
+  drain_is_asked_ = false;
   for (const auto& [lane, held] : held_) tell(held, lane);
   tell(ChannelKind::kReady, next_lane_);
   return {};
@@ -130,10 +152,9 @@ void Guard::be_worker(UniqueFd channel) {
   ::prctl(PR_SET_NAME, "xylem-backend");
   WorkerInheritance inheritance;
   inheritance.channel = std::move(channel);
-  inheritance.listener.reset(::dup(door_->listener()));
+  inheritance.listener = door_.close();
   inheritance.journal = std::move(journal_);
   inheritance.programs = &programs_;
-  door_.reset();
   signals_.reset();
   channel_.reset();
   held_.clear();
@@ -176,7 +197,7 @@ bool Guard::may_restart() {
 }
 
 void Guard::accept() {
-  while (auto process = door_->take()) {
+  while (auto process = door_.take()) {
     const Lane lane{next_lane_++};
     HeldProcess& held = held_[lane];
     held.pid = process->pid;
@@ -191,7 +212,12 @@ void Guard::from_worker() {
   for (;;) {
     ChannelMessage message;
     std::vector<UniqueFd> descriptors;
+    spare_.reset();  // The kernel drops a descriptor that comes when none is free.
     const ssize_t got = receive_with_fds(channel_.get(), &message, sizeof message, descriptors);
+    // The new listener took the spare's place, the old one leaves its own to the next spare.
+    if (message.kind == ChannelKind::kListen && !descriptors.empty())
+      door_.listen_at(std::move(descriptors.front()));
+    keep_spare();
     if (got != static_cast<ssize_t>(sizeof message)) {
       // At its end poll would report it again and again; SIGCHLD tells the rest.
       if (got == 0) channel_.reset();
@@ -201,11 +227,18 @@ void Guard::from_worker() {
       held_.erase(Lane{message.lane});
     } else if (message.kind == ChannelKind::kDrain) {
       accept();
-      tell(ChannelKind::kDrained, 0);
-    } else if (message.kind == ChannelKind::kListen && !descriptors.empty()) {
-      door_.emplace(std::move(descriptors.front()));
+      drain_is_asked_ = true;
+    } else if (message.kind == ChannelKind::kListen && descriptors.empty()) {
+      log(Level::kError, "no more processes can register: no descriptor is left for the listener");
     }
   }
+}
+
+// A process that waits for want of a descriptor must not be left behind.
+void Guard::answer_drain() {
+  if (!drain_is_asked_ || door_.is_paused()) return;
+  drain_is_asked_ = false;
+  tell(ChannelKind::kDrained, 0);
 }
 
 void Guard::tell(const HeldProcess& held, Lane lane) {
@@ -226,7 +259,12 @@ void Guard::flush() {
       }
       if (held->second.segment) descriptors.push_back(held->second.segment.get());
     }
-    if (!send_with_fds(channel_.get(), &message, sizeof message, descriptors)) return;
+    if (!send_with_fds(channel_.get(), &message, sizeof message, descriptors)) {
+      // A full channel becomes writable; one with too many descriptors under way is so already.
+      can_send_ = errno == EAGAIN || errno == EINTR;
+      return;
+    }
+    can_send_ = true;
     queue_.pop_front();
   }
 }

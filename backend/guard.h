@@ -54,6 +54,9 @@ struct HeldProcess {
 /// SIGHUP and SIGPIPE are ignored.
 using WorkerMain = std::function<int(WorkerInheritance)>;
 
+/// A guard that has no descriptor left goes on: the processes that register then are not watched,
+/// and it keeps what it needs to start another worker and to listen anew.
+///
 /// Accepts registrations at `listener`, holds those who are `present` as if they had come there,
 /// keeps a worker running, and returns when one has exited
 /// with a code (that code) or when workers die too often (code 3, the folder removed). SIGTERM is

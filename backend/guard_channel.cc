@@ -1,5 +1,6 @@
 #include "backend/guard_channel.h"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -38,6 +39,18 @@ bool has_rung(const UniqueFd& timer) {
   return ::read(timer.get(), &times, sizeof times) == static_cast<ssize_t>(sizeof times);
 }
 
+// Without a descriptor for it the process counts as unwatched. One without a segment needs none.
+void open_life(NewProcess& process) {
+  if (!process.segment) return;
+  auto life = open_process(process.pid, process.start_time);
+  if (life) {
+    process.pidfd = *std::move(life);
+  } else {
+    process.segment.reset();
+    process.row.unwatched = kNoDescriptors;
+  }
+}
+
 }  // namespace
 
 GuardChannel::GuardChannel(UniqueFd channel, UniqueFd listener, const RunFolder& folder,
@@ -45,6 +58,7 @@ GuardChannel::GuardChannel(UniqueFd channel, UniqueFd listener, const RunFolder&
     : channel_(std::move(channel)),
       patience_over_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       poll_(::epoll_create1(EPOLL_CLOEXEC)),
+      spare_(::fcntl(poll_.get(), F_DUPFD_CLOEXEC, 0)),
       patience_(patience),
       listener_(std::move(listener)),
       folder_(folder) {
@@ -61,7 +75,7 @@ SourceEvent GuardChannel::take() {
     if (auto process = door_->take()) {
       return process_event(Lane{next_lane_}, *std::move(process));
     }
-    if (closing_) drained();
+    if (closing_ && (!door_->is_paused() || has_rung(patience_over_))) drained();
   }
   if (events_.empty()) return {};
   SourceEvent event = std::move(events_.front());
@@ -72,6 +86,7 @@ SourceEvent GuardChannel::take() {
 SourceEvent GuardChannel::process_event(Lane lane, NewProcess process) {
   next_lane_ = std::max(next_lane_, raw(lane) + 1);
   came_while_closing_ = closing_;
+  open_life(process);
   SourceEvent event;
   event.kind = SourceEvent::Kind::kProcess;
   event.process = std::move(process);
@@ -95,11 +110,7 @@ std::optional<SourceEvent> GuardChannel::from_guard() {
     process.start_time = message.start_time;
     process.row = row_of(message);
     if (!descriptors.empty()) process.segment = std::move(descriptors[0]);
-    auto life = process.segment ? open_process(message.pid, message.start_time)
-                                : Result<UniqueFd>(UniqueFd());
-    if (life) process.pidfd = *std::move(life);
-    if (process.row.unwatched.empty() && (!life || !process.segment))
-      process.row.unwatched = kNoDescriptors;
+    if (process.row.unwatched.empty() && !process.segment) process.row.unwatched = kNoDescriptors;
     return process_event(Lane{message.lane}, std::move(process));
   }
   if (message.kind == ChannelKind::kReady) {
@@ -118,6 +129,8 @@ std::optional<SourceEvent> GuardChannel::from_guard() {
 void GuardChannel::guard_died() {
   log(Level::kWarn, "guard died, the worker goes on alone");
   channel_.reset();
+  spare_.reset();
+  if (closing_) ring_after(patience_over_, patience_);
   door_ = std::make_unique<Door>(std::move(listener_));
   if (!ready_) {
     ready_ = true;
@@ -158,8 +171,8 @@ void GuardChannel::close() {
   closing_ = true;
   came_while_closing_ = false;
   if (folder_.is_there()) folder_.unlink_socket();
-  if (door_) return;  // The next take() finds who is left.
   ring_after(patience_over_, patience_);
+  if (door_) return;  // The next take() finds who is left.
   const ChannelMessage message{ChannelKind::kDrain};
   send_with_fds(channel_.get(), &message, sizeof message, {});
 }
@@ -176,11 +189,12 @@ void GuardChannel::drained() {
   if (!listener) {
     log(Level::kError, "no more processes can register", {{"why", listener.error().message}});
   } else if (door_) {
-    door_ = std::make_unique<Door>(*std::move(listener));
+    door_->listen_at(*std::move(listener));
   } else {
     const ChannelMessage message{ChannelKind::kListen};
-    send_with_fds(channel_.get(), &message, sizeof message, {listener->get()});
     listener_ = *std::move(listener);
+    if (!send_with_fds(channel_.get(), &message, sizeof message, {listener_.get()}))
+      end_silent_guard();
   }
   folder_.unlock();
 }

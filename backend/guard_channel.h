@@ -17,7 +17,9 @@ namespace xylem::backend {
 /// The processes that the guard holds and accepts. When the guard dies, the channel goes on alone:
 /// it has the listening socket too and accepts at it. A guard that does not answer close() within
 /// the patience (it is stopped, or hangs) is killed and so counts as dead: two may not accept at
-/// one door, and no host may be left with an agent that waits for ever. One thread; nothing blocks.
+/// one door, and no host may be left with an agent that waits for ever. Nor is the door closed, for
+/// the same patience, while a process waits there for want of a descriptor. One thread; nothing
+/// blocks.
 class GuardChannel final : public ProcessSource {
  public:
   static constexpr Nanos kPatience = 5 * kSecond;
@@ -43,6 +45,7 @@ class GuardChannel final : public ProcessSource {
   UniqueFd channel_;
   UniqueFd patience_over_;  // A timer, set while close() waits for the guard.
   UniqueFd poll_;           // An epoll of the two.
+  UniqueFd spare_;          // Given up for the door.
   Nanos patience_;
   UniqueFd listener_;
   RunFolder folder_;

@@ -1,18 +1,24 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "backend/channel_internal.h"
 #include "backend/exec_series.h"
@@ -30,6 +36,8 @@ namespace {
 using testing::HandMadeSegment;
 
 constexpr Nanos kDeadline = 20 * kSecond;
+constexpr rlim_t kNone = 4;  // Descriptors: poll() takes no more than the limit.
+constexpr rlim_t kFew = 24;  // Descriptors: enough to start with.
 
 std::uint64_t own_start_time() {
   std::ifstream file("/proc/self/stat");
@@ -70,6 +78,13 @@ class GuardTest : public ::testing::Test {
     write.reset(ends[1]);
   }
 
+  /// What root may do beyond the limits of others.
+  static bool drop_privileges() {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+    return ::syscall(SYS_capset, &header, none) == 0;
+  }
+
   void start() {
     auto listener = RunFolder(folder_).listen();
     ASSERT_TRUE(listener) << listener.error().message;
@@ -77,6 +92,7 @@ class GuardTest : public ::testing::Test {
     ASSERT_GE(guard_, 0);
     if (guard_ == 0) {
       configure_log("guard-test", Level::kError, "/dev/null");
+      if (!is_privileged_ && !drop_privileges()) ::_exit(98);
       auto code = run_guard(options_, *std::move(listener), [this](WorkerInheritance inheritance) {
         return work(std::move(inheritance));
       });
@@ -180,6 +196,45 @@ class GuardTest : public ::testing::Test {
     ASSERT_TRUE(
         send_with_fds(socket.get(), &registration, sizeof registration, {process.fd().get()}));
   }
+  /// The process gets no descriptor from this number on.
+  static void limit_descriptors(pid_t pid, rlim_t first) {
+    rlimit before{};
+    ASSERT_EQ(::prlimit(pid, RLIMIT_NOFILE, nullptr, &before), 0);
+    const rlimit wanted{std::min(first, before.rlim_max), before.rlim_max};
+    ASSERT_EQ(::prlimit(pid, RLIMIT_NOFILE, &wanted, nullptr), 0);
+  }
+  std::size_t descriptors_of_guard() const {
+    const auto all = std::filesystem::directory_iterator("/proc/" + std::to_string(guard_) + "/fd");
+    return static_cast<std::size_t>(std::count_if(begin(all), end(all), [](const auto& fd) {
+      return std::stoul(fd.path().filename()) < kFew;
+    }));
+  }
+  /// Connects until the guard has no descriptor left.
+  void fill_guard() {
+    limit_descriptors(guard_, kFew);
+    while (descriptors_of_guard() < kFew) {
+      ASSERT_LT(silent_.size(), 2 * kFew);
+      silent_.push_back(connect());
+      const Nanos deadline = monotonic_now() + 50 * kMillisecond;
+      const std::size_t before = descriptors_of_guard();
+      while (descriptors_of_guard() == before && monotonic_now() < deadline) ::poll(nullptr, 0, 1);
+    }
+  }
+  Nanos processor_time_of_guard() const {
+    clockid_t clock{};
+    timespec used{};
+    EXPECT_EQ(::clock_getcpuclockid(guard_, &clock), 0);
+    EXPECT_EQ(::clock_gettime(clock, &used), 0);
+    return used.tv_sec * kSecond + used.tv_nsec;
+  }
+  /// Nothing is reported for a while, and the guard takes little of it.
+  void expect_peace() {
+    const Nanos before = processor_time_of_guard();
+    pollfd fd{reports_.get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&fd, 1, 400), 0);
+    EXPECT_LT(processor_time_of_guard() - before, 100 * kMillisecond) << "the guard spins";
+  }
+
   int wait_for_guard() {
     const Nanos deadline = monotonic_now() + kDeadline;
     int status = 0;
@@ -203,6 +258,8 @@ class GuardTest : public ::testing::Test {
   pid_t guard_ = -1;
   pid_t worker_ = -1;
   int workers_ = 0;
+  bool is_privileged_ = true;
+  std::vector<UniqueFd> silent_;
   UniqueFd reports_, says_, hears_, commands_;
   std::string buffer_;
 };
@@ -344,6 +401,90 @@ TEST_F(GuardTest, LeavesAFolderAloneThatIsNoLongerItsOwn) {
   ask('r');
   EXPECT_EQ(wait_for_guard(), 7);
   EXPECT_TRUE(connect()) << "the later agent's socket is gone";
+}
+
+TEST_F(GuardTest, OpensTheDoorAgainThoughNoDescriptorIsLeft) {
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  fill_guard();
+  // Somebody comes while the worker closes, so that it has to open again.
+  ::kill(guard_, SIGSTOP);
+  HandMadeSegment meanwhile, process;
+  register_process(meanwhile);
+  ask('c');
+  const std::string socket = folder_ + "/" + capture::kAgentSocketName;
+  const Nanos deadline = monotonic_now() + kDeadline;
+  while (std::filesystem::exists(socket) && monotonic_now() < deadline) ::poll(nullptr, 0, 1);
+  ::kill(guard_, SIGCONT);
+  EXPECT_EQ(next_report(), "process 1 unreadable ended");
+  EXPECT_EQ(next_report(), "open");
+  limit_descriptors(guard_, 100);
+  register_process(process);
+  EXPECT_EQ(next_report(), "process 2 hand-made alive") << "nobody accepts any more";
+}
+
+TEST_F(GuardTest, StartsTheWorkerAnewThoughNoDescriptorIsLeft) {
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  HandMadeSegment process;
+  register_process(process);
+  EXPECT_EQ(next_report(), "process 1 hand-made alive");
+  fill_guard();
+  ::kill(worker_, SIGKILL);
+  expect_worker();
+  EXPECT_EQ(next_report(), "process 1 hand-made alive");
+  EXPECT_EQ(next_report(), "ready");
+}
+
+TEST_F(GuardTest, LetsThoseWaitInPeaceWhomItCannotAccept) {
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  limit_descriptors(guard_, kNone);
+  HandMadeSegment process;
+  register_process(process);
+  expect_peace();
+  limit_descriptors(guard_, 100);
+  EXPECT_EQ(next_report(), "process 1 hand-made alive");
+}
+
+TEST_F(GuardTest, IsNotClosedWhileSomebodyWaitsWhomItCannotAccept) {
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  limit_descriptors(guard_, kNone);
+  HandMadeSegment process;
+  register_process(process);
+  ask('c');
+  expect_peace();
+  limit_descriptors(guard_, 100);
+  EXPECT_EQ(next_report(), "process 1 hand-made alive");
+  EXPECT_EQ(next_report(), "open");
+}
+
+// The kernel limits the descriptors that a user has sent and nobody has received.
+TEST_F(GuardTest, WaitsInPeaceWhileTooManyDescriptorsAreOnTheWay) {
+  is_privileged_ = false;
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+  std::optional<UniqueFd> sender(ends[0]), receiver(ends[1]);
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(send_with_fds(ends[0], "x", 1, {ends[0], ends[0]}));
+  limit_descriptors(guard_, 50);
+  HandMadeSegment process;
+  register_process(process);
+  expect_peace();
+  receiver.reset();
+  sender.reset();
+  EXPECT_EQ(next_report(), "process 1 hand-made alive");
+}
+
+TEST_F(GuardTest, TellsOfAProcessForWhichTheWorkerHasNoDescriptor) {
+  start();
+  EXPECT_EQ(next_report(), "ready");
+  limit_descriptors(worker_, kNone);
+  HandMadeSegment process;
+  register_process(process);
+  EXPECT_EQ(next_report(), "process 1 unreadable ended");
 }
 
 // Run folders of this test's own, where a sweep of them may look.

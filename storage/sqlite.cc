@@ -13,6 +13,12 @@ bool is_lack_of_room(int system_errno) {
   return system_errno == ENOSPC || system_errno == EDQUOT || system_errno == EFBIG;
 }
 
+/// Why there is no room, and what to do about it.
+const char* lack_of_room(int system_errno) {
+  if (system_errno == EFBIG) return "the limit of file sizes (ulimit -f) is reached; raise it";
+  return "no room left on its disk; free some space";
+}
+
 /// errno of the last failure on the database's file or its log. sqlite3_system_errno is often gone
 /// by the time of asking, overwritten by SQLite's own cleaning up.
 int errno_of_files(sqlite3* database) {
@@ -41,7 +47,7 @@ Error sqlite_error(sqlite3* database, int code, const std::string& what) {
   // A size limit reaches us as a plain I/O error; only errno tells that it is about room.
   if (primary == SQLITE_FULL || (primary == SQLITE_IOERR && is_lack_of_room(system_errno))) {
     return {Code::kExhausted,
-            what + ": no room left on its disk; free some space: what is stored is not damaged"};
+            what + ": " + lack_of_room(system_errno) + ": what is stored is not damaged"};
   }
   switch (primary) {
     case SQLITE_BUSY:

@@ -28,7 +28,8 @@ SQLITE_EXTENSION_INIT3
 namespace xylem::storage {
 
 /// What SQLite says, as our code and sentence. `what` names the file. Full disks, exceeded quotas
-/// and file size limits are kExhausted; whatever may pass by itself is kUnavailable.
+/// and file size limits are kExhausted, and a limit is named as such; whatever may pass by itself
+/// is kUnavailable.
 Error sqlite_error(sqlite3* database, int code, const std::string& what);
 
 /// Owns a connection, or borrows one that somebody else closes. One thread.

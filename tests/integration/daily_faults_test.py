@@ -308,7 +308,7 @@ class Stores(WholeSystemTest):
         (captured, stored, lost), rest = self.closing_numbers(errors)
         print(errors.strip().splitlines()[-1], flush=True)
         self.assertEqual((captured, stored + lost), (Own(self.folder / "own", 2).total(), captured))
-        self.assertRegex(rest, "^complete, but not all of this is in the store: .*no room left on its disk")
+        self.assertRegex(rest, "^complete, but not all of this is in the store: .*the limit of file sizes")
         self.assert_intact(Store(self.folder / "run.db"))
         self.assert_nothing_left()
 

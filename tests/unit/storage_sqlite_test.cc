@@ -22,6 +22,7 @@
 #include "storage/query.h"
 #include "storage/recorder.h"
 #include "storage/report.h"
+#include "storage/store_file_internal.h"
 #include "tests/unit/changed_file.h"
 #include "tests/unit/storage_packets.h"
 
@@ -274,7 +275,8 @@ TEST_F(SqliteStoreTest, UndoesACommitThatDoesNotFitAndGoesOnWhenThereIsRoom) {
   const auto full = store->commit();
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().code, Code::kExhausted) << full.error().message;
-  EXPECT_THAT(full.error().message, HasSubstr(path_ + ": no room left"));
+  EXPECT_THAT(full.error().message,
+              HasSubstr(path_ + ": the limit of file sizes (ulimit -f) is reached"));
   EXPECT_EQ(store->pending_bytes(), 0u);
   EXPECT_EQ(ask(path_, "SELECT count(*) FROM event"), "2000");
 
@@ -364,6 +366,29 @@ int end_under_a_file_limit(const std::string& path) {
 TEST_F(SqliteStoreTest, WritesItsEndInAFileThatMayNotGrow) {
   EXPECT_EQ(in_child([&] { return end_under_a_file_limit(path_); }), 0)
       << "the number of the step that went wrong";
+}
+
+TEST_F(SqliteStoreTest, NamesTheLimitOfFileSizesUnderWhichItCannotBeMade) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  int refused = 0;
+  for (rlim_t bytes = 0; bytes <= 1u << 20; bytes = bytes == 0 ? 512 : 2 * bytes) {
+    const rlimit tight{bytes, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+    auto made = make_sqlite_store({path_, true});
+    const auto begun = made ? (*made)->begin_run({}) : Result<void>();
+    if (made) made->reset();
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    remove_database(path_);
+    if (made && begun) continue;
+    ++refused;
+    const Error& error = made ? begun.error() : made.error();
+    EXPECT_EQ(error.code, Code::kExhausted) << bytes;
+    EXPECT_THAT(error.message, HasSubstr("the limit of file sizes (ulimit -f)")) << bytes;
+  }
+  EXPECT_GE(refused, 5);
+  EXPECT_TRUE(make_sqlite_store({path_, true}));
 }
 
 TEST_F(SqliteStoreTest, TellsThePendingAccountOfWhatCannotBeStored) {

@@ -291,11 +291,12 @@ bool LeafStream::Impl::put(StreamId stream, Open& open, const Run& run) {
 // lengthen it.
 void LeafStream::Impl::put_lost(StreamId stream, Open& open) {
   const Nanos now = monotonic_now();
-  while (!open.lost.empty()) {
-    const auto range = open.lost.intervals().front();
-    if (!node_.put_lost(stream, range.first, range.end, now)) return;
-    open.lost.erase(range.first, range.end);
+  std::uint64_t put_until = 0;
+  for (const auto& range : open.lost.intervals()) {
+    if (!node_.put_lost(stream, range.first, range.end, now)) break;
+    put_until = range.end;
   }
+  open.lost.erase(0, put_until);  // Once: each time all that is left is moved.
 }
 
 Result<void> LeafStream::Impl::delivery_outcome() const {

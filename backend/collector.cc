@@ -94,7 +94,7 @@ DrainOutcome Collector::work(Nanos now, bool everything) {
   if (!builder_) return outcome;
   bool fits = now >= retry_at_;
   watch_silence();
-  if (fits) fits = announce() && drain_windows() && drain_chunks();
+  if (fits) fits = announce() && drain_windows() && drain_chunks() && give_up_unreadable();
   if (fits) count_ended();
   if (fits && everything) fits = drain_windows();
   outcome.fill = fill_;
@@ -379,7 +379,7 @@ bool Collector::is_read(const Process& process) const {
   for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
     if (process.segment.available(ring, process.cursors[ring].position) != 0) return false;
   }
-  return !control_.chunks || chunk_pending(process) == 0;
+  return !has_unreadable(process) && (!control_.chunks || chunk_pending(process) == 0);
 }
 
 // Calls without a record: the rest of a sampled function, or one that the process died in.
@@ -391,14 +391,19 @@ void Collector::count_ended() {
     tell_sudden_end(process->segment, whereabouts(process->segment, *builder_, lane));
     for (std::uint32_t f = 0; f < process->segment.function_count(); ++f) {
       const FunctionId function{static_cast<std::uint16_t>(f)};
-      const std::uint64_t counted = process->segment.windowed_calls(function) +
-                                    builder_->calls(lane, function) +
-                                    process->segment.lost(function);
-      const std::uint64_t calls = process->segment.calls(function);
-      if (calls > counted) builder_->add_calls(lane, function, calls - counted);
+      const std::uint64_t pending = pending_calls(*process, function);
+      if (pending != 0) builder_->add_calls(lane, function, pending);
     }
     process->final_counted = true;
   }
+}
+
+std::uint64_t Collector::pending_calls(const Process& process, FunctionId function) const {
+  const std::uint64_t counted = process.segment.windowed_calls(function) +
+                                builder_->calls(process.lane, function) +
+                                process.segment.lost(function);
+  const std::uint64_t calls = process.segment.calls(function);
+  return calls - std::min(calls, counted);
 }
 
 bool Collector::seal(bool last) {
@@ -626,6 +631,8 @@ Nanos Collector::next_due() const {
   }
   for (const auto& [lane, process] : processes_) {
     if (process->chunk_since != 0) consider(process->chunk_since + options_.chunk_age);
+    if (process->unreadable_since != 0)
+      consider(process->unreadable_since + options_.mapping_patience);
     if (process->segment.clock() == capture::ClockKind::kTsc && !clock_.is_ready()) {
       consider(clock_.next_pair());
     }

@@ -42,6 +42,9 @@ struct CollectorOptions {
   std::size_t window_bytes = 1u << 20;
   /// After the journal was full, it is tried again this much later, or after an acknowledgement.
   Nanos full_pause = 200 * kMillisecond;
+  /// The rings of a process that has ended, and that the system does not map, are tried again for
+  /// so long: processes that end with it give address space back. Then their records are lost.
+  Nanos mapping_patience = 1 * kSecond;
   /// Whether a signal has stopped the process; asked of those that make no calls.
   std::function<bool(std::uint32_t pid, std::uint64_t start_time)> is_stopped = backend::is_stopped;
   /// Asked when a drain begins and after it has read records, for none of them can have ended
@@ -133,7 +136,8 @@ class Collector {
     bool announced_functions = false;
     std::uint64_t windowed = 0;  // Calls in journalled windows.
     Nanos added_at;
-    Nanos chunk_since = 0;  // Since when records wait for a chunk; 0: none does.
+    Nanos chunk_since = 0;       // Since when records wait for a chunk; 0: none does.
+    Nanos unreadable_since = 0;  // Nothing but rings that are not mapped is left; 0: something is.
     Silence silence;
     bool tells_silence = false;  // With the next window.
     wire::AccountRow told;
@@ -161,6 +165,15 @@ class Collector {
   bool is_any_filling() const;
   bool is_read(const Process& process) const;
   void count_ended();
+  // Calls that are in no window and not lost.
+  std::uint64_t pending_calls(const Process& process, FunctionId function) const;
+
+  // Records of rings that cannot be mapped.
+  bool has_unreadable(const Process& process) const;
+  bool give_up_unreadable();
+  bool give_up_calls(Process& process);
+  bool give_up_events(Process& process);
+  static std::string why_given_up(const Process& process);
   bool seal(bool last);
   void fill_accounts(wire::ProfileWindow& window, Progress& progress);
   wire::AccountRow account_of(const Process& process) const;

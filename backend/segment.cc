@@ -125,11 +125,11 @@ std::span<std::byte> Segment::records(std::uint32_t ring) const {
   auto mapped = Mapping::more_of(mapping_, capture::records_offset(ring, max_rings_, ring_records_),
                                  capture::records_bytes(ring_records_));
   if (!mapped) {
-    if (!is_short_of_memory_) {
+    if (why_unreadable_.empty()) {
       log(Level::kError, "records of a process cannot be read for now",
           {{"pid", pid_}, {"why", mapped.error().message}});
     }
-    is_short_of_memory_ = true;
+    why_unreadable_ = std::move(mapped.error().message);
     return {};
   }
   memory = *std::move(mapped);
@@ -235,14 +235,34 @@ bool Segment::never_waits(FunctionId function) const {
   return header().functions[within(function)].never_waits != 0;
 }
 
-std::uint64_t Segment::available(std::uint32_t ring, std::uint64_t position) const noexcept {
-  std::uint64_t head = ring_at(ring).head.load(std::memory_order_acquire);
-  if (!ends_.empty()) head = std::min(head, ring < ends_.size() ? ends_[ring] : 0);
+std::uint64_t Segment::end(std::uint32_t ring) const noexcept {
+  const std::uint64_t head = ring_at(ring).head.load(std::memory_order_acquire);
+  return ends_.empty() ? head : std::min(head, ends_[ring]);
+}
+
+std::uint64_t Segment::waiting(std::uint32_t ring, std::uint64_t position) const noexcept {
+  const std::uint64_t head = end(ring);
   const RingProgress& at = progress_[ring];
   const std::uint64_t tail = std::min(at.window_position, at.chunk_position);
   if (head - tail > capacity(ring) || position < tail || position > head) return 0;
-  if (position < head && records(ring).empty()) return 0;
   return head - position;
+}
+
+std::uint64_t Segment::available(std::uint32_t ring, std::uint64_t position) const noexcept {
+  const std::uint64_t count = waiting(ring, position);
+  return count == 0 || records(ring).empty() ? 0 : count;
+}
+
+std::uint64_t Segment::unreadable(std::uint32_t ring, std::uint64_t position) const noexcept {
+  const std::uint64_t count = waiting(ring, position);
+  return count == 0 || !records(ring).empty() ? 0 : count;
+}
+
+std::uint64_t Segment::recorded_calls(std::uint32_t ring, FunctionId function) const {
+  const ThreadRing& from = ring_at(ring);
+  const std::uint64_t lost = from.lost[within(function)].load(std::memory_order_acquire);
+  const std::uint64_t calls = from.calls[within(function)].load(std::memory_order_relaxed);
+  return calls - std::min(calls, lost);
 }
 
 void Segment::freeze() {

@@ -82,6 +82,15 @@ class Segment {
   /// within the ring after the tail is no head: nothing can be read then, nor where no address
   /// space is left to map the ring.
   std::uint64_t available(std::uint32_t ring, std::uint64_t position) const noexcept;
+  /// How many records wait from `position` on that nobody can read, since the system does not map
+  /// their ring: asked anew at each call. available() is 0 then.
+  std::uint64_t unreadable(std::uint32_t ring, std::uint64_t position) const noexcept;
+  /// What the system said when a ring could not be mapped last; empty when none failed.
+  const std::string& why_unreadable() const noexcept { return why_unreadable_; }
+  /// Calls of a function that the ring's records stand for, or the next record would.
+  std::uint64_t recorded_calls(std::uint32_t ring, FunctionId function) const;
+  /// Where a ring ends for whoever reads it: at freeze(), or at present.
+  std::uint64_t end(std::uint32_t ring) const noexcept;
   /// Copies up to out.size() records from `position` on; returns how many.
   std::size_t read(std::uint32_t ring, std::uint64_t position,
                    std::span<capture::Record> out) const;
@@ -113,12 +122,14 @@ class Segment {
   capture::ThreadRing& ring_at(std::uint32_t ring) const;
   /// The ring's memory, mapped; empty when it cannot be.
   std::span<std::byte> records(std::uint32_t ring) const;
+  /// Records from `position` on, mapped or not.
+  std::uint64_t waiting(std::uint32_t ring, std::uint64_t position) const noexcept;
   void read_progress();
 
-  Mapping mapping_;                          // Header and rings.
-  mutable std::vector<Mapping> records_;     // Of each ring, empty until it is asked for.
-  mutable bool is_short_of_memory_ = false;  // Was, and has said so.
-  std::vector<std::uint32_t> populated_;     // Blocks of each ring that have memory.
+  Mapping mapping_;                       // Header and rings.
+  mutable std::vector<Mapping> records_;  // Of each ring, empty until it is asked for.
+  mutable std::string why_unreadable_;    // Said when it is first set.
+  std::vector<std::uint32_t> populated_;  // Blocks of each ring that have memory.
   std::uint32_t max_rings_ = 0;
   std::uint32_t ring_records_ = 0;
   std::uint32_t pid_ = 0;

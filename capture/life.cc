@@ -102,13 +102,15 @@ void count_early_call(std::uint16_t function) {
 }
 
 void record_early_calls() {
+  if (!is_on()) return;
   for (std::uint16_t f = 0; f < kFunctionCount; ++f) {
     const std::uint32_t calls = early[f].calls.exchange(0, std::memory_order_relaxed);
     if (calls == 0) continue;
     Call call;
-    if (!is_on() || !enter(call, f)) {
-      early[f].calls.fetch_add(calls, std::memory_order_relaxed);
-      return;
+    if (!enter(call, f)) {  // No ring is left; it has counted one of them.
+      leave_unrecorded();
+      process.segment->ringless_calls.fetch_add(calls - 1, std::memory_order_relaxed);
+      continue;
     }
     std::atomic<std::uint64_t>& count = call.thread->ring->calls[f];
     count.store(count.load(std::memory_order_relaxed) + calls - 1, std::memory_order_relaxed);
@@ -195,6 +197,12 @@ bool has_started(std::uint16_t function) noexcept {
   return true;
 }
 
+void count_without_ring(std::uint16_t function) noexcept {
+  SegmentHeader* segment = __atomic_load_n(&process.segment, __ATOMIC_ACQUIRE);
+  if (segment == nullptr) return count_early_call(function);
+  segment->ringless_calls.fetch_add(1, std::memory_order_relaxed);
+}
+
 void watch_thread_end(Thread* thread) noexcept { watch_thread(&give_ring_back, thread); }
 
 void start() noexcept {
@@ -272,6 +280,7 @@ Word initialise(bool by_profiling_name, std::uint16_t function, Words... words) 
   const bool is_ours = recorded && call.stop(result);
   if (static_cast<int>(result) == 0) enter_world();
   if (is_ours) close_plain(call);
+  if (!recorded) leave_unrecorded();
   return result;
 }
 
@@ -283,6 +292,7 @@ Word record(bool by_profiling_name, std::uint16_t function, Then then, Words... 
   const Word result = go_on(by_profiling_name, function, words...);
   const bool is_ours = recorded && call.stop(result);
   if (is_ours) close_plain(call);
+  if (!recorded) leave_unrecorded();
   if (static_cast<int>(result) == 0) then();
   return result;
 }

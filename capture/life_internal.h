@@ -13,6 +13,10 @@ struct Thread;
 /// record per function stands for all of them.
 bool has_started(std::uint16_t function) noexcept;
 
+/// Counts a call of a thread that has no ring: as lost, or, before the process has started, for the
+/// record of the early calls. Async-signal-safe.
+void count_without_ring(std::uint16_t function) noexcept;
+
 /// Gives the calling thread's ring back when the thread ends.
 void watch_thread_end(Thread* thread) noexcept;
 

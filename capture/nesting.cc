@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#include "capture/life_internal.h"
 #include "capture/nesting_internal.h"
 #include "capture/process_internal.h"
 #include "capture/text_internal.h"
@@ -197,8 +198,12 @@ bool begins_anew(ThreadState& state, std::uint16_t function, const void* frame,
     state.frame = nullptr;
     return true;
   }
-  if (state.thread != nullptr && !is_part_of_mpi(caller))
+  if (is_part_of_mpi(caller)) return false;
+  if (state.thread == nullptr) {
+    count_without_ring(function);
+  } else {
     state.thread->ring->inner_calls[function].fetch_add(1, std::memory_order_relaxed);
+  }
   return false;
 }
 

@@ -7,7 +7,8 @@
 //
 //   a part of it     MPI calls itself, or another tool calls MPI: passed on, not counted
 //   an inner call    the program calls, from a signal handler or a callback: counted (inner_calls)
-//                    without a record, since the outer call holds what a record needs
+//                    without a record, since the outer call holds what a record needs.
+//                    Where the thread has no ring: as any call without one
 //   a call anew      the outer wrapper never returns: an exception or longjmp has left it.
 //   Forgotten,
 //                    and the call is recorded as any other

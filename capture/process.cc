@@ -94,7 +94,7 @@ Thread* take_ring(std::uint16_t function) noexcept {
     thread = nullptr;
   }
   if (thread == nullptr) {
-    process.segment->ringless_calls.fetch_add(1, std::memory_order_relaxed);
+    count_without_ring(function);
     return nullptr;
   }
   thread_state.thread = thread;

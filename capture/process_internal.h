@@ -3,7 +3,8 @@
 // The one state of the capture library in a process, and the path that every MPI call takes.
 //
 //   wrapper:  if (!is_on()) return next(f, ...);           dormant or inert: nothing else
-//             if (!enter(call, f)) return pass(call, ...); nested, or a thread without a ring
+//             if (!enter(call, f))                         nested, or a thread without a ring
+//               return pass_unrecorded(call, ...);
 //             result = pass(call, ...);                    the job's call comes first (T4)
 //             if (!call.stop(result)) return result;
 //             after_<shape>(call, ...);                    says what the call meant, writes records
@@ -17,7 +18,7 @@
 // another tool's, and tools and language bindings call PMPI_X in the end; PMPI_X is wrapped as
 // well, for calls that reach MPI without passing MPI_X (Fortran, a tool in the program itself).
 // Within the wrapper of one call, calls from MPI and from tools are its parts and pass
-// (nesting_internal.h).
+// (nesting_internal.h), also where there is no ring to record the outer call in.
 //
 // Life: waiting -> started (segment made and registered), inert (no XYLEM_ADDRESS), or turned off,
 // when something failed. A process starts in MPI_Init, or, where no wrapper saw that, at its first
@@ -152,7 +153,7 @@ std::uint64_t monotonic_ns() noexcept;
 /// Whether calls may be recorded now: false when inert, dormant, switched off or in a forked child.
 XYLEM_INLINE bool is_on() noexcept;
 
-/// Begins a call. False: do nothing but pass it on.
+/// Begins a call. False: do nothing but pass it on, and then leave_unrecorded().
 XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept;
 
 /// The function that a call goes on to: the next in line, or MPI's own for a call of PMPI_X.
@@ -174,6 +175,11 @@ void note_left_out(Call call, Meaning meaning) noexcept;
 
 /// Ends a call.
 XYLEM_INLINE void leave() noexcept { thread_state.frame = nullptr; }
+
+/// Ends a call for which enter() said false: the thread may be in it nevertheless.
+XYLEM_INLINE void leave_unrecorded() noexcept {
+  if (thread_state.frame == __builtin_frame_address(0)) leave();
+}
 
 /// A call without meaning: its record and its end.
 XYLEM_INLINE void close_plain(Call& call) noexcept {
@@ -228,7 +234,11 @@ XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept {
   if (__builtin_expect(thread == nullptr, 0)) {
     state.frame = nullptr;
     thread = take_ring(function);
-    if (thread == nullptr) return false;
+    if (thread == nullptr) {
+      state.frame = frame;
+      state.caller = caller;
+      return false;
+    }
   }
   state.frame = frame;
   state.caller = caller;
@@ -264,6 +274,14 @@ XYLEM_INLINE void* next_of(const Call& call) noexcept {
 template <class Returned, class... Words>
 XYLEM_INLINE Returned pass(const Call& call, Words... words) noexcept {
   return reinterpret_cast<Returned (*)(Words...)>(next_of(call))(words...);
+}
+
+/// The same for a call that enter() does not record.
+template <class Returned, class... Words>
+XYLEM_INLINE Returned pass_unrecorded(const Call& call, Words... words) noexcept {
+  const Returned result = pass<Returned>(call, words...);
+  leave_unrecorded();
+  return result;
 }
 
 XYLEM_INLINE bool Call::stop(Word returned) noexcept {

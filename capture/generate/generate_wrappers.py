@@ -203,13 +203,14 @@ def wrapper(function, number):
     returned = "double" if returns_double else "Word"
     real = f"{'real_double' if returns_double else 'real'}({', '.join([f'k{name}'] + words)})"
     goes_on = f"pass<{returned}>({', '.join(['call'] + words)})"
+    passes = f"pass_unrecorded<{returned}>({', '.join(['call'] + words)})"
     own = f"own<{returned}>({', '.join([f'k{name}'] + words)})"
     before, after = SHAPES.get(function.shape, ("", ""))
     # Only an int is a return code; handles, addresses and times are not.
     code = "result" if function.returns == "int" else "0"
     lines = [f"XYLEM_RECORDING {returned} record_{name}({declared}) {{",
              "  Call call;",
-             f"  if (!enter(call, k{name})) return {goes_on};"]
+             f"  if (!enter(call, k{name})) return {passes};"]
     lines += [f"  {function.fill(before)}"] if before else []
     lines += [f"  const {returned} result = {goes_on};",
               f"  if (!call.stop({code})) return result;"]

@@ -2,7 +2,9 @@
 // that call and one that reads, over an MPI that only answers (stub_mpi.h). Under the sanitizers
 // too, which the preloaded library cannot have: here its sources are linked into this program.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -12,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -344,37 +347,69 @@ class Caller {
 /// The agent's side of a registration: a folder of the run with a socket in it.
 class AgentFolder {
  public:
-  explicit AgentFolder(const std::string& run)
+  explicit AgentFolder(const std::string& run, int backlog = SOMAXCONN)
       : folder_("/dev/shm/xylem-" + std::to_string(::geteuid()) + "-" + run) {
     ::mkdir(folder_.c_str(), 0700);
-    const std::string path = folder_ + "/" + kAgentSocketName;
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    const sockaddr_un address = socket_address();
     listener_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const bool listens =
-        ::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-        ::listen(listener_.get(), SOMAXCONN) == 0;
-    EXPECT_TRUE(listens) << path;
+        ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+        ::listen(listener_.get(), backlog) == 0;
+    EXPECT_TRUE(listens) << address.sun_path;
   }
   ~AgentFolder() { std::filesystem::remove_all(folder_); }
   AgentFolder(const AgentFolder&) = delete;
   AgentFolder& operator=(const AgentFolder&) = delete;
 
-  /// The next process that has registered; 0 when none has.
-  pid_t registered() {
+  /// What the next process that has registered said; all zero when it was no registration.
+  Registration next() {
     const UniqueFd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     Registration registration{};
     const auto length = ::recv(connection.get(), &registration, sizeof registration, 0);
-    return length == sizeof registration && registration.magic == kSegmentMagic
-               ? static_cast<pid_t>(registration.pid)
-               : 0;
+    const bool is_one = length == sizeof registration && registration.magic == kSegmentMagic;
+    return is_one ? registration : Registration{};
+  }
+  /// The next process that has registered; 0 when none has.
+  pid_t registered() { return static_cast<pid_t>(next().pid); }
+
+  /// Connects until there is no room for more: who registers now waits, with the lock held.
+  void fill_queue() {
+    const sockaddr_un address = socket_address();
+    for (;;) {
+      UniqueFd one(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      if (::connect(one.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        return;
+      fillers_.push_back(std::move(one));
+    }
+  }
+  void empty_queue() {
+    for (; !fillers_.empty(); fillers_.pop_back())
+      UniqueFd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  }
+  /// Whether somebody is registering.
+  bool is_locked() const {
+    const UniqueFd lock(::open((folder_ + "/" + kAgentLockName).c_str(), O_RDWR | O_CLOEXEC));
+    return lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0;
   }
 
  private:
+  sockaddr_un socket_address() const {
+    const std::string path = folder_ + "/" + kAgentSocketName;
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    return address;
+  }
+
   const std::string folder_;
   UniqueFd listener_;
+  std::vector<UniqueFd> fillers_;
 };
+
+void start_mpi() {
+  int provided = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+}
 
 /// A rank with several threads. Claims compare what happened within a test, since a process starts
 /// MPI once.
@@ -389,10 +424,6 @@ class CaptureThreads : public testing::Test {
   static void TearDownTestSuite() {
     MPI_Finalize();
     delete agent_;
-  }
-  static void start_mpi() {
-    int provided = 0;
-    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
   }
 
   void SetUp() override {
@@ -520,6 +551,50 @@ TEST_F(CaptureThreads, CallsOfMoreThreadsThanThereAreRingsAreCounted) {
   EXPECT_EQ(recorded.calls.at(kMPI_Wtime) + ringless(), kAlive * kCallsEach);
 }
 
+/// While one of these lives, no other thread gets a ring.
+class AllRingsTaken {
+ public:
+  AllRingsTaken() {
+    for (std::uint32_t t = 0; t < kMaxThreads; ++t) {
+      threads_.emplace_back([this] {
+        MPI_Wtime();
+        all_have_called_.arrive_and_wait();
+        over_.arrive_and_wait();
+      });
+    }
+    all_have_called_.arrive_and_wait();
+  }
+  ~AllRingsTaken() {
+    over_.arrive_and_wait();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  AllRingsTaken(const AllRingsTaken&) = delete;
+  AllRingsTaken& operator=(const AllRingsTaken&) = delete;
+
+ private:
+  std::barrier<> all_have_called_{kMaxThreads + 1}, over_{kMaxThreads + 1};
+  std::vector<std::thread> threads_;
+};
+
+TEST_F(CaptureThreads, ACallThatAToolPassesOnIsCountedOnceWhereNoRingIsLeft) {
+  constexpr std::uint64_t kCalls = 10;
+  const AllRingsTaken taken;
+  const std::uint64_t before = ringless();
+  std::thread([] {
+    for (std::uint64_t i = 0; i < kCalls; ++i) MPI_Wtick();
+  }).join();
+  EXPECT_EQ(ringless() - before, kCalls);
+}
+
+TEST_F(CaptureThreads, ACallFromACallbackIsCountedWhereNoRingIsLeft) {
+  const AllRingsTaken taken;
+  const std::uint64_t before = ringless();
+  stub_tool_callback = [] { MPI_Wtime(); };
+  std::thread([] { MPI_Wtick(); }).join();
+  stub_tool_callback = nullptr;
+  EXPECT_EQ(ringless() - before, 2u);
+}
+
 TEST_F(CaptureThreads, AForkedChildWritesNothingIntoItsParentsRings) {
   Reader reader;
   const Account own = call_with_threads(kThreads, kRounds, [] {
@@ -557,6 +632,53 @@ TEST_F(CaptureThreads, WhatAnMpiCallsInsideACallIsNotCounted) {
   int one = 1, sum = 0;  // The stub's MPI_Allreduce calls MPI_Reduce and MPI_Bcast by name.
   MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   EXPECT_EQ(reader.stop().calls, (Calls{{kMPI_Allreduce, 1}}));
+}
+
+/// Processes that have not started MPI yet, each its own: gtest plays what a test says in a fresh
+/// process (a "threadsafe death test"), which ends with 0 when what was claimed held there.
+class BeforeTheStartDeathTest : public testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+/// A run of this process's own.
+std::string own_run() {
+  char run[17];
+  std::snprintf(run, sizeof run, "%016llx",
+                0xbeef000000000000ull + static_cast<unsigned>(::getpid()));
+  ::setenv(kEnvRun, run, 1);
+  return run;
+}
+
+bool is_so(bool claim, const char* what) {
+  if (!claim) std::fprintf(stderr, "not so: %s\n", what);
+  return claim;
+}
+
+std::uint64_t calls_of(std::uint16_t function) {
+  return process.segment == nullptr ? 0 : counters(&ThreadRing::calls)[function];
+}
+
+bool counts_a_tools_early_calls_once() {
+  const AgentFolder agent(own_run());
+  for (int i = 0; i < 5; ++i) MPI_Wtick();
+  start_mpi();
+  return is_so(calls_of(kMPI_Wtick) == 5, "five calls of MPI_Wtick");
+}
+TEST_F(BeforeTheStartDeathTest, ACallThatAToolPassesOnIsCountedOnce) {
+  EXPECT_EXIT(::_exit(counts_a_tools_early_calls_once() ? 0 : 1), testing::ExitedWithCode(0), "");
+}
+
+bool counts_early_calls_of_callbacks() {
+  const AgentFolder agent(own_run());
+  stub_tool_callback = [] { MPI_Wtime(); };
+  for (int i = 0; i < 3; ++i) MPI_Wtick();
+  start_mpi();
+  return is_so(calls_of(kMPI_Wtick) == 3, "three calls of MPI_Wtick") &&
+         is_so(calls_of(kMPI_Wtime) == 3, "three calls of MPI_Wtime");
+}
+TEST_F(BeforeTheStartDeathTest, ACallFromACallbackIsCounted) {
+  EXPECT_EXIT(::_exit(counts_early_calls_of_callbacks() ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "tests/support/stub_mpi/stub_mpi.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <ctime>
 #include <map>
@@ -78,6 +79,8 @@ struct Request {
   MPI_Status status = {};
 };
 
+std::atomic<int> is_initialised{0};
+
 // Never destroyed: a thread of the program may still call while the process ends.
 Handles<Ranks>& comms() {
   static auto& all = *new Handles<Ranks>(kDynamicComm);
@@ -145,14 +148,18 @@ int complete(MPI_Request* handle, MPI_Status* status) {
   extern "C" __attribute__((weak, alias("P" #name))) returns name parameters; \
   extern "C" returns P##name parameters
 
-STUB(int, MPI_Init, (int*, char***)) { return MPI_SUCCESS; }
+STUB(int, MPI_Init, (int*, char***)) {
+  is_initialised = 1;
+  return MPI_SUCCESS;
+}
 STUB(int, MPI_Init_thread, (int*, char***, int, int* provided)) {
+  is_initialised = 1;
   *provided = MPI_THREAD_MULTIPLE;
   return MPI_SUCCESS;
 }
 STUB(int, MPI_Finalize, ()) { return MPI_SUCCESS; }
 STUB(int, MPI_Initialized, (int* flag)) {
-  *flag = 1;
+  *flag = is_initialised;
   return MPI_SUCCESS;
 }
 STUB(int, MPI_Finalized, (int* flag)) {
@@ -174,6 +181,7 @@ STUB(double, MPI_Wtime, ()) {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
+STUB(double, MPI_Wtick, ()) { return 1e-9; }
 STUB(int, MPI_Type_size, (MPI_Datatype datatype, int* size)) {
   *size = size_of(datatype);
   return MPI_SUCCESS;

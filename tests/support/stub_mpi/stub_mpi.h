@@ -16,6 +16,8 @@
 //   - MPI_Comm_dup keeps the members; MPI_Comm_split by color c makes a communicator of two
 //   members: rank 0 and
 //     rank 1 + c of the parent.
+// A tool (stub_tool.cc) stands between the program and this MPI, as a library of its own: its
+// MPI_Wtick calls stub_tool_callback, if the program has set one, and then PMPI_Wtick.
 // All functions may be called by several threads at a time. MPI_Send, MPI_Wtime and MPI_Comm_rank
 // take no lock, so a child of fork() may call them.
 
@@ -90,5 +92,8 @@ int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* made);
 int MPI_Comm_free(MPI_Comm* comm);
 
 double MPI_Wtime();
+double MPI_Wtick();
+
+extern void (*stub_tool_callback)();
 }
 // NOLINTEND(readability-identifier-naming)

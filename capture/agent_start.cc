@@ -48,6 +48,15 @@ class Descriptor {
   int fd_;
 };
 
+// Given up by name: a child that another thread forks meanwhile has the descriptor too.
+class FolderLock : public Descriptor {
+ public:
+  FolderLock() = default;
+  ~FolderLock() {
+    if (get() >= 0) flock(get(), LOCK_UN);
+  }
+};
+
 class Reason {
  public:
   explicit Reason(char (&into)[kReasonBytes]) : into_(into) {}
@@ -111,7 +120,7 @@ bool open_folder(const Path& folder, Reason& fail) {
 }
 
 // The lock's file may be removed with the folder by an agent that ends: then both are made again.
-bool lock_folder(const Path& folder, std::uint64_t deadline, Descriptor& lock, Reason& fail) {
+bool lock_folder(const Path& folder, std::uint64_t deadline, FolderLock& lock, Reason& fail) {
   Path path;
   path.add(folder.c_str()).add('/').add(kAgentLockName);
   fail("another process holds the lock for too long:", path.c_str());
@@ -209,7 +218,8 @@ bool register_with_agent(int segment_fd, const char* unwatched,
   if (!socket_path.fits()) return fail("the path is too long:", socket_path.c_str());
 
   const std::uint64_t deadline = monotonic_ns() + kDeadlineNs;
-  Descriptor lock, connection;
+  FolderLock lock;
+  Descriptor connection;
   if (!lock_folder(folder, deadline, lock, fail)) return false;
   if (!reach(socket_path, deadline, connection)) {
     if (errno != ENOENT && errno != ECONNREFUSED)

@@ -26,18 +26,45 @@ constexpr int kThreadMultiple = 3;  // MPICH's and Open MPI's.
 
 // Calls before the process has started: MPI_Initialized, MPI_T_init_thread, ...
 struct EarlyCalls {
-  std::atomic<std::uint32_t> calls{0};
-  std::uint64_t begin = 0;
+  std::atomic<std::uint32_t> calls;
+  std::uint64_t begin;
 };
-// As all that is here: programs call MPI in constructors that run before this library's.
-constinit EarlyCalls early[kMaxFunctions];
 
-// One thread starts the process; others wait for it no longer than it may take.
-std::atomic<bool> is_starting{false};
-std::atomic<bool> is_inside_init{false};
-std::atomic<bool> has_session{false};  // MPI_Session_init has succeeded.
+// What a process knows before and while it starts. A child of fork() knows nothing: what its parent
+// called is the parent's, and a thread of the parent that was just starting is not in the child.
+struct Beginning {
+  std::atomic<bool> is_starting;  // By one thread; others wait for it no longer than it may take.
+  std::atomic<bool> is_inside_init;
+  std::atomic<bool> is_turned_off;
+  EarlyCalls early[kMaxFunctions];
+};
 constexpr int kMostStartPauses = 6000;
 constexpr long kStartPauseNs = 1'000'000;
+
+// In memory that the kernel empties in children; in the second of these, where there is none.
+// As all that is here without a constructor: programs call MPI in constructors that run before
+// this library's.
+constinit std::atomic<Beginning*> own_beginning{nullptr};
+constinit Beginning inherited_beginning{};
+std::atomic<bool> has_session{false};  // MPI_Session_init has succeeded.
+
+void empty_beginning() { memset(static_cast<void*>(own_beginning.load()), 0, sizeof(Beginning)); }
+
+// Made when it is first asked for, in a signal handler perhaps.
+Beginning& beginning() {
+  if (Beginning* known = own_beginning.load(std::memory_order_acquire)) return *known;
+  void* memory = take_memory(sizeof(Beginning));
+  if (memory == nullptr) return inherited_beginning;
+  const bool is_emptied = madvise(memory, sizeof(Beginning), MADV_WIPEONFORK) == 0;
+  Beginning* before = nullptr;
+  if (!own_beginning.compare_exchange_strong(before, static_cast<Beginning*>(memory))) {
+    munmap(memory, sizeof(Beginning));
+    return *before;
+  }
+  // Before Linux 4.14: children that the C library makes, at least.
+  if (!is_emptied) pthread_atfork(nullptr, nullptr, &empty_beginning);
+  return *static_cast<Beginning*>(memory);
+}
 
 bool is_asked_for() {
   const char* address = getenv(kEnvAddress);
@@ -53,6 +80,7 @@ void give_ring_back(void* thread) {
 }
 
 void turn_off(const char* why, const char* more = nullptr) {
+  beginning().is_turned_off.store(true, std::memory_order_relaxed);
   close_gate();
   say("capture is off in this process: ", why, more);
 }
@@ -67,10 +95,11 @@ void forget_parent() {
   memset(static_cast<void*>(&requests), 0, sizeof requests);
 }
 
+bool has_own_gate() { return process.gate != &first_gate; }
+
 // A page that the kernel empties in children, so that no child ever writes into our rings.
 bool make_gate() {
-  static bool is_made = false;
-  if (is_made) return true;
+  if (has_own_gate()) return true;
   const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   void* page = take_memory(bytes);
   if (page == nullptr) return false;
@@ -80,7 +109,6 @@ bool make_gate() {
   gate->enabled.store(process.gate->enabled.load(std::memory_order_relaxed),
                       std::memory_order_relaxed);
   process.gate = gate;
-  is_made = true;
   return true;
 }
 
@@ -95,16 +123,18 @@ bool is_initialised() {
 }
 
 void count_early_call(std::uint16_t function) {
-  if (early[function].calls.fetch_add(1, std::memory_order_relaxed) == 0) {
+  EarlyCalls& early = beginning().early[function];
+  if (early.calls.fetch_add(1, std::memory_order_relaxed) == 0) {
     process.use_tsc = has_invariant_tsc();
-    early[function].begin = ticks();
+    early.begin = ticks();
   }
 }
 
 void record_early_calls() {
   if (!is_on()) return;
   for (std::uint16_t f = 0; f < kFunctionCount; ++f) {
-    const std::uint32_t calls = early[f].calls.exchange(0, std::memory_order_relaxed);
+    EarlyCalls& early = beginning().early[f];
+    const std::uint32_t calls = early.calls.exchange(0, std::memory_order_relaxed);
     if (calls == 0) continue;
     Call call;
     if (!enter(call, f)) {  // No ring is left; it has counted one of them.
@@ -116,7 +146,7 @@ void record_early_calls() {
     count.store(count.load(std::memory_order_relaxed) + calls - 1, std::memory_order_relaxed);
     call.thread->pending[f] = 0;
     call.calls = calls;
-    call.begin = early[f].begin;
+    call.begin = early.begin;
     call.result = 0;
     call.end = call.begin;  // When was kept, how long was not.
     note(call, Meaning{});
@@ -169,6 +199,7 @@ bool make_and_register() {
 
 // True for the one thread that is to start the process.
 bool is_first_to_start() {
+  std::atomic<bool>& is_starting = beginning().is_starting;
   if (!is_starting.exchange(true)) return true;
   const timespec pause{0, kStartPauseNs};
   for (int i = 0; i < kMostStartPauses && is_starting.load(std::memory_order_acquire); ++i)
@@ -185,7 +216,7 @@ bool has_started(std::uint16_t function) noexcept {
     return false;
   }
   // A signal handler of the thread that is just starting must not wait for it.
-  if (thread_state.is_starting || is_inside_init.load(std::memory_order_relaxed) ||
+  if (thread_state.is_starting || beginning().is_inside_init.load(std::memory_order_relaxed) ||
       !is_initialised()) {
     count_early_call(function);
     return false;
@@ -207,11 +238,11 @@ void watch_thread_end(Thread* thread) noexcept { watch_thread(&give_ring_back, t
 
 void start() noexcept {
   if (!is_asked_for()) return;
-  if (process.segment != nullptr) {
-    if (is_gate_open()) return;
-    forget_parent();
-  } else if (!is_gate_open()) {
-    return;  // Turned off before.
+  if (!is_gate_open()) {
+    if (!has_own_gate() || beginning().is_turned_off.load(std::memory_order_relaxed)) return;
+    forget_parent();  // The gate is empty: a child.
+  } else if (process.segment != nullptr) {
+    return;
   }
   if (!is_first_to_start()) return;
   const int before = errno;
@@ -227,7 +258,7 @@ void start() noexcept {
   }
   errno = before;
   thread_state.is_starting = false;
-  is_starting.store(false, std::memory_order_release);
+  beginning().is_starting.store(false, std::memory_order_release);
 }
 
 void enter_world() noexcept {
@@ -271,6 +302,8 @@ Word go_on(bool by_profiling_name, std::uint16_t function, Words... words) {
 // A tool's MPI_Init may come here a second time, by its profiling name: that is MPI's alone.
 template <class... Words>
 Word initialise(bool by_profiling_name, std::uint16_t function, Words... words) {
+  if (!is_asked_for()) return go_on(by_profiling_name, function, words...);
+  std::atomic<bool>& is_inside_init = beginning().is_inside_init;
   if (is_inside_init.exchange(true)) return go_on(by_profiling_name, function, words...);
   start();
   Call call;

@@ -14,7 +14,6 @@ namespace {
 // Until the first call decides whether this process is watched. No constructor does it: programs
 // call MPI in constructors of their own.
 constinit const std::atomic<std::uint32_t> kWaiting{1};
-constinit Gate first_gate{{&kWaiting}};
 constexpr std::uint32_t kFirstRequestRoom = 64;
 
 // Rings that were given back come first, so that short-lived threads share few rings.
@@ -82,6 +81,7 @@ void add(std::atomic<std::uint64_t>& counter, std::uint64_t more) {
 
 }  // namespace
 
+constinit Gate first_gate{{&kWaiting}};
 constinit Process process{.gate = &first_gate, .abi = {}};
 constinit thread_local ThreadState thread_state{};
 

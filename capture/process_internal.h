@@ -127,6 +127,8 @@ struct Process {
 /// Known to assembly too (wrapper_internal.h), which relies on `gate` being first.
 [[gnu::visibility("hidden")]] extern Process process __asm__("xylem_capture_process");
 static_assert(offsetof(Process, gate) == 0 && offsetof(Gate, enabled) == 0);
+/// Until a process has one of its own.
+[[gnu::visibility("hidden")]] extern Gate first_gate;
 extern constinit thread_local ThreadState thread_state
     [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
 

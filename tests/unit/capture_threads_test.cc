@@ -2,6 +2,7 @@
 // that call and one that reads, over an MPI that only answers (stub_mpi.h). Under the sanitizers
 // too, which the preloaded library cannot have: here its sources are linked into this program.
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -641,6 +642,8 @@ class BeforeTheStartDeathTest : public testing::Test {
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
+constexpr auto kInTime = std::chrono::seconds(3);  // Less than anybody waits in vain.
+
 /// A run of this process's own.
 std::string own_run() {
   char run[17];
@@ -655,8 +658,21 @@ bool is_so(bool claim, const char* what) {
   return claim;
 }
 
+bool ends_well(pid_t child) {
+  int status = -1;
+  return ::waitpid(child, &status, 0) == child && status == 0;
+}
+
 std::uint64_t calls_of(std::uint16_t function) {
   return process.segment == nullptr ? 0 : counters(&ThreadRing::calls)[function];
+}
+
+/// What the library does not see: MPI is initialised all the same.
+void start_mpi_unseen() {
+  int provided = 0;
+  auto* const init = reinterpret_cast<int (*)(int*, char***, int, int*)>(
+      ::dlsym(::dlopen("libstub_mpi.so", RTLD_NOW | RTLD_NOLOAD), "PMPI_Init_thread"));
+  init(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
 }
 
 bool counts_a_tools_early_calls_once() {
@@ -679,6 +695,72 @@ bool counts_early_calls_of_callbacks() {
 }
 TEST_F(BeforeTheStartDeathTest, ACallFromACallbackIsCounted) {
   EXPECT_EXIT(::_exit(counts_early_calls_of_callbacks() ? 0 : 1), testing::ExitedWithCode(0), "");
+}
+
+bool counts_early_calls_where_they_were_made() {
+  const AgentFolder agent(own_run());
+  for (int i = 0; i < 5; ++i) MPI_Wtime();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (int i = 0; i < 2; ++i) MPI_Wtime();
+    start_mpi();
+    ::_exit(is_so(calls_of(kMPI_Wtime) == 2, "the child's own two calls") ? 0 : 1);
+  }
+  const bool is_childs = ends_well(child);
+  start_mpi();
+  return is_so(calls_of(kMPI_Wtime) == 5, "the parent's own five calls") && is_childs;
+}
+TEST_F(BeforeTheStartDeathTest, AChildCountsItsOwnCallsAndNotItsParents) {
+  EXPECT_EXIT(::_exit(counts_early_calls_where_they_were_made() ? 0 : 1),
+              testing::ExitedWithCode(0), "");
+}
+
+/// A child that is forked while another thread starts the library by `start`, and holds the lock.
+template <class Start>
+bool starts_in_a_child_forked_during(Start start) {
+  AgentFolder agent(own_run(), 0);
+  agent.fill_queue();
+  std::thread starter(start);
+  const auto deadline = std::chrono::steady_clock::now() + kInTime;
+  while (!agent.is_locked() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  if (!is_so(agent.is_locked(), "the parent is registering")) ::_exit(1);
+  int go_on[2];
+  if (::pipe(go_on) != 0) ::_exit(1);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    char byte = 0;
+    if (::read(go_on[0], &byte, 1) != 1) ::_exit(1);
+    const auto begin = std::chrono::steady_clock::now();
+    start_mpi();
+    const auto took = std::chrono::steady_clock::now() - begin;
+    const bool is_started = process.segment != nullptr &&
+                            process.segment->pid == static_cast<std::uint32_t>(::getpid());
+    ::_exit(is_so(took < kInTime, "the child does not wait") &&
+                    is_so(is_started, "the child is watched")
+                ? 0
+                : 1);
+  }
+  agent.empty_queue();
+  starter.join();
+  const bool is_parents = agent.registered() == ::getpid();
+  const bool went_on = ::write(go_on[1], "", 1) == 1;
+  return is_so(ends_well(child), "the child ends well") && went_on &&
+         is_so(is_parents, "the parent registers") &&
+         is_so(agent.registered() == child, "the child registers");
+}
+TEST_F(BeforeTheStartDeathTest, AChildForkedDuringMpiInitStartsAnewAtOnce) {
+  EXPECT_EXIT(::_exit(starts_in_a_child_forked_during([] { start_mpi(); }) ? 0 : 1),
+              testing::ExitedWithCode(0), "");
+}
+
+bool starts_in_a_child_forked_during_a_late_start() {
+  start_mpi_unseen();
+  return starts_in_a_child_forked_during([] { MPI_Wtime(); });
+}
+TEST_F(BeforeTheStartDeathTest, AChildForkedDuringALateStartStartsAnewAtOnce) {
+  EXPECT_EXIT(::_exit(starts_in_a_child_forked_during_a_late_start() ? 0 : 1),
+              testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -185,7 +185,7 @@ bool send_registration(int socket_fd, int segment_fd, const char* unwatched) {
   registration.start_time = own_start_time();
   const LaunchPlace place = launch_place();
   registration.rank = place.rank == kNoLaunchRank ? 0 : place.rank;
-  registration.world_size = place.rank == kNoLaunchRank ? 1 : place.size;
+  registration.world_size = place.size == 0 ? registration.rank + 1 : place.size;
   find_world_key(registration.world_key);
   strncpy(registration.unwatched, unwatched, sizeof registration.unwatched - 1);
   iovec part{&registration, sizeof registration};

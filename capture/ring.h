@@ -243,7 +243,7 @@ struct Registration {
   std::uint32_t pid;             ///< As the process sees it.
   std::uint64_t start_time = 0;  ///< As in SegmentHeader.
   std::uint32_t rank = 0;        ///< As launched; 0 where the launcher gives none.
-  std::uint32_t world_size = 0;  ///< As launched; 0: not told.
+  std::uint32_t world_size = 0;  ///< As launched; at least rank + 1, where the launcher gives none.
   std::uint8_t world_key[kWorldKeyBytes] = {};
   char unwatched[160] =
       {};  ///< Why there is no segment, as part of a sentence; empty: there is one.

@@ -13,7 +13,8 @@ void Gathering::process_seen(LeafId leaf, const wire::ProcessRow& process, Nanos
   if (!process.unwatched.empty()) unwatched_[{leaf, process.lane}] = process.unwatched;
   if (!process.initialised) return;
   World& world = worlds_[process.world_key];
-  world.size = process.world_size;
+  // A rank that cannot be watched, and was not told the size, says no more than its own number + 1.
+  world.size = std::max(world.size, process.world_size);
   if (world.ranks.insert(process.rank).second) last_newcomer_ = now;
 }
 

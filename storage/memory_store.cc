@@ -2,6 +2,7 @@
 // that copies them all. Slow and obvious on purpose. What no test can ask a Store for (names,
 // clocks, links) is not kept.
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -278,7 +279,8 @@ class MemoryStore final : public Store {
       if (!row.initialised) continue;
       const WorldId next{static_cast<std::uint32_t>(now_.worlds.size())};
       process.world = now_.worlds.try_emplace(row.world_key, next).first->second;
-      now_.world_sizes.try_emplace(row.world_key, row.world_size);
+      std::uint32_t& size = now_.world_sizes[row.world_key];
+      size = std::max(size, row.world_size);
       process.world_key = row.world_key;
       process.rank = row.rank;
     }

@@ -58,6 +58,10 @@ SqliteIntake::RegistrationStatements::RegistrationStatements(Connection& c)
             " coalesce((SELECT id FROM function WHERE name = ?3),"
             " (SELECT max(65535, max(id)) + 1 FROM function))) RETURNING function"),
       world(c, "SELECT id FROM world WHERE key = ?"),
+      grown_world(c,
+                  "UPDATE world SET size = max(size, ?2),"
+                  " mpi_library = coalesce(nullif(mpi_library, ''), ?3) WHERE id = ?1"
+                  " AND (size < ?2 OR mpi_library = '')"),
       new_world(c, "INSERT INTO world SELECT count(*), ?, ?, ?, ? FROM world RETURNING id"),
       process(c,
               "UPDATE process SET pid = ?2, program = coalesce(nullif(?3, ''), program),"
@@ -189,6 +193,8 @@ void SqliteIntake::store_process(LeafId leaf, const wire::ProcessRow& row) {
   if (registration_.world.first(key)) {
     world = registration_.world.integer(0);
     registration_.world.reset();
+    // Of a rank that cannot be watched neither may have been known.
+    registration_.grown_world.run(world, row.world_size, row.mpi_library);
   } else if (registration_.new_world.first(key, row.world_size, row.mpi_library, row.program)) {
     world = registration_.new_world.integer(0);
     registration_.new_world.reset();

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -760,6 +761,22 @@ bool starts_in_a_child_forked_during_a_late_start() {
 }
 TEST_F(BeforeTheStartDeathTest, AChildForkedDuringALateStartStartsAnewAtOnce) {
   EXPECT_EXIT(::_exit(starts_in_a_child_forked_during_a_late_start() ? 0 : 1),
+              testing::ExitedWithCode(0), "");
+}
+
+bool registers_a_rank_of_a_world_of_unknown_size() {
+  AgentFolder agent(own_run());
+  ::setenv("PMI_RANK", "2", 1);
+  ::unsetenv("PMI_SIZE");
+  const rlimit no_file{4096, 4096};
+  ::setrlimit(RLIMIT_FSIZE, &no_file);
+  start_mpi();
+  const Registration said = agent.next();
+  return is_so(said.unwatched[0] != 0, "it says why it cannot be watched") &&
+         is_so(said.rank == 2 && said.world_size == 3, "rank 2 of a world of 3 at least");
+}
+TEST_F(BeforeTheStartDeathTest, ARankThatIsNotWatchedIsInItsWorldThoughNobodyToldItsSize) {
+  EXPECT_EXIT(::_exit(registers_a_rank_of_a_world_of_unknown_size() ? 0 : 1),
               testing::ExitedWithCode(0), "");
 }
 

@@ -62,6 +62,15 @@ TEST(Gathering, SettlesSoLongAfterTheLastNewcomer) {
   EXPECT_TRUE(gathering.complete(3 * kSecond));
 }
 
+TEST(Gathering, TakesTheLargestSizeThatAWorldsRanksTell) {
+  Gathering gathering(kSecond);
+  gathering.host_joined(kLeaf, 0);
+  gathering.process_seen(kLeaf, rank_of(0, 3), 0);
+  gathering.process_seen(kLeaf, rank_of(1, 2), 0);  // Of a rank that knows no more than its own.
+  EXPECT_FALSE(gathering.worlds_complete());
+  EXPECT_EQ(gathering.missing_ranks().substr(0, 6), "2 of 3");
+}
+
 TEST(Gathering, CountsProcessesBeforeTheyInitialise) {
   Gathering gathering(kSecond);
   gathering.host_joined(kLeaf, 0);

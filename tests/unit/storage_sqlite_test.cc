@@ -107,6 +107,26 @@ TEST_F(SqliteStoreTest, KeepsARowForEachFactOfAHost) {
             "7 250 idle 0.25, 7 250 memory 3.5, 7 500 idle 0.5");
 }
 
+// The first row is of a rank that was not told the size; a size that is larger is a better one.
+TEST_F(SqliteStoreTest, TellsOfARankThatIsNotWatchedOnceThoughItKnewNoSize) {
+  auto store = make_store({path_});
+  wire::ProcessRow unwatched = process_row(1, 1, 1, 2);
+  unwatched.mpi_library.clear();
+  unwatched.unwatched = "no shared memory";
+  ASSERT_TRUE(store->put(registration_packet(7, {unwatched})));
+  ASSERT_TRUE(store->put(registration_packet(7, {process_row(2, 0, 1, 4)}, 1)));
+  unwatched.lane = Lane{3};
+  unwatched.rank = Rank{2};
+  unwatched.world_size = 3;
+  ASSERT_TRUE(store->put(registration_packet(7, {unwatched}, 2)));
+  ASSERT_TRUE(store->end_run(0, 1));
+  EXPECT_EQ(ask(path_, "SELECT size || ' ' || mpi_library FROM world"), "4 MPICH 4.0.2");
+  EXPECT_EQ(ask(path_,
+                "SELECT group_concat(rank || ' ' || substr(reason, 1, 9), ', ') FROM"
+                " (SELECT * FROM unwatched_rank ORDER BY rank)"),
+            "1 no shared, 2 no shared, 3 no proces");
+}
+
 TEST_F(SqliteStoreTest, TellsMessagesThatMetAFullRingAndWhoseMatrixIsShortOfThem) {
   auto store = make_store({path_});
   ASSERT_TRUE(store->put(registration_packet(7, {process_row(1, 0), process_row(2, 1)})));

@@ -42,7 +42,8 @@ ChannelMessage message_of(Lane lane, std::uint32_t pid, std::uint64_t start_time
                           const wire::ProcessRow& row);
 wire::ProcessRow row_of(const ChannelMessage& message);
 
-/// What to say of a process for which no descriptor is left.
+/// What to say of a process whose descriptor found no room here: only this process's own limit does
+/// that. Where the system refuses a new one, no_descriptor_text() tells why.
 constexpr const char* kNoDescriptors = "its host's agent has no descriptor left (ulimit -n)";
 
 /// Receives without waiting; at most two descriptors, more are closed. As recvmsg: bytes, 0 at the

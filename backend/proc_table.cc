@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
+#include <cstring>
 #include <memory>
 #include <optional>
 
@@ -66,17 +67,25 @@ std::uint64_t start_time_of(std::uint32_t pid) {
   return read_stat("/proc/" + std::to_string(pid), process) ? process.start_time : 0;
 }
 
+std::string no_descriptor_text(int error) {
+  if (error == EMFILE) return "its host's agent has no descriptor left (ulimit -n)";
+  if (error == ENFILE) return "its host has no descriptor left (sysctl fs.file-max)";
+  return std::string("its host's agent got no descriptor for it: ") + std::strerror(error);
+}
+
 Result<UniqueFd> open_process(std::uint32_t pid, std::uint64_t start_time) {
   UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  const auto exhausted = [] {
-    return unexpected(Code::kExhausted, "no descriptor is left to see a process end");
+  const auto exhausted = [](int error) {
+    return unexpected(Code::kExhausted, no_descriptor_text(error));
   };
-  if (!process) return errno == ESRCH ? Result<UniqueFd>(UniqueFd()) : exhausted();
+  if (!process) return errno == ESRCH ? Result<UniqueFd>(UniqueFd()) : exhausted(errno);
+  errno = 0;
   const std::uint64_t found = start_time_of(pid);
+  const int error = errno;
   if (found == start_time) return process;
   pollfd end{process.get(), POLLIN, 0};
   const bool is_over = found != 0 || ::poll(&end, 1, 0) > 0;  // 0: its file could not be read.
-  return is_over ? Result<UniqueFd>(UniqueFd()) : exhausted();
+  return is_over ? Result<UniqueFd>(UniqueFd()) : exhausted(error);
 }
 
 std::string mpi_library_in(std::string_view maps) {

@@ -32,8 +32,13 @@ std::string mpi_library_in(std::string_view maps);
 /// Field 22 of /proc/PID/stat, which tells a process from a later one of its number; 0: none.
 std::uint64_t start_time_of(std::uint32_t pid);
 
+/// Why a process cannot be watched for which the system refuses a descriptor with `error`, as part
+/// of a sentence: the agent's own limit, the host's, or something else.
+std::string no_descriptor_text(int error);
+
 /// A descriptor of the process that becomes readable when it ends; none when it has ended already,
-/// and perhaps its number given to another. Fails with kExhausted when no descriptor is left.
+/// and perhaps its number given to another. Fails with kExhausted and no_descriptor_text() when
+/// there is none to be had.
 Result<UniqueFd> open_process(std::uint32_t pid, std::uint64_t start_time);
 
 }  // namespace xylem::backend

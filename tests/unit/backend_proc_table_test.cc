@@ -4,10 +4,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
 #include "backend/proc_table.h"
@@ -108,6 +110,30 @@ FoundRank rank_of(const Sleeper& sleeper) {
   rank.program = "/opt/app";
   rank.mpi_library = "libmpi.so.40";
   return rank;
+}
+
+TEST(OpenProcess, TellsTheLimitOfThisProcessFromThatOfTheHost) {
+  EXPECT_EQ(no_descriptor_text(EMFILE), "its host's agent has no descriptor left (ulimit -n)");
+  EXPECT_EQ(no_descriptor_text(ENFILE), "its host has no descriptor left (sysctl fs.file-max)");
+  EXPECT_EQ(no_descriptor_text(EPERM),
+            "its host's agent got no descriptor for it: Operation not permitted");
+}
+
+TEST(OpenProcess, SaysThatThisProcessHasNoDescriptorLeft) {
+  const auto pid = static_cast<std::uint32_t>(::getpid());
+  const std::uint64_t start_time = start_time_of(pid);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  // None left at all, then one, which the process gets and its file in /proc does not.
+  for (const int left : {0, 1}) {
+    const UniqueFd next(::dup(STDERR_FILENO));
+    const rlimit few{static_cast<rlim_t>(next.get() + 1 + left), before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    const auto process = open_process(pid, start_time);
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    ASSERT_FALSE(process) << left;
+    EXPECT_EQ(process.error().message, no_descriptor_text(EMFILE)) << left;
+  }
 }
 
 TEST(QuietSegment, IsThatOfARankWithoutCalls) {

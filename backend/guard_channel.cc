@@ -47,7 +47,7 @@ void open_life(NewProcess& process) {
     process.pidfd = *std::move(life);
   } else {
     process.segment.reset();
-    process.row.unwatched = kNoDescriptors;
+    process.row.unwatched = life.error().message;
   }
 }
 

@@ -84,6 +84,7 @@ DrainOutcome Collector::flush(Nanos now) { return work(now, true); }
 
 DrainOutcome Collector::work(Nanos now, bool everything) {
   ++round_;
+  for (auto& [lane, process] : processes_) process->segment.retry_mapping();
   now_ = now;
   run_now_ = read_at_ = run_time(std::max(now, options_.clock()));
   everything_ = everything;

@@ -23,7 +23,7 @@ bool Collector::has_unreadable(const Process& process) const {
   return false;
 }
 
-// Of a process that lives they wait until its ring is full, and what meets a full ring is lost.
+// While a process lives, its records wait in the ring; once the ring is full, new ones are lost.
 // False: the journal is full.
 bool Collector::give_up_unreadable() {
   for (auto& [lane, process] : processes_) {
@@ -61,7 +61,8 @@ bool Collector::give_up_calls(Process& process) {
     const FunctionId function{static_cast<std::uint16_t>(f)};
     std::uint64_t unread = 0;
     for (const std::uint32_t ring : rings) unread += process.segment.recorded_calls(ring, function);
-    // A predecessor may have read some of them.
+    // A predecessor may have read some of them. What is pending of other rings, sampled calls for
+    // one, may then be counted as lost in their place: the sum is right.
     unread = std::min(unread, pending_calls(process, function));
     if (unread == 0) continue;
     const std::uint64_t so_far = process.segment.windowed_calls(function) + unread;

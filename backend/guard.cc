@@ -82,7 +82,9 @@ class Guard {
   std::map<Lane, HeldProcess> held_;
   std::uint32_t next_lane_ = 1;
   std::deque<ChannelMessage> queue_;  // To the worker; descriptors are looked up in held_.
-  bool can_send_ = true;              // False: try again later, though the channel is writable.
+  bool worker_has_left_ =
+      false;              // Its end of the channel is closed; ours keeps its number until the next.
+  bool can_send_ = true;  // False: try again later, though the channel is writable.
   bool drain_is_asked_ = false;
   std::vector<Nanos> starts_;
 };
@@ -102,8 +104,9 @@ Result<int> Guard::run() {
   for (;;) {
     const bool waits_to_send = !queue_.empty() && can_send_;
     const short worker_events = static_cast<short>(POLLIN | (waits_to_send ? POLLOUT : 0));
-    pollfd fds[] = {
-        {signals_.get(), POLLIN, 0}, {door_.fd(), POLLIN, 0}, {channel_.get(), worker_events, 0}};
+    pollfd fds[] = {{signals_.get(), POLLIN, 0},
+                    {door_.fd(), POLLIN, 0},
+                    {worker_has_left_ ? -1 : channel_.get(), worker_events, 0}};
     if (::poll(fds, std::size(fds), can_send_ ? -1 : kSendRetryMs) < 0) continue;
     if (fds[1].revents != 0) accept();
     if ((fds[2].revents & (POLLIN | POLLHUP)) != 0) from_worker();
@@ -130,6 +133,7 @@ Result<void> Guard::start_worker() {
                       std::string("no socket for the agent's worker: ") + std::strerror(errno));
   }
   channel_.reset(ends[0]);
+  worker_has_left_ = false;
   UniqueFd far_end(ends[1]);
   worker_ = ::fork();
   if (worker_ < 0) {
@@ -219,8 +223,9 @@ void Guard::from_worker() {
       door_.listen_at(std::move(descriptors.front()));
     keep_spare();
     if (got != static_cast<ssize_t>(sizeof message)) {
-      // At its end poll would report it again and again; SIGCHLD tells the rest.
-      if (got == 0) channel_.reset();
+      // At its end poll would report it again and again; SIGCHLD tells the rest. The descriptor is
+      // room for the next worker's.
+      if (got == 0) worker_has_left_ = true;
       return;
     }
     if (message.kind == ChannelKind::kForget) {
@@ -248,7 +253,7 @@ void Guard::tell(const HeldProcess& held, Lane lane) {
 void Guard::tell(ChannelKind kind, std::uint32_t lane) { queue_.push_back({kind, lane}); }
 
 void Guard::flush() {
-  while (!queue_.empty() && channel_) {
+  while (!queue_.empty() && !worker_has_left_) {
     const ChannelMessage& message = queue_.front();
     std::vector<int> descriptors;
     if (message.kind == ChannelKind::kProcess) {

@@ -70,6 +70,8 @@ std::uint64_t start_time_of(std::uint32_t pid) {
 std::string no_descriptor_text(int error) {
   if (error == EMFILE) return "its host's agent has no descriptor left (ulimit -n)";
   if (error == ENFILE) return "its host has no descriptor left (sysctl fs.file-max)";
+  if (error == 0 || error == ENOENT || error == EACCES)
+    return "its host's agent cannot read what /proc says of it";
   return std::string("its host's agent got no descriptor for it: ") + std::strerror(error);
 }
 

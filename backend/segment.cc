@@ -121,7 +121,7 @@ std::uint32_t Segment::capacity(std::uint32_t ring) const noexcept {
 
 std::span<std::byte> Segment::records(std::uint32_t ring) const {
   Mapping& memory = records_[ring];
-  if (!memory.bytes().empty()) return memory.bytes();
+  if (!memory.bytes().empty() || has_failed_) return memory.bytes();
   auto mapped = Mapping::more_of(mapping_, capture::records_offset(ring, max_rings_, ring_records_),
                                  capture::records_bytes(ring_records_));
   if (!mapped) {
@@ -130,6 +130,7 @@ std::span<std::byte> Segment::records(std::uint32_t ring) const {
           {{"pid", pid_}, {"why", mapped.error().message}});
     }
     why_unreadable_ = std::move(mapped.error().message);
+    has_failed_ = true;
     return {};
   }
   memory = *std::move(mapped);

@@ -86,6 +86,8 @@ class Segment {
   /// their ring: asked anew at each call. available() is 0 then.
   std::uint64_t unreadable(std::uint32_t ring, std::uint64_t position) const noexcept;
   /// What the system said when a ring could not be mapped last; empty when none failed.
+  /// A ring that could not be mapped is tried again from now on; until the next failure only.
+  void retry_mapping() noexcept { has_failed_ = false; }
   const std::string& why_unreadable() const noexcept { return why_unreadable_; }
   /// Calls of a function that the ring's records stand for, or the next record would.
   std::uint64_t recorded_calls(std::uint32_t ring, FunctionId function) const;
@@ -129,6 +131,7 @@ class Segment {
   Mapping mapping_;                       // Header and rings.
   mutable std::vector<Mapping> records_;  // Of each ring, empty until it is asked for.
   mutable std::string why_unreadable_;    // Said when it is first set.
+  mutable bool has_failed_ = false;       // To map a ring, since retry_mapping().
   std::vector<std::uint32_t> populated_;  // Blocks of each ring that have memory.
   std::uint32_t max_rings_ = 0;
   std::uint32_t ring_records_ = 0;

@@ -177,7 +177,9 @@ bool listen_at(const Path& path, Descriptor& listener, Reason& fail) {
   return true;
 }
 
-bool send_registration(int socket_fd, int segment_fd, const char* unwatched) {
+// Until a deadline while the host's agent has more descriptors on the way than its user may have.
+bool send_registration(int socket_fd, int segment_fd, const char* unwatched,
+                       std::uint64_t deadline) {
   Registration registration{};
   registration.magic = kSegmentMagic;
   registration.layout_version = kLayoutVersion;
@@ -202,8 +204,14 @@ bool send_registration(int socket_fd, int segment_fd, const char* unwatched) {
     rights->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(rights), &segment_fd, sizeof segment_fd);
   }
-  return sendmsg(socket_fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-         static_cast<ssize_t>(sizeof registration);
+  for (;;) {
+    const ssize_t sent = sendmsg(socket_fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) return sent == static_cast<ssize_t>(sizeof registration);
+    const bool is_worth_waiting = errno == ETOOMANYREFS || errno == EAGAIN || errno == EINTR;
+    if (!is_worth_waiting || monotonic_ns() > deadline) return false;
+    const timespec pause{0, 1'000'000};
+    nanosleep(&pause, nullptr);
+  }
 }
 
 }  // namespace
@@ -240,7 +248,7 @@ bool register_with_agent(int segment_fd, const char* unwatched,
     if (!reach(socket_path, deadline, connection))
       return fail("cannot reach the agent just started at", socket_path.c_str(), errno);
   }
-  if (!send_registration(connection.get(), segment_fd, unwatched))
+  if (!send_registration(connection.get(), segment_fd, unwatched, deadline))
     return fail("cannot register with the agent at", socket_path.c_str(), errno);
   return true;
 }

@@ -27,12 +27,13 @@ constexpr int kThreadMultiple = 3;  // MPICH's and Open MPI's.
 // Calls before the process has started: MPI_Initialized, MPI_T_init_thread, ...
 struct EarlyCalls {
   std::atomic<std::uint32_t> calls;
-  std::uint64_t begin;
+  std::atomic<std::uint64_t> begin;  // Of the first one.
 };
 
 // What a process knows before and while it starts. A child of fork() knows nothing: what its parent
 // called is the parent's, and a thread of the parent that was just starting is not in the child.
 struct Beginning {
+  std::atomic<bool> is_original;  // False in a child of fork(): only its own MPI_Init starts it.
   std::atomic<bool> is_starting;  // By one thread; others wait for it no longer than it may take.
   std::atomic<bool> is_inside_init;
   std::atomic<bool> is_turned_off;
@@ -41,29 +42,30 @@ struct Beginning {
 constexpr int kMostStartPauses = 6000;
 constexpr long kStartPauseNs = 1'000'000;
 
-// In memory that the kernel empties in children; in the second of these, where there is none.
-// As all that is here without a constructor: programs call MPI in constructors that run before
-// this library's.
+// In memory that the kernel empties in children, or in `spare_beginning` where there is no memory.
+// Neither needs a constructor: programs call MPI in constructors that run before this library's.
 constinit std::atomic<Beginning*> own_beginning{nullptr};
-constinit Beginning inherited_beginning{};
+constinit Beginning spare_beginning{};
 std::atomic<bool> has_session{false};  // MPI_Session_init has succeeded.
 
 void empty_beginning() { memset(static_cast<void*>(own_beginning.load()), 0, sizeof(Beginning)); }
 
-// Made when it is first asked for, in a signal handler perhaps.
+// Made before main, or when it is first asked for: in a signal handler perhaps.
 Beginning& beginning() {
   if (Beginning* known = own_beginning.load(std::memory_order_acquire)) return *known;
   void* memory = take_memory(sizeof(Beginning));
-  if (memory == nullptr) return inherited_beginning;
-  const bool is_emptied = madvise(memory, sizeof(Beginning), MADV_WIPEONFORK) == 0;
+  const bool is_emptied =
+      memory != nullptr && madvise(memory, sizeof(Beginning), MADV_WIPEONFORK) == 0;
+  Beginning* made = memory != nullptr ? static_cast<Beginning*>(memory) : &spare_beginning;
+  made->is_original.store(true, std::memory_order_relaxed);
   Beginning* before = nullptr;
-  if (!own_beginning.compare_exchange_strong(before, static_cast<Beginning*>(memory))) {
-    munmap(memory, sizeof(Beginning));
+  if (!own_beginning.compare_exchange_strong(before, made)) {
+    if (memory != nullptr) munmap(memory, sizeof(Beginning));
     return *before;
   }
   // Before Linux 4.14: children that the C library makes, at least.
   if (!is_emptied) pthread_atfork(nullptr, nullptr, &empty_beginning);
-  return *static_cast<Beginning*>(memory);
+  return *made;
 }
 
 bool is_asked_for() {
@@ -71,8 +73,14 @@ bool is_asked_for() {
   return address != nullptr && *address != 0;
 }
 
-void close_gate() { process.gate->enabled.store(nullptr, std::memory_order_relaxed); }
-bool is_gate_open() { return process.gate->enabled.load(std::memory_order_relaxed) != nullptr; }
+// Before any process can be forked: so a child knows that it is one.
+__attribute__((constructor)) void know_the_original() {
+  if (is_asked_for()) beginning();
+}
+
+// Whoever sees it closed sees also why.
+void close_gate() { process.gate->enabled.store(nullptr, std::memory_order_release); }
+bool is_gate_open() { return process.gate->enabled.load(std::memory_order_acquire) != nullptr; }
 
 void give_ring_back(void* thread) {
   if (thread_state.thread == thread) thread_state.thread = nullptr;
@@ -124,17 +132,22 @@ bool is_initialised() {
 
 void count_early_call(std::uint16_t function) {
   EarlyCalls& early = beginning().early[function];
-  if (early.calls.fetch_add(1, std::memory_order_relaxed) == 0) {
+  if (early.begin.load(std::memory_order_relaxed) == 0) {
     process.use_tsc = has_invariant_tsc();
-    early.begin = ticks();
+    early.begin.store(ticks(), std::memory_order_relaxed);
   }
+  early.calls.fetch_add(1);
+  // Another thread may have started the process meanwhile, and taken the counts before this one.
+  SegmentHeader* segment = __atomic_load_n(&process.segment, __ATOMIC_SEQ_CST);
+  if (segment != nullptr && is_gate_open())
+    segment->ringless_calls.fetch_add(early.calls.exchange(0), std::memory_order_relaxed);
 }
 
 void record_early_calls() {
   if (!is_on()) return;
   for (std::uint16_t f = 0; f < kFunctionCount; ++f) {
     EarlyCalls& early = beginning().early[f];
-    const std::uint32_t calls = early.calls.exchange(0, std::memory_order_relaxed);
+    const std::uint32_t calls = early.calls.exchange(0);
     if (calls == 0) continue;
     Call call;
     if (!enter(call, f)) {  // No ring is left; it has counted one of them.
@@ -146,7 +159,7 @@ void record_early_calls() {
     count.store(count.load(std::memory_order_relaxed) + calls - 1, std::memory_order_relaxed);
     call.thread->pending[f] = 0;
     call.calls = calls;
-    call.begin = early.begin;
+    call.begin = early.begin.load(std::memory_order_relaxed);
     call.result = 0;
     call.end = call.begin;  // When was kept, how long was not.
     note(call, Meaning{});
@@ -215,6 +228,7 @@ bool has_started(std::uint16_t function) noexcept {
     close_gate();
     return false;
   }
+  if (!beginning().is_original.load(std::memory_order_relaxed)) return false;
   // A signal handler of the thread that is just starting must not wait for it.
   if (thread_state.is_starting || beginning().is_inside_init.load(std::memory_order_relaxed) ||
       !is_initialised()) {

@@ -193,7 +193,7 @@ void SqliteIntake::store_process(LeafId leaf, const wire::ProcessRow& row) {
   if (registration_.world.first(key)) {
     world = registration_.world.integer(0);
     registration_.world.reset();
-    // Of a rank that cannot be watched neither may have been known.
+    // The first rank may have been one that cannot be watched, which knows neither for certain.
     registration_.grown_world.run(world, row.world_size, row.mpi_library);
   } else if (registration_.new_world.first(key, row.world_size, row.mpi_library, row.program)) {
     world = registration_.new_world.integer(0);

@@ -214,9 +214,9 @@ class GuardTest : public ::testing::Test {
     limit_descriptors(guard_, kFew);
     while (descriptors_of_guard() < kFew) {
       ASSERT_LT(silent_.size(), 2 * kFew);
-      silent_.push_back(connect());
-      const Nanos deadline = monotonic_now() + 50 * kMillisecond;
       const std::size_t before = descriptors_of_guard();
+      silent_.push_back(connect());
+      const Nanos deadline = monotonic_now() + kDeadline;
       while (descriptors_of_guard() == before && monotonic_now() < deadline) ::poll(nullptr, 0, 1);
     }
   }

@@ -228,10 +228,9 @@ bool has_started(std::uint16_t function) noexcept {
     close_gate();
     return false;
   }
-  if (!beginning().is_original.load(std::memory_order_relaxed)) return false;
   // A signal handler of the thread that is just starting must not wait for it.
   if (thread_state.is_starting || beginning().is_inside_init.load(std::memory_order_relaxed) ||
-      !is_initialised()) {
+      !beginning().is_original.load(std::memory_order_relaxed) || !is_initialised()) {
     count_early_call(function);
     return false;
   }

@@ -765,6 +765,24 @@ TEST_F(BeforeTheStartDeathTest, AChildForkedDuringALateStartStartsAnewAtOnce) {
               testing::ExitedWithCode(0), "");
 }
 
+bool is_the_only_process_of_its_rank() {
+  AgentFolder agent(own_run());
+  start_mpi_unseen();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    MPI_Wtime();  // MPI says that it is initialised: it was, in the parent.
+    ::_exit(is_so(process.segment == nullptr, "the child is not watched") ? 0 : 1);
+  }
+  const bool is_childs = ends_well(child);
+  MPI_Wtime();
+  return is_so(agent.next().pid == static_cast<std::uint32_t>(::getpid()),
+               "the parent is who registers first") &&
+         is_childs;
+}
+TEST_F(BeforeTheStartDeathTest, AChildForkedBeforeTheFirstCallIsNoSecondProcessOfTheRank) {
+  EXPECT_EXIT(::_exit(is_the_only_process_of_its_rank() ? 0 : 1), testing::ExitedWithCode(0), "");
+}
+
 bool registers_a_rank_of_a_world_of_unknown_size() {
   AgentFolder agent(own_run());
   ::setenv("PMI_RANK", "2", 1);

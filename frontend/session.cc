@@ -570,17 +570,19 @@ void Session::finish(int exit_code, Nanos now) {
 }
 
 // A short job may be over before its agent has reached us: agents of which we can know are waited
-// for, so that nothing of a short job is missing. Those of a front end that has died try us again
-// at growing intervals, so a successor waits for them as for any host that is without a link.
+// for, so that nothing of a short job is missing. A successor of whose run nothing is stored cannot
+// know: agents of the front end that died try again at growing intervals, also when their processes
+// and folders are gone. It waits for them as for any host that is without a link.
 void Session::broadcast_finish_when_ready(Nanos now) {
   if (!exit_code_ || root_.control().finish) return;
   const bool is_successor = options_.past && options_.past->front_ends > 1;
+  const bool knows_nobody = is_successor && root_.overlay().leaves().empty();
+  const bool somebody_is_missing =
+      gathering_.anyone() ? gathering_.worlds() > 0 && !gathering_.worlds_complete()
+                          : options_.agent_expected() || options_.remote || knows_nobody;
   const Nanos patience =
       is_successor ? std::max(options_.settle, options_.lost_limit) : options_.settle;
   const bool waited = now - finishing_since_ >= patience;
-  const bool somebody_is_missing = gathering_.anyone()
-                                       ? gathering_.worlds() > 0 && !gathering_.worlds_complete()
-                                       : options_.agent_expected() || options_.remote;
   if (somebody_is_missing && !waited && !outcome_.abandoned) return;
   root_.finish();
   next_commit_ = std::min(next_commit_, now);

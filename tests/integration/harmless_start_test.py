@@ -150,7 +150,7 @@ class Stopped(WholeSystemTest):
         self.assertIn("another front end takes over", said)
         store = Store(self.folder / "run.db")
         self.assert_intact(store)
-        self.assertEqual(len(store.account()), 2)
+        self.assertEqual(len(store.account()), 2, said)
         self.assert_nothing_left(90)
 
     def test_that_goes_on_in_time_ends_the_run_itself(self):

@@ -143,7 +143,6 @@ class SessionTest : public ::testing::Test {
     options.control_fd = control_.get();
     options.waiting_bytes = waiting_bytes_;
     options.past = past_;
-    options.agent_expected = [this] { return agent_expected_; };
     options.launcher = launcher_;
     options.choice = choice_;
     options.streams = streams_;
@@ -217,7 +216,6 @@ class SessionTest : public ::testing::Test {
   SlowRecorder recorder_{store_};
   std::size_t waiting_bytes_ = 64u << 20;
   std::optional<storage::Past> past_;
-  bool agent_expected_ = false;
   CommProcessLauncher* launcher_ = nullptr;
   HostChoice choice_;
   std::vector<wire::StreamSpec> streams_;

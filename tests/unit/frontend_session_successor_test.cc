@@ -123,11 +123,11 @@ TEST_F(SessionTest, WaitsWithItsEndForTheHostsOfAFormerFrontEnd) {
   EXPECT_EQ(session_->outcome().ranks, 1u);
 }
 
-// Its predecessor died before it had stored anything; the agent tries again at growing intervals.
+// Its predecessor died before it had stored anything; the agent tries again at growing intervals,
+// and where all of its processes have ended its folder is gone.
 TEST_F(SessionTest, WaitsForAnAgentThatItsPredecessorDidNotLiveToStore) {
   past_.emplace();
   past_->front_ends = 2;
-  agent_expected_ = true;
   start();
   finish(0);
   for (int i = 0; i < 9; ++i) network_.advance(*session_, kSecond);

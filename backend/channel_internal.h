@@ -42,10 +42,6 @@ ChannelMessage message_of(Lane lane, std::uint32_t pid, std::uint64_t start_time
                           const wire::ProcessRow& row);
 wire::ProcessRow row_of(const ChannelMessage& message);
 
-/// What to say of a process whose descriptor found no room here: only this process's own limit does
-/// that. Where the system refuses a new one, no_descriptor_text() tells why.
-constexpr const char* kNoDescriptors = "its host's agent has no descriptor left (ulimit -n)";
-
 /// Receives without waiting; at most two descriptors, more are closed. As recvmsg: bytes, 0 at the
 /// end, -1 and errno. `were_cut` says whether descriptors came for which there was no room.
 ssize_t receive_with_fds(int socket, void* bytes, std::size_t size,

@@ -407,16 +407,21 @@ std::uint64_t Collector::pending_calls(const Process& process, FunctionId functi
   return calls - std::min(calls, counted);
 }
 
+wire::PacketId Collector::window_id(std::uint64_t slice) const {
+  wire::PacketId id;
+  id.stream = wire::kWindowStream;
+  id.wave = std::max(wire::window_wave(slice, 0), journal_.next_wave(wire::kWindowStream));
+  id.wave_end = id.wave + 1;
+  id.sources = IntervalSet::of(raw(leaf_));
+  return id;
+}
+
 bool Collector::seal(bool last) {
   wire::ProfileWindow window = builder_->build();
   Draft draft;
-  wire::PacketId& id = draft.packet.id;
-  id.stream = wire::kWindowStream;
-  id.wave =
-      std::max(wire::window_wave(builder_->slice(), 0), journal_.next_wave(wire::kWindowStream));
-  id.wave_end = id.wave + 1;
-  id.sources = IntervalSet::of(raw(leaf_));
-  window.begin_ns = static_cast<Nanos>(wire::window_slice(id.wave)) * builder_->window_ns();
+  draft.packet.id = window_id(builder_->slice());
+  window.begin_ns =
+      static_cast<Nanos>(wire::window_slice(draft.packet.id.wave)) * builder_->window_ns();
   window.end_ns = window.begin_ns + builder_->window_ns();
 
   for (wire::ProfileRow& row : window.rows) {
@@ -538,18 +543,24 @@ bool Collector::drain_chunks() {
   return true;
 }
 
-// Up to kMaxChunkEvents records of one process, ring by ring. The wave is the number of the first
-// of them among all of the process that went before.
-bool Collector::make_chunk(Process& process) {
-  Draft draft;
-  wire::PacketId& id = draft.packet.id;
+// The wave is the number of the chunk's first event among all of the process that went before.
+wire::PacketId Collector::chunk_id(const Process& process) const {
+  wire::PacketId id;
   id.stream = wire::kChunkStream;
   id.lane = process.lane;
+  for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring)
+    id.wave += process.segment.progress(ring).chunk_position;
   id.sources = IntervalSet::of(raw(leaf_));
+  return id;
+}
+
+// Up to kMaxChunkEvents records of one process, ring by ring.
+bool Collector::make_chunk(Process& process) {
+  Draft draft;
+  draft.packet.id = chunk_id(process);
   events_.clear();
   for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
     RingMark mark{process.lane, ring, process.segment.progress(ring)};
-    id.wave += mark.to.chunk_position;
     const std::uint64_t before = mark.to.chunk_position;
     while (events_.size() < wire::kMaxChunkEvents) {
       const std::size_t room = wire::kMaxChunkEvents - events_.size();
@@ -571,7 +582,7 @@ bool Collector::make_chunk(Process& process) {
     if (mark.to.chunk_position != before) draft.progress.rings.push_back(mark);
   }
   if (events_.empty()) return true;
-  id.wave_end = id.wave + events_.size();
+  draft.packet.id.wave_end = draft.packet.id.wave + events_.size();
   spend(events_.size());
   draft.packet.payload = encoder_.encode(events_);
   if (!append(draft)) return false;

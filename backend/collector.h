@@ -27,6 +27,7 @@
 #include "base/ids.h"
 #include "wire/chunk.h"
 #include "wire/message.h"
+#include "wire/packet.h"
 #include "wire/profile.h"
 #include "wire/registration.h"
 
@@ -174,6 +175,10 @@ class Collector {
   bool give_up_calls(Process& process);
   bool give_up_events(Process& process);
   static std::string why_given_up(const Process& process);
+  // Of the next window: of that slice, or of the first wave after it that is free.
+  wire::PacketId window_id(std::uint64_t slice) const;
+  // Of the process's next chunk; where it ends is left open.
+  wire::PacketId chunk_id(const Process& process) const;
   bool seal(bool last);
   void fill_accounts(wire::ProfileWindow& window, Progress& progress);
   wire::AccountRow account_of(const Process& process) const;

@@ -71,11 +71,7 @@ bool Collector::give_up_calls(Process& process) {
   }
   const std::uint64_t slice =
       builder_->is_open() ? builder_->slice() : slice_of(run_now_, control_.window_ns);
-  wire::PacketId& id = draft.packet.id;
-  id.stream = wire::kWindowStream;
-  id.wave = std::max(wire::window_wave(slice, 0), journal_.next_wave(wire::kWindowStream));
-  id.wave_end = id.wave + 1;
-  id.sources = IntervalSet::of(raw(leaf_));
+  draft.packet.id = window_id(slice);
   draft.packet.tombstone = true;
   wire::Tombstone tombstone{why_given_up(process), draft.calls};
   tombstone.lanes.push_back({leaf_, process.lane, draft.calls});
@@ -90,29 +86,25 @@ bool Collector::give_up_calls(Process& process) {
 
 bool Collector::give_up_events(Process& process) {
   Draft draft;
-  wire::PacketId& id = draft.packet.id;
-  id.stream = wire::kChunkStream;
-  id.lane = process.lane;
-  id.sources = IntervalSet::of(raw(leaf_));
-  id.wave_end = 0;
+  std::uint64_t all_events = 0;
   for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
     RingMark mark{process.lane, ring, process.segment.progress(ring)};
-    id.wave += mark.to.chunk_position;
     const std::uint64_t events = process.segment.unreadable(ring, mark.to.chunk_position);
     if (events == 0) continue;
     std::uint64_t calls = 0;
     for (std::uint32_t f = 0; f < process.segment.function_count(); ++f)
       calls += process.segment.recorded_calls(ring, FunctionId{static_cast<std::uint16_t>(f)});
     calls -= std::min(calls, mark.to.chunk_calls);
-    id.wave_end += events;
+    all_events += events;
     draft.calls += calls;
     mark.to.chunk_position += events;
     mark.to.chunk_events += events;
     mark.to.chunk_calls += calls;
     draft.progress.rings.push_back(mark);
   }
-  if (id.wave_end == 0) return true;
-  id.wave_end += id.wave;
+  if (all_events == 0) return true;
+  draft.packet.id = chunk_id(process);
+  draft.packet.id.wave_end = draft.packet.id.wave + all_events;
   draft.packet.tombstone = true;
   draft.packet.payload = wire::encode(wire::Tombstone{why_given_up(process), draft.calls});
   if (!append(draft)) return false;

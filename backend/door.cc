@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "backend/channel_internal.h"
+#include "backend/proc_table.h"
 #include "base/log.h"
 #include "capture/ring.h"
 
@@ -84,7 +85,7 @@ std::optional<NewProcess> vet(int connection, const capture::Registration& said,
   process.pid = static_cast<std::uint32_t>(peer.pid);
   process.start_time = said.start_time;
   process.row = row_of(said, process.pid);
-  if (were_cut) process.row.unwatched = kNoDescriptors;
+  if (were_cut) process.row.unwatched = no_descriptor_text(EMFILE);
   if (process.row.unwatched.empty() && descriptors.size() != 1)
     return refuse("it holds no segment");
   if (!process.row.unwatched.empty()) return process;

@@ -82,8 +82,8 @@ class Guard {
   std::map<Lane, HeldProcess> held_;
   std::uint32_t next_lane_ = 1;
   std::deque<ChannelMessage> queue_;  // To the worker; descriptors are looked up in held_.
-  bool worker_has_left_ =
-      false;              // Its end of the channel is closed; ours keeps its number until the next.
+  // Its end of the channel is closed; ours keeps its number until there is another worker.
+  bool worker_has_left_ = false;
   bool can_send_ = true;  // False: try again later, though the channel is writable.
   bool drain_is_asked_ = false;
   std::vector<Nanos> starts_;

@@ -110,7 +110,8 @@ std::optional<SourceEvent> GuardChannel::from_guard() {
     process.start_time = message.start_time;
     process.row = row_of(message);
     if (!descriptors.empty()) process.segment = std::move(descriptors[0]);
-    if (process.row.unwatched.empty() && !process.segment) process.row.unwatched = kNoDescriptors;
+    if (process.row.unwatched.empty() && !process.segment)
+      process.row.unwatched = no_descriptor_text(EMFILE);
     return process_event(Lane{message.lane}, std::move(process));
   }
   if (message.kind == ChannelKind::kReady) {

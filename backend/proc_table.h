@@ -32,8 +32,9 @@ std::string mpi_library_in(std::string_view maps);
 /// Field 22 of /proc/PID/stat, which tells a process from a later one of its number; 0: none.
 std::uint64_t start_time_of(std::uint32_t pid);
 
-/// Why a process cannot be watched for which the system refuses a descriptor with `error`, as part
-/// of a sentence: the agent's own limit, the host's, or something else.
+/// Why a process cannot be watched for which the system refuses a descriptor, or what /proc says of
+/// it, with `error`; as part of a sentence. A descriptor that was sent and found no room here:
+/// EMFILE, for only this process's own limit does that.
 std::string no_descriptor_text(int error);
 
 /// A descriptor of the process that becomes readable when it ends; none when it has ended already,

@@ -83,11 +83,11 @@ class Segment {
   /// space is left to map the ring.
   std::uint64_t available(std::uint32_t ring, std::uint64_t position) const noexcept;
   /// How many records wait from `position` on that nobody can read, since the system does not map
-  /// their ring: asked anew at each call. available() is 0 then.
+  /// their ring. available() is 0 then.
   std::uint64_t unreadable(std::uint32_t ring, std::uint64_t position) const noexcept;
-  /// What the system said when a ring could not be mapped last; empty when none failed.
-  /// A ring that could not be mapped is tried again from now on; until the next failure only.
+  /// Rings that could not be mapped are tried again from now on, until the next failure.
   void retry_mapping() noexcept { has_failed_ = false; }
+  /// What the system said when a ring could not be mapped last; empty when none failed.
   const std::string& why_unreadable() const noexcept { return why_unreadable_; }
   /// Calls of a function that the ring's records stand for, or the next record would.
   std::uint64_t recorded_calls(std::uint32_t ring, FunctionId function) const;

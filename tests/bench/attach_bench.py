@@ -25,11 +25,9 @@ import math
 import os
 import pathlib
 import random
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 import measuring
@@ -176,14 +174,10 @@ def main():
     global harness
     harness = measuring.harness_of(options.build)
 
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="xylem-bench-"))
     rows = measuring.Rows(link="")
-    try:
+    with measuring.folder_of_bench() as folder:
         measuring.Reaper()
         measure(options, folder, rows)
-    finally:
-        measuring.end_what_is_left()
-        shutil.rmtree(folder, ignore_errors=True)
     return 1 if options.strict and rows.missed else 0
 
 

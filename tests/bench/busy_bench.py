@@ -23,10 +23,8 @@ import collections
 import os
 import pathlib
 import random
-import shutil
 import statistics
 import sys
-import tempfile
 
 import measuring
 from measuring import is_within, median_interval, remark
@@ -44,8 +42,8 @@ that it has read: known where they are stored (trace), else 0."""
 
 
 class Bench:
-    def __init__(self, options, folder, mpi):
-        self.options, self.folder, self.mpi = options, folder, mpi
+    def __init__(self, options, folder):
+        self.options, self.folder, self.mpi = options, folder, ""
         self.rows = measuring.Rows("")
         self.reaper = measuring.Reaper()
         self.runs = 0
@@ -167,20 +165,13 @@ def main():
     options = parse_options()
     global harness
     harness = measuring.harness_of(options.build)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="xylem-bench-"))
-    missed = []
-    try:
+    with measuring.folder_of_bench() as folder:
+        bench = Bench(options, folder)
         for mpi in options.mpi or ("mpich", "openmpi"):
-            bench = Bench(options, folder, mpi)
+            bench.mpi = mpi
             for name in options.only or BENCHES:
                 BENCHES[name](bench)
-            missed += bench.rows.missed
-    finally:
-        measuring.end_what_is_left()
-        shutil.rmtree(folder, ignore_errors=True)
-    if missed:
-        remark("missed: " + " ".join(missed))
-    return 1 if options.strict and missed else 0
+    return measuring.exit_code(bench.rows, options.strict)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,17 @@ each used.
 """
 
 import collections
+import contextlib
 import ctypes
 import math
 import os
 import pathlib
+import shutil
 import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -172,6 +175,24 @@ def mapped_bytes(pid, field="Pss:"):
         elif first == field:
             found[name] += 1024 * int(line.split()[1])
     return found
+
+
+@contextlib.contextmanager
+def folder_of_bench():
+    """A folder for a bench that starts processes; none of them outlives it."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="xylem-bench-"))
+    try:
+        yield folder
+    finally:
+        end_what_is_left()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def exit_code(rows, strict):
+    """Of a bench whose rows are printed; names those that missed their bars."""
+    if rows.missed:
+        remark("missed: " + " ".join(rows.missed))
+    return 1 if strict and rows.missed else 0
 
 
 # ---- figures of many runs

@@ -33,12 +33,10 @@ import math
 import os
 import pathlib
 import random
-import shutil
 import sqlite3
 import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
@@ -421,20 +419,14 @@ def main():
     global harness
     harness = measuring.harness_of(options.build)
 
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="xylem-bench-"))
-    try:
+    with measuring.folder_of_bench() as folder:
         bench = Bench(options, folder)
         for name in options.only or BENCHES:
             for link in options.link or LINKS:
                 bench.rows.link = link
                 BENCHES[name](bench)
                 bench.check_link()
-    finally:
-        measuring.end_what_is_left()
-        shutil.rmtree(folder, ignore_errors=True)
-    if bench.rows.missed:
-        remark("missed: " + " ".join(bench.rows.missed))
-    return 1 if options.strict and bench.rows.missed else 0
+    return measuring.exit_code(bench.rows, options.strict)
 
 
 if __name__ == "__main__":

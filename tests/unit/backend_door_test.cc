@@ -141,7 +141,7 @@ TEST_F(DoorTest, TakesAProcessWithoutItsSegmentWhenNoDescriptorIsLeft) {
   const auto process = wait_for_process();
   ASSERT_TRUE(process);
   EXPECT_FALSE(process->segment);
-  EXPECT_EQ(process->row.unwatched, kNoDescriptors);
+  EXPECT_EQ(process->row.unwatched, "its host's agent has no descriptor left (ulimit -n)");
 }
 
 TEST_F(DoorTest, LetsThoseWaitInPeaceWhomItCannotAccept) {

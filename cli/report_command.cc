@@ -101,6 +101,11 @@ std::string head_text(const Report& report) {
                         count_text(world.registered), plural(world.size, "rank", "ranks"));
     if (!world.clock.empty()) text.insert(text.size() - 1, "; times are " + world.clock);
   }
+  if (const std::uint64_t more = report.worlds_in_all - report.worlds.size(); more != 0) {
+    text +=
+        "  and " + plural(more, "world", "worlds") +
+        " more, in which less time was spent; `xylem query FILE 'SELECT * FROM world'` has all\n";
+  }
   if (report.worlds.empty()) text += "  world    none: no rank has registered\n";
   if (!run.mpi_libraries.empty()) text += "  MPI      " + join(run.mpi_libraries) + '\n';
   return text + fmt::format("  record   detail {}, run {}, xylem {}\n", run.detail, run.run_id,
@@ -242,7 +247,7 @@ std::string share_text(const Report::WorldShare& share) {
 
 std::string waits_text(const Report& report) {
   if (report.waits.empty()) return {};
-  const bool worlds = report.worlds.size() > 1;
+  const bool worlds = report.worlds_in_all > 1;
   Columns columns({{"rank", kRight}, {"waits for", kRight}, {"time", kRight}, {"calls", kRight}});
   for (const Report::Wait& wait : report.waits) {
     const std::string world = worlds ? fmt::format("{}/", raw(wait.world)) : "";
@@ -452,6 +457,7 @@ std::string report_json(const Report& report) {
                 if (!world.clock.empty()) item.member("clock", world.clock);
                 return item;
               }));
+  json.member("worlds_in_all", report.worlds_in_all);
   json.member("account", json_of(report.account)).member("events", json_of(report.events));
   json.member("mpi_ns", report.mpi_ns).member("mpi_estimated", report.mpi_estimated);
   json.member("functions", list(report.functions, [](const auto& f) { return json_of(f); }));

@@ -36,20 +36,26 @@ Report::Run read_run(Inquiry& inquiry) {
   return run;
 }
 
-std::vector<Report::World> read_worlds(Inquiry& inquiry) {
+void read_worlds(Inquiry& inquiry, std::size_t most, Report& report) {
+  report.worlds_in_all = count_of(inquiry.ask_one("SELECT count(*) FROM world", 1)[0]);
   // Files of older versions have no clocks.
   const bool has_clocks =
       count_of(inquiry.ask_one(
           "SELECT count(*) FROM pragma_table_info('process') WHERE name = 'clock'", 1)[0]) != 0;
   const std::string clock = has_clocks ? "coalesce(max(p.clock), '')" : "''";
-  std::vector<Report::World> worlds;
-  for (const auto& row : inquiry.ask("SELECT w.id, w.program, w.size, count(p.id), " + clock +
-                                     " FROM world w LEFT JOIN process p ON p.world = w.id"
-                                     " GROUP BY w.id ORDER BY w.id")) {
-    worlds.push_back({id_of<WorldId>(row[0]), text_of(row[1]), count_of(row[2]), count_of(row[3]),
-                      text_of(row[4])});
+  for (const auto& row : inquiry.ask(
+           "SELECT w.id, w.program, w.size, coalesce(p.processes, 0), p.clock FROM world w LEFT "
+           "JOIN"
+           " (SELECT world, count(*) AS processes, " +
+           clock +
+           " AS clock, total((SELECT sum(time_ns)"
+           " FROM function_sum s WHERE s.process = p.id)) AS time_ns FROM process p WHERE world IS"
+           " NOT NULL GROUP BY world) p ON p.world = w.id ORDER BY p.time_ns DESC, w.id" +
+           limit(most))) {
+    report.worlds.push_back({id_of<WorldId>(row[0]), text_of(row[1]), count_of(row[2]),
+                             count_of(row[3]), text_of(row[4])});
   }
-  return worlds;
+  std::ranges::sort(report.worlds, {}, &Report::World::id);
 }
 
 Report::Account read_account(Inquiry& inquiry, std::size_t most) {
@@ -153,15 +159,19 @@ Report::WorldShare share_of_world(WorldId world, std::vector<Report::RankShare> 
   return share;
 }
 
-std::vector<Report::WorldShare> read_shares(Inquiry& inquiry, std::size_t shown) {
+std::vector<Report::WorldShare> read_shares(Inquiry& inquiry, const std::vector<Report::World>& of,
+                                            std::size_t shown) {
+  std::string ids;
+  for (const Report::World& world : of)
+    ids += (ids.empty() ? "" : ", ") + std::to_string(raw(world.id));
   std::map<WorldId, std::vector<Report::RankShare>> worlds;
   for (const auto& row : inquiry.ask(
            "SELECT p.world, p.rank, (SELECT sum(time_ns) FROM function_sum s WHERE s.process ="
            " p.id), CASE WHEN p.events > 0 AND p.stored_events = p.events"
            " THEN (SELECT max(end_ns) - min(begin_ns) FROM event_chunk c WHERE c.process = p.id)"
            " ELSE p.last_ns - p.first_ns END, (SELECT max(estimated) FROM function_sum s WHERE"
-           " s.process = p.id) FROM process p WHERE p.world IS NOT NULL AND"
-           " p.first_ns IS NOT NULL ORDER BY p.world, p.rank")) {
+           " s.process = p.id) FROM process p WHERE p.world IN (" +
+           ids + ") AND p.first_ns IS NOT NULL ORDER BY p.world, p.rank")) {
     worlds[id_of<WorldId>(row[0])].push_back(
         {id_of<Rank>(row[1]), integer_of(row[2]), integer_of(row[3]), integer_of(row[4]) != 0});
   }
@@ -186,14 +196,19 @@ std::vector<Report::Wait> read_waits(Inquiry& inquiry, std::size_t most) {
 }
 
 std::vector<Report::Loss> read_losses(Inquiry& inquiry, std::size_t most) {
+  // Ranks that are not watched, where files have them (schema 15): counted, for `loss` has a row
+  // for each.
+  const std::string ranks = inquiry.has_table("unwatched_total")
+                                ? " UNION ALL SELECT 'rank', host, reason, ranks, NULL, NULL, NULL"
+                                  " FROM unwatched_total"
+                                : "";
   std::vector<Report::Loss> losses;
-  for (const auto& row :
-       inquiry.ask("SELECT part, host, reason,"
-                   " count(*) * (wave IS NOT NULL OR part NOT IN ('window', 'chunk')),"
-                   " sum(calls), sum(messages), sum(bytes) FROM loss WHERE part <> 'series'"
-                   " GROUP BY part, host, reason, wave IS NULL"
-                   " ORDER BY sum(calls) IS NOT NULL, sum(calls) DESC, part, host" +
-                   limit(most))) {
+  for (const auto& row : inquiry.ask(
+           "SELECT * FROM (SELECT part, host, reason,"
+           " count(*) * (wave IS NOT NULL OR part NOT IN ('window', 'chunk')) AS count,"
+           " sum(calls) AS calls, sum(messages), sum(bytes) FROM loss"
+           " WHERE part NOT IN ('series', 'rank') GROUP BY part, host, reason, wave IS NULL" +
+           ranks + ") ORDER BY calls IS NOT NULL, calls DESC, part, host" + limit(most))) {
     Report::Loss loss{
         text_of(row[0]), text_of(row[1]), text_of(row[2]), count_of(row[3]), {}, {}, {}};
     if (!is_null(row[4])) loss.calls = count_of(row[4]);
@@ -300,11 +315,11 @@ Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
   Inquiry inquiry(run);
   Report report;
   report.run = read_run(inquiry);
-  report.worlds = read_worlds(inquiry);
+  read_worlds(inquiry, limits.worlds, report);
   report.account = read_account(inquiry, limits.inexact_ranks);
   report.events = read_event_account(inquiry);
   read_functions(inquiry, limits.functions, report);
-  report.shares = read_shares(inquiry, limits.ranks);
+  report.shares = read_shares(inquiry, report.worlds, limits.ranks);
   report.waits = read_waits(inquiry, limits.waits);
   report.losses = read_losses(inquiry, limits.losses);
   read_services(inquiry, limits.host_loads, report);

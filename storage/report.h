@@ -17,6 +17,7 @@ namespace xylem::storage {
 
 /// How many lines each list may have.
 struct ReportLimits {
+  std::size_t worlds = 20;  ///< With their shares; those whose ranks spent the most time in MPI.
   std::size_t functions = 15;
   std::size_t inexact_ranks = 20;
   std::size_t ranks = 16;  ///< Of a world with more, half so many of either end are shown.
@@ -134,7 +135,8 @@ struct Report {
   };
 
   Run run;
-  std::vector<World> worlds;
+  std::vector<World> worlds;  ///< By id.
+  std::uint64_t worlds_in_all = 0;
   Account account;
   EventAccount events;
   Nanos mpi_ns = 0;                  ///< Of all ranks.
@@ -144,8 +146,8 @@ struct Report {
   std::vector<Stream> streams;       ///< By name; none without a configuration that names them.
   std::vector<HostLoad> host_loads;  ///< The busiest first.
   std::uint64_t functions_in_all = 0;
-  std::vector<WorldShare> shares;
-  std::vector<Wait> waits;  ///< By time.
+  std::vector<WorldShare> shares;  ///< Of the `worlds` whose ranks called, by id.
+  std::vector<Wait> waits;         ///< By time.
   std::vector<Loss> losses;
   std::vector<Notice> notices;  ///< Errors first, then by time.
   std::uint64_t notices_in_all = 0;

@@ -176,7 +176,7 @@ Result<Scope> RunView::scope() {
 
 Result<Overview> RunView::overview() {
   return answer_of<Overview>(*run_, [this](ViewReader& reader, Overview& overview) {
-    auto report = make_report(*run_, {.host_loads = 0});
+    auto report = make_report(*run_, {.worlds = kMostWorlds, .host_loads = 0});
     if (!report) return reader.fail(report.error().code, report.error().message);
     overview.report = *std::move(report);
     overview.window_ns = static_cast<std::uint64_t>(reader.window_ns);

@@ -511,7 +511,7 @@ ALTER TABLE process ADD COLUMN unwatched TEXT;
 )sql";
 
 // Before the end of the run a rank may be on its way. Numbers of ranks end at 65,536: a world's
-// size is what its processes say.
+// size is what its processes say. unwatched_total counts without a look at each missing rank.
 constexpr const char* kVersion15Views = R"sql(
 CREATE VIEW unwatched_rank AS
   SELECT p.world, p.rank, h.name AS host, p.unwatched AS reason
@@ -528,6 +528,20 @@ CREATE VIEW unwatched_rank AS
          SELECT rank FROM number) n ON n.rank < w.size
   WHERE (SELECT max(ended_ns) FROM run) IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM process p WHERE p.world = w.id AND p.rank = n.rank);
+CREATE VIEW unwatched_total AS
+  SELECT h.name AS host, p.unwatched AS reason, count(*) AS ranks
+  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.unwatched IS NOT NULL
+  GROUP BY h.name, p.unwatched
+  UNION ALL
+  SELECT * FROM (
+    SELECT NULL,
+           'no process of this rank has registered: it was not preloaded, it could not reach an'
+             || ' agent, or its host does not reach the front end',
+           CAST(total(max(0, min(w.size, 65536) - coalesce(p.ranks, 0))) AS INTEGER) AS ranks
+    FROM world w LEFT JOIN (SELECT world, count(DISTINCT rank) AS ranks FROM process
+                            WHERE rank < 65536 GROUP BY world) p ON p.world = w.id
+    WHERE (SELECT max(ended_ns) FROM run) IS NOT NULL)
+  WHERE ranks > 0;
 DROP VIEW loss;
 CREATE VIEW loss AS
   SELECT 'ring' AS part, p.world, p.rank, h.name AS host,

@@ -274,6 +274,7 @@ constexpr std::uint64_t kMostRows = 1024;
 constexpr std::uint64_t kMostBlocks = 512;
 constexpr std::uint64_t kMostCalls = 100'000;
 constexpr std::uint64_t kMostNotices = 10'000;
+constexpr std::uint64_t kMostWorlds = 1000;  ///< Of an Overview; the page offers them for choice.
 constexpr std::uint64_t kMostLines = 256;
 /// Of up to 8192 calls each: what is opened in some 150 ms and 100 MB.
 constexpr std::uint64_t kMostTimelineChunks = 128;

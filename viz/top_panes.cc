@@ -46,7 +46,7 @@ std::string about(bool estimated, const std::string& text) { return estimated ? 
 
 /// Which world, where there are several, and what time.
 std::string scope_text(const TopAnswers& answers, const Scope& scope, const TopChoice& choice) {
-  const bool has_worlds = answers.overview && answers.overview->report.worlds.size() > 1;
+  const bool has_worlds = answers.overview && answers.overview->report.worlds_in_all > 1;
   const std::string world = has_worlds ? fmt::format("world {}, ", raw(choice.world)) : "";
   if (!choice.is_recent) return world + "whole run";
   return world + "last " + duration_text(scope.end_ns - scope.begin_ns);

@@ -272,7 +272,7 @@ TopScreen draw_top(const TopAnswers& answers, const TopChoice& choice, const Scr
     if (form.height == 0 || form.height > 8) {
       lines.push_back(share_line(*answers.overview, choice, form.width));
     }
-    screen.extent.worlds = answers.overview->report.worlds.size();
+    screen.extent.worlds = answers.overview->report.worlds_in_all;
   }
   if (form.is_interactive && form.height > 6) lines.push_back(panes_line(choice, form.width));
   const std::size_t foot = form.is_interactive ? 1 : 0;

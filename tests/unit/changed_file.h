@@ -27,7 +27,8 @@ inline std::string back_to(int version) {
   };
   constexpr Step kSteps[] = {
       {15,
-       "DROP VIEW loss; DROP VIEW unwatched_rank; ALTER TABLE process DROP COLUMN unwatched;"
+       "DROP VIEW loss; DROP VIEW unwatched_rank; DROP VIEW unwatched_total;"
+       "ALTER TABLE process DROP COLUMN unwatched;"
        "CREATE VIEW loss AS SELECT 'host' AS part, NULL AS world, NULL AS rank, name AS host,"
        " NULL AS function, NULL AS calls, lost_reason AS reason FROM host"
        " WHERE lost_reason IS NOT NULL;"},

@@ -30,6 +30,7 @@ using storage::registration_packet;
 using storage::window_packet;
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 
 struct Answer {
   int code;
@@ -226,6 +227,30 @@ TEST_F(Answers, ReportStaysShortWithManyRanks) {
   EXPECT_LT(std::ranges::count(page.out, '\n'), 70);
   EXPECT_THAT(page.out, HasSubstr("and 1,980 ranks more"));
   EXPECT_THAT(page.out, HasSubstr("..."));
+}
+
+// Of fifty worlds with a rank each, where the time in MPI grows with the world's number.
+TEST_F(Answers, ReportListsTheWorldsInWhichMostTimeWasSpent) {
+  begin();
+  std::vector<wire::ProcessRow> rows;
+  wire::ProfileWindow window;
+  for (std::uint32_t lane = 1; lane <= 50; ++lane) {
+    rows.push_back(process_row(lane, 0, static_cast<std::uint8_t>(lane), 1));
+    window.rows.push_back(profile_row(0, lane, lane));
+    window.accounts.push_back(account_row(0, lane, lane));
+  }
+  put(registration_packet(0, rows));
+  put(window_packet(0, IntervalSet::of(0), window));
+  ASSERT_TRUE(store_->commit());
+  const std::string text = answer(run_report, ReportOptions{path_}).out;
+  EXPECT_THAT(text, HasSubstr("  world 30  "));
+  EXPECT_THAT(text, HasSubstr("  world 49  "));
+  EXPECT_THAT(text, Not(HasSubstr("  world 29  ")));
+  EXPECT_THAT(text, HasSubstr("and 30 worlds more"));
+  EXPECT_THAT(text, HasSubstr("Share of MPI, world 49, 1 rank"));
+  EXPECT_THAT(text, Not(HasSubstr("Share of MPI, world 29,")));
+  EXPECT_THAT(answer(run_report, ReportOptions{path_, true}).out,
+              HasSubstr("\"worlds_in_all\": 50"));
 }
 
 TEST_F(Answers, TreeShowsWhoIsWhereAndHowItsLinkDoes) {

@@ -125,6 +125,10 @@ TEST_F(SqliteStoreTest, TellsOfARankThatIsNotWatchedOnceThoughItKnewNoSize) {
                 "SELECT group_concat(rank || ' ' || substr(reason, 1, 9), ', ') FROM"
                 " (SELECT * FROM unwatched_rank ORDER BY rank)"),
             "1 no shared, 2 no shared, 3 no proces");
+  EXPECT_EQ(ask(path_, "SELECT group_concat(ranks || ' ' || reason) FROM unwatched_total"),
+            ask(path_,
+                "SELECT group_concat(ranks || ' ' || reason) FROM (SELECT count(*) AS ranks, reason"
+                " FROM unwatched_rank GROUP BY reason ORDER BY reason DESC)"));
 }
 
 TEST_F(SqliteStoreTest, TellsMessagesThatMetAFullRingAndWhoseMatrixIsShortOfThem) {

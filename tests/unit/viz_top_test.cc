@@ -23,6 +23,7 @@ Overview an_overview() {
   report.run.command = "mpirun -n 24 ./ocean --steps 4000 --grid 2048x2048 --out /scratch/\x1b[2J";
   report.run.hosts = 3;
   report.worlds = {{WorldId{0}, "ocean", kRanks, kRanks}};
+  report.worlds_in_all = 1;
   report.account = {kRanks, 0, 17'200'735, 17'190'000, 0, 0, {}, 0};
   overview.calls_per_s = 207'237.8;
   Report::WorldShare share;

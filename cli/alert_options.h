@@ -17,7 +17,7 @@
 
 #include "base/config.h"
 #include "base/result.h"
-#include "storage/alert_rules.h"
+#include "storage/alert/alert_rules.h"
 
 namespace xylem {
 

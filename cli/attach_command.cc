@@ -18,7 +18,7 @@
 #include "cli/alert_options.h"
 #include "cli/front_end_start.h"
 #include "cli/service_options.h"
-#include "frontend/job.h"
+#include "launch/job.h"
 #include "tree/host_list.h"
 #include "wire/series.h"
 

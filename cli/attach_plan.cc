@@ -10,14 +10,14 @@
 #include <string_view>
 #include <utility>
 
-#include "backend/proc_file.h"
-#include "backend/proc_table.h"
-#include "backend/rank_search.h"
-#include "backend/wish_text.h"
+#include "backend/find/proc_file.h"
+#include "backend/find/proc_table.h"
+#include "backend/find/rank_search.h"
+#include "backend/find/wish_text.h"
 #include "base/clock.h"
-#include "frontend/back_end_launch.h"
-#include "frontend/launcher_table.h"
-#include "frontend/slurm.h"
+#include "launch/back_end_launch.h"
+#include "launch/launcher_table.h"
+#include "launch/slurm.h"
 #include "tree/host_list.h"
 
 namespace xylem {

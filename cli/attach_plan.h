@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "frontend/launched_agents.h"
+#include "launch/launched_agents.h"
 
 namespace xylem {
 

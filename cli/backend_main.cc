@@ -11,9 +11,9 @@
 // Makes folder and socket itself, says "ready HOST 0" on standard output, stays in the foreground,
 // and until the run is over, also while no rank is there.
 //
-// By a launcher, `xylem-backend --launched --find [WHAT...]` (backend/wish_text.h), for ranks that
-// run already: the same, but looks for them first, says how many there are, and ends with them.
-// None is no failure.
+// By a launcher, `xylem-backend --launched --find [WHAT...]` (backend/find/wish_text.h), for ranks
+// that run already: the same, but looks for them first, says how many there are, and ends with
+// them. None is no failure.
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -34,21 +34,21 @@
 #include <utility>
 #include <vector>
 
-#include "backend/agent.h"
-#include "backend/guard.h"
-#include "backend/guard_channel.h"
-#include "backend/host_claim.h"
-#include "backend/mapping.h"
-#include "backend/network_rate.h"
-#include "backend/proc_table.h"
-#include "backend/process_starter.h"
-#include "backend/quiet_segment.h"
-#include "backend/rank_search.h"
-#include "backend/run_folder.h"
-#include "backend/wish_text.h"
+#include "backend/agent/agent.h"
+#include "backend/agent/guard.h"
+#include "backend/agent/guard_channel.h"
+#include "backend/agent/host_claim.h"
+#include "backend/agent/quiet_segment.h"
+#include "backend/agent/run_folder.h"
+#include "backend/find/proc_table.h"
+#include "backend/find/rank_search.h"
+#include "backend/find/wish_text.h"
+#include "backend/host/network_rate.h"
+#include "backend/leaf/mapping.h"
+#include "backend/leaf/process_starter.h"
 #include "base/log.h"
 #include "base/own_process.h"
-#include "capture/ring.h"
+#include "capture/core/ring.h"
 #include "net/address.h"
 #include "net/runtime.h"
 

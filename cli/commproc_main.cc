@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/run_folder.h"
+#include "backend/agent/run_folder.h"
 #include "base/log.h"
 #include "base/own_process.h"
 #include "commproc/comm_process.h"

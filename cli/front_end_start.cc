@@ -12,13 +12,13 @@
 #include <utility>
 
 #include "base/printable_text.h"
-#include "capture/ring.h"
+#include "capture/core/ring.h"
 #include "cli/stream_options.h"
 #include "filters/plugin_copy.h"
-#include "frontend/slurm.h"
+#include "launch/slurm.h"
 #include "net/key.h"
 #include "net/runtime.h"
-#include "storage/replaced_run.h"
+#include "storage/write/replaced_run.h"
 
 namespace xylem {
 namespace {

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "backend/run_folder.h"
+#include "backend/agent/run_folder.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "cli/run_options.h"
-#include "frontend/front_end_process.h"
-#include "frontend/launch.h"
-#include "frontend/launched_agents.h"
+#include "launch/front_end_process.h"
+#include "launch/launch.h"
+#include "launch/launched_agents.h"
 
 namespace xylem {
 

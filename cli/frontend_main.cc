@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/run_folder.h"
+#include "backend/agent/run_folder.h"
 #include "base/log.h"
 #include "base/own_process.h"
 #include "cli/account_line.h"
@@ -26,15 +26,15 @@
 #include "cli/stream_options.h"
 #include "cli/version.h"
 #include "filters/plugin_copy.h"
-#include "frontend/comm_process_launch.h"
-#include "frontend/front_end_process.h"
-#include "frontend/launch.h"
 #include "frontend/session.h"
-#include "frontend/setup.h"
 #include "frontend/stream_fold.h"
+#include "launch/comm_process_launch.h"
+#include "launch/front_end_process.h"
+#include "launch/launch.h"
+#include "launch/setup.h"
 #include "net/runtime.h"
-#include "storage/replaced_run.h"
-#include "storage/store.h"
+#include "storage/write/replaced_run.h"
+#include "storage/write/store.h"
 
 namespace xylem {
 namespace {

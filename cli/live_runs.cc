@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "backend/run_folder.h"
+#include "backend/agent/run_folder.h"
 #include "base/text_file.h"
 #include "base/unique_fd.h"
-#include "frontend/front_end_process.h"
+#include "launch/front_end_process.h"
 
 namespace xylem {
 namespace {

@@ -23,7 +23,7 @@
 #include "cli/tree_command.h"
 #include "cli/version.h"
 #include "cli/view_command.h"
-#include "frontend/launch.h"
+#include "launch/launch.h"
 
 namespace xylem {
 namespace {

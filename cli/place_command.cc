@@ -9,7 +9,7 @@
 #include "base/printable_text.h"
 #include "cli/place_options.h"
 #include "cli/place_text.h"
-#include "frontend/launch.h"
+#include "launch/launch.h"
 
 namespace xylem {
 namespace {

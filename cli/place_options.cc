@@ -9,9 +9,9 @@
 
 #include "cli/room_options.h"
 #include "cli/run_options.h"
-#include "frontend/launch.h"
-#include "storage/host_value.h"
-#include "storage/query.h"
+#include "launch/launch.h"
+#include "storage/read/host_value.h"
+#include "storage/read/query.h"
 #include "tree/host_list.h"
 #include "tree/host_name.h"
 #include "tree/host_slots.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "storage/query.h"
+#include "storage/read/query.h"
 
 namespace xylem {
 namespace {

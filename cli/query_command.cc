@@ -12,7 +12,7 @@
 
 #include "base/printable_text.h"
 #include "cli/spooled_output.h"
-#include "storage/query.h"
+#include "storage/read/query.h"
 
 namespace xylem {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "storage/query.h"
+#include "storage/read/query.h"
 
 namespace CLI {
 class App;

@@ -14,8 +14,8 @@
 #include "base/quantity_text.h"
 #include "base/saturating.h"
 #include "base/text_file.h"
-#include "storage/query.h"
-#include "storage/run_view.h"
+#include "storage/read/query.h"
+#include "storage/read/run_view.h"
 #include "viz/report_page.h"
 
 namespace xylem {

@@ -5,7 +5,7 @@
 #include <iosfwd>
 #include <string>
 
-#include "storage/report.h"
+#include "storage/read/report.h"
 
 namespace CLI {
 class App;

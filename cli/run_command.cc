@@ -22,9 +22,9 @@
 #include "base/printable_text.h"
 #include "base/quoted.h"
 #include "cli/front_end_start.h"
-#include "frontend/job.h"
-#include "frontend/launch.h"
-#include "frontend/shell_environment.h"
+#include "launch/job.h"
+#include "launch/launch.h"
+#include "launch/shell_environment.h"
 
 namespace xylem {
 namespace {

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "base/config.h"
-#include "capture/ring.h"
-#include "capture/sampling_internal.h"
+#include "capture/core/ring.h"
+#include "capture/core/sampling_internal.h"
 #include "cli/alert_options.h"
 #include "cli/room_options.h"
 #include "cli/stream_options.h"

@@ -13,7 +13,7 @@
 #include "cli/run_options.h"
 #include "cli/service_options.h"
 #include "cli/stream_options.h"
-#include "frontend/launch.h"
+#include "launch/launch.h"
 #include "placement/fuzzy_rules.h"
 
 namespace xylem {

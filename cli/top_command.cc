@@ -12,7 +12,7 @@
 #include "base/printable_text.h"
 #include "cli/live_runs.h"
 #include "cli/terminal.h"
-#include "storage/query.h"
+#include "storage/read/query.h"
 #include "viz/file_stamp.h"
 #include "viz/top.h"
 

@@ -14,8 +14,8 @@
 #include "base/printable_text.h"
 #include "cli/query_command.h"
 #include "cli/tree_text.h"
-#include "storage/query.h"
-#include "storage/tree_report.h"
+#include "storage/read/query.h"
+#include "storage/read/tree_report.h"
 
 namespace xylem {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "storage/tree_report.h"
+#include "storage/read/tree_report.h"
 
 namespace xylem {
 

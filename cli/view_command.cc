@@ -12,7 +12,7 @@
 #include "net/address.h"
 #include "net/http.h"
 #include "net/runtime.h"
-#include "storage/query.h"
+#include "storage/read/query.h"
 #include "viz/api.h"
 
 namespace xylem {

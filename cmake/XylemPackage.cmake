@@ -14,7 +14,7 @@ set(XYLEM_PUBLIC_HEADERS
 
 # All folders that a tool's front end or leaf needs, in one archive: a linker takes what is used.
 set(objects)
-foreach(folder IN ITEMS base tree wire placement filters net storage backend frontend)
+foreach(folder IN ITEMS base tree wire placement filters overlay net storage backend launch frontend)
   list(APPEND objects $<TARGET_OBJECTS:xylem_${folder}>)
 endforeach()
 add_library(xylem_archive STATIC ${objects})

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "filters/profile_merge.h"
-#include "net/link_report.h"
+#include "overlay/link_report.h"
 
 namespace xylem::commproc {
 namespace {

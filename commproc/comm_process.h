@@ -12,9 +12,9 @@
 #include "commproc/stream_relay.h"
 #include "filters/multicast_cut.h"
 #include "filters/wave_merger.h"
-#include "net/node.h"
-#include "net/router.h"
-#include "net/uplink.h"
+#include "overlay/node.h"
+#include "overlay/router.h"
+#include "overlay/uplink.h"
 #include "wire/message.h"
 
 namespace xylem::commproc {

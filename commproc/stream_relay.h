@@ -15,7 +15,7 @@
 #include "base/interval_set.h"
 #include "filters/multicast_cut.h"
 #include "filters/stream_reducer.h"
-#include "net/recent_multicasts.h"
+#include "overlay/recent_multicasts.h"
 #include "wire/message.h"
 #include "wire/stream.h"
 

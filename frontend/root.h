@@ -14,9 +14,9 @@
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "frontend/overlay.h"
-#include "net/known_notices.h"
-#include "net/node.h"
-#include "net/router.h"
+#include "overlay/known_notices.h"
+#include "overlay/node.h"
+#include "overlay/router.h"
 #include "tree/shape.h"
 #include "wire/message.h"
 

@@ -10,11 +10,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "frontend/comm_process_launch.h"
 #include "frontend/gathering.h"
 #include "frontend/root.h"
-#include "net/node.h"
-#include "storage/recorder.h"
+#include "launch/comm_process_launch.h"
+#include "overlay/node.h"
+#include "storage/write/recorder.h"
 #include "tree/shape.h"
 #include "wire/message.h"
 

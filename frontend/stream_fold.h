@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "frontend/fold_mark.h"
-#include "storage/store.h"
+#include "launch/fold_mark.h"
+#include "storage/write/store.h"
 #include "wire/stream.h"
 
 namespace xylem::frontend {

@@ -12,8 +12,8 @@
 #include <span>
 #include <utility>
 
-#include "frontend/back_end_launch.h"
 #include "frontend/tree_internal.h"
+#include "launch/back_end_launch.h"
 #include "net/key.h"
 #include "tree/shape.h"
 

@@ -21,10 +21,10 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/unique_fd.h"
-#include "frontend/back_end_launch.h"
 #include "frontend/tree.h"
 #include "frontend/tree_node.h"
 #include "frontend/waiters.h"
+#include "launch/back_end_launch.h"
 #include "net/runtime.h"
 
 namespace xylem::frontend {

@@ -19,8 +19,8 @@
 #include "frontend/inbox.h"
 #include "frontend/root.h"
 #include "frontend/tree.h"
-#include "net/node.h"
-#include "net/recent_multicasts.h"
+#include "overlay/node.h"
+#include "overlay/recent_multicasts.h"
 #include "wire/message.h"
 
 namespace xylem::frontend {

@@ -15,9 +15,9 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "net/connections_internal.h"
-#include "net/credits.h"
 #include "net/handshake.h"
 #include "net/spawn_internal.h"
+#include "overlay/credits.h"
 
 namespace xylem::net {
 namespace {

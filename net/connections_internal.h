@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "net/node.h"
-#include "net/refusals.h"
 #include "net/runtime.h"
 #include "net/transport_internal.h"
+#include "overlay/node.h"
+#include "overlay/refusals.h"
 
 struct sockaddr_storage;
 
@@ -35,7 +35,7 @@ class ConnectionHost {
 };
 
 /// Strangers cost little: kMaxUnproved connections, each with a small frame and a deadline; the
-/// oldest goes when there are more. Each is counted and told of in the log (net/refusals.h).
+/// oldest goes when there are more. Each is counted and told of in the log (overlay/refusals.h).
 ///
 /// One thread, that of the loop. May go before the context when that runs no more: what it has
 /// begun does not go on then.

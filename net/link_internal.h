@@ -15,11 +15,11 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "net/clock_filter.h"
-#include "net/credits.h"
 #include "net/frame_assembler.h"
-#include "net/node.h"
 #include "net/transport_internal.h"
+#include "overlay/clock_filter.h"
+#include "overlay/credits.h"
+#include "overlay/node.h"
 #include "wire/message.h"
 
 namespace xylem::net {
@@ -74,10 +74,10 @@ class FrameQueue {
 /// A proved link. Order: construct, run() once (spawned), then send and close at will. run() ends
 /// when the link ends, whatever the reason, and says why; nothing is in flight after it.
 ///
-/// Messages go in the order of send(), but for those that are no data (net/credits.h), which pass
-/// data that waits for credit. Control does not: it may close a stream whose multicasts wait. A
-/// heartbeat that is nearly due goes before what is written, and is answered at once, so that what
-/// else there is to do does not count as the way's time.
+/// Messages go in the order of send(), but for those that are no data (overlay/credits.h), which
+/// pass data that waits for credit. Control does not: it may close a stream whose multicasts wait.
+/// A heartbeat that is nearly due goes before what is written, and is answered at once, so that
+/// what else there is to do does not count as the way's time.
 class Link {
  public:
   /// `credits`: both sides have kFeatureCredits.

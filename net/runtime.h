@@ -11,8 +11,8 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "net/key.h"
-#include "net/node.h"
-#include "net/notice_board.h"
+#include "overlay/node.h"
+#include "overlay/notice_board.h"
 
 namespace xylem::net {
 
@@ -21,7 +21,7 @@ namespace xylem::net {
 constexpr std::size_t kMaxUnproved = 512;
 constexpr Nanos kProofDeadline = 5 * kSecond;
 
-/// While more than this waits on the upward link, children are granted nothing (net/credits.h).
+/// While more than this waits on the upward link, children are granted nothing (overlay/credits.h).
 constexpr std::size_t kUpwardHighWater = 1u << 20;
 /// While more than this waits on the link to any child, the parent is granted nothing.
 constexpr std::size_t kDownwardHighWater = 1u << 20;

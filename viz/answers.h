@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "storage/run_view.h"
+#include "storage/read/run_view.h"
 
 namespace xylem::viz {
 

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "net/http.h"
-#include "storage/run_view.h"
+#include "storage/read/run_view.h"
 #include "viz/access.h"
 
 namespace xylem::viz {

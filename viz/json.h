@@ -17,7 +17,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "storage/query.h"
+#include "storage/read/query.h"
 
 namespace xylem::viz {
 

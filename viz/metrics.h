@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "storage/run_totals.h"
-#include "storage/run_view.h"
+#include "storage/read/run_totals.h"
+#include "storage/read/run_view.h"
 
 namespace xylem::viz {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "storage/run_view.h"
+#include "storage/read/run_view.h"
 
 namespace xylem::viz {
 

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "storage/run_view.h"
+#include "storage/read/run_view.h"
 #include "viz/terminal_text.h"
 #include "viz/top_choice.h"
 

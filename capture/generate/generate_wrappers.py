@@ -194,7 +194,7 @@ def matching(functions, pattern):
 
 
 def wrapper(function, number):
-    """The parts of a wrapper, see capture/wrapper_internal.h; `number` is the function's."""
+    """The parts of a wrapper, see capture/core/wrapper_internal.h; `number` is the function's."""
     name = function.name
     words = [f"a{i}" for i in range(len(function.types))]
     declared = ", ".join(f"Word {w}" for w in words)
@@ -248,7 +248,7 @@ def generate(prototypes, meaning, folder):
 
     numbers = "\n".join(f"constexpr std::uint16_t k{n} = {i};" for i, n in enumerate(functions))
     write(folder / "xylem_capture_functions.h",
-          f"#pragma once\n\n{MADE_BY}\n#include <cstdint>\n\n#include \"capture/ring.h\"\n\n"
+          f"#pragma once\n\n{MADE_BY}\n#include <cstdint>\n\n#include \"capture/core/ring.h\"\n\n"
           f"namespace xylem::capture {{\n\n{numbers}\n\n"
           f"constexpr std::uint32_t kFunctionCount = {len(functions)};\n"
           "static_assert(kFunctionCount <= kMaxFunctions);\n\n"
@@ -268,8 +268,8 @@ def generate(prototypes, meaning, folder):
     for part in range(WRAPPER_FILES):
         bodies = "".join(wrapper(*f) for f in wrapped[part::WRAPPER_FILES])
         write(folder / f"xylem_capture_wrappers_{part}.cc",
-              f"{MADE_BY}\n#include \"capture/hot_shapes_internal.h\"\n"
-              "#include \"capture/wrapper_internal.h\"\n\n"
+              f"{MADE_BY}\n#include \"capture/mpi/hot_shapes_internal.h\"\n"
+              "#include \"capture/core/wrapper_internal.h\"\n\n"
               f"using namespace xylem::capture;\n\n{bodies}")
 
 

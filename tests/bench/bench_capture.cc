@@ -37,7 +37,7 @@
 #include <thread>
 #include <vector>
 
-#include "capture/ring.h"
+#include "capture/core/ring.h"
 
 namespace {
 

@@ -26,7 +26,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/collector.h"
+#include "backend/agent/collector.h"
 #include "tests/support/hand_made_segment.h"
 
 namespace xylem::backend {

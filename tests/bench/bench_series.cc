@@ -19,11 +19,11 @@
 #include <string>
 #include <vector>
 
-#include "backend/host_series.h"
+#include "backend/host/host_series.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "storage/query.h"
-#include "storage/store.h"
+#include "storage/read/query.h"
+#include "storage/write/store.h"
 #include "tests/support/fake_network.h"
 #include "wire/registration.h"
 

@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "storage/query.h"
-#include "storage/store.h"
+#include "storage/read/query.h"
+#include "storage/write/store.h"
 #include "wire/chunk.h"
 #include "wire/profile.h"
 #include "wire/registration.h"

@@ -23,7 +23,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "storage/run_view.h"
+#include "storage/read/run_view.h"
 #include "tests/support/large_run.h"
 #include "viz/answers.h"
 #include "viz/compression.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "frontend/setup.h"
+#include "launch/setup.h"
 #include "net/address.h"
 #include "net/key.h"
 

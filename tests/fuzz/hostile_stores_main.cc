@@ -28,7 +28,7 @@
 #include "base/log.h"
 #include "tests/fuzz/store_readers.h"
 #include "tests/support/hostile_stores.h"
-#include "tests/unit/storage_packets.h"
+#include "tests/unit/storage/packets.h"
 
 // Instead of the system's: nothing here has to survive a power cut.
 extern "C" int fsync(int) { return 0; }

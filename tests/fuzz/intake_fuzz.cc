@@ -8,8 +8,8 @@
 #include "base/check.h"
 #include "filters/profile_merge.h"
 #include "filters/wave_merger.h"
-#include "storage/recorder.h"
-#include "storage/store.h"
+#include "storage/write/recorder.h"
+#include "storage/write/store.h"
 #include "wire/chunk.h"
 #include "wire/packet.h"
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include "backend/journal.h"
+#include "backend/leaf/journal.h"
 #include "base/check.h"
 
 using namespace xylem;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "backend/metric_text.h"
+#include "backend/host/metric_text.h"
 #include "base/check.h"
 
 using namespace xylem;

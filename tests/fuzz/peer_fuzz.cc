@@ -13,13 +13,13 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/leaf_node.h"
+#include "backend/leaf/leaf_node.h"
 #include "base/check.h"
 #include "base/log.h"
 #include "commproc/comm_process.h"
 #include "frontend/session.h"
 #include "frontend/tree_node.h"
-#include "storage/recorder.h"
+#include "storage/write/recorder.h"
 #include "tests/support/agent_host.h"
 #include "tests/support/any_message.h"
 

@@ -15,12 +15,12 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "storage/query.h"
-#include "storage/report.h"
-#include "storage/run_view.h"
-#include "storage/tree_report.h"
+#include "storage/read/query.h"
+#include "storage/read/report.h"
+#include "storage/read/run_view.h"
+#include "storage/read/tree_report.h"
 #include "tests/support/byte_source.h"
-#include "tests/unit/storage_packets.h"
+#include "tests/unit/storage/packets.h"
 
 // Instead of the system's: nothing here has to survive a power cut.
 extern "C" int fsync(int) { return 0; }

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/check.h"
-#include "capture/ring.h"
-#include "capture/sampling_internal.h"
+#include "capture/core/ring.h"
+#include "capture/core/sampling_internal.h"
 #include "xylem_capture_functions.h"
 
 using namespace xylem;

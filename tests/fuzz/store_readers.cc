@@ -16,7 +16,7 @@
 #include "cli/settings.h"
 #include "cli/top_command.h"
 #include "cli/tree_command.h"
-#include "storage/query.h"
+#include "storage/read/query.h"
 #include "viz/api.h"
 
 namespace xylem::testing {

@@ -5,12 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include "backend/launch_ids.h"
-#include "backend/proc_table.h"
-#include "backend/wish_text.h"
+#include "backend/find/launch_ids.h"
+#include "backend/find/proc_table.h"
+#include "backend/find/wish_text.h"
 #include "base/check.h"
-#include "frontend/elf_symbols.h"
-#include "frontend/slurm.h"
+#include "launch/elf_symbols.h"
+#include "launch/slurm.h"
 
 using namespace xylem;
 

@@ -24,7 +24,7 @@ FAULTS_A_RUN = int(os.environ.get("XYLEM_CHAOS_A_RUN", 25))
 TELLS = os.environ.get("XYLEM_CHAOS_TELL") == "1"
 MEAN_PAUSE = 1.0
 MOST_AWAY = 3  # Hosts without power at a time.
-# Eight times a minute is the most that a front end is started anew; see frontend/restarts.h.
+# Eight times a minute is the most that a front end is started anew; see launch/restarts.h.
 FRONT_ENDS_A_MINUTE = 6
 
 

@@ -26,7 +26,7 @@ from served_jobs import RANKS, ServedJobs
 SECONDS = float(os.environ.get("XYLEM_SOAK_SECONDS", 1200))
 LOOKS_A_SECOND = 1
 ROOM, SHARE = 2 << 20, 1.05
-WORKERS_A_MINUTE = 8  # Of a host; ten times is the most that a worker is started anew, see backend/guard.h.
+WORKERS_A_MINUTE = 8  # Of a host; ten times is the most that a worker is started anew, see backend/agent/guard.h.
 
 
 def resident(pid):

@@ -11,8 +11,8 @@
 
 #include "base/unique_fd.h"
 #include "frontend/session.h"
-#include "storage/recorder.h"
-#include "storage/store.h"
+#include "storage/write/recorder.h"
+#include "storage/write/store.h"
 #include "tests/model/leaf.h"
 #include "tests/model/ledger.h"
 #include "tests/model/simulation.h"

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/delivery.h"
-#include "backend/journal.h"
-#include "net/node.h"
+#include "backend/leaf/delivery.h"
+#include "backend/leaf/journal.h"
+#include "overlay/node.h"
 #include "tests/model/ledger.h"
 #include "tests/model/simulation.h"
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/journal.h"
+#include "backend/leaf/journal.h"
 #include "base/ids.h"
-#include "storage/store.h"
+#include "storage/write/store.h"
 #include "wire/packet.h"
 
 namespace xylem::model {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/leaf_node.h"
+#include "backend/leaf/leaf_node.h"
 #include "base/check.h"
 #include "commproc/comm_process.h"
 #include "frontend/tree_node.h"

@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "net/node.h"
+#include "overlay/node.h"
 
 namespace xylem::model {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/agent.h"
+#include "backend/agent/agent.h"
 #include "tests/support/fake_network.h"
 #include "tests/support/fake_root.h"
 #include "tests/support/fake_source.h"

@@ -33,7 +33,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/ring.h"
+#include "capture/core/ring.h"
 
 namespace {
 

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "net/node.h"
+#include "overlay/node.h"
 
 namespace xylem::testing {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/agent.h"
+#include "backend/agent/agent.h"
 #include "wire/chunk.h"
 #include "wire/profile.h"
 #include "wire/registration.h"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/agent.h"
+#include "backend/agent/agent.h"
 #include "tests/support/hand_made_segment.h"
 
 namespace xylem::testing {

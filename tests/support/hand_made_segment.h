@@ -1,6 +1,7 @@
 #pragma once
 
-// A process's segment, written by the rules of capture/ring.h from a test instead of MPI calls.
+// A process's segment, written by the rules of capture/core/ring.h from a test instead of MPI
+// calls.
 
 #include <sys/mman.h>
 
@@ -8,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/mapping.h"
-#include "backend/segment.h"
-#include "capture/ring.h"
+#include "backend/agent/segment.h"
+#include "backend/leaf/mapping.h"
+#include "capture/core/ring.h"
 
 namespace xylem::testing {
 

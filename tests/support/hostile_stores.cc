@@ -16,9 +16,9 @@
 #include <utility>
 
 #include "base/check.h"
-#include "storage/store.h"
+#include "storage/write/store.h"
 #include "tests/support/large_run.h"
-#include "tests/unit/storage_packets.h"
+#include "tests/unit/storage/packets.h"
 
 namespace xylem::testing {
 namespace {

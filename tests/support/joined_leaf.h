@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/leaf_node.h"
+#include "backend/leaf/leaf_node.h"
 #include "tests/support/fake_network.h"
 #include "tests/support/fake_source.h"
 #include "tests/support/hand_made_segment.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "storage/store.h"
+#include "storage/write/store.h"
 #include "wire/chunk.h"
 #include "wire/profile.h"
 #include "wire/registration.h"

@@ -1,5 +1,5 @@
 /* One of each kind of MPI call that moves payload, with what it should count as: peers as world
- * ranks, bytes as capture/meaning_internal.h defines them.
+ * ranks, bytes as capture/mpi/meaning_internal.h defines them.
  *
  *   meanings PREFIX      on an even number of ranks, at least 4
  *

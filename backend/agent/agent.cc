@@ -1,0 +1,387 @@
+#include "backend/agent/agent.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/log.h"
+
+namespace xylem::backend {
+namespace {
+
+// Something due at once, but not in the same turn of the loop.
+constexpr Nanos kSoon = 1 * kMillisecond;
+// What is due so shortly one after the other shares a wake.
+constexpr Nanos kTogether = 2 * kMillisecond;
+// Long enough for the next look at the rings.
+constexpr Nanos kReportSlack = 250 * kMillisecond;
+// Somebody waits for the end: from when it is told on, rings are looked at as often as this.
+constexpr Nanos kEndingInterval = 125 * kMillisecond;
+
+}  // namespace
+
+Agent::Agent(AgentOptions options, Journal& journal, ProcessSource& source, ProcessStarter& starter)
+    : options_(std::move(options)),
+      journal_(journal),
+      source_(source),
+      comm_processes_(starter),
+      host_watch_(options_.host_watch),
+      collector_(options_.collector, journal),
+      delivery_({.front_end = options_.front_end,
+                 .host_key = options_.host.host_key,
+                 .report = [this] { return host_report(); },
+                 .outbox = options_.outbox,
+                 .report_slack = kReportSlack},
+                journal),
+      services_(options_.services, journal) {}
+
+void Agent::on_start(net::Network& network, Nanos now) {
+  network_ = &network;
+  quiet_since_ = now;
+  interval_ = options_.busy_interval;
+  delivery_.start(network, now);
+  host_watch_.start(network);
+  services_.start(network);
+  if (options_.terminate_fd >= 0) network_->watch(options_.terminate_fd);
+  take_from_source(now);
+  schedule(now);
+}
+
+// ---- processes ----
+
+void Agent::take_from_source(Nanos now) {
+  for (;;) {
+    SourceEvent event = source_.take();
+    if (event.kind == SourceEvent::Kind::kNothing) break;
+    if (event.kind == SourceEvent::Kind::kProcess) {
+      add_process(std::move(event.process), now);
+    } else if (event.kind == SourceEvent::Kind::kReady && phase_ == Phase::kRecovering) {
+      phase_ = Phase::kWatching;
+      delivery_.connect(now);
+    } else if (event.kind == SourceEvent::Kind::kClosed) {
+      door_closed(now);
+    } else if (event.kind == SourceEvent::Kind::kOpen) {
+      door_open(now);
+    }
+  }
+  if (source_.fd() == source_fd_) return;
+  if (source_fd_ >= 0) network_->unwatch(source_fd_);
+  source_fd_ = source_.fd();
+  if (source_fd_ >= 0) network_->watch(source_fd_);
+}
+
+void Agent::add_process(NewProcess process, Nanos now) {
+  ++processes_seen_;
+  quiet_since_ = now;
+  next_drain_ = now;
+  if (!process.row.unwatched.empty()) return collector_.add_unwatched(process.row);
+  auto segment = Segment::map(process.segment);
+  if (!segment) {
+    log(Level::kError, "a process cannot be watched",
+        {{"pid", process.pid}, {"why", segment.error().message}});
+    process.row.unwatched = segment.error().message;
+    return collector_.add_unwatched(process.row);
+  }
+  collector_.add(process.lane, *std::move(segment), !process.pidfd, now);
+  if (process.pidfd) {
+    wire::ProcessRow row;
+    row.lane = process.lane;
+    row.pid = process.pid;
+    services_.add(row, ProcessWatch::Announced::kElsewhere);
+    const int fd = process.pidfd.get();
+    pidfds_.emplace(fd, std::pair(process.lane, std::move(process.pidfd)));
+    network_->watch(fd);
+  }
+  forget_finished();
+}
+
+void Agent::process_gone(int pidfd, Nanos now) {
+  const auto it = pidfds_.find(pidfd);
+  if (it == pidfds_.end()) return;
+  quiet_since_ = now;
+  collector_.process_ended(it->second.first);
+  services_.remove(it->second.first);
+  network_->unwatch(pidfd);
+  pidfds_.erase(it);
+}
+
+void Agent::forget_finished() {
+  for (const Lane lane : collector_.take_finished()) {
+    for (auto it = pidfds_.begin(); it != pidfds_.end();) {
+      const bool is_it = it->second.first == lane;
+      if (is_it) network_->unwatch(it->first);
+      it = is_it ? pidfds_.erase(it) : std::next(it);
+    }
+    source_.forget(lane);
+  }
+}
+
+// ---- the tree ----
+
+wire::HostReport Agent::host_report() const {
+  wire::HostReport report = options_.host;
+  report.pid = static_cast<std::uint32_t>(::getpid());
+  report.load = options_.load();
+  report.processes = static_cast<std::uint32_t>(collector_.processes());
+  return report;
+}
+
+void Agent::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
+  delivery_.on_link_up(link, peer, now);
+  if (peer.node == kFrontEndNode) {
+    front_end_link_ = link;
+    host_watch_.meet_front_end(now);
+  }
+  schedule(now);
+}
+
+void Agent::on_connect_failed(NodeId, const Error& why, Nanos now) {
+  const bool was_let_in = delivery_.leaf() != wire::kNoLeaf;
+  if (why.code == Code::kPermissionDenied && !was_let_in && phase_ != Phase::kDone) {
+    return give_up("the front end refuses this agent: " + why.message);
+  }
+  delivery_.on_connect_failed(why, now);
+  schedule(now);
+}
+
+void Agent::on_link_down(net::LinkId link, const Error& why, Nanos now) {
+  delivery_.on_link_down(link, why, now);
+  if (front_end_link_ == link) front_end_link_.reset();
+  schedule(now);
+}
+
+void Agent::on_message(net::LinkId, wire::Message message, Nanos now) {
+  switch (delivery_.on_message(message, now)) {
+    case Delivery::News::kAcknowledged:
+      collector_.resume();
+      break;
+    case Delivery::News::kControl:
+      if (delivery_.control()->finish && finish_at_ == 0) finish_at_ = now;
+      host_watch_.configure(*delivery_.control(), now);
+      if (encoding_) configure();
+      break;
+    case Delivery::News::kNotOurs:
+      if (const auto* order = std::get_if<wire::StartCommProcess>(&message)) {
+        if (auto report = comm_processes_.start(*order, *network_)) {
+          delivery_.send_up(*std::move(report));
+        }
+      }
+      break;
+    default:
+      break;
+  }
+  start_encoding(now);
+  advance_life(now);
+  schedule(now);
+}
+
+void Agent::report_host(Nanos now) {
+  if (front_end_link_)
+    host_watch_.note_round_trip(network_->status(*front_end_link_).round_trip_ns);
+  if (auto facts = host_watch_.on_timer(delivery_.leaf(), now))
+    delivery_.send_up(*std::move(facts));
+}
+
+// ---- work ----
+
+void Agent::start_encoding(Nanos now) {
+  if (encoding_ || phase_ == Phase::kRecovering) return;
+  if (delivery_.leaf() == wire::kNoLeaf || !delivery_.control()) return;
+  if (encode_at_ == 0) encode_at_ = now + options_.clock_patience;
+  if (!delivery_.clock_known() && now < encode_at_ && finish_at_ == 0) return;
+  if (!delivery_.clock_known()) {
+    log(Level::kWarn, "front end's clock not known, this host's is taken");
+  }
+  encoding_ = true;
+  configure();
+  next_drain_ = now;
+}
+
+void Agent::configure() {
+  collector_.set_offset(delivery_.offset_ns());
+  collector_.configure(delivery_.leaf(), *delivery_.control());
+  services_.set_offset(delivery_.offset_ns());
+  services_.configure(delivery_.leaf(), *delivery_.control());
+}
+
+void Agent::run_services(Nanos now) {
+  if (!encoding_ || phase_ != Phase::kWatching) return;
+  services_.set_offset(delivery_.offset_ns());
+  services_.run(now);
+  take_appended();
+}
+
+void Agent::take_appended() {
+  for (const PacketKey& key : collector_.take_appended()) delivery_.add(key);
+  for (const PacketKey& key : services_.take_appended()) delivery_.add(key);
+}
+
+void Agent::drain(Nanos now) {
+  next_drain_ = now + longest_interval();
+  // After the last window there is none.
+  if (phase_ == Phase::kClosing || phase_ == Phase::kDelivering) return;
+  if (delivery_.follow_clock()) collector_.set_offset(delivery_.offset_ns());
+  start_encoding(now);
+  const bool reads_out = phase_ == Phase::kFinishing;
+  const DrainOutcome outcome = reads_out ? collector_.flush(now) : collector_.drain(now);
+  take_appended();
+  forget_finished();
+
+  interval_ = interval_for(outcome.fill, now);
+  last_drain_ = now;
+  next_drain_ = next_look(now);
+  if (outcome.next_due != 0) next_drain_ = std::min(next_drain_, outcome.next_due);
+  next_drain_ = std::max(next_drain_, outcome.unfinished ? now : now + kSoon);
+}
+
+Nanos Agent::longest_interval() const {
+  return finish_at_ == 0 ? options_.idle_interval
+                         : std::min(options_.idle_interval, kEndingInterval);
+}
+
+// Shorter at once, longer by doubling: bursts come in groups.
+Nanos Agent::interval_for(double fill, Nanos now) const {
+  if (collector_.is_anybody_starting(now)) return options_.busy_interval;
+  const Nanos longest = std::clamp(2 * interval_, options_.busy_interval, longest_interval());
+  const double wanted =
+      static_cast<double>(now - last_drain_) * options_.wanted_fill / std::max(fill, 1e-9);
+  if (wanted >= static_cast<double>(longest)) return longest;
+  return std::max(options_.busy_interval, static_cast<Nanos>(wanted));
+}
+
+Nanos Agent::next_look(Nanos now) const {
+  const Nanos step = interval_;
+  if (step < longest_interval() || !delivery_.control()) return now + step;
+  const Nanos shift = delivery_.offset_ns() % step - delivery_.control()->epoch_ns % step;
+  const Nanos past = ((now + kTogether) % step + shift + 2 * step) % step;
+  return now + kTogether + step - past;
+}
+
+void Agent::on_timer(Nanos now) {
+  if (phase_ == Phase::kRecovering || phase_ == Phase::kDone) return schedule(now);
+  if (now >= next_drain_) drain(now);
+  run_services(now);
+  delivery_.on_timer(now);
+  report_host(now);
+  advance_life(now);
+  schedule(now);
+}
+
+void Agent::on_readable(int fd, Nanos now) {
+  if (fd == source_fd_) {
+    take_from_source(now);
+  } else if (fd == options_.terminate_fd) {
+    network_->unwatch(fd);
+    if (finish_at_ == 0) finish_at_ = now;
+  } else if (services_.on_readable(fd, now)) {
+    return schedule(now);  // Its packets go with the next look at the rings.
+  } else if (!host_watch_.on_readable(fd)) {
+    process_gone(fd, now);
+    if (auto report = comm_processes_.collect(fd, *network_)) {
+      delivery_.send_up(*std::move(report));
+    }
+  }
+  if (phase_ == Phase::kWatching || phase_ == Phase::kFinishing) next_drain_ = now;
+  schedule(now);
+}
+
+// ---- end ----
+
+bool Agent::wants_to_end(Nanos now) const {
+  const std::size_t living = collector_.living();
+  if (finish_at_ != 0) return living == 0 || now >= finish_at_ + options_.finish_patience;
+  if (living != 0) return false;
+  return now >= quiet_since_ + (processes_seen_ == 0 ? options_.first_linger : options_.linger);
+}
+
+void Agent::advance_life(Nanos now) {
+  if (phase_ == Phase::kRecovering || phase_ == Phase::kDone) return;
+  // A front end that has said that the run is over does not come back.
+  const Nanos patience = finish_at_ != 0 ? options_.finish_orphan_limit : options_.orphan_limit;
+  const net::Uplink& uplink = delivery_.uplink();
+  if (!uplink.link() && uplink.orphan_for(now) >= patience) return give_up("there is no front end");
+  if (phase_ == Phase::kWatching && encoding_ && wants_to_end(now)) {
+    // Whoever lives on is counted as it stands, so it must stand still.
+    if (finish_at_ != 0) collector_.stop_capture();
+    phase_ = Phase::kFinishing;
+    next_drain_ = now;
+  } else if (phase_ == Phase::kFinishing && collector_.is_idle() && services_.finish(now)) {
+    take_appended();
+    phase_ = Phase::kClosing;
+    source_.close();
+    take_from_source(now);
+  } else if (phase_ == Phase::kClosing && door_is_closed_) {
+    deliver_last(now);
+  } else if (phase_ == Phase::kDelivering && delivery_.is_done()) {
+    end(0, "all is stored");
+  }
+}
+
+// From here on the folder is of no use; a job that starts while the rest is delivered gets an agent
+// of its own.
+void Agent::door_closed(Nanos now) {
+  if (phase_ != Phase::kClosing) return;
+  door_is_closed_ = true;
+  source_.remove_folder();
+  deliver_last(now);
+}
+
+// While the journal is full it is tried again, after acknowledgements and from time to time.
+void Agent::deliver_last(Nanos now) {
+  if (!collector_.seal_last(now)) return;
+  take_appended();
+  phase_ = Phase::kDelivering;
+  delivery_.send_due(now);
+}
+
+void Agent::door_open(Nanos now) {
+  phase_ = Phase::kWatching;
+  services_.resume();
+  quiet_since_ = now;
+  if (finish_at_ != 0) finish_at_ = now;  // Who just came has time to end, too.
+  next_drain_ = now;
+}
+
+void Agent::give_up(const std::string& why) {
+  std::uint64_t calls = 0;
+  for (const PacketKey& key : journal_.keys()) {
+    if (key.stream == wire::kWindowStream) calls += journal_.calls_in(key);
+  }
+  log(Level::kError, "what is left here is lost",
+      {{"why", why},
+       {"packets", journal_.keys().size()},
+       {"calls", calls},
+       {"processes", collector_.processes()}});
+  end(kGaveUp, why);
+}
+
+void Agent::end(int code, const std::string& why) {
+  phase_ = Phase::kDone;
+  delivery_.end(why);
+  source_.remove_folder();
+  network_->stop(code);
+}
+
+void Agent::schedule(Nanos now) {
+  if (phase_ == Phase::kRecovering || phase_ == Phase::kDone) return;
+  const bool measures = encoding_ && phase_ == Phase::kWatching;
+  const bool waits_for_ends = measures && finish_at_ != 0;
+  const std::array dues = {next_drain_ == 0 ? now : next_drain_, delivery_.next_due(),
+                           host_watch_.next_due(), measures ? services_.next_due() : 0,
+                           waits_for_ends ? finish_at_ + options_.finish_patience : 0};
+  Nanos first = dues[0];
+  for (const Nanos due : dues) {
+    if (due != 0) first = std::min(first, due);
+  }
+  Nanos next = std::max(first, now);
+  if (first > now + kSoon) {
+    for (const Nanos due : dues) {
+      if (due <= first + kTogether) next = std::max(next, due);
+    }
+  }
+  network_->set_timer(next);
+}
+
+}  // namespace xylem::backend

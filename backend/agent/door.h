@@ -1,0 +1,64 @@
+#pragma once
+
+// Where processes register: the listening socket in the host's run folder.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/agent/process_source.h"
+#include "base/clock.h"
+#include "base/unique_fd.h"
+
+namespace xylem::backend {
+
+/// Accepts registrations (capture/core/ring.h) and looks at who sends them: the same user by the
+/// kernel's word, one descriptor of a segment or a reason why there is none. Anybody else is turned
+/// away. Whether the process still lives is not looked at, so a process that is taken has no pidfd.
+///
+/// When no descriptor is left, a process is taken without its segment, and its row gives that as
+/// the reason. A connection that cannot even be accepted stays in the listener's queue. Then the
+/// door pauses: fd() does not report the listener, and becomes readable after kRetryDelay, so that
+/// take() tries again. Nothing blocks. One thread.
+class Door {
+ public:
+  /// So many connections may stand open without having said what they want; more are cut off,
+  /// oldest first.
+  static constexpr std::size_t kMaxWaiting = 256;
+  static constexpr Nanos kRetryDelay = 100 * kMillisecond;
+
+  /// Takes a listening Unix stream socket.
+  explicit Door(UniqueFd listener);
+
+  /// Replaces the listener. Connections that were accepted stay. Needs no new descriptor.
+  void listen_at(UniqueFd listener);
+
+  /// Gives the listener away and closes everything else.
+  UniqueFd close();
+
+  /// Readable when take() may have something.
+  int fd() const noexcept { return poll_.get(); }
+
+  /// The next process that registered, its lane left open; nothing when nobody waits.
+  std::optional<NewProcess> take();
+
+  /// The last take() left connections in the listener's queue for want of a descriptor.
+  bool is_paused() const noexcept { return is_paused_; }
+
+ private:
+  void accept_all();
+  bool accept_next();
+  void pause(int why);
+  void resume();
+
+  UniqueFd listener_;
+  UniqueFd poll_;         // An epoll of all the others but the spare.
+  UniqueFd retry_timer_;  // Runs while the door is paused.
+  UniqueFd spare_;        // Given up to accept a connection when no descriptor is left.
+  std::vector<UniqueFd> waiting_;
+  bool is_paused_ = false;
+  bool pause_was_said_ = false;
+};
+
+}  // namespace xylem::backend

@@ -1,0 +1,269 @@
+#include "backend/agent/exec_series.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "backend/find/proc_file.h"
+#include "base/argv.h"
+#include "base/log.h"
+
+namespace xylem::backend {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr int kNotStarted = 127;
+constexpr std::string_view kPassesOver = "lines that are no metrics";
+
+// Without what was printed, which may be another text each time.
+std::string_view kind_of(std::string_view why) { return why.substr(0, why.find('\'')); }
+
+std::vector<std::string> words_of(std::string_view command) {
+  std::vector<std::string> words;
+  for (auto word = next_word(command); !word.empty(); word = next_word(command)) {
+    words.emplace_back(word);
+  }
+  return words;
+}
+
+// Between fork and exec.
+[[noreturn]] void become(char* const* arguments, int output, pid_t parent) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(kNotStarted);  // It died before the line above.
+  const int copy = ::fcntl(output, F_DUPFD, 10);
+  const int nowhere = ::open("/dev/null", O_RDWR);
+  ::dup2(nowhere, 0);
+  ::dup2(copy, 1);
+  ::dup2(nowhere, 2);
+  ::syscall(SYS_close_range, 3u, ~0u, 0u);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  ::execv(arguments[0], arguments);
+  ::_exit(kNotStarted);
+}
+
+}  // namespace
+
+ExecSeries::ExecSeries(wire::ServiceSpec spec, ProgramGroups* groups, std::size_t place)
+    : spec_(std::move(spec)), groups_(groups), place_in_groups_(place), layout_{spec_.name, {}} {}
+
+ExecSeries::~ExecSeries() {
+  if (child_ > 0) end_child();
+}
+
+// Whoever does not end although it is killed, since it waits for a device, is left to the guard:
+// the loop goes on.
+void ExecSeries::end_child() {
+  constexpr int kPatienceMs = 20;
+  ::kill(-child_, SIGKILL);
+  ::kill(child_, SIGKILL);
+  pollfd ended{pidfd_.get(), POLLIN, 0};
+  if (pidfd_) ::poll(&ended, 1, kPatienceMs);
+  int status = 0;
+  reap(status);
+  child_ = 0;
+}
+
+// False while it has not ended.
+bool ExecSeries::reap(int& status) {
+  const pid_t got = ::waitpid(child_, &status, WNOHANG);
+  if (got == 0 || (got < 0 && errno == EINTR)) return false;
+  child_ = 0;
+  if (groups_ != nullptr) groups_->leave(place_in_groups_);
+  return true;
+}
+
+void ExecSeries::begin(net::Network& network, Nanos now) {
+  if (child_ > 0 || now < not_before_) return;
+  if (!start(network, now)) fail(std::string("cannot be started: ") + std::strerror(errno), now);
+}
+
+bool ExecSeries::start(net::Network& network, Nanos now) {
+  std::vector<std::string> words = words_of(spec_.program);
+  const std::vector<char*> arguments = argv_of(words);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  output_.reset(ends[0]);
+  UniqueFd write(ends[1]);
+  ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
+  const pid_t self = ::getpid();
+  child_ = ::fork();
+  if (child_ == 0) {
+    if (groups_ != nullptr) groups_->enter(place_in_groups_, ::getpid());
+    become(arguments.data(), write.get(), self);
+  }
+  if (child_ < 0) {
+    child_ = 0;
+    output_.reset();
+    return false;
+  }
+  ::setpgid(child_, child_);  // Both do it: whoever comes first.
+  pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, child_, 0)));
+  started_ = now;
+  look_at_ = now + spec_.timeout_ns;
+  killed_ = told_stuck_ = false;
+  text_.clear();
+  network.watch(output_.get());
+  if (pidfd_) {
+    network.watch(pidfd_.get());
+    return true;
+  }
+  const int why = errno;
+  stop(network);
+  errno = why;
+  return false;
+}
+
+bool ExecSeries::on_readable(net::Network& network, int fd, Nanos now) {
+  if (child_ <= 0) return false;
+  if (output_ && fd == output_.get()) {
+    drain(network);
+    return true;
+  }
+  if (!pidfd_ || fd != pidfd_.get()) return false;
+  collect(network, now);
+  return true;
+}
+
+void ExecSeries::unwatch_output(net::Network& network) {
+  network.unwatch(output_.get());
+  output_.reset();
+}
+
+void ExecSeries::drain(net::Network& network) {
+  char piece[16384];
+  while (output_) {
+    const ssize_t got = ::read(output_.get(), piece, sizeof piece);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return;
+    if (got <= 0) return unwatch_output(network);
+    text_.append(piece, static_cast<std::size_t>(got));
+    if (text_.size() <= kMostOutput) continue;
+    kill_group("printed more than " + std::to_string(kMostOutput >> 10) + " KiB");
+    return unwatch_output(network);
+  }
+}
+
+void ExecSeries::kill_group(const std::string& why) {
+  if (!killed_) killed_why_ = why;
+  killed_ = true;
+  ::kill(-child_, SIGKILL);
+}
+
+// It has ended and nobody has waited for it: its number, and that of its group, are still its own.
+void ExecSeries::collect(net::Network& network, Nanos now) {
+  drain(network);
+  ::kill(-child_, SIGKILL);
+  int status = 0;
+  if (!reap(status)) return;
+  if (output_) unwatch_output(network);
+  network.unwatch(pidfd_.get());
+  pidfd_.reset();
+  if (killed_) return fail(killed_why_, now);
+  if (WIFSIGNALED(status)) return fail(std::string("ended by ") + strsignal(WTERMSIG(status)), now);
+  const int code = WEXITSTATUS(status);
+  if (code == kNotStarted) return fail("cannot be run (code 127)", now);
+  if (code != 0) return fail("ended with code " + std::to_string(code), now);
+  const MetricText text = parse_metrics(std::exchange(text_, {}));
+  if (text.lines.empty() && text.bad_lines != 0) {
+    return fail("printed no number with a name, but '" + text.first_bad + "'", now);
+  }
+  if (text.lines.empty()) return fail("printed nothing", now);
+  succeed(text, now);
+}
+
+// A sample is of the moment at which the program was started.
+void ExecSeries::succeed(const MetricText& text, Nanos) {
+  std::vector<double> numbers(layout_.rows.size(), kUnknown);
+  std::vector<double> counted(layout_.rows.size(), kUnknown);
+  std::size_t dropped = text.dropped;
+  for (const MetricLine& line : text.lines) {
+    auto it = place_.find(line.name);
+    if (it == place_.end()) {
+      if (place_.size() >= kMostMetrics) {
+        ++dropped;
+        continue;
+      }
+      it = place_.emplace(line.name, layout_.rows.size()).first;
+      const std::string unit = line.is_counter ? line.unit + "/s" : line.unit;
+      layout_.rows.push_back({spec_.name + "." + line.name,
+                              line.is_counter && line.unit.empty() ? "1/s" : unit, 1,
+                              line.is_counter});
+      numbers.push_back(kUnknown);
+      counted.push_back(kUnknown);
+    }
+    const std::size_t at = it->second;
+    if (layout_.rows[at].per_second) {
+      counted[at] = line.number;
+      const double growth = at < before_.size() ? line.number - before_[at] : kUnknown;
+      numbers[at] = growth >= 0 ? growth : kUnknown;
+    } else {
+      numbers[at] = line.number;
+    }
+  }
+  if (dropped != 0 && !std::exchange(told_dropped_, true)) {
+    log(Level::kWarn, "a service prints more metrics than are taken, the rest is left out",
+        {{"service", spec_.name}, {"taken", kMostMetrics}});
+  }
+  if (text.bad_lines != 0 && told_ != kPassesOver) {
+    log(Level::kWarn, "a service prints lines that are no metrics, they are passed over",
+        {{"service", spec_.name}, {"line", text.first_bad}});
+  }
+  told_ = text.bad_lines != 0 ? kPassesOver : "";
+  before_ = std::move(counted);
+  Reading reading;
+  reading.at_ns = started_;
+  reading.span_ns = last_ns_ == 0 ? 0 : started_ - last_ns_;
+  reading.entries.push_back({kLeafLane, std::move(numbers)});
+  last_ns_ = started_;
+  pause_ = 0;
+  reading_ = std::move(reading);
+}
+
+void ExecSeries::fail(const std::string& why, Nanos now) {
+  text_.clear();
+  pause_ = std::clamp(2 * pause_, spec_.interval_ns, std::max(spec_.interval_ns, kLongestPause));
+  not_before_ = now + pause_;
+  if (told_ == kind_of(why)) return;
+  told_ = kind_of(why);
+  log(Level::kWarn, "a service's program failed, it is tried again",
+      {{"service", spec_.name}, {"program", spec_.program}, {"why", why}});
+}
+
+void ExecSeries::look(Nanos now) {
+  look_at_ = now + kLongestDeath;
+  if (!killed_) {
+    kill_group("took longer than " + std::to_string(spec_.timeout_ns / kMillisecond) + " ms");
+  } else if (!std::exchange(told_stuck_, true)) {
+    log(Level::kWarn, "a service's program does not end although it is killed, it is waited for",
+        {{"service", spec_.name}, {"pid", child_}, {"why", killed_why_}});
+  }
+}
+
+std::optional<Reading> ExecSeries::take(net::Network&, Nanos now) {
+  if (child_ > 0 && now >= look_at_) look(now);
+  return std::exchange(reading_, std::nullopt);
+}
+
+void ExecSeries::stop(net::Network& network) {
+  if (child_ <= 0) return;
+  if (output_) unwatch_output(network);
+  if (pidfd_) network.unwatch(pidfd_.get());
+  end_child();
+  pidfd_.reset();
+}
+
+}  // namespace xylem::backend

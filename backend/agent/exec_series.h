@@ -1,0 +1,86 @@
+#pragma once
+
+// A service that is a program: run once an interval, its standard output is the sample.
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "backend/agent/program_groups.h"
+#include "backend/host/metric_text.h"
+#include "backend/host/series_source.h"
+#include "base/unique_fd.h"
+
+namespace xylem::backend {
+
+/// One run at a time, each in a process group of its own that is killed with it. A run gives a
+/// sample when it ends with code 0 and has printed one number at least; metric_text.h reads it. It
+/// fails when it cannot be started, ends badly, takes longer than the time-out, prints more than
+/// kMostOutput or nothing that is a number: what went wrong is said once, until it has gone well
+/// again, and the next run waits twice as long after each failure, up to kLongestPause. One that
+/// has not ended kLongestDeath after it was killed, since it waits for a device, is told of, and
+/// there is no other run until it has.
+///
+/// The program gets no standard input, the agent's environment, and SIGKILL when the agent's worker
+/// dies; what it has started itself is killed when it ends, and by the guard when the worker was
+/// killed. Never blocks, but for the time of a fork, and of 20 ms at most when it is stopped. One
+/// thread.
+class ExecSeries final : public SeriesSource {
+ public:
+  static constexpr std::size_t kMostOutput = 256u << 10;
+  static constexpr Nanos kLongestPause = 60 * kSecond;
+  static constexpr Nanos kLongestDeath = 5 * kSecond;
+
+  /// `groups`, borrowed, knows of the program at `place` while it runs; null: nobody does.
+  explicit ExecSeries(wire::ServiceSpec spec, ProgramGroups* groups = nullptr,
+                      std::size_t place = 0);
+  ~ExecSeries() override;
+  ExecSeries(const ExecSeries&) = delete;
+  ExecSeries& operator=(const ExecSeries&) = delete;
+
+  void begin(net::Network& network, Nanos now) override;
+  std::optional<Reading> take(net::Network& network, Nanos now) override;
+  const wire::SeriesLayout& layout() const override { return layout_; }
+  bool on_readable(net::Network& network, int fd, Nanos now) override;
+  /// When the running program is to be killed, or told of.
+  Nanos next_due() const override { return child_ > 0 && !told_stuck_ ? look_at_ : 0; }
+  void stop(net::Network& network) override;
+
+ private:
+  bool start(net::Network& network, Nanos now);
+  void drain(net::Network& network);
+  void unwatch_output(net::Network& network);
+  bool reap(int& status);
+  void end_child();
+  void kill_group(const std::string& why);
+  void look(Nanos now);
+  void collect(net::Network& network, Nanos now);
+  void succeed(const MetricText& text, Nanos now);
+  void fail(const std::string& why, Nanos now);
+
+  wire::ServiceSpec spec_;
+  ProgramGroups* groups_;
+  std::size_t place_in_groups_;
+  wire::SeriesLayout layout_;
+  std::map<std::string, std::size_t, std::less<>> place_;  // Of a metric in the layout.
+  std::vector<double> before_;                             // Counters by place; NaN: none.
+
+  pid_t child_ = 0;
+  UniqueFd pidfd_, output_;
+  std::string text_;
+  std::string killed_why_;
+  bool killed_ = false;
+  bool told_stuck_ = false;
+  Nanos started_ = 0, look_at_ = 0;
+
+  Nanos last_ns_ = 0;
+  Nanos not_before_ = 0;
+  Nanos pause_ = 0;
+  std::string told_;  // The trouble that was said last; empty: none.
+  bool told_dropped_ = false;
+  std::optional<Reading> reading_;
+};
+
+}  // namespace xylem::backend

@@ -1,0 +1,63 @@
+#include "backend/agent/quiet_segment.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "backend/find/proc_table.h"
+#include "backend/leaf/mapping.h"
+#include "capture/core/ring.h"
+
+namespace xylem::backend {
+namespace {
+
+// The least that there is; untouched memory of a memfd takes none.
+constexpr std::uint32_t kRings = 1;
+constexpr std::uint32_t kRingRecords = capture::kMinRingRecords;
+
+template <std::size_t Size>
+void put(char (&into)[Size], const std::string& text) {
+  const std::size_t length = std::min(text.size(), Size - 1);
+  std::memcpy(into, text.data(), length);
+}
+
+void describe(const FoundRank& rank, capture::SegmentHeader& header) {
+  header.magic = capture::kSegmentMagic;
+  header.layout_version = capture::kLayoutVersion;
+  header.ring_records = kRingRecords;
+  header.max_rings = kRings;
+  header.segment_bytes = capture::segment_bytes(kRings, kRingRecords);
+  header.pid = rank.pid;
+  header.clock = capture::ClockKind::kMonotonic;
+  header.start_time = rank.start_time;
+  header.rank = rank.rank;
+  header.world_size = rank.size;
+  const auto key = world_key_of(rank.job);
+  std::memcpy(header.world_key, key.data(), std::min(key.size(), sizeof header.world_key));
+  put(header.mpi_library, rank.mpi_library);
+  put(header.program, rank.program);
+  header.state.store(capture::ProcessState::kRunning, std::memory_order_release);
+}
+
+}  // namespace
+
+Result<HeldProcess> hold_quietly(const FoundRank& rank) {
+  const std::uint64_t bytes = capture::segment_bytes(kRings, kRingRecords);
+  auto memory = make_memory("xylem-rings", bytes);
+  if (!memory) return unexpected(std::move(memory.error()));
+  auto mapping = Mapping::of(memory->get(), sizeof(capture::SegmentHeader));
+  if (!mapping) return unexpected(std::move(mapping.error()));
+  describe(rank, *new (mapping->bytes().data()) capture::SegmentHeader);
+
+  HeldProcess held;
+  held.pid = rank.pid;
+  held.segment = *std::move(memory);
+  held.start_time = rank.start_time;
+  auto process = open_process(rank.pid, rank.start_time);
+  if (!process) return unexpected(std::move(process.error()));
+  held.pidfd = *std::move(process);
+  return held;
+}
+
+}  // namespace xylem::backend

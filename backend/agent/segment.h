@@ -1,0 +1,145 @@
+#pragma once
+
+// The agent's view of a monitored process's segment (capture/core/ring.h).
+//
+// The process is not trusted: what it writes may be anything and may change at any time. Its
+// numbers are bounded here once and for all, so that a hostile segment leads to wrong numbers of
+// its own process and to nothing else: sizes are checked against the file, which is sealed against
+// shrinking; offsets follow from constants; indices are masked; records are copied out before
+// anybody looks at them.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/leaf/mapping.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "capture/core/ring.h"
+#include "wire/registration.h"
+
+namespace xylem::backend {
+
+/// How far a ring has come in what is journalled. All numbers only grow.
+struct RingProgress {
+  std::uint64_t window_position = 0;  ///< Records before it are in journalled windows.
+  std::uint64_t chunk_position = 0;   ///< Records before it are in journalled chunks.
+  std::uint64_t chunk_events = 0;     ///< Records that chunks hold; fewer when chunks were off.
+  std::uint64_t chunk_calls = 0;      ///< Calls that these records stand for.
+  bool operator==(const RingProgress&) const = default;
+};
+
+/// A process's counters, summed over its threads.
+struct SegmentCounters {
+  std::uint64_t calls = 0;          ///< Ringless calls included.
+  std::uint64_t lost = 0;           ///< Ringless calls included.
+  std::uint64_t lost_messages = 0;  ///< Sends whose record met a full ring.
+  std::uint64_t lost_message_bytes = 0;
+  std::uint64_t lost_receives = 0;       ///< Receives whose record met a full ring.
+  std::uint64_t untracked_receives = 0;  ///< Receives whose completion could not be followed.
+  bool operator==(const SegmentCounters&) const = default;
+};
+
+/// One mapped segment. Used by one thread. The process may die or be alive; it makes no difference.
+/// Records are mapped when their ring is used; no descriptor is needed for it.
+class Segment {
+ public:
+  /// Seals the file against shrinking, checks and maps it, all but the records.
+  ///
+  /// Fails with kCorrupt when it is too small, its magic, version or sizes are none of ours,
+  /// with kPermissionDenied when it cannot be sealed (not a memfd made with MFD_ALLOW_SEALING): a
+  /// process could then cut it off under our feet.
+  static Result<Segment> map(const UniqueFd& fd);
+
+  // ---- What the process says. Texts are cut and made printable. ----
+  std::uint32_t pid() const noexcept { return pid_; }
+  std::uint64_t start_time() const noexcept { return start_time_; }
+  capture::ClockKind clock() const noexcept { return clock_; }
+  capture::ProcessState state() const noexcept;
+  /// `lane` is left for the caller. World, rank and size are given when MPI_Init has returned.
+  wire::ProcessRow describe() const;
+  /// The function table; empty before the process has filled it.
+  std::vector<wire::FunctionRow> functions() const;
+  std::uint32_t function_count() const noexcept;
+
+  /// Rings that have been used so far: 0 .. rings() - 1; at most kMaxThreads.
+  std::uint32_t rings() const noexcept;
+  /// Slots of a ring.
+  std::uint32_t capacity(std::uint32_t ring) const noexcept;
+  SegmentCounters counters() const;
+  /// Calls, inner calls included, and losses of one function over all threads.
+  std::uint64_t calls(FunctionId function) const;
+  std::uint64_t lost(FunctionId function) const;
+  /// Only some calls of the function leave a record.
+  bool is_sampled(FunctionId function) const;
+  /// The function returns at once, whatever other ranks do.
+  bool never_waits(FunctionId function) const;
+
+  // ---- Records ----
+  /// How many records can be read from `position` on: 0 to capacity(ring). A head that is not
+  /// within the ring after the tail is no head: nothing can be read then, nor where no address
+  /// space is left to map the ring.
+  std::uint64_t available(std::uint32_t ring, std::uint64_t position) const noexcept;
+  /// How many records wait from `position` on that nobody can read, since the system does not map
+  /// their ring. available() is 0 then.
+  std::uint64_t unreadable(std::uint32_t ring, std::uint64_t position) const noexcept;
+  /// Rings that could not be mapped are tried again from now on, until the next failure.
+  void retry_mapping() noexcept { has_failed_ = false; }
+  /// What the system said when a ring could not be mapped last; empty when none failed.
+  const std::string& why_unreadable() const noexcept { return why_unreadable_; }
+  /// Calls of a function that the ring's records stand for, or the next record would.
+  std::uint64_t recorded_calls(std::uint32_t ring, FunctionId function) const;
+  /// Where a ring ends for whoever reads it: at freeze(), or at present.
+  std::uint64_t end(std::uint32_t ring) const noexcept;
+  /// Copies up to out.size() records from `position` on; returns how many.
+  std::size_t read(std::uint32_t ring, std::uint64_t position,
+                   std::span<capture::Record> out) const;
+  /// Nothing that is written from now on can be read: the process has ended, or its time is up.
+  void freeze();
+  /// True when more than half of the ring waits to be journalled.
+  bool is_filling(std::uint32_t ring) const noexcept;
+  /// Has the system give memory to the blocks that the process will write next, so that no call
+  /// pays for it.
+  void look_ahead(std::uint32_t ring);
+
+  // ---- The agent's part. Progress is read once, at map(); later the process cannot change it.
+  // ----
+  const RingProgress& progress(std::uint32_t ring) const { return progress_[ring]; }
+  /// Takes over what is larger than what stands there, and lets the process overwrite the records
+  /// that are in windows and chunks both. Applying the same twice changes nothing.
+  void advance(std::uint32_t ring, const RingProgress& to);
+  std::uint64_t windowed_calls(FunctionId function) const;
+  void advance_windowed(FunctionId function, std::uint64_t calls);
+  /// Sum of windowed_calls over all functions.
+  std::uint64_t windowed_calls() const;
+  bool is_finished() const noexcept;
+  void set_finished();
+  void set_enabled(bool enabled);
+
+ private:
+  Segment(Mapping mapping, std::uint32_t max_rings, std::uint32_t ring_records);
+  capture::SegmentHeader& header() const;
+  capture::ThreadRing& ring_at(std::uint32_t ring) const;
+  /// The ring's memory, mapped; empty when it cannot be.
+  std::span<std::byte> records(std::uint32_t ring) const;
+  /// Records from `position` on, mapped or not.
+  std::uint64_t waiting(std::uint32_t ring, std::uint64_t position) const noexcept;
+  void read_progress();
+
+  Mapping mapping_;                       // Header and rings.
+  mutable std::vector<Mapping> records_;  // Of each ring, empty until it is asked for.
+  mutable std::string why_unreadable_;    // Said when it is first set.
+  mutable bool has_failed_ = false;       // To map a ring, since retry_mapping().
+  std::vector<std::uint32_t> populated_;  // Blocks of each ring that have memory.
+  std::uint32_t max_rings_ = 0;
+  std::uint32_t ring_records_ = 0;
+  std::uint32_t pid_ = 0;
+  std::uint64_t start_time_ = 0;
+  capture::ClockKind clock_ = capture::ClockKind::kMonotonic;
+  std::vector<RingProgress> progress_;  // kMaxThreads of them.
+  std::vector<std::uint64_t> ends_;     // Heads when it was frozen; empty before.
+};
+
+}  // namespace xylem::backend

@@ -1,0 +1,86 @@
+#include "backend/find/wish_text.h"
+
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+namespace xylem::backend {
+namespace {
+
+bool read_number(std::string_view text, std::uint32_t& number) {
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+}
+
+bool read_listed(std::string_view text, RankWish& wish) {
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    const auto colon = item.find(':');
+    std::uint32_t rank = 0;
+    std::uint32_t pid = 0;
+    if (colon == item.npos || !read_number(item.substr(0, colon), rank) ||
+        !read_number(item.substr(colon + 1), pid) || pid == 0) {
+      return false;
+    }
+    wish.listed[pid] = rank;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::string> to_words(const RankWish& wish) {
+  std::vector<std::string> words;
+  const auto add = [&words](const char* name, const std::string& value) {
+    if (!value.empty()) words.push_back(std::string(name) + "=" + value);
+  };
+  add("match", wish.match);
+  add("job", wish.slurm_job);
+  add("step", wish.slurm_step);
+  add("port", wish.control_port);
+  add("world", wish.world);
+  if (wish.size != 0) add("size", std::to_string(wish.size));
+  std::string listed;
+  for (const auto& [pid, rank] : wish.listed) {
+    listed += (listed.empty() ? "" : ",") + std::to_string(rank) + ":" + std::to_string(pid);
+  }
+  add("listed", listed);
+  if (wish.is_named) add("named", "yes");
+  return words;
+}
+
+Result<RankWish> parse_wish(const std::vector<std::string>& words) {
+  RankWish wish;
+  for (const std::string& word : words) {
+    const auto equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const std::string value = equals == word.npos ? "" : word.substr(equals + 1);
+    bool good = !value.empty();
+    if (name == "match") {
+      wish.match = value;
+    } else if (name == "job") {
+      wish.slurm_job = value;
+    } else if (name == "step") {
+      wish.slurm_step = value;
+    } else if (name == "port") {
+      wish.control_port = value;
+    } else if (name == "world") {
+      wish.world = value;
+    } else if (name == "size") {
+      good = read_number(value, wish.size);
+    } else if (name == "listed") {
+      good = good && read_listed(value, wish);
+    } else if (name == "named") {
+      wish.is_named = good = value == "yes";
+    } else {
+      good = false;
+    }
+    if (!good) {
+      return unexpected(Code::kInvalidArgument, "'" + word + "' is nothing to look for");
+    }
+  }
+  return wish;
+}
+
+}  // namespace xylem::backend

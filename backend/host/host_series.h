@@ -1,0 +1,73 @@
+#pragma once
+
+// The service `host`: what the system tells of itself. docs/services.md names what is measured.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/find/proc_file.h"
+#include "backend/host/series_source.h"
+
+namespace xylem::backend {
+
+/// Reads files of /proc and /sys. A file that is missing or must not be read is left out; the first
+/// reading says once, in the log, which those are. One that cannot be read later keeps its names,
+/// of which nothing is known then. An interface, disk or processor that comes or goes changes the
+/// layout. One thread.
+class HostSeries final : public SeriesSource {
+ public:
+  /// `root` stands before /proc and /sys: a folder of recorded files in tests, else empty.
+  explicit HostSeries(const std::string& root = "");
+
+  void begin(net::Network& network, Nanos now) override;
+  std::optional<Reading> take(net::Network& network, Nanos now) override;
+  const wire::SeriesLayout& layout() const override { return layout_; }
+
+ private:
+  using Parse = void (HostSeries::*)(std::string_view text, const std::string& label);
+  struct Part {
+    Part(std::string path, Parse how, std::string what, bool wanted)
+        : file(std::move(path)), parse(how), label(std::move(what)), expected(wanted) {}
+    ProcFile file;
+    Parse parse;
+    std::string label;
+    bool expected;  // On every Linux: that it is missing is worth a word.
+    bool left_out = false;
+    std::size_t first = 0, count = 0;  // Its rows in the readout before.
+  };
+
+  void add(const std::string& path, Parse parse, std::string label = "", bool expected = true);
+  void add_cgroup(const std::string& root);
+  void add_sensors(const std::string& root);
+  void read(Part& part);
+  void tell_left_out() const;
+
+  void parse_stat(std::string_view text, const std::string&);
+  void parse_processor(std::string_view name, std::string_view line);
+  void parse_softirq(std::string_view line);
+  void parse_load(std::string_view text, const std::string&);
+  void parse_memory(std::string_view text, const std::string&);
+  void parse_vmstat(std::string_view text, const std::string&);
+  void parse_network(std::string_view text, const std::string&);
+  void parse_disks(std::string_view text, const std::string&);
+  void parse_pressure(std::string_view text, const std::string& resource);
+  void parse_schedstat(std::string_view text, const std::string&);
+  void parse_protocols(std::string_view text, const std::string&);
+  void parse_cgroup(std::string_view text, const std::string&);
+  void parse_cgroup_usage(std::string_view text, const std::string&);
+  void parse_gauge(std::string_view text, const std::string& label);
+  void parse_energy(std::string_view text, const std::string& label);
+
+  std::vector<std::unique_ptr<Part>> parts_;
+  wire::SeriesLayout layout_;
+  Readout readout_;
+  std::string text_;
+  double ticks_per_second_;
+  bool told_ = false;
+  Nanos last_ns_ = 0;
+  std::optional<Reading> reading_;
+};
+
+}  // namespace xylem::backend

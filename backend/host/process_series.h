@@ -1,0 +1,60 @@
+#pragma once
+
+// The service `process`: what the system tells of the job's processes on this host.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "backend/find/proc_file.h"
+#include "backend/host/series_source.h"
+#include "base/ids.h"
+
+namespace xylem::backend {
+
+/// Reads /proc/PID of each process that was added, four files a process and sample. One is kept
+/// open: a process that is gone reads as nothing, whoever has its number now, and is not asked for
+/// again. One that cannot be read for another reason (no descriptor is left) has no entry in this
+/// sample, which is said once, and is tried again. What must not be read is left out, and said once
+/// too. An entry a process; a sample without processes is empty. One thread.
+class ProcessSeries final : public SeriesSource {
+ public:
+  /// `root` stands before /proc, for tests.
+  explicit ProcessSeries(std::string root = "")
+      : root_(std::move(root)), delay_accounting_(root_ + "/proc/sys/kernel/task_delayacct") {}
+
+  void add(Lane lane, std::uint32_t pid);
+  void remove(Lane lane) { processes_.erase(lane); }
+
+  void begin(net::Network& network, Nanos now) override;
+  std::optional<Reading> take(net::Network& network, Nanos now) override;
+  const wire::SeriesLayout& layout() const override { return layout_; }
+
+ private:
+  struct Process {
+    explicit Process(const std::string& folder);
+    ProcFile stat, status, io, schedstat;
+    Readout readout;
+    std::optional<double> started;  // Ticks since boot; empty: not read yet.
+  };
+  enum class Outcome { kRead, kGone, kNotNow };
+
+  Outcome read(Process& process);
+  void read_numbers(Process& process);
+  void read_stat(Process& process, std::string_view fields);
+  void read_others(Process& process);
+
+  std::string root_;
+  std::map<Lane, Process> processes_;
+  ProcFile delay_accounting_;
+  std::optional<bool> counts_waits_;  // Waits for storage; empty: the kernel does not say.
+  wire::SeriesLayout layout_{std::string(wire::kProcessService), {}};
+  std::string text_;
+  bool told_refused_ = false;
+  bool told_not_now_ = false;
+  Nanos last_ns_ = 0;
+  std::optional<Reading> reading_;
+};
+
+}  // namespace xylem::backend

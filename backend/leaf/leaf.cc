@@ -1,0 +1,336 @@
+#include "backend/leaf.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "backend/leaf/leaf_internal.h"
+#include "base/check.h"
+#include "base/log.h"
+
+namespace xylem::backend {
+namespace {
+
+constexpr Nanos kCloseAtEnd = 1 * kSecond;
+// At exit(), for calls on other threads: one that holds the mutex or runs the loop, and a
+// destructor, which takes twice kCloseAtEnd at most.
+constexpr Nanos kLongestCall = 100 * kMillisecond;
+constexpr Nanos kLongestStop = 3 * kCloseAtEnd;
+// A front end acknowledges what it has taken, not what it has stored: within a round trip or a few.
+constexpr std::size_t kMostInFlight = 1u << 20;
+
+// A thread that gets no signal of the program's: its handlers run where it expects them.
+std::thread quiet_thread(std::function<void()> work) {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread(std::move(work));
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_setname_np(thread.native_handle(), "xylem-leaf");
+  return thread;
+}
+
+}  // namespace
+
+bool Turn::take(Nanos deadline) {
+  constexpr auto kPause = std::chrono::milliseconds(1);
+  const std::thread::id self = std::this_thread::get_id();
+  for (;;) {
+    std::thread::id holder;
+    if (holder_.compare_exchange_strong(holder, self)) return true;
+    if (holder == self || monotonic_now() >= deadline) return false;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+Error leaf_closed(const std::string& why) {
+  return {Code::kUnavailable, why.empty() ? "the tree is closed" : "the tree is closed: " + why};
+}
+
+Error leaf_timed_out(const std::string& what) { return {Code::kTimedOut, what + " in time"}; }
+
+// ---- making and joining ----
+
+Result<std::shared_ptr<LeafStream::Impl>> LeafStream::Impl::make(const LeafOptions& options) {
+  auto joining = prepare_joining(options);
+  if (!joining) return unexpected(std::move(joining.error()));
+  joining->node.role = wire::Role::kProgram;
+  joining->node.outbox.max_in_flight = kMostInFlight;
+  Parts parts;
+  parts.joining = *std::move(joining);
+  parts.droppable = std::make_unique<std::set<StreamId>>();
+  JournalOptions journal_options;
+  journal_options.reason = "the leaf's journal was full";
+  journal_options.give_back_bytes = Journal::kKeepAll;  // The node trims it when little is sent.
+  journal_options.may_give_up = [droppable = parts.droppable.get()](StreamId stream) {
+    return droppable->contains(stream);
+  };
+  auto journal = Journal::open(parts.joining.memory.bytes(), std::move(journal_options));
+  if (!journal) return unexpected(std::move(journal.error()));
+  parts.journal.emplace(*std::move(journal));
+  auto impl = std::make_shared<Impl>(options, std::move(parts));
+  impl->owner_pid_ = ::getpid();
+  return impl;
+}
+
+LeafStream::Impl::Impl(const LeafOptions& options, Parts parts)
+    : options_(options),
+      parts_(std::move(parts)),
+      node_(parts_.joining.node, *parts_.journal, *parts_.joining.starter, *this),
+      loop_(node_, std::move(parts_.joining.network)) {}
+
+Result<void> LeafStream::Impl::join() {
+  if (auto started = start(); !started) return started;
+  std::unique_lock lock(mutex_);
+  const bool done =
+      wait(lock, deadline_in(options_.join_limit), [this] { return id_.has_value() || closed_; });
+  if (closed_) return unexpected(Code::kPermissionDenied, why_closed_);
+  if (!done) return unexpected(leaf_timed_out("the front end gave this leaf no place"));
+  // exit() goes backwards: once more, to be before the end of what joining has made, as OpenSSL's
+  // state.
+  [[maybe_unused]] static const int again = std::atexit(&close_all);
+  return {};
+}
+
+// exit() may have come on another thread meanwhile: then nothing is started any more.
+Result<void> LeafStream::Impl::start() {
+  if (options_.threading == Threading::kCaller) return {};
+  const Turn::Hold starting(stopping_, kForever);
+  const std::lock_guard lock(mutex_);
+  if (leaving_) return unexpected(leaf_closed("the program ends"));
+  thread_ = quiet_thread([this] {
+    const Turn::Hold in_loop(in_loop_, kForever);
+    loop_.run();
+  });
+  return {};
+}
+
+// With a thread of our own the loop runs there, and we wait for what it tells; without, it runs
+// here.
+bool LeafStream::Impl::wait(std::unique_lock<std::mutex>& lock, Nanos deadline,
+                            const std::function<bool()>& done) {
+  if (is_on_own_thread()) return done();
+  if (options_.threading == Threading::kOwnThread) {
+    const auto until = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline));
+    return changed_.wait_until(lock, until, done);
+  }
+  lock.unlock();
+  run_loop(
+      [&] {
+        const std::lock_guard again(mutex_);
+        return done();
+      },
+      deadline);
+  lock.lock();
+  return done();
+}
+
+void LeafStream::Impl::run_loop(const std::function<bool()>& done, Nanos deadline) {
+  const Turn::Hold in_loop(in_loop_, deadline);
+  if (!in_loop) return;
+  pump();
+  loop_.run_until(done, deadline);
+}
+
+// ---- end ----
+
+Result<void> LeafStream::Impl::wait_until_closed(Nanos timeout) {
+  std::unique_lock lock(mutex_);
+  if (!wait(lock, deadline_in(timeout), [this] { return closed_; })) {
+    return unexpected(leaf_timed_out("the tree was not closed"));
+  }
+  if (!why_closed_.empty()) return unexpected(leaf_closed(why_closed_));
+  return {};
+}
+
+void LeafStream::Impl::leave(Nanos deadline) {
+  const std::lock_guard lock(mutex_);
+  leaving_ = true;
+  loop_.post([this, deadline] {
+    pump();
+    node_.leave(deadline, monotonic_now());
+  });
+}
+
+Result<void> LeafStream::Impl::close(Nanos timeout) {
+  const Nanos deadline = deadline_in(timeout);
+  leave(deadline);
+  // The node itself gives up at the deadline, and says what is lost.
+  auto closed = wait_until_closed(std::min(timeout, kForever - kCloseAtEnd) + kCloseAtEnd);
+  if (options_.threading == Threading::kCaller) {
+    // Its goodbye is still on the way out.
+    run_loop([this] { return loop_.is_stopped(); }, monotonic_now() + kCloseAtEnd);
+  }
+  if (!closed && monotonic_now() >= deadline) closed.error().code = Code::kTimedOut;
+  return closed;
+}
+
+void LeafStream::Impl::stop() {
+  CHECK(!is_on_own_thread());  // A coroutine must not end the leaf that resumed it.
+  const Turn::Hold only_one(stopping_, kForever);  // exit() may meet the destructor.
+  static_cast<void>(close(kCloseAtEnd));
+  if (thread_.joinable()) thread_.join();
+}
+
+bool LeafStream::Impl::is_of_parent() const { return ::getpid() != owner_pid_; }
+bool LeafStream::Impl::is_left() const { return is_of_parent() || is_left_; }
+
+// What a program's leaves share: exit() must find those that live still, on any thread, when the
+// destructors of its static objects are about to run. Never destroyed, for the same reason.
+struct LeafStream::Impl::Living {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<Impl>> leaves;
+};
+
+LeafStream::Impl::Living& LeafStream::Impl::living() {
+  static Living* const all = [] {
+    // What a leaf's thread uses to its end must have been made before: exit() goes backwards.
+    log(Level::kDebug, "leaves that live when the program exits are closed then");
+    std::atexit(&LeafStream::Impl::close_all);
+    return new Living;
+  }();
+  return *all;
+}
+
+void LeafStream::Impl::close_at_exit(const std::shared_ptr<Impl>& leaf) {
+  Living& all = living();
+  const std::lock_guard lock(all.mutex);
+  std::erase_if(all.leaves, [](const auto& one) { return one.expired(); });
+  all.leaves.push_back(leaf);
+}
+
+// A signal's handler may call exit() in the midst of a call of ours, which then never ends. Such a
+// leaf is left as it is: the process ends all the same.
+bool LeafStream::Impl::may_be_entered() {
+  constexpr auto kPause = std::chrono::milliseconds(1);
+  const Nanos deadline = monotonic_now() + kLongestCall;
+  while (!mutex_.try_lock()) {
+    if (monotonic_now() > deadline) return false;
+    std::this_thread::sleep_for(kPause);
+  }
+  mutex_.unlock();
+  if (options_.threading == Threading::kOwnThread) return true;
+  return static_cast<bool>(Turn::Hold(in_loop_, deadline));
+}
+
+// Nothing here waits on changed_: if a handler has interrupted a wait on it, it cannot be waited on
+// again.
+bool LeafStream::Impl::end_at_exit() {
+  if (is_on_own_thread() || !may_be_entered()) return false;
+  const Turn::Hold stopping(stopping_, monotonic_now() + kLongestStop);
+  if (options_.threading == Threading::kCaller) {
+    if (stopping) static_cast<void>(close(kCloseAtEnd));
+    return static_cast<bool>(stopping);
+  }
+  // Else its destructor was interrupted, and its thread is about to end.
+  if (stopping) leave(deadline_in(kCloseAtEnd));
+  if (!Turn::Hold(in_loop_, monotonic_now() + kLongestStop)) return false;
+  if (stopping && thread_.joinable()) thread_.join();
+  return static_cast<bool>(stopping);
+}
+
+void LeafStream::Impl::close_all() {
+  Living& all = living();
+  std::unique_lock lock(all.mutex);
+  const auto leaves = std::exchange(all.leaves, {});
+  lock.unlock();
+  for (const auto& one : leaves) {
+    const auto leaf = one.lock();
+    if (leaf && !leaf->is_of_parent() && !leaf->end_at_exit()) leaf->is_left_ = true;
+  }
+}
+
+void LeafStream::Impl::serve(Nanos time) {
+  run_loop([time] { return time == 0; }, deadline_in(time));
+}
+
+// ---- the public face ----
+
+Result<void> LeafStream::send(const wire::Fields& fields, Nanos timeout) {
+  return impl_->send(name_, std::nullopt, fields, timeout);
+}
+
+Result<void> LeafStream::send_wave(std::uint64_t wave, const wire::Fields& fields, Nanos timeout) {
+  return impl_->send(name_, wave, fields, timeout);
+}
+
+Awaitable<Result<void>> LeafStream::async_send(const wire::Fields& fields, Nanos timeout) {
+  return Awaitable<Result<void>>(
+      [impl = impl_, name = name_, fields, timeout](Completion<Result<void>> then) {
+        impl->send_then(name, std::nullopt, fields, timeout, std::move(then));
+      });
+}
+
+Awaitable<Result<void>> LeafStream::async_send_wave(std::uint64_t wave, const wire::Fields& fields,
+                                                    Nanos timeout) {
+  return Awaitable<Result<void>>(
+      [impl = impl_, name = name_, wave, fields, timeout](Completion<Result<void>> then) {
+        impl->send_then(name, wave, fields, timeout, std::move(then));
+      });
+}
+
+Result<Received> LeafStream::receive(Nanos timeout) { return impl_->receive(name_, timeout); }
+
+Awaitable<Result<Received>> LeafStream::async_receive(Nanos timeout) {
+  return Awaitable<Result<Received>>(
+      [impl = impl_, name = name_, timeout](Completion<Result<Received>> then) {
+        impl->receive_then(name, timeout, std::move(then));
+      });
+}
+
+Result<void> LeafStream::flush(Nanos timeout) { return impl_->flush(timeout); }
+
+Awaitable<Result<void>> LeafStream::async_flush(Nanos timeout) {
+  return Awaitable<Result<void>>([impl = impl_, timeout](Completion<Result<void>> then) {
+    impl->flush_then(timeout, std::move(then));
+  });
+}
+
+Result<std::unique_ptr<Leaf>> Leaf::join(const LeafOptions& options) {
+  auto impl = LeafStream::Impl::make(options);
+  if (!impl) return unexpected(std::move(impl.error()));
+  std::unique_ptr<Leaf> leaf(new Leaf(*std::move(impl)));
+  LeafStream::Impl::close_at_exit(leaf->impl_);
+  if (auto joined = leaf->impl_->join(); !joined) return unexpected(std::move(joined.error()));
+  return leaf;
+}
+
+Leaf::~Leaf() {
+  if (!impl_->is_left()) {
+    impl_->stop();
+    return;
+  }
+  // Its thread is not here and its sockets are the parent's, or exit() has interrupted a call of
+  // it: nothing of it may be touched.
+  static_cast<void>(new (std::nothrow) std::shared_ptr<LeafStream::Impl>(std::move(impl_)));
+}
+
+LeafId Leaf::id() const { return impl_->id(); }
+
+Result<LeafStream> Leaf::stream(const std::string& name, Nanos timeout) {
+  if (auto open = impl_->wait_for_stream(name, timeout); !open) {
+    return unexpected(std::move(open.error()));
+  }
+  return LeafStream(impl_, name);
+}
+
+Result<Received> Leaf::receive(Nanos timeout) { return impl_->receive("", timeout); }
+
+Awaitable<Result<Received>> Leaf::async_receive(Nanos timeout) {
+  return Awaitable<Result<Received>>([impl = impl_, timeout](Completion<Result<Received>> then) {
+    impl->receive_then("", timeout, std::move(then));
+  });
+}
+
+void Leaf::serve(Nanos time) { impl_->serve(time); }
+Result<void> Leaf::wait_until_closed(Nanos timeout) { return impl_->wait_until_closed(timeout); }
+Result<void> Leaf::close(Nanos timeout) { return impl_->close(timeout); }
+
+}  // namespace xylem::backend

@@ -1,0 +1,96 @@
+#pragma once
+
+// How much time a record stands for, when it is one of many calls that sampling left out.
+//
+// The plain answer, duration times calls, goes wrong when the one timed call was no usual one: a
+// poll of 200 ns that the kernel preempted for 4 ms would stand for 4 s of MPI in the 4.2 ms that
+// its 1000 calls took. The calls of a record lie between the previous record of that function and
+// its end, and nothing else of that thread was done in their time, so:
+//
+//   Iprobe                Send               Iprobe (1000 calls)
+//   ...---|               |--|               |----| end       free: all between the two ends of
+//       ^ its last record's end                               Iprobe but the Send, and what others
+//                                                             stood for meanwhile
+//
+//   time = min(duration * calls, free), and never less than the duration itself.
+//
+// For records of a thread one after the other, what they stand for never adds up to more than has
+// passed since the thread's first record began. Pure values; one thread.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "capture/core/ring.h"
+
+namespace xylem::backend {
+
+/// The calls of one process, over all its threads and windows. About 2 KiB a thread.
+class TimeEstimate {
+ public:
+  /// Time in ns that a record stands for; calls >= 1, begin <= end, `thread` any number. Records of
+  /// a thread come in their order; of ones that overlap the sum may exceed the time passed.
+  /// `since` is where calls of a thread that was never seen before may have begun: a worker that
+  /// goes on for a dead one has not seen the record before.
+  std::uint64_t take(std::uint32_t thread, FunctionId function, Nanos begin, Nanos end,
+                     std::uint64_t calls, Nanos since) {
+    // A hostile record may name any thread.
+    const std::uint32_t number = std::min(thread, capture::kMaxThreads - 1);
+    if (number >= threads_.size() || threads_[number] == nullptr) {
+      meet(number, calls > 1 ? std::min(begin, since) : begin);
+    }
+    Thread& in = *threads_[number];
+    const std::uint16_t at = in.at[raw(function)];
+    Timed& timed = at != 0 ? in.timed[at - 1] : meet(in, function);
+
+    const auto duration = static_cast<std::uint64_t>(end - begin);
+    const std::uint64_t time = calls > 1 ? time_of_many(in, timed, duration, end, calls) : duration;
+    in.given = sum(in.given, time);
+    in.last = std::max(in.last, end);
+    timed.end = end;
+    timed.before = in.given;
+    timed.time_ns = sum(timed.time_ns, time);
+    timed.calls = sum(timed.calls, calls);
+    return time;
+  }
+
+  /// Time in ns of `calls` calls that left no record: as long as those of the function that did,
+  /// on average, within the time that is free before `until`, or before the end of a thread's last
+  /// record where one came later than the function's. 0 when none was ever timed.
+  std::uint64_t of_unrecorded(FunctionId function, std::uint64_t calls, Nanos until) const;
+
+ private:
+  struct Timed {
+    Nanos end = 0;             // Of the last record ...
+    std::uint64_t before = 0;  // ... and what the thread's records stood for until then.
+    std::uint64_t time_ns = 0;
+    std::uint64_t calls = 0;
+  };
+  struct Thread {
+    Nanos first = 0;
+    Nanos last = 0;
+    std::uint64_t given = 0;                                 // What its records stood for.
+    std::array<std::uint16_t, capture::kMaxFunctions> at{};  // Into timed, + 1.
+    std::vector<Timed> timed;
+  };
+
+  // Sums stop at 2^64 - 1.
+  static std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
+    std::uint64_t result = 0;
+    return __builtin_add_overflow(a, b, &result) ? std::numeric_limits<std::uint64_t>::max()
+                                                 : result;
+  }
+  void meet(std::uint32_t number, Nanos first);
+  static Timed& meet(Thread& in, FunctionId function);
+  static std::uint64_t time_of_many(const Thread& in, const Timed& timed, std::uint64_t duration,
+                                    Nanos end, std::uint64_t calls);
+
+  std::vector<std::unique_ptr<Thread>> threads_;  // By number; null: no record yet.
+};
+
+}  // namespace xylem::backend

@@ -1,0 +1,45 @@
+#pragma once
+
+// A record of a ring, or what is made like one, on its way into windows and chunks.
+
+#include <cstdint>
+
+#include "base/clock.h"
+#include "capture/core/ring.h"
+#include "wire/chunk.h"
+
+namespace xylem::backend {
+
+/// A record and its times on the run's clock; begin_ns <= end_ns, both >= 0.
+struct TimedRecord {
+  capture::Record record;
+  Nanos begin_ns = 0;
+  Nanos end_ns = 0;
+};
+
+/// A record and its times as a chunk holds it. `thread` is the ring it came from: what the record
+/// itself says of that is the process's word. A completion stands for no call.
+inline wire::Event event_of(const capture::Record& from, Nanos begin_ns, Nanos end_ns,
+                            std::uint32_t thread) {
+  wire::Event event;
+  event.begin_ns = begin_ns;
+  event.end_ns = end_ns;
+  event.request = from.request;
+  event.bytes = from.bytes;
+  event.comm = from.comm;
+  event.peer = from.peer;
+  event.tag = from.tag;
+  event.result = from.result;
+  event.calls = from.kind == capture::RecordKind::kCompletion ? 0 : from.calls;
+  event.thread = thread;
+  event.function = FunctionId{from.function};
+  event.kind = static_cast<std::uint8_t>(from.kind);
+  event.flags = from.flags;
+  return event;
+}
+
+inline wire::Event event_of(const TimedRecord& timed, std::uint32_t thread) {
+  return event_of(timed.record, timed.begin_ns, timed.end_ns, thread);
+}
+
+}  // namespace xylem::backend

@@ -1,0 +1,209 @@
+#include "backend/leaf/window_builder.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "base/check.h"
+
+namespace xylem::backend {
+namespace {
+
+using capture::Record;
+using capture::RecordKind;
+
+// About what a row takes when encoded.
+constexpr std::size_t kRowBytes = 160;
+constexpr std::size_t kPairBytes = 40;
+
+void add_up(std::uint64_t& sum, std::uint64_t more) {
+  if (__builtin_add_overflow(sum, more, &sum)) sum = std::numeric_limits<std::uint64_t>::max();
+}
+
+bool is_completion(const Record& record) { return record.kind == RecordKind::kCompletion; }
+
+bool has_peer(const Record& record, std::uint8_t flag) {
+  return (record.flags & flag) != 0 && record.peer >= 0;
+}
+
+// The function of a hostile record may be any number.
+FunctionId function_of(const Record& record) {
+  return FunctionId{
+      std::min<std::uint16_t>(record.function, std::uint16_t{capture::kMaxFunctions - 1})};
+}
+
+}  // namespace
+
+void WindowBuilder::open(std::uint64_t slice, Nanos window_ns) {
+  CHECK(window_ns > 0);
+  clear();
+  open_ = true;
+  slice_ = slice;
+  window_ns_ = window_ns;
+}
+
+void WindowBuilder::clear() {
+  for (const wire::ProfileRow& row : rows_) {
+    Process& of = processes_[raw(row.lane)];
+    of.row_of[raw(row.function)] = 0;
+    of.rows.clear();
+  }
+  rows_.clear();
+  matrix_.clear();
+  waits_.clear();
+}
+
+// How many completions of one call stand from `first` on.
+std::size_t WindowBuilder::group_at(std::span<const TimedRecord> records, std::size_t first) {
+  const Record& of = records[first].record;
+  std::size_t end = first;
+  while (end < records.size() && is_completion(records[end].record) &&
+         records[end].record.begin == of.begin && records[end].record.end == of.end &&
+         records[end].record.function == of.function) {
+    ++end;
+  }
+  return end - first;
+}
+
+std::size_t WindowBuilder::add(Lane lane, std::span<const TimedRecord> records, bool complete) {
+  CHECK(open_);
+  Process& of = process(lane);
+  const Nanos slice_end = end_ns();
+  std::size_t at = 0;
+  while (at < records.size() && records[at].end_ns < slice_end) {
+    if (!is_completion(records[at].record)) {
+      add_one(of, lane, records[at], 1);
+      ++at;
+      continue;
+    }
+    const std::size_t group = group_at(records, at);
+    const bool may_go_on = at + group == records.size();
+    if (may_go_on && !complete && group < kLargestGroup) break;
+    const auto group_start = records.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto receives = std::count_if(
+        group_start, group_start + static_cast<std::ptrdiff_t>(group),
+        [](const TimedRecord& r) { return has_peer(r.record, capture::kRecordReceive); });
+    for (std::size_t end = at + group; at < end; ++at) {
+      add_one(of, lane, records[at],
+              static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(1, receives)));
+    }
+  }
+  return at;
+}
+
+void WindowBuilder::add_one(Process& process, Lane lane, const TimedRecord& timed,
+                            std::uint64_t sharing) {
+  const Record& record = timed.record;
+  const auto duration = static_cast<std::uint64_t>(timed.end_ns - timed.begin_ns);
+  const std::uint64_t calls = is_completion(record) ? 0 : record.calls;
+  const FunctionId function = function_of(record);
+  wire::ProfileRow& into = row(process, lane, function);
+  add_up(into.bytes, record.bytes);
+  std::uint64_t time = duration;
+  if (calls != 0) {
+    time = process.times.take(record.thread, function, timed.begin_ns, timed.end_ns, calls,
+                              begin_ns());
+    into.min_ns = into.calls == 0 ? duration : std::min(into.min_ns, duration);
+    into.max_ns = std::max(into.max_ns, duration);
+    into.histogram.add(duration, 1);
+    if (calls > 1) into.histogram.add((time - duration) / (calls - 1), calls - 1);
+    into.estimated |= calls > 1;
+    add_up(into.calls, calls);
+    add_up(into.time_ns, time);
+  }
+  if (has_peer(record, capture::kRecordSend)) {
+    Traffic& traffic = matrix_.of(lane, record.peer);
+    add_up(traffic.bytes, record.bytes);
+    add_up(traffic.messages, 1);
+  }
+  if (has_peer(record, capture::kRecordReceive)) {
+    Wait& wait = waits_.of(lane, record.peer);
+    add_up(wait.time_ns, time / sharing);
+    add_up(wait.calls, std::max<std::uint64_t>(1, calls));
+  }
+}
+
+void WindowBuilder::add_calls(Lane lane, FunctionId function, std::uint64_t calls) {
+  if (calls == 0) return;
+  Process& of = process(lane);
+  const std::uint64_t time = of.times.of_unrecorded(function, calls, end_ns());
+  const std::uint64_t each = time / calls;
+  wire::ProfileRow& into = row(of, lane, function);
+  into.min_ns = into.calls == 0 ? each : std::min(into.min_ns, each);
+  into.max_ns = std::max(into.max_ns, each);
+  into.histogram.add(each, calls);
+  into.estimated = true;
+  add_up(into.calls, calls);
+  add_up(into.time_ns, time);
+}
+
+WindowBuilder::Process& WindowBuilder::process(Lane lane) {
+  Process& found = processes_[raw(lane)];
+  if (found.row_of.empty()) found.row_of.resize(capture::kMaxFunctions);
+  return found;
+}
+
+wire::ProfileRow& WindowBuilder::row(Process& process, Lane lane, FunctionId function) {
+  std::uint32_t& found = process.row_of[raw(function)];
+  if (found == 0) {
+    wire::ProfileRow fresh;
+    fresh.leaf = leaf_;
+    fresh.lane = lane;
+    fresh.function = function;
+    process.rows.push_back(static_cast<std::uint32_t>(rows_.size()));
+    rows_.push_back(fresh);
+    found = static_cast<std::uint32_t>(rows_.size());
+  }
+  return rows_[found - 1];
+}
+
+std::size_t WindowBuilder::approximate_bytes() const {
+  return rows_.size() * kRowBytes + (matrix_.size() + waits_.size()) * kPairBytes;
+}
+
+std::uint64_t WindowBuilder::calls(Lane lane) const {
+  const auto of = processes_.find(raw(lane));
+  if (of == processes_.end()) return 0;
+  std::uint64_t sum = 0;
+  for (const std::uint32_t row : of->second.rows) add_up(sum, rows_[row].calls);
+  return sum;
+}
+
+std::uint64_t WindowBuilder::calls(Lane lane, FunctionId function) const {
+  const auto of = processes_.find(raw(lane));
+  if (of == processes_.end()) return 0;
+  const std::uint32_t found = of->second.row_of[raw(function)];
+  return found == 0 ? 0 : rows_[found - 1].calls;
+}
+
+void WindowBuilder::forget(Lane lane) {
+  const auto of = processes_.find(raw(lane));
+  if (of != processes_.end() && of->second.rows.empty()) processes_.erase(of);
+}
+
+wire::ProfileWindow WindowBuilder::build() const {
+  wire::ProfileWindow window;
+  window.begin_ns = begin_ns();
+  window.end_ns = end_ns();
+  // Rows are large: each is copied once, to its place.
+  std::vector<const wire::ProfileRow*> order;
+  for (const wire::ProfileRow& row : rows_) order.push_back(&row);
+  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    return std::tie(a->lane, a->function) < std::tie(b->lane, b->function);
+  });
+  window.rows.reserve(order.size());
+  for (const wire::ProfileRow* row : order) window.rows.push_back(*row);
+  const auto lane_of = [](std::uint64_t key) {
+    return Lane{static_cast<std::uint32_t>(key >> 32)};
+  };
+  const auto peer_of = [](std::uint64_t key) { return Rank{static_cast<std::uint32_t>(key)}; };
+  for (const auto& [key, traffic] : matrix_.in_order()) {
+    window.matrix.push_back({leaf_, lane_of(key), peer_of(key), traffic.bytes, traffic.messages});
+  }
+  for (const auto& [key, wait] : waits_.in_order()) {
+    window.waits.push_back({leaf_, lane_of(key), peer_of(key), wait.time_ns, wait.calls});
+  }
+  return window;
+}
+
+}  // namespace xylem::backend

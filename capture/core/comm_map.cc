@@ -1,0 +1,235 @@
+// Identity must be equal in all processes of a communicator without asking them. All of its members
+// make it together, so they agree on its members and on how many with the same members came before:
+// identity = hash(members, how many). For an intercommunicator both groups go in, smaller hash
+// first.
+
+#include <sched.h>
+#include <sys/mman.h>
+
+#include "capture/core/comm_map_internal.h"
+#include "capture/core/process_internal.h"
+
+namespace xylem::capture {
+namespace {
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0xff51afd7ed558ccdu;
+  return hash ^ (hash >> 32);
+}
+
+std::uint64_t hash_of(const std::int32_t* ranks, std::int32_t size) {
+  std::uint64_t hash = mix(0x9e3779b97f4a7c15u, static_cast<std::uint64_t>(size));
+  for (std::int32_t r = 0; r < size; ++r) hash = mix(hash, static_cast<std::uint32_t>(ranks[r]));
+  return hash;
+}
+
+std::uint32_t identity_of(const Members& members, std::uint32_t made) {
+  const auto identity = static_cast<std::uint32_t>(mix(members.hash, made) >> 16);
+  const bool reserved = identity <= kCommSelf || identity == kNoComm;
+  return reserved ? kCommSelf + 1 + made % 1000 : identity;
+}
+
+// Groups are handles too: pointers in Open MPI, ints in MPICH. A word has room for either.
+struct Group {
+  Word handle = 0;
+  int size = 0;
+
+  bool of(std::uint16_t function, Word comm) noexcept {
+    return call_mpi(function, comm, &handle) == 0 && call_mpi(kMPI_Group_size, handle, &size) == 0;
+  }
+  ~Group() {
+    if (handle != 0) call_mpi(kMPI_Group_free, &handle);
+  }
+};
+
+// World ranks of a group's members; `scratch` holds as many.
+bool translate(const Group& group, const Group& world, std::int32_t* scratch, std::int32_t* into) {
+  for (std::int32_t r = 0; r < group.size; ++r) scratch[r] = r;
+  if (call_mpi(kMPI_Group_translate_ranks, group.handle, group.size, scratch, world.handle, into) !=
+      0) {
+    return false;
+  }
+  for (std::int32_t r = 0; r < group.size; ++r) {
+    if (into[r] == process.abi.undefined) into[r] = kNoPeer;
+  }
+  return true;
+}
+
+// The holder asks MPI, whose error handler may throw or jump: then the lock stays, and nobody may
+// wait for it for ever.
+class Locked {
+ public:
+  explicit Locked(std::atomic<bool>& lock) : lock_(lock) {
+    constexpr int kMostYields = 10'000;
+    for (int i = 0; i < kMostYields && !is_held_; ++i) {
+      is_held_ = !lock_.exchange(true, std::memory_order_acquire);
+      if (!is_held_) sched_yield();
+    }
+  }
+  ~Locked() {
+    if (is_held_) lock_.store(false, std::memory_order_release);
+  }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+  explicit operator bool() const { return is_held_; }
+
+ private:
+  std::atomic<bool>& lock_;
+  bool is_held_ = false;
+};
+
+}  // namespace
+
+bool CommMap::begin(std::int32_t world_rank, std::int32_t world_size) noexcept {
+  const Locked locked(locked_);
+  if (!locked) return false;
+  world_size_ = world_size;
+  Members* world = room_for(0);
+  Members* self = room_for(1);
+  if (world == nullptr || self == nullptr) return false;
+  world->size = world_size;
+  world->rank = world_rank;
+  world->is_world_order = true;
+  self->size = 1;
+  self->table()[0] = world_rank;
+  handle_mask_ = process.abi.handle_mask;
+  world_key_ = process.abi.comm_world;
+  world_ = put(world_key_, world, kCommWorld);
+  put(process.abi.comm_self, self, kCommSelf);
+  return true;
+}
+
+CommEntry* CommMap::set_of(Word key) noexcept {
+  const std::uint64_t mixed = static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15u;
+  return &entries_[(mixed >> 32) % kCommSets * kCommWays];
+}
+
+const CommEntry* CommMap::find_other(Word key) noexcept {
+  CommEntry* const set = set_of(key);
+  for (CommEntry* at = set; at != set + kCommWays; ++at) {
+    if (at->key.load(std::memory_order_acquire) == key) return at;
+  }
+  return world_ == nullptr ? nullptr : learn(key);
+}
+
+void CommMap::add(Word comm) noexcept {
+  const Word key = comm & process.abi.handle_mask;
+  if (world_ != nullptr) {
+    forget(key);  // A handle that is used again: its communicator was freed unseen.
+    learn(key);
+  }
+}
+
+void CommMap::forget(Word comm) noexcept {
+  const Word key = comm & process.abi.handle_mask;
+  CommEntry* const set = set_of(key);
+  for (CommEntry* at = set; at != set + kCommWays; ++at) {
+    if (at->key.load(std::memory_order_acquire) == key) at->key.store(0, std::memory_order_release);
+  }
+}
+
+CommEntry* CommMap::put(Word key, const Members* members, std::uint32_t identity) noexcept {
+  CommEntry* const set = set_of(key);
+  for (CommEntry* at = set; at != set + kCommWays; ++at) {
+    if (at->key.load(std::memory_order_acquire) != 0) continue;
+    at->members = members;
+    at->identity = identity;
+    at->key.store(key, std::memory_order_release);
+    return at;
+  }
+  return nullptr;
+}
+
+const CommEntry* CommMap::learn(Word key) noexcept {
+  if (key == 0 || key == process.abi.comm_null) return nullptr;
+  const Locked locked(locked_);
+  if (!locked) return nullptr;
+  CommEntry* const set = set_of(key);
+  for (CommEntry* at = set; at != set + kCommWays; ++at) {
+    if (at->key.load(std::memory_order_acquire) == key) return at;  // Another thread was first.
+  }
+  Members* members = members_of(key);
+  if (members == nullptr) return nullptr;
+  return put(key, members,
+             identity_of(*members, members->made.fetch_add(1, std::memory_order_relaxed)));
+}
+
+Members* CommMap::members_of(Word comm) noexcept {
+  int is_inter = 0;
+  Group local, remote, world;
+  if (call_mpi(kMPI_Comm_test_inter, comm, &is_inter) != 0) return nullptr;
+  if (!local.of(kMPI_Comm_group, comm) || !world.of(kMPI_Comm_group, process.abi.comm_world)) {
+    return nullptr;
+  }
+  if (is_inter != 0 && !remote.of(kMPI_Comm_remote_group, comm)) return nullptr;
+
+  const std::int32_t most = local.size > remote.size ? local.size : remote.size;
+  const std::size_t bytes = 2 * sizeof(std::int32_t) * static_cast<std::size_t>(most);
+  auto* ranks = static_cast<std::int32_t*>(take_memory(bytes));
+  if (ranks == nullptr) return nullptr;
+  Members* candidate = room_for(most);
+  Members* found = nullptr;
+  const std::uint64_t before = used_;
+  if (candidate != nullptr && translate(local, world, ranks, ranks + most)) {
+    const std::uint64_t local_hash = hash_of(ranks + most, local.size);
+    std::uint64_t remote_hash = 0;
+    call_mpi(kMPI_Comm_rank, comm, &candidate->rank);
+    candidate->is_inter = is_inter != 0;
+    bool known = true;
+    if (is_inter != 0) {
+      known = translate(remote, world, ranks, ranks + most);
+      remote_hash = hash_of(ranks + most, remote.size);
+    }
+    if (known) {
+      candidate->size = is_inter != 0 ? remote.size : local.size;
+      for (std::int32_t r = 0; r < candidate->size; ++r) candidate->table()[r] = ranks[most + r];
+      const std::uint64_t small = local_hash < remote_hash ? local_hash : remote_hash;
+      const std::uint64_t large = local_hash < remote_hash ? remote_hash : local_hash;
+      candidate->hash = mix(small, large);
+      candidate->own_hash = mix(mix(local_hash, remote_hash), candidate->is_inter);
+      found = intern(*candidate);
+    }
+  }
+  if (found != candidate && candidate != nullptr && used_ == before) {
+    used_ = static_cast<std::uint64_t>(reinterpret_cast<unsigned char*>(candidate) - block_);
+    const std::size_t taken = sizeof(Members) + static_cast<std::size_t>(most) * 4;
+    __builtin_memset(static_cast<void*>(candidate), 0, taken);
+  }
+  munmap(ranks, bytes);
+  return found;
+}
+
+Members* CommMap::intern(Members& candidate) noexcept {
+  for (Members* at = known_; at != nullptr; at = at->next) {
+    if (at->own_hash == candidate.own_hash && at->size == candidate.size &&
+        at->rank == candidate.rank) {
+      return at;
+    }
+  }
+  candidate.is_world_order = candidate.size == world_size_;
+  for (std::int32_t r = 0; r < candidate.size && candidate.is_world_order; ++r)
+    candidate.is_world_order = candidate.table()[r] == r;
+  candidate.next = known_;
+  known_ = &candidate;
+  return &candidate;
+}
+
+Members* CommMap::room_for(std::int32_t size) noexcept {
+  const std::uint64_t bytes =
+      (sizeof(Members) + static_cast<std::uint64_t>(size) * sizeof(std::int32_t) + 7) / 8 * 8;
+  if (used_ + bytes > block_bytes_) {
+    const std::uint64_t wanted = bytes < kMembersBlockBytes ? kMembersBlockBytes : bytes;
+    if (taken_ + wanted > kMembersBytes) return nullptr;
+    auto* block = static_cast<unsigned char*>(take_memory(wanted));
+    if (block == nullptr) return nullptr;
+    block_ = block;
+    block_bytes_ = wanted;
+    used_ = 0;
+    taken_ += wanted;
+  }
+  auto* members = reinterpret_cast<Members*>(block_ + used_);
+  used_ += bytes;
+  return members;
+}
+
+}  // namespace xylem::capture

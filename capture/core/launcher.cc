@@ -1,0 +1,67 @@
+// Inside launchers, where this library is preloaded too. All of them draw an identity for the
+// worlds that they start (world_internal.h).
+//
+// Open MPI's needs more to hand variables to other hosts. `xylem run` names the variables that
+// ranks need in OMPI_MCA_mca_base_env_list, which works for an mpirun inside a script. But Open MPI
+// 4 refuses to start when that variable meets `-x`, and lets
+// `--mca mca_base_env_list` on the command line replace it. So before the launcher's main():
+//   -x is there                        the list moves to OMPI_MCA_mca_base_env_list_internal, which
+//                                      is what -x itself fills, and which goes with it
+//   --mca mca_base_env_list is there   the list is appended to its value
+// XYLEM_WORLD, which is not there yet when `xylem run` writes the list, is added to it. Nothing
+// else in the launcher is touched.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/core/ring.h"
+#include "capture/core/text_internal.h"
+#include "capture/core/world_internal.h"
+
+namespace xylem::capture {
+namespace {
+
+constexpr const char* kList = "OMPI_MCA_mca_base_env_list";
+constexpr const char* kInternalList = "OMPI_MCA_mca_base_env_list_internal";
+constexpr const char* kParameter = "mca_base_env_list";
+
+bool is_open_mpi_launcher() {
+  char path[kPathBytes];
+  read_program("/proc/self/exe", path);
+  const char* name = strrchr(path, '/');
+  return name != nullptr &&
+         strcmp(name + 1, "orterun") == 0;  // mpirun and mpiexec are links to it.
+}
+
+using List = Text<4096>;
+
+void pass_variables_on(int count, char** arguments) {
+  const char* named = getenv(kList);
+  if (named == nullptr || !is_open_mpi_launcher()) return;
+  static List wanted;
+  wanted.add(named).add(';').add(kEnvWorld);
+  if (!wanted.fits()) return;
+  bool by_option = false;
+  for (int i = 1; i < count; ++i) {
+    by_option = by_option || strcmp(arguments[i], "-x") == 0 || strcmp(arguments[i], "--x") == 0;
+    if (i + 1 < count && strcmp(arguments[i], kParameter) == 0) {
+      static List both;
+      both.add(arguments[i + 1]).add(';').add(wanted.c_str());
+      if (both.fits()) arguments[i + 1] = both.begin();
+      return;
+    }
+  }
+  setenv(by_option ? kInternalList : kList, wanted.c_str(), by_option ? 0 : 1);
+  if (by_option) unsetenv(kList);
+}
+
+// The C library hands the program's own argument array to constructors.
+__attribute__((constructor)) void prepare_launcher(int count, char** arguments, char**) {
+  const char* address = getenv(kEnvAddress);
+  if (address == nullptr || *address == 0) return;
+  draw_world_in_launcher();
+  pass_variables_on(count, arguments);
+}
+
+}  // namespace
+}  // namespace xylem::capture

@@ -1,0 +1,210 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "capture/core/life_internal.h"
+#include "capture/core/nesting_internal.h"
+#include "capture/core/process_internal.h"
+#include "capture/core/text_internal.h"
+
+namespace xylem::capture {
+namespace {
+
+using Address = std::uintptr_t;
+
+// What a line of /proc/self/maps says.
+struct MappedRange {
+  Address begin = 0;
+  Address end = 0;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;  // 0: no file.
+  bool is_of_mpi = false;   // By the file's name.
+
+  bool holds(Address at) const noexcept { return begin <= at && at < end; }
+  bool is_same_file(const MappedRange& other) const noexcept {
+    return inode != 0 && inode == other.inode && device == other.device;
+  }
+};
+
+std::uint64_t read_digits(const char*& at, unsigned base) {
+  std::uint64_t number = 0;
+  for (;; ++at) {
+    const char c = *at;
+    const unsigned digit = c >= '0' && c <= '9'   ? static_cast<unsigned>(c - '0')
+                           : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a' + 10)
+                                                  : base;
+    if (digit >= base) return number;
+    number = number * base + digit;
+  }
+}
+
+// Libraries of MPI that hold none of its functions but call them: bindings, I/O components.
+bool is_name_of_mpi(const char* path) {
+  const char* name = strrchr(path, '/');
+  if (name == nullptr) return false;
+  for (const char* begin : {"/libmpi", "/libmpich", "/libpmpi", "/libompi", "/libopen-", "/mca_"}) {
+    if (strncmp(name, begin, strlen(begin)) == 0) return true;
+  }
+  return false;
+}
+
+// "7f12-7f34 r-xp 00000000 08:01 1234   /usr/lib/libmpi.so.40"
+MappedRange parse(const char* line) {
+  MappedRange range;
+  range.begin = read_digits(line, 16);
+  if (*line == '-') ++line;
+  range.end = read_digits(line, 16);
+  for (int column = 0; column < 2; ++column) {
+    while (*line == ' ') ++line;
+    while (*line != ' ' && *line != 0) ++line;
+  }
+  while (*line == ' ') ++line;
+  range.device = read_digits(line, 16) << 32;
+  if (*line == ':') ++line;
+  range.device |= read_digits(line, 16);
+  while (*line == ' ') ++line;
+  range.inode = read_digits(line, 10);
+  range.is_of_mpi = is_name_of_mpi(line);
+  return range;
+}
+
+// Goes over the process's mappings without locks or allocation, until `visit` returns true.
+// False when it never did, or there is no /proc.
+template <class Visit>
+bool any_mapping(Visit visit) {
+  const int before = errno;
+  const auto fd =
+      static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0));
+  if (fd < 0) {
+    errno = before;
+    return false;
+  }
+  char piece[2048];
+  Text<512> line;  // The end of a longer path is left out.
+  bool found = false;
+  for (;;) {
+    const long length = syscall(SYS_read, fd, piece, sizeof piece);
+    if (length <= 0) break;
+    for (long i = 0; i < length && !found; ++i) {
+      if (piece[i] != '\n') {
+        line.add(piece[i]);
+        continue;
+      }
+      found = visit(parse(line.c_str()));
+      line = Text<512>();
+    }
+    if (found) break;
+  }
+  syscall(SYS_close, fd);
+  errno = before;
+  return found;
+}
+
+bool mapping_of(Address at, MappedRange& found) {
+  return any_mapping([&](const MappedRange& range) {
+    if (!range.holds(at)) return false;
+    found = range;
+    return true;
+  });
+}
+
+bool holds_function(const MappedRange& range) {
+  for (std::uint32_t f = 0; f < kFunctionCount; ++f) {
+    for (void* const* table : {real_functions, own_functions}) {
+      void* const address = __atomic_load_n(&table[f], __ATOMIC_RELAXED);
+      if (address != nullptr && range.holds(reinterpret_cast<Address>(address))) return true;
+    }
+  }
+  return false;
+}
+
+bool look_whether_part_of_mpi(Address caller) {
+  MappedRange of;
+  if (!mapping_of(caller, of)) return true;  // Without /proc nobody is the program.
+  if (of.inode == 0) return false;
+  if (of.is_of_mpi) return true;
+  return any_mapping(
+      [&](const MappedRange& range) { return range.is_same_file(of) && holds_function(range); });
+}
+
+// By the page of the return address; pages that meet at one place ask /proc again.
+bool is_part_of_mpi(const void* caller) {
+  constexpr std::size_t kRemembered = 256;
+  constexpr Address kIsPart = 1;
+  static std::atomic<Address> remembered[kRemembered];
+  const Address page = reinterpret_cast<Address>(caller) & ~Address{kPage - 1};
+  std::atomic<Address>& slot = remembered[page / kPage % kRemembered];
+  const Address known = slot.load(std::memory_order_relaxed);
+  if ((known & ~Address{kPage - 1}) == page) return (known & kIsPart) != 0;
+  const bool is_part = look_whether_part_of_mpi(reinterpret_cast<Address>(caller));
+  slot.store(page | (is_part ? kIsPart : 0), std::memory_order_relaxed);
+  return is_part;
+}
+
+bool is_on_alternate_stack() {
+  stack_t stack{};
+  return syscall(SYS_sigaltstack, nullptr, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0;
+}
+
+bool are_on_one_stack(const void* one, const void* other) {
+  if (is_on_alternate_stack()) return false;
+  MappedRange range;
+  if (!mapping_of(reinterpret_cast<Address>(one), range)) return true;
+  return range.holds(reinterpret_cast<Address>(other));
+}
+
+// Whether eight bytes at `at` can be read: the kernel copies the set of signals before it looks at
+// what is to be done with it, which is nothing.
+bool is_readable(const void* at) {
+  constexpr int kNothing = -1;
+  constexpr std::size_t kSetBytes = 8;
+  const int before = errno;
+  const bool fails = syscall(SYS_rt_sigprocmask, kNothing, at, nullptr, kSetBytes) != 0;
+  const bool is_fault = fails && errno == EFAULT;
+  errno = before;
+  return !is_fault;
+}
+
+// Whether a frame still holds the address that it returns to: behind the caller's frame pointer.
+// A frame on a fibre's stack may be gone with the fibre.
+bool holds_return_address(const void* frame, const void* expected) {
+  const void* const* const at = static_cast<const void* const*>(frame) + 1;
+  return is_readable(at) && *at == expected;
+}
+
+bool was_left(const ThreadState& state, const void* frame) {
+  const bool is_below = reinterpret_cast<Address>(frame) < reinterpret_cast<Address>(state.frame);
+  if (!is_below && are_on_one_stack(frame, state.frame)) return true;
+  return !holds_return_address(state.frame, state.caller);
+}
+
+}  // namespace
+
+void find_text(const void* function, std::uintptr_t& begin, std::size_t& bytes) noexcept {
+  MappedRange range;
+  const bool found = mapping_of(reinterpret_cast<Address>(function), range);
+  begin = found ? range.begin : 0;
+  bytes = found ? range.end - range.begin : 0;
+}
+
+bool begins_anew(ThreadState& state, std::uint16_t function, const void* frame,
+                 const void* caller) noexcept {
+  if (was_left(state, frame)) {
+    state.frame = nullptr;
+    return true;
+  }
+  if (is_part_of_mpi(caller)) return false;
+  if (state.thread == nullptr) {
+    count_without_ring(function);
+  } else {
+    state.thread->ring->inner_calls[function].fetch_add(1, std::memory_order_relaxed);
+  }
+  return false;
+}
+
+}  // namespace xylem::capture

@@ -1,0 +1,158 @@
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "capture/core/life_internal.h"
+#include "capture/core/process_internal.h"
+#include "capture/core/request_table_internal.h"
+#include "capture/core/segment_internal.h"
+
+namespace xylem::capture {
+namespace {
+
+// Until the first call decides whether this process is watched. No constructor does it: programs
+// call MPI in constructors of their own.
+constinit const std::atomic<std::uint32_t> kWaiting{1};
+constexpr std::uint32_t kFirstRequestRoom = 64;
+
+// Rings that were given back come first, so that short-lived threads share few rings.
+Thread* claim_ring() {
+  for (std::uint32_t number = 0; number < process.segment->max_rings; ++number) {
+    Thread& thread = process.threads[number];
+    std::uint32_t free = 0;
+    if (thread.taken.load(std::memory_order_relaxed) != 0) continue;
+    if (thread.taken.compare_exchange_strong(free, 1, std::memory_order_acquire)) return &thread;
+  }
+  return nullptr;
+}
+
+// False when there is no address space for its records.
+bool prepare_ring(Thread& thread) {
+  SegmentHeader& segment = *process.segment;
+  const auto number = static_cast<std::uint32_t>(&thread - process.threads);
+  std::uint32_t limit = 0;
+  Record* records = map_records(segment, number, limit);
+  if (records == nullptr) return false;
+  ThreadRing& ring = ring_of(segment, number);
+  ring.limit.store(limit, std::memory_order_relaxed);
+  thread.records = records;
+  thread.sample_every = segment.sample_every;
+  thread.block_mask = limit / kRingBlocks - 1;
+  thread.number = number;
+  thread.ring = &ring;
+  ring.used.store(1, std::memory_order_release);
+  std::uint32_t used = segment.threads.load(std::memory_order_relaxed);
+  while (used <= number && !segment.threads.compare_exchange_weak(used, number + 1)) {
+  }
+  return true;
+}
+
+// Gives back the blocks that the reader has passed.
+void free_blocks(Thread& thread, std::uint64_t head) {
+  const std::uint64_t records = thread.block_mask + 1;
+  const std::uint64_t tail = thread.ring->tail.load(std::memory_order_acquire);
+  while (thread.oldest_block < head / records && (thread.oldest_block + 1) * records <= tail) {
+    const std::uint8_t block =
+        thread.ring->block_of[thread.oldest_block % kRingBlocks].load(std::memory_order_relaxed);
+    thread.taken_blocks &= ~(std::uint64_t{1} << block);
+    ++thread.oldest_block;
+  }
+}
+
+// False when the ring is full.
+bool take_block(Thread& thread, std::uint64_t head) {
+  free_blocks(thread, head);
+  if (~thread.taken_blocks == 0) return false;
+  const auto block = static_cast<unsigned>(__builtin_ctzll(~thread.taken_blocks));
+  const std::uint64_t records = thread.block_mask + 1;
+  thread.ring->block_of[head / records % kRingBlocks].store(static_cast<std::uint8_t>(block),
+                                                            std::memory_order_relaxed);
+  thread.taken_blocks |= std::uint64_t{1} << block;
+  thread.block = thread.records + block * records;
+  thread.room_until = head + records;
+  return true;
+}
+
+// One writer: no atomic addition.
+void add(std::atomic<std::uint64_t>& counter, std::uint64_t more) {
+  counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_release);
+}
+
+}  // namespace
+
+constinit Gate first_gate{{&kWaiting}};
+constinit Process process{.gate = &first_gate, .abi = {}};
+constinit thread_local ThreadState thread_state{};
+
+Thread* take_ring(std::uint16_t function) noexcept {
+  if (!has_started(function)) return nullptr;
+  if (thread_state.thread != nullptr) return thread_state.thread;  // Early calls have taken it.
+  Thread* thread = claim_ring();
+  if (thread != nullptr && thread->ring == nullptr && !prepare_ring(*thread)) {
+    thread->taken.store(0, std::memory_order_release);
+    thread = nullptr;
+  }
+  if (thread == nullptr) {
+    count_without_ring(function);
+    return nullptr;
+  }
+  thread_state.thread = thread;
+  watch_thread_end(thread);
+  return thread;
+}
+
+bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function, std::uint32_t calls,
+               std::uint8_t flags, std::uint64_t bytes) noexcept {
+  ThreadRing& ring = *thread.ring;
+  if (take_block(thread, head)) return true;
+  add(ring.lost[function], calls);
+  if ((flags & kRecordSend) != 0) {
+    add(ring.lost_messages, 1);
+    add(ring.lost_message_bytes, bytes);
+  }
+  if ((flags & kRecordReceive) != 0) add(ring.lost_receives, 1);
+  return false;
+}
+
+void note_left_out(Call call, Meaning meaning) noexcept {
+  const std::uint64_t now = ticks();
+  write_record(call, meaning, RecordKind::kCompletion, 0, now, now);
+}
+
+bool make_request_room(Thread& thread, std::uint32_t count) noexcept {
+  if (count <= thread.request_room) return true;
+  std::uint32_t room = kFirstRequestRoom;
+  while (room < count) room *= 2;
+  constexpr std::size_t kPointer = sizeof(void*);  // To a TrackedRequest.
+  constexpr std::size_t kEach = kPointer + sizeof(Word) + kLargestStatus;
+  auto* memory = static_cast<unsigned char*>(take_memory(room * kEach));
+  if (memory == nullptr) return false;
+  // What there was stays mapped: a fibre may be in a call that writes to it. Doubling bounds it.
+  thread.requests = reinterpret_cast<TrackedRequest**>(memory);
+  thread.request_handles = reinterpret_cast<Word*>(memory + room * kPointer);
+  thread.statuses = memory + room * (kPointer + sizeof(Word));
+  thread.request_room = room;
+  return true;
+}
+
+void* take_memory(std::size_t bytes) noexcept {
+  const int before = errno;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  errno = before;
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+std::uint64_t monotonic_ns() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+void count_untracked() noexcept {
+  process.segment->untracked_requests.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace xylem::capture

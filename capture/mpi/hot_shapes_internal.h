@@ -1,0 +1,276 @@
+#pragma once
+
+// The shapes of calls that programs make by the million, to be inlined into their wrappers.
+//
+// Out of line, a call's description goes through memory several times, which costs more than all
+// else that is done for it. What is rare in these shapes (persistent requests, derived datatypes,
+// matched messages) is left to functions of meaning_internal.h, which says what each shape counts.
+
+#include <cstdint>
+
+#include "capture/mpi/meaning_internal.h"
+
+namespace xylem::capture {
+
+/// Bytes of `count` elements.
+XYLEM_INLINE std::uint64_t payload(std::int64_t count, Word datatype) noexcept {
+  // MPICH: 0x4c marks a predefined datatype, bits 8 to 15 are its size.
+  constexpr Word kMpichKind = 0xff000000;
+  constexpr Word kMpichPredefined = 0x4c000000;
+  if (count <= 0) return 0;
+  if (__builtin_expect(process.abi.size_in_handle && (datatype & kMpichKind) == kMpichPredefined,
+                       1)) {
+    return static_cast<std::uint64_t>(count) * (datatype >> 8 & 0xff);
+  }
+  return static_cast<std::uint64_t>(count) * type_size(datatype);
+}
+
+/// `status`, or where MPI may write one when the job does not want it.
+XYLEM_INLINE Word own_status(const Call& call, Word status) noexcept {
+  return status == process.abi.status_ignore ? reinterpret_cast<Word>(call.thread->status) : status;
+}
+
+/// Fills in what a status says of a message of the communicator with `members`; null is allowed.
+/// Leaves `meaning` as it is for MPI_PROC_NULL and, when `received`, for cancelled requests.
+XYLEM_INLINE void read_status(Meaning& meaning, const Members* members, Word status,
+                              bool received) noexcept {
+  const Abi& abi = process.abi;
+  const auto* at = reinterpret_cast<const unsigned char*>(status);
+  const std::int32_t source = status_source(abi, at);
+  if (source < 0) return;  // MPI_PROC_NULL, or the empty status of nothing at all.
+  if (received && status_cancelled(abi, at)) return;
+  meaning.tag = status_tag(abi, at);
+  if (members != nullptr) meaning.peer = members->world_rank(source);
+  if (!received) return;
+  meaning.bytes = status_bytes(abi, at);
+  if (meaning.peer != kNoPeer) meaning.flags |= kRecordReceive;
+}
+
+/// Ends the description of a call that moves payload by `mode`; `kind` for the persistent.
+XYLEM_INLINE void finish(const Call& call, Mode mode, Word request, Meaning meaning,
+                         RequestKind kind) noexcept {
+  if (mode != Mode::kBlocking) meaning.request = load_handle(request);
+  if (mode == Mode::kPersistent) {
+    track_persistent(meaning, kind);
+    meaning.bytes = 0;  // Nothing has moved yet.
+    meaning.flags = 0;
+  }
+  note(call, meaning);
+}
+
+/// Communicator, other side and tag, as far as they are known.
+XYLEM_INLINE void place(Meaning& meaning, const CommEntry* entry, std::int32_t rank,
+                        std::int32_t tag) noexcept {
+  if (entry != nullptr) {
+    meaning.comm = entry->identity;
+    meaning.peer = entry->members->world_rank(rank);
+  }
+  meaning.tag = tag >= 0 ? tag : kNoTag;
+}
+
+XYLEM_INLINE void describe_send(Meaning& meaning, const CommEntry* entry, std::int64_t count,
+                                Word datatype, std::int32_t dest, std::int32_t tag) noexcept {
+  place(meaning, entry, dest, tag);
+  if (dest == process.abi.proc_null) return;
+  meaning.bytes = payload(count, datatype);
+  if (meaning.peer != kNoPeer) meaning.flags = kRecordSend;
+}
+
+// ---- point to point ----
+
+XYLEM_INLINE void after_send(const Call& call, Mode mode, Word request, std::int64_t count,
+                             Word datatype, std::int32_t dest, std::int32_t tag,
+                             Word comm) noexcept {
+  Meaning meaning;
+  if (call.result != 0) return note(call, meaning);
+  describe_send(meaning, comms.find(comm), count, datatype, dest, tag);
+  finish(call, mode, request, meaning, RequestKind::kPersistentSend);
+}
+
+XYLEM_INLINE void after_recv(const Call& call, Word comm, Word status) noexcept {
+  Meaning meaning;
+  if (call.result == 0) {
+    const CommEntry* entry = comms.find(comm);
+    if (entry != nullptr) meaning.comm = entry->identity;
+    read_status(meaning, entry == nullptr ? nullptr : entry->members, status, true);
+  }
+  note(call, meaning);
+}
+
+XYLEM_INLINE void after_irecv(const Call& call, Mode mode, Word request, std::int32_t source,
+                              std::int32_t tag, Word comm) noexcept {
+  Meaning meaning;
+  if (call.result == 0) {
+    const CommEntry* entry = comms.find(comm);
+    place(meaning, entry, source, tag);
+    meaning.request = load_handle(request);
+    // From MPI_PROC_NULL nothing comes, and MPI may give the same request many times.
+    if (entry != nullptr && source != process.abi.proc_null) {
+      track_receive(
+          meaning.request, entry->members, meaning.comm, meaning.peer, meaning.tag,
+          mode == Mode::kPersistent ? RequestKind::kPersistentReceive : RequestKind::kReceive);
+    }
+  }
+  note(call, meaning);
+}
+
+XYLEM_INLINE void after_sendrecv(const Call& call, std::int64_t count, Word datatype,
+                                 std::int32_t dest, std::int32_t tag, Word comm,
+                                 Word status) noexcept {
+  Meaning sent;
+  if (call.result != 0) return note(call, sent);
+  const CommEntry* entry = comms.find(comm);
+  describe_send(sent, entry, count, datatype, dest, tag);
+  note(call, sent);
+  Meaning received;
+  received.comm = sent.comm;
+  read_status(received, entry == nullptr ? nullptr : entry->members, status, true);
+  if ((received.flags & kRecordReceive) != 0) note_completion(call, received);
+}
+
+// `flag` and `message` are 0 for the forms that have none.
+XYLEM_INLINE void after_probe(const Call& call, Word comm, Word status, Word flag,
+                              Word message) noexcept {
+  Meaning meaning;
+  const bool found =
+      call.result == 0 && (flag == 0 || *reinterpret_cast<const std::int32_t*>(flag) != 0);
+  // A probe that found nothing and has no record is not worth a look at its communicator.
+  if (call.calls == 0 && !(found && message != 0)) return;
+  const CommEntry* entry = call.result == 0 ? comms.find(comm) : nullptr;
+  if (entry != nullptr) {
+    meaning.comm = entry->identity;
+    if (found) {
+      read_status(meaning, entry->members, status, false);
+      if (message != 0) track_message(message, entry->members, meaning);
+    }
+  }
+  note(call, meaning);
+}
+
+// ---- one request ----
+
+/// Takes the request out of the others' sight and gives the status for the real call.
+XYLEM_INLINE Word before_wait(Call& call, Word request, Word status) noexcept {
+  call.request = load_handle(request);
+  if (call.request == process.abi.request_null) call.request = 0;
+  call.tracked = requests.claim(call.request);
+  return call.tracked == nullptr ? status : own_status(call, status);
+}
+
+/// `flag` is 0 for MPI_Wait.
+XYLEM_INLINE void after_wait(const Call& call, Word request, Word status, Word flag) noexcept {
+  Meaning meaning;
+  meaning.request = call.request;
+  if (call.tracked != nullptr) {
+    const bool completed =
+        call.result == 0 && (flag == 0 || *reinterpret_cast<const std::int32_t*>(flag) != 0);
+    if (!completed) {
+      put_back(call.tracked, call.request, load_handle(request));
+    } else if (call.tracked->kind == RequestKind::kReceive) {
+      meaning.comm = call.tracked->comm;
+      read_status(meaning, call.tracked->members, status, true);
+      requests.release(call.tracked);
+    } else {
+      meaning = complete(call.tracked, call.request, status);
+    }
+  }
+  note(call, meaning);
+}
+
+// ---- several requests ----
+
+// Waitall and testall: the call's own record, then one for each receive that completed.
+XYLEM_INLINE void after_waitall(const Call& call, std::int32_t, Word array, Word statuses,
+                                Word flag) noexcept {
+  note(call, Meaning{});
+  const Thread& thread = *call.thread;
+  const std::uint32_t count = thread.request_count;
+  if (count == 0) return;
+  const bool completed =
+      call.result == 0 && (flag == 0 || *reinterpret_cast<const std::int32_t*>(flag) != 0);
+  if (!completed) return after_unfinished(call, array, statuses);
+  TrackedRequest* const* const tracked = thread.requests;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (tracked[i] == nullptr) continue;
+    const Word status = statuses + Word{i} * process.abi.status_bytes;
+    Meaning meaning;
+    if (tracked[i]->kind == RequestKind::kReceive) {
+      meaning.request = thread.request_handles[i];
+      meaning.comm = tracked[i]->comm;
+      read_status(meaning, tracked[i]->members, status, true);
+      requests.release(tracked[i]);
+    } else {
+      meaning = complete(tracked[i], thread.request_handles[i], status);
+    }
+    if ((meaning.flags & kRecordReceive) != 0) note_completion(call, meaning);
+  }
+}
+
+// ---- collectives ----
+
+/// The communicator of a collective call that succeeded, or none.
+class Group {
+ public:
+  XYLEM_INLINE Group(const Call& call, Word comm, Meaning& meaning) noexcept
+      : entry_(call.result == 0 ? comms.find(comm) : nullptr) {
+    if (entry_ != nullptr) meaning.comm = entry_->identity;
+  }
+  XYLEM_INLINE Group(const Call& call, Word comm, Meaning& meaning, std::int32_t root) noexcept
+      : Group(call, comm, meaning) {
+    if (entry_ != nullptr) meaning.peer = entry_->members->world_rank(root);
+  }
+
+  bool known() const noexcept { return entry_ != nullptr; }
+  std::int32_t size() const noexcept { return entry_->members->size; }
+  std::int32_t rank() const noexcept { return entry_->members->rank; }
+
+  /// This rank gives what a root gives (broadcast, scatter).
+  bool is_root(std::int32_t root) const noexcept {
+    return entry_->members->is_inter ? root == process.abi.root : root == rank();
+  }
+  /// This rank gives what everyone gives to a root (gather, reduce).
+  bool gives_to(std::int32_t root) const noexcept {
+    return !entry_->members->is_inter || root >= 0;
+  }
+
+ private:
+  const CommEntry* entry_;
+};
+
+XYLEM_INLINE void finish_collective(const Call& call, Mode mode, Word request,
+                                    const Meaning& meaning) noexcept {
+  if (call.result != 0) return note(call, Meaning{});
+  finish(call, mode, request, meaning, RequestKind::kPersistentCollective);
+}
+
+XYLEM_INLINE void after_barrier(const Call& call, Mode mode, Word request, Word comm) noexcept {
+  Meaning meaning;
+  const Group group(call, comm, meaning);
+  finish_collective(call, mode, request, meaning);
+}
+
+XYLEM_INLINE void after_bcast(const Call& call, Mode mode, Word request, Word comm,
+                              std::int32_t root, std::int64_t count, Word datatype) noexcept {
+  Meaning meaning;
+  const Group group(call, comm, meaning, root);
+  if (group.known() && group.is_root(root)) meaning.bytes = payload(count, datatype);
+  finish_collective(call, mode, request, meaning);
+}
+
+XYLEM_INLINE void after_reduce(const Call& call, Mode mode, Word request, Word comm,
+                               std::int32_t root, std::int64_t count, Word datatype) noexcept {
+  Meaning meaning;
+  const Group group(call, comm, meaning, root);
+  if (group.known() && group.gives_to(root)) meaning.bytes = payload(count, datatype);
+  finish_collective(call, mode, request, meaning);
+}
+
+XYLEM_INLINE void after_allreduce(const Call& call, Mode mode, Word request, Word comm,
+                                  std::int64_t count, Word datatype) noexcept {
+  Meaning meaning;
+  const Group group(call, comm, meaning);
+  if (group.known()) meaning.bytes = payload(count, datatype);
+  finish_collective(call, mode, request, meaning);
+}
+
+}  // namespace xylem::capture

@@ -1,0 +1,153 @@
+#include <utility>
+
+#include "capture/mpi/hot_shapes_internal.h"
+
+namespace xylem::capture {
+namespace {
+
+// MPICH keeps the class of an error in the low bits of its code; Open MPI's codes are classes.
+constexpr std::int32_t kErrorClassBits = 0x7f;
+
+bool is_true(Word flag) { return flag == 0 || *reinterpret_cast<const std::int32_t*>(flag) != 0; }
+
+void put_back(const Thread& thread, std::uint32_t i, Word array) {
+  if (thread.requests[i] != nullptr) {
+    xylem::capture::put_back(thread.requests[i], thread.request_handles[i], load_handle(array, i));
+  }
+}
+
+// Request `i` completed with `status`: a record of what was received, if anything was.
+void complete(const Call& call, std::uint32_t i, Word status) {
+  Thread& thread = *call.thread;
+  TrackedRequest* tracked = std::exchange(thread.requests[i], nullptr);
+  if (tracked == nullptr) return;
+  const Meaning meaning = xylem::capture::complete(tracked, thread.request_handles[i], status);
+  if ((meaning.flags & kRecordReceive) != 0) note_completion(call, meaning);
+}
+
+Word status_at(Word statuses, std::uint32_t i) {
+  return statuses + Word{i} * process.abi.status_bytes;
+}
+
+// Of a call on several requests that returned an error: whether the i-th status is without one.
+bool is_fine(const Call& call, Word status) {
+  if (call.result == 0) return true;
+  if ((call.result & kErrorClassBits) != process.abi.error_in_status) return false;
+  return status_error(process.abi, reinterpret_cast<const unsigned char*>(status)) == 0;
+}
+
+}  // namespace
+
+Meaning complete(TrackedRequest* tracked, Word request, Word status) noexcept {
+  Meaning meaning;
+  meaning.request = request;
+  meaning.comm = tracked->comm;
+  const bool receives = tracked->kind == RequestKind::kReceive ||
+                        (tracked->kind == RequestKind::kPersistentReceive && tracked->active);
+  if (receives) read_status(meaning, tracked->members, status, true);
+  if (tracked->kind == RequestKind::kNewComm)
+    comms.add(load_handle(reinterpret_cast<Word>(tracked->new_comm)));
+  tracked->active = false;
+  const bool lives_on =
+      tracked->kind != RequestKind::kReceive && tracked->kind != RequestKind::kNewComm;
+  if (lives_on) {
+    requests.publish(tracked, request);
+  } else {
+    requests.release(tracked);
+  }
+  return meaning;
+}
+
+Word before_completion(const Call& call, std::int32_t count, Word array, Word statuses,
+                       Word ignore) noexcept {
+  Thread& thread = *call.thread;
+  thread.request_count = 0;
+  if (count <= 0 || array == 0) return statuses;
+  const auto wanted = static_cast<std::uint32_t>(count);
+  if (!make_request_room(thread, wanted)) {
+    count_untracked();
+    return statuses;
+  }
+  bool any = false;
+  TrackedRequest** const tracked = thread.requests;
+  Word* const handles = thread.request_handles;
+  for (std::uint32_t i = 0; i < wanted; ++i) {
+    handles[i] = load_handle(array, i);
+    tracked[i] = handles[i] == process.abi.request_null ? nullptr : requests.claim(handles[i]);
+    any = any || tracked[i] != nullptr;
+  }
+  thread.request_count = wanted;
+  return any && statuses == ignore ? reinterpret_cast<Word>(thread.statuses) : statuses;
+}
+
+void after_unfinished(const Call& call, Word array, Word statuses) noexcept {
+  const Thread& thread = *call.thread;
+  for (std::uint32_t i = 0; i < thread.request_count; ++i) {
+    const Word status = status_at(statuses, i);
+    if (call.result == 0 || !is_fine(call, status)) {
+      put_back(thread, i, array);
+    } else {
+      complete(call, i, status);
+    }
+  }
+}
+
+void after_waitany(const Call& call, std::int32_t, Word array, Word index, Word status,
+                   Word flag) noexcept {
+  note(call, Meaning{});
+  Thread& thread = *call.thread;
+  const std::int32_t chosen = call.result == 0 && is_true(flag)
+                                  ? *reinterpret_cast<const std::int32_t*>(index)
+                                  : process.abi.undefined;
+  for (std::uint32_t i = 0; i < thread.request_count; ++i) {
+    if (static_cast<std::int32_t>(i) != chosen) {
+      put_back(thread, i, array);
+      continue;
+    }
+    complete(call, i, status);
+  }
+}
+
+void after_waitsome(const Call& call, std::int32_t, Word array, Word outcount, Word indices,
+                    Word statuses) noexcept {
+  note(call, Meaning{});
+  Thread& thread = *call.thread;
+  const bool in_status = (call.result & kErrorClassBits) == process.abi.error_in_status;
+  const std::int32_t completed = call.result == 0 || in_status
+                                     ? *reinterpret_cast<const std::int32_t*>(outcount)
+                                     : process.abi.undefined;
+  for (std::int32_t k = 0; k < completed; ++k) {
+    const std::int32_t i = reinterpret_cast<const std::int32_t*>(indices)[k];
+    const Word status = status_at(statuses, static_cast<std::uint32_t>(k));
+    if (i < 0 || static_cast<std::uint32_t>(i) >= thread.request_count) continue;
+    if (thread.requests[i] == nullptr || !is_fine(call, status)) continue;
+    complete(call, static_cast<std::uint32_t>(i), status);
+  }
+  for (std::uint32_t i = 0; i < thread.request_count; ++i) put_back(thread, i, array);
+}
+
+void before_request_free(Call& call, Word request) noexcept {
+  call.request = load_handle(request);
+  call.tracked = requests.claim(call.request);
+  if (call.tracked == nullptr) return;
+  // MPI will still receive into it, and nobody will ever learn when and from whom.
+  if (call.tracked->kind == RequestKind::kReceive ||
+      (call.tracked->kind == RequestKind::kPersistentReceive && call.tracked->active)) {
+    count_untracked();
+  }
+  requests.release(call.tracked);
+}
+
+void after_request_free(const Call& call) noexcept {
+  Meaning meaning;
+  meaning.request = call.request;
+  note(call, meaning);
+}
+
+void after_request(const Call& call, Word handle) noexcept {
+  Meaning meaning;
+  meaning.request = handle & process.abi.handle_mask;
+  note(call, meaning);
+}
+
+}  // namespace xylem::capture

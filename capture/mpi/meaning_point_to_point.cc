@@ -1,0 +1,136 @@
+#include "capture/mpi/hot_shapes_internal.h"
+
+namespace xylem::capture {
+
+constinit CommMap comms{};
+constinit RequestTable requests{};
+
+namespace {
+
+// Messages and requests may have equal handles; messages get keys of their own.
+constexpr Word kMessageBit = Word{1} << 63;
+
+// A tracked request for the handle `key`; null, and counted, when there is no room.
+TrackedRequest* track(Word key, const Members* members, const Meaning& meaning, RequestKind kind) {
+  TrackedRequest* tracked = requests.insert(key, process.many_threads);
+  if (tracked == nullptr) {
+    count_untracked();
+    return nullptr;
+  }
+  tracked->members = members;
+  tracked->bytes = meaning.bytes;
+  tracked->new_comm = nullptr;
+  tracked->comm = meaning.comm;
+  tracked->peer = meaning.peer;
+  tracked->tag = meaning.tag;
+  tracked->kind = kind;
+  tracked->active = false;
+  requests.publish(tracked, key);
+  return tracked;
+}
+
+// What a start moves, or null when the request is not a persistent one that moves payload.
+bool start_one(Word handle, Meaning& meaning) {
+  TrackedRequest* tracked = requests.find(handle);
+  meaning.request = handle;
+  if (tracked == nullptr) return false;
+  tracked->active = true;
+  meaning.comm = tracked->comm;
+  meaning.peer = tracked->peer;
+  meaning.tag = tracked->tag;
+  if (tracked->kind == RequestKind::kPersistentReceive) return false;
+  meaning.bytes = tracked->bytes;
+  if (tracked->kind == RequestKind::kPersistentSend && meaning.peer != kNoPeer)
+    meaning.flags = kRecordSend;
+  return true;
+}
+
+}  // namespace
+
+std::uint64_t type_size(Word datatype) noexcept {
+  std::int64_t size = 0;
+  if (call_mpi(kMPI_Type_size_x, datatype, &size) != 0 || size < 0) return 0;
+  return static_cast<std::uint64_t>(size);
+}
+
+void track_receive(Word request, const Members* members, std::uint32_t comm, std::int32_t peer,
+                   std::int32_t tag, RequestKind kind) noexcept {
+  Meaning meaning;
+  meaning.comm = comm;
+  meaning.peer = peer;
+  meaning.tag = tag;
+  if (request != 0) track(request, members, meaning, kind);
+}
+
+void track_persistent(Meaning meaning, RequestKind kind) noexcept {
+  if (meaning.request != 0) track(meaning.request, nullptr, meaning, kind);
+}
+
+void track_message(Word message, const Members* members, Meaning meaning) noexcept {
+  const Word handle = load_handle(message);
+  if (handle == 0 || handle == process.abi.message_no_proc) return;
+  track(handle | kMessageBit, members, meaning, RequestKind::kMessage);
+}
+
+void after_psend(const Call& call, Mode mode, Word request, std::int32_t partitions,
+                 std::int64_t count, Word datatype, std::int32_t dest, std::int32_t tag,
+                 Word comm) noexcept {
+  after_send(call, mode, request, partitions * count, datatype, dest, tag, comm);
+}
+
+// The receiving half is not followed: MPICH 4.0.2, the only MPI here that has the call, leaves the
+// status of its completion as it was.
+void after_isendrecv(const Call& call, Mode mode, Word request, std::int64_t count, Word datatype,
+                     std::int32_t dest, std::int32_t tag, std::int32_t source, Word comm) noexcept {
+  if (call.result == 0 && source != process.abi.proc_null) count_untracked();
+  after_send(call, mode, request, count, datatype, dest, tag, comm);
+}
+
+void before_mrecv(Call& call, Word message) noexcept {
+  const Word handle = load_handle(message);
+  call.tracked = handle == 0 ? nullptr : requests.claim(handle | kMessageBit);
+}
+
+void after_mrecv(const Call& call, Word status) noexcept {
+  Meaning meaning;
+  if (call.tracked != nullptr) {
+    meaning.comm = call.tracked->comm;
+    if (call.result == 0) read_status(meaning, call.tracked->members, status, true);
+    requests.release(call.tracked);
+  }
+  note(call, meaning);
+}
+
+void after_imrecv(const Call& call, Word request) noexcept {
+  Meaning meaning;
+  if (const TrackedRequest* message = call.tracked) {
+    meaning.comm = message->comm;
+    meaning.peer = message->peer;
+    meaning.tag = message->tag;
+    meaning.request = load_handle(request);
+    if (call.result == 0) {
+      track_receive(meaning.request, message->members, meaning.comm, meaning.peer, meaning.tag,
+                    RequestKind::kReceive);
+    }
+    requests.release(call.tracked);
+  }
+  note(call, meaning);
+}
+
+void after_start(const Call& call, Word request) noexcept {
+  Meaning meaning;
+  if (call.result == 0) start_one(load_handle(request), meaning);
+  note(call, meaning);
+}
+
+void after_startall(const Call& call, std::int32_t count, Word array) noexcept {
+  note(call, Meaning{});
+  if (call.result != 0) return;
+  for (std::int32_t i = 0; i < count; ++i) {
+    Meaning meaning;
+    if (start_one(load_handle(array, static_cast<std::uint32_t>(i)), meaning))
+      note_completion(call, meaning);
+  }
+}
+
+}  // namespace xylem::capture

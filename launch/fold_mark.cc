@@ -1,0 +1,44 @@
+#include "launch/fold_mark.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace xylem::frontend {
+namespace {
+
+constexpr std::size_t kBytes = sizeof(std::atomic<std::uint32_t>);  // The kernel gives a page.
+
+}  // namespace
+
+void FoldMark::Unmap::operator()(std::atomic<std::uint32_t>* word) const { ::munmap(word, kBytes); }
+
+Result<FoldMark> FoldMark::make() {
+  UniqueFd memory(::memfd_create("xylem-fold", MFD_CLOEXEC));
+  if (!memory || ::ftruncate(memory.get(), kBytes) != 0) {
+    return unexpected(Code::kExhausted,
+                      std::string("there is no memory to share: ") + std::strerror(errno));
+  }
+  return of(std::move(memory));
+}
+
+Result<FoldMark> FoldMark::of(UniqueFd memory) {
+  void* place = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  if (place == MAP_FAILED) {
+    return unexpected(Code::kInvalidArgument,
+                      std::string("memory cannot be shared: ") + std::strerror(errno));
+  }
+  // All zero it is the word as it begins.
+  return FoldMark(std::move(memory), Word(static_cast<std::atomic<std::uint32_t>*>(place)));
+}
+
+std::optional<StreamId> FoldMark::take() {
+  const std::uint32_t stream = word_->exchange(0, std::memory_order_relaxed);
+  if (stream == 0) return std::nullopt;
+  return StreamId{stream};
+}
+
+}  // namespace xylem::frontend

@@ -1,0 +1,352 @@
+#include "launch/front_end_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/argv.h"
+
+namespace xylem::frontend {
+namespace {
+
+constexpr int kChildControlFd = 3;
+constexpr Nanos kLookAtStart = 50 * kMillisecond;  // Until a successor is ready.
+constexpr Nanos kLookAtEnd = 250 * kMillisecond;
+
+// A dead reader is noticed when it is reaped, one that stands still when it is looked at: not here.
+void write_line(int fd, const std::string& line) {
+  const std::string text = line + "\n";
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const ssize_t size = ::send(fd, text.data() + at, text.size() - at, MSG_NOSIGNAL);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return;
+    at += static_cast<std::size_t>(size);
+  }
+}
+
+// The child's descriptors: its control, those that listen, which it is told as arguments, and
+// others.
+Result<pid_t> spawn(const std::string& program, int control, const std::vector<UniqueFd>& listening,
+                    const std::vector<int>& others) {
+  std::vector<std::string> arguments = {program, std::to_string(kChildControlFd)};
+  std::vector<int> wanted = {control};
+  for (const UniqueFd& socket : listening) wanted.push_back(socket.get());
+  wanted.insert(wanted.end(), others.begin(), others.end());
+  // Copies that cannot collide with the numbers that the child's descriptors get, and not far above
+  // them: the limit may be low.
+  const int first_spare = kChildControlFd + static_cast<int>(wanted.size());
+  std::vector<UniqueFd> lifted;
+  for (const int fd : wanted) {
+    lifted.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, first_spare));
+    if (lifted.back()) continue;
+    return unexpected(Code::kExhausted, std::string("no descriptors for the front end: ") +
+                                            std::strerror(errno) + "; raise the limit (ulimit -n)");
+  }
+
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  for (std::size_t i = 0; i < lifted.size(); ++i) {
+    const int target = kChildControlFd + static_cast<int>(i);
+    ::posix_spawn_file_actions_adddup2(&actions, lifted[i].get(), target);
+    if (i > 0 && i <= listening.size()) arguments.push_back(std::to_string(target));
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+
+  const std::vector<char*> argv = argv_of(arguments);
+  pid_t pid = -1;
+  const int error =
+      ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    return unexpected(Code::kNotFound, program + ": cannot be started: " + std::strerror(error));
+  }
+  return pid;
+}
+
+std::string how_it_ended(int status) {
+  return WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                             : "code " + std::to_string(WEXITSTATUS(status));
+}
+
+std::string in_seconds(Nanos pause) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g s",
+                static_cast<double>(pause) / static_cast<double>(kSecond));
+  return text.data();
+}
+
+void wait_readable(int fd, Nanos most) {
+  pollfd waiting{fd, POLLIN, 0};
+  ::poll(&waiting, 1, static_cast<int>(most / kMillisecond));
+}
+
+}  // namespace
+
+Result<FrontEndProcess> FrontEndProcess::start(const std::string& program, Setup setup,
+                                               std::vector<UniqueFd> listening,
+                                               std::vector<UniqueFd> plugins, const Say& say,
+                                               const Patience& patience) {
+  FrontEndProcess process(program, std::move(setup), std::move(listening), std::move(plugins),
+                          patience);
+  if (!process.plugins_.empty()) {
+    auto mark = FoldMark::make();
+    if (!mark) return unexpected(std::move(mark.error()));
+    process.mark_ = *std::move(mark);
+    const std::size_t first = kChildControlFd + 1 + process.listening_.size();
+    process.setup_.first_plugin_fd = static_cast<long>(first);
+    process.setup_.fold_mark_fd = static_cast<long>(first + process.plugins_.size());
+  }
+  if (auto launched = process.launch(); !launched) return unexpected(std::move(launched.error()));
+  while (process.is_there() && !process.is_ready_) {
+    wait_readable(process.control_.get(), kLookAtStart);
+    process.hear();
+    process.reap_if_dead(monotonic_now());
+    process.end_if_still(monotonic_now(), say);
+  }
+  if (process.is_ready_) return process;
+  if (!process.failure_.empty()) return unexpected(Code::kInvalidArgument, process.failure_);
+  return unexpected(Code::kUnavailable, "the front end died at its start (" + process.death_ + ")");
+}
+
+Result<void> FrontEndProcess::launch() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return unexpected(Code::kInternal, std::string("no socket pair: ") + std::strerror(errno));
+  }
+  control_.reset(ends[0]);
+  UniqueFd theirs(ends[1]);
+  // One that stands still reads nothing.
+  const timeval most{static_cast<time_t>(patience_.until_killed / kSecond), 1};
+  ::setsockopt(control_.get(), SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+  heard_.clear();
+  failure_.clear();
+  is_ready_ = false;
+  std::vector<int> others;
+  for (const UniqueFd& plugin : plugins_) others.push_back(plugin.get());
+  if (mark_) others.push_back(mark_->fd());
+  auto pid = spawn(program_, theirs.get(), listening_, others);
+  if (!pid) return unexpected(std::move(pid.error()));
+  pid_ = *pid;
+  standstill_.follow(pid_, monotonic_now());
+  standstill_is_said_ = false;
+  killed_at_ = 0;
+  theirs.reset();
+  write_line(control_.get(), to_json(setup_));
+  return {};
+}
+
+// ---- what it says ----
+
+void FrontEndProcess::hear() {
+  std::array<char, 4096> piece;
+  for (;;) {
+    const ssize_t size = ::recv(control_.get(), piece.data(), piece.size(), MSG_DONTWAIT);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    standstill_.heard();
+    heard_.append(piece.data(), static_cast<std::size_t>(size));
+  }
+  for (std::size_t end; (end = heard_.find('\n')) != std::string::npos;) {
+    heed(heard_.substr(0, end));
+    heard_.erase(0, end + 1);
+  }
+}
+
+void FrontEndProcess::heed(const std::string& line) {
+  constexpr std::string_view kReady = "ready ";
+  constexpr std::string_view kError = "error ";
+  if (line.starts_with(kReady)) {
+    is_ready_ = true;
+    setup_.live_path = line.substr(kReady.size());
+    if (last_line_) tell_to_finish();
+  } else if (line.starts_with(kError)) {
+    failure_ = line.substr(kError.size());
+  } else if (line == "done") {
+    is_done_ = true;
+  }
+}
+
+void FrontEndProcess::tell_to_finish() { write_line(control_.get(), *last_line_); }
+
+// ---- its death ----
+
+void FrontEndProcess::reap_if_dead(Nanos now) {
+  int status = 0;
+  if (!is_there() || ::waitpid(pid_, &status, WNOHANG) != pid_) return;
+  hear();  // Its last words.
+  pid_ = -1;
+  control_.reset();
+  death_ = killed_at_ != 0 ? "it stood still" : how_it_ended(status);
+  blame_plugin(now);
+}
+
+// ---- that it stands still ----
+
+// Only where its answer is waited for.
+void FrontEndProcess::end_if_still(Nanos now, const Say& say) {
+  if (!is_there() || (is_ready_ && !last_line_)) return;
+  const std::string name = "the front end (process " + std::to_string(pid_) + ")";
+  if (killed_at_ != 0) {
+    if (now - killed_at_ < patience_.until_left) return;
+    pid_ = -1;
+    control_.reset();
+    death_ = "it stands still and cannot be ended";
+    is_given_up_ = true;
+    return;
+  }
+  const Nanos duration = standstill_.look(now);
+  if (duration >= patience_.until_killed) {
+    if (last_line_) ++standstills_;
+    killed_at_ = now;
+    ::kill(pid_, SIGKILL);
+    if (say) say(name + " has stood still for " + in_seconds(duration) + " and is killed");
+  } else if (duration >= patience_.until_said && !std::exchange(standstill_is_said_, true)) {
+    const bool is_stopped = work_of(pid_).value_or(Work{}).stopped;
+    if (!say) return;
+    say(name + (is_stopped ? " is stopped" : " stands still") + "; it is killed after " +
+        in_seconds(patience_.until_killed) + (is_stopped ? ", and kill -CONT lets it go on" : ""));
+  }
+}
+
+// A wave that ends a plugin comes again to each successor: nothing of the run could be stored.
+void FrontEndProcess::blame_plugin(Nanos now) {
+  blame_.clear();
+  was_in_fold_ = false;
+  const auto stream = mark_ ? mark_->take() : std::nullopt;
+  if (!stream || is_done_) return;
+  FoldDeaths& deaths = deaths_in_fold_[*stream];
+  if (deaths.count >= kMostFoldDeaths) return;  // It is left out.
+  was_in_fold_ = true;
+  if (!last_line_ && now >= deaths.last + kFoldDeathsForgotten) deaths.count = 0;
+  deaths.last = now;
+  if (++deaths.count < kMostFoldDeaths) return;
+  restarts_ = {};  // What they died of is gone.
+  setup_.unfolded.push_back(std::to_string(raw(*stream)));
+  blame_ = "; the plugin of a stream has ended " + std::to_string(kMostFoldDeaths) +
+           " front ends: that stream's waves are kept unmerged from now on";
+}
+
+void FrontEndProcess::decide(Nanos now, const Say& say) {
+  if (last_line_ && !was_in_fold_) ++deaths_while_finishing_;
+  if (last_line_ && (interrupts_ > 1 || deaths_while_finishing_ >= kMostDeaths ||
+                     standstills_ >= kMostStandstills)) {
+    is_given_up_ = true;
+    return;
+  }
+  restart_at_ = restarts_.next(now);
+  const std::string when =
+      restart_at_ > now ? " takes over in " + in_seconds(restart_at_ - now) : " takes over";
+  if (failure_.empty()) {
+    say("the front end died (" + death_ + "); the job goes on, another front end" + when + blame_);
+  } else if (failure_ != failure_said_) {
+    say("no front end can take over for now: " + failure_ +
+        "; the job goes on, its hosts keep for a minute what is not stored");
+  }
+  failure_said_ = failure_;
+}
+
+std::optional<Nanos> FrontEndProcess::attend(Nanos now, const Say& say) {
+  if (is_given_up_) return std::nullopt;
+  if (is_there()) {
+    hear();
+    reap_if_dead(now);
+    end_if_still(now, say);
+    if (!is_there() && !is_done_ && !is_given_up_) decide(now, say);
+  }
+  if (is_there() && is_ready_ && !failure_said_.empty()) {
+    failure_said_.clear();
+    say("a front end has taken over");
+  }
+  if (!is_there() && !is_done_ && !is_given_up_ && now >= restart_at_) {
+    if (auto launched = launch(); !launched) {
+      was_in_fold_ = false;
+      failure_ = launched.error().message;
+      decide(now, say);
+    }
+  }
+  if (is_there() && !is_ready_) return kLookAtStart;
+  if (is_there()) return last_line_ ? std::optional(kLookAtEnd) : std::nullopt;
+  if (is_done_ || is_given_up_) return std::nullopt;
+  return std::max(restart_at_ - now, kMillisecond);
+}
+
+// ---- the end ----
+
+// Whoever interrupts twice is not kept waiting.
+void FrontEndProcess::answer_interrupt(const Say& say) {
+  if (++interrupts_ == 1) {
+    say("the job has ended, its data is being stored; once more to give it up");
+  } else if (is_there()) {
+    ::kill(pid_, SIGKILL);
+  } else {
+    is_given_up_ = true;
+  }
+}
+
+Result<void> FrontEndProcess::finish(int exit_code, const Say& say) {
+  return end("finish " + std::to_string(exit_code), say);
+}
+
+Result<void> FrontEndProcess::abandon(const Say& say) { return end("abandon", say); }
+
+Result<void> FrontEndProcess::end(std::string last_line, const Say& say) {
+  last_line_ = std::move(last_line);
+  if (is_there()) standstill_.follow(pid_, monotonic_now());
+  // The hosts wait for seconds only from now on, so there is no time for long pauses.
+  restarts_ = {};
+  restart_at_ = 0;
+  if (is_there() && is_ready_) tell_to_finish();
+  sigset_t ending;
+  sigemptyset(&ending);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ending, signal);
+  const UniqueFd signals(::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
+  for (;;) {
+    const std::optional<Nanos> again = attend(monotonic_now(), say);
+    if (is_given_up_ || (is_done_ && !is_there())) break;
+    // At the end of its life its descriptors close a little before it can be reaped.
+    constexpr Nanos kReapPause = 5 * kMillisecond;
+    pollfd waiting[2] = {{signals.get(), POLLIN, 0}, {control_ ? control_.get() : -1, POLLIN, 0}};
+    char c;
+    const bool is_closed = control_ && ::recv(control_.get(), &c, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
+    if (is_closed) waiting[1].fd = -1;
+    const std::optional<Nanos> most = is_closed ? std::optional(kReapPause) : again;
+    const int timeout = most ? static_cast<int>(*most / kMillisecond) : -1;
+    if (::poll(waiting, 2, timeout) <= 0 || waiting[0].revents == 0) continue;
+    signalfd_siginfo which{};
+    if (::read(signals.get(), &which, sizeof which) == sizeof which) answer_interrupt(say);
+  }
+  if (is_done_) return {};
+  return unexpected(Code::kUnavailable, "the front end died before everything was stored (" +
+                                            (failure_.empty() ? death_ : failure_) + ")");
+}
+
+std::string run_folder(const std::string& run) {
+  return "/dev/shm/xylem-" + std::to_string(::getuid()) + "-" + run;
+}
+
+std::string front_end_folder(const std::string& run) { return run_folder(run) + "-front-end"; }
+std::string front_end_socket(const std::string& run) { return front_end_folder(run) + "/socket"; }
+
+}  // namespace xylem::frontend

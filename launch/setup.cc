@@ -1,0 +1,144 @@
+#include "launch/setup.h"
+
+#include <boost/json/src.hpp>
+
+namespace xylem::frontend {
+namespace {
+
+namespace json = boost::json;
+
+json::array to_array(const std::vector<std::string>& texts) {
+  json::array array;
+  for (const std::string& text : texts) array.emplace_back(text);
+  return array;
+}
+
+json::array to_array(const std::vector<wire::ServiceSpec>& services) {
+  json::array array;
+  for (const wire::ServiceSpec& spec : services) {
+    json::object object;
+    object["name"] = spec.name;
+    object["program"] = spec.program;
+    object["interval_ns"] = spec.interval_ns;
+    object["timeout_ns"] = spec.timeout_ns;
+    array.emplace_back(std::move(object));
+  }
+  return array;
+}
+
+wire::ServiceSpec to_service(const json::object& object) {
+  wire::ServiceSpec spec;
+  spec.name = std::string(object.at("name").as_string());
+  spec.program = std::string(object.at("program").as_string());
+  spec.interval_ns = object.at("interval_ns").as_int64();
+  spec.timeout_ns = object.at("timeout_ns").as_int64();
+  return spec;
+}
+
+// Walks the fields in one order for reading and writing, so that neither can forget one.
+template <typename Setup_, typename Field>
+void each_field(Setup_& setup, Field field) {
+  field("run", setup.run);
+  field("command", setup.command);
+  field("directory", setup.directory);
+  field("user", setup.user);
+  field("options", setup.options);
+  field("store", setup.store);
+  field("overwrite", setup.overwrite);
+  field("live_path", setup.live_path);
+  field("shape", setup.shape);
+  field("launcher", setup.launcher);
+  field("placement", setup.placement);
+  field("fuzzy", setup.fuzzy);
+  field("streams", setup.streams);
+  field("plugins", setup.plugins);
+  field("first_plugin_fd", setup.first_plugin_fd);
+  field("fold_mark_fd", setup.fold_mark_fd);
+  field("unfolded", setup.unfolded);
+  field("alerts", setup.alerts);
+  field("comm_on", setup.comm_on);
+  field("extra_hosts", setup.extra_hosts);
+  field("excluded", setup.excluded);
+  field("most_per_host", setup.most_per_host);
+  field("reserved_cores", setup.reserved_cores);
+  field("reserve_for_processes", setup.reserve_for_processes);
+  field("facts_every", setup.facts_every);
+  field("settle", setup.settle);
+  field("window", setup.window);
+  field("chunks", setup.chunks);
+  field("remote", setup.remote);
+  field("tls", setup.tls);
+  field("quiet", setup.quiet);
+  field("reachable_hosts", setup.reachable_hosts);
+  field("run_folder", setup.run_folder);
+  field("pretend_file_system", setup.pretend_file_system);
+  field("log_level", setup.log_level);
+}
+
+struct Writer {
+  json::object& object;
+  void operator()(const char* name, const std::string& value) { object[name] = value; }
+  void operator()(const char* name, const std::vector<std::string>& value) {
+    object[name] = to_array(value);
+  }
+  void operator()(const char* name, const std::vector<ConfigEntry>& entries) {
+    json::array array;
+    for (const ConfigEntry& it : entries) array.push_back({it.key, it.value, it.line});
+    object[name] = std::move(array);
+  }
+  void operator()(const char* name, bool value) { object[name] = value; }
+  void operator()(const char* name, long value) { object[name] = value; }
+};
+
+struct Reader {
+  const json::object& object;
+  void operator()(const char* name, std::string& value) {
+    value = std::string(object.at(name).as_string());
+  }
+  void operator()(const char* name, std::vector<std::string>& value) {
+    for (const json::value& text : object.at(name).as_array()) {
+      value.emplace_back(text.as_string());
+    }
+  }
+  void operator()(const char* name, std::vector<ConfigEntry>& entries) {
+    for (const json::value& it : object.at(name).as_array()) {
+      const json::array& entry = it.as_array();
+      entries.push_back({std::string(entry.at(0).as_string()), std::string(entry.at(1).as_string()),
+                         static_cast<int>(entry.at(2).as_int64())});
+    }
+  }
+  void operator()(const char* name, bool& value) { value = object.at(name).as_bool(); }
+  void operator()(const char* name, long& value) { value = object.at(name).as_int64(); }
+};
+
+}  // namespace
+
+std::string to_json(const Setup& setup) {
+  json::object object;
+  each_field(setup, Writer{object});
+  object["services"] = to_array(setup.services);
+  object["key"] = net::to_hex(setup.key);
+  return json::serialize(object);
+}
+
+Result<Setup> parse_setup(std::string_view text) {
+  // Boost.JSON tells of a missing or misplaced field by an exception; it ends here.
+  try {
+    const json::value value = json::parse(json::string_view(text.data(), text.size()));
+    const json::object& object = value.as_object();
+    Setup setup;
+    each_field(setup, Reader{object});
+    auto key = net::parse_key(std::string(object.at("key").as_string()));
+    if (!key) return unexpected(Code::kCorrupt, std::move(key.error().message));
+    setup.key = *key;
+    for (const json::value& service : object.at("services").as_array()) {
+      setup.services.push_back(to_service(service.as_object()));
+    }
+    return setup;
+  } catch (const std::exception& e) {
+    return unexpected(Code::kCorrupt, std::string("the front end's setup is not readable: ") +
+                                          e.what() + "; start it through `xylem run`");
+  }
+}
+
+}  // namespace xylem::frontend

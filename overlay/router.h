@@ -1,0 +1,52 @@
+#pragma once
+
+// Who is below which link, and so where an acknowledgement must go. A value: it never touches a
+// link.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "base/interval_set.h"
+#include "overlay/node.h"
+#include "wire/message.h"
+
+namespace xylem::net {
+
+/// The children of a node and the leaves below each. Not thread-safe.
+class Router {
+ public:
+  /// A child's word of what is below it replaces its last word.
+  void set_leaves(LinkId child, const wire::LeafSet& leaves);
+  /// A child is gone. What it said had ended stays ended here: nothing more comes of it.
+  void remove_living(LinkId child);
+  /// The leaves below one child.
+  IntervalSet leaves_of(LinkId child) const;
+
+  /// All leaves below, and those of them that have ended.
+  wire::LeafSet below() const;
+  /// Leaves that are below and still send.
+  IntervalSet expected() const;
+
+  /// Splits an acknowledgement: each child gets the packets whose sources are below it, named with
+  /// just those sources. Sources below nobody are left out: their leaf will send again.
+  /// Takes as long as there are parts to give out, whatever the number of children.
+  std::map<LinkId, wire::Acknowledgement> split(const wire::Acknowledgement& all);
+
+ private:
+  struct Run {
+    std::uint64_t first = 0;
+    std::uint64_t end = 0;
+    LinkId link{};
+  };
+  void make_index();
+  std::map<LinkId, IntervalSet> children_with(const IntervalSet& sources) const;
+
+  std::map<LinkId, wire::LeafSet> children_;
+  std::vector<Run> index_;    // Of children_, when is_indexed_.
+  std::uint64_t widest_ = 0;  // Of the runs.
+  bool is_indexed_ = false;
+  IntervalSet ended_below_former_;  // Leaves that ended below children that are gone.
+};
+
+}  // namespace xylem::net

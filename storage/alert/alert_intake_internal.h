@@ -1,0 +1,104 @@
+#pragma once
+
+// From windows to the table `alert`: notes what each window says of each process, judges it once it
+// is committed, and writes what changed.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "storage/alert/alert_rules.h"
+#include "storage/sqlite_internal.h"
+#include "wire/packet.h"
+#include "wire/profile.h"
+
+namespace xylem::storage {
+
+/// Notes are kept until the commit that makes their windows visible, and thrown away with them.
+/// What is written, is written in a transaction of its own, which may fail: it is tried again with
+/// the next one. So the rules' memory and the file agree but for the newest alerts of a front end
+/// that dies. Failures show in the connection.
+class AlertIntake {
+ public:
+  explicit AlertIntake(Connection& connection);
+
+  /// Goes on with the alerts that stand open in the file.
+  void begin(const AlertLimits& limits);
+
+  void note_row(std::int64_t process, const wire::ProfileWindow& window,
+                const wire::ProfileRow& row, std::int64_t function);
+  void note_account(std::int64_t process, const wire::AccountRow& row);
+  void note_window(const IntervalSet& sources, Nanos end_ns);
+  /// Windows of a host, or of several; none: not known how many calls they had.
+  void note_given_up(std::optional<LeafId> leaf, std::optional<std::uint64_t> calls,
+                     const std::string& why);
+  void note_events_given_up(std::int64_t process, std::uint64_t calls, const std::string& why);
+  /// An empty reason: it was heard of again.
+  void note_host_lost(LeafId leaf, const std::string& why) { hosts_[leaf] = why.empty(); }
+  /// What was noted was undone.
+  void discard();
+
+  /// What was noted is committed. True: there is something to write.
+  bool settle();
+  /// The same, and no window will come any more.
+  bool finish();
+  /// In a transaction.
+  void write();
+  /// It is committed.
+  void forget_written() { unwritten_.clear(); }
+
+ private:
+  struct Note {
+    std::int64_t process = 0;
+    LeafId leaf{};
+    Nanos begin_ns = 0, end_ns = 0;
+    std::uint64_t calls = 0, mpi_ns = 0, collective_ns = 0, max_ns = 0;
+    std::int64_t max_function = 0;
+    std::uint64_t collective_calls = 0, collectives = 0;
+  };
+  struct AccountNote {
+    std::int64_t process = 0;
+    LeafId leaf{};
+    std::uint64_t captured = 0, lost = 0;
+    bool ended = false, stopped = false, outside = false;
+    Nanos silent_since_ns = 0;
+    std::optional<FunctionId> inside;
+  };
+  struct GivenUp {
+    std::optional<LeafId> leaf;
+    std::optional<std::int64_t> process;  ///< Of events.
+    std::optional<std::uint64_t> calls;
+    std::string why;
+  };
+  using Member = std::pair<WorldId, std::uint64_t>;
+
+  std::optional<Member> member(std::int64_t process);
+  bool is_collective(std::int64_t function);
+  std::string function_name(std::int64_t function);
+  void tell_rules();
+  void tell_window(const Note& note);
+  void tell_account(const AccountNote& account);
+  void tell_given_up(const GivenUp& given_up);
+  void tell_host(LeafId leaf, bool is_found);
+  void name_host(LeafId leaf);
+  void forget_notes();
+  bool keep(std::vector<Alert> changed);
+
+  Statement member_, function_, alias_, host_, host_ranks_, write_;
+  Connection& connection_;
+  std::optional<AlertRules> rules_;  ///< None: before the run is known.
+  std::vector<Note> notes_;
+  std::vector<AccountNote> accounts_;
+  std::map<LeafId, Nanos> leaves_;
+  std::vector<GivenUp> given_up_;
+  std::map<LeafId, bool> hosts_;  ///< That were lost; true: and found again.
+  std::set<LeafId> named_;
+  std::unordered_map<std::int64_t, Member> members_;
+  std::unordered_map<std::int64_t, bool> collective_;
+  std::map<std::int64_t, Alert> unwritten_;  ///< By id.
+};
+
+}  // namespace xylem::storage

@@ -1,0 +1,430 @@
+// What is noted of ranks and hosts, what is open, and losses; alert_stalls.cc and alert_shares.cc
+// judge the rest.
+
+#include "storage/alert/alert_rules.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/quantity_text.h"
+#include "storage/alert/alert_text_internal.h"
+#include "storage/summary_internal.h"
+
+namespace xylem::storage {
+namespace {
+
+constexpr std::array kKinds = {AlertKind::kStalled, AlertKind::kImbalance, AlertKind::kLate,
+                               AlertKind::kLoss};
+/// Nobody has looked at an adopted one.
+constexpr Nanos kNotYet = std::numeric_limits<Nanos>::max();
+/// Of several hosts, or of none in particular.
+constexpr std::uint64_t kNobody = ~std::uint64_t{0};
+
+/// How a sentence of a lost host begins, by which a successor knows it.
+constexpr const char* kHostWord = "host ";
+constexpr const char* kIsLost = " is lost";
+/// And one of events, and of calls that are not counted.
+constexpr const char* kEventsOfWord = "events of ";
+constexpr const char* kUnknownCalls = "calls, not known how many,";
+
+}  // namespace
+
+const char* alert_kind_name(AlertKind kind) {
+  switch (kind) {
+    case AlertKind::kStalled:
+      return "stalled";
+    case AlertKind::kImbalance:
+      return "imbalance";
+    case AlertKind::kLate:
+      return "late";
+    case AlertKind::kLoss:
+      return "loss";
+  }
+  return "";
+}
+
+std::optional<AlertKind> parse_alert_kind(const std::string& name) {
+  for (const AlertKind kind : kKinds) {
+    if (name == alert_kind_name(kind)) return kind;
+  }
+  return std::nullopt;
+}
+
+AlertRules::AlertRules(AlertLimits limits) : limits_(limits) {
+  limits_.span_ns = std::max<Nanos>(limits_.span_ns, kParts);
+}
+
+// ---- a former front end ----
+
+void AlertRules::adopt(std::span<const Alert> open, std::int64_t last_id) {
+  last_id_ = last_id;
+  for (const Alert& alert : open) {
+    Open adopted{alert, kNotYet, {}, alert.text, alert.rank};
+    if (alert.rank) adopted.ranks = {*alert.rank};
+    Key key{alert.kind, Of::kWorld, alert.world, 0};
+    if (alert.kind == AlertKind::kLoss) {
+      if (alert.text.starts_with(kHostWord)) {
+        adopted_hosts_.push_back(std::move(adopted));
+        continue;
+      }
+      adopted.is_known = alert.text.find(kUnknownCalls) == std::string::npos;
+      key.of = !alert.rank                             ? Of::kAdopted
+               : alert.text.starts_with(kEventsOfWord) ? Of::kEvents
+                                                       : Of::kRank;
+      key.number = alert.rank.value_or(static_cast<std::uint64_t>(alert.id));
+    }
+    if (!open_.try_emplace(key, std::move(adopted)).second) superfluous_.push_back(alert);
+  }
+}
+
+void AlertRules::adopt_rank(WorldId world, std::uint64_t rank, LeafId leaf, Nanos progress_ns,
+                            std::uint64_t captured, std::uint64_t lost_calls) {
+  RankState& state = worlds_[world][rank];
+  state.leaf = leaf;
+  state.progress_ns = std::max(state.progress_ns, progress_ns);
+  state.captured = std::max(state.captured, captured);
+  state.lost += lost_calls;
+}
+
+// ---- what is noted ----
+
+AlertRules::RankState& AlertRules::rank_of(WorldId world, std::uint64_t rank, LeafId leaf,
+                                           Nanos begin_ns) {
+  const auto [place, fresh] = worlds_[world].try_emplace(rank);
+  if (fresh) {
+    place->second.progress_ns = begin_ns;
+  }
+  if (place->second.first_ns == kNoWindow) {
+    place->second.leaf = leaf;
+    place->second.first_ns = begin_ns;
+  }
+  return place->second;
+}
+
+AlertRules::RankState* AlertRules::known_rank(WorldId world, std::uint64_t rank) {
+  const auto of_world = worlds_.find(world);
+  if (of_world == worlds_.end()) return nullptr;
+  const auto place = of_world->second.find(rank);
+  return place == of_world->second.end() ? nullptr : &place->second;
+}
+
+void AlertRules::note(const WindowNote& window) {
+  RankState& rank = rank_of(window.world, window.rank, window.leaf, window.begin_ns);
+  note_leaf(window.leaf, window.end_ns);
+  if (window.calls != 0) {
+    rank.progress_ns = std::max(rank.progress_ns, window.end_ns);
+    rank.inside.clear();
+    rank.stopped = rank.outside = false;
+  }
+  const std::int64_t part = floor_to(window.begin_ns, part_ns()) / part_ns();
+  if (part <= part_ && part > part_ - static_cast<std::int64_t>(kParts + 1)) {
+    Sums& sums = rank.parts[static_cast<std::size_t>(part - floor_to(part, kParts + 1))];
+    sums.mpi_ns += window.mpi_ns;
+    sums.collective_ns += window.collective_ns;
+    sums.collective_calls += window.collective_calls;
+    sums.collectives |= window.collectives;
+  }
+  if (limits_.stalled_ns && window.max_ns >= static_cast<std::uint64_t>(*limits_.stalled_ns)) {
+    LongCall& longest = long_calls_[window.world];
+    if (window.max_ns > longest.max_ns) {
+      longest = {window.rank, window.max_ns, window.max_function, window.end_ns};
+    }
+  }
+}
+
+void AlertRules::note_silence(const SilenceNote& silence) {
+  // Whatever it says: within what is known of its host.
+  const Nanos seen = hosts_[silence.leaf].seen_ns.value_or(0);
+  const Nanos since = std::clamp<Nanos>(silence.since_ns, 0, std::max<Nanos>(seen, 0));
+  RankState& rank = rank_of(silence.world, silence.rank, silence.leaf, since);
+  // An agent that was started anew counts from its own beginning.
+  if (silence.captured > rank.captured) {
+    rank.progress_ns = std::max(rank.progress_ns, since);
+    rank.captured = silence.captured;
+  }
+  rank.inside = silence.inside;
+  rank.stopped = silence.stopped;
+  rank.outside = silence.outside;
+}
+
+void AlertRules::note_leaf(LeafId leaf, Nanos end_ns) {
+  std::optional<Nanos>& seen = hosts_[leaf].seen_ns;
+  seen = std::max(seen.value_or(end_ns), end_ns);
+  // The first windows say when the run is; a part that is filled anew forgets what it held.
+  if (!now_ns_) part_ = judged_ = floor_to(end_ns - 1, part_ns()) / part_ns();
+  now_ns_ = std::max(now_ns_.value_or(end_ns), end_ns);
+  const std::int64_t part = floor_to(*now_ns_ - 1, part_ns()) / part_ns();
+  constexpr auto kSlots = static_cast<std::int64_t>(kParts + 1);
+  if (part - part_ > kSlots) part_ = part - kSlots;
+  while (part_ < part) start_part(++part_);
+}
+
+void AlertRules::start_part(std::int64_t part) {
+  const auto place = static_cast<std::size_t>(part - floor_to(part, kParts + 1));
+  for (auto& [id, world] : worlds_) {
+    for (auto& [number, rank] : world) rank.parts[place] = {};
+  }
+}
+
+void AlertRules::note_ended(WorldId world, std::uint64_t rank) {
+  if (RankState* const state = known_rank(world, rank)) state->ended = true;
+}
+
+bool AlertRules::is_judged(const RankState& rank) const {
+  const auto host = hosts_.find(rank.leaf);
+  return !rank.ended && host != hosts_.end() && host->second.seen_ns && !host->second.lost;
+}
+
+bool AlertRules::is_lost(const RankState& rank) const {
+  const auto host = hosts_.find(rank.leaf);
+  return host != hosts_.end() && host->second.lost;
+}
+
+// ---- losses ----
+
+void AlertRules::note_lost(WorldId world, std::uint64_t rank, std::uint64_t lost_calls) {
+  RankState* const state = known_rank(world, rank);
+  if (state == nullptr || lost_calls <= state->lost) return;
+  new_losses_[{AlertKind::kLoss, Of::kRank, world, rank}].calls += lost_calls - state->lost;
+  state->lost = lost_calls;
+}
+
+void AlertRules::note_given_up(std::optional<LeafId> leaf, std::optional<std::uint64_t> calls,
+                               const std::string& why) {
+  if (calls == std::uint64_t{0}) return;
+  Loss& loss = new_losses_[{AlertKind::kLoss, Of::kHost, {}, leaf ? raw(*leaf) : kNobody}];
+  loss.calls += calls.value_or(0);
+  loss.is_known &= calls.has_value();
+  loss.why = why;
+}
+
+void AlertRules::note_events_given_up(WorldId world, std::uint64_t rank, std::uint64_t calls,
+                                      const std::string& why) {
+  if (calls == 0) return;
+  Loss& loss = new_losses_[{AlertKind::kLoss, Of::kEvents, world, rank}];
+  loss.calls += calls;
+  loss.why = why;
+}
+
+void AlertRules::note_host_lost(const LostHostNote& note) {
+  Host& host = hosts_[note.leaf];
+  if (std::exchange(host.lost, true) || !limits_.lost_calls) return;
+  const Key key{AlertKind::kLoss, Of::kLostHost, {}, raw(note.leaf)};
+  const std::string begin = kHostWord + name_of(note.leaf) + kIsLost;
+  const auto adopted = std::ranges::find_if(
+      adopted_hosts_, [&](const Open& open) { return open.alert.text.starts_with(begin); });
+  if (adopted != adopted_hosts_.end()) {
+    open_.emplace(key, std::move(*adopted));
+    adopted_hosts_.erase(adopted);
+    return;
+  }
+  Finding finding;
+  WorldId world{};
+  if (!note.ranks.empty()) world = note.ranks.front().first;
+  for (const auto& [of, rank] : note.ranks) {
+    if (of == world) finding.ranks.push_back(rank);
+  }
+  std::ranges::sort(finding.ranks);
+  finding.text = begin;
+  if (!note.ranks.empty()) {
+    finding.rank = finding.ranks.front();
+    const std::size_t others = note.ranks.size() - finding.ranks.size();
+    finding.text += " with " + ranks_text(finding.ranks, "") +
+                    (others == 0 ? "" : " and " + std::to_string(others) + " of other worlds");
+    finding.text += host.seen_ns ? ": what they did after " + duration_text(*host.seen_ns) +
+                                       " of the run is not known"
+                                 : ": what they did is not known";
+  }
+  if (note.missing_calls != 0) {
+    finding.text += "; of what they did before, " + calls_text(note.missing_calls) +
+                    (note.missing_calls == 1 ? " is missing" : " are missing");
+  }
+  finding.value = static_cast<double>(note.missing_calls);
+  finding.threshold = static_cast<double>(*limits_.lost_calls);
+  finding.at_ns = host.seen_ns.value_or(now_ns_.value_or(0));
+  raise({key.kind, key.of, world, key.number}, std::move(finding));
+}
+
+void AlertRules::note_host_found(LeafId leaf) {
+  const auto host = hosts_.find(leaf);
+  if (host == hosts_.end() || !std::exchange(host->second.lost, false)) return;
+  for (auto open = open_.begin(); open != open_.end();) {
+    const auto at = open++;
+    const Key& key = at->first;
+    if (key.kind != AlertKind::kLoss || key.of != Of::kLostHost || key.number != raw(leaf))
+      continue;
+    close(at, now_ns_.value_or(0));
+  }
+}
+
+std::string AlertRules::loss_text(const Key& key, const Loss& loss) const {
+  const std::string calls = loss.is_known ? calls_text(loss.calls) : kUnknownCalls;
+  const std::string were = loss.is_known && loss.calls == 1 ? " was " : " were ";
+  switch (key.of) {
+    case Of::kRank:
+      return calls + " of rank " + std::to_string(key.number) + were +
+             "lost: its ring was full, the agent could not keep up";
+    case Of::kEvents:
+      return kEventsOfWord + calls + " of rank " + std::to_string(key.number) +
+             " were given up: " + loss.why;
+    default:
+      return calls + " of " + source_name(key.number) + were + "given up: " + loss.why;
+  }
+}
+
+std::string AlertRules::source_name(std::uint64_t number) const {
+  if (number == kNobody) return "several hosts";
+  return kHostWord + name_of(LeafId{static_cast<std::uint32_t>(number)});
+}
+
+// A former front end's of the same host, which its sentence names.
+void AlertRules::take_adopted(const Key& key) {
+  if (key.of != Of::kHost || open_.contains(key)) return;
+  const std::string words = " of " + source_name(key.number) + " w";  // Was, were.
+  const auto adopted = std::ranges::find_if(open_, [&](const auto& entry) {
+    return entry.first.of == Of::kAdopted &&
+           entry.second.alert.text.find(words) != std::string::npos;
+  });
+  if (adopted == open_.end()) return;
+  auto node = open_.extract(adopted);
+  node.key() = key;
+  open_.insert(std::move(node));
+}
+
+void AlertRules::judge_loss(const Key& key, const Loss& loss) {
+  take_adopted(key);
+  const auto open = open_.find(key);
+  Loss all = loss;
+  Finding finding;
+  finding.threshold = static_cast<double>(*limits_.lost_calls);
+  finding.at_ns = now_ns_.value_or(0);
+  if (key.of == Of::kRank || key.of == Of::kEvents) {
+    finding.rank = key.number;
+    finding.ranks = {key.number};
+  }
+  if (open != open_.end()) {
+    all.calls += static_cast<std::uint64_t>(open->second.alert.value);
+    all.is_known &= open->second.is_known;
+  } else if (static_cast<double>(loss.calls) < finding.threshold && loss.is_known) {
+    new_losses_[key] = loss;
+    return;
+  }
+  finding.value = static_cast<double>(all.calls);
+  finding.text = loss_text(key, all);
+  hold(key, std::move(finding));
+  open_.at(key).is_known = all.is_known;
+}
+
+void AlertRules::judge_losses() {
+  for (const auto& [key, loss] : std::exchange(new_losses_, {})) judge_loss(key, loss);
+  if (!now_ns_) return;
+  for (auto open = open_.begin(); open != open_.end();) {
+    const auto at = open++;
+    if (at->first.kind != AlertKind::kLoss || at->first.of == Of::kLostHost) continue;
+    Nanos& worsened_ns = at->second.worsened_ns;
+    worsened_ns = std::min(worsened_ns, *now_ns_);
+    if (*now_ns_ - worsened_ns < limits_.span_ns) continue;
+    close(at, worsened_ns);
+  }
+}
+
+// ---- what is open ----
+
+// Hosts that were heard of again before this front end took over, and what finds no place.
+void AlertRules::close_adopted() {
+  for (Open& open : std::exchange(adopted_hosts_, {})) {
+    superfluous_.push_back(std::move(open.alert));
+  }
+  for (Alert& alert : std::exchange(superfluous_, {})) {
+    alert.until_ns = std::max(now_ns_.value_or(0), alert.at_ns);
+    changed_.push_back(std::move(alert));
+  }
+}
+
+std::vector<Alert> AlertRules::settle() {
+  close_adopted();
+  if (limits_.lost_calls) judge_losses();
+  if (now_ns_ && judged_ < part_) {
+    judged_ = part_;
+    for (const auto& [id, world] : worlds_) {
+      if (limits_.stalled_ns) {
+        judge_stalls(id, world);
+        judge_long_call(id);
+      }
+      if (limits_.imbalance) judge_shares(AlertKind::kImbalance, *limits_.imbalance, id, world);
+      if (limits_.late) judge_shares(AlertKind::kLate, *limits_.late, id, world);
+    }
+  }
+  return std::exchange(changed_, {});
+}
+
+std::vector<Alert> AlertRules::finish() {
+  auto changed = settle();
+  while (!open_.empty()) close(open_.begin(), now_ns_.value_or(0));
+  std::ranges::move(std::exchange(changed_, {}), std::back_inserter(changed));
+  return changed;
+}
+
+std::string AlertRules::name_of(LeafId leaf) const {
+  const auto host = hosts_.find(leaf);
+  if (host != hosts_.end() && !host->second.name.empty()) return host->second.name;
+  return "of leaf " + std::to_string(raw(leaf));
+}
+
+std::string AlertRules::who(const World& world, const Ranks& ranks) const {
+  std::optional<LeafId> host;
+  bool is_one = hosts_.size() > 1;
+  for (const std::uint64_t rank : ranks) {
+    const auto found = world.find(rank);
+    if (found == world.end()) continue;
+    is_one &= !host || *host == found->second.leaf;
+    host = found->second.leaf;
+  }
+  is_one = is_one && host && hosts_.contains(*host) && !hosts_.at(*host).name.empty();
+  return ranks_text(ranks, is_one ? name_of(*host) : "");
+}
+
+void AlertRules::hold(const Key& key, Finding finding) {
+  const auto found = open_.find(key);
+  if (found != open_.end()) {
+    Ranks both;
+    std::ranges::set_intersection(found->second.ranks, finding.ranks, std::back_inserter(both));
+    const bool is_same = found->second.ranks.empty() || finding.ranks.empty() || !both.empty();
+    if (!is_same) close(found, now_ns_.value_or(finding.at_ns));
+  }
+  const auto place = open_.find(key);
+  if (place == open_.end()) return raise(key, std::move(finding));
+  Open& open = place->second;
+  const Alert before = open.alert;
+  open.ranks = std::move(finding.ranks);
+  open.alert.rank = finding.rank;
+  open.alert.text = std::move(finding.text);
+  if (finding.value >= open.alert.value) {
+    if (finding.value > open.alert.value) open.worsened_ns = now_ns_.value_or(finding.at_ns);
+    open.alert.value = finding.value;
+    open.worst_text = open.alert.text;
+    open.worst_rank = open.alert.rank;
+  }
+  if (open.alert != before) changed_.push_back(open.alert);
+}
+
+void AlertRules::raise(const Key& key, Finding finding) {
+  Alert alert{++last_id_,    finding.at_ns,    {}, key.kind, key.world, finding.rank, finding.text,
+              finding.value, finding.threshold};
+  changed_.push_back(alert);
+  const Nanos now = now_ns_.value_or(finding.at_ns);
+  open_[key] = {std::move(alert), now, std::move(finding.ranks), std::move(finding.text),
+                finding.rank};
+}
+
+void AlertRules::close(std::map<Key, Open>::iterator open, Nanos until_ns) {
+  Alert& alert = open->second.alert;
+  alert.until_ns = std::max(until_ns, alert.at_ns);
+  alert.text = std::move(open->second.worst_text);
+  alert.rank = open->second.worst_rank;
+  changed_.push_back(std::move(alert));
+  open_.erase(open);
+}
+
+}  // namespace xylem::storage

@@ -1,0 +1,190 @@
+// Who computes while the others wait: shares of time, compared among ranks that can be compared.
+//
+// Time in MPI: all ranks of a world. Time in collectives: windows do not say of which communicator
+// a call was. But ranks of one communicator make the same calls, up to those under way at the ends
+// of the span. So ranks are compared when they made about as many collective calls, and some of the
+// same functions:
+//
+//   rank     0          1          2          3          4
+//   calls    100 Bcast  101 Bcast  100 Bcast  7 Barrier  none
+//            `-------- one cohort --------'   alone      not judged
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/quantity_text.h"
+#include "storage/alert/alert_rules.h"
+#include "storage/alert/alert_text_internal.h"
+#include "storage/summary_internal.h"
+
+namespace xylem::storage {
+namespace {
+
+/// A value that falls below so much of the threshold ends an alert.
+constexpr double kCloses = 0.75;
+/// Counts of calls of one communicator differ by no more: calls under way, and a part of a span
+/// that is not over on each host at once.
+constexpr std::uint64_t kCallsApart = 2, kCallsPart = 10;
+/// A difference that a sentence of what was worse is worth.
+constexpr double kPoint = 0.01;
+
+}  // namespace
+
+/// Ranks that are compared.
+struct AlertRules::Cohort {
+  Ranks ranks;
+  std::vector<double> shares;  ///< Of each.
+  double mean = 0;
+  std::uint64_t collectives = 0;
+
+  double gap_of(std::size_t i) const { return mean - shares[i]; }
+  double widest() const { return shares.empty() ? 0 : mean - *std::ranges::min_element(shares); }
+  /// Ranks whose share is below the mean by `gap`.
+  Ranks below(double gap) const {
+    Ranks found;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if (gap_of(i) >= gap) found.push_back(ranks[i]);
+    }
+    return found;
+  }
+};
+
+// The part that is being filled is left out.
+AlertRules::Sums AlertRules::span_of(const RankState& rank) const {
+  Sums sum;
+  for (std::int64_t part = part_ - static_cast<std::int64_t>(kParts); part < part_; ++part) {
+    const Sums& of = rank.parts[static_cast<std::size_t>(part - floor_to(part, kParts + 1))];
+    sum.mpi_ns += of.mpi_ns;
+    sum.collective_ns += of.collective_ns;
+    sum.collective_calls += of.collective_calls;
+    sum.collectives |= of.collectives;
+  }
+  return sum;
+}
+
+AlertRules::Cohort AlertRules::cohort_of(AlertKind kind, const World& world, Ranks ranks) const {
+  const auto span = static_cast<double>(static_cast<std::int64_t>(kParts) * part_ns());
+  Cohort cohort;
+  cohort.ranks = std::move(ranks);
+  for (const std::uint64_t rank : cohort.ranks) {
+    const Sums sum = span_of(world.at(rank));
+    const std::uint64_t ns = kind == AlertKind::kLate ? sum.collective_ns : sum.mpi_ns;
+    cohort.shares.push_back(std::min(static_cast<double>(ns) / span, 1.0));
+    cohort.mean += cohort.shares.back() / static_cast<double>(cohort.ranks.size());
+  }
+  return cohort;
+}
+
+std::vector<AlertRules::Cohort> AlertRules::cohorts(AlertKind kind, const World& world) const {
+  const Nanos begin = (part_ - static_cast<std::int64_t>(kParts)) * part_ns();
+  struct Member {
+    std::uint64_t calls, collectives, rank;
+  };
+  std::vector<Member> members;
+  for (const auto& [number, rank] : world) {
+    if (!is_judged(rank) || rank.first_ns > begin) continue;
+    const Sums sum = kind == AlertKind::kLate ? span_of(rank) : Sums{};
+    if (kind == AlertKind::kLate && sum.collectives == 0) continue;
+    members.push_back({sum.collective_calls, sum.collectives, number});
+  }
+  std::ranges::stable_sort(members, {}, &Member::calls);
+  std::vector<std::pair<Ranks, std::uint64_t>> groups;
+  std::size_t first = 0;    // Of those with about as many calls as the last member,
+  std::uint64_t least = 0;  // the fewest of which are these. Neighbours alone would be a chain.
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const Member& member = members[i];
+    if (i == 0 || member.calls > least + least / kCallsPart + kCallsApart) {
+      first = groups.size();
+      least = member.calls;
+    }
+    auto group = groups.begin() + static_cast<std::ptrdiff_t>(first);
+    while (group != groups.end() && member.collectives != 0 &&
+           (group->second & member.collectives) == 0) {
+      ++group;
+    }
+    if (group == groups.end()) group = groups.insert(group, {{}, 0});
+    group->first.push_back(member.rank);
+    group->second |= member.collectives;
+  }
+  std::vector<Cohort> found;
+  for (auto& [ranks, collectives] : groups) {
+    if (ranks.size() < 2) continue;
+    std::ranges::sort(ranks);
+    found.push_back(cohort_of(kind, world, std::move(ranks)));
+  }
+  return found;
+}
+
+AlertRules::Finding AlertRules::share_finding(AlertKind kind, double threshold, const World& world,
+                                              const Cohort& cohort, Ranks low) const {
+  double sum = 0, least = 2;
+  Finding finding;
+  for (std::size_t i = 0; i < cohort.ranks.size(); ++i) {
+    if (!std::ranges::binary_search(low, cohort.ranks[i])) continue;
+    sum += cohort.shares[i];
+    if (cohort.shares[i] >= least) continue;
+    least = cohort.shares[i];
+    finding.rank = cohort.ranks[i];
+  }
+  const bool is_one = low.size() == 1;
+  const bool is_late = kind == AlertKind::kLate;
+  std::string share = whole_percent_text(sum / static_cast<double>(low.size()));
+  share += is_one ? " of its time" : " of their time";
+  finding.text = who(world, low);
+  if (is_late) {
+    finding.text += is_one ? " comes last to collectives: it spends " + share + " in them"
+                           : " come last to collectives: they spend " + share + " in them";
+  } else {
+    finding.text += (is_one ? " is in MPI " : " are in MPI ") + share;
+  }
+  if (!is_one) finding.text += " (least rank " + std::to_string(*finding.rank) + ")";
+  finding.text += ", the mean of ";
+  finding.text +=
+      is_late ? "the " + count_text(cohort.ranks.size()) + " that take part" : "all ranks";
+  finding.text += " is " + whole_percent_text(cohort.mean);
+  if (!is_late) finding.text += is_one ? ": the others wait for it" : ": the others wait for them";
+  finding.value = cohort.mean - least;
+  finding.threshold = threshold;
+  finding.ranks = std::move(low);
+  finding.at_ns = (part_ - static_cast<std::int64_t>(kParts)) * part_ns();
+  return finding;
+}
+
+// After a front end's death nobody knows for a span; a rank that it has not told of had ended.
+bool AlertRules::is_unknown(const Open& open, const World& world) const {
+  const Nanos begin = (part_ - static_cast<std::int64_t>(kParts)) * part_ns();
+  return std::ranges::any_of(open.ranks, [&](std::uint64_t number) {
+    const auto rank = world.find(number);
+    return rank != world.end() && !rank->second.ended && !is_lost(rank->second) &&
+           rank->second.first_ns > begin;
+  });
+}
+
+void AlertRules::judge_shares(AlertKind kind, double threshold, WorldId id, const World& world) {
+  const Key key{kind, Of::kWorld, id, 0};
+  const auto open = open_.find(key);
+  if (open != open_.end() && is_unknown(open->second, world)) return;
+  const std::vector<Cohort> all = cohorts(kind, world);
+  // One that is open goes on while one of its ranks is low enough.
+  if (open != open_.end()) {
+    for (const Cohort& cohort : all) {
+      Ranks low = cohort.below(kCloses * threshold), both;
+      std::ranges::set_intersection(low, open->second.ranks, std::back_inserter(both));
+      if (both.empty()) continue;
+      Finding finding = share_finding(kind, threshold, world, cohort, std::move(low));
+      const double worst = open->second.alert.value;
+      const bool was_worse = worst - finding.value >= kPoint;
+      if (was_worse) {
+        finding.text += " (at worst " + number_text(100 * worst, 0) + " points apart)";
+      }
+      return hold(key, std::move(finding));
+    }
+    close(open, part_ * part_ns());
+  }
+  const auto widest = std::ranges::max_element(all, {}, &Cohort::widest);
+  if (widest == all.end() || widest->widest() < threshold) return;
+  hold(key, share_finding(kind, threshold, world, *widest, widest->below(threshold)));
+}
+
+}  // namespace xylem::storage

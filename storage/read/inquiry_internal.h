@@ -1,0 +1,78 @@
+#pragma once
+
+// Many small questions to a run's file in a row, with one sticky error.
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "storage/read/query.h"
+
+namespace xylem::storage {
+
+using Rows = std::vector<std::vector<Value>>;
+
+/// 0 for what is negative or no number.
+inline std::uint64_t count_of(const Value& value) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(integer_of(value), 0));
+}
+template <typename Id>
+Id id_of(const Value& value) {
+  return Id{static_cast<std::uint32_t>(integer_of(value))};
+}
+inline bool is_null(const Value& value) { return value.index() == 0; }
+
+/// Asks one question after the other; after the first failure there are only empty answers, and the
+/// caller looks once, at the end.
+class Inquiry {
+ public:
+  explicit Inquiry(RunFile& run) : run_(run) {}
+
+  Rows ask(const std::string& sql) {
+    if (!failure) {
+      auto rows = run_.rows(sql);
+      if (rows) return std::move(*rows);
+      failure = rows.error();
+    }
+    return {};
+  }
+  /// Files of older versions lack some tables.
+  bool has_table(const std::string& name) {
+    return !ask("SELECT 1 FROM sqlite_schema WHERE name = " + sql_quoted(name)).empty();
+  }
+  /// The only row, of `columns` values: NULLs when there is none.
+  std::vector<Value> ask_one(const std::string& sql, std::size_t columns) {
+    Rows rows = ask(sql);
+    return rows.empty() ? std::vector<Value>(columns) : std::move(rows.front());
+  }
+  /// Calls `each` with the values of each row, for answers that are too large to keep.
+  template <typename Each>
+  void scan(const std::string& sql, Each each) {
+    class Sink final : public RowSink {
+     public:
+      explicit Sink(Each& e) : each_(e) {}
+      void begin(std::span<const std::string>) override {}
+      bool row(std::span<const Value> values) override {
+        each_(values);
+        return true;
+      }
+
+     private:
+      Each& each_;
+    };
+    if (failure) return;
+    Sink sink(each);
+    if (auto asked = run_.query(sql, sink); !asked) failure = asked.error();
+  }
+
+  std::optional<Error> failure;
+
+ private:
+  RunFile& run_;
+};
+
+}  // namespace xylem::storage

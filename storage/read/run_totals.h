@@ -1,0 +1,32 @@
+#pragma once
+
+// Sums over whole worlds, for those who ask every few seconds for a whole run in a few numbers.
+
+#include <cstdint>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "storage/read/run_view.h"
+
+namespace xylem::storage {
+
+/// Sums over the ranks of each world: of the first kMostTotals worlds.
+struct WorldTotals {
+  struct World {
+    WorldId id{};
+    std::uint64_t ranks = 0, complete_ranks = 0;
+    std::uint64_t captured = 0, stored = 0, lost = 0;  ///< Calls, as in the view `account`.
+    std::uint64_t mpi_ns = 0, bytes = 0;               ///< Time in MPI, and payload of its calls.
+  };
+  Scope scope;
+  std::vector<World> worlds;  ///< By id.
+  std::uint64_t worlds_in_all = 0;
+};
+
+constexpr std::uint64_t kMostTotals = 32;
+
+/// Of one commit. Fails as the answers of a RunView do.
+Result<WorldTotals> world_totals(RunFile& run);
+
+}  // namespace xylem::storage

@@ -1,0 +1,97 @@
+#include "storage/write/replaced_run.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "storage/read/query.h"
+#include "storage/write/store_file_internal.h"
+
+namespace xylem::storage {
+namespace {
+
+// What a run is made for: processes, samples of services, waves of streams, and losses of them.
+constexpr const char* kIsEmpty =
+    "SELECT ended_ns IS NOT NULL AND NOT EXISTS (SELECT 1 FROM process)"
+    " AND NOT EXISTS (SELECT 1 FROM service) AND NOT EXISTS (SELECT 1 FROM stream_leaf)"
+    " AND NOT EXISTS (SELECT 1 FROM given_up) FROM run";
+
+// Of a file that cannot be read, or is of a version that has other tables, that is not known.
+bool is_known_to_be_empty(const std::string& path) {
+  constexpr Nanos kPatience = 2 * kSecond;
+  auto run = RunFile::open(path);
+  if (!run) return false;
+  (*run)->set_deadline(monotonic_now() + kPatience);
+  const auto answer = (*run)->rows(kIsEmpty);
+  return answer && answer->size() == 1 && integer_of(answer->front().front()) == 1;
+}
+
+bool is_file(const std::string& path) {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
+}
+
+// The log goes first: where the file is its log is too. Its index is made anew by whoever reads.
+Result<void> move_database(const std::string& from, const std::string& to) {
+  ::unlink((from + "-shm").c_str());
+  for (const char* suffix : {"-wal", "-journal", ""}) {
+    if (std::rename((from + suffix).c_str(), (to + suffix).c_str()) == 0) continue;
+    if (errno == ENOENT && *suffix != '\0') continue;
+    const Code code = errno == EACCES || errno == EPERM || errno == EROFS ? Code::kPermissionDenied
+                                                                          : Code::kInternal;
+    return unexpected(code, from + ": cannot be renamed to " + to + ": " + std::strerror(errno));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ReplacedRun> ReplacedRun::set_aside(const ReplaceOptions& options) {
+  ReplacedRun replaced(options.path, options.run_id);
+  if (!is_file(options.path)) return replaced;
+  if (!options.overwrite && !is_known_to_be_empty(options.path)) return replaced;
+  const long type =
+      options.pretend_file_system != 0 ? options.pretend_file_system : file_system_of(options.path);
+  const auto old = hold_old_run(options.path, !is_network_file_system(type));
+  if (!old) return unexpected(old.error());
+  auto moved = move_database(options.path, replaced.aside_);
+  if (!moved) return unexpected(std::move(moved.error()));
+  return replaced;
+}
+
+ReplacedRun ReplacedRun::of_former(const std::string& path, const std::string& run_id) {
+  return {path, run_id};
+}
+
+ReplacedRun::ReplacedRun(ReplacedRun&& other) noexcept
+    : path_(std::move(other.path_)),
+      aside_(std::move(other.aside_)),
+      is_ours_(std::exchange(other.is_ours_, false)) {}
+
+ReplacedRun::~ReplacedRun() {
+  if (!holds()) return;
+  if (auto undone = undo(); !undone) log(Level::kError, undone.error().message);
+}
+
+bool ReplacedRun::holds() const { return is_ours_ && is_file(aside_); }
+
+bool ReplacedRun::holds_record() const { return holds() && !is_known_to_be_empty(aside_); }
+
+void ReplacedRun::keep_new() {
+  if (holds()) remove_database(aside_);
+}
+
+Result<void> ReplacedRun::undo() {
+  const bool has_old = holds();
+  remove_database(path_);
+  if (!has_old) return {};
+  return move_database(aside_, path_);
+}
+
+}  // namespace xylem::storage

@@ -1,0 +1,105 @@
+#pragma once
+
+// Turns packets into rows. The file is the whole state: which sources and records are known, which
+// world has which number, what is counted so far, all stand in tables that change in the same
+// transaction as the data. So there is nothing in memory that could disagree after a rollback, and
+// a file that is opened again goes on where it was.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "storage/alert/alert_intake_internal.h"
+#include "storage/sqlite_internal.h"
+#include "storage/write/intake_internal.h"
+#include "storage/write/range_ledger_internal.h"
+#include "storage/write/series_intake_internal.h"
+#include "storage/write/stream_intake_internal.h"
+#include "storage/write/summarizer_internal.h"
+
+namespace xylem::storage {
+
+/// Key of the table `process`.
+enum class ProcessId : std::int64_t {};
+
+/// Writes packets through one connection, inside a transaction that the caller began. After each
+/// call the caller looks at the connection's failure; when there is one, the transaction is to be
+/// rolled back, and the outcome means nothing.
+class SqliteIntake {
+ public:
+  /// Prepares all statements; failures show in the connection.
+  SqliteIntake(Connection& connection, std::shared_ptr<const StreamFold> fold);
+
+  /// A packet whose identity was checked.
+  PutOutcome put(const wire::Packet& packet);
+
+  StreamIntake& streams() { return streams_; }
+
+  /// The leaves have sent their last.
+  void note_ended(const IntervalSet& leaves) { series_.note_ended(leaves); }
+
+  /// Sums up what is committed; see there.
+  Summarizer& summaries() { return summaries_; }
+  AlertIntake& alerts() { return alerts_; }
+
+ private:
+  struct WindowStatements {
+    explicit WindowStatements(Connection& connection);
+    Statement row, function_sum, matrix_sum, wait_sum, stored, account, ring_loss, alias, any_alias;
+  };
+  struct ChunkStatements {
+    explicit ChunkStatements(Connection& connection);
+    RangeLedger seen;
+    Statement chunk, stored;
+  };
+  struct RegistrationStatements {
+    explicit RegistrationStatements(Connection& connection);
+    Statement host, function_name, function, has_windows, alias, world, grown_world, new_world,
+        process, initialised;
+  };
+  struct LossStatements {
+    explicit LossStatements(Connection& connection);
+    Statement given_up, chunk_calls, process_calls, host_calls;
+  };
+
+  PutOutcome put_by_sources(const wire::Packet& packet);
+  PutOutcome put_chunk(const wire::Packet& packet);
+
+  void store_content(const wire::Packet& packet, const Content& content);
+  void store_registration(LeafId leaf, const wire::Registration& registration);
+  void store_function(LeafId leaf, const wire::FunctionRow& row);
+  void add_function(std::int64_t number, const wire::FunctionRow& row);
+  void store_process(LeafId leaf, const wire::ProcessRow& row);
+  void store_window(std::uint64_t wave, const wire::ProfileWindow& window);
+  void store_profile_rows(const wire::ProfileWindow& window);
+  void store_account(std::uint64_t wave, const wire::AccountRow& row);
+  void store_chunk(const wire::Packet& packet, const wire::ChunkSummary& summary);
+  void store_loss(const wire::Packet& packet, std::optional<std::uint64_t> calls,
+                  const std::string& reason);
+  void store_tombstone(const wire::PacketId& id, const wire::Tombstone& tombstone);
+
+  ProcessId process_of(LeafId leaf, Lane lane);
+  std::int64_t function_of(LeafId leaf, FunctionId function);
+  bool has_aliases();
+  IntervalSet known_sources(const wire::PacketId& id);
+  void remember_sources(const wire::PacketId& id, IntervalSet known);
+
+  Connection& connection_;
+  Statement find_process_, new_process_, known_sources_, remember_sources_;
+  WindowStatements window_;
+  ChunkStatements chunk_;
+  RegistrationStatements registration_;
+  LossStatements loss_;
+  SeriesIntake series_;
+  Summarizer summaries_;
+  AlertIntake alerts_;
+  StreamIntake streams_;
+
+  // The process of the row before: rows come sorted. Forgotten with each packet.
+  LeafId last_leaf_ = wire::kNoLeaf;
+  Lane last_lane_{};
+  ProcessId last_process_{};
+  bool aliases_ = false;
+};
+
+}  // namespace xylem::storage

@@ -1,0 +1,671 @@
+// The store in a SQLite file: one transaction from the first put after a commit to the next commit.
+//
+// WAL with synchronous=NORMAL loses no consistency in any crash, and no committed data unless the
+// machine itself stops; what was acknowledged in those last moments is then gone with its host's
+// journals. `cache_spill` is off, so that nothing reaches the disk before the commit and a full
+// disk shows there, once, where it can be undone.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/quoted.h"
+#include "storage/schema_internal.h"
+#include "storage/sqlite_internal.h"
+#include "storage/write/mirror_internal.h"
+#include "storage/write/sqlite_intake_internal.h"
+#include "storage/write/store.h"
+#include "storage/write/store_file_internal.h"
+#include "storage/write/succession_internal.h"
+
+namespace xylem::storage {
+namespace {
+
+/// Enough for the last windows, tombstones and the end of a run of thousands of ranks.
+constexpr std::size_t kReserveBytes = 2u << 20;
+/// Of all links together: those of a thousand hosts for an hour are 20 MB.
+constexpr Nanos kSamplesPerSecond = 100;
+constexpr Nanos kSumUpPause = 30 * kSecond;
+/// At the end of a run, for what a former front end of an older version has left.
+constexpr Nanos kSumUpPatience = 5 * kSecond;
+constexpr int kBusyPatienceMs = 2000;  // kSettings says it too.
+constexpr Nanos kMirrorEvery = 60 * kSecond;
+constexpr Nanos kMirrorSlice = 50 * kMillisecond;
+static_assert(kApplicationId == 0x78796c6d, "kSettings names it");
+constexpr Nanos kMirrorAtOnce = 3600 * kSecond;
+
+/// Larger pages than the default: a chunk of 24 KB is then two pages, not six. Whose file it is
+/// stands in the file itself before there is a log, so that claim_file knows it after any crash.
+constexpr const char* kSettings =
+    "PRAGMA page_size = 16384; PRAGMA application_id = 0x78796c6d;"
+    "PRAGMA busy_timeout = 2000; PRAGMA cache_spill = OFF; PRAGMA cache_size = -16384;"
+    "PRAGMA journal_size_limit = 67108864;"
+    "PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF";
+constexpr const char* kWriteAhead = "PRAGMA journal_mode = WAL";
+/// While the file is made, and when its log has been folded in, nothing in it waits to be made
+/// durable: each wait for the disk there would only hold up the job. The log's first checkpoint
+/// makes durable what the making has written.
+constexpr const char* kWaitForNoDisk = "PRAGMA synchronous = OFF";
+constexpr const char* kWaitForDisk = "PRAGMA synchronous = NORMAL";
+
+/// A tombstone a process and stream, without a wave: for all of it that is not stored. Chunks may
+/// be here whose number came too late. Told again, by a successor, it is made anew.
+constexpr const char* kCloseLostHosts = R"sql(
+DELETE FROM given_up WHERE wave IS NULL;
+UPDATE process SET closed_calls = 0, closed_events = 0, closed_event_calls = 0;
+UPDATE service SET closed = 0;
+UPDATE service SET closed = max(0, captured - stored - lost)
+  WHERE leaf IN (SELECT leaf FROM host WHERE lost_reason IS NOT NULL);
+UPDATE process SET events = max(events, stored_events + given_up_events),
+  event_calls = max(event_calls, stored_event_calls + given_up_event_calls)
+  WHERE leaf IN (SELECT leaf FROM host WHERE lost_reason IS NOT NULL);
+UPDATE process SET closed_calls = max(0, captured - stored_calls - given_up_calls - ring_lost),
+  closed_events = events - stored_events - given_up_events,
+  closed_event_calls = event_calls - stored_event_calls - given_up_event_calls
+  WHERE leaf IN (SELECT leaf FROM host WHERE lost_reason IS NOT NULL);
+INSERT INTO given_up(stream, sources, leaf, process, calls, reason)
+  SELECT 2, h.leaf, h.leaf, NULL, sum(p.closed_calls) - h.given_up_calls, h.lost_reason
+  FROM process p JOIN host h ON h.leaf = p.leaf GROUP BY h.leaf
+  HAVING sum(p.closed_calls) > h.given_up_calls
+  UNION ALL
+  SELECT 3, p.leaf, p.leaf, p.id, p.closed_event_calls, h.lost_reason
+  FROM process p JOIN host h ON h.leaf = p.leaf WHERE p.closed_events > 0;
+UPDATE stream_leaf SET closed = 0;
+UPDATE stream_leaf SET closed = max(0, sent - stored - lost)
+  WHERE leaf IN (SELECT leaf FROM host WHERE lost_reason IS NOT NULL
+                 UNION SELECT leaf FROM node WHERE role = 'program' AND state = 'lost');
+INSERT INTO given_up(stream, sources, leaf, service, calls, reason)
+  SELECT 4, v.leaf, v.leaf, v.id, v.closed, h.lost_reason
+  FROM service v JOIN host h ON h.leaf = v.leaf WHERE v.closed > 0;
+)sql";
+
+class SqliteStore final : public Store {
+ public:
+  /// What stands on the disk and what SQLite holds of it; the file goes last.
+  struct Parts {
+    ClaimedFile live;
+    std::string target;       ///< Where the user wants it; equal to live.path on a local disk.
+    std::string live_folder;  ///< To be removed with the live file; empty on a local disk.
+    Connection connection;
+    std::shared_ptr<const StreamFold> fold;
+    bool mirrors() const { return !live_folder.empty(); }
+  };
+
+  /// `front_ends` is 0 before there is a run in the file.
+  explicit SqliteStore(std::unique_ptr<Parts> parts, std::uint64_t front_ends = 0)
+      : parts_(std::move(parts)),
+        connection_(parts_->connection),
+        intake_(connection_, parts_->fold),
+        front_ends_(front_ends) {
+    if (parts_->mirrors()) mirror_.emplace(connection_, parts_->target);
+    reserve_.take(parts_->live.path, kReserveBytes);
+  }
+  ~SqliteStore() override;
+
+  /// What failed while its statements were prepared.
+  Result<void> ready() { return connection_.take(); }
+  void limit_log(std::uint64_t bytes) { most_log_bytes_ = bytes; }
+  /// Tells of what goes beyond these limits; before anything is put.
+  void watch(const AlertLimits& limits) { intake_.alerts().begin(limits); }
+
+  Result<void> begin_run(const RunFacts& facts) override;
+  void set_time(Nanos at_ns) override { intake_.streams().set_time(at_ns); }
+  Result<PutOutcome> put(const wire::Packet& packet) override;
+  Result<void> put_node(const NodeRow& node) override;
+  Result<void> put_clock(const ClockRow& clock) override;
+  Result<void> put_link(const wire::LinkReport& report, Nanos at_ns) override;
+  Result<void> put_host_facts(const wire::HostFacts& host, Nanos at_ns) override;
+  Result<void> put_notice(const wire::Notice& notice, Nanos at_ns) override;
+  Result<void> put_host_lost(LeafId leaf, const std::string& reason) override;
+  std::size_t pending_bytes() const override { return pending_bytes_; }
+  Result<void> commit() override;
+  void prepare_to_end() override;
+  std::string live_path() const override { return parts_->live.path; }
+  Result<void> end_run(int exit_code, Nanos ended_realtime_ns) override;
+  Result<std::vector<AccountLine>> account() override;
+  Result<std::vector<AccountLine>> pending_account() override { return account_by(connection_); }
+
+ private:
+  static Result<std::vector<AccountLine>> account_by(Connection& reader);
+  Result<void> begin_transaction();
+  /// After statements of a put: undoes everything when one failed.
+  Result<void> settle_put(std::size_t bytes);
+  void become_plain_file();
+  void fold_log_if_it_fits();
+  void watch_log();
+  void roll_back();
+  /// Begins a transaction beside those of puts; false, and it is undone, when another front end has
+  /// taken over.
+  bool begin_as_newest();
+  void keep_sample(const wire::LinkReport& report, Nanos at_ns);
+  /// In a transaction of its own: that it fails takes nothing away.
+  void sum_up(bool is_last);
+  /// The same; what is not written now is written with the next ones.
+  void write_alerts();
+  void advance_mirror();
+  Result<void> finish_mirror();
+
+  struct Statements {
+    explicit Statements(Connection& c)
+        : begin(c, "BEGIN IMMEDIATE"),
+          commit(c, "COMMIT"),
+          node(c, "INSERT OR REPLACE INTO node VALUES(?,?,?,?,?,?,?,?,?,nullif(?,''))"),
+          node_change(c,
+                      "INSERT INTO node_change SELECT ?1,?2,?3,?4,?5 WHERE NOT EXISTS (SELECT 1"
+                      " FROM node WHERE id = ?2 AND state = ?3 AND parent IS ?4 AND level = ?5)"),
+          clock(c, "INSERT INTO clock VALUES(?,?,?,?)"),
+          link(c,
+               "INSERT INTO link VALUES(?1,?2,?3,?3,?4,?5,?6,?7,?8,?9,nullif(?10,'')) ON CONFLICT "
+               "DO UPDATE SET"
+               " at_ns = ?2, queue_bytes = ?3, most_queue_bytes = max(most_queue_bytes, ?3),"
+               " sent_bytes = ?4, sent_packets = ?5, round_trip_ns = ?6, offset_ns = ?7,"
+               " error_ns = ?8, refused = ?9, transport = excluded.transport"),
+          host_value(c, "INSERT INTO host_value VALUES(?,?,?,?)"),
+          link_sample(c, "INSERT OR REPLACE INTO link_sample VALUES(?,?,?,?,?,?)"),
+          notice(c, "INSERT INTO notice VALUES(?,?,?,?,?,?,?)"),
+          host_lost(
+              c,
+              "INSERT INTO host(leaf, lost_reason) VALUES(?,nullif(?,'')) ON CONFLICT DO UPDATE SET"
+              " lost_reason = excluded.lost_reason"),
+          is_program(c, "SELECT 1 FROM node WHERE leaf = ? AND role = 'program'") {}
+    Statement begin, commit, node, node_change, clock, link, host_value, link_sample, notice,
+        host_lost, is_program;
+  };
+
+  std::unique_ptr<Parts> parts_;
+  Connection& connection_;
+  SqliteIntake intake_;
+  Succession succession_{connection_};
+  Statements statements_{connection_};
+  std::uint64_t front_ends_;  ///< Of the run, this one included.
+  std::optional<Mirror> mirror_;
+  Reserve reserve_;
+  std::map<NodeId, Nanos> sampled_;  ///< When the last sample of each link was kept.
+  Nanos mirrored_at_ns_ = 0;
+  Nanos sums_up_at_ns_ = 0;  ///< Not before.
+  std::uint64_t most_log_bytes_ = SqliteOptions{}.log_bytes;
+  Nanos looks_at_log_at_ns_ = 0;  ///< Not before.
+  bool told_log_ = false;
+  std::size_t pending_bytes_ = 0;
+  bool in_transaction_ = false;
+  bool is_ending_ = false;  ///< Room is for the end alone.
+  bool ended_ = false;
+  bool superseded_ = false;
+  std::optional<Error> undone_because_;  ///< A put failed; the next commit says so.
+};
+
+SqliteStore::~SqliteStore() {
+  roll_back();
+  // Whoever has taken over writes the live file now, and copies it.
+  if (mirror_ && !ended_ && !superseded_) {
+    if (auto finished = finish_mirror(); !finished) {
+      log(Level::kError, "store not copied; it stays where it was written",
+          {{"live", parts_->live.path}, {"why", finished.error().message}});
+    }
+  }
+}
+
+Result<void> SqliteStore::begin_run(const RunFacts& facts) {
+  if (auto begun = begin_transaction(); !begun) return begun;
+  Statement(connection_,
+            "INSERT INTO run(run_id, command, directory, user, host, version, options, detail,"
+            " window_ns, started_ns) VALUES(?,?,?,?,?,?,?,?,?,?)")
+      .run(facts.run_id, shell_line(facts.command), facts.directory, facts.user, facts.host,
+           facts.version, facts.options, facts.chunks ? "trace" : "profile", facts.window_ns,
+           facts.started_realtime_ns);
+  succession_.begin(facts.epoch_ns);
+  intake_.streams().begin(facts.streams);
+  if (auto put = settle_put(facts.options.size()); !put) return put;
+  front_ends_ = 1;
+  return commit();
+}
+
+Result<PutOutcome> SqliteStore::put(const wire::Packet& packet) {
+  if (auto possible = check_identity(packet.id); !possible) return unexpected(possible.error());
+  if (auto begun = begin_transaction(); !begun) return unexpected(begun.error());
+  PutOutcome outcome = intake_.put(packet);
+  if (wire::is_end(packet) && outcome.kind == PutOutcome::Kind::kStored) {
+    succession_.note_ended(packet.id.sources);
+    intake_.note_ended(packet.id.sources);
+  }
+  if (auto put = settle_put(packet.payload.size()); !put) return unexpected(put.error());
+  return outcome;
+}
+
+Result<void> SqliteStore::put_node(const NodeRow& node) {
+  if (auto begun = begin_transaction(); !begun) return begun;
+  std::optional<NodeId> parent;
+  if (node.id != kFrontEndNode) parent = node.parent;
+  std::optional<LeafId> leaf;
+  if (node.leaf != wire::kNoLeaf) leaf = node.leaf;
+  statements_.node_change.run(node.at_ns, node.id, node.state, parent, node.level);
+  statements_.node.run(node.id, wire::role_name(node.role), node.host, parent, node.level, node.pid,
+                       leaf, node.state, node.host_key, node.reason);
+  succession_.note_addresses(node);
+  return settle_put(sizeof(NodeRow));
+}
+
+Result<void> SqliteStore::put_clock(const ClockRow& clock) {
+  if (auto begun = begin_transaction(); !begun) return begun;
+  statements_.clock.run(clock.leaf, clock.at_ns, clock.offset_ns, clock.error_ns);
+  return settle_put(sizeof(ClockRow));
+}
+
+Result<void> SqliteStore::put_link(const wire::LinkReport& report, Nanos at_ns) {
+  if (auto begun = begin_transaction(); !begun) return begun;
+  std::optional<Nanos> offset, error;
+  if (report.error_ns >= 0) {
+    offset = report.offset_ns;
+    error = report.error_ns;
+  }
+  statements_.link.run(report.node, at_ns, report.queue_bytes, report.sent_bytes,
+                       report.sent_packets, report.round_trip_ns, offset, error, report.refused,
+                       wire::transport_name(report.transport));
+  keep_sample(report, at_ns);
+  return settle_put(sizeof(wire::LinkReport));
+}
+
+// Nodes of a large tree take turns, so that the past of an idle one stays small.
+void SqliteStore::keep_sample(const wire::LinkReport& report, Nanos at_ns) {
+  const auto [last, is_first] = sampled_.try_emplace(report.node, at_ns);
+  const Nanos interval = static_cast<Nanos>(sampled_.size()) * kSecond / kSamplesPerSecond;
+  if (!is_first && at_ns - last->second < interval) return;
+  last->second = at_ns;
+  statements_.link_sample.run(report.node, at_ns, report.queue_bytes, report.sent_bytes,
+                              report.sent_packets, report.round_trip_ns);
+}
+
+Result<void> SqliteStore::put_host_facts(const wire::HostFacts& host, Nanos at_ns) {
+  if (auto begun = begin_transaction(); !begun) return begun;
+  for (const wire::HostFact& fact : host.facts) {
+    statements_.host_value.run(host.leaf, at_ns, fact.name, fact.value);
+  }
+  return settle_put(sizeof(wire::HostFacts) + host.facts.size() * sizeof(wire::HostFact));
+}
+
+Result<void> SqliteStore::put_notice(const wire::Notice& notice, Nanos at_ns) {
+  if (auto begun = begin_transaction(); !begun) return begun;
+  statements_.notice.run(at_ns, notice.host, wire::role_name(notice.role), notice.pid,
+                         notice.error ? "error" : "warning", notice.text, notice.dropped);
+  return settle_put(sizeof(wire::Notice) + notice.text.size());
+}
+
+// Of a program its node's state says all there is to say; what its waves were lost by stays.
+Result<void> SqliteStore::put_host_lost(LeafId leaf, const std::string& reason) {
+  if (auto begun = begin_transaction(); !begun) return begun;
+  const bool is_program = statements_.is_program.first(leaf);
+  statements_.is_program.reset();
+  if (!is_program) {
+    statements_.host_lost.run(leaf, reason);
+    intake_.alerts().note_host_lost(leaf, reason);
+  }
+  return settle_put(reason.size());
+}
+
+Result<void> SqliteStore::begin_transaction() {
+  if (undone_because_) return unexpected(*undone_because_);
+  if (in_transaction_) return {};
+  statements_.begin.run();
+  // From here to the commit nobody else can write, and so not take over.
+  const bool newest = front_ends_ == 0 || succession_.is_newest(front_ends_);
+  auto begun = connection_.take();
+  if (begun && newest) {
+    in_transaction_ = true;
+    return begun;
+  }
+  if (begun) {
+    superseded_ = true;
+    begun = unexpected(Code::kSuperseded,
+                       parts_->target + ": another front end has taken over this run");
+  }
+  undone_because_ = begun.error();
+  roll_back();
+  return begun;
+}
+
+Result<void> SqliteStore::settle_put(std::size_t bytes) {
+  pending_bytes_ += bytes;
+  auto done = connection_.take();
+  if (done) return done;
+  undone_because_ = done.error();
+  roll_back();
+  return done;
+}
+
+void SqliteStore::roll_back() {
+  pending_bytes_ = 0;
+  intake_.alerts().discard();
+  in_transaction_ = false;
+  // SQLite has often rolled back by itself already; then there is nothing to do.
+  if (sqlite3_get_autocommit(connection_.handle()) == 0) {
+    connection_.execute("ROLLBACK");
+    static_cast<void>(connection_.take());
+  }
+}
+
+Result<void> SqliteStore::commit() {
+  if (undone_because_) {
+    Error error = *std::exchange(undone_because_, std::nullopt);
+    return unexpected(std::move(error));
+  }
+  if (in_transaction_) {
+    statements_.commit.run();
+    auto committed = connection_.take();
+    if (!committed) {
+      roll_back();
+      if (committed.error().code == Code::kExhausted) fold_log_if_it_fits();
+      return committed;
+    }
+    in_transaction_ = false;
+    pending_bytes_ = 0;
+    const bool has_alerts = intake_.alerts().settle();
+    if (is_ending_) return {};  // They are written behind the end.
+    if (has_alerts) write_alerts();
+    sum_up(false);
+    watch_log();
+  }
+  advance_mirror();
+  return {};
+}
+
+// A log that may not grow can begin anew once it is folded into the file. On a full disk there is
+// often no room to do so, and a try would use up what is left.
+void SqliteStore::fold_log_if_it_fits() {
+  Statement sizes(connection_,
+                  "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+  const std::uint64_t wanted = sizes.first() ? sizes.count(0) : 0;
+  sizes.reset();
+  if (connection_.ok() && fits_file(parts_->live.path, wanted)) {
+    connection_.execute("PRAGMA wal_checkpoint(PASSIVE)");
+  }
+  static_cast<void>(connection_.take());  // The log stays as it is.
+}
+
+// SQLite folds the log by itself, but begins it anew only at a moment without readers. Those who
+// come again and again leave one if they are waited for; one who stays does not.
+void SqliteStore::watch_log() {
+  constexpr Nanos kLooks = 1 * kSecond;
+  constexpr int kPatienceMs = 50;
+  const Nanos now = monotonic_now();
+  if (now < looks_at_log_at_ns_) return;
+  looks_at_log_at_ns_ = now + kLooks;
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(parts_->live.path + "-wal", error);
+  if (error || bytes <= most_log_bytes_) return;
+  sqlite3_busy_timeout(connection_.handle(), kPatienceMs);
+  Statement fold(connection_, "PRAGMA wal_checkpoint(RESTART)");
+  const bool is_held = fold.first() && fold.integer(0) != 0;
+  fold.reset();
+  sqlite3_busy_timeout(connection_.handle(), kBusyPatienceMs);
+  static_cast<void>(connection_.take());  // The log stays as it is.
+  if (!is_held || std::exchange(told_log_, true)) return;
+  log(Level::kWarn,
+      "another program reads an old state of the store for long; until it ends, the log grows",
+      {{"path", parts_->target}, {"log_mib", bytes >> 20}});
+}
+
+// From here on the log only grows: folding it into the file would use up the room of the end.
+void SqliteStore::prepare_to_end() {
+  if (std::exchange(is_ending_, true)) return;
+  reserve_.release();
+  connection_.execute("PRAGMA wal_autocheckpoint = 0");
+  static_cast<void>(connection_.take());
+}
+
+bool SqliteStore::begin_as_newest() {
+  statements_.begin.run();
+  if (!connection_.ok() || front_ends_ == 0 || succession_.is_newest(front_ends_)) return true;
+  roll_back();
+  return false;
+}
+
+void SqliteStore::write_alerts() {
+  if (!begin_as_newest()) return;
+  intake_.alerts().write();
+  statements_.commit.run();
+  if (auto done = connection_.take(); !done) return roll_back();
+  intake_.alerts().forget_written();
+}
+
+void SqliteStore::sum_up(bool is_last) {
+  Summarizer& summaries = intake_.summaries();
+  if (monotonic_now() < sums_up_at_ns_) return;
+  const Nanos until = monotonic_now() + kSumUpPatience;
+  while (summaries.is_due() || is_last) {
+    if (!begin_as_newest()) return;
+    summaries.advance(is_last);
+    statements_.commit.run();
+    if (auto done = connection_.take(); !done) {
+      roll_back();
+      log(Level::kWarn, "windows not summed up: views of long times are slow; tried again",
+          {{"path", parts_->target}, {"why", done.error().message}});
+      sums_up_at_ns_ = monotonic_now() + kSumUpPause;
+      return;
+    }
+    if (!is_last || !summaries.is_due() || monotonic_now() >= until) return;
+  }
+}
+
+void SqliteStore::advance_mirror() {
+  if (!mirror_ || ended_) return;
+  const Nanos now = monotonic_now();
+  const bool due = mirrored_at_ns_ == 0 || now - mirrored_at_ns_ >= kMirrorEvery;
+  if (!due && !mirror_->is_copying()) return;
+  const auto whole = mirror_->step(kMirrorSlice);
+  if (whole && !*whole) return;
+  mirrored_at_ns_ = now;
+  if (!whole) {
+    log(Level::kWarn, "store not copied; tried again in a minute",
+        {{"path", mirror_->path()}, {"why", whole.error().message}});
+  }
+}
+
+Result<void> SqliteStore::finish_mirror() {
+  // A copy in the making has all that was committed: SQLite carries changes over.
+  if (auto whole = mirror_->step(kMirrorAtOnce); !whole) {
+    return unexpected(whole.error().code,
+                      whole.error().message + "; the whole run stands in " + parts_->live.path);
+  }
+  mirror_.reset();
+  remove_database(parts_->live.path);  // The open connection has no more use for the name.
+  ::rmdir(parts_->live_folder.c_str());
+  parts_->live.path = parts_->target;
+  return {};
+}
+
+// First the log is folded in, so that the file is whole by itself: that waits for as long as a
+// question of a view may take. Then one plain file is easier to carry about, but needs a moment
+// without readers: with some who stay it is left as it is.
+void SqliteStore::become_plain_file() {
+  constexpr Nanos kFoldPatience = 12 * kSecond;
+  constexpr Nanos kPlainPatience = kSecond / 2;
+  constexpr auto kBetween = std::chrono::milliseconds(5);
+  std::string why = "somebody reads it";
+  bool is_full = false;
+  // False where a reader is in the way; nothing where it fails: that seldom passes by waiting.
+  const auto says = [&](const char* sql, const char* expected) -> std::optional<bool> {
+    Statement statement(connection_, sql);
+    const bool is_so = statement.first() && statement.text(0) == expected;
+    statement.reset();
+    const auto asked = connection_.take();
+    if (!asked) why = asked.error().message;
+    is_full = is_full || (!asked && asked.error().code == Code::kExhausted);
+    return asked ? std::optional(is_so) : std::nullopt;
+  };
+  // Two bytes of the first page: with the old ones and without a log the file is as whole.
+  const auto is_plain_now = [&] {
+    connection_.execute(kWaitForNoDisk);
+    const bool is_plain = says("PRAGMA journal_mode = DELETE", "delete") == true;
+    connection_.execute(kWaitForDisk);
+    return is_plain;
+  };
+  connection_.execute("PRAGMA busy_timeout = 0");
+  const Nanos begun = monotonic_now();
+  std::optional<Nanos> folded_at;
+  for (;;) {
+    const auto is_free = says("PRAGMA wal_checkpoint(TRUNCATE)", "0");
+    const Nanos now = monotonic_now();
+    if (is_free == true && !folded_at) folded_at = now;
+    if (is_free == true && is_plain_now()) return;
+    if (folded_at && now - *folded_at >= kPlainPatience) return;
+    if (!folded_at && now - begun >= (is_free ? kFoldPatience : kPlainPatience)) break;
+    if (is_full) break;
+    std::this_thread::sleep_for(kBetween);
+  }
+  const std::string& path = parts_->live.path;
+  log(Level::kWarn, "store not folded into one file: it and its log belong together",
+      {{"path", path},
+       {"log", path + "-wal"},
+       {"why", why},
+       {"to fold it", "sqlite3 " + path + " 'PRAGMA journal_mode = DELETE'"}});
+}
+
+Result<void> SqliteStore::end_run(int exit_code, Nanos ended_realtime_ns) {
+  prepare_to_end();
+  auto before = commit();
+  if (auto begun = begin_transaction(); !begun) return begun;
+  std::optional<int> code;
+  if (exit_code >= 0) code = exit_code;
+  Statement(connection_, "UPDATE run SET ended_ns = ?, exit_code = ?").run(ended_realtime_ns, code);
+  connection_.execute(kCloseLostHosts);
+  if (auto put = settle_put(0); !put) return put;
+  if (auto written = commit(); !written) return before ? written : before;
+  ended_ = true;
+  is_ending_ = false;
+  if (intake_.alerts().finish()) write_alerts();
+  sum_up(true);
+  become_plain_file();
+  if (mirror_) {
+    if (auto finished = finish_mirror(); !finished) return before ? finished : before;
+  }
+  return before;
+}
+
+Result<std::vector<AccountLine>> SqliteStore::account() {
+  // On a connection of its own, so that what is not yet committed does not show.
+  Connection reader;
+  if (auto opened = reader.open(parts_->live.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+                                parts_->target);
+      !opened) {
+    return unexpected(opened.error());
+  }
+  reader.execute("PRAGMA busy_timeout = 2000; PRAGMA query_only = ON");
+  return account_by(reader);
+}
+
+Result<std::vector<AccountLine>> SqliteStore::account_by(Connection& reader) {
+  std::vector<AccountLine> lines;
+  {
+    Statement rows(reader,
+                   "SELECT world, rank, captured, stored, lost, complete FROM account"
+                   " ORDER BY world, rank");
+    for (bool more = rows.first(); more; more = rows.next()) {
+      lines.push_back({WorldId{static_cast<std::uint32_t>(rows.integer(0))},
+                       Rank{static_cast<std::uint32_t>(rows.integer(1))}, rows.count(2),
+                       rows.count(3), rows.count(4), rows.integer(5) != 0});
+    }
+  }
+  if (auto read = reader.take(); !read) return unexpected(read.error());
+  return lines;
+}
+
+/// Claims the file or, on a network file system, both the place and a live file elsewhere.
+Result<std::unique_ptr<SqliteStore::Parts>> claim(const SqliteOptions& options) {
+  const long type =
+      options.pretend_file_system != 0 ? options.pretend_file_system : file_system_of(options.path);
+  const bool network = is_network_file_system(type);
+  auto target = claim_file(options.path, options.overwrite, !network);
+  if (!target) return unexpected(target.error());
+  auto parts = std::make_unique<SqliteStore::Parts>();
+  parts->target = options.path;
+  parts->fold = options.fold;
+  parts->live = std::move(*target);
+  if (!network) return parts;
+
+  auto folder = make_live_folder();
+  if (!folder) return unexpected(folder.error());
+  parts->live_folder = *folder;
+  const std::string name = std::filesystem::path(options.path).filename();
+  auto live = claim_file(*folder + "/" + name, false, true);
+  if (!live) return unexpected(live.error());
+  parts->live = std::move(*live);
+  log(Level::kWarn, "store on a network file system: written here, copied each minute",
+      {{"path", parts->target}, {"live", parts->live.path}});
+  return parts;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options) {
+  auto parts = claim(options);
+  if (!parts) return unexpected(parts.error());
+  Connection& connection = (*parts)->connection;
+  const std::string target = (*parts)->target;
+  const std::string live = (*parts)->live.path;
+  const auto give_up = [&](const Error& error) {
+    remove_database(live);
+    remove_database(target);
+    if (!(*parts)->live_folder.empty()) ::rmdir((*parts)->live_folder.c_str());
+    return unexpected(error);
+  };
+  if (auto opened = connection.open(live, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, target);
+      !opened) {
+    return give_up(opened.error());
+  }
+  connection.execute(kWaitForNoDisk);
+  connection.execute(kSettings);
+  connection.execute(kWriteAhead);
+  if (auto set = connection.take(); !set) return give_up(set.error());
+  if (auto migrated = migrate(connection); !migrated) return give_up(migrated.error());
+  connection.execute(kWaitForDisk);
+  auto store = std::make_unique<SqliteStore>(std::move(*parts));
+  store->watch(options.alerts);
+  store->limit_log(options.log_bytes);
+  if (auto ready = store->ready(); !ready) return unexpected(ready.error());
+  return Result<std::unique_ptr<Store>>(std::move(store));
+}
+
+Result<ResumedStore> resume_sqlite_store(const ResumeOptions& options) {
+  auto parts = std::make_unique<SqliteStore::Parts>();
+  parts->target = options.path;
+  parts->fold = options.fold;
+  const bool elsewhere = options.live_path != options.path;
+  // The former one had copied everything and removed the live file: it had only to say so.
+  const bool copied = elsewhere && !std::filesystem::exists(options.live_path) &&
+                      std::filesystem::exists(options.path);
+  auto live = reclaim_file(copied ? options.path : options.live_path, !copied);
+  if (!live) return unexpected(std::move(live.error()));
+  parts->live = std::move(*live);
+  if (elsewhere && !copied) {
+    parts->live_folder = std::filesystem::path(options.live_path).parent_path();
+  }
+  Connection& connection = parts->connection;
+  auto opened =
+      connection.open(parts->live.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, options.path);
+  if (!opened) return unexpected(std::move(opened.error()));
+  connection.execute(kWaitForDisk);
+  connection.execute(kSettings);
+  if (!copied) connection.execute(kWriteAhead);
+  if (auto set = connection.take(); !set) return unexpected(std::move(set.error()));
+  if (auto migrated = migrate(connection); !migrated)
+    return unexpected(std::move(migrated.error()));
+  auto past = take_over(connection, options.run_id);
+  if (!past) return unexpected(std::move(past.error()));
+  auto store = std::make_unique<SqliteStore>(std::move(parts), past->front_ends);
+  store->watch(options.alerts);
+  if (auto ready = store->ready(); !ready) return unexpected(std::move(ready.error()));
+  return ResumedStore{std::move(store), *std::move(past)};
+}
+
+}  // namespace xylem::storage

@@ -1,0 +1,280 @@
+#pragma once
+
+// Where the front end puts a run. An interface, so that the front end is tested against memory and
+// can grow into other stores.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/interval_set.h"
+#include "base/result.h"
+#include "storage/alert/alert_rules.h"
+#include "wire/fields.h"
+#include "wire/message.h"
+#include "wire/packet.h"
+#include "wire/registration.h"
+
+namespace xylem::storage {
+
+/// A stream that the run's configuration names.
+struct StreamFacts {
+  StreamId id{};  ///< From wire::kFirstStoredStream on.
+  std::string name, aggregation, synchronisation;
+};
+
+/// How waves of the run's streams become one: handed in by who has filters, which a store has not.
+/// Called by the thread that calls the store.
+class StreamFold {
+ public:
+  virtual ~StreamFold() = default;
+  /// False: what each leaf sends is kept by itself.
+  virtual bool merges(StreamId stream) const = 0;
+  /// `other`, of disjoint leaves, into `state`. False when they do not fit; `state` is then of no
+  /// use.
+  virtual bool merge(StreamId stream, wire::Fields& state, const wire::Fields& other) const = 0;
+  /// What a state means to people; nothing when it is none.
+  virtual std::optional<wire::Fields> finish(StreamId stream, const wire::Fields& state) const = 0;
+};
+
+/// What is known of a run when it begins.
+struct RunFacts {
+  std::string run_id;
+  std::vector<std::string> command;
+  std::string directory;
+  std::string user;
+  std::string host;     ///< Of the front end.
+  std::string version;  ///< Of xylem.
+  std::string options;  ///< As `--print-config` shows them.
+  Nanos started_realtime_ns = 0;
+  Nanos window_ns = 0;
+  bool chunks = false;  ///< --detail trace
+  Nanos epoch_ns = 0;   ///< Zero of the run's times, on the front end host's monotonic clock.
+  std::vector<StreamFacts> streams{};
+};
+
+/// A node of the overlay as it stands; told again it replaces what was told before.
+struct NodeRow {
+  NodeId id{};
+  wire::Role role = wire::Role::kBackEnd;  ///< A program that sends on streams: kProgram.
+  std::string host;
+  NodeId parent{};          ///< kFrontEndNode for itself.
+  std::uint32_t level = 0;  ///< 0 is the front end.
+  std::uint32_t pid = 0;
+  LeafId leaf = wire::kNoLeaf;
+  std::string state;          ///< "started", "attached", "left", "lost"
+  std::string host_key = {};  ///< Tells hosts apart whose names are the same.
+  /// Where it listens; for a successor of the front end only.
+  std::vector<wire::Address> addresses = {};
+  Nanos at_ns = 0;  ///< Since when, in the run's time.
+  /// Of a communication process: why it was placed on that host, in one clause; empty: not known.
+  std::string reason = {};
+  bool operator==(const NodeRow&) const = default;
+};
+
+/// A process that was heard of; the rest is known once it is initialised.
+struct PastProcess {
+  LeafId leaf{};
+  Lane lane{};
+  bool initialised = false;
+  wire::WorldKey world_key{};
+  std::uint32_t world_size = 0;
+  Rank rank{};
+  bool operator==(const PastProcess&) const = default;
+};
+
+/// What a successor of the front end must know of the run so far.
+struct Past {
+  std::uint64_t front_ends = 1;        ///< That have opened the store, this one included.
+  Nanos epoch_ns = 0;                  ///< As RunFacts has it.
+  std::vector<NodeRow> nodes;          ///< By id.
+  std::vector<PastProcess> processes;  ///< By leaf and lane.
+  IntervalSet ended;                   ///< Leaves whose last window is stored.
+};
+
+/// How a host's clock stands to the front end's.
+struct ClockRow {
+  LeafId leaf{};
+  Nanos at_ns = 0;      ///< Of the run's epoch.
+  Nanos offset_ns = 0;  ///< Host's clock + offset = front end's clock.
+  Nanos error_ns = 0;   ///< Bound of the offset's error.
+};
+
+/// What became of a packet. It counts only when the commit that follows succeeds.
+struct PutOutcome {
+  enum class Kind {
+    kStored,       ///< All its sources were new.
+    kDuplicate,    ///< All were known; dropped, to be acknowledged all the same.
+    kPartlyKnown,  ///< Dropped whole; `missing` are to resend alone.
+  };
+  Kind kind = Kind::kStored;
+  IntervalSet missing;
+  /// A packet of the run's streams whose waves are not all alike: what is stored or known, to be
+  /// acknowledged, and what is to be sent again, alone. Both empty: `kind` is of the whole packet.
+  std::vector<wire::PacketId> settled{}, again{};
+};
+
+/// One line of the account, in calls.
+struct AccountLine {
+  WorldId world{};
+  Rank rank{};
+  std::uint64_t captured = 0;
+  std::uint64_t stored = 0;
+  std::uint64_t lost = 0;
+  bool complete = false;  ///< The process ended, its last window is here, nothing is in flight.
+  bool operator==(const AccountLine&) const = default;
+};
+
+/// A run's store. Calls come from one thread at a time, in this order: begin_run once; then puts
+/// and commits in any number; end_run once. What is put becomes visible and outlives this process,
+/// all together, at commit.
+///
+/// When a commit fails, everything since the last one is undone, in the store's memory too, and the
+/// same packets may be put again later. The store stays usable. When a put fails for want of the
+/// store (not with kInvalidArgument, which concerns that packet only), the same is undone at once;
+/// further puts fail alike until commit has been called, which returns that failure: so whoever
+/// acknowledges only after a good commit never acknowledges what is undone.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  virtual Result<void> begin_run(const RunFacts& facts) = 0;
+
+  /// The run's time of what is put from now on, where it does not say so itself.
+  virtual void set_time(Nanos /*at_ns*/) {}
+
+  /// Takes a packet of the monitor's streams (registration, window, chunk, series, accounts of
+  /// streams) or of those that the run's configuration names; tombstones of each. Decides from the
+  /// sources stored so far whether it is new; only the root calls this, so this is the one place
+  /// where duplicates are found. A payload that cannot be decoded is stored as a loss with its
+  /// reason. Fails as the store does; kInvalidArgument for a stream that it does not know and for
+  /// an identity that no leaf can have made: never to be acknowledged, nor stored later.
+  virtual Result<PutOutcome> put(const wire::Packet& packet) = 0;
+
+  /// Replaces what was told of the node before; that it was so is kept.
+  virtual Result<void> put_node(const NodeRow& node) = 0;
+  virtual Result<void> put_clock(const ClockRow& clock) = 0;
+  /// Replaces the node's last report. Of the past so many are kept as make a hundred a second over
+  /// all nodes.
+  virtual Result<void> put_link(const wire::LinkReport& report, Nanos at_ns) = 0;
+
+  /// What a host's back end measured, at `at_ns` of the run's time: a row of host_metric each.
+  virtual Result<void> put_host_facts(const wire::HostFacts& host, Nanos at_ns) = 0;
+
+  /// A warning or an error that a process of the tree has logged at `at_ns` of the run's time.
+  virtual Result<void> put_notice(const wire::Notice& notice, Nanos at_ns) = 0;
+
+  /// A leaf is not heard of any more and has not said its last. A host's accounts stay incomplete,
+  /// with the reason in `loss`. Those of a program's streams do, too, but that it is a program and
+  /// lost, or is heard of again, is what put_node has told: stream_account's reason is made of
+  /// that. An empty reason takes a host's loss back: it was heard of again. For good it is gone
+  /// with end_run.
+  virtual Result<void> put_host_lost(LeafId leaf, const std::string& reason) = 0;
+
+  /// Bytes put since the last commit, to decide when to commit.
+  virtual std::size_t pending_bytes() const = 0;
+
+  /// Makes everything put so far visible; from then on it outlives all processes. It outlives a
+  /// power failure of the host only later: the file's log reaches the disk when it is folded into
+  /// the file. Fails with kExhausted when the disk is full, kUnavailable when the store cannot be
+  /// written now, kSuperseded when another front end has opened the run meanwhile (nothing can be
+  /// stored by this one any more), else kInternal.
+  virtual Result<void> commit() = 0;
+
+  /// Only what must be stored comes from now on: tombstones, state and the end. Room that was kept
+  /// aside for them on the disk may be used. end_run does it too.
+  virtual void prepare_to_end() {}
+
+  /// The file that is being written and that readers on this host should open; not always the one
+  /// asked for (see SqliteOptions::pretend_file_system). Empty for a store without a file.
+  virtual std::string live_path() const { return {}; }
+
+  /// Writes the end of the run and commits. `exit_code` as `xylem run` returns it; -1 if unknown.
+  /// Closes the hosts that count as lost: one tombstone for all that their ranks had reported and
+  /// that is not stored, so that captured = stored + lost holds for them too, as last reported.
+  /// When what was put before cannot be committed, the end is written all the same, and the failure
+  /// returned. Nothing may be put afterwards.
+  virtual Result<void> end_run(int exit_code, Nanos ended_realtime_ns) = 0;
+
+  /// From committed data, by world and rank. `stored` is counted, never computed from the others.
+  virtual Result<std::vector<AccountLine>> account() = 0;
+  /// The same, with what has been put since the last commit: what the account will be if the next
+  /// commit succeeds.
+  virtual Result<std::vector<AccountLine>> pending_account() = 0;
+};
+
+/// A store in memory, with the same decisions as the real one; for tests.
+std::unique_ptr<Store> make_memory_store();
+
+/// What memory stores have committed: outlives them, as a file outlives processes. One thread.
+class MemoryRun {
+ public:
+  /// `checks_epoch` = false breaks a rule: whoever was superseded may still commit. For the test
+  /// that shows that the model of the tree notices.
+  explicit MemoryRun(bool checks_epoch = true);
+  ~MemoryRun();
+  MemoryRun(const MemoryRun&) = delete;
+  MemoryRun& operator=(const MemoryRun&) = delete;
+
+ private:
+  friend class MemoryStore;
+  struct State;
+  std::unique_ptr<State> committed_;
+  std::uint64_t front_ends_ = 0;
+  bool checks_epoch_;
+};
+
+/// A store and what was there before it was opened.
+struct ResumedStore {
+  std::unique_ptr<Store> store;
+  Past past;
+};
+
+/// Opens the run; from now on all commits of earlier stores over it fail with kSuperseded. `run` is
+/// borrowed.
+ResumedStore open_memory_store(MemoryRun& run);
+
+/// How to open a run's file.
+struct SqliteOptions {
+  std::string path;
+  bool overwrite = false;  ///< An existing file is refused otherwise.
+  /// For tests: what statfs would say; 0 asks the system. On a network file system, where WAL
+  /// cannot work, the live file is kept in $TMPDIR and copied to `path` each minute and at the end.
+  long pretend_file_system = 0;
+  AlertLimits alerts = {};  ///< When something is told of in the table `alert`.
+  /// For the run's streams; none: every leaf's waves are kept by themselves.
+  std::shared_ptr<const StreamFold> fold{};
+  /// A write-ahead log beyond this is folded into the file as soon as no reader holds an old state
+  /// of it; while one does, the log grows, which is told once.
+  std::uint64_t log_bytes = 64u << 20;
+};
+
+/// Makes the file (mode 0600, WAL) and its tables; see docs/storage-schema.md.
+/// Fails with kAlreadyExists, kPermissionDenied, kExhausted or kInvalidArgument and a sentence that
+/// names the path.
+Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options);
+
+/// Which file a successor of the front end goes on with.
+struct ResumeOptions {
+  std::string path;  ///< As SqliteOptions had it.
+  /// As live_path() of the former store said. When only `path` is left of the two, the former one
+  /// had come to its very end: `path` is gone on with.
+  std::string live_path;
+  std::string run_id;                        ///< As RunFacts had it.
+  AlertLimits alerts = {};                   ///< As SqliteOptions had it.
+  std::shared_ptr<const StreamFold> fold{};  ///< As SqliteOptions had it.
+};
+
+/// Goes on with the run of a front end that is dead, or counts as dead: from now on each commit of
+/// its store fails with kSuperseded. begin_run must not be called again. Commits and counts as if
+/// there had been one store all along, after the former one's end_run, too.
+/// Fails with kNotFound, kPermissionDenied, kExhausted or kUnavailable (among others while a former
+/// front end stands still in the middle of a commit: to be tried again), kInvalidArgument when
+/// another run's file stands there, kCorrupt when the file does not hold what it must.
+Result<ResumedStore> resume_sqlite_store(const ResumeOptions& options);
+
+}  // namespace xylem::storage

@@ -1,0 +1,219 @@
+#include "backend/agent/segment.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <random>
+
+#include "tests/support/hand_made_segment.h"
+#include "wire/chunk.h"
+
+namespace xylem::backend {
+namespace {
+
+// Folders that may not include one another agree on these.
+static_assert(wire::kEventEstimated == capture::kRecordEstimated);
+static_assert(wire::kEventSend == capture::kRecordSend);
+static_assert(wire::kEventReceive == capture::kRecordReceive);
+
+using capture::Record;
+using testing::HandMadeSegment;
+
+TEST(Segment, ReadsRecordsInOrderAndAcrossTheEndOfTheRing) {
+  HandMadeSegment process(64);
+  Segment segment = process.view();
+  std::uint64_t next = 0;
+  std::vector<Record> batch(50);
+  for (std::uint64_t written = 0; written < 300; written += 30) {
+    for (std::uint64_t i = 0; i < 30; ++i) process.write(0, {.request = written + i});
+    const std::size_t count = segment.read(0, next, batch);
+    ASSERT_EQ(count, 30u);
+    for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(batch[i].request, next + i);
+    next += count;
+    segment.advance(0, {next, next, 0, 0});
+  }
+  EXPECT_EQ(process.lost(0), 0u);
+  EXPECT_EQ(segment.counters(), (SegmentCounters{300, 0}));
+}
+
+TEST(Segment, TailFollowsTheSlowerOfWindowsAndChunks) {
+  HandMadeSegment process(64);
+  for (int i = 0; i < 10; ++i) process.write(0, {});
+  Segment segment = process.view();
+  segment.advance(0, {8, 5, 0, 0});
+  EXPECT_EQ(process.ring_at(0).tail.load(), 5u);
+  segment.advance(0, {3, 9, 0, 0});  // Told again by an old entry: it never goes back.
+  EXPECT_EQ(process.ring_at(0).tail.load(), 8u);
+}
+
+TEST(Segment, SuccessorFindsHowFarItsPredecessorCame) {
+  HandMadeSegment process(64);
+  for (int i = 0; i < 10; ++i) process.write(0, {});
+  process.view().advance(0, {8, 5, 4, 4});
+  EXPECT_EQ(process.view().progress(0), (RingProgress{8, 5, 4, 4}));
+}
+
+TEST(Segment, SaysWhoTheProcessIsOnlyOnceItKnows) {
+  HandMadeSegment process;
+  EXPECT_FALSE(process.view().describe().initialised);
+  process.enter_world(3, 8);
+  const auto row = process.view().describe();
+  EXPECT_TRUE(row.initialised);
+  EXPECT_EQ(row.rank, Rank{3});
+  EXPECT_EQ(row.world_size, 8u);
+  EXPECT_EQ(row.program, "hand-made");
+}
+
+TEST(Segment, RefusesWhatIsTooSmallForItsRings) {
+  HandMadeSegment process(64);
+  process.header().ring_records = 128;
+  const auto segment = Segment::map(process.fd());
+  ASSERT_FALSE(segment);
+  EXPECT_EQ(segment.error().code, Code::kCorrupt);
+}
+
+TEST(Segment, RefusesRingSizesThatAreNoPowerOfTwoOrTooLarge) {
+  for (const std::uint32_t records : {0u, 3u, 63u, 0x80000000u, capture::kMaxRingRecords * 2}) {
+    HandMadeSegment process(64);
+    process.header().ring_records = records;
+    EXPECT_FALSE(Segment::map(process.fd())) << records;
+  }
+}
+
+TEST(Segment, RefusesFilesThatCouldBeCutOffUnderItsFeet) {
+  char name[] = "/tmp/xylem-segment-XXXXXX";
+  UniqueFd file(::mkstemp(name));
+  ::unlink(name);
+  ASSERT_EQ(
+      ::ftruncate(file.get(), static_cast<off_t>(capture::segment_bytes(capture::kMaxThreads, 64))),
+      0);
+  const auto segment = Segment::map(file);
+  ASSERT_FALSE(segment);
+  EXPECT_EQ(segment.error().code, Code::kPermissionDenied);
+}
+
+TEST(Segment, CannotBeShrunkOnceMapped) {
+  HandMadeSegment process(64);
+  const Segment segment = process.view();
+  EXPECT_NE(::ftruncate(process.fd().get(), 4096), 0);
+}
+
+TEST(Segment, RefusesEmptyAndShortFiles) {
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{100}, sizeof(capture::SegmentHeader)}) {
+    EXPECT_FALSE(Segment::map(*make_memory("short", size))) << size;
+  }
+}
+
+TEST(Segment, ReadsNothingFromARingWhoseHeadCannotBe) {
+  HandMadeSegment process(64);
+  process.write(0, {});
+  Segment segment = process.view();
+  EXPECT_EQ(segment.available(0, 0), 1u);
+  process.ring_at(0).head.store(65);
+  EXPECT_EQ(segment.available(0, 0), 0u);
+  process.ring_at(0).head.store(~0ull);
+  EXPECT_EQ(segment.available(0, 0), 0u);
+}
+
+// Blocks come in any order: the writer takes the first one that is free.
+TEST(Segment, ReadsRecordsInOrderFromBlocksInAnyOrder) {
+  constexpr std::uint32_t kRecords = 256;
+  HandMadeSegment process(kRecords);
+  for (std::uint8_t block = 0; block < capture::kRingBlocks; ++block)
+    process.ring_at(0).block_of[block].store((block * 5 + 3) % capture::kRingBlocks);
+  Segment segment = process.view();
+  std::uint64_t position = 0;
+  std::vector<Record> batch(37);
+  for (std::uint64_t round = 0; round < 5; ++round) {
+    for (std::uint64_t i = 0; i < 200; ++i)
+      ASSERT_TRUE(process.write(0, {.begin = 200 * round + i, .end = 200 * round + i}));
+    while (const std::size_t count = segment.read(0, position, batch)) {
+      for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(batch[i].begin, position + i);
+      position += count;
+    }
+    segment.advance(0, {.window_position = position, .chunk_position = position});
+  }
+  EXPECT_EQ(position, 1000u);
+}
+
+TEST(Segment, CountsInnerCallsAsCalls) {
+  HandMadeSegment process(64);
+  process.write(0, {.function = 3});
+  process.ring_at(0).inner_calls[3].store(4);
+  const Segment segment = process.view();
+  EXPECT_EQ(segment.calls(FunctionId{3}), 5u);
+  EXPECT_EQ(segment.counters().calls, 5u);
+}
+
+TEST(Segment, RefusesMoreRingsThanThereMayBeAndNone) {
+  for (const std::uint32_t rings : {0u, capture::kMaxThreads + 1, ~0u}) {
+    HandMadeSegment process(64);
+    process.header().max_rings = rings;
+    EXPECT_FALSE(Segment::map(process.fd())) << rings;
+  }
+}
+
+TEST(Segment, ReadsNothingThatIsWrittenAfterItWasFrozen) {
+  HandMadeSegment process(64);
+  process.write(0, {});
+  Segment segment = process.view();
+  segment.freeze();
+  process.write(0, {});
+  process.write(1, {});
+  EXPECT_EQ(segment.available(0, 0), 1u);
+  EXPECT_EQ(segment.available(1, 0), 0u);
+}
+
+// A process that writes anything anywhere, before and after it is mapped: no crash, no read out of
+// bounds (the address sanitizer watches), counts within the ring.
+TEST(Segment, HostileBytesGiveWrongNumbersAndNothingElse) {
+  const unsigned seed = 7;
+  std::mt19937_64 random(seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  std::vector<Record> batch(100);
+  for (int trial = 0; trial < 300; ++trial) {
+    HandMadeSegment process(64);
+    capture::SegmentHeader& header = process.header();
+    const auto scribble = [&] {
+      auto* bytes = reinterpret_cast<unsigned char*>(&header);
+      for (int i = 0; i < 2000; ++i)
+        bytes[random() % sizeof header] = static_cast<unsigned char>(random());
+      header.threads.store(static_cast<std::uint32_t>(random()));
+      for (std::uint32_t ring = 0; ring < 3; ++ring) {
+        process.ring_at(ring).head.store(random() >> (random() % 64));
+        process.ring_at(ring).window_position = random() >> (random() % 64);
+        process.ring_at(ring).chunk_position = random() >> (random() % 64);
+        process.ring_at(ring).limit.store(static_cast<std::uint32_t>(random() >> (random() % 64)));
+        for (auto& block : process.ring_at(ring).block_of)
+          block.store(static_cast<std::uint8_t>(random()));
+      }
+    };
+    scribble();
+    header.magic = capture::kSegmentMagic;
+    header.layout_version = capture::kLayoutVersion;
+    header.ring_records = 64;
+    header.max_rings = capture::kMaxThreads;
+    auto segment = Segment::map(process.fd());
+    ASSERT_TRUE(segment) << segment.error().message;
+    for (int round = 0; round < 3; ++round) {
+      scribble();
+      EXPECT_LE(segment->rings(), capture::kMaxThreads);
+      EXPECT_LE(segment->functions().size(), capture::kMaxFunctions);
+      std::ignore = segment->describe();
+      std::ignore = segment->counters();
+      for (std::uint32_t ring = 0; ring < segment->rings(); ++ring) {
+        const std::uint64_t position =
+            random() % 2 ? segment->progress(ring).window_position : random();
+        EXPECT_LE(segment->available(ring, position), 64u);
+        EXPECT_LE(segment->read(ring, position, batch), 64u);
+        segment->look_ahead(ring);
+        segment->advance(ring, {random(), random(), random(), random()});
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace xylem::backend

@@ -1,0 +1,250 @@
+#include "backend/find/rank_search.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/find/launch_ids.h"
+#include "backend/find/wish_text.h"
+
+namespace xylem::backend {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using namespace std::string_literals;
+
+// As /proc/PID/environ: each entry ended by a zero.
+std::string environment(const std::vector<std::string>& entries) {
+  std::string text;
+  for (const std::string& entry : entries) text += entry + '\0';
+  return text;
+}
+
+// Recorded from real launchers.
+const std::string kOpenMpi =
+    environment({"PATH=/bin", "OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=2", "PMIX_RANK=1",
+                 "PMIX_NAMESPACE=389021697",
+                 "OMPI_MCA_orte_precondition_transports=a3c24549066a5f23-66606d87f8b0a4da"});
+const std::string kHydra =
+    environment({"HYDI_CONTROL_FD=7", "MPI_LOCALNRANKS=2", "PMI_RANK=1", "PMI_FD=8", "PMI_SIZE=2"});
+const std::string kSlurmPmi2 =
+    environment({"SLURM_JOB_ID=12", "SLURM_STEP_ID=3", "SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=4",
+                 "PMI_RANK=1", "PMI_SIZE=4", "PMI_JOBID=12.3"});
+const std::string kSlurmPmix =
+    environment({"SLURM_JOB_ID=12", "SLURM_STEP_ID=0", "SLURM_PROCID=2", "SLURM_STEP_NUM_TASKS=4",
+                 "PMIX_RANK=2", "PMIX_NAMESPACE=slurm.pmix.12.0"});
+const std::string kSlurmAlone =
+    environment({"SLURM_JOB_ID=12", "SLURM_STEP_ID=0", "SLURM_PROCID=0", "SLURM_STEP_NUM_TASKS=2"});
+// mpirun of Open MPI in a Slurm job: its daemon is the task, the rank is another number.
+const std::string kOpenMpiInSlurm =
+    environment({"SLURM_PROCID=0", "SLURM_JOB_ID=12", "SLURM_STEP_ID=0", "OMPI_COMM_WORLD_RANK=5",
+                 "OMPI_COMM_WORLD_SIZE=8", "PMIX_NAMESPACE=7", "PMIX_RANK=5"});
+
+TEST(LaunchIds, AreReadFromWhatEachLauncherSets) {
+  const auto open_mpi = launch_ids(kOpenMpi);
+  ASSERT_TRUE(open_mpi);
+  EXPECT_EQ(open_mpi->rank, 1u);
+  EXPECT_EQ(open_mpi->size, 2u);
+  EXPECT_EQ(open_mpi->job, "openmpi a3c24549066a5f23-66606d87f8b0a4da 389021697");
+  const auto hydra = launch_ids(kHydra);
+  ASSERT_TRUE(hydra);
+  EXPECT_EQ(hydra->rank, 1u);
+  EXPECT_EQ(hydra->size, 2u);
+  EXPECT_EQ(hydra->job, "") << "its environment names no job";
+  const auto pmi2 = launch_ids(kSlurmPmi2);
+  ASSERT_TRUE(pmi2);
+  EXPECT_EQ(pmi2->job, "slurm 12.3");
+  EXPECT_EQ(pmi2->size, 4u);
+  const auto pmix = launch_ids(kSlurmPmix);
+  ASSERT_TRUE(pmix);
+  EXPECT_EQ(pmix->rank, 2u);
+  EXPECT_EQ(pmix->size, 4u);
+  EXPECT_EQ(pmix->job, "slurm 12.0");
+  EXPECT_EQ(pmix->slurm_job, "12");
+  const auto alone = launch_ids(kSlurmAlone);
+  ASSERT_TRUE(alone);
+  EXPECT_STREQ(alone->source, "SLURM_PROCID");
+  EXPECT_EQ(alone->size, 2u);
+}
+
+TEST(LaunchIds, PreferTheLauncherThatIsNearestToTheRank) {
+  const auto ids = launch_ids(kOpenMpiInSlurm);
+  ASSERT_TRUE(ids);
+  EXPECT_EQ(ids->rank, 5u);
+  EXPECT_EQ(ids->size, 8u);
+  EXPECT_EQ(ids->slurm_job, "12");
+}
+
+TEST(LaunchIds, AreNoneWithoutARank) {
+  EXPECT_FALSE(launch_ids(""));
+  EXPECT_FALSE(launch_ids(environment({"SLURM_JOB_ID=12", "PATH=/bin"})));
+  for (const char* rank : {"", "-1", "x", "1x", "4294967296", " 1"}) {
+    EXPECT_FALSE(launch_ids(environment({"PMI_RANK="s + rank}))) << rank;
+  }
+  EXPECT_FALSE(launch_ids(environment({"XPMI_RANK=1", "PMI_RANKS=2", "PMI_RANK"})));
+}
+
+TEST(LaunchIds, AreNoneForTheShellOfABatchScriptOrOfAnInteractiveJob) {
+  EXPECT_FALSE(launch_ids(environment({"SLURM_JOB_ID=12", "SLURM_PROCID=0"})));
+  EXPECT_FALSE(
+      launch_ids(environment({"SLURM_JOB_ID=12", "SLURM_PROCID=0", "SLURM_STEP_ID=4294967291"})));
+}
+
+TEST(LaunchIds, ReadAnyBytesAndKeepBoundedOnes) {
+  EXPECT_FALSE(launch_ids("\0\0\0"s));
+  EXPECT_TRUE(launch_ids("PMI_RANK=7")) << "cut before its zero";
+  const auto ids = launch_ids(
+      environment({"OMPI_COMM_WORLD_RANK=0", "PMIX_NAMESPACE=" + std::string(9000, 'x')}));
+  ASSERT_TRUE(ids);
+  EXPECT_LT(ids->job.size(), 600u);
+}
+
+TEST(ControlPort, StandsInAProxysCommandLine) {
+  EXPECT_EQ(control_port(environment(
+                {"/usr/bin/hydra_pmi_proxy", "--control-port", "vm:36251", "--proxy-id", "0"})),
+            "vm:36251");
+  EXPECT_EQ(control_port(environment({"ssh", "-x", "node01", "\"/usr/bin/hydra_pmi_proxy\"",
+                                      "--control-port", "vm:36251"})),
+            "vm:36251");
+  EXPECT_EQ(control_port(environment({"other", "--control-port", "vm:1"})), "");
+  EXPECT_EQ(control_port(environment({"hydra_pmi_proxy", "--control-port"})), "");
+  EXPECT_EQ(control_port(""), "");
+}
+
+SeenProcess process(std::uint32_t pid, std::uint32_t parent, const std::string& program,
+                    const std::string& environ_text, const std::string& library = "libmpi.so.40") {
+  SeenProcess seen;
+  seen.pid = pid;
+  seen.parent = parent;
+  seen.start_time = pid;
+  seen.program = program;
+  seen.ids = launch_ids(environ_text);
+  if (seen.ids) seen.mpi_library = library;
+  return seen;
+}
+
+SeenProcess proxy(std::uint32_t pid, const std::string& port) {
+  SeenProcess seen = process(pid, 1, "/usr/bin/hydra_pmi_proxy", "");
+  seen.command_line = environment({"hydra_pmi_proxy", "--control-port", port});
+  return seen;
+}
+
+std::vector<std::uint32_t> pids(const std::vector<FoundRank>& ranks) {
+  std::vector<std::uint32_t> found;
+  for (const FoundRank& rank : ranks) found.push_back(rank.pid);
+  return found;
+}
+
+TEST(RankSearch, TakesTheProgramAndNeitherItsWrapperNorItsChildren) {
+  const std::vector<SeenProcess> seen = {
+      process(10, 1, "/bin/bash", kOpenMpi, ""), process(11, 10, "/opt/app", kOpenMpi),
+      process(12, 11, "/opt/app", kOpenMpi), process(13, 11, "/usr/bin/gzip", kOpenMpi, "")};
+  const auto found = find_ranks(seen, {});
+  EXPECT_EQ(pids(found), std::vector<std::uint32_t>{11});
+  EXPECT_EQ(found[0].rank, 1u);
+  EXPECT_EQ(found[0].size, 2u);
+  EXPECT_EQ(found[0].program, "/opt/app");
+}
+
+TEST(RankSearch, TakesAProgramWithoutAnMpiLibraryOnlyWhereTheJobOrTheProgramWasNamed) {
+  const std::vector<SeenProcess> seen = {process(10, 1, "/bin/sh", kSlurmAlone, ""),
+                                         process(11, 10, "/opt/static_app", kSlurmAlone, "")};
+  EXPECT_THAT(find_ranks(seen, {}), IsEmpty());
+  RankWish by_job;
+  by_job.slurm_job = "12";
+  by_job.is_named = true;
+  EXPECT_EQ(pids(find_ranks(seen, by_job)), std::vector<std::uint32_t>{11});
+  RankWish by_name;
+  by_name.match = "static*";
+  EXPECT_EQ(pids(find_ranks(seen, by_name)), std::vector<std::uint32_t>{11});
+}
+
+TEST(RankSearch, DoesNotTakeLaunchersThatAreTasksOfAStep) {
+  for (const char* name : {"/usr/bin/orted", "/usr/bin/hydra_pmi_proxy", "/usr/bin/srun",
+                           "/opt/libexec/xylem/xylem-backend"}) {
+    RankWish wish;
+    wish.is_named = true;
+    EXPECT_THAT(find_ranks(std::vector{process(10, 1, name, kSlurmAlone)}, wish), IsEmpty())
+        << name;
+  }
+}
+
+TEST(RankSearch, TellsHydrasJobsApartByTheirProxies) {
+  const std::vector<SeenProcess> seen = {proxy(5, "vm:1"), process(10, 5, "/opt/app", kHydra),
+                                         proxy(6, "vm:2"), process(11, 6, "/opt/app", kHydra)};
+  const auto both = find_ranks(seen, {});
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both[0].job, "hydra vm:1");
+  EXPECT_NE(world_key_of(both[0].job), world_key_of(both[1].job));
+  RankWish wish;
+  wish.control_port = "vm:2";
+  EXPECT_EQ(pids(find_ranks(seen, wish)), std::vector<std::uint32_t>{11});
+}
+
+TEST(RankSearch, KeepsToTheJobAndStepThatWereNamed) {
+  const std::vector<SeenProcess> seen = {process(10, 1, "/opt/app", kSlurmPmi2),
+                                         process(11, 1, "/opt/app", kSlurmPmix),
+                                         process(12, 1, "/opt/app", kOpenMpi)};
+  RankWish wish;
+  wish.slurm_job = "12";
+  EXPECT_EQ(find_ranks(seen, wish).size(), 2u);
+  wish.slurm_step = "3";
+  EXPECT_EQ(pids(find_ranks(seen, wish)), std::vector<std::uint32_t>{10});
+  wish.slurm_job = "1";
+  EXPECT_THAT(find_ranks(seen, wish), IsEmpty());
+}
+
+TEST(RankSearch, BelievesALaunchersTableAndLooksBelowAWrapper) {
+  const std::vector<SeenProcess> seen = {process(10, 1, "/bin/bash", ""),
+                                         process(11, 10, "/opt/app", kHydra),
+                                         process(20, 1, "/opt/app", ""), process(30, 1, "/x", "")};
+  RankWish wish;
+  wish.listed = {{10, 0}, {20, 7}, {99, 3}};
+  wish.size = 8;
+  wish.world = "launcher 4 5";
+  const auto found = find_ranks(seen, wish);
+  EXPECT_EQ(pids(found), (std::vector<std::uint32_t>{11, 20}));
+  EXPECT_EQ(found[0].rank, 0u) << "the table's number, not the environment's";
+  EXPECT_EQ(found[1].rank, 7u);
+  EXPECT_EQ(found[1].size, 8u);
+  EXPECT_EQ(found[0].job, "launcher 4 5");
+  wish.match = "a?p";
+  EXPECT_EQ(find_ranks(seen, wish).size(), 2u);
+  wish.match = "other";
+  EXPECT_THAT(find_ranks(seen, wish), IsEmpty());
+}
+
+TEST(RankSearch, EndsOnParentsThatGoInACircle) {
+  const std::vector<SeenProcess> seen = {process(10, 11, "/opt/app", kHydra),
+                                         process(11, 10, "/opt/app", kHydra)};
+  EXPECT_EQ(find_ranks(seen, {}).size(), 1u);
+}
+
+TEST(Wish, GoesThroughWordsAndBack) {
+  RankWish wish;
+  wish.match = "a b*=?";
+  wish.slurm_job = "12";
+  wish.slurm_step = "0";
+  wish.control_port = "vm:1";
+  wish.world = "launcher 4 5";
+  wish.size = 9;
+  wish.listed = {{4711, 0}, {4712, 1}};
+  wish.is_named = true;
+  const auto words = to_words(wish);
+  const auto read = parse_wish(words);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(to_words(*read), words);
+  EXPECT_EQ(read->listed, wish.listed);
+  EXPECT_EQ(read->match, wish.match);
+  EXPECT_THAT(to_words({}), IsEmpty());
+}
+
+TEST(Wish, RefusesWordsThatMeanNothing) {
+  for (const char* word : {"", "match", "match=", "size=x", "listed=1", "listed=1:0", "listed=a:2",
+                           "named=no", "other=1", "job="}) {
+    EXPECT_THAT(parse_wish({word}).error().message, HasSubstr("nothing to look for")) << word;
+  }
+}
+
+}  // namespace
+}  // namespace xylem::backend

@@ -1,0 +1,114 @@
+#include "backend/leaf/tick_clock.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace xylem::backend {
+namespace {
+
+TEST(TickClock, PassesMonotonicTimesThrough) {
+  const TickClock clock;
+  EXPECT_EQ(record_time(clock, capture::ClockKind::kMonotonic, 123'456), 123'456);
+  EXPECT_GT(record_time(clock, capture::ClockKind::kMonotonic, ~0ull), 0) << "overflowed";
+}
+
+TEST(TickClock, NeedsTwoPairsThatAreApart) {
+  TickClock clock;
+  clock.add({1000, 0, 10});
+  clock.add({1001, 1, 10});
+  EXPECT_FALSE(clock.is_ready());
+  clock.add({1000 + 60'000'000, 20 * kMillisecond, 10});
+  EXPECT_TRUE(clock.is_ready());
+}
+
+TEST(TickClock, InterpolatesBetweenPairsByHand) {
+  TickClock clock;
+  clock.add({0, 1'000'000'000, 0});
+  clock.add({300'000'000, 1'100'000'000, 0});  // 3 ticks a ns
+  EXPECT_EQ(clock.to_monotonic(150'000'000), 1'050'000'000);
+  EXPECT_EQ(clock.to_monotonic(330'000'000), 1'110'000'000);
+}
+
+TEST(TickClock, AnyTicksGiveSomeTime) {
+  TickClock clock;
+  clock.add({1'000'000, 0, 0});
+  clock.add({61'000'000, 20 * kMillisecond, 0});
+  for (const std::uint64_t ticks : {0ull, 1ull, ~0ull, 1ull << 63})
+    std::ignore = clock.to_monotonic(ticks);
+}
+
+// A true clock whose rate the kernel bends by up to 500 ppm; pairs are off by up to 50 ns.
+TEST(TickClock, KeepsItsErrorBoundAndHardlyStepsBack) {
+  const unsigned seed = 42;
+  std::mt19937_64 random(seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  for (int trial = 0; trial < 20; ++trial) {
+    const double ticks_per_ns = 1 + static_cast<double>(random() % 3000) / 1000;
+    const auto truth = [&](Nanos ns) {  // Ticks at a monotonic time: bent by a slow sine.
+      const double t = static_cast<double>(ns);
+      return static_cast<std::uint64_t>(ticks_per_ns * (t + 1e5 * std::sin(t / 2e10)) + 1e12);
+    };
+    TickClock clock;
+    Nanos last = 0;
+    for (Nanos now = kSecond; now < 30 * kSecond; now += 7 * kMillisecond) {
+      const auto error = static_cast<Nanos>(random() % 101) - 50;
+      clock.add({truth(now), now + error, 50});
+      if (!clock.is_ready()) continue;
+      const Nanos seen = clock.to_monotonic(truth(now));
+      EXPECT_NEAR(static_cast<double>(seen), static_cast<double>(now),
+                  static_cast<double>(clock.error_ns()) + 10'000);
+      EXPECT_GE(seen, last - 2 * clock.error_ns()) << "stepped back";
+      last = seen;
+    }
+  }
+}
+
+TEST(TickReader, TellsTheSameTimesAsTheClockWhateverTheTicks) {
+  const unsigned seed = 43;
+  std::mt19937_64 random(seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  for (const std::uint64_t start : {0ull, 1'000'000'000ull, 1ull << 63, ~0ull - 30'000'000'000}) {
+    TickClock clock;
+    TickPair pair{start, kSecond, 30};
+    for (int i = 0; i < 20; ++i) {
+      clock.add(pair);
+      pair.ticks += 600'000'000 + random() % 10'000'000;
+      pair.monotonic_ns += TickClock::kPiece + static_cast<Nanos>(random() % kMillisecond);
+    }
+    TickReader reader(clock, capture::ClockKind::kTsc);
+    std::uint64_t ticks = start;
+    for (int i = 0; i < 20'000; ++i) {
+      ticks += random() % 2'000'000;
+      if (random() % 64 == 0)
+        ticks = random() >> random() % 64;  // A hostile record, or a late one.
+      EXPECT_EQ(reader(ticks), clock.to_monotonic(ticks)) << ticks;
+      if (random() % 64 == 0) ticks = start + random() % 14'000'000'000;
+    }
+  }
+}
+
+TEST(TickReader, PassesMonotonicTimesThroughWithoutAClock) {
+  const TickClock clock;
+  TickReader reader(clock, capture::ClockKind::kMonotonic);
+  EXPECT_EQ(reader(123'456), 123'456);
+  EXPECT_EQ(reader(~0ull), record_time(clock, capture::ClockKind::kMonotonic, ~0ull));
+}
+
+TEST(TickClock, RealPairsAgreeWithTheRealClock) {
+  TickClock clock;
+  clock.add(read_tick_pair());
+  // A condition with a deadline: two pairs 20 ms apart.
+  const Nanos deadline = monotonic_now() + 10 * kSecond;
+  while (!clock.is_ready() && monotonic_now() < deadline) clock.add(read_tick_pair());
+  ASSERT_TRUE(clock.is_ready());
+  const TickPair pair = read_tick_pair();
+  EXPECT_NEAR(static_cast<double>(clock.to_monotonic(pair.ticks)),
+              static_cast<double>(pair.monotonic_ns),
+              static_cast<double>(clock.error_ns() + pair.error_ns) + 5'000);
+}
+
+}  // namespace
+}  // namespace xylem::backend

@@ -1,0 +1,322 @@
+#include "backend/leaf/window_builder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <tuple>
+
+namespace xylem::backend {
+namespace {
+
+using capture::RecordKind;
+
+constexpr Nanos kWindow = 250;
+constexpr LeafId kLeaf{3};
+
+TimedRecord call(std::uint16_t function, Nanos begin, Nanos end) {
+  TimedRecord timed;
+  timed.record = {};
+  timed.record.begin = static_cast<std::uint64_t>(begin);
+  timed.record.end = static_cast<std::uint64_t>(end);
+  timed.record.peer = capture::kNoPeer;
+  timed.record.calls = 1;
+  timed.record.function = function;
+  timed.begin_ns = begin;
+  timed.end_ns = end;
+  return timed;
+}
+
+TimedRecord completion(std::uint16_t function, Nanos begin, Nanos end, std::int32_t peer) {
+  TimedRecord timed = call(function, begin, end);
+  timed.record.kind = RecordKind::kCompletion;
+  timed.record.calls = 0;
+  timed.record.peer = peer;
+  timed.record.flags = capture::kRecordReceive;
+  timed.record.bytes = 8;
+  return timed;
+}
+
+WindowBuilder opened(std::uint64_t slice = 0) {
+  WindowBuilder builder(kLeaf);
+  builder.open(slice, kWindow);
+  return builder;
+}
+
+TEST(WindowBuilder, AddsUpWhatAFunctionDid) {
+  WindowBuilder builder = opened();
+  std::vector<TimedRecord> records = {call(1, 0, 10), call(1, 20, 50), call(2, 60, 60)};
+  records[1].record.bytes = 100;
+  EXPECT_EQ(builder.add(Lane{1}, records, false), 3u);
+  const auto window = builder.build();
+  ASSERT_EQ(window.rows.size(), 2u);
+  const wire::ProfileRow& row = window.rows[0];
+  EXPECT_EQ(row.leaf, kLeaf);
+  EXPECT_EQ(row.calls, 2u);
+  EXPECT_EQ(row.time_ns, 40u);
+  EXPECT_EQ(row.min_ns, 10u);
+  EXPECT_EQ(row.max_ns, 30u);
+  EXPECT_EQ(row.bytes, 100u);
+  EXPECT_FALSE(row.estimated);
+  EXPECT_EQ(row.histogram.total(), 2u);
+  EXPECT_EQ(window.begin_ns, 0);
+  EXPECT_EQ(window.end_ns, kWindow);
+}
+
+TEST(WindowBuilder, StopsAtTheFirstRecordOfALaterSlice) {
+  WindowBuilder builder = opened(1);
+  const std::vector<TimedRecord> records = {call(1, 300, 310), call(1, 490, 501),
+                                            call(1, 320, 330)};
+  EXPECT_EQ(builder.add(Lane{1}, records, true), 1u);
+}
+
+TEST(WindowBuilder, CountsLateRecordsInTheOpenSlice) {
+  WindowBuilder builder = opened(4);
+  EXPECT_EQ(builder.add(Lane{1}, std::vector{call(1, 0, 10)}, true), 1u);
+  EXPECT_EQ(builder.build().rows.at(0).calls, 1u);
+  EXPECT_EQ(builder.build().begin_ns, 4 * kWindow);
+}
+
+TEST(WindowBuilder, ScalesTheTimeOfASampleByItsCallsAndSaysSo) {
+  WindowBuilder builder = opened();
+  TimedRecord sample = call(1, 200, 202);
+  sample.record.calls = 50;
+  sample.record.bytes = 4;
+  builder.add(Lane{1}, std::vector{call(1, 0, 2), sample}, true);
+  const auto row = builder.build().rows.at(0);
+  EXPECT_TRUE(row.estimated);
+  EXPECT_EQ(row.calls, 51u);
+  EXPECT_EQ(row.time_ns, 102u);
+  EXPECT_EQ(row.max_ns, 2u);
+  EXPECT_EQ(row.bytes, 4u) << "bytes are exact: what sampling left out comes as completions";
+}
+
+TEST(WindowBuilder, GivesASampleNoMoreTimeThanItsCallsCanHaveTaken) {
+  WindowBuilder builder = opened();
+  TimedRecord sample = call(1, 100, 210);
+  sample.record.calls = 50;
+  sample.record.peer = 3;
+  sample.record.flags = capture::kRecordReceive;
+  builder.add(Lane{1}, std::vector{call(1, 0, 10), sample}, true);
+  const auto window = builder.build();
+  const wire::ProfileRow& row = window.rows.at(0);
+  EXPECT_EQ(row.time_ns, 210u);
+  EXPECT_EQ(row.max_ns, 110u);
+  EXPECT_EQ(row.histogram.total(), 51u);
+  EXPECT_EQ(row.histogram.count(1), 49u) << "the others took 1 ns each";
+  ASSERT_EQ(window.waits.size(), 1u);
+  EXPECT_EQ(window.waits[0].time_ns, 200u);
+}
+
+TEST(WindowBuilder, SendsCountInTheMatrixOnlyWithAPeer) {
+  WindowBuilder builder = opened();
+  TimedRecord send = call(1, 0, 10);
+  send.record.flags = capture::kRecordSend;
+  send.record.bytes = 64;
+  send.record.peer = 5;
+  TimedRecord nowhere = send;
+  nowhere.record.peer = capture::kNoPeer;
+  builder.add(Lane{2}, std::vector{send, nowhere, send}, true);
+  const auto window = builder.build();
+  ASSERT_EQ(window.matrix.size(), 1u);
+  EXPECT_EQ(window.matrix[0], (wire::MatrixRow{kLeaf, Lane{2}, Rank{5}, 128, 2}));
+}
+
+TEST(WindowBuilder, KeepsPeersAndProcessesApartHoweverManyThereAre) {
+  constexpr std::uint32_t kPeers = 300, kLanes = 3;
+  WindowBuilder builder = opened();
+  for (int part = 0; part < 2; ++part) {
+    for (std::uint32_t turn = 0; turn < 2 * kPeers * kLanes; ++turn) {
+      TimedRecord message = call(1, 0, 10);
+      message.record.flags = capture::kRecordSend | capture::kRecordReceive;
+      message.record.bytes = 1;
+      message.record.peer = static_cast<std::int32_t>(turn % kPeers * 0x10001);
+      builder.add(Lane{1 + turn / kPeers % kLanes}, std::vector{message}, true);
+    }
+    const auto window = builder.build();
+    ASSERT_EQ(window.matrix.size(), kPeers * kLanes);
+    ASSERT_EQ(window.waits.size(), kPeers * kLanes);
+    for (const wire::MatrixRow& row : window.matrix) EXPECT_EQ(row.messages, 2u);
+    for (const wire::WaitRow& row : window.waits) EXPECT_EQ(row.time_ns, 20u);
+    EXPECT_EQ(builder.calls(Lane{1}), 2 * kPeers);
+    builder.clear();
+    EXPECT_EQ(builder.calls(Lane{1}), 0u);
+  }
+}
+
+TEST(WindowBuilder, SharesAWaitEvenlyOverTheReceivesItCompleted) {
+  WindowBuilder builder = opened();
+  const std::vector<TimedRecord> records = {call(7, 0, 90), completion(7, 0, 90, 1),
+                                            completion(7, 0, 90, 2), completion(7, 0, 90, 1),
+                                            call(7, 91, 92)};
+  EXPECT_EQ(builder.add(Lane{1}, records, false), 5u);
+  const auto window = builder.build();
+  ASSERT_EQ(window.waits.size(), 2u);
+  EXPECT_EQ(window.waits[0], (wire::WaitRow{kLeaf, Lane{1}, Rank{1}, 60, 2}));
+  EXPECT_EQ(window.waits[1], (wire::WaitRow{kLeaf, Lane{1}, Rank{2}, 30, 1}));
+  EXPECT_EQ(window.rows.at(0).calls, 2u) << "completions are no calls";
+  EXPECT_EQ(window.rows.at(0).bytes, 24u);
+}
+
+TEST(WindowBuilder, WaitsForTheRestOfACallsCompletions) {
+  WindowBuilder builder = opened();
+  const std::vector<TimedRecord> part = {call(7, 0, 90), completion(7, 0, 90, 1)};
+  EXPECT_EQ(builder.add(Lane{1}, part, false), 1u);
+  EXPECT_EQ(builder.add(Lane{1}, std::span(part).subspan(1), true), 1u);
+}
+
+TEST(WindowBuilder, TakesAGroupThatIsTooLargeInParts) {
+  WindowBuilder builder = opened();
+  const std::vector<TimedRecord> many(WindowBuilder::kLargestGroup, completion(7, 0, 90, 1));
+  EXPECT_EQ(builder.add(Lane{1}, many, false), many.size());
+}
+
+TEST(WindowBuilder, CallsWithoutARecordTakeTheTimeOfThoseBeforeAndAreMarked) {
+  WindowBuilder builder = opened();
+  builder.add(Lane{1}, std::vector{call(1, 0, 10)}, true);
+  builder.clear();
+  builder.open(1, kWindow);
+  builder.add_calls(Lane{1}, FunctionId{1}, 5);
+  const auto row = builder.build().rows.at(0);
+  EXPECT_EQ(row.calls, 5u);
+  EXPECT_EQ(row.time_ns, 50u);
+  EXPECT_EQ(row.min_ns, 10u);
+  EXPECT_EQ(row.max_ns, 10u);
+  EXPECT_TRUE(row.estimated);
+  EXPECT_EQ(row.histogram.total(), 5u);
+  EXPECT_EQ(builder.calls(Lane{1}), 5u);
+  EXPECT_EQ(builder.calls(Lane{1}, FunctionId{1}), 5u);
+}
+
+TEST(WindowBuilder, CallsThatWereNeverTimedHaveNoTimeAndAreMarked) {
+  WindowBuilder builder = opened();
+  builder.add_calls(Lane{1}, FunctionId{1}, 5);
+  const auto row = builder.build().rows.at(0);
+  EXPECT_EQ(row.time_ns, 0u);
+  EXPECT_EQ(row.histogram.count(0), 5u);
+  EXPECT_TRUE(row.estimated);
+}
+
+TEST(WindowBuilder, ClearBeginsANewPartOfTheSameSlice) {
+  WindowBuilder builder = opened(2);
+  builder.add(Lane{1}, std::vector{call(1, 0, 10)}, true);
+  builder.clear();
+  EXPECT_TRUE(builder.empty());
+  EXPECT_TRUE(builder.is_open());
+  EXPECT_EQ(builder.slice(), 2u);
+  builder.add(Lane{1}, std::vector{call(1, 0, 3)}, true);
+  EXPECT_EQ(builder.build().rows.at(0).calls, 1u);
+}
+
+TEST(WindowBuilder, HostileRecordsNeitherOverflowNorReachOutside) {
+  WindowBuilder builder = opened();
+  TimedRecord wild = call(0xffff, 0, 249);
+  wild.record.calls = 0xffffffff;
+  wild.record.bytes = ~0ull;
+  wild.record.peer = 0x7fffffff;
+  wild.record.flags = 0xff;
+  wild.record.kind = static_cast<RecordKind>(200);
+  builder.add(Lane{1}, std::vector(3, wild), true);
+  const auto row = builder.build().rows.at(0);
+  EXPECT_EQ(row.bytes, ~0ull);
+  EXPECT_LT(raw(row.function), capture::kMaxFunctions);
+}
+
+// ---- against a slow model ----
+
+struct Model {
+  struct Row {
+    std::uint64_t calls = 0, time = 0, min = ~0ull, max = 0, bytes = 0;
+    bool estimated = false;
+  };
+  std::map<std::tuple<Lane, std::uint16_t>, Row> rows;
+  std::map<std::tuple<Lane, std::int32_t>, std::pair<std::uint64_t, std::uint64_t>> matrix;
+
+  void add(Lane lane, const TimedRecord& timed) {
+    const capture::Record& record = timed.record;
+    Row& row = rows[{lane, record.function}];
+    row.bytes += record.bytes;
+    if (record.kind == RecordKind::kMpiCall) {
+      const auto duration = static_cast<std::uint64_t>(timed.end_ns - timed.begin_ns);
+      row.calls += record.calls;
+      row.time += duration * record.calls;
+      row.min = std::min(row.min, duration);
+      row.max = std::max(row.max, duration);
+      row.estimated |= record.calls > 1;
+    }
+    if ((record.flags & capture::kRecordSend) != 0 && record.peer >= 0) {
+      auto& [bytes, messages] = matrix[{lane, record.peer}];
+      bytes += record.bytes;
+      ++messages;
+    }
+  }
+};
+
+TEST(WindowBuilder, AgreesWithASlowModelWhateverTheBatches) {
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    std::mt19937 source(seed);
+    const auto random = [&source] { return static_cast<int>(source() & 0xffff); };
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    WindowBuilder builder(kLeaf);
+    builder.open(0, kSecond);
+    Model model;
+    std::uint64_t waited = 0, expected_wait = 0;
+    for (std::uint32_t lane = 1; lane <= 3; ++lane) {
+      std::vector<TimedRecord> records;
+      Nanos now = 0;
+      while (records.size() < 200) {
+        const Nanos begin = now + 50 * 50;  // Room for what a sample may stand for.
+        now = begin + random() % 50;
+        TimedRecord timed = call(static_cast<std::uint16_t>(random() % 5), begin, now);
+        timed.record.bytes = static_cast<std::uint64_t>(random() % 100);
+        timed.record.peer = random() % 4 - 1;
+        if (random() % 4 == 0) timed.record.flags = capture::kRecordSend;
+        if (random() % 10 == 0) timed.record.calls = 1 + static_cast<std::uint32_t>(random() % 50);
+        records.push_back(timed);
+        if (random() % 10 != 0) continue;
+        const auto group = static_cast<std::uint64_t>(1 + random() % 5);
+        for (std::uint64_t i = 0; i < group; ++i)
+          records.push_back(completion(timed.record.function, timed.begin_ns, timed.end_ns,
+                                       static_cast<std::int32_t>(i)));
+        const auto duration = static_cast<std::uint64_t>(timed.end_ns - timed.begin_ns);
+        expected_wait += duration / group * group;
+      }
+      records.push_back(call(0, now, now + 1));  // No group at the very end.
+      for (const TimedRecord& timed : records) model.add(Lane{lane}, timed);
+      std::size_t at = 0;
+      std::size_t batch = 1;
+      while (at < records.size()) {
+        const std::size_t size = std::min(batch, records.size() - at);
+        const std::size_t taken =
+            builder.add(Lane{lane}, std::span(records).subspan(at, size), false);
+        at += taken;
+        batch = taken == 0 ? batch + 1 : 1 + static_cast<std::size_t>(random() % 7);
+      }
+    }
+    const auto window = builder.build();
+    ASSERT_EQ(window.rows.size(), model.rows.size());
+    for (const wire::ProfileRow& row : window.rows) {
+      const Model::Row& expected = model.rows.at({row.lane, raw(row.function)});
+      EXPECT_EQ(row.calls, expected.calls);
+      EXPECT_EQ(row.time_ns, expected.time);
+      EXPECT_EQ(row.min_ns, expected.calls == 0 ? 0 : expected.min);
+      EXPECT_EQ(row.max_ns, expected.max);
+      EXPECT_EQ(row.bytes, expected.bytes);
+      EXPECT_EQ(row.estimated, expected.estimated);
+      EXPECT_EQ(row.histogram.total(), expected.calls);
+    }
+    ASSERT_EQ(window.matrix.size(), model.matrix.size());
+    for (const wire::MatrixRow& row : window.matrix) {
+      const auto& [bytes, messages] =
+          model.matrix.at({row.lane, static_cast<std::int32_t>(raw(row.destination))});
+      EXPECT_EQ(row.bytes, bytes);
+      EXPECT_EQ(row.messages, messages);
+    }
+    for (const wire::WaitRow& row : window.waits) waited += row.time_ns;
+    EXPECT_EQ(waited, expected_wait) << "a group was torn apart";
+  }
+}
+
+}  // namespace
+}  // namespace xylem::backend

@@ -1,0 +1,825 @@
+// The capture library's wrappers, rings, communicator map and request table, with several threads
+// that call and one that reads, over an MPI that only answers (stub_mpi.h). Under the sanitizers
+// too, which the preloaded library cannot have: here its sources are linked into this program.
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "capture/core/process_internal.h"
+#include "capture/core/ring.h"
+#include "capture/core/segment_internal.h"
+#include "tests/support/stub_mpi/stub_mpi.h"
+
+namespace xylem::capture {
+namespace {
+
+constexpr std::uint32_t kRing = 1024;  // Records: few, so that rings go round and fill.
+constexpr int kInts = 3;               // Elements of each message.
+constexpr std::uint64_t kBytes = kInts * sizeof(int);
+
+struct Traffic {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+  bool operator==(const Traffic&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const Traffic& traffic) {
+  return out << traffic.messages << " messages, " << traffic.bytes << " bytes";
+}
+
+using Calls = std::map<std::uint16_t, std::uint64_t>;
+using Matrix = std::map<int, Traffic>;  // By world rank.
+
+/// What some calls came to, as their callers count it or as the library recorded it.
+struct Account {
+  Calls calls;
+  Matrix sent, received;
+
+  void call(std::uint16_t function) { ++calls[function]; }
+  void send(int world_rank, std::uint64_t bytes = kBytes) { add(sent, world_rank, {1, bytes}); }
+  void receive(int world_rank, std::uint64_t bytes = kBytes) {
+    add(received, world_rank, {1, bytes});
+  }
+  void add(const Account& other) {
+    for (const auto& [function, count] : other.calls) calls[function] += count;
+    for (const auto& [rank, traffic] : other.sent) add(sent, rank, traffic);
+    for (const auto& [rank, traffic] : other.received) add(received, rank, traffic);
+  }
+
+ private:
+  static void add(Matrix& matrix, int world_rank, const Traffic& traffic) {
+    matrix[world_rank].messages += traffic.messages;
+    matrix[world_rank].bytes += traffic.bytes;
+  }
+};
+
+/// The segment as the library itself has mapped it. At another address the thread sanitizer would
+/// take reader and writers for strangers.
+SegmentHeader& segment() { return *process.segment; }
+
+ThreadRing& ring_at(std::uint32_t number) { return ring_of(segment(), number); }
+
+/// A function's counters over all rings: `&ThreadRing::calls` or `&ThreadRing::lost`.
+template <class Counters>
+Calls counters(Counters ThreadRing::*which) {
+  Calls found;
+  for (std::uint32_t r = 0; r < segment().threads.load(); ++r) {
+    for (std::uint16_t f = 0; f < kFunctionCount; ++f) {
+      if (const std::uint64_t count = (ring_at(r).*which)[f].load()) found[f] += count;
+    }
+  }
+  return found;
+}
+
+/// What was sent by calls whose record met a full ring.
+Traffic lost_sends() {
+  Traffic lost;
+  for (std::uint32_t r = 0; r < segment().threads.load(); ++r) {
+    lost.messages += ring_at(r).lost_messages.load();
+    lost.bytes += ring_at(r).lost_message_bytes.load();
+  }
+  return lost;
+}
+
+Calls difference(Calls after, const Calls& before) {
+  for (const auto& [function, count] : before) after[function] -= count;
+  std::erase_if(after, [](const auto& entry) { return entry.second == 0; });
+  return after;
+}
+
+/// A thread that does what the agent does: takes records and gives the rings their room back.
+class Reader {
+ public:
+  Reader() : thread_([this] { run(); }) {}
+  ~Reader() { stop(); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  /// What was recorded since the reader before this one, once all that was written has been read.
+  const Account& stop() {
+    if (!thread_.joinable()) return seen_;
+    over_ = true;
+    thread_.join();
+    drain();
+    return seen_;
+  }
+
+ private:
+  void run() {
+    while (!over_) {
+      drain();
+      std::this_thread::yield();
+    }
+  }
+
+  void drain() {
+    const std::uint32_t used = segment().threads.load(std::memory_order_acquire);
+    for (std::uint32_t r = 0; r < used; ++r) {
+      ThreadRing& ring = ring_at(r);
+      // A ring of a lower number than one in use may only be about to be: its head comes last.
+      const std::uint64_t head = ring.head.load(std::memory_order_acquire);
+      const Record* const records = process.threads[r].records;
+      const std::uint32_t limit = ring.limit.load(std::memory_order_relaxed);
+      std::uint64_t tail = ring.tail.load(std::memory_order_relaxed);
+      ASSERT_LE(head - tail, limit);
+      for (; tail != head; ++tail) take(records[slot_of(ring, tail, limit)], r);
+      ring.tail.store(tail, std::memory_order_release);
+    }
+  }
+
+  void take(const Record& record, std::uint32_t ring) {
+    ASSERT_LT(record.function, kFunctionCount);
+    EXPECT_EQ(record.thread, ring);
+    EXPECT_LE(record.begin, record.end);
+    if (record.calls != 0) seen_.calls[record.function] += record.calls;
+    if ((record.flags & kRecordSend) != 0) seen_.send(record.peer, record.bytes);
+    if ((record.flags & kRecordReceive) != 0) seen_.receive(record.peer, record.bytes);
+  }
+
+  Account seen_;
+  std::atomic<bool> over_{false};
+  std::thread thread_;
+};
+
+/// Requests that one thread has made and another one waits for.
+class HandedOver {
+ public:
+  void put(MPI_Request request) {
+    const std::lock_guard lock(mutex_);
+    requests_.push_back(request);
+  }
+  bool take(MPI_Request* request) {
+    const std::lock_guard lock(mutex_);
+    if (requests_.empty()) return false;
+    *request = requests_.back();
+    requests_.pop_back();
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<MPI_Request> requests_;
+};
+
+/// A thread's program: random calls, each counted by itself.
+class Caller {
+ public:
+  Caller(unsigned seed, HandedOver& handed_over) : random_(seed), handed_over_(handed_over) {}
+
+  void make(int rounds) {
+    for (int i = 0; i < rounds; ++i) {
+      switch (random_() % 7) {
+        case 0:
+          blocking();
+          break;
+        case 1:
+          one_request();
+          break;
+        case 2:
+          several_requests();
+          break;
+        case 3:
+          over_threads();
+          break;
+        case 4:
+          collectives();
+          break;
+        case 5:
+          duplicate();
+          break;
+        default:
+          split();
+          break;
+      }
+    }
+  }
+  void take_what_is_left() {
+    MPI_Request request = MPI_REQUEST_NULL;
+    while (handed_over_.take(&request)) wait_for_any_source(request);
+  }
+  const Account& own() const { return own_; }
+
+ private:
+  int any_rank() { return static_cast<int>(random_() % kStubWorldSize); }
+
+  void blocking() {
+    const int to = any_rank(), from = any_rank();
+    MPI_Send(buffer_, kInts, MPI_INT, to, 1, MPI_COMM_WORLD);
+    own_.call(kMPI_Send);
+    own_.send(to);
+    MPI_Recv(buffer_, kInts, MPI_INT, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    own_.call(kMPI_Recv);
+    own_.receive(from);
+    MPI_Status status;
+    MPI_Sendrecv(buffer_, 1, MPI_DOUBLE, from, 1, buffer_, kInts, MPI_INT, MPI_ANY_SOURCE,
+                 MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+    own_.call(kMPI_Sendrecv);
+    own_.send(from, sizeof(double));
+    own_.receive(kStubWorldSize - 1);
+    EXPECT_EQ(status.MPI_SOURCE, kStubWorldSize - 1);
+    EXPECT_EQ(status.MPI_TAG, kStubTag);
+    int flag = 1;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    own_.call(kMPI_Iprobe);
+    EXPECT_EQ(flag, 0);
+  }
+
+  MPI_Request receive_from(int source, MPI_Comm comm = MPI_COMM_WORLD) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Irecv(buffer_, kInts, MPI_INT, source, 1, comm, &request);
+    own_.call(kMPI_Irecv);
+    return request;
+  }
+
+  void wait_for_any_source(MPI_Request request) {
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    own_.call(kMPI_Wait);
+    own_.receive(kStubWorldSize - 1);
+  }
+
+  void one_request() {
+    const int from = any_rank();
+    MPI_Request request = receive_from(from);
+    for (int flag = 0; flag == 0;) {
+      MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+      own_.call(kMPI_Test);
+    }
+    own_.receive(from);
+    const int to = any_rank();
+    MPI_Isend(buffer_, kInts, MPI_INT, to, 1, MPI_COMM_WORLD, &request);
+    own_.call(kMPI_Isend);
+    own_.send(to);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    own_.call(kMPI_Wait);
+  }
+
+  void several_requests() {
+    constexpr int kRequests = 5;
+    MPI_Request requests[kRequests];
+    for (MPI_Request& request : requests) {
+      const int from = any_rank();
+      request = receive_from(from);
+      own_.receive(from);
+    }
+    int index = -1, completed = 0, indices[kRequests];
+    MPI_Status status;
+    MPI_Waitany(kRequests, requests, &index, &status);
+    own_.call(kMPI_Waitany);
+    MPI_Waitsome(kRequests, requests, &completed, indices, MPI_STATUSES_IGNORE);
+    own_.call(kMPI_Waitsome);
+    EXPECT_EQ(completed, 2);
+    MPI_Waitall(kRequests, requests, MPI_STATUSES_IGNORE);
+    own_.call(kMPI_Waitall);
+  }
+
+  void over_threads() {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (handed_over_.take(&request)) wait_for_any_source(request);
+    handed_over_.put(receive_from(MPI_ANY_SOURCE));
+  }
+
+  void collectives() {
+    int one = 1, sum = 0;
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    own_.call(kMPI_Allreduce);
+    MPI_Bcast(buffer_, kInts, MPI_INT, 0, MPI_COMM_WORLD);
+    own_.call(kMPI_Bcast);
+    MPI_Barrier(MPI_COMM_WORLD);
+    own_.call(kMPI_Barrier);
+    MPI_Wtime();
+    own_.call(kMPI_Wtime);
+  }
+
+  void duplicate() {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    own_.call(kMPI_Comm_dup);
+    use(comm, any_rank());
+  }
+
+  // The second member is world rank 1 + color, see stub_mpi.h.
+  void split() {
+    const int color = static_cast<int>(random_() % (kStubWorldSize - 1));
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, color, 0, &comm);
+    own_.call(kMPI_Comm_split);
+    use(comm, 1, 1 + color);
+  }
+
+  void use(MPI_Comm comm, int rank) { use(comm, rank, rank); }
+  void use(MPI_Comm comm, int rank, int world_rank) {
+    MPI_Send(buffer_, kInts, MPI_INT, rank, 1, comm);
+    own_.call(kMPI_Send);
+    own_.send(world_rank);
+    MPI_Request request = receive_from(rank, comm);
+    MPI_Comm_free(&comm);  // Which a program may do before the request completes.
+    own_.call(kMPI_Comm_free);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    own_.call(kMPI_Wait);
+    own_.receive(world_rank);
+  }
+
+  std::mt19937 random_;
+  HandedOver& handed_over_;
+  Account own_;
+  int buffer_[kInts] = {};
+};
+
+/// The agent's side of a registration: a folder of the run with a socket in it.
+class AgentFolder {
+ public:
+  explicit AgentFolder(const std::string& run, int backlog = SOMAXCONN)
+      : folder_("/dev/shm/xylem-" + std::to_string(::geteuid()) + "-" + run) {
+    ::mkdir(folder_.c_str(), 0700);
+    const sockaddr_un address = socket_address();
+    listener_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const bool listens =
+        ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+        ::listen(listener_.get(), backlog) == 0;
+    EXPECT_TRUE(listens) << address.sun_path;
+  }
+  ~AgentFolder() { std::filesystem::remove_all(folder_); }
+  AgentFolder(const AgentFolder&) = delete;
+  AgentFolder& operator=(const AgentFolder&) = delete;
+
+  /// What the next process that has registered said; all zero when it was no registration.
+  Registration next() {
+    const UniqueFd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    Registration registration{};
+    const auto length = ::recv(connection.get(), &registration, sizeof registration, 0);
+    const bool is_one = length == sizeof registration && registration.magic == kSegmentMagic;
+    return is_one ? registration : Registration{};
+  }
+  /// The next process that has registered; 0 when none has.
+  pid_t registered() { return static_cast<pid_t>(next().pid); }
+
+  /// Connects until there is no room for more: who registers now waits, with the lock held.
+  void fill_queue() {
+    const sockaddr_un address = socket_address();
+    for (;;) {
+      UniqueFd one(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      if (::connect(one.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        return;
+      fillers_.push_back(std::move(one));
+    }
+  }
+  void empty_queue() {
+    for (; !fillers_.empty(); fillers_.pop_back())
+      UniqueFd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  }
+  /// Whether somebody is registering.
+  bool is_locked() const {
+    const UniqueFd lock(::open((folder_ + "/" + kAgentLockName).c_str(), O_RDWR | O_CLOEXEC));
+    return lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0;
+  }
+
+ private:
+  sockaddr_un socket_address() const {
+    const std::string path = folder_ + "/" + kAgentSocketName;
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    return address;
+  }
+
+  const std::string folder_;
+  UniqueFd listener_;
+  std::vector<UniqueFd> fillers_;
+};
+
+void start_mpi() {
+  int provided = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+}
+
+/// A rank with several threads. Claims compare what happened within a test, since a process starts
+/// MPI once.
+class CaptureThreads : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    agent_ = new AgentFolder(std::getenv(kEnvRun));
+    start_mpi();
+    ASSERT_NE(process.segment, nullptr) << "the library has turned itself off";
+    ASSERT_EQ(agent_->registered(), ::getpid());
+  }
+  static void TearDownTestSuite() {
+    MPI_Finalize();
+    delete agent_;
+  }
+
+  void SetUp() override {
+    Reader().stop();  // What an earlier test or MPI_Init has left.
+    calls_before_ = counters(&ThreadRing::calls);
+    lost_before_ = counters(&ThreadRing::lost);
+    ringless_before_ = segment().ringless_calls.load();
+    untracked_before_ = segment().untracked_requests.load();
+  }
+
+  Calls captured() const { return difference(counters(&ThreadRing::calls), calls_before_); }
+  Calls lost() const { return difference(counters(&ThreadRing::lost), lost_before_); }
+  std::uint64_t ringless() const { return segment().ringless_calls.load() - ringless_before_; }
+
+  /// Runs so many callers, with `meanwhile` beside them; returns what they counted.
+  template <class Meanwhile>
+  Account call_with_threads(unsigned threads, int rounds, Meanwhile meanwhile) {
+    HandedOver handed_over;
+    std::vector<Caller> callers;
+    for (unsigned t = 0; t < threads; ++t) callers.emplace_back(20261122 + t, handed_over);
+    std::vector<std::thread> running;
+    for (Caller& caller : callers) running.emplace_back([&caller, rounds] { caller.make(rounds); });
+    meanwhile();
+    for (std::thread& thread : running) thread.join();
+    std::thread([&] { callers[0].take_what_is_left(); }).join();
+    Account own;
+    for (const Caller& caller : callers) own.add(caller.own());
+    return own;
+  }
+
+  /// captured = recorded + lost for each function, nothing else lost, and captured is what callers
+  /// counted.
+  void expect_exact(const Account& own, const Account& recorded) const {
+    EXPECT_EQ(captured(), own.calls);
+    Calls accounted = recorded.calls;
+    for (const auto& [function, count] : lost()) accounted[function] += count;
+    EXPECT_EQ(accounted, own.calls);
+    EXPECT_EQ(ringless(), 0u);
+    EXPECT_EQ(segment().untracked_requests.load(), untracked_before_);
+  }
+
+  static inline AgentFolder* agent_ = nullptr;
+
+ private:
+  Calls calls_before_, lost_before_;
+  std::uint64_t ringless_before_ = 0;
+  std::uint64_t untracked_before_ = 0;
+};
+
+constexpr unsigned kThreads = 4;
+constexpr int kRounds = 2000;
+
+TEST_F(CaptureThreads, EachCallIsCountedOnceWhileAReaderDrains) {
+  Reader reader;
+  const Account own = call_with_threads(kThreads, kRounds, [] {});
+  const Account& recorded = reader.stop();
+  expect_exact(own, recorded);
+}
+
+TEST_F(CaptureThreads, MessagesAndBytesAreExactForEachPeerOfEachCommunicator) {
+  // The records of a turn fit one ring, and the next turn begins when they have been read: nothing
+  // is lost.
+  constexpr int kTurns = 60, kRoundsEach = 20, kMaxRecordsOfARound = 12;
+  static_assert(kThreads * kRoundsEach * kMaxRecordsOfARound < kRing);
+  Account own, recorded;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    Reader reader;
+    own.add(call_with_threads(kThreads, kRoundsEach, [] {}));
+    recorded.add(reader.stop());
+  }
+  ASSERT_EQ(lost(), Calls{});
+  expect_exact(own, recorded);
+  EXPECT_EQ(recorded.sent, own.sent);
+  EXPECT_EQ(recorded.received, own.received);
+}
+
+TEST_F(CaptureThreads, WhatMeetsAFullRingIsCountedAsLost) {
+  constexpr std::uint64_t kCalls = 5 * kRing;
+  int buffer[kInts] = {};
+  const Traffic before = lost_sends();
+  std::thread([&] {
+    for (std::uint64_t i = 0; i < kCalls; ++i)
+      MPI_Send(buffer, kInts, MPI_INT, 3, 1, MPI_COMM_WORLD);
+  }).join();
+  const Traffic after = lost_sends();
+  const std::uint64_t lost_calls = lost()[kMPI_Send];
+  const Account recorded = Reader().stop();
+  EXPECT_EQ(captured(), (Calls{{kMPI_Send, kCalls}}));
+  EXPECT_GT(lost_calls, 0u);
+  EXPECT_EQ(lost(), (Calls{{kMPI_Send, lost_calls}}));
+  EXPECT_EQ(recorded.calls, (Calls{{kMPI_Send, kCalls - lost_calls}}));
+  EXPECT_EQ(after.messages - before.messages, lost_calls);
+  EXPECT_EQ(after.bytes - before.bytes, lost_calls * kBytes);
+
+  Reader reader;
+  std::thread([&] { MPI_Send(buffer, kInts, MPI_INT, 3, 1, MPI_COMM_WORLD); }).join();
+  EXPECT_EQ(reader.stop().calls, (Calls{{kMPI_Send, 1}})) << "an emptied ring records again";
+}
+
+TEST_F(CaptureThreads, AThreadThatEndsGivesItsRingToTheNext) {
+  constexpr std::uint64_t kShortLived = 3 * kMaxThreads;
+  const std::uint32_t rings_before = segment().threads.load();
+  Reader reader;
+  for (std::uint64_t i = 0; i < kShortLived; ++i) std::thread([] { MPI_Wtime(); }).join();
+  EXPECT_EQ(reader.stop().calls, (Calls{{kMPI_Wtime, kShortLived}}));
+  EXPECT_LE(segment().threads.load(), rings_before + 1);
+  EXPECT_EQ(ringless(), 0u);
+}
+
+TEST_F(CaptureThreads, CallsOfMoreThreadsThanThereAreRingsAreCounted) {
+  constexpr std::uint64_t kAlive = kMaxThreads + 8;
+  constexpr std::uint64_t kCallsEach = 10;
+  Reader reader;
+  std::barrier all_have_called(kAlive);
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < kAlive; ++t) {
+    threads.emplace_back([&] {
+      for (std::uint64_t i = 0; i < kCallsEach; ++i) MPI_Wtime();
+      all_have_called.arrive_and_wait();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const Account& recorded = reader.stop();
+  EXPECT_GE(ringless(), (kAlive - kMaxThreads) * kCallsEach);
+  EXPECT_EQ(recorded.calls.at(kMPI_Wtime) + ringless(), kAlive * kCallsEach);
+}
+
+/// While one of these lives, no other thread gets a ring.
+class AllRingsTaken {
+ public:
+  AllRingsTaken() {
+    for (std::uint32_t t = 0; t < kMaxThreads; ++t) {
+      threads_.emplace_back([this] {
+        MPI_Wtime();
+        all_have_called_.arrive_and_wait();
+        over_.arrive_and_wait();
+      });
+    }
+    all_have_called_.arrive_and_wait();
+  }
+  ~AllRingsTaken() {
+    over_.arrive_and_wait();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  AllRingsTaken(const AllRingsTaken&) = delete;
+  AllRingsTaken& operator=(const AllRingsTaken&) = delete;
+
+ private:
+  std::barrier<> all_have_called_{kMaxThreads + 1}, over_{kMaxThreads + 1};
+  std::vector<std::thread> threads_;
+};
+
+TEST_F(CaptureThreads, ACallThatAToolPassesOnIsCountedOnceWhereNoRingIsLeft) {
+  constexpr std::uint64_t kCalls = 10;
+  const AllRingsTaken taken;
+  const std::uint64_t before = ringless();
+  std::thread([] {
+    for (std::uint64_t i = 0; i < kCalls; ++i) MPI_Wtick();
+  }).join();
+  EXPECT_EQ(ringless() - before, kCalls);
+}
+
+TEST_F(CaptureThreads, ACallFromACallbackIsCountedWhereNoRingIsLeft) {
+  const AllRingsTaken taken;
+  const std::uint64_t before = ringless();
+  stub_tool_callback = [] { MPI_Wtime(); };
+  std::thread([] { MPI_Wtick(); }).join();
+  stub_tool_callback = nullptr;
+  EXPECT_EQ(ringless() - before, 2u);
+}
+
+TEST_F(CaptureThreads, AForkedChildWritesNothingIntoItsParentsRings) {
+  Reader reader;
+  const Account own = call_with_threads(kThreads, kRounds, [] {
+    for (int i = 0; i < 10; ++i) {
+      const pid_t child = ::fork();
+      if (child == 0) {  // Only what takes no lock: another thread may hold any at this moment.
+        for (int call = 0; call < 100; ++call) MPI_Send(nullptr, 1, MPI_INT, 5, 1, MPI_COMM_WORLD);
+        ::_exit(0);
+      }
+      int status = 0;
+      ASSERT_EQ(::waitpid(child, &status, 0), child);
+      EXPECT_EQ(status, 0);
+    }
+  });
+  expect_exact(own, reader.stop());
+}
+
+TEST_F(CaptureThreads, AChildThatStartsMpiItselfRegistersAnew) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    start_mpi();
+    const bool counts_from_zero =
+        process.segment != nullptr && counters(&ThreadRing::calls) == Calls{{kMPI_Init_thread, 1}};
+    ::_exit(counts_from_zero ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  EXPECT_EQ(agent_->registered(), child);
+  EXPECT_EQ(captured(), Calls{});
+}
+
+TEST_F(CaptureThreads, WhatAnMpiCallsInsideACallIsNotCounted) {
+  Reader reader;
+  int one = 1, sum = 0;  // The stub's MPI_Allreduce calls MPI_Reduce and MPI_Bcast by name.
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_EQ(reader.stop().calls, (Calls{{kMPI_Allreduce, 1}}));
+}
+
+/// Processes that have not started MPI yet, each its own: gtest plays what a test says in a fresh
+/// process (a "threadsafe death test"), which ends with 0 when what was claimed held there.
+class BeforeTheStartDeathTest : public testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+constexpr auto kInTime = std::chrono::seconds(3);  // Less than anybody waits in vain.
+
+/// A run of this process's own.
+std::string own_run() {
+  char run[17];
+  std::snprintf(run, sizeof run, "%016llx",
+                0xbeef000000000000ull + static_cast<unsigned>(::getpid()));
+  ::setenv(kEnvRun, run, 1);
+  return run;
+}
+
+bool is_so(bool claim, const char* what) {
+  if (!claim) std::fprintf(stderr, "not so: %s\n", what);
+  return claim;
+}
+
+bool ends_well(pid_t child) {
+  int status = -1;
+  return ::waitpid(child, &status, 0) == child && status == 0;
+}
+
+std::uint64_t calls_of(std::uint16_t function) {
+  return process.segment == nullptr ? 0 : counters(&ThreadRing::calls)[function];
+}
+
+/// What the library does not see: MPI is initialised all the same.
+void start_mpi_unseen() {
+  int provided = 0;
+  auto* const init = reinterpret_cast<int (*)(int*, char***, int, int*)>(
+      ::dlsym(::dlopen("libstub_mpi.so", RTLD_NOW | RTLD_NOLOAD), "PMPI_Init_thread"));
+  init(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+}
+
+bool counts_a_tools_early_calls_once() {
+  const AgentFolder agent(own_run());
+  for (int i = 0; i < 5; ++i) MPI_Wtick();
+  start_mpi();
+  return is_so(calls_of(kMPI_Wtick) == 5, "five calls of MPI_Wtick");
+}
+TEST_F(BeforeTheStartDeathTest, ACallThatAToolPassesOnIsCountedOnce) {
+  EXPECT_EXIT(::_exit(counts_a_tools_early_calls_once() ? 0 : 1), testing::ExitedWithCode(0), "");
+}
+
+bool counts_early_calls_of_callbacks() {
+  const AgentFolder agent(own_run());
+  stub_tool_callback = [] { MPI_Wtime(); };
+  for (int i = 0; i < 3; ++i) MPI_Wtick();
+  start_mpi();
+  return is_so(calls_of(kMPI_Wtick) == 3, "three calls of MPI_Wtick") &&
+         is_so(calls_of(kMPI_Wtime) == 3, "three calls of MPI_Wtime");
+}
+TEST_F(BeforeTheStartDeathTest, ACallFromACallbackIsCounted) {
+  EXPECT_EXIT(::_exit(counts_early_calls_of_callbacks() ? 0 : 1), testing::ExitedWithCode(0), "");
+}
+
+bool counts_early_calls_where_they_were_made() {
+  const AgentFolder agent(own_run());
+  for (int i = 0; i < 5; ++i) MPI_Wtime();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (int i = 0; i < 2; ++i) MPI_Wtime();
+    start_mpi();
+    ::_exit(is_so(calls_of(kMPI_Wtime) == 2, "the child's own two calls") ? 0 : 1);
+  }
+  const bool is_childs = ends_well(child);
+  start_mpi();
+  return is_so(calls_of(kMPI_Wtime) == 5, "the parent's own five calls") && is_childs;
+}
+TEST_F(BeforeTheStartDeathTest, AChildCountsItsOwnCallsAndNotItsParents) {
+  EXPECT_EXIT(::_exit(counts_early_calls_where_they_were_made() ? 0 : 1),
+              testing::ExitedWithCode(0), "");
+}
+
+/// A child that is forked while another thread starts the library by `start`, and holds the lock.
+template <class Start>
+bool starts_in_a_child_forked_during(Start start) {
+  AgentFolder agent(own_run(), 0);
+  agent.fill_queue();
+  std::thread starter(start);
+  const auto deadline = std::chrono::steady_clock::now() + kInTime;
+  while (!agent.is_locked() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  if (!is_so(agent.is_locked(), "the parent is registering")) ::_exit(1);
+  int go_on[2];
+  if (::pipe(go_on) != 0) ::_exit(1);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    char byte = 0;
+    if (::read(go_on[0], &byte, 1) != 1) ::_exit(1);
+    const auto begin = std::chrono::steady_clock::now();
+    start_mpi();
+    const auto took = std::chrono::steady_clock::now() - begin;
+    const bool is_started = process.segment != nullptr &&
+                            process.segment->pid == static_cast<std::uint32_t>(::getpid());
+    ::_exit(is_so(took < kInTime, "the child does not wait") &&
+                    is_so(is_started, "the child is watched")
+                ? 0
+                : 1);
+  }
+  agent.empty_queue();
+  starter.join();
+  const bool is_parents = agent.registered() == ::getpid();
+  const bool went_on = ::write(go_on[1], "", 1) == 1;
+  return is_so(ends_well(child), "the child ends well") && went_on &&
+         is_so(is_parents, "the parent registers") &&
+         is_so(agent.registered() == child, "the child registers");
+}
+TEST_F(BeforeTheStartDeathTest, AChildForkedDuringMpiInitStartsAnewAtOnce) {
+  EXPECT_EXIT(::_exit(starts_in_a_child_forked_during([] { start_mpi(); }) ? 0 : 1),
+              testing::ExitedWithCode(0), "");
+}
+
+bool starts_in_a_child_forked_during_a_late_start() {
+  start_mpi_unseen();
+  return starts_in_a_child_forked_during([] { MPI_Wtime(); });
+}
+TEST_F(BeforeTheStartDeathTest, AChildForkedDuringALateStartStartsAnewAtOnce) {
+  EXPECT_EXIT(::_exit(starts_in_a_child_forked_during_a_late_start() ? 0 : 1),
+              testing::ExitedWithCode(0), "");
+}
+
+bool is_the_only_process_of_its_rank() {
+  AgentFolder agent(own_run());
+  start_mpi_unseen();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    MPI_Wtime();  // MPI says that it is initialised: it was, in the parent.
+    ::_exit(is_so(process.segment == nullptr, "the child is not watched") ? 0 : 1);
+  }
+  const bool is_childs = ends_well(child);
+  MPI_Wtime();
+  return is_so(agent.next().pid == static_cast<std::uint32_t>(::getpid()),
+               "the parent is who registers first") &&
+         is_childs;
+}
+TEST_F(BeforeTheStartDeathTest, AChildForkedBeforeTheFirstCallIsNoSecondProcessOfTheRank) {
+  EXPECT_EXIT(::_exit(is_the_only_process_of_its_rank() ? 0 : 1), testing::ExitedWithCode(0), "");
+}
+
+bool registers_a_rank_of_a_world_of_unknown_size() {
+  AgentFolder agent(own_run());
+  ::setenv("PMI_RANK", "2", 1);
+  ::unsetenv("PMI_SIZE");
+  const rlimit no_file{4096, 4096};
+  ::setrlimit(RLIMIT_FSIZE, &no_file);
+  start_mpi();
+  const Registration said = agent.next();
+  return is_so(said.unwatched[0] != 0, "it says why it cannot be watched") &&
+         is_so(said.rank == 2 && said.world_size == 3, "rank 2 of a world of 3 at least");
+}
+TEST_F(BeforeTheStartDeathTest, ARankThatIsNotWatchedIsInItsWorldThoughNobodyToldItsSize) {
+  EXPECT_EXIT(::_exit(registers_a_rank_of_a_world_of_unknown_size() ? 0 : 1),
+              testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace xylem::capture
+
+// The library reads these as it is loaded, so they must stand before the program starts.
+int main(int argc, char** argv) {
+  using namespace xylem::capture;
+  constexpr const char* kStarted = "XYLEM_TEST_RANK";
+  if (std::getenv(kStarted) == nullptr) {
+    char run[17];
+    std::snprintf(run, sizeof run, "%016llx",
+                  0xcafe000000000000ull + static_cast<unsigned>(::getpid()));
+    ::setenv(kStarted, "1", 1);
+    ::setenv(kEnvAddress, "127.0.0.1:1", 1);
+    ::setenv(kEnvRun, run, 1);
+    ::setenv(kEnvRing, std::to_string(kRing).c_str(), 1);
+    ::setenv(kEnvSample, "none", 1);
+    ::unsetenv(kEnvTestSize);
+    ::execv("/proc/self/exe", argv);
+    std::perror("/proc/self/exe");
+    return 1;
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,591 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "storage/alert/alert_rules.h"
+
+namespace xylem::storage {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::MatchesRegex;
+
+constexpr Nanos kWindow = 250 * kMillisecond;
+constexpr WorldId kWorld{0};
+
+/// What a rank does in a window, as shares of it.
+struct Share {
+  double mpi = 0.5, collective = 0.4;
+  std::uint64_t calls = 100;
+  Nanos longest_ns = kMillisecond;
+  std::uint64_t collectives = 1;
+};
+
+/// A world of ranks, one a host, that tells its windows one after the other.
+class AlertRulesTest : public testing::Test {
+ protected:
+  /// The next window of each rank.
+  void next(const std::vector<Share>& shares) {
+    const Nanos begin = now_;
+    now_ += kWindow;
+    for (std::uint64_t rank = 0; rank < shares.size(); ++rank) {
+      const Share& share = shares[rank];
+      WindowNote note{
+          kWorld, rank,           LeafId{static_cast<std::uint32_t>(rank)}, begin, now_, 0, 0, 0,
+          0,      "MPI_Allreduce"};
+      note.calls = share.calls;
+      note.mpi_ns = static_cast<std::uint64_t>(share.mpi * kWindow);
+      note.collective_ns = static_cast<std::uint64_t>(share.collective * kWindow);
+      note.max_ns = static_cast<std::uint64_t>(share.longest_ns);
+      note.collectives = share.collectives;
+      note.collective_calls = share.collectives == 0 ? 0 : share.calls;
+      if (share.calls != 0) rules_.note(note);
+      rules_.note_leaf(note.leaf, now_);
+    }
+    for (const Alert& alert : rules_.settle()) alerts_[alert.id] = alert;
+  }
+  void run(Nanos length, const std::vector<Share>& shares) {
+    for (const Nanos end = now_ + length; now_ < end;) next(shares);
+  }
+  /// As an agent tells it of a rank that has made no call since then.
+  void silent(std::uint64_t rank, Nanos since, const std::string& inside, bool stopped = false) {
+    rules_.note_silence({kWorld, rank, LeafId{static_cast<std::uint32_t>(rank)}, since, ++captured_,
+                         inside, stopped, inside.empty()});
+  }
+  /// It cannot say whether a call is under way.
+  void silent_somewhere(std::uint64_t rank, Nanos since) {
+    rules_.note_silence({kWorld, rank, LeafId{static_cast<std::uint32_t>(rank)}, since, ++captured_,
+                         "", false, false});
+  }
+  /// Of a kind that has been raised once.
+  Alert the(AlertKind kind) const {
+    const auto found = alerts(kind);
+    EXPECT_EQ(found.size(), 1u);
+    return found.empty() ? Alert{} : found.back();
+  }
+  void finish() {
+    for (const Alert& alert : rules_.finish()) alerts_[alert.id] = alert;
+  }
+  std::vector<Alert> alerts(AlertKind kind) const {
+    std::vector<Alert> of_kind;
+    for (const auto& [id, alert] : alerts_) {
+      if (alert.kind == kind) of_kind.push_back(alert);
+    }
+    return of_kind;
+  }
+
+  AlertRules rules_{AlertLimits{}};
+  Nanos now_ = 0;
+  std::uint64_t captured_ = 1000;
+  std::map<std::int64_t, Alert> alerts_;
+};
+
+constexpr Share kBusy{.mpi = 0.05, .collective = 0.02};
+constexpr Share kWaits{.mpi = 0.9, .collective = 0.85};
+constexpr Share kSilent{.mpi = 0, .collective = 0, .calls = 0};
+
+TEST_F(AlertRulesTest, NothingIsToldOfARunOfEqualRanks) {
+  run(120 * kSecond, {{}, {}, {}, {}});
+  finish();
+  EXPECT_THAT(alerts_, IsEmpty());
+}
+
+TEST_F(AlertRulesTest, ASlowRankIsTheOneThatTheOthersWaitFor) {
+  run(60 * kSecond, {kBusy, kWaits, kWaits, kWaits});
+  for (const AlertKind kind : {AlertKind::kImbalance, AlertKind::kLate}) {
+    const auto found = alerts(kind);
+    ASSERT_EQ(found.size(), 1u) << alert_kind_name(kind);
+    EXPECT_EQ(found[0].rank, 0u);
+    EXPECT_EQ(found[0].until_ns, std::nullopt);
+    EXPECT_GT(found[0].value, 0.6);
+    EXPECT_EQ(found[0].threshold, 0.3);
+    EXPECT_LE(found[0].at_ns, 4 * kSecond);
+  }
+  EXPECT_THAT(alerts(AlertKind::kLate)[0].text, HasSubstr("rank 0 comes last to collectives"));
+}
+
+TEST_F(AlertRulesTest, AnImbalanceIsToldOnlyWhenItLastsASpan) {
+  for (int i = 0; i < 20; ++i) {
+    run(2 * kSecond, {kBusy, kWaits});
+    run(8 * kSecond, {{}, {}});
+  }
+  EXPECT_THAT(alerts_, IsEmpty());
+}
+
+TEST_F(AlertRulesTest, AValueThatSwingsAboutTheThresholdIsOneAlert) {
+  // Means of a span between 0.27 and 0.33 above the lowest: over and under the threshold of 0.3.
+  for (int i = 0; i < 10; ++i) {
+    run(10 * kSecond, {{.mpi = 0.1}, {.mpi = 0.76}});
+    run(10 * kSecond, {{.mpi = 0.1}, {.mpi = 0.64}});
+  }
+  EXPECT_EQ(alerts(AlertKind::kImbalance).size(), 1u);
+  run(30 * kSecond, {{.mpi = 0.5}, {.mpi = 0.5}});
+  const auto found = alerts(AlertKind::kImbalance);
+  ASSERT_EQ(found.size(), 1u);
+  ASSERT_TRUE(found[0].until_ns);
+  EXPECT_GT(*found[0].until_ns, 195 * kSecond);
+  EXPECT_NEAR(found[0].value, 0.33, 0.01);  // At its worst.
+}
+
+TEST_F(AlertRulesTest, WhenAnotherRankBecomesTheSlowOneThatIsAnotherAlert) {
+  run(30 * kSecond, {kBusy, kWaits, kWaits});
+  run(30 * kSecond, {kWaits, kWaits, kBusy});
+  const auto found = alerts(AlertKind::kImbalance);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].rank, 0u);
+  EXPECT_TRUE(found[0].until_ns);
+  EXPECT_EQ(found[1].rank, 2u);
+  EXPECT_FALSE(found[1].until_ns);
+}
+
+TEST_F(AlertRulesTest, ARankThatMakesNoCallsWhileOthersDoIsStalledUntilItsNextOne) {
+  run(5 * kSecond, {{}, {}, {}});
+  run(15 * kSecond, {{}, kSilent, {}});
+  auto found = alerts(AlertKind::kStalled);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].rank, 1u);
+  EXPECT_EQ(found[0].at_ns, 5 * kSecond);
+  EXPECT_FALSE(found[0].until_ns);
+  EXPECT_GE(found[0].value, 13);  // As of the last look, at most two seconds ago.
+  run(3 * kSecond, {{}, {}, {}});
+  found = alerts(AlertKind::kStalled);
+  ASSERT_EQ(found.size(), 1u);
+  ASSERT_TRUE(found[0].until_ns);
+  EXPECT_GE(*found[0].until_ns, 20 * kSecond);
+}
+
+TEST_F(AlertRulesTest, AWorldThatComputesWithoutAnyCallIsNotStalled) {
+  run(5 * kSecond, {{}, {}});
+  run(60 * kSecond, {kSilent, kSilent});
+  EXPECT_THAT(alerts(AlertKind::kStalled), IsEmpty());
+}
+
+TEST_F(AlertRulesTest, ARankWhoseHostIsLateOrThatHasEndedIsNotStalled) {
+  run(5 * kSecond, {{}, {}, {}});
+  rules_.note_ended(kWorld, 2);
+  for (int i = 0; i < 200; ++i) {  // Of rank 1 nothing is known: no window of its leaf.
+    const Nanos begin = now_;
+    now_ += kWindow;
+    rules_.note({kWorld, 0, LeafId{0}, begin, now_, 10, 1000, 1000, 100, ""});
+    rules_.note_leaf(LeafId{2}, now_);
+    for (const Alert& alert : rules_.settle()) alerts_[alert.id] = alert;
+  }
+  EXPECT_THAT(alerts(AlertKind::kStalled), IsEmpty());
+}
+
+TEST_F(AlertRulesTest, OneVeryLongCallIsToldOnceForAllWhoWaited) {
+  run(5 * kSecond, {{}, {}, {}});
+  run(12 * kSecond, {kSilent, kSilent, kSilent});
+  const Share waited{.longest_ns = 12 * kSecond};
+  next({{}, waited, {.longest_ns = 12 * kSecond + 1}});
+  next({{}, waited, waited});
+  run(5 * kSecond, {{}, {}, {}});
+  const auto found = alerts(AlertKind::kStalled);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].text, HasSubstr("in one MPI_Allreduce for 12.0 s"));
+  EXPECT_TRUE(found[0].until_ns);
+}
+
+TEST_F(AlertRulesTest, AWorldWhoseRanksAreAllInsideCallsHangs) {
+  run(5 * kSecond, {{}, {}, {}, {}});
+  for (std::uint64_t rank = 0; rank < 3; ++rank) silent(rank, now_, "MPI_Recv");
+  silent(3, now_, "MPI_Barrier");
+  const std::vector<Share> nobody(4, kSilent);
+  run(9 * kSecond, nobody);
+  EXPECT_THAT(alerts_, IsEmpty());
+  run(5 * kSecond, nobody);
+  const Alert alert = the(AlertKind::kStalled);
+  EXPECT_EQ(alert.rank, std::nullopt);
+  EXPECT_EQ(alert.at_ns, 5 * kSecond);
+  EXPECT_FALSE(alert.until_ns);
+  EXPECT_GE(alert.value, 12);
+  EXPECT_THAT(alert.text,
+              MatchesRegex("no rank goes on for 1[0-9] s: 3 in MPI_Recv, 1 in MPI_Barrier"));
+  // Its end is told once, although the calls were as long.
+  const Share waited{.longest_ns = 14 * kSecond};
+  run(10 * kSecond, {waited, waited, waited, waited});
+  ASSERT_TRUE(the(AlertKind::kStalled).until_ns);
+  EXPECT_GE(*the(AlertKind::kStalled).until_ns, 19 * kSecond);
+}
+
+TEST_F(AlertRulesTest, WhoIsOutsideWhileTheOthersWaitIsTheOne) {
+  run(5 * kSecond, {{}, {}, {}, {}});
+  for (const std::uint64_t rank : {0, 1, 3}) silent(rank, now_, "MPI_Allreduce");
+  silent(2, now_, "");
+  run(13 * kSecond, {kSilent, kSilent, kSilent, kSilent});
+  const Alert alert = the(AlertKind::kStalled);
+  EXPECT_EQ(alert.rank, 2u);
+  EXPECT_THAT(alert.text,
+              MatchesRegex("rank 2 has made no MPI call for 1[0-9] s; 3 in MPI_Allreduce"));
+}
+
+TEST_F(AlertRulesTest, WhoIsStoppedIsTheOneWhereverItIs) {
+  run(5 * kSecond, {{}, {}});
+  silent(0, now_, "MPI_Recv", true);
+  silent(1, now_, "MPI_Recv");
+  run(13 * kSecond, {kSilent, kSilent});
+  EXPECT_EQ(the(AlertKind::kStalled).rank, 0u);
+  EXPECT_THAT(the(AlertKind::kStalled).text, HasSubstr("rank 0 is stopped by a signal"));
+}
+
+TEST_F(AlertRulesTest, AllStoppedWhileTheyComputeAreTold) {
+  run(5 * kSecond, {{}, {}});
+  silent(0, now_, "", true);
+  silent(1, now_, "", true);
+  run(13 * kSecond, {kSilent, kSilent});
+  EXPECT_THAT(the(AlertKind::kStalled).text, HasSubstr("2 ranks (0, 1) are stopped by a signal"));
+}
+
+TEST_F(AlertRulesTest, ARankThatWaitsWhileOthersGoOnIsTold) {
+  run(5 * kSecond, {{}, {}, {}});
+  silent(1, now_, "MPI_Recv");
+  run(13 * kSecond, {{}, kSilent, {}});
+  EXPECT_EQ(the(AlertKind::kStalled).rank, 1u);
+  EXPECT_THAT(the(AlertKind::kStalled).text,
+              MatchesRegex("rank 1 is in MPI_Recv for 1[0-9] s while others go on"));
+}
+
+TEST_F(AlertRulesTest, RanksThatAllComputeAreNotStalledWhenTheirAgentsSaySo) {
+  run(5 * kSecond, {{}, {}});
+  silent(0, now_, "");
+  silent(1, now_ + kSecond, "");
+  run(600 * kSecond, {kSilent, kSilent});
+  EXPECT_THAT(alerts_, IsEmpty());
+}
+
+TEST_F(AlertRulesTest, RanksThatGoOnToComputeOneAfterTheOtherAreNotStalled) {
+  run(5 * kSecond, {{}, {}});
+  silent(0, now_, "");
+  run(6 * kSecond, {kSilent, {}});
+  silent(1, now_, "");
+  run(600 * kSecond, {kSilent, kSilent});
+  EXPECT_THAT(alerts_, IsEmpty());
+}
+
+TEST_F(AlertRulesTest, AStallIsOverWhenThoseThatWentOnComputeAsWell) {
+  run(5 * kSecond, {{}, {}, {}});
+  silent(0, now_, "");
+  run(15 * kSecond, {kSilent, {}, {}});
+  EXPECT_FALSE(the(AlertKind::kStalled).until_ns);
+  silent(1, now_, "");
+  silent(2, now_, "");
+  run(15 * kSecond, {kSilent, kSilent, kSilent});
+  EXPECT_EQ(the(AlertKind::kStalled).until_ns, 20 * kSecond);
+}
+
+TEST_F(AlertRulesTest, RanksThatWorkForOneThatWaitsAreNotStalled) {
+  run(5 * kSecond, {{}, {}, {}, {}});
+  silent(0, now_, "MPI_Recv");
+  for (const std::uint64_t rank : {1, 2, 3}) silent(rank, now_, "");
+  run(60 * kSecond, {kSilent, kSilent, kSilent, kSilent});
+  EXPECT_THAT(alerts_, IsEmpty());
+  // They come to the barrier, but for one.
+  for (const std::uint64_t rank : {1, 2}) silent(rank, now_, "MPI_Barrier");
+  run(13 * kSecond, {kSilent, kSilent, kSilent, kSilent});
+  EXPECT_EQ(the(AlertKind::kStalled).rank, 3u);
+}
+
+TEST_F(AlertRulesTest, RanksThatAreServedByOneThatGoesOnAreNotStalled) {
+  run(5 * kSecond, {{}, {}, {}, {}});
+  for (const std::uint64_t rank : {1, 2, 3}) silent(rank, now_, "");
+  run(60 * kSecond, {{}, kSilent, kSilent, kSilent});
+  EXPECT_THAT(alerts_, IsEmpty());
+}
+
+TEST_F(AlertRulesTest, WhoMayBeInsideOfACallIsNotSaidToBeOutside) {
+  run(5 * kSecond, {{}, {}, {}, {}});
+  for (const std::uint64_t rank : {0, 1, 3}) silent(rank, now_, "MPI_Barrier");
+  silent_somewhere(2, now_);
+  run(13 * kSecond, {kSilent, kSilent, kSilent, kSilent});
+  EXPECT_EQ(the(AlertKind::kStalled).rank, 2u);
+  EXPECT_THAT(the(AlertKind::kStalled).text,
+              MatchesRegex("rank 2 has begun no MPI call for 1[0-9] s, it may be inside of one; "
+                           "3 in MPI_Barrier"));
+}
+
+TEST_F(AlertRulesTest, WhoMayBeInsideOfACallIsNotTheOneWhenAnotherIsOutside) {
+  run(5 * kSecond, {{}, {}, {}, {}});
+  for (const std::uint64_t rank : {0, 1}) silent(rank, now_, "MPI_Barrier");
+  silent_somewhere(2, now_);
+  silent(3, now_, "");
+  run(13 * kSecond, {kSilent, kSilent, kSilent, kSilent});
+  EXPECT_THAT(the(AlertKind::kStalled).text, HasSubstr("rank 3 has made no MPI call"));
+}
+
+TEST_F(AlertRulesTest, AnAgentThatIsStartedAnewDoesNotEndAStall) {
+  run(5 * kSecond, {{}, {}});
+  silent(0, now_, "MPI_Recv");
+  silent(1, now_, "MPI_Recv");
+  run(13 * kSecond, {kSilent, kSilent});
+  captured_ -= 2;
+  silent(0, now_, "MPI_Recv");
+  silent(1, now_, "MPI_Recv");
+  run(5 * kSecond, {kSilent, kSilent});
+  EXPECT_FALSE(the(AlertKind::kStalled).until_ns);
+  EXPECT_GE(the(AlertKind::kStalled).value, 15);
+}
+
+TEST_F(AlertRulesTest, OfRanksThatAreAlikeThereIsOneAlert) {
+  for (std::uint32_t leaf = 0; leaf < 6; ++leaf) rules_.name_host(LeafId{leaf}, "node0");
+  run(60 * kSecond, {kBusy, kBusy, kWaits, kWaits, kWaits, kWaits});
+  const Alert alert = the(AlertKind::kImbalance);
+  EXPECT_EQ(alert.rank, 0u);
+  EXPECT_THAT(alert.text, HasSubstr("2 ranks (0, 1) are in MPI 5 % of their time (least rank 0)"));
+  // One of them is still slow: it is the same alert.
+  run(60 * kSecond, {kWaits, kBusy, kWaits, kWaits, kWaits, kWaits});
+  EXPECT_EQ(the(AlertKind::kImbalance).rank, 1u);
+  EXPECT_FALSE(the(AlertKind::kImbalance).until_ns);
+}
+
+TEST_F(AlertRulesTest, RanksOfOneHostAreToldWithIt) {
+  const auto window = [&](std::uint64_t rank, double mpi) {
+    const LeafId leaf{rank < 2 ? 0u : 1u};
+    WindowNote note{kWorld, rank, leaf, now_, now_ + kWindow, 10, 0, 0, 0, ""};
+    note.mpi_ns = static_cast<std::uint64_t>(mpi * kWindow);
+    rules_.note(note);
+  };
+  rules_.name_host(LeafId{0}, "node01");
+  rules_.name_host(LeafId{1}, "node02");
+  for (; now_ < 20 * kSecond; now_ += kWindow) {
+    for (std::uint64_t rank = 0; rank < 6; ++rank) window(rank, rank < 2 ? 0.1 : 0.9);
+    for (const Alert& alert : rules_.settle()) alerts_[alert.id] = alert;
+  }
+  EXPECT_THAT(the(AlertKind::kImbalance).text, HasSubstr("2 ranks (0, 1, all on node01) are in"));
+}
+
+TEST_F(AlertRulesTest, TheSentenceSaysHowItIsAndInTheEndHowItWasAtItsWorst) {
+  run(20 * kSecond, {{.mpi = 0.1}, {.mpi = 0.9}, {.mpi = 0.9}});
+  EXPECT_THAT(the(AlertKind::kImbalance).text, HasSubstr("is in MPI 10 % of its time"));
+  run(20 * kSecond, {{.mpi = 0.4}, {.mpi = 0.9}, {.mpi = 0.9}});
+  EXPECT_THAT(the(AlertKind::kImbalance).text, AllOf(HasSubstr("is in MPI 40 % of its time"),
+                                                     HasSubstr("(at worst 53 points apart)")));
+  EXPECT_NEAR(the(AlertKind::kImbalance).value, 0.53, 0.01);
+  run(20 * kSecond, {{}, {}, {}});
+  EXPECT_TRUE(the(AlertKind::kImbalance).until_ns);
+  EXPECT_THAT(the(AlertKind::kImbalance).text, HasSubstr("is in MPI 10 % of its time"));
+}
+
+TEST_F(AlertRulesTest, WhoTakesPartInNoCollectivesOrInOthersIsNotLate) {
+  // Two that reduce, one that serves them, two that gather much more often.
+  const Share server{.mpi = 0.9, .collective = 0, .collectives = 0};
+  const Share often{.mpi = 0.9, .collective = 0.1, .calls = 5000};
+  const Share other{.mpi = 0.9, .collective = 0.1, .collectives = 2};
+  run(60 * kSecond, {kWaits, kWaits, server, often, often, other, other});
+  EXPECT_THAT(alerts_, IsEmpty());
+  run(60 * kSecond, {{.mpi = 0.9, .collective = 0.1}, kWaits, server, often, often, other, other});
+  EXPECT_EQ(the(AlertKind::kLate).rank, 0u);
+}
+
+TEST_F(AlertRulesTest, ALostHostIsALossUntilItIsHeardOfAgain) {
+  rules_.name_host(LeafId{1}, "node02");
+  run(5 * kSecond, {{}, {}, {}});
+  const LostHostNote host{LeafId{1}, {{kWorld, 1}}, 7};
+  rules_.note_host_lost(host);
+  rules_.note_host_lost(host);
+  const Share here{};
+  for (int i = 0; i < 200; ++i) {  // Nothing comes of that host any more.
+    const Nanos begin = now_;
+    now_ += kWindow;
+    rules_.note({kWorld, 0, LeafId{0}, begin, now_, here.calls, 1000, 1000, 100, ""});
+    rules_.note({kWorld, 2, LeafId{2}, begin, now_, here.calls, 1000, 1000, 100, ""});
+    for (const Alert& alert : rules_.settle()) alerts_[alert.id] = alert;
+  }
+  const Alert alert = the(AlertKind::kLoss);
+  EXPECT_EQ(alert.rank, 1u);
+  EXPECT_EQ(alert.value, 7);
+  EXPECT_EQ(alert.at_ns, 5 * kSecond);
+  EXPECT_FALSE(alert.until_ns);
+  EXPECT_EQ(
+      alert.text,
+      "host node02 is lost with rank 1: what they did after 5.00 s of the run is not known; of "
+      "what they did before, 7 calls are missing");
+  EXPECT_EQ(alerts_.size(), 1u);  // And nobody is stalled there.
+  rules_.note_host_found(LeafId{1});
+  next({{}, {}, {}});
+  EXPECT_EQ(the(AlertKind::kLoss).until_ns, now_ - kWindow);
+}
+
+TEST_F(AlertRulesTest, ALossIsOverWhenThereWasNoneForASpan) {
+  run(5 * kSecond, {{}, {}});
+  rules_.note_lost(kWorld, 1, 7);
+  run(5 * kSecond, {{}, {}});
+  rules_.note_lost(kWorld, 1, 10);
+  rules_.note_lost(kWorld, 1, 10);
+  run(5 * kSecond, {{}, {}});
+  auto found = alerts(AlertKind::kLoss);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].value, 10);
+  EXPECT_EQ(found[0].rank, 1u);
+  EXPECT_FALSE(found[0].until_ns);
+  run(10 * kSecond, {{}, {}});
+  rules_.note_given_up(LeafId{1}, 3, "the journal was full");
+  next({{}, {}});
+  found = alerts(AlertKind::kLoss);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_TRUE(found[0].until_ns);
+  EXPECT_EQ(found[1].rank, std::nullopt);
+}
+
+TEST_F(AlertRulesTest, ARuleThatIsOffTellsNothing) {
+  AlertLimits off;
+  off.stalled_ns.reset();
+  off.imbalance.reset();
+  off.late.reset();
+  off.lost_calls.reset();
+  rules_ = AlertRules(off);
+  run(30 * kSecond, {kBusy, kWaits, kWaits});
+  run(30 * kSecond, {{}, kSilent, {.longest_ns = 20 * kSecond}});
+  rules_.note_lost(kWorld, 1, 7);
+  finish();
+  EXPECT_THAT(alerts_, IsEmpty());
+}
+
+TEST_F(AlertRulesTest, AnEndClosesWhatIsOpen) {
+  run(60 * kSecond, {kBusy, kWaits, kWaits});
+  finish();
+  ASSERT_FALSE(alerts_.empty());
+  for (const auto& [id, alert] : alerts_) EXPECT_TRUE(alert.until_ns) << alert.text;
+}
+
+TEST_F(AlertRulesTest, ARankThatWasSilentWhenAFrontEndTookOverIsTold) {
+  rules_.adopt_rank(kWorld, 2, LeafId{2}, 0, 10, 0);
+  now_ = 5 * kSecond;
+  run(kSecond, {kBusy, kBusy, kSilent});
+  EXPECT_THAT(alerts(AlertKind::kStalled), IsEmpty());
+  run(8 * kSecond, {kBusy, kBusy, kSilent});
+  EXPECT_THAT(alerts(AlertKind::kStalled), ElementsAre(Field(&Alert::rank, 2u)));
+}
+
+TEST_F(AlertRulesTest, ALossThatWentOnWhenAFrontEndTookOverIsTheSame) {
+  const Alert loss{7, 0, {}, AlertKind::kLoss, kWorld, 1, "5 calls of rank 1 were lost", 5, 1};
+  rules_.adopt(std::vector{loss}, 7);
+  rules_.adopt_rank(kWorld, 1, LeafId{1}, 90 * kSecond, 100, 5);
+  now_ = 100 * kSecond;
+  next({{}, {}});
+  rules_.note_lost(kWorld, 1, 9);
+  run(kSecond, {{}, {}});
+  EXPECT_THAT(alerts(AlertKind::kLoss),
+              ElementsAre(AllOf(Field(&Alert::id, 7), Field(&Alert::value, 9))));
+  run(12 * kSecond, {{}, {}});
+  EXPECT_TRUE(the(AlertKind::kLoss).until_ns);
+}
+
+TEST_F(AlertRulesTest, AHangThatWentOnWhenAFrontEndTookOverIsTheSame) {
+  const Alert hang{7, kSecond, {}, AlertKind::kStalled, kWorld, {}, "no rank goes on", 50, 10};
+  rules_.adopt(std::vector{hang}, 7);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    rules_.adopt_rank(kWorld, rank, LeafId{rank}, kSecond, captured_, 0);
+  }
+  now_ = 100 * kSecond;
+  rules_.note_leaf(LeafId{0}, now_);
+  rules_.note_leaf(LeafId{0}, now_ + 3 * kSecond);
+  EXPECT_THAT(rules_.settle(), IsEmpty());  // Of the other one nothing is known.
+  captured_ -= 1;
+  silent(0, now_, "MPI_Recv");
+  captured_ -= 1;
+  silent(1, now_, "MPI_Recv");
+  run(8 * kSecond, {kSilent, kSilent});
+  EXPECT_EQ(the(AlertKind::kStalled).id, 7);
+  EXPECT_EQ(the(AlertKind::kStalled).at_ns, kSecond);
+  EXPECT_GE(the(AlertKind::kStalled).value, 99);
+}
+
+TEST_F(AlertRulesTest, NobodySaysWhoWaitsForWhomBeforeEachHostIsHeardOf) {
+  const std::string text = "rank 2 has made no MPI call for 50 s; 2 in MPI_Allreduce";
+  const Alert stall{7, kSecond, {}, AlertKind::kStalled, kWorld, 2, text, 50, 10};
+  rules_.adopt(std::vector{stall}, 7);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    rules_.adopt_rank(kWorld, rank, LeafId{rank}, kSecond, 10, 0);
+  }
+  now_ = 100 * kSecond;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    rules_.note_leaf(LeafId{rank}, now_);
+    rules_.note_leaf(LeafId{rank}, now_ + 3 * kSecond);
+    rules_.note_silence({kWorld, rank, LeafId{rank}, kSecond, 10, "MPI_Allreduce", false, false});
+  }
+  EXPECT_THAT(rules_.settle(), IsEmpty());
+  rules_.note_leaf(LeafId{2}, now_);
+  rules_.note_silence({kWorld, 2, LeafId{2}, kSecond, 10, "", false, true});
+  run(8 * kSecond, {kSilent, kSilent, kSilent});
+  EXPECT_EQ(the(AlertKind::kStalled).id, 7);
+  EXPECT_FALSE(the(AlertKind::kStalled).until_ns);
+  EXPECT_EQ(the(AlertKind::kStalled).rank, 2u);
+}
+
+TEST_F(AlertRulesTest, EachLossOfAFormerFrontEndGoesOnAsItself) {
+  const auto loss = [](std::int64_t id, std::optional<std::uint64_t> rank, std::string text) {
+    return Alert{id, 0, {}, AlertKind::kLoss, rank ? kWorld : WorldId{}, rank, std::move(text),
+                 5,  1};
+  };
+  rules_.adopt(std::vector{loss(1, 1, "5 calls of rank 1 were lost: its ring was full"),
+                           loss(2, 1, "events of 5 calls of rank 1 were given up: it was full"),
+                           loss(3, {}, "5 calls of host node02 were given up: it was full"),
+                           loss(4, 1, "5 calls of rank 1 were lost: its ring was full")},
+               4);
+  rules_.adopt_rank(kWorld, 1, LeafId{1}, 90 * kSecond, 100, 5);
+  rules_.name_host(LeafId{1}, "node02");
+  now_ = 100 * kSecond;
+  next({{}, {}});
+  EXPECT_TRUE(alerts_.at(4).until_ns);  // There is one of the same already.
+  rules_.note_lost(kWorld, 1, 9);
+  rules_.note_events_given_up(kWorld, 1, 2, "it was full");
+  rules_.note_given_up(LeafId{1}, std::nullopt, "it was full");
+  next({{}, {}});
+  EXPECT_EQ(alerts_.at(1).value, 9);
+  EXPECT_EQ(alerts_.at(2).value, 7);
+  EXPECT_EQ(alerts_.at(2).text, "events of 7 calls of rank 1 were given up: it was full");
+  EXPECT_THAT(alerts_.at(3).text, HasSubstr("calls, not known how many, of host node02 were"));
+  EXPECT_EQ(alerts_.size(), 4u);
+  run(12 * kSecond, {{}, {}});
+  for (const auto& [id, alert] : alerts_) EXPECT_TRUE(alert.until_ns) << alert.text;
+}
+
+TEST_F(AlertRulesTest, ALossOfWhichAPartIsNotKnownStaysSo) {
+  next({{}, {}});
+  rules_.note_given_up(LeafId{1}, std::nullopt, "the journal was full");
+  next({{}, {}});
+  rules_.note_given_up(LeafId{1}, 1234567, "the journal was full");
+  next({{}, {}});
+  EXPECT_EQ(the(AlertKind::kLoss).value, 1234567);
+  EXPECT_THAT(the(AlertKind::kLoss).text, HasSubstr("calls, not known how many, of"));
+  rules_.note_given_up(std::nullopt, 1234567, "the journal was full");
+  next({{}, {}});
+  EXPECT_EQ(alerts(AlertKind::kLoss).back().text,
+            "1,234,567 calls of several hosts were given up: the journal was full");
+}
+
+TEST_F(AlertRulesTest, AnAdoptedAlertOfARankOfALostHostIsClosed) {
+  const Alert slow{7, 0, {}, AlertKind::kImbalance, kWorld, 1, "rank 1 is in MPI 5 %", 0.5, 0.3};
+  rules_.adopt(std::vector{slow}, 7);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    rules_.adopt_rank(kWorld, rank, LeafId{rank}, 90 * kSecond, 10, 0);
+  }
+  rules_.note_host_lost({LeafId{1}, {{kWorld, 1}}, 0});
+  now_ = 100 * kSecond;
+  for (int i = 0; i < 60; ++i) {
+    const Nanos begin = now_;
+    now_ += kWindow;
+    for (const std::uint32_t rank : {0u, 2u}) {
+      rules_.note({kWorld, rank, LeafId{rank}, begin, now_, 10, 1000, 1000, 100, ""});
+    }
+    for (const Alert& alert : rules_.settle()) alerts_[alert.id] = alert;
+  }
+  EXPECT_TRUE(the(AlertKind::kImbalance).until_ns);
+}
+
+TEST_F(AlertRulesTest, CountsThatGrowFromRankToRankAreNotAllOfOneCommunicator) {
+  const auto of = [](double collective, std::uint64_t calls) {
+    return Share{.mpi = 0.9, .collective = collective, .calls = calls};
+  };
+  run(60 * kSecond, {of(0.1, 100), of(0.85, 100), of(0.85, 109), of(0.85, 119), of(0.85, 130)});
+  // The first three are compared: the mean of all would be 0.7.
+  EXPECT_THAT(the(AlertKind::kLate).text, HasSubstr("the mean of the 3 that take part is 60 %"));
+}
+
+}  // namespace
+}  // namespace xylem::storage

@@ -1,0 +1,186 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/read/run_view.h"
+#include "tests/unit/changed_file.h"
+#include "tests/unit/storage/packets.h"
+
+namespace xylem::storage {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+constexpr Nanos kWindow = 250 * kMillisecond;
+constexpr FunctionId kAllreduce{7};
+
+/// A run of two ranks on one host, whose rules are the store's.
+class StoredAlertsTest : public testing::Test {
+ protected:
+  StoredAlertsTest() {
+    auto made = make_sqlite_store({path_});
+    EXPECT_TRUE(made) << made.error().message;
+    store_ = std::move(*made);
+    RunFacts facts;
+    facts.run_id = "run";
+    facts.window_ns = kWindow;
+    EXPECT_TRUE(store_->begin_run(facts));
+    wire::Registration registration;
+    registration.functions = {{kSend, "MPI_Send", 1}, {kAllreduce, "MPI_Allreduce", 2}};
+    registration.processes = {process_row(1, 0), process_row(2, 1)};
+    put(wire::Packet({wire::kRegistrationStream, kLeafLane, 0, 1, IntervalSet::of(0)},
+                     wire::encode(registration)));
+  }
+
+  void put(const wire::Packet& packet) { ASSERT_TRUE(store_->put(packet)); }
+
+  /// Rank 0 computes while rank 1 waits for it in MPI_Allreduce.
+  void put_slow_windows(std::uint64_t first, std::uint64_t end) {
+    for (std::uint64_t wave = first; wave < end; ++wave) {
+      wire::ProfileWindow window;
+      window.rows = {profile_row(0, 1, 10, kAllreduce), profile_row(0, 2, 10, kAllreduce)};
+      window.rows[1].time_ns = 9 * kWindow / 10;
+      put(window_packet(wave, IntervalSet::of(0), window));
+      ASSERT_TRUE(store_->commit());
+    }
+  }
+
+  std::vector<Alert> alerts() {
+    auto view = RunView::open(path_);
+    EXPECT_TRUE(view);
+    const auto found = view->alerts();
+    EXPECT_TRUE(found);
+    return found->alerts;
+  }
+
+  Folder folder_;
+  std::string path_ = folder_.file("run.db");
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(StoredAlertsTest, AreInTheFileAsSoonAsTheirWindows) {
+  put_slow_windows(0, 60);
+  const auto found = alerts();
+  ASSERT_EQ(found.size(), 2u);
+  for (const Alert& alert : found) {
+    EXPECT_EQ(alert.rank, 0u);
+    EXPECT_FALSE(alert.until_ns);
+    EXPECT_GT(alert.value, 0.4);
+  }
+  ASSERT_TRUE(store_->end_run(0, 15 * kSecond));
+  for (const Alert& alert : alerts()) EXPECT_TRUE(alert.until_ns);
+}
+
+TEST_F(StoredAlertsTest, AFrontEndThatTakesOverGoesOnWithThem) {
+  put_slow_windows(0, 60);
+  const auto before = alerts();
+  store_.reset();
+  auto resumed = resume_sqlite_store({path_, path_, "run"});
+  ASSERT_TRUE(resumed);
+  store_ = std::move(resumed->store);
+  put_slow_windows(60, 180);
+  const auto after = alerts();
+  ASSERT_EQ(after.size(), before.size());
+  for (const Alert& alert : after) EXPECT_FALSE(alert.until_ns) << alert.text;
+  EXPECT_EQ(after[0].at_ns, before[0].at_ns);
+}
+
+TEST_F(StoredAlertsTest, AFrontEndThatTakesOverTellsNoLossAgain) {
+  put(window_packet(0, 0, 10, account_row(0, 1, 15, false, 5)));
+  ASSERT_TRUE(store_->commit());
+  store_.reset();
+  auto resumed = resume_sqlite_store({path_, path_, "run"});
+  ASSERT_TRUE(resumed);
+  store_ = std::move(resumed->store);
+  put(window_packet(1, 0, 10, account_row(0, 1, 25, false, 5)));
+  ASSERT_TRUE(store_->commit());
+  EXPECT_THAT(alerts(), ElementsAre(Field(&Alert::value, 5)));
+  put(window_packet(2, 0, 10, account_row(0, 1, 37, false, 7)));
+  ASSERT_TRUE(store_->commit());
+  EXPECT_THAT(alerts(), ElementsAre(Field(&Alert::value, 7)));
+}
+
+TEST_F(StoredAlertsTest, LossesOfRingsAndOfWindowsAreTold) {
+  put(window_packet(0, 0, 10, account_row(0, 1, 10)));
+  put(window_packet(1, 0, 10, account_row(0, 1, 25, false, 5)));
+  put(tombstone_of(window_packet(2, 0, 10, account_row(0, 1, 30)), 4));
+  ASSERT_TRUE(store_->commit());
+  EXPECT_THAT(alerts(), UnorderedElementsAre(
+                            AllOf(Field(&Alert::kind, AlertKind::kLoss), Field(&Alert::value, 5)),
+                            AllOf(Field(&Alert::kind, AlertKind::kLoss), Field(&Alert::value, 4))));
+}
+
+TEST_F(StoredAlertsTest, AHangIsToldByWhatTheAgentsSay) {
+  wire::ProfileWindow window;
+  window.rows = {profile_row(0, 1, 10, kAllreduce), profile_row(0, 2, 10, kAllreduce)};
+  put(window_packet(0, IntervalSet::of(0), window));
+  for (std::uint64_t wave = 8; wave < 60; wave += 4) {
+    wire::ProfileWindow silent;
+    for (std::uint32_t lane = 1; lane <= 2; ++lane) {
+      wire::AccountRow account = account_row(0, lane, 11);
+      account.silent_since_ns = kSecond;
+      account.inside = lane == 1 ? kAllreduce : kSend;
+      silent.accounts.push_back(account);
+    }
+    put(window_packet(wave, IntervalSet::of(0), silent));
+    ASSERT_TRUE(store_->commit());
+  }
+  const auto found = alerts();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, AlertKind::kStalled);
+  EXPECT_EQ(found[0].at_ns, kSecond);
+  EXPECT_THAT(found[0].text, HasSubstr("1 in MPI_Allreduce, 1 in MPI_Send"));
+}
+
+TEST_F(StoredAlertsTest, ALostHostIsToldOnceOverFrontEnds) {
+  put(registration_packet(1, {process_row(1, 2), process_row(2, 3)}));
+  put(window_packet(0, 1, 10, account_row(1, 1, 15)));
+  ASSERT_TRUE(store_->put_host_lost(LeafId{1}, "host node1 was not heard of any more"));
+  ASSERT_TRUE(store_->commit());
+  const auto before = alerts();
+  ASSERT_EQ(before.size(), 1u);
+  EXPECT_EQ(before[0].kind, AlertKind::kLoss);
+  EXPECT_EQ(before[0].value, 5);
+  EXPECT_THAT(before[0].text, HasSubstr("host node1 is lost with 2 ranks (2, 3)"));
+  store_.reset();
+  auto resumed = resume_sqlite_store({path_, path_, "run"});
+  ASSERT_TRUE(resumed);
+  store_ = std::move(resumed->store);
+  put(window_packet(0, 0, 10, account_row(0, 1, 10)));
+  ASSERT_TRUE(store_->commit());
+  EXPECT_EQ(alerts(), before);
+  ASSERT_TRUE(store_->put_host_lost(LeafId{1}, ""));
+  ASSERT_TRUE(store_->commit());
+  ASSERT_EQ(alerts().size(), 1u);
+  EXPECT_TRUE(alerts()[0].until_ns);
+}
+
+TEST_F(StoredAlertsTest, AHostWhoseRanksHadEndedLosesNothing) {
+  put(registration_packet(1, {process_row(1, 2)}));
+  put(window_packet(0, 1, 10, account_row(1, 1, 10, true)));
+  ASSERT_TRUE(store_->put_host_lost(LeafId{1}, "host node1 was not heard of any more"));
+  ASSERT_TRUE(store_->commit());
+  EXPECT_THAT(alerts(), IsEmpty());
+}
+
+TEST_F(StoredAlertsTest, EventsThatAreGivenUpAreTold) {
+  put(tombstone_of(chunk_packet(0, 1, 0, 40), 40));
+  ASSERT_TRUE(store_->commit());
+  ASSERT_EQ(alerts().size(), 1u);
+  EXPECT_EQ(alerts()[0].rank, 0u);
+  EXPECT_EQ(alerts()[0].text, "events of 40 calls of rank 0 were given up: the journal was full");
+}
+
+TEST_F(StoredAlertsTest, OfAFileOfAnOlderVersionThereAreNone) {
+  ASSERT_TRUE(store_->end_run(0, 0));
+  store_.reset();
+  change_file(path_, back_to(10));
+  EXPECT_THAT(alerts(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace xylem::storage

@@ -6,7 +6,7 @@
 
 #include "base/config.h"
 #include "capture/core/ring.h"
-#include "capture/core/sampling_internal.h"
+#include "capture/core/sampling.h"
 #include "cli/alert_options.h"
 #include "cli/room_options.h"
 #include "cli/stream_options.h"

@@ -1,52 +1,146 @@
 #!/usr/bin/env python3
-"""Checks every #include against docs/layers.txt, and that each folder has a README of <= 30 lines."""
+"""Checks every #include against docs/layers.txt, and that each room has a README of <= 30 lines.
+
+    layers_test.py ROOT        the checkout
+    layers_test.py --planted   that a breach of each kind is found, in folders made for it
+"""
 
 import pathlib
 import re
 import sys
+import tempfile
 
-INCLUDE = re.compile(r'^\s*#\s*include\s+"(\w+)/')
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([\w/.]+)"')
 ASIO = re.compile(r'^\s*#\s*include\s+<boost/(asio|beast)')
+LONGEST_README = 30
 
 
 def read_layers(root):
+    """{room: names of what it may include}, in the order of the file."""
     layers = {}
     for line in (root / "docs/layers.txt").read_text().splitlines():
         if line and not line.startswith("#"):
-            folder, _, allowed = line.partition(":")
-            layers[folder] = set(allowed.split())
+            room, _, allowed = line.partition(":")
+            layers[room] = allowed.split()
     return layers
+
+
+def room_of(path, layers):
+    """The innermost room that a file lies in, or None: it is no source of ours."""
+    parts = pathlib.PurePosixPath(path).parts[:-1]
+    for depth in range(len(parts), 0, -1):
+        if "/".join(parts[:depth]) in layers:
+            return "/".join(parts[:depth])
+    return parts[0] if parts and any(room.startswith(parts[0] + "/") for room in layers) else None
+
+
+def allows(name, room):
+    """Whether a name of docs/layers.txt covers a room."""
+    if name == "*" or name == room:
+        return True
+    return room == name[:-2] if name.endswith("/.") else room.startswith(name + "/")
+
+
+def include_fault(path, included, layers):
+    """Why a file may not include another, or None."""
+    room, other = room_of(path, layers), room_of(included, layers)
+    if other is None:
+        return None
+    if included.endswith("_internal.h") and room.split("/")[0] != other.split("/")[0]:
+        return f"{included} is internal to {other.split('/')[0]}"
+    if room == other or any(allows(name, other) for name in layers.get(room, [])):
+        return None
+    return f"{room} may not include {other}"
+
+
+def rows_faults(layers):
+    """The rows themselves: what they name is there, and stands above."""
+    seen = []
+    folders = {room.split("/")[0] for room in layers}
+    for room, allowed in layers.items():
+        for name in allowed:
+            plain = name.removesuffix("/.")
+            if name != "*" and plain not in layers and plain not in folders:
+                yield f"docs/layers.txt: {room} names the unknown room {name}"
+            elif name != "*" and not any(allows(name, other) for other in seen):
+                yield f"docs/layers.txt: {room} names {name}, which stands below it in the file"
+        seen.append(room)
+
+
+def room_faults(root, room, layers):
+    readme = root / room / "README.md"
+    if not readme.exists():
+        yield f"{room}/README.md is missing"
+    elif len(readme.read_text().splitlines()) > LONGEST_README:
+        yield f"{room}/README.md has more than {LONGEST_README} lines"
+    for source in sorted((root / room).rglob("*")):
+        path = str(source.relative_to(root))
+        if source.suffix not in (".h", ".cc") or room_of(path, layers) != room:
+            continue
+        for number, line in enumerate(source.read_text().splitlines(), 1):
+            if ASIO.match(line) and room not in ("net", "cli"):
+                yield f"{path}:{number}: Asio outside net/ and cli/"
+            found = INCLUDE.match(line)
+            fault = include_fault(path, found[1], layers) if found else None
+            if fault:
+                yield f"{path}:{number}: {fault}"
 
 
 def faults(root):
     layers = read_layers(root)
-    for folder, allowed in layers.items():
-        unknown = allowed - layers.keys() - {"*"}
-        if unknown:
-            yield f"docs/layers.txt: {folder} names unknown folders {sorted(unknown)}"
-        readme = root / folder / "README.md"
-        if not readme.exists():
-            yield f"{folder}/README.md is missing"
-        elif len(readme.read_text().splitlines()) > 30:
-            yield f"{folder}/README.md has more than 30 lines"
-        for source in sorted((root / folder).rglob("*")):
-            if source.suffix not in (".h", ".cc"):
-                continue
-            for number, line in enumerate(source.read_text().splitlines(), 1):
-                where = f"{source.relative_to(root)}:{number}"
-                if ASIO.match(line) and folder not in ("net", "cli"):
-                    yield f"{where}: Asio outside net/ and cli/"
-                found = INCLUDE.match(line)
-                if not found or found[1] not in layers or found[1] == folder or "*" in allowed:
-                    continue
-                if found[1] not in allowed:
-                    yield f"{where}: {folder} may not include {found[1]}"
+    yield from rows_faults(layers)
+    for room in layers:
+        yield from room_faults(root, room, layers)
+
+
+# What a checkout looks like that is in order, and files that make it be out of order, with what is then said.
+IN_ORDER = {
+    "docs/layers.txt": "base:\nstore: base\nstore/read: store/. base\nstore/write: store/. store/read base\nends: store/read\n",
+    **{f"{room}/README.md": "what it is\n" for room in ("base", "store", "store/read", "store/write", "ends")},
+    "base/a.h": "#include <string>\n",
+    "store/table.h": '#include "base/a.h"\n',
+    "store/read/r_internal.h": '#include "store/table.h"\n',
+    "store/write/w.cc": '#include "store/read/r_internal.h"\n',
+    "ends/e.cc": '#include "store/read/r.h"\n',
+}
+PLANTED = {
+    "a folder above": ({"base/b.h": '#include "ends/e.h"\n'}, "base may not include ends"),
+    "a room above": ({"store/read/s.h": '#include "store/write/w.h"\n'}, "store/read may not include store/write"),
+    "a room from beside it": ({"store/t.h": '#include "store/read/r.h"\n'}, "store may not include store/read"),
+    "a room that is not named": ({"ends/f.cc": '#include "store/write/w.h"\n'}, "ends may not include store/write"),
+    "files beside a named room": ({"ends/f.cc": '#include "store/table.h"\n'}, "ends may not include store"),
+    "internals of a folder": ({"ends/f.cc": '#include "store/read/r_internal.h"\n'}, "is internal to store"),
+    "Asio": ({"store/n.cc": "#include <boost/asio.hpp>\n"}, "Asio outside"),
+    "no README": ({"store/read/README.md": None}, "store/read/README.md is missing"),
+    "a long README": ({"store/README.md": "line\n" * 31}, "has more than 30 lines"),
+    "an unknown room": ({"docs/layers.txt": "base: nowhere\n"}, "unknown room nowhere"),
+    "a row in the wrong order": ({"docs/layers.txt": "store: base\nbase:\n"}, "names base, which stands below"),
+}
+
+
+def found_in(files):
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for path, text in files.items():
+            if text is not None:
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(text)
+        return list(faults(root))
+
+
+def planted_faults():
+    if said := found_in(IN_ORDER):
+        yield f"in order, and yet: {said}"
+    for what, (files, expected) in PLANTED.items():
+        said = found_in({**IN_ORDER, **files})
+        if not any(expected in line for line in said):
+            yield f"{what}: not found among {said}"
 
 
 def main():
-    root = pathlib.Path(sys.argv[1])
-    found = list(faults(root))
-    print("\n".join(found) or "every include is allowed by docs/layers.txt")
+    planted = sys.argv[1] == "--planted"
+    found = list(planted_faults() if planted else faults(pathlib.Path(sys.argv[1])))
+    print("\n".join(found) or ("every breach is found" if planted else "every include is allowed by docs/layers.txt"))
     return 1 if found else 0
 
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backend/leaf/mapping.h"
+#include "backend/leaf/ring_progress.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -21,15 +22,6 @@
 #include "wire/registration.h"
 
 namespace xylem::backend {
-
-/// How far a ring has come in what is journalled. All numbers only grow.
-struct RingProgress {
-  std::uint64_t window_position = 0;  ///< Records before it are in journalled windows.
-  std::uint64_t chunk_position = 0;   ///< Records before it are in journalled chunks.
-  std::uint64_t chunk_events = 0;     ///< Records that chunks hold; fewer when chunks were off.
-  std::uint64_t chunk_calls = 0;      ///< Calls that these records stand for.
-  bool operator==(const RingProgress&) const = default;
-};
 
 /// A process's counters, summed over its threads.
 struct SegmentCounters {

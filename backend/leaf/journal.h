@@ -32,7 +32,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/agent/segment.h"
+#include "backend/leaf/ring_progress.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "wire/packet.h"

@@ -10,6 +10,8 @@
 #include "capture/core/process_internal.h"
 
 namespace xylem::capture {
+
+constinit CommMap comms{};
 namespace {
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {

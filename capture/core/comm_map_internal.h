@@ -98,4 +98,7 @@ class CommMap {
   std::atomic<bool> locked_{false};
 };
 
+/// The process's own.
+extern CommMap comms [[gnu::visibility("hidden")]];
+
 }  // namespace xylem::capture

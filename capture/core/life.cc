@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 #include "capture/core/agent_start_internal.h"
+#include "capture/core/comm_map_internal.h"
 #include "capture/core/life_internal.h"
+#include "capture/core/process_internal.h"
+#include "capture/core/request_table_internal.h"
 #include "capture/core/run_key_internal.h"
 #include "capture/core/say_internal.h"
 #include "capture/core/segment_internal.h"
@@ -17,7 +20,6 @@
 #include "capture/core/text_internal.h"
 #include "capture/core/world_internal.h"
 #include "capture/core/wrapper_internal.h"
-#include "capture/mpi/meaning_internal.h"
 
 namespace xylem::capture {
 namespace {

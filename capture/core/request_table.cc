@@ -2,6 +2,8 @@
 
 namespace xylem::capture {
 
+constinit RequestTable requests{};
+
 TrackedRequest* RequestTable::insert(Word key, bool shared) noexcept {
   RequestSet& set = set_of(key);
   const std::uint64_t used = set.used.load(std::memory_order_acquire);

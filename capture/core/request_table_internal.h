@@ -116,4 +116,7 @@ inline void RequestTable::release(TrackedRequest* request) noexcept {
   key_of(request).store(kFree, std::memory_order_release);
 }
 
+/// The process's own.
+extern RequestTable requests [[gnu::visibility("hidden")]];
+
 }  // namespace xylem::capture

@@ -1,4 +1,5 @@
-#include "capture/core/sampling_internal.h"
+#include "capture/core/sampling.h"
+
 #include "capture/core/text_internal.h"
 #include "xylem_capture_functions.h"
 

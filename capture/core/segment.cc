@@ -10,7 +10,7 @@
 #include <cpuid.h>
 #endif
 
-#include "capture/core/sampling_internal.h"
+#include "capture/core/sampling.h"
 #include "capture/core/say_internal.h"
 #include "capture/core/system_internal.h"
 #include "capture/core/text_internal.h"

@@ -31,9 +31,6 @@
 
 namespace xylem::capture {
 
-extern CommMap comms [[gnu::visibility("hidden")]];
-extern RequestTable requests [[gnu::visibility("hidden")]];
-
 /// When the payload that a function describes moves.
 enum class Mode : std::uint8_t { kBlocking, kRequest, kPersistent };
 

@@ -2,9 +2,6 @@
 
 namespace xylem::capture {
 
-constinit CommMap comms{};
-constinit RequestTable requests{};
-
 namespace {
 
 // Messages and requests may have equal handles; messages get keys of their own.

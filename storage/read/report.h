@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "storage/account_line.h"
 #include "storage/read/query.h"
-#include "storage/write/store.h"
 
 namespace xylem::storage {
 

@@ -13,6 +13,7 @@
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "base/result.h"
+#include "storage/account_line.h"
 #include "storage/alert/alert_rules.h"
 #include "wire/fields.h"
 #include "wire/message.h"
@@ -116,17 +117,6 @@ struct PutOutcome {
   /// A packet of the run's streams whose waves are not all alike: what is stored or known, to be
   /// acknowledged, and what is to be sent again, alone. Both empty: `kind` is of the whole packet.
   std::vector<wire::PacketId> settled{}, again{};
-};
-
-/// One line of the account, in calls.
-struct AccountLine {
-  WorldId world{};
-  Rank rank{};
-  std::uint64_t captured = 0;
-  std::uint64_t stored = 0;
-  std::uint64_t lost = 0;
-  bool complete = false;  ///< The process ended, its last window is here, nothing is in flight.
-  bool operator==(const AccountLine&) const = default;
 };
 
 /// A run's store. Calls come from one thread at a time, in this order: begin_run once; then puts

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "capture/core/ring.h"
-#include "capture/core/sampling_internal.h"
+#include "capture/core/sampling.h"
 #include "xylem_capture_functions.h"
 
 using namespace xylem;

@@ -1,10 +1,11 @@
+#include "capture/core/sampling.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <atomic>
 #include <string>
 
-#include "capture/core/sampling_internal.h"
 #include "capture/core/text_internal.h"
 #include "xylem_capture_functions.h"
 

@@ -81,7 +81,7 @@ struct Census {
   std::string notes;
 };
 
-Census count(const frontend::LaunchedAgents& agents) {
+Census count(const launch::LaunchedAgents& agents) {
   Census census;
   for (const auto& ready : agents.ready()) {
     census.ranks += ready.ranks;
@@ -175,7 +175,7 @@ struct Checked {
 };
 
 Result<Checked> check(const SettingFlags& flags) {
-  const std::vector<std::string> environment = frontend::current_environment();
+  const std::vector<std::string> environment = launch::current_environment();
   auto values = flags.layered(environment);
   if (!values) return unexpected(std::move(values.error()));
   add_defaults_of_others(*values);
@@ -208,14 +208,13 @@ int attach_job(const RunOptions& options, const std::string& printed_options,
                const AttachOptions& how, const std::vector<std::string>& command_line) {
   auto plan = plan_attach(how.target, options.launcher);
   if (!plan) return fail(plan.error().message);
-  const frontend::SignalGate gate;
+  const launch::SignalGate gate;
   RunOptions ours = options;
   ours.quiet = true;  // An account of calls would be one of nothing.
   auto started = start_front_end(ours, printed_options, command_line,
                                  plan->only_here ? Reach::kThisHost : Reach::kOtherHosts);
   if (!started) return fail(started.error().message);
-  auto agents =
-      frontend::LaunchedAgents::start(agent_launch(*started, plan->launcher), plan->places);
+  auto agents = launch::LaunchedAgents::start(agent_launch(*started, plan->launcher), plan->places);
   if (!agents) {
     abandon(*started);
     return fail("attach: " + agents.error().message);

@@ -40,7 +40,7 @@ AttachPlan plan_of_hosts(const std::vector<std::string>& hosts, const backend::R
   plan.only_here = launcher.empty();
   for (const std::string& host : hosts) {
     plan.places.push_back({host, 1, arguments_of(wish)});
-    plan.only_here = plan.only_here && frontend::is_this_host(host);
+    plan.only_here = plan.only_here && launch::is_this_host(host);
   }
   return plan;
 }
@@ -71,11 +71,11 @@ Answer ask(const std::vector<std::string>& words) {
 }
 
 Result<AttachPlan> plan_of_job(const std::string& job, backend::RankWish wish) {
-  if (!frontend::is_slurm_job(job)) {
+  if (!launch::is_slurm_job(job)) {
     return unexpected(Code::kInvalidArgument,
                       "--jobid: '" + job + "' is no number of a Slurm job, as in 1234");
   }
-  const Answer answer = ask(frontend::slurm_query(job));
+  const Answer answer = ask(launch::slurm_query(job));
   if (answer.code == 127) {
     return unexpected(Code::kNotFound,
                       "--jobid: squeue is not there; on a host of the cluster Slurm's commands "
@@ -85,7 +85,7 @@ Result<AttachPlan> plan_of_job(const std::string& job, backend::RankWish wish) {
     return unexpected(Code::kNotFound, "--jobid: Slurm does not tell of job " + job + ": " +
                                            answer.text.substr(0, answer.text.find('\n')));
   }
-  auto step = frontend::step_in(job, answer.text);
+  auto step = launch::step_in(job, answer.text);
   if (!step) return unexpected(step.error().code, "--jobid: " + step.error().message);
   wish.slurm_job = job;
   wish.is_named = true;
@@ -101,12 +101,12 @@ Result<AttachPlan> plan_of_job(const std::string& job, backend::RankWish wish) {
 // ---- a launcher ----
 
 // Each host's part of the table.
-AttachPlan plan_of_table(const frontend::LauncherTable& table, std::uint32_t pid,
+AttachPlan plan_of_table(const launch::LauncherTable& table, std::uint32_t pid,
                          const AttachTarget& target, const std::string& launcher) {
   std::vector<std::string> hosts;
   std::map<std::string, backend::RankWish> wishes;
   for (std::size_t rank = 0; rank < table.ranks.size(); ++rank) {
-    const frontend::LauncherEntry& entry = table.ranks[rank];
+    const launch::LauncherEntry& entry = table.ranks[rank];
     const auto [it, is_new] = wishes.try_emplace(entry.host);
     if (is_new) hosts.push_back(entry.host);
     it->second.listed[entry.pid] = static_cast<std::uint32_t>(rank);
@@ -123,7 +123,7 @@ AttachPlan plan_of_table(const frontend::LauncherTable& table, std::uint32_t pid
     wish.world =
         "launcher " + std::to_string(pid) + " " + std::to_string(backend::start_time_of(pid));
     plan.places.push_back({host, 1, arguments_of(wish)});
-    plan.only_here = plan.only_here && frontend::is_this_host(host);
+    plan.only_here = plan.only_here && launch::is_this_host(host);
   }
   plan.sought =
       "the processes in the table of launcher " + std::to_string(pid) + named(target.match);
@@ -197,12 +197,12 @@ Result<AttachPlan> plan_of_proxies(const AttachTarget& target, const std::string
 }
 
 // A launcher fills its table in a moment of its own: an empty or half a one is looked at again.
-Result<frontend::LauncherTable> read_whole_table(std::uint32_t pid) {
+Result<launch::LauncherTable> read_whole_table(std::uint32_t pid) {
   constexpr Nanos kPatience = 2 * kSecond;
   constexpr int kPauseMs = 20;
   const Nanos deadline = monotonic_now() + kPatience;
   for (;;) {
-    auto table = frontend::read_launcher_table(pid);
+    auto table = launch::read_launcher_table(pid);
     const bool is_whole = table ? !table->slurm_job.empty() || !table->ranks.empty()
                                 : table.error().code != Code::kCorrupt;
     if (is_whole || monotonic_now() >= deadline) return table;

@@ -21,7 +21,7 @@ struct AttachTarget {
 
 struct AttachPlan {
   std::string launcher;  ///< See launch_on(); empty: directly here, by ssh elsewhere.
-  std::vector<frontend::AgentPlace> places;
+  std::vector<launch::AgentPlace> places;
   /// "processes of srun job 12"; to follow "looked for".
   std::string sought;
   bool only_here = false;  ///< No other host is needed.

@@ -210,7 +210,7 @@ int work(const Setting& setting, const backend::GuardOptions& guard, backend::Ru
   ::sigaddset(&term, SIGTERM);
   const UniqueFd terminate(::signalfd(-1, &term, SFD_CLOEXEC | SFD_NONBLOCK));
 
-  net::NoticeBoard notices(
+  overlay::NoticeBoard notices(
       {wire::Role::kBackEnd, setting.host, static_cast<std::uint32_t>(::getpid())});
   set_log_listener([&notices](Level level, std::string_view line) {
     notices.post(level, line, monotonic_now());

@@ -120,7 +120,7 @@ int run(const Arguments& arguments) {
   options.front_end = *std::move(front_end);
   options.orphan_limit = arguments.orphan_limit * kSecond;
   commproc::CommProcess node(std::move(options));
-  net::NoticeBoard notices(
+  overlay::NoticeBoard notices(
       {wire::Role::kCommProcess, arguments.host, static_cast<std::uint32_t>(::getpid())});
   set_log_listener([&notices](Level level, std::string_view line) {
     notices.post(level, line, monotonic_now());

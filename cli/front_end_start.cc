@@ -95,11 +95,11 @@ std::unique_ptr<backend::RunFolder> listen_locally(const RunOptions& options,
                                                    const std::string& run,
                                                    std::vector<UniqueFd>& sockets) {
   if (options.test_size != 0) return nullptr;
-  const std::string path = frontend::front_end_folder(run);
+  const std::string path = launch::front_end_folder(run);
   if (::mkdir(path.c_str(), 0700) != 0) return nullptr;
   auto folder = std::make_unique<backend::RunFolder>(path);
   folder->hold();
-  auto socket = net::listen_unix(frontend::front_end_socket(run));
+  auto socket = net::listen_unix(launch::front_end_socket(run));
   if (!socket) {
     folder->remove();
     return nullptr;
@@ -108,9 +108,9 @@ std::unique_ptr<backend::RunFolder> listen_locally(const RunOptions& options,
   return folder;
 }
 
-frontend::Setup make_setup(const RunOptions& options, const std::string& printed_options,
-                           const std::vector<std::string>& command) {
-  frontend::Setup setup;
+launch::Setup make_setup(const RunOptions& options, const std::string& printed_options,
+                         const std::vector<std::string>& command) {
+  launch::Setup setup;
   setup.run = make_run_id();
   setup.key = net::make_key();
   setup.command = command;
@@ -140,7 +140,7 @@ frontend::Setup make_setup(const RunOptions& options, const std::string& printed
   setup.quiet = options.quiet;
   setup.log_level = options.log_level;
   setup.services = options.services;
-  setup.run_folder = frontend::run_folder(setup.run);
+  setup.run_folder = launch::run_folder(setup.run);
   // A seam for the tests: what statfs would say of the store's file system.
   const char* pretend = std::getenv("XYLEM_PRETEND_FILE_SYSTEM");
   if (pretend != nullptr) setup.pretend_file_system = std::strtol(pretend, nullptr, 0);
@@ -151,10 +151,10 @@ frontend::Setup make_setup(const RunOptions& options, const std::string& printed
 // nobody. Where that fails ranks start their hosts' agents, as everywhere else.
 void start_agents_beside(Started& started) {
   constexpr Nanos kPatience = 5 * kSecond;
-  const auto step = frontend::step_beside(frontend::current_environment());
+  const auto step = launch::step_beside(launch::current_environment());
   if (!step) return;
-  auto agents = frontend::LaunchedAgents::start(agent_launch(started, step->launcher),
-                                                {{step->hosts, step->nodes, {}}});
+  auto agents = launch::LaunchedAgents::start(agent_launch(started, step->launcher),
+                                              {{step->hosts, step->nodes, {}}});
   std::string why = agents ? "" : agents.error().message;
   if (agents && !agents->wait_until_ready(kPatience)) {
     why = agents->failures();
@@ -176,9 +176,8 @@ void start_agents_beside(Started& started) {
 }
 
 // All front ends of the run have the plugins as they are now.
-Result<frontend::FrontEndProcess> start_with_plugins(const std::string& program,
-                                                     frontend::Setup setup,
-                                                     std::vector<UniqueFd> listening) {
+Result<launch::FrontEndProcess> start_with_plugins(const std::string& program, launch::Setup setup,
+                                                   std::vector<UniqueFd> listening) {
   setup.plugins = plugins_of(setup.streams);
   std::vector<UniqueFd> copies;
   for (const std::string& file : setup.plugins) {
@@ -186,8 +185,8 @@ Result<frontend::FrontEndProcess> start_with_plugins(const std::string& program,
     if (!copy) return unexpected(std::move(copy.error()));
     copies.push_back(*std::move(copy));
   }
-  return frontend::FrontEndProcess::start(program, std::move(setup), std::move(listening),
-                                          std::move(copies), say);
+  return launch::FrontEndProcess::start(program, std::move(setup), std::move(listening),
+                                        std::move(copies), say);
 }
 
 // What a script or a later launcher will do cannot be known: it must be able to reach us.
@@ -199,22 +198,22 @@ struct Decided {
 Decided decide(const std::vector<std::string>& command, Reach reach) {
   if (reach != Reach::kJob) return {reach == Reach::kOtherHosts, reach == Reach::kOtherHosts};
   const char* path = std::getenv("PATH");
-  const frontend::CommandFacts facts = frontend::inspect_command(
-      command, path != nullptr ? path : "", frontend::current_environment());
+  const launch::CommandFacts facts =
+      launch::inspect_command(command, path != nullptr ? path : "", launch::current_environment());
   const char* nodes = std::getenv("SLURM_JOB_NUM_NODES");
   const bool many_nodes = nodes != nullptr && std::atoi(nodes) > 1;
   return {!facts.is_local,
-          !facts.is_local && (facts.launcher != frontend::Launcher::kNone || many_nodes)};
+          !facts.is_local && (facts.launcher != launch::Launcher::kNone || many_nodes)};
 }
 
 }  // namespace
 
 Result<Started> start_front_end(const RunOptions& options, const std::string& printed_options,
                                 const std::vector<std::string>& command, Reach reach) {
-  auto installation = frontend::find_installation();
+  auto installation = launch::find_installation();
   if (!installation) return unexpected(std::move(installation.error()));
   if (reach == Reach::kJob) {
-    auto usable = frontend::check_preload(installation->capture_library);
+    auto usable = launch::check_preload(installation->capture_library);
     if (!usable) return unexpected(std::move(usable.error()));
   }
   const Decided decided = decide(command, reach);
@@ -222,12 +221,12 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
       listen(options.interface, options.port, decided.listens_widely || !options.launcher.empty());
   if (!listening) return unexpected(std::move(listening.error()));
 
-  frontend::Setup setup = make_setup(options, printed_options, command);
+  launch::Setup setup = make_setup(options, printed_options, command);
   setup.reachable_hosts = listening->reachable;
   setup.remote = decided.remote;
-  frontend::LaunchOptions launch;
+  launch::LaunchOptions launch;
   auto folder = listen_locally(options, setup.run, listening->sockets);
-  if (folder) launch.addresses.push_back("unix:" + frontend::front_end_socket(setup.run));
+  if (folder) launch.addresses.push_back("unix:" + launch::front_end_socket(setup.run));
   launch.run = setup.run;
   launch.key = setup.key;
   const std::string store = setup.store;
@@ -256,7 +255,7 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
   launch.test_size = options.test_size;
   launch.remote = !listening->loopback;
   Started started{*std::move(front_end),
-                  frontend::job_environment(launch, frontend::current_environment()),
+                  launch::job_environment(launch, launch::current_environment()),
                   std::move(folder),
                   std::nullopt,
                   store,
@@ -265,8 +264,8 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
   return started;
 }
 
-frontend::AgentLaunchOptions agent_launch(const Started& started, const std::string& launcher) {
-  frontend::AgentLaunchOptions how;
+launch::AgentLaunchOptions agent_launch(const Started& started, const std::string& launcher) {
+  launch::AgentLaunchOptions how;
   how.launcher = launcher;
   for (const auto& [name, value] : started.environment) {
     if (name.starts_with("XYLEM_")) how.environment.push_back(name + "=" + value);

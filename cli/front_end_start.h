@@ -27,11 +27,11 @@ enum class Reach {
 
 /// Everything that is up before a job can start.
 struct Started {
-  frontend::FrontEndProcess front_end;
-  frontend::Environment environment;           ///< Of the job: where the front end is, and so on.
+  launch::FrontEndProcess front_end;
+  launch::Environment environment;             ///< Of the job: where the front end is, and so on.
   std::unique_ptr<backend::RunFolder> folder;  ///< Of its Unix socket, if there is one.
   /// Those that are not started by ranks.
-  std::optional<frontend::LaunchedAgents> agents;
+  std::optional<launch::LaunchedAgents> agents;
   std::string store, run;  ///< The run's file and id.
 };
 
@@ -42,7 +42,7 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
                                 const std::vector<std::string>& command, Reach reach);
 
 /// How agents are started by `launcher` for this run.
-frontend::AgentLaunchOptions agent_launch(const Started& started, const std::string& launcher);
+launch::AgentLaunchOptions agent_launch(const Started& started, const std::string& launcher);
 
 /// Looks after front end and agents; as FrontEndProcess::attend().
 std::optional<Nanos> attend(Started& started);

@@ -62,7 +62,7 @@ std::string host_name() {
   return name;
 }
 
-storage::RunFacts facts_of(const frontend::Setup& setup) {
+storage::RunFacts facts_of(const launch::Setup& setup) {
   storage::RunFacts facts;
   facts.run_id = setup.run;
   facts.command = setup.command;
@@ -82,7 +82,7 @@ storage::RunFacts facts_of(const frontend::Setup& setup) {
 bool agent_on_this_host(const std::string& run, const std::string& run_folder) {
   std::error_code error;
   const std::filesystem::path wanted(run_folder);
-  const std::filesystem::path ours(frontend::front_end_folder(run));
+  const std::filesystem::path ours(launch::front_end_folder(run));
   for (const auto& entry : std::filesystem::directory_iterator(wanted.parent_path(), error)) {
     if (entry.path() == ours) continue;
     if (entry.path().filename().string().starts_with(wanted.filename().string())) return true;
@@ -91,7 +91,7 @@ bool agent_on_this_host(const std::string& run, const std::string& run_folder) {
 }
 
 // Whoever started us holds the copies too, for our successors; nobody whom we start shall.
-PluginCopies plugin_copies(const frontend::Setup& setup) {
+PluginCopies plugin_copies(const launch::Setup& setup) {
   PluginCopies copies;
   for (std::size_t i = 0; i < setup.plugins.size(); ++i) {
     const int fd = static_cast<int>(setup.first_plugin_fd) + static_cast<int>(i);
@@ -101,23 +101,23 @@ PluginCopies plugin_copies(const frontend::Setup& setup) {
   return copies;
 }
 
-bool is_unfolded(const frontend::Setup& setup, StreamId stream) {
+bool is_unfolded(const launch::Setup& setup, StreamId stream) {
   return std::ranges::find(setup.unfolded, std::to_string(raw(stream))) != setup.unfolded.end();
 }
 
 // Null where there are no plugins.
-Result<std::shared_ptr<frontend::FoldMark>> open_mark(const frontend::Setup& setup) {
-  if (setup.fold_mark_fd < 0) return std::shared_ptr<frontend::FoldMark>();
+Result<std::shared_ptr<launch::FoldMark>> open_mark(const launch::Setup& setup) {
+  if (setup.fold_mark_fd < 0) return std::shared_ptr<launch::FoldMark>();
   const int fd = static_cast<int>(setup.fold_mark_fd);
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  auto mark = frontend::FoldMark::of(UniqueFd(fd));
+  auto mark = launch::FoldMark::of(UniqueFd(fd));
   if (!mark) return unexpected(std::move(mark.error()));
-  return std::make_shared<frontend::FoldMark>(*std::move(mark));
+  return std::make_shared<launch::FoldMark>(*std::move(mark));
 }
 
 // A plugin that has ended front ends is not even loaded here, where it may have done so.
-Result<std::vector<wire::StreamSpec>> streams_of(const frontend::Setup& setup,
-                                                 const std::shared_ptr<frontend::FoldMark>& mark) {
+Result<std::vector<wire::StreamSpec>> streams_of(const launch::Setup& setup,
+                                                 const std::shared_ptr<launch::FoldMark>& mark) {
   const LoadPlugin load = [&](StreamId stream, const auto& loads) -> Result<void> {
     if (is_unfolded(setup, stream)) return {};
     if (mark) mark->enter(stream);
@@ -130,8 +130,8 @@ Result<std::vector<wire::StreamSpec>> streams_of(const frontend::Setup& setup,
 
 // Of streams whose plugin has ended front ends nothing is merged here.
 Result<std::shared_ptr<const storage::StreamFold>> make_fold(
-    const frontend::Setup& setup, std::vector<wire::StreamSpec> streams,
-    std::shared_ptr<frontend::FoldMark> mark) {
+    const launch::Setup& setup, std::vector<wire::StreamSpec> streams,
+    std::shared_ptr<launch::FoldMark> mark) {
   for (wire::StreamSpec& spec : streams) {
     if (is_unfolded(setup, spec.id)) spec.aggregation.clear();
   }
@@ -140,7 +140,7 @@ Result<std::shared_ptr<const storage::StreamFold>> make_fold(
 }
 
 // In the run's file, by each that does without.
-void note_unfolded(const frontend::Setup& setup, const std::vector<wire::StreamSpec>& streams,
+void note_unfolded(const launch::Setup& setup, const std::vector<wire::StreamSpec>& streams,
                    storage::ResumedStore& opened) {
   storage::Batch batch;
   batch.at_ns = std::max<Nanos>(0, monotonic_now() - opened.past.epoch_ns);
@@ -159,9 +159,9 @@ void note_unfolded(const frontend::Setup& setup, const std::vector<wire::StreamS
   if (!batch.rows.empty()) storage::record_now(*opened.store, std::move(batch));
 }
 
-Result<storage::ResumedStore> open_store(const frontend::Setup& setup,
+Result<storage::ResumedStore> open_store(const launch::Setup& setup,
                                          const std::vector<wire::StreamSpec>& streams,
-                                         std::shared_ptr<frontend::FoldMark> mark) {
+                                         std::shared_ptr<launch::FoldMark> mark) {
   auto fold = make_fold(setup, streams, std::move(mark));
   if (!fold) return unexpected(std::move(fold.error()));
   auto alerts = read_alert_limits(setup.alerts, "configuration");
@@ -192,7 +192,7 @@ Result<storage::ResumedStore> open_store(const frontend::Setup& setup,
   return storage::ResumedStore{*std::move(store), std::move(past)};
 }
 
-Result<storage::ReplacedRun> replaced_run(const frontend::Setup& setup) {
+Result<storage::ReplacedRun> replaced_run(const launch::Setup& setup) {
   if (!setup.live_path.empty()) return storage::ReplacedRun::of_former(setup.store, setup.run);
   storage::ReplaceOptions options;
   options.path = setup.store;
@@ -202,7 +202,7 @@ Result<storage::ReplacedRun> replaced_run(const frontend::Setup& setup) {
   return storage::ReplacedRun::set_aside(options);
 }
 
-Result<frontend::HostChoice> host_choice(const frontend::Setup& setup) {
+Result<frontend::HostChoice> host_choice(const launch::Setup& setup) {
   frontend::HostChoice choice;
   const auto policy = placement::parse_policy(setup.placement);
   if (!policy) return unexpected(policy.error());
@@ -224,7 +224,7 @@ Result<frontend::HostChoice> host_choice(const frontend::Setup& setup) {
   return choice;
 }
 
-frontend::SessionOptions session_options(const frontend::Setup& setup, const tree::Shape& shape,
+frontend::SessionOptions session_options(const launch::Setup& setup, const tree::Shape& shape,
                                          int control_fd, storage::Past past) {
   frontend::SessionOptions options;
   options.facts_every = setup.facts_every;
@@ -243,19 +243,19 @@ frontend::SessionOptions session_options(const frontend::Setup& setup, const tre
 }
 
 // None where no launcher was given.
-Result<std::unique_ptr<frontend::CommProcessLauncher>> make_launcher(const frontend::Setup& setup) {
-  if (setup.launcher.empty()) return std::unique_ptr<frontend::CommProcessLauncher>();
-  auto installation = frontend::find_installation();
+Result<std::unique_ptr<launch::CommProcessLauncher>> make_launcher(const launch::Setup& setup) {
+  if (setup.launcher.empty()) return std::unique_ptr<launch::CommProcessLauncher>();
+  auto installation = launch::find_installation();
   if (!installation) return unexpected(std::move(installation.error()));
-  frontend::CommProcessLaunchOptions options;
+  launch::CommProcessLaunchOptions options;
   options.launcher = setup.launcher;
   options.program = installation->comm_process;
   options.run = setup.run;
   options.key = setup.key;
   options.tls = setup.tls;
   options.log_level = setup.log_level;
-  std::unique_ptr<frontend::CommProcessLauncher> launcher =
-      std::make_unique<frontend::RemoteCommProcessLauncher>(std::move(options));
+  std::unique_ptr<launch::CommProcessLauncher> launcher =
+      std::make_unique<launch::RemoteCommProcessLauncher>(std::move(options));
   return launcher;
 }
 
@@ -266,7 +266,7 @@ int fail(int control_fd, const Error& error) {
 
 // A record that holds nothing takes the place of no other, and that of a job that was not started
 // is none.
-void tell_end(const frontend::Setup& setup, const frontend::SessionOutcome& outcome,
+void tell_end(const launch::Setup& setup, const frontend::SessionOutcome& outcome,
               storage::ReplacedRun& replaced) {
   const bool is_none = outcome.abandoned && !outcome.holds_something;
   const bool keeps_old = replaced.holds_record();
@@ -282,7 +282,7 @@ void tell_end(const frontend::Setup& setup, const frontend::SessionOutcome& outc
 int run(int control_fd, std::vector<UniqueFd> listening) {
   auto line = read_line(control_fd);
   if (!line) return fail(control_fd, line.error());
-  auto setup = frontend::parse_setup(*line);
+  auto setup = launch::parse_setup(*line);
   if (!setup) return fail(control_fd, setup.error());
   configure_log("xylem-frontend", parse_level(setup->log_level));
   auto shape = tree::parse_shape(setup->shape);
@@ -305,7 +305,7 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   answer(control_fd, "ready " + opened->store->live_path());
 
   // Of our Unix socket. Whoever started us removes it too, unless it was killed.
-  backend::RunFolder folder(frontend::front_end_folder(setup->run));
+  backend::RunFolder folder(launch::front_end_folder(setup->run));
   folder.hold();
   note_live_run(setup->run, opened->store->live_path());
 

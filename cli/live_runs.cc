@@ -21,7 +21,7 @@ constexpr const char* kNote = "/store";
 }  // namespace
 
 void note_live_run(const std::string& run, const std::string& file) {
-  const std::string note = frontend::front_end_folder(run) + kNote;
+  const std::string note = launch::front_end_folder(run) + kNote;
   std::error_code error;
   const std::string text = std::filesystem::absolute(file, error).string();
   // Under another name first: nobody reads half of it.
@@ -49,7 +49,7 @@ std::vector<LiveRun> live_runs() {
     }
     const std::string run =
         name.substr(prefix.size(), name.find('-', prefix.size()) - prefix.size());
-    if (frontend::front_end_folder(run) != entry.path()) continue;
+    if (launch::front_end_folder(run) != entry.path()) continue;
     const auto file = read_text_file(entry.path().string() + kNote, "note", kMostPathBytes);
     if (file && !file->empty()) runs.push_back({run, *file});
   }

@@ -46,9 +46,9 @@ int fail(const std::string& sentence) {
 // Runs `act` with checked options, or prints them.
 int with_options(const RunFlags& flags,
                  const std::function<int(const RunOptions&, const std::string&)>& act) {
-  const auto values = flags.flags.layered(frontend::current_environment());
+  const auto values = flags.flags.layered(launch::current_environment());
   if (!values) return fail(values.error().message);
-  const std::string file = config_file(flags.flags.config(), frontend::current_environment());
+  const std::string file = config_file(flags.flags.config(), launch::current_environment());
   const auto entries = config_entries(file);
   if (!entries) return fail(entries.error().message);
   auto options = check_settings(*values, *entries);

@@ -83,7 +83,7 @@ void add_place_command(CLI::App& app, int& code) {
     }
   }
   command->callback([flags, formats, &code] {
-    const auto environment = frontend::current_environment();
+    const auto environment = launch::current_environment();
     auto values = flags->layered(environment);
     if (!values) {
       std::cerr << "xylem: " << values.error().message << '\n';

@@ -63,7 +63,7 @@ Result<Source> from_list(const SettingValue& setting) {
 }
 
 Result<Source> from_slurm(const std::vector<std::string>& environment) {
-  const std::string nodes = frontend::variable(environment, "SLURM_JOB_NODELIST");
+  const std::string nodes = launch::variable(environment, "SLURM_JOB_NODELIST");
   if (nodes.empty()) {
     return unexpected(
         Code::kNotFound,
@@ -71,7 +71,7 @@ Result<Source> from_slurm(const std::vector<std::string>& environment) {
         "sbatch, or name the hosts with --hosts");
   }
   const auto slots =
-      tree::slurm_slots(nodes, frontend::variable(environment, "SLURM_TASKS_PER_NODE"));
+      tree::slurm_slots(nodes, launch::variable(environment, "SLURM_TASKS_PER_NODE"));
   if (!slots) return unexpected(slots.error());
   return from_slots(*slots);
 }
@@ -179,7 +179,7 @@ class RequestReader {
     if (named.size() > 1) {
       return bad_setting(*named[1], "hosts are named by " + named[0]->source + " too; keep one");
     }
-    if (named.empty() && frontend::variable(environment_, "SLURM_JOB_NODELIST").empty()) {
+    if (named.empty() && launch::variable(environment_, "SLURM_JOB_NODELIST").empty()) {
       return unexpected(Code::kInvalidArgument,
                         "no hosts are named; give --hosts, --host-file or --recorded, or run this "
                         "inside a Slurm job");

@@ -43,15 +43,15 @@ int run_job(const RunOptions& options, const std::string& printed_options,
             const std::vector<std::string>& command) {
   if (command.empty())
     return fail("nothing to run; write for example: xylem run -- mpirun -n 4 ./app");
-  const frontend::SignalGate gate;
-  frontend::GroupWitness witness;
+  const launch::SignalGate gate;
+  launch::GroupWitness witness;
   auto started = start_front_end(options, printed_options, command, Reach::kJob);
   if (!started) return fail(started.error().message);
   if (const auto signal = gate.ended_before_start()) {
     abandon(*started);
     return 128 + *signal;
   }
-  auto job = frontend::Job::start(command, started->environment, gate);
+  auto job = launch::Job::start(command, started->environment, gate);
   if (!job) {
     const int code = job.error().code == Code::kPermissionDenied ? 126 : 127;
     abandon(*started);
@@ -70,7 +70,7 @@ int run_job(const RunOptions& options, const std::string& printed_options,
 
 namespace {
 
-Result<void> write_env_file(const std::string& path, const frontend::Environment& environment) {
+Result<void> write_env_file(const std::string& path, const launch::Environment& environment) {
   // Written under another name first: nobody reads half of it, and the mode is right from the
   // start.
   const std::string temporary = path + ".new";
@@ -106,9 +106,9 @@ void wait_for_end(int pid, Started& started) {
 
 // What was exported must not outlive what serves: each later job would wait for it.
 void leave_environment() {
-  const auto installation = frontend::find_installation();
-  const std::string lines = frontend::lines_to_leave(
-      frontend::current_environment(), installation ? installation->capture_library : "");
+  const auto installation = launch::find_installation();
+  const std::string lines = launch::lines_to_leave(
+      launch::current_environment(), installation ? installation->capture_library : "");
   std::fputs(lines.c_str(), stdout);
   std::fflush(stdout);
 }
@@ -164,7 +164,7 @@ UniqueFd set_piped_stderr_aside() {
     }
   }
   const std::string lines =
-      frontend::lines_to_enter(started->environment, ::getpid(), frontend::current_environment());
+      launch::lines_to_enter(started->environment, ::getpid(), launch::current_environment());
   if (::write(text.get(), lines.data(), lines.size()) < 0) std::_Exit(kUsageError);
   text.reset();
   spoken.reset();
@@ -182,7 +182,7 @@ UniqueFd set_piped_stderr_aside() {
 int serve(const RunOptions& options, const std::string& printed_options, const ServeOptions& how) {
   if (how.stop) return stop_serving();
   const int until = how.until_pid != 0 ? how.until_pid : ::getppid();
-  const frontend::SignalGate gate;
+  const launch::SignalGate gate;
   // The parent prints and leaves; the child serves on. What it has to say before goes through the
   // pipe, so that a failure is the parent's exit code.
   int ends[2];
@@ -209,7 +209,7 @@ int serve(const RunOptions& options, const std::string& printed_options, const S
 
 int exec_rank(const std::string& env_file, const std::vector<std::string>& command) {
   if (command.empty()) return fail("nothing to start; write for example: xylem exec -- ./app");
-  frontend::Environment environment;
+  launch::Environment environment;
   if (!env_file.empty()) {
     struct stat facts {};
     std::ifstream file(env_file);
@@ -229,9 +229,9 @@ int exec_rank(const std::string& env_file, const std::vector<std::string>& comma
     return fail(
         "no run to report to: give --env-file, or start under `xylem run` or `xylem serve`");
   } else {
-    auto installation = frontend::find_installation();
+    auto installation = launch::find_installation();
     if (!installation) return fail(installation.error().message);
-    const auto usable = frontend::check_preload(installation->capture_library);
+    const auto usable = launch::check_preload(installation->capture_library);
     if (!usable) return fail(usable.error().message);
     const char* preload = std::getenv("LD_PRELOAD");
     const bool there =

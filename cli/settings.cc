@@ -71,7 +71,7 @@ Result<std::uint64_t> to_number(const SettingValue& setting, std::uint64_t most)
 }
 
 std::string config_file(const std::string& flag, const std::vector<std::string>& environment) {
-  return flag.empty() ? frontend::variable(environment, "XYLEM_CONFIG") : flag;
+  return flag.empty() ? launch::variable(environment, "XYLEM_CONFIG") : flag;
 }
 
 Result<std::vector<ConfigEntry>> config_entries(const std::string& path) {
@@ -125,7 +125,7 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& set
   }
   for (const Setting& setting : settings) {
     const std::string name = environment_name(setting.name);
-    const std::string value = frontend::variable(environment, name);
+    const std::string value = launch::variable(environment, name);
     if (!value.empty()) put(setting.name, value, name);
   }
   for (const SettingValue& flag : flags) put(flag.name, flag.value, flag.source);

@@ -34,7 +34,7 @@ wire::Hello CommProcess::hello() const {
   return hello;
 }
 
-void CommProcess::on_start(net::Network& network, Nanos now) {
+void CommProcess::on_start(overlay::Network& network, Nanos now) {
   network_ = &network;
   next_report_ = now + kReportInterval;
   uplink_.start(network, now);
@@ -42,7 +42,7 @@ void CommProcess::on_start(net::Network& network, Nanos now) {
   schedule(now);
 }
 
-void CommProcess::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
+void CommProcess::on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) {
   if (peer.accepted) {
     accept_child(link, peer);
   } else {
@@ -51,23 +51,23 @@ void CommProcess::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now)
   schedule(now);
 }
 
-void CommProcess::react(net::Uplink::Change change) {
-  if (change == net::Uplink::Change::kReporting) {
+void CommProcess::react(overlay::Uplink::Change change) {
+  if (change == overlay::Uplink::Change::kReporting) {
     wire::CommProcessReport report;
     report.node = options_.node;
     report.addresses = network_->addresses();
     report.pid = static_cast<std::uint32_t>(::getpid());
     network_->send(*uplink_.link(), std::move(report));
-  } else if (change == net::Uplink::Change::kAdopted) {
+  } else if (change == overlay::Uplink::Change::kAdopted) {
     tell_leaves();
     for (wire::Message& report : std::exchange(reports_, {})) send_up(std::move(report));
     taken_told_ = 0;
     tell_streams_taken();
-    if (uplink_.former() != net::Uplink::Former::kNone) ask_subtree_to_resend();
+    if (uplink_.former() != overlay::Uplink::Former::kNone) ask_subtree_to_resend();
   }
 }
 
-void CommProcess::accept_child(net::LinkId link, const net::Peer& peer) {
+void CommProcess::accept_child(overlay::LinkId link, const overlay::Peer& peer) {
   // Levels grow towards the leaves; this alone makes a cycle impossible.
   if (peer.level <= options_.level) {
     network_->close(link, "level " + std::to_string(peer.level) + " cannot be a child of level " +
@@ -100,7 +100,7 @@ void CommProcess::on_connect_failed(NodeId, const Error& why, Nanos now) {
   schedule(now);
 }
 
-void CommProcess::on_message(net::LinkId link, wire::Message message, Nanos now) {
+void CommProcess::on_message(overlay::LinkId link, wire::Message message, Nanos now) {
   if (std::holds_alternative<wire::Packet>(message)) memory_ = Memory::kInUse;
   if (children_.contains(link)) {
     from_child(link, std::move(message), now);
@@ -112,7 +112,7 @@ void CommProcess::on_message(net::LinkId link, wire::Message message, Nanos now)
   schedule(now);
 }
 
-void CommProcess::from_child(net::LinkId link, wire::Message message, Nanos now) {
+void CommProcess::from_child(overlay::LinkId link, wire::Message message, Nanos now) {
   if (auto* packet = std::get_if<wire::Packet>(&message)) {
     if (packet->id.stream == wire::kWindowStream) {
       windows_.add(std::move(*packet), now);
@@ -170,7 +170,8 @@ void CommProcess::multicast(const wire::Multicast& down) {
   }
 }
 
-void CommProcess::replay(net::LinkId link, const std::vector<const wire::Multicast*>& multicasts) {
+void CommProcess::replay(overlay::LinkId link,
+                         const std::vector<const wire::Multicast*>& multicasts) {
   const LeafId leaf = children_.at(link);
   for (const wire::Multicast* whole : multicasts) {
     auto cut = streams_.cut(*whole);
@@ -179,7 +180,7 @@ void CommProcess::replay(net::LinkId link, const std::vector<const wire::Multica
 }
 
 // Between nodes a multicast stays whole, so that each can replay it to whatever child it gets.
-void CommProcess::send_share(net::LinkId link, LeafId leaf, const wire::Multicast& whole,
+void CommProcess::send_share(overlay::LinkId link, LeafId leaf, const wire::Multicast& whole,
                              std::optional<filters::MulticastCut>& cut) {
   if (leaf == wire::kNoLeaf) return network_->send(link, whole);
   if (!cut) return;
@@ -235,7 +236,7 @@ void CommProcess::tell_leaves() {
   if (uplink_.parent()) network_->send(*uplink_.parent(), router_.below());
 }
 
-void CommProcess::on_link_down(net::LinkId link, const Error& why, Nanos now) {
+void CommProcess::on_link_down(overlay::LinkId link, const Error& why, Nanos now) {
   if (children_.erase(link) > 0) {
     // Leaves that ended here stay ended; others are looked for elsewhere.
     router_.remove_living(link);
@@ -265,7 +266,7 @@ void CommProcess::report_links(Nanos now) {
   give_back_memory();
   const auto parent = uplink_.parent();
   if (!parent) return;
-  network_->send(*parent, net::make_link_report(options_.node, *network_, *parent));
+  network_->send(*parent, overlay::make_link_report(options_.node, *network_, *parent));
 }
 
 // What a burst took. While data flows it would be asked for again at once.

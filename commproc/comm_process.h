@@ -38,30 +38,30 @@ struct CommProcessOptions {
 ///
 /// Keeps no packet after it was sent. What nodes below tell once (that they attached, or refuse a
 /// stream) waits for a parent when there is none. Single-threaded, driven by a Network.
-class CommProcess final : public net::Node {
+class CommProcess final : public overlay::Node {
  public:
   explicit CommProcess(CommProcessOptions options);
 
-  void on_start(net::Network& network, Nanos now) override;
-  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) override;
+  void on_start(overlay::Network& network, Nanos now) override;
+  void on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) override;
   void on_connect_failed(NodeId node, const Error& why, Nanos now) override;
-  void on_message(net::LinkId link, wire::Message message, Nanos now) override;
-  void on_link_down(net::LinkId link, const Error& why, Nanos now) override;
+  void on_message(overlay::LinkId link, wire::Message message, Nanos now) override;
+  void on_link_down(overlay::LinkId link, const Error& why, Nanos now) override;
   void on_timer(Nanos now) override;
   void on_readable(int fd, Nanos now) override;
 
  private:
-  void accept_child(net::LinkId link, const net::Peer& peer);
+  void accept_child(overlay::LinkId link, const overlay::Peer& peer);
   wire::Hello hello() const;
-  void react(net::Uplink::Change change);
+  void react(overlay::Uplink::Change change);
   void ask_subtree_to_resend();
   void multicast(const wire::Multicast& down);
-  void replay(net::LinkId link, const std::vector<const wire::Multicast*>& multicasts);
-  void send_share(net::LinkId link, LeafId leaf, const wire::Multicast& whole,
+  void replay(overlay::LinkId link, const std::vector<const wire::Multicast*>& multicasts);
+  void send_share(overlay::LinkId link, LeafId leaf, const wire::Multicast& whole,
                   std::optional<filters::MulticastCut>& cut);
   void tell_streams_taken();
   void take_control(const wire::Control& control);
-  void from_child(net::LinkId link, wire::Message message, Nanos now);
+  void from_child(overlay::LinkId link, wire::Message message, Nanos now);
   void from_parent(wire::Message message);
   void send_up(wire::Message message);
   void report_up(wire::Message message);
@@ -73,16 +73,17 @@ class CommProcess final : public net::Node {
   void schedule(Nanos now);
 
   CommProcessOptions options_;
-  net::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
-  net::Router router_;
-  std::map<net::LinkId, LeafId> children_;  // kNoLeaf: a communication process.
+  overlay::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
+  overlay::Router router_;
+  std::map<overlay::LinkId, LeafId> children_;  // kNoLeaf: a communication process.
   filters::WaveMerger windows_;
   StreamRelay streams_;
-  std::map<net::LinkId, std::uint64_t> taken_;  // Version of the streams taken below each child.
+  std::map<overlay::LinkId, std::uint64_t>
+      taken_;  // Version of the streams taken below each child.
   std::uint64_t taken_told_ = 0;
   std::deque<wire::Message> reports_;  // What nodes below tell once; only while there is no parent.
 
-  net::Uplink uplink_;
+  overlay::Uplink uplink_;
   Nanos next_report_ = 0;
   std::optional<wire::Control> control_;
   enum class Memory { kInUse, kFreed, kGivenBack };  // Since packets came, by report intervals.

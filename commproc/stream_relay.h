@@ -24,7 +24,7 @@ namespace xylem::commproc {
 struct StreamRelayOptions {
   NodeId node{};
   std::string host;
-  net::RecentOptions recent{};  ///< Multicasts for children that attach later.
+  overlay::RecentOptions recent{};  ///< Multicasts for children that attach later.
 };
 
 /// Pure: told the time, the leaves and what comes; gives what is to be sent. Not thread-safe.
@@ -55,7 +55,7 @@ class StreamRelay {
   /// down: it did before.
   bool keep(const wire::Multicast& multicast);
   /// What went down, for children that attach later.
-  const net::RecentMulticasts& recent() const { return recent_; }
+  const overlay::RecentMulticasts& recent() const { return recent_; }
   /// For leaves that are children of ours; nothing when its stream is not open. Borrows the
   /// multicast; valid until the next open().
   std::optional<filters::MulticastCut> cut(const wire::Multicast& whole) const;
@@ -79,7 +79,7 @@ class StreamRelay {
   IntervalSet expected_;
   std::map<StreamId, Stream> streams_;
   std::vector<wire::Packet> ready_;
-  net::RecentMulticasts recent_;
+  overlay::RecentMulticasts recent_;
 };
 
 }  // namespace xylem::commproc

@@ -31,7 +31,7 @@ Root::Root(RootOptions options, RootOwner& owner)
       overlay_(local_host_name(), static_cast<std::uint32_t>(::getpid()),
                static_cast<std::uint32_t>((options_.front_ends - 1) << kIdBits)) {}
 
-void Root::start(net::Network& network, wire::Control control, Nanos now) {
+void Root::start(overlay::Network& network, wire::Control control, Nanos now) {
   network_ = &network;
   control_ = std::move(control);
   control_.version = ((options_.front_ends - 1) << kControlBits) + 1;
@@ -64,7 +64,7 @@ void Root::restore(Nanos now) {
 }
 
 // It had its place from a former front end, which did not live to store it.
-void Root::recall(const net::Peer& peer, wire::Role role) {
+void Root::recall(const overlay::Peer& peer, wire::Role role) {
   if (options_.front_ends == 1 || peer.node == wire::kNoNode || overlay_.find(peer.node)) return;
   const bool may_be_leaf = role == wire::Role::kBackEnd || role == wire::Role::kProgram;
   const bool is_leaf = may_be_leaf && peer.leaf != wire::kNoLeaf;
@@ -83,12 +83,12 @@ void Root::recall(const net::Peer& peer, wire::Role role) {
 
 // ---- links ----
 
-wire::Role Root::role_of(const net::Peer& peer) const {
+wire::Role Root::role_of(const overlay::Peer& peer) const {
   const bool is_one_of_all = peer.role == wire::Role::kProgram && !options_.has_programs;
   return is_one_of_all ? wire::Role::kBackEnd : peer.role;
 }
 
-void Root::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
+void Root::on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) {
   const wire::Role role = role_of(peer);
   links_.emplace(link, role);
   returning_.erase(peer.node);
@@ -105,13 +105,13 @@ void Root::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
   last_change_ = now;
 }
 
-void Root::bind(NodeId node, net::LinkId link) {
+void Root::bind(NodeId node, overlay::LinkId link) {
   link_of_node_[node] = link;
   // It was told of the streams when it came, and answers when it knows who it is.
   if (node_of_link_.insert_or_assign(link, node).second) not_taken_.insert(link);
 }
 
-void Root::on_link_down(net::LinkId link, const Error& why, Nanos now) {
+void Root::on_link_down(overlay::LinkId link, const Error& why, Nanos now) {
   links_.erase(link);
   not_taken_.erase(link);
   router_.remove_living(link);
@@ -128,7 +128,7 @@ void Root::on_link_down(net::LinkId link, const Error& why, Nanos now) {
   look_for_lost_hosts(now);
 }
 
-void Root::on_message(net::LinkId link, wire::Message message, Nanos now) {
+void Root::on_message(overlay::LinkId link, wire::Message message, Nanos now) {
   if (auto* packet = std::get_if<wire::Packet>(&message)) {
     owner_.on_packet(std::move(*packet), now);
   } else if (const auto* host = std::get_if<wire::HostReport>(&message)) {
@@ -166,7 +166,7 @@ void Root::on_timer(Nanos now) {
   look_for_lost_comm_processes(now, options_.lost_limit);
 }
 
-void Root::refuse(net::LinkId link, const std::string& host, const std::string& why) {
+void Root::refuse(overlay::LinkId link, const std::string& host, const std::string& why) {
   log(Level::kWarn, "a process that would be a leaf is refused", {{"host", host}, {"why", why}});
   network_->close(link, why);
 }
@@ -174,7 +174,8 @@ void Root::refuse(net::LinkId link, const std::string& host, const std::string& 
 // Whoever has the run's key may be a host. But one link is one host, or it could make the tree grow
 // without end; and a host that is there has one process that speaks for it. (That one may report
 // again on a new link before the loss of the old one was noticed.)
-std::string Root::why_not(net::LinkId link, const wire::HostReport& report, wire::Role role) const {
+std::string Root::why_not(overlay::LinkId link, const wire::HostReport& report,
+                          wire::Role role) const {
   const OverlayNode* known = overlay_.find_host(report.host_key);
   if (known != nullptr && known->role != role) return "what it reports is there as something else";
   const auto bound = node_of_link_.find(link);
@@ -185,7 +186,7 @@ std::string Root::why_not(net::LinkId link, const wire::HostReport& report, wire
   return "another process speaks for this host";
 }
 
-void Root::on_host_report(net::LinkId link, const wire::HostReport& report, Nanos now) {
+void Root::on_host_report(overlay::LinkId link, const wire::HostReport& report, Nanos now) {
   const auto up = links_.find(link);
   const bool is_program = up != links_.end() && up->second == wire::Role::kProgram;
   const wire::Role role = is_program ? wire::Role::kProgram : wire::Role::kBackEnd;
@@ -204,7 +205,7 @@ void Root::on_host_report(net::LinkId link, const wire::HostReport& report, Nano
   send_assignment(node.id);
 }
 
-void Root::on_comm_process_report(net::LinkId link, const wire::CommProcessReport& report) {
+void Root::on_comm_process_report(overlay::LinkId link, const wire::CommProcessReport& report) {
   const OverlayNode* node = overlay_.find(report.node);
   if (node == nullptr || node->role != wire::Role::kCommProcess) return;
   if (!report.failure.empty()) {
@@ -238,7 +239,7 @@ void Root::on_attached(const wire::Attached& attached, Nanos now) {
   if (healed) owner_.on_healed(*node);
 }
 
-void Root::on_leaves(net::LinkId link, const wire::LeafSet& leaves, Nanos now) {
+void Root::on_leaves(overlay::LinkId link, const wire::LeafSet& leaves, Nanos now) {
   const IntervalSet before = router_.leaves_of(link);
   router_.set_leaves(link, leaves);
   owner_.on_leaves_below(link, before, leaves.leaves);
@@ -258,7 +259,7 @@ void Root::on_leaves(net::LinkId link, const wire::LeafSet& leaves, Nanos now) {
   look_for_lost_hosts(now);
 }
 
-void Root::on_goodbye(net::LinkId link) {
+void Root::on_goodbye(overlay::LinkId link) {
   const auto it = node_of_link_.find(link);
   if (it == node_of_link_.end()) return;
   OverlayNode* node = overlay_.find(it->second);
@@ -470,7 +471,7 @@ std::uint64_t Root::set_streams(std::vector<wire::StreamSpec> streams) {
   return control_.version;
 }
 
-void Root::on_taken(net::LinkId link, std::uint64_t version) {
+void Root::on_taken(overlay::LinkId link, std::uint64_t version) {
   if (version < control_.version) return;
   not_taken_.erase(link);
   tell_streams_taken();
@@ -488,7 +489,7 @@ bool Root::knows(const IntervalSet& leaves) const {
   return router_.below().leaves.contains(leaves.difference(overlay_.leaves()));
 }
 
-LeafId Root::leaf_of(net::LinkId link) const {
+LeafId Root::leaf_of(overlay::LinkId link) const {
   const auto it = node_of_link_.find(link);
   return it == node_of_link_.end() ? wire::kNoLeaf : overlay_.find(it->second)->leaf;
 }

@@ -38,7 +38,7 @@ struct RootOptions {
   /// The same of a program while the run is ending, which waits for it: nobody starts it again, and
   /// one that lives has found another parent by then, since it tries at once, and knows of a silent
   /// one as soon as we do. Before that a program may also compute so long between two calls.
-  Nanos program_lost_limit = net::kSilenceLimit;
+  Nanos program_lost_limit = overlay::kSilenceLimit;
   /// Front ends of this run so far, this one included. Each has numbers of its own for control, for
   /// nodes and for leaves, so that nothing that a former one gave out is given again, known here or
   /// not.
@@ -85,7 +85,7 @@ class RootOwner {
   /// All nodes have looked at the streams of this version of control.
   virtual void on_streams_taken(std::uint64_t) {}
   /// A child has told anew which leaves are below it.
-  virtual void on_leaves_below(net::LinkId, const IntervalSet& /*before*/,
+  virtual void on_leaves_below(overlay::LinkId, const IntervalSet& /*before*/,
                                const IntervalSet& /*now*/) {}
 };
 
@@ -100,11 +100,11 @@ class Root {
   Root(RootOptions options, RootOwner& owner);
 
   /// `control` is what the tree is to know first; its version counts from here.
-  void start(net::Network& network, wire::Control control, Nanos now);
+  void start(overlay::Network& network, wire::Control control, Nanos now);
 
-  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now);
-  void on_link_down(net::LinkId link, const Error& why, Nanos now);
-  void on_message(net::LinkId link, wire::Message message, Nanos now);
+  void on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now);
+  void on_link_down(overlay::LinkId link, const Error& why, Nanos now);
+  void on_message(overlay::LinkId link, wire::Message message, Nanos now);
   void on_timer(Nanos now);
 
   /// Makes the tree, once, with what is known of each back end's host, by leaf.
@@ -124,7 +124,7 @@ class Root {
   using ShareOf = std::function<std::optional<wire::Multicast>(LeafId leaf)>;
   void multicast(const wire::Multicast& whole, const ShareOf& share_of);
   /// The leaf that has this link; kNoLeaf when it is a communication process's, or nobody's yet.
-  LeafId leaf_of(net::LinkId link) const;
+  LeafId leaf_of(overlay::LinkId link) const;
   /// Leaves that are below and still send.
   IntervalSet expected() const { return router_.expected(); }
   /// All of them have joined; after a front end has taken over, or are at least below a child,
@@ -157,19 +157,19 @@ class Root {
 
  private:
   void restore(Nanos now);
-  wire::Role role_of(const net::Peer& peer) const;
-  void recall(const net::Peer& peer, wire::Role role);
-  void refuse(net::LinkId link, const std::string& host, const std::string& why);
+  wire::Role role_of(const overlay::Peer& peer) const;
+  void recall(const overlay::Peer& peer, wire::Role role);
+  void refuse(overlay::LinkId link, const std::string& host, const std::string& why);
   /// Why that link may not report that host; empty: it may.
-  std::string why_not(net::LinkId link, const wire::HostReport& report, wire::Role role) const;
-  void on_host_report(net::LinkId link, const wire::HostReport& report, Nanos now);
-  void on_comm_process_report(net::LinkId link, const wire::CommProcessReport& report);
+  std::string why_not(overlay::LinkId link, const wire::HostReport& report, wire::Role role) const;
+  void on_host_report(overlay::LinkId link, const wire::HostReport& report, Nanos now);
+  void on_comm_process_report(overlay::LinkId link, const wire::CommProcessReport& report);
   void on_attached(const wire::Attached& attached, Nanos now);
-  void on_leaves(net::LinkId link, const wire::LeafSet& leaves, Nanos now);
-  void on_goodbye(net::LinkId link);
-  void on_taken(net::LinkId link, std::uint64_t version);
+  void on_leaves(overlay::LinkId link, const wire::LeafSet& leaves, Nanos now);
+  void on_goodbye(overlay::LinkId link);
+  void on_taken(overlay::LinkId link, std::uint64_t version);
   void tell_streams_taken();
-  void bind(NodeId node, net::LinkId link);
+  void bind(NodeId node, overlay::LinkId link);
   bool is_unsettled(const OverlayNode& node) const;
   void send_control();
   void assign_when_started(Nanos now);
@@ -184,16 +184,17 @@ class Root {
 
   RootOptions options_;
   RootOwner& owner_;
-  net::Network* network_ = nullptr;  // Valid from start() on.
+  overlay::Network* network_ = nullptr;  // Valid from start() on.
   wire::Control control_;
   Overlay overlay_;
-  net::Router router_;
-  net::KnownNotices notices_;
-  std::map<net::LinkId, wire::Role> links_;  // And who is there, as its hello said.
-  std::map<NodeId, net::LinkId> link_of_node_;
-  std::map<net::LinkId, NodeId> node_of_link_;
+  overlay::Router router_;
+  overlay::KnownNotices notices_;
+  std::map<overlay::LinkId, wire::Role> links_;  // And who is there, as its hello said.
+  std::map<NodeId, overlay::LinkId> link_of_node_;
+  std::map<overlay::LinkId, NodeId> node_of_link_;
   std::map<NodeId, NodeId> attached_to_;  // As the nodes themselves have told.
-  std::set<net::LinkId> not_taken_;  // Below which the present streams are not taken everywhere.
+  std::set<overlay::LinkId>
+      not_taken_;  // Below which the present streams are not taken everywhere.
   std::uint64_t taken_told_ = 0;
   NodeId looked_at_{};  // Where is_settled() found one that was not.
   bool placed_ = false;

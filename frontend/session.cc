@@ -93,7 +93,7 @@ Session::Session(SessionOptions options, storage::Recorder& recorder)
       root_(root_options(options_), *this),
       gathering_(options_.settle) {}
 
-void Session::on_start(net::Network& network, Nanos now) {
+void Session::on_start(overlay::Network& network, Nanos now) {
   now_ = now;
   network_ = &network;
   epoch_ = options_.past ? options_.past->epoch_ns : now;
@@ -131,21 +131,21 @@ void Session::recall_processes(Nanos now) {
 
 // ---- the tree ----
 
-void Session::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
+void Session::on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) {
   now_ = now;
   root_.on_link_up(link, peer, now);
 }
 
 void Session::on_connect_failed(NodeId, const Error&, Nanos) {}  // The root connects to nobody.
 
-void Session::on_link_down(net::LinkId link, const Error& why, Nanos now) {
+void Session::on_link_down(overlay::LinkId link, const Error& why, Nanos now) {
   now_ = now;
   root_.on_link_down(link, why, now);
   end_when_done(now);
   schedule(now);
 }
 
-void Session::on_message(net::LinkId link, wire::Message message, Nanos now) {
+void Session::on_message(overlay::LinkId link, wire::Message message, Nanos now) {
   now_ = now;
   root_.on_message(link, std::move(message), now);
   place_when_gathered(now);

@@ -57,7 +57,7 @@ struct SessionOptions {
   bool remote = false;
   /// Starts communication processes on hosts of a topology file that have no back end; none: they
   /// must all have one. Borrowed.
-  CommProcessLauncher* launcher = nullptr;
+  launch::CommProcessLauncher* launcher = nullptr;
   /// What former front ends of this run have left; for the first one, if anything, the epoch.
   std::optional<storage::Past> past;
   /// Called once, when the first process has registered, or a service or a program has sent
@@ -100,18 +100,18 @@ struct SessionOutcome {
 /// another front end has taken over the run, stops the network with kReplaced: it has stored and
 /// acknowledged nothing since, and its children find the other one by themselves.
 /// Single-threaded, driven by a Network.
-class Session final : public net::Node, private RootOwner {
+class Session final : public overlay::Node, private RootOwner {
  public:
   static constexpr int kReplaced = 3;
 
   /// `recorder` is borrowed and outlives the session.
   Session(SessionOptions options, storage::Recorder& recorder);
 
-  void on_start(net::Network& network, Nanos now) override;
-  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) override;
+  void on_start(overlay::Network& network, Nanos now) override;
+  void on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) override;
   void on_connect_failed(NodeId node, const Error& why, Nanos now) override;
-  void on_message(net::LinkId link, wire::Message message, Nanos now) override;
-  void on_link_down(net::LinkId link, const Error& why, Nanos now) override;
+  void on_message(overlay::LinkId link, wire::Message message, Nanos now) override;
+  void on_link_down(overlay::LinkId link, const Error& why, Nanos now) override;
   void on_timer(Nanos now) override;
   void on_readable(int fd, Nanos now) override;
 
@@ -170,7 +170,7 @@ class Session final : public net::Node, private RootOwner {
 
   SessionOptions options_;
   storage::Recorder& recorder_;
-  net::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
+  overlay::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
   Nanos epoch_ = 0;
 
   Root root_;

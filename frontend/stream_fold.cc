@@ -16,7 +16,7 @@ struct Folded {
 class AggregationFold final : public storage::StreamFold {
  public:
   using Streams = std::map<StreamId, Folded>;
-  AggregationFold(Streams streams, std::shared_ptr<FoldMark> mark)
+  AggregationFold(Streams streams, std::shared_ptr<launch::FoldMark> mark)
       : streams_(std::move(streams)), mark_(std::move(mark)) {}
 
   bool merges(StreamId stream) const override { return find(stream) != nullptr; }
@@ -50,7 +50,7 @@ class AggregationFold final : public storage::StreamFold {
     Marked& operator=(const Marked&) = delete;
 
    private:
-    FoldMark* mark_;
+    launch::FoldMark* mark_;
   };
 
   const Folded* find(StreamId stream) const {
@@ -59,7 +59,7 @@ class AggregationFold final : public storage::StreamFold {
   }
 
   Streams streams_;
-  std::shared_ptr<FoldMark> mark_;
+  std::shared_ptr<launch::FoldMark> mark_;
 };
 
 const char* to_text(wire::Synchronisation synchronisation) {
@@ -77,7 +77,7 @@ const char* to_text(wire::Synchronisation synchronisation) {
 }  // namespace
 
 Result<std::shared_ptr<const storage::StreamFold>> make_stream_fold(
-    const std::vector<wire::StreamSpec>& streams, std::shared_ptr<FoldMark> mark) {
+    const std::vector<wire::StreamSpec>& streams, std::shared_ptr<launch::FoldMark> mark) {
   AggregationFold::Streams folded;
   for (const wire::StreamSpec& spec : streams) {
     const bool is_marked = mark != nullptr && !spec.plugin.empty();

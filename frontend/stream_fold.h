@@ -16,7 +16,7 @@ namespace xylem::frontend {
 /// the filters; any thread may call it. With a mark, which is set while a plugin is loaded and
 /// around each call of it, one thread at a time.
 Result<std::shared_ptr<const storage::StreamFold>> make_stream_fold(
-    const std::vector<wire::StreamSpec>& streams, std::shared_ptr<FoldMark> mark = nullptr);
+    const std::vector<wire::StreamSpec>& streams, std::shared_ptr<launch::FoldMark> mark = nullptr);
 
 /// What the store writes down of them.
 std::vector<storage::StreamFacts> stream_facts(const std::vector<wire::StreamSpec>& streams);

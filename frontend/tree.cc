@@ -26,7 +26,7 @@ constexpr Nanos kGatherFailures = 300 * kMillisecond;
 
 bool all_are_here(const TreeOptions& options) {
   return options.launcher.empty() &&
-         std::all_of(options.hosts.begin(), options.hosts.end(), is_this_host);
+         std::all_of(options.hosts.begin(), options.hosts.end(), launch::is_this_host);
 }
 
 }  // namespace
@@ -113,7 +113,8 @@ Result<void> Stream::Impl::launch_all() {
   const TreeOptions& options = parts_->options;
   for (const std::string& host : options.hosts) {
     for (std::size_t i = 0; i < options.back_ends_per_host; ++i) {
-      auto launched = launch_on(host, options.launcher, options.back_end, parts_->environment);
+      auto launched =
+          launch::launch_on(host, options.launcher, options.back_end, parts_->environment);
       if (!launched) return unexpected(std::move(launched.error()));
       const pid_t pid = launched->pid();
       const int said = launched->said();
@@ -142,7 +143,7 @@ std::string Stream::Impl::not_there() const {
   for (const auto& [id, node] : node_.overlay().nodes()) seen.insert(node.host);
   std::string missing;
   for (const std::string& host : parts_->options.hosts) {
-    if (!is_this_host(host) && !seen.contains(host)) missing += " " + host;
+    if (!launch::is_this_host(host) && !seen.contains(host)) missing += " " + host;
   }
   return missing.empty() ? "" : "; none of them on" + missing + ",";
 }
@@ -163,14 +164,14 @@ void Stream::Impl::try_waiters() {
   arm_waiters_timer();
 }
 
-void Stream::Impl::on_start(net::Network& network, Nanos now) {
+void Stream::Impl::on_start(overlay::Network& network, Nanos now) {
   on_event([&] {
     network_ = &network;
     node_.on_start(network, now);
   });
 }
 
-void Stream::Impl::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
+void Stream::Impl::on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) {
   on_event([&] { node_.on_link_up(link, peer, now); });
 }
 
@@ -178,7 +179,7 @@ void Stream::Impl::on_connect_failed(NodeId node, const Error& why, Nanos now) {
   on_event([&] { node_.on_connect_failed(node, why, now); });
 }
 
-void Stream::Impl::on_message(net::LinkId link, wire::Message message, Nanos now) {
+void Stream::Impl::on_message(overlay::LinkId link, wire::Message message, Nanos now) {
   if (!std::holds_alternative<wire::Packet>(message)) {
     return on_event([&] { node_.on_message(link, std::move(message), now); });
   }
@@ -187,7 +188,7 @@ void Stream::Impl::on_message(net::LinkId link, wire::Message message, Nanos now
   node_.on_message(link, std::move(message), now);
 }
 
-void Stream::Impl::on_link_down(net::LinkId link, const Error& why, Nanos now) {
+void Stream::Impl::on_link_down(overlay::LinkId link, const Error& why, Nanos now) {
   on_event([&] { node_.on_link_down(link, why, now); });
 }
 
@@ -217,8 +218,8 @@ bool Stream::Impl::collect(pid_t pid, Child& child) {
                               : std::string("was killed: ") + ::strsignal(WTERMSIG(status));
   child.launched.hear();  // Its end may be seen before its last words.
   const std::string& said = child.launched.last_line();
-  const BackEndFailure failure{child.host, how + (said.empty() ? "" : ": " + said),
-                               child.launched.by()};
+  const launch::BackEndFailure failure{child.host, how + (said.empty() ? "" : ": " + said),
+                                       child.launched.by()};
   if (!stopping_) node_.note(child.host, gather_failures(std::span(&failure, 1)));
   back_end_failures_.push_back(failure);
   return true;

@@ -32,7 +32,7 @@ namespace xylem::frontend {
 /// The node under a lock: the loop's thread takes it for each event, the program for each call.
 /// What sends is done on the loop. Whoever holds the Tree calls stop(); names that outlive it find
 /// everything closed.
-class Stream::Impl final : public net::Node {
+class Stream::Impl final : public overlay::Node {
  public:
   struct Parts {
     TreeOptions options;
@@ -65,11 +65,11 @@ class Stream::Impl final : public net::Node {
   /// Closes what is not closed and waits for the thread. Stops the program when called on it.
   void stop();
 
-  void on_start(net::Network& network, Nanos now) override;
-  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) override;
+  void on_start(overlay::Network& network, Nanos now) override;
+  void on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) override;
   void on_connect_failed(NodeId node, const Error& why, Nanos now) override;
-  void on_message(net::LinkId link, wire::Message message, Nanos now) override;
-  void on_link_down(net::LinkId link, const Error& why, Nanos now) override;
+  void on_message(overlay::LinkId link, wire::Message message, Nanos now) override;
+  void on_link_down(overlay::LinkId link, const Error& why, Nanos now) override;
   void on_timer(Nanos now) override;
   void on_readable(int fd, Nanos now) override;
 
@@ -77,7 +77,7 @@ class Stream::Impl final : public net::Node {
   // A back end, or a launcher, that was started here.
   struct Child {
     std::string host;
-    Launched launched;
+    launch::Launched launched;
     UniqueFd pidfd;  // -1: where the system has none its end is seen when the tree is closed.
     bool has_ended = false;
   };
@@ -124,11 +124,11 @@ class Stream::Impl final : public net::Node {
   bool stopping_ = false;
   bool closed_ = false;
   std::map<pid_t, Child> children_;
-  std::vector<BackEndFailure> back_end_failures_;  // At most one a child.
-  std::size_t posted_down_bytes_ = 0;              // Multicasts on their way to the loop,
+  std::vector<launch::BackEndFailure> back_end_failures_;  // At most one a child.
+  std::size_t posted_down_bytes_ = 0;                      // Multicasts on their way to the loop,
   std::size_t down_queue_bytes_ = 0;  // and on the fullest link, when it was last looked at.
   bool watches_down_queue_ = false;
-  net::Network* network_ = nullptr;  // From on_start() on.
+  overlay::Network* network_ = nullptr;  // From on_start() on.
   net::EventLoop loop_;
   std::thread thread_;  // Last: it uses all of the above.
 };

@@ -183,7 +183,7 @@ void TreeNode::note(const std::string& host, std::string text) {
 
 // ---- Node ----
 
-void TreeNode::on_start(net::Network& network, Nanos now) {
+void TreeNode::on_start(overlay::Network& network, Nanos now) {
   network_ = &network;
   wire::Control control;
   control.epoch_ns = now;
@@ -191,7 +191,7 @@ void TreeNode::on_start(net::Network& network, Nanos now) {
   after_event(now);
 }
 
-void TreeNode::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
+void TreeNode::on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) {
   root_.on_link_up(link, peer, now);
   // Who is new has missed nothing.
   const bool is_leaf = root_.leaf_of(link) != wire::kNoLeaf;
@@ -201,7 +201,7 @@ void TreeNode::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
 }
 
 // As multicast() does it: whole to communication processes, to a leaf its share.
-void TreeNode::replay(net::LinkId link, const std::vector<const wire::Multicast*>& missed) {
+void TreeNode::replay(overlay::LinkId link, const std::vector<const wire::Multicast*>& missed) {
   const LeafId leaf = root_.leaf_of(link);
   for (const wire::Multicast* whole : missed) {
     const auto it = streams_.find(whole->stream);
@@ -214,19 +214,19 @@ void TreeNode::replay(net::LinkId link, const std::vector<const wire::Multicast*
   }
 }
 
-void TreeNode::on_leaves_below(net::LinkId link, const IntervalSet& before,
+void TreeNode::on_leaves_below(overlay::LinkId link, const IntervalSet& before,
                                const IntervalSet& now) {
   replay(link, recent_.new_to(before, now));
 }
 
 void TreeNode::on_connect_failed(NodeId, const Error&, Nanos) {}  // The root connects to nobody.
 
-void TreeNode::on_link_down(net::LinkId link, const Error& why, Nanos now) {
+void TreeNode::on_link_down(overlay::LinkId link, const Error& why, Nanos now) {
   root_.on_link_down(link, why, now);
   after_event(now);
 }
 
-void TreeNode::on_message(net::LinkId link, wire::Message message, Nanos now) {
+void TreeNode::on_message(overlay::LinkId link, wire::Message message, Nanos now) {
   const bool is_packet = std::holds_alternative<wire::Packet>(message);
   root_.on_message(link, std::move(message), now);
   // Packets come in heaps: a heap is looked through and answered as one.

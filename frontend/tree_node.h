@@ -35,7 +35,7 @@ struct TreeNodeOptions {
 
 /// Logic without threads: calls come one at a time, from the loop or, for those that say so, from
 /// the program under the same lock.
-class TreeNode final : public net::Node, private RootOwner {
+class TreeNode final : public overlay::Node, private RootOwner {
  public:
   explicit TreeNode(TreeNodeOptions options);
 
@@ -87,11 +87,11 @@ class TreeNode final : public net::Node, private RootOwner {
   bool is_dissolved() const { return root_.control().finish && !root_.has_links(); }
   IntervalSet open_leaves() const { return root_.open_leaves(); }
 
-  void on_start(net::Network& network, Nanos now) override;
-  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) override;
+  void on_start(overlay::Network& network, Nanos now) override;
+  void on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) override;
   void on_connect_failed(NodeId node, const Error& why, Nanos now) override;
-  void on_message(net::LinkId link, wire::Message message, Nanos now) override;
-  void on_link_down(net::LinkId link, const Error& why, Nanos now) override;
+  void on_message(overlay::LinkId link, wire::Message message, Nanos now) override;
+  void on_link_down(overlay::LinkId link, const Error& why, Nanos now) override;
   void on_timer(Nanos now) override;
   void on_readable(int fd, Nanos now) override;
 
@@ -119,14 +119,14 @@ class TreeNode final : public net::Node, private RootOwner {
   void on_multicast_gap(const wire::MulticastGap& gap) override;
   void on_stream_refused(const wire::StreamRefused& refused) override;
   void on_streams_taken(std::uint64_t version) override { taken_version_ = version; }
-  void on_leaves_below(net::LinkId link, const IntervalSet& before,
+  void on_leaves_below(overlay::LinkId link, const IntervalSet& before,
                        const IntervalSet& now) override;
 
   std::vector<wire::StreamSpec> specs() const;
   IntervalSet expected() const;
   Result<IntervalSet> addressees(const Open& open, const IntervalSet& to) const;
   std::optional<wire::Multicast> share_of(Open& open, filters::MulticastCut& cut, LeafId leaf);
-  void replay(net::LinkId link, const std::vector<const wire::Multicast*>& missed);
+  void replay(overlay::LinkId link, const std::vector<const wire::Multicast*>& missed);
   void tell(TreeEvent::Kind kind, LeafId leaf, const std::string& host, std::string text);
   void tell_closed(std::string text);
   void place_when_gathered(Nanos now);
@@ -134,10 +134,10 @@ class TreeNode final : public net::Node, private RootOwner {
   void send_acknowledgements(Nanos now);
 
   TreeNodeOptions options_;
-  net::Network* network_ = nullptr;  // Valid from on_start() on.
+  overlay::Network* network_ = nullptr;  // Valid from on_start() on.
   Root root_;
   std::map<StreamId, Open> streams_;
-  net::RecentMulticasts recent_;  // For nodes that find us as their new parent.
+  overlay::RecentMulticasts recent_;  // For nodes that find us as their new parent.
   std::uint32_t next_stream_;
   std::uint64_t taken_version_ = 0;
   Nanos last_joined_ = 0;

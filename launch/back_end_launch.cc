@@ -18,7 +18,7 @@
 #include "tree/host_list.h"
 #include "tree/host_name.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 /// It must never ask for a password: nobody is there to answer.
@@ -197,4 +197,4 @@ std::string gather_failures(std::span<const BackEndFailure> failures) {
   return text;
 }
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 
 /// True for "", "localhost", loopback addresses and this host's own names.
 bool is_this_host(const std::string& host);
@@ -72,4 +72,4 @@ struct BackEndFailure {
 /// together, with the words of the first; and how to try a launcher by hand. Empty for none.
 std::string gather_failures(std::span<const BackEndFailure> failures);
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 // Those that other hosts can use.
@@ -84,4 +84,4 @@ CommProcessLauncher::Heard RemoteCommProcessLauncher::collect(NodeId node, Child
   return heard;
 }
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -14,7 +14,7 @@
 #include "net/key.h"
 #include "wire/message.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 
 /// Who starts them. One thread.
 class CommProcessLauncher {
@@ -65,4 +65,4 @@ class RemoteCommProcessLauncher final : public CommProcessLauncher {
   std::map<NodeId, Child> children_;
 };
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <optional>
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 Unexpected bad(const char* why) {
@@ -90,4 +90,4 @@ Result<ElfSymbols> find_symbols(std::span<const std::byte> file,
   return symbols;
 }
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 
 struct ElfSymbols {
   /// Those of the names that the file defines; addresses as the file counts them.
@@ -29,4 +29,4 @@ struct ElfSymbols {
 Result<ElfSymbols> find_symbols(std::span<const std::byte> file,
                                 const std::vector<std::string_view>& names);
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 constexpr std::size_t kBytes = sizeof(std::atomic<std::uint32_t>);  // The kernel gives a page.
@@ -41,4 +41,4 @@ std::optional<StreamId> FoldMark::take() {
   return StreamId{stream};
 }
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

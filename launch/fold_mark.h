@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 
 /// A word of memory that the front end shares with the process that keeps it alive: the stream
 /// whose plugin is being called. A plugin that crashes takes the front end along, and each
@@ -44,4 +44,4 @@ class FoldMark {
   Word word_;
 };
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

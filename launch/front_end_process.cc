@@ -19,7 +19,7 @@
 
 #include "base/argv.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 constexpr int kChildControlFd = 3;
@@ -349,4 +349,4 @@ std::string run_folder(const std::string& run) {
 std::string front_end_folder(const std::string& run) { return run_folder(run) + "-front-end"; }
 std::string front_end_socket(const std::string& run) { return front_end_folder(run) + "/socket"; }
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -18,7 +18,7 @@
 #include "launch/setup.h"
 #include "launch/standstill.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 
 /// Keeps a run's front end alive. The listening sockets, copies of plugins and the setup stay here,
 /// so that a front end that died gets a successor at the same addresses, with the same store and
@@ -143,4 +143,4 @@ std::string run_folder(const std::string& run);
 std::string front_end_folder(const std::string& run);
 std::string front_end_socket(const std::string& run);
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

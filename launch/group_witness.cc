@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <ctime>
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 constexpr timespec kGrace{0, 100'000'000};
@@ -72,4 +72,4 @@ std::optional<bool> GroupWitness::reached_group(int signal) {
   return answer == 1;
 }
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -8,7 +8,7 @@
 
 #include "base/unique_fd.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 
 /// A process in our process group that does nothing but be signalled. The job is in that group too,
 /// so that terminals, `timeout` and batch systems reach it as they do without xylem; what reached
@@ -35,4 +35,4 @@ class GroupWitness {
   UniqueFd channel_;
 };
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -12,7 +12,7 @@
 #include "base/argv.h"
 #include "base/own_process.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 // What people and batch systems send to a job. SIGTSTP and its like keep their default: the
@@ -119,4 +119,4 @@ int Job::wait(GroupWitness& witness, const std::function<std::optional<Nanos>()>
   }
 }
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

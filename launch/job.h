@@ -23,7 +23,7 @@
 #include "launch/group_witness.h"
 #include "launch/launch.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 
 /// Blocks the signals that a job shall get, in this thread and those made later, and remembers how
 /// they were, for the job. Signals that are ignored stay so. A limit of file sizes does not end
@@ -65,4 +65,4 @@ class Job {
   pid_t pid_;
 };
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

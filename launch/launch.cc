@@ -10,7 +10,7 @@
 #include <fstream>
 #include <system_error>
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -266,4 +266,4 @@ Result<Installation> find_installation() {
   return found;
 }
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "net/key.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 
 /// Which launcher a command line starts with.
 enum class Launcher { kNone, kOpenMpi, kMpich, kSlurm };
@@ -84,4 +84,4 @@ struct Installation {
 };
 Result<Installation> find_installation();
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

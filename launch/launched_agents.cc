@@ -14,7 +14,7 @@
 #include <cstring>
 #include <utility>
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 // A line of an agent: "ready HOST RANKS [NOTE]".
@@ -164,4 +164,4 @@ bool LaunchedAgents::wait_for_end(Nanos patience) {
   return false;
 }
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

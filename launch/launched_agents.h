@@ -11,7 +11,7 @@
 #include "base/unique_fd.h"
 #include "launch/back_end_launch.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 
 /// One call of the launcher.
 struct AgentPlace {
@@ -86,4 +86,4 @@ class LaunchedAgents {
   std::vector<Ready> ready_;
 };
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

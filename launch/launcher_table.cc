@@ -17,7 +17,7 @@
 #include "base/unique_fd.h"
 #include "launch/elf_symbols.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 constexpr const char* kTable = "MPIR_proctable";
@@ -202,4 +202,4 @@ Result<LauncherTable> read_launcher_table(std::uint32_t pid) {
   return read_table(memory, addresses, who);
 }
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 
 /// A rank of the table; its place in it is its number.
 struct LauncherEntry {
@@ -42,4 +42,4 @@ constexpr std::size_t kLongestProgramName = 4096;
 /// table.
 Result<LauncherTable> read_launcher_table(std::uint32_t pid);
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

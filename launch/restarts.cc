@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace xylem::frontend {
+namespace xylem::launch {
 
 Nanos Restarts::next(Nanos now) {
   while (!starts_.empty() && starts_.front() + kWindow <= now) starts_.pop_front();
@@ -19,4 +19,4 @@ Nanos Restarts::next(Nanos now) {
   return at;
 }
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 
 /// At once the first time, then after pauses that double, and never more than kMost times within
 /// kWindow, however soon it dies. After a quiet kWindow all is as at first. Pure.
@@ -25,4 +25,4 @@ class Restarts {
   std::deque<Nanos> starts_;  // The newest last.
 };
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

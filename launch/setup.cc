@@ -2,7 +2,7 @@
 
 #include <boost/json/src.hpp>
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 namespace json = boost::json;
@@ -141,4 +141,4 @@ Result<Setup> parse_setup(std::string_view text) {
   }
 }
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

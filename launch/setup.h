@@ -17,7 +17,7 @@
 #include "net/key.h"
 #include "wire/series.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 
 struct Setup {
   std::string run;
@@ -70,4 +70,4 @@ std::string to_json(const Setup& setup);
 /// Fails with kCorrupt: not JSON, a field missing or of another type.
 Result<Setup> parse_setup(std::string_view text);
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -8,7 +8,7 @@
 
 #include "base/quoted.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 constexpr std::string_view kPid = "XYLEM_SERVE_PID";
@@ -145,4 +145,4 @@ std::string lines_to_leave(const std::vector<std::string>& current,
   return gone.empty() ? lines : "unset " + join(gone, ' ') + "\n" + lines;
 }
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -7,7 +7,7 @@
 
 #include "launch/launch.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 
 /// Lines that export `environment`, and the id of the process that serves as XYLEM_SERVE_PID. How
 /// these variables were in `current` (NAME=VALUE strings) is exported too, as XYLEM_SERVE_BEFORE,
@@ -22,4 +22,4 @@ std::string lines_to_enter(const Environment& environment, int serving_pid,
 std::string lines_to_leave(const std::vector<std::string>& current,
                            const std::string& capture_library);
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

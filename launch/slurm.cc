@@ -5,7 +5,7 @@
 
 #include "launch/launch.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 constexpr std::size_t kMostDigits = 10;  // Of a 32-bit number.
@@ -86,4 +86,4 @@ Result<SlurmStep> step_in(std::string_view job, std::string_view answer) {
   return make_step(job, hosts, nodes);
 }
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 
 /// One process on each host of a job, as a step of its own: what launch_on() takes.
 struct SlurmStep {
@@ -38,4 +38,4 @@ std::vector<std::string> slurm_query(std::string_view job);
 /// A job's number, as in 123; none of its steps, tasks or components.
 bool is_slurm_job(std::string_view text);
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

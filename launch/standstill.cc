@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 // Less than a tenth of a processor is what timers alone may take.
@@ -68,4 +68,4 @@ Nanos Standstill::look(Nanos now, const Work& found) {
   return duration_;
 }
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

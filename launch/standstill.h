@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 
 /// What a process has done so far, by /proc.
 struct Work {
@@ -49,4 +49,4 @@ class Standstill {
   bool heard_ = false;
 };
 
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

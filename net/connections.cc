@@ -216,7 +216,7 @@ asio::awaitable<Result<void>> Connections::prove(Socket socket, std::string addr
   FrameReader reader(**transport, wire::kMaxHelloBytes);
   wire::Welcome welcome;
   welcome.node = options_.node;
-  welcome.features = kFeatureCredits;
+  welcome.features = overlay::kFeatureCredits;
   AcceptHandshake handshake(options_.key, options_.run, welcome);
   while (!handshake.proved()) {
     auto message = co_await reader.next();
@@ -231,7 +231,7 @@ asio::awaitable<Result<void>> Connections::prove(Socket socket, std::string addr
     }
   }
   const wire::Hello& hello = handshake.hello();
-  Peer peer;
+  overlay::Peer peer;
   peer.role = hello.role;
   peer.node = hello.node;
   peer.leaf = hello.leaf;
@@ -288,7 +288,7 @@ asio::awaitable<void> Connections::connect_to(wire::Parent parent, wire::Hello h
   int refused = 0;
   hello.run = options_.run;
   hello.host_key = options_.host_key;
-  hello.features = kFeatureCredits;
+  hello.features = overlay::kFeatureCredits;
   for (const wire::Address& address : parent.addresses) {
     if (!address.host_key.empty() && !address.unix_path.empty() &&
         address.host_key != options_.host_key) {
@@ -339,7 +339,7 @@ asio::awaitable<Result<void>> Connections::connect_once(wire::Address address, w
     auto sent = co_await write_frame(**transport, frame);
     if (!sent) co_return unexpected(std::move(sent.error()));
   }
-  Peer peer;
+  overlay::Peer peer;
   peer.node = node;
   peer.role = node == kFrontEndNode ? wire::Role::kFrontEnd : wire::Role::kCommProcess;
   peer.address = address.unix_path.empty() ? address.host + ":" + std::to_string(address.port)

@@ -28,7 +28,7 @@ class ConnectionHost {
   virtual ~ConnectionHost() = default;
   /// Both sides have proved the key. `features` are those that both have; `already_read` came
   /// behind the proof.
-  virtual void on_connected(const Peer& peer, std::uint64_t features,
+  virtual void on_connected(const overlay::Peer& peer, std::uint64_t features,
                             std::unique_ptr<Transport> transport, wire::Bytes already_read) = 0;
   /// None of the parent's addresses answered as one should.
   virtual void on_connect_failed(NodeId node, const Error& why) = 0;
@@ -81,7 +81,7 @@ class Connections {
   std::list<Acceptor> acceptors_;
   std::list<Unproved*> unproved_;  // Oldest first; each lives in its greet().
   std::vector<wire::Address> addresses_;
-  Refusals refusals_;
+  overlay::Refusals refusals_;
   std::optional<Nanos> telling_;  // When they will be told.
 };
 

@@ -74,7 +74,7 @@ void FrameQueue::clear() {
   bytes_ = 0;
 }
 
-Link::Link(LinkId id, bool accepted, bool credits, std::unique_ptr<Transport> transport,
+Link::Link(overlay::LinkId id, bool accepted, bool credits, std::unique_ptr<Transport> transport,
            wire::Bytes already_read, const asio::any_io_executor& executor, LinkHost& host)
     : id_(id),
       accepted_(accepted),
@@ -96,7 +96,7 @@ asio::awaitable<Error> Link::run() {
 
 void Link::send(wire::Message message) {
   if (closing_) return;
-  const bool data = is_data(message);
+  const bool data = overlay::is_data(message);
   if (queue_bytes() > kMaxQueueBytes && data) {
     if (!std::exchange(told_full_, true)) {
       log(Level::kWarn, "a link is full: what it should carry is dropped, and sent again later",
@@ -166,9 +166,9 @@ void Link::close(const std::string& reason) {
   beat_.cancel();
 }
 
-LinkStatus Link::status() const {
-  const ClockEstimate estimate = clock_.estimate(monotonic_now());
-  LinkStatus status;
+overlay::LinkStatus Link::status() const {
+  const overlay::ClockEstimate estimate = clock_.estimate(monotonic_now());
+  overlay::LinkStatus status;
   status.transport = transport_->kind();
   status.queue_bytes = queue_bytes();
   status.sent_bytes = sent_bytes_;
@@ -202,7 +202,7 @@ Result<void> Link::take_frames() {
 
 Result<void> Link::on_frame_message(wire::Message message, std::size_t frame_bytes) {
   if (const auto* ping = std::get_if<wire::Ping>(&message)) {
-    const ClockEstimate root = host_.root_clock();
+    const overlay::ClockEstimate root = host_.root_clock();
     wire::Pong pong;
     pong.ping_sent_ns = ping->sent_ns;
     pong.received_ns = monotonic_now();
@@ -219,7 +219,7 @@ Result<void> Link::on_frame_message(wire::Message message, std::size_t frame_byt
   } else if (std::holds_alternative<wire::Unknown>(message)) {
     if (++unknown_messages_ == 1) log(Level::kDebug, "unknown message skipped", {{"link", id_}});
   } else {
-    const bool data = is_data(message);
+    const bool data = overlay::is_data(message);
     if (data && !receive_credit_.add_received(frame_bytes)) {
       return unexpected(Code::kCorrupt, "it sends more than it was granted");
     }
@@ -268,10 +268,10 @@ void Link::take_ping_along() {
   // The first is heartbeat()'s, with those that follow quickly.
   if (closing_ || last_ping_ == 0) return;
   const Nanos now = monotonic_now();
-  if (now < last_ping_ + kHeartbeatInterval - kHeartbeatSlack) return;
+  if (now < last_ping_ + overlay::kHeartbeatInterval - kHeartbeatSlack) return;
   if (!queued_.push_first(wire::encode(wire::Message(wire::Ping{now})))) return;
   ++sent_messages_;
-  note_ping(now, now + kHeartbeatInterval + kHeartbeatSlack);
+  note_ping(now, now + overlay::kHeartbeatInterval + kHeartbeatSlack);
   beat_.cancel();
 }
 
@@ -281,13 +281,14 @@ asio::awaitable<Error> Link::heartbeat() {
   for (;;) {
     const Nanos now = monotonic_now();
     if (closing_ && now >= close_deadline_) co_return Error{Code::kUnavailable, *closing_};
-    if (now - last_heard_ > kSilenceLimit) {
-      co_return Error{Code::kTimedOut,
-                      "silent for more than " + std::to_string(kSilenceLimit / kSecond) + " s"};
+    if (now - last_heard_ > overlay::kSilenceLimit) {
+      co_return Error{Code::kTimedOut, "silent for more than " +
+                                           std::to_string(overlay::kSilenceLimit / kSecond) + " s"};
     }
     if (!closing_ && now >= next_ping_) {
       const bool quick = quick_pings-- > 0;
-      note_ping(now, now + (quick ? kQuickPingInterval : kHeartbeatInterval + kHeartbeatSlack));
+      note_ping(now,
+                now + (quick ? kQuickPingInterval : overlay::kHeartbeatInterval + kHeartbeatSlack));
       send(wire::Message(wire::Ping{now}));
     }
     beat_.expires_after(in((closing_ ? close_deadline_ : next_ping_) - now));

@@ -26,22 +26,22 @@ namespace xylem::net {
 
 /// A heartbeat may be so much earlier, when something is written anyway, and so much later: waking
 /// up is most of what an idle process costs.
-constexpr Nanos kHeartbeatSlack = kHeartbeatInterval / 8;
+constexpr Nanos kHeartbeatSlack = overlay::kHeartbeatInterval / 8;
 
 /// What a link asks of the loop it lives in.
 class LinkHost {
  public:
   virtual ~LinkHost() = default;
-  virtual void on_link_message(LinkId link, wire::Message message) = 0;
+  virtual void on_link_message(overlay::LinkId link, wire::Message message) = 0;
   /// Where this process's clock stands to the front end's; known = false when it is not known yet.
-  virtual ClockEstimate root_clock() const = 0;
+  virtual overlay::ClockEstimate root_clock() const = 0;
   /// False while what this link brings finds no room on the way on: then nothing is granted. The
   /// host calls grant() when that may have changed.
   virtual bool may_grant(bool accepted) = 0;
   /// Something of the queue is written.
   virtual void on_link_written() = 0;
   /// The queue was empty. The host calls flush() when all is said that is to be said now.
-  virtual void on_link_queued(LinkId link) = 0;
+  virtual void on_link_queued(overlay::LinkId link) = 0;
 };
 
 /// Frames that wait to be written. Small ones share a piece, a large one's payload stays where it
@@ -81,7 +81,7 @@ class FrameQueue {
 class Link {
  public:
   /// `credits`: both sides have kFeatureCredits.
-  Link(LinkId id, bool accepted, bool credits, std::unique_ptr<Transport> transport,
+  Link(overlay::LinkId id, bool accepted, bool credits, std::unique_ptr<Transport> transport,
        wire::Bytes already_read, const asio::any_io_executor& executor, LinkHost& host);
 
   asio::awaitable<Error> run();
@@ -91,7 +91,7 @@ class Link {
   void send(wire::Message message);
   /// Ends run() once the queue is written, or 1 s from now.
   void close(const std::string& reason);
-  LinkStatus status() const;
+  overlay::LinkStatus status() const;
   /// When the newest ping was sent that the peer has answered (monotonic); 0: none yet.
   Nanos answered_ping() const { return answered_ping_; }
   /// Handed to send(), not yet taken by the kernel.
@@ -115,7 +115,7 @@ class Link {
   void note_ping(Nanos now, Nanos next);
   void take_ping_along();
 
-  const LinkId id_;
+  const overlay::LinkId id_;
   const bool accepted_;
   std::unique_ptr<Transport> transport_;
   LinkHost& host_;
@@ -125,8 +125,8 @@ class Link {
     wire::PacketFrame frame;
     bool is_data = false;
   };
-  SendCredit send_credit_;
-  ReceiveCredit receive_credit_;
+  overlay::SendCredit send_credit_;
+  overlay::ReceiveCredit receive_credit_;
   std::deque<Held> held_;  // Waits for credit, or behind what does.
   std::size_t held_bytes_ = 0;
   bool told_full_ = false;
@@ -144,7 +144,7 @@ class Link {
   std::uint64_t sent_bytes_ = 0;
   std::uint64_t sent_messages_ = 0;
   std::uint64_t unknown_messages_ = 0;
-  ClockFilter clock_;
+  overlay::ClockFilter clock_;
   Nanos root_offset_ns_ = 0;  // As the parent last told.
   Nanos root_error_ns_ = -1;  // Negative: the parent does not know it.
 };

@@ -26,9 +26,9 @@ constexpr int kMostAtOnce = 64;
 
 }  // namespace
 
-class EventLoop::Loop final : public Network, private LinkHost, private ConnectionHost {
+class EventLoop::Loop final : public overlay::Network, private LinkHost, private ConnectionHost {
  public:
-  Loop(Node& node, RuntimeOptions options)
+  Loop(overlay::Node& node, RuntimeOptions options)
       : work_(context_.get_executor()),
         node_(node),
         options_(std::move(options)),
@@ -78,7 +78,7 @@ class EventLoop::Loop final : public Network, private LinkHost, private Connecti
     });
   }
 
-  void send(LinkId link, wire::Message message) override {
+  void send(overlay::LinkId link, wire::Message message) override {
     const auto it = links_.find(link);
     if (it != links_.end()) it->second.link->send(std::move(message));
   }
@@ -87,16 +87,16 @@ class EventLoop::Loop final : public Network, private LinkHost, private Connecti
     connections_.connect(parent, hello);
   }
 
-  void close(LinkId link, const std::string& reason) override {
+  void close(overlay::LinkId link, const std::string& reason) override {
     if (const auto it = links_.find(link); it != links_.end()) it->second.link->close(reason);
   }
 
-  LinkStatus status(LinkId link) const override {
+  overlay::LinkStatus status(overlay::LinkId link) const override {
     const auto it = links_.find(link);
-    return it == links_.end() ? LinkStatus{} : it->second.link->status();
+    return it == links_.end() ? overlay::LinkStatus{} : it->second.link->status();
   }
 
-  void set_upward(LinkId link) override {
+  void set_upward(overlay::LinkId link) override {
     upward_ = link;
     on_link_written();  // The new way has room.
     send_notices();
@@ -182,7 +182,7 @@ class EventLoop::Loop final : public Network, private LinkHost, private Connecti
 
   // ---- LinkHost ----
 
-  void on_link_message(LinkId link, wire::Message message) override {
+  void on_link_message(overlay::LinkId link, wire::Message message) override {
     if (auto* notice = std::get_if<wire::Notice>(&message); notice && options_.notices) {
       pass_on(link, std::move(*notice));
     } else {
@@ -190,9 +190,9 @@ class EventLoop::Loop final : public Network, private LinkHost, private Connecti
     }
   }
 
-  ClockEstimate root_clock() const override {
+  overlay::ClockEstimate root_clock() const override {
     if (options_.is_root) return {.known = true};
-    const LinkStatus up = upward_ ? status(*upward_) : LinkStatus{};
+    const overlay::LinkStatus up = upward_ ? status(*upward_) : overlay::LinkStatus{};
     return {.known = up.clock_known, .offset_ns = up.offset_ns, .error_ns = up.error_ns};
   }
 
@@ -214,14 +214,14 @@ class EventLoop::Loop final : public Network, private LinkHost, private Connecti
   }
 
   // One turn of the loop makes much for many links; it goes when the turn is over.
-  void on_link_queued(LinkId link) override {
+  void on_link_queued(overlay::LinkId link) override {
     queued_.push_back(link);
     if (queued_.size() > 1) return;
     asio::post(context_, [this] { flush_links(); });
   }
 
   void flush_links() {
-    for (const LinkId id : std::exchange(queued_, {})) {
+    for (const overlay::LinkId id : std::exchange(queued_, {})) {
       if (const auto it = links_.find(id); it != links_.end()) it->second.link->flush();
     }
   }
@@ -234,7 +234,7 @@ class EventLoop::Loop final : public Network, private LinkHost, private Connecti
   // ---- notices ----
 
   // They go up only: one from above would come back to who sent it.
-  void pass_on(LinkId link, wire::Notice notice) {
+  void pass_on(overlay::LinkId link, wire::Notice notice) {
     const auto it = links_.find(link);
     if (it == links_.end() || !it->second.accepted) return;
     options_.notices->pass_on(std::move(notice), monotonic_now());
@@ -262,19 +262,19 @@ class EventLoop::Loop final : public Network, private LinkHost, private Connecti
     node_.on_connect_failed(node, why, monotonic_now());
   }
 
-  void on_connected(const Peer& peer, std::uint64_t features, std::unique_ptr<Transport> transport,
-                    wire::Bytes already_read) override {
+  void on_connected(const overlay::Peer& peer, std::uint64_t features,
+                    std::unique_ptr<Transport> transport, wire::Bytes already_read) override {
     if (stop_called_) return;
-    const LinkId id{++last_link_};
-    auto link = std::make_shared<Link>(id, peer.accepted, (features & kFeatureCredits) != 0,
-                                       std::move(transport), std::move(already_read),
-                                       context_.get_executor(), static_cast<LinkHost&>(*this));
+    const overlay::LinkId id{++last_link_};
+    auto link = std::make_shared<Link>(
+        id, peer.accepted, (features & overlay::kFeatureCredits) != 0, std::move(transport),
+        std::move(already_read), context_.get_executor(), static_cast<LinkHost&>(*this));
     links_.emplace(id, Entry{link, peer.accepted});
     node_.on_link_up(id, peer, monotonic_now());
     spawn(context_.get_executor(), run_link(id, std::move(link)));
   }
 
-  asio::awaitable<void> run_link(LinkId id, std::shared_ptr<Link> link) {
+  asio::awaitable<void> run_link(overlay::LinkId id, std::shared_ptr<Link> link) {
     const Error why = co_await link->run();
     links_.erase(id);
     if (upward_ == id) upward_.reset();
@@ -298,7 +298,7 @@ class EventLoop::Loop final : public Network, private LinkHost, private Connecti
   asio::io_context context_{1};
   // Having nothing to do is not the end.
   asio::executor_work_guard<asio::io_context::executor_type> work_;
-  Node& node_;
+  overlay::Node& node_;
   RuntimeOptions options_;
   Connections connections_;
   asio::steady_timer timer_;
@@ -306,19 +306,19 @@ class EventLoop::Loop final : public Network, private LinkHost, private Connecti
   Nanos timer_armed_ = kNever;  // When timer_ fires; never later than timer_due_.
   bool tick_is_posted_ = false;
   asio::steady_timer stopping_;
-  std::map<LinkId, Entry> links_;
+  std::map<overlay::LinkId, Entry> links_;
   std::map<int, asio::posix::stream_descriptor> watched_;
-  std::optional<LinkId> upward_;
-  std::optional<LinkId> told_;  // Where notices went last.
+  std::optional<overlay::LinkId> upward_;
+  std::optional<overlay::LinkId> told_;  // Where notices went last.
   std::uint64_t last_link_ = 0;
-  std::vector<LinkId> queued_;  // Links that have something to write.
-  bool withheld_ = false;       // A link was granted nothing, for want of room.
+  std::vector<overlay::LinkId> queued_;  // Links that have something to write.
+  bool withheld_ = false;                // A link was granted nothing, for want of room.
   bool stop_called_ = false;
   bool started_ = false;
   int exit_code_ = 0;
 };
 
-EventLoop::EventLoop(Node& node, RuntimeOptions options)
+EventLoop::EventLoop(overlay::Node& node, RuntimeOptions options)
     : loop_(std::make_unique<Loop>(node, std::move(options))) {}
 EventLoop::~EventLoop() = default;
 void EventLoop::run() { loop_->run(); }
@@ -332,7 +332,7 @@ void EventLoop::post_at(Nanos when, std::function<void()> work) {
   loop_->post_at(when, std::move(work));
 }
 
-int run_node(Node& node, RuntimeOptions options) {
+int run_node(overlay::Node& node, RuntimeOptions options) {
   EventLoop loop(node, std::move(options));
   loop.run();
   return loop.exit_code();

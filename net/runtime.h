@@ -44,7 +44,7 @@ struct RuntimeOptions {
   /// What is posted there goes up as soon as there is an upward link, and what children send is
   /// passed on by way of it; the Node never sees a notice. None: the Node gets notices as other
   /// messages, as the front end does. Borrowed.
-  NoticeBoard* notices = nullptr;
+  overlay::NoticeBoard* notices = nullptr;
   /// Listening sockets, TCP or Unix, already bound. addresses() tells of them.
   std::vector<UniqueFd> listening;
   /// Numeric addresses under which peers reach sockets bound to any address.
@@ -55,7 +55,7 @@ struct RuntimeOptions {
 /// whichever thread is within run() or run_until(): one at a time, the caller's care.
 class EventLoop {
  public:
-  EventLoop(Node& node, RuntimeOptions options);
+  EventLoop(overlay::Node& node, RuntimeOptions options);
   ~EventLoop();
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
@@ -83,7 +83,7 @@ class EventLoop {
 
 /// Runs until the Node calls Network::stop, and returns its exit code. Uses this thread only.
 /// An exception that escapes a Node is a bug: it ends the program with a message.
-int run_node(Node& node, RuntimeOptions options);
+int run_node(overlay::Node& node, RuntimeOptions options);
 
 /// A TCP socket that listens on `host` (numeric; "0.0.0.0" for any of IPv4, "::" for any of both
 /// families) and `port` (0: any).

@@ -1,6 +1,6 @@
 #include "overlay/clock_filter.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 void ClockFilter::add(Nanos t1, Nanos t2, Nanos t3, Nanos t4) {
   const Nanos round_trip = (t4 - t1) - (t3 - t2);
@@ -26,4 +26,4 @@ ClockEstimate ClockFilter::estimate(Nanos now) const {
   return best;
 }
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

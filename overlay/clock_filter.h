@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 /// Clocks of computers drift apart by less than this many ns in a second (parts per billion).
 constexpr Nanos kMaxDriftPerSecond = 50'000;
@@ -46,4 +46,4 @@ class ClockFilter {
   std::deque<Pair> pairs_;
 };
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

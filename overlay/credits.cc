@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <variant>
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 bool is_data(const wire::Message& message) {
   return std::holds_alternative<wire::Packet>(message) ||
@@ -28,4 +28,4 @@ std::uint64_t ReceiveCredit::grant() noexcept {
   return granted_;
 }
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

@@ -22,7 +22,7 @@
 
 #include "wire/message.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 /// In Hello and Welcome: this side counts and grants. Where one does not, data goes unasked, and
 /// only kMaxQueueBytes bounds it.
@@ -70,4 +70,4 @@ class ReceiveCredit {
   std::uint64_t granted_ = kFirstCredit;
 };
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

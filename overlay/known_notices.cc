@@ -1,6 +1,6 @@
 #include "overlay/known_notices.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 bool KnownNotices::add(const wire::Notice& notice) {
   if (notice.number == 0) return true;
@@ -14,4 +14,4 @@ bool KnownNotices::add(const wire::Notice& notice) {
   return true;
 }
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

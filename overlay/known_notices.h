@@ -12,7 +12,7 @@
 
 #include "wire/message.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 /// The names of the newest kKnown notices. Pure; one thread. A duplicate that comes after kKnown
 /// others passes for new: it is shown twice, which is better than once too few.
@@ -30,4 +30,4 @@ class KnownNotices {
   std::deque<std::set<Name>::const_iterator> in_order_;  // Oldest first.
 };
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

@@ -1,6 +1,6 @@
 #include "overlay/link_report.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 wire::LinkReport make_link_report(NodeId node, const Network& network, LinkId upward) {
   const LinkStatus status = network.status(upward);
@@ -17,4 +17,4 @@ wire::LinkReport make_link_report(NodeId node, const Network& network, LinkId up
   return report;
 }
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

@@ -6,9 +6,9 @@
 #include "overlay/node.h"
 #include "wire/message.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 /// The report of `node` on its link `upward`, with the connections that it has turned away.
 wire::LinkReport make_link_report(NodeId node, const Network& network, LinkId upward);
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

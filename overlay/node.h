@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "wire/message.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 /// A connection to a neighbour, from both hellos to its end. Never reused within a process.
 enum class LinkId : std::uint64_t {};
@@ -110,4 +110,4 @@ class Node {
 constexpr Nanos kHeartbeatInterval = 1 * kSecond;
 constexpr Nanos kSilenceLimit = 3 * kSecond;
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

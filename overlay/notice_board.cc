@@ -5,7 +5,7 @@
 
 #include "overlay/node.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 NoticeBoard::NoticeBoard(Author author) : author_(std::move(author)) {}
 
@@ -88,4 +88,4 @@ void NoticeBoard::send_again() {
   }
 }
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

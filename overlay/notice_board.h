@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "wire/message.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 /// The notices of one process on their way. One thread: in a process with a board,
 /// only the thread of its event loop may log from kWarn on.
@@ -103,4 +103,4 @@ class NoticeBoard {
   std::function<void()> wake_;
 };
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

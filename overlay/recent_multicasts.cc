@@ -1,6 +1,6 @@
 #include "overlay/recent_multicasts.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 namespace {
 
 // An empty one costs memory too.
@@ -58,4 +58,4 @@ std::vector<const wire::Multicast*> RecentMulticasts::new_to(const IntervalSet& 
   return missing;
 }
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

@@ -12,7 +12,7 @@
 #include "base/interval_set.h"
 #include "wire/message.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 struct RecentOptions {
   /// Of each stream, and of all together; as they are in memory. The oldest make room.
@@ -51,4 +51,4 @@ class RecentMulticasts {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 void Refusals::add(const std::string& from, const std::string& why, Nanos now) {
   ++count_;
@@ -34,4 +34,4 @@ void Refusals::tell(Nanos now) {
   since_ = now;
 }
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 /// What add() is told is counted; of each reason the first is logged, of the others how many there
 /// were, once each kInterval while they go on. Strangers may have a hand in a reason, so only the
@@ -41,4 +41,4 @@ class Refusals {
   std::set<std::string> reasons_;  // Logged in this interval and those that it follows on.
 };
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

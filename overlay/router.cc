@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 void Router::set_leaves(LinkId child, const wire::LeafSet& leaves) {
   children_[child] = leaves;
@@ -88,4 +88,4 @@ std::map<LinkId, wire::Acknowledgement> Router::split(const wire::Acknowledgemen
   return parts;
 }
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

@@ -11,7 +11,7 @@
 #include "overlay/node.h"
 #include "wire/message.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 /// The children of a node and the leaves below each. Not thread-safe.
 class Router {
@@ -49,4 +49,4 @@ class Router {
   IntervalSet ended_below_former_;  // Leaves that ended below children that are gone.
 };
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 Uplink::Uplink(UplinkOptions options) : options_(std::move(options)) {
   line_ = {wire::Parent{kFrontEndNode, options_.front_end}};
@@ -124,4 +124,4 @@ Uplink::Change Uplink::on_timer(Nanos now) {
   return connect();
 }
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

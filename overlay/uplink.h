@@ -11,7 +11,7 @@
 #include "overlay/node.h"
 #include "wire/message.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 
 struct UplinkOptions {
   /// Where the front end listens: who has no place yet reports there.
@@ -102,4 +102,4 @@ class Uplink {
   Nanos orphan_since_ = 0;
 };
 
-}  // namespace xylem::net
+}  // namespace xylem::overlay

@@ -37,7 +37,7 @@ Agent::Agent(AgentOptions options, Journal& journal, ProcessSource& source, Proc
                 journal),
       services_(options_.services, journal) {}
 
-void Agent::on_start(net::Network& network, Nanos now) {
+void Agent::on_start(overlay::Network& network, Nanos now) {
   network_ = &network;
   quiet_since_ = now;
   interval_ = options_.busy_interval;
@@ -128,7 +128,7 @@ wire::HostReport Agent::host_report() const {
   return report;
 }
 
-void Agent::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
+void Agent::on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) {
   delivery_.on_link_up(link, peer, now);
   if (peer.node == kFrontEndNode) {
     front_end_link_ = link;
@@ -146,13 +146,13 @@ void Agent::on_connect_failed(NodeId, const Error& why, Nanos now) {
   schedule(now);
 }
 
-void Agent::on_link_down(net::LinkId link, const Error& why, Nanos now) {
+void Agent::on_link_down(overlay::LinkId link, const Error& why, Nanos now) {
   delivery_.on_link_down(link, why, now);
   if (front_end_link_ == link) front_end_link_.reset();
   schedule(now);
 }
 
-void Agent::on_message(net::LinkId, wire::Message message, Nanos now) {
+void Agent::on_message(overlay::LinkId, wire::Message message, Nanos now) {
   switch (delivery_.on_message(message, now)) {
     case Delivery::News::kAcknowledged:
       collector_.resume();
@@ -300,7 +300,7 @@ void Agent::advance_life(Nanos now) {
   if (phase_ == Phase::kRecovering || phase_ == Phase::kDone) return;
   // A front end that has said that the run is over does not come back.
   const Nanos patience = finish_at_ != 0 ? options_.finish_orphan_limit : options_.orphan_limit;
-  const net::Uplink& uplink = delivery_.uplink();
+  const overlay::Uplink& uplink = delivery_.uplink();
   if (!uplink.link() && uplink.orphan_for(now) >= patience) return give_up("there is no front end");
   if (phase_ == Phase::kWatching && encoding_ && wants_to_end(now)) {
     // Whoever lives on is counted as it stands, so it must stand still.

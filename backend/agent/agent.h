@@ -77,17 +77,17 @@ struct AgentOptions {
 /// when the front end refuses it before it was ever let in, since a wrong key stays wrong.
 /// A worker may die at any point: an Agent over the same journal and segments goes on.
 /// Single-threaded, driven by a Network. All references are borrowed.
-class Agent final : public net::Node {
+class Agent final : public overlay::Node {
  public:
   static constexpr int kGaveUp = 1;
 
   Agent(AgentOptions options, Journal& journal, ProcessSource& source, ProcessStarter& starter);
 
-  void on_start(net::Network& network, Nanos now) override;
-  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) override;
+  void on_start(overlay::Network& network, Nanos now) override;
+  void on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) override;
   void on_connect_failed(NodeId node, const Error& why, Nanos now) override;
-  void on_message(net::LinkId link, wire::Message message, Nanos now) override;
-  void on_link_down(net::LinkId link, const Error& why, Nanos now) override;
+  void on_message(overlay::LinkId link, wire::Message message, Nanos now) override;
+  void on_link_down(overlay::LinkId link, const Error& why, Nanos now) override;
   void on_timer(Nanos now) override;
   void on_readable(int fd, Nanos now) override;
 
@@ -137,11 +137,11 @@ class Agent final : public net::Node {
   ProcessSource& source_;
   CommProcesses comm_processes_;
   HostWatch host_watch_;
-  std::optional<net::LinkId> front_end_link_;  // While there is one.
+  std::optional<overlay::LinkId> front_end_link_;  // While there is one.
   Collector collector_;
   Delivery delivery_;
   Services services_;
-  net::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
+  overlay::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
   Phase phase_ = Phase::kRecovering;
 
   int source_fd_ = -1;

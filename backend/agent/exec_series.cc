@@ -86,12 +86,12 @@ bool ExecSeries::reap(int& status) {
   return true;
 }
 
-void ExecSeries::begin(net::Network& network, Nanos now) {
+void ExecSeries::begin(overlay::Network& network, Nanos now) {
   if (child_ > 0 || now < not_before_) return;
   if (!start(network, now)) fail(std::string("cannot be started: ") + std::strerror(errno), now);
 }
 
-bool ExecSeries::start(net::Network& network, Nanos now) {
+bool ExecSeries::start(overlay::Network& network, Nanos now) {
   std::vector<std::string> words = words_of(spec_.program);
   const std::vector<char*> arguments = argv_of(words);
   int ends[2];
@@ -127,7 +127,7 @@ bool ExecSeries::start(net::Network& network, Nanos now) {
   return false;
 }
 
-bool ExecSeries::on_readable(net::Network& network, int fd, Nanos now) {
+bool ExecSeries::on_readable(overlay::Network& network, int fd, Nanos now) {
   if (child_ <= 0) return false;
   if (output_ && fd == output_.get()) {
     drain(network);
@@ -138,12 +138,12 @@ bool ExecSeries::on_readable(net::Network& network, int fd, Nanos now) {
   return true;
 }
 
-void ExecSeries::unwatch_output(net::Network& network) {
+void ExecSeries::unwatch_output(overlay::Network& network) {
   network.unwatch(output_.get());
   output_.reset();
 }
 
-void ExecSeries::drain(net::Network& network) {
+void ExecSeries::drain(overlay::Network& network) {
   char piece[16384];
   while (output_) {
     const ssize_t got = ::read(output_.get(), piece, sizeof piece);
@@ -164,7 +164,7 @@ void ExecSeries::kill_group(const std::string& why) {
 }
 
 // It has ended and nobody has waited for it: its number, and that of its group, are still its own.
-void ExecSeries::collect(net::Network& network, Nanos now) {
+void ExecSeries::collect(overlay::Network& network, Nanos now) {
   drain(network);
   ::kill(-child_, SIGKILL);
   int status = 0;
@@ -253,12 +253,12 @@ void ExecSeries::look(Nanos now) {
   }
 }
 
-std::optional<Reading> ExecSeries::take(net::Network&, Nanos now) {
+std::optional<Reading> ExecSeries::take(overlay::Network&, Nanos now) {
   if (child_ > 0 && now >= look_at_) look(now);
   return std::exchange(reading_, std::nullopt);
 }
 
-void ExecSeries::stop(net::Network& network) {
+void ExecSeries::stop(overlay::Network& network) {
   if (child_ <= 0) return;
   if (output_) unwatch_output(network);
   if (pidfd_) network.unwatch(pidfd_.get());

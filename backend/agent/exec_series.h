@@ -40,23 +40,23 @@ class ExecSeries final : public SeriesSource {
   ExecSeries(const ExecSeries&) = delete;
   ExecSeries& operator=(const ExecSeries&) = delete;
 
-  void begin(net::Network& network, Nanos now) override;
-  std::optional<Reading> take(net::Network& network, Nanos now) override;
+  void begin(overlay::Network& network, Nanos now) override;
+  std::optional<Reading> take(overlay::Network& network, Nanos now) override;
   const wire::SeriesLayout& layout() const override { return layout_; }
-  bool on_readable(net::Network& network, int fd, Nanos now) override;
+  bool on_readable(overlay::Network& network, int fd, Nanos now) override;
   /// When the running program is to be killed, or told of.
   Nanos next_due() const override { return child_ > 0 && !told_stuck_ ? look_at_ : 0; }
-  void stop(net::Network& network) override;
+  void stop(overlay::Network& network) override;
 
  private:
-  bool start(net::Network& network, Nanos now);
-  void drain(net::Network& network);
-  void unwatch_output(net::Network& network);
+  bool start(overlay::Network& network, Nanos now);
+  void drain(overlay::Network& network);
+  void unwatch_output(overlay::Network& network);
   bool reap(int& status);
   void end_child();
   void kill_group(const std::string& why);
   void look(Nanos now);
-  void collect(net::Network& network, Nanos now);
+  void collect(overlay::Network& network, Nanos now);
   void succeed(const MetricText& text, Nanos now);
   void fail(const std::string& why, Nanos now);
 

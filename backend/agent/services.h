@@ -61,7 +61,7 @@ class Services final : public ProcessWatch {
   Services(const Services&) = delete;
   Services& operator=(const Services&) = delete;
 
-  void start(net::Network& network) { network_ = &network; }
+  void start(overlay::Network& network) { network_ = &network; }
   /// The services of `control`. What it names stays as it is for the run: later changes of a
   /// service's interval or program are not looked at.
   void configure(LeafId leaf, const wire::Control& control);
@@ -105,7 +105,7 @@ class Services final : public ProcessWatch {
 
   ServicesOptions options_;
   Journal& journal_;
-  net::Network* network_ = nullptr;
+  overlay::Network* network_ = nullptr;
   LeafId leaf_ = wire::kNoLeaf;
   wire::Control control_;
   Nanos offset_ns_ = 0;

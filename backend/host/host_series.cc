@@ -121,7 +121,7 @@ void HostSeries::add_sensors(const std::string& root) {
   }
 }
 
-void HostSeries::begin(net::Network&, Nanos now) {
+void HostSeries::begin(overlay::Network&, Nanos now) {
   readout_.begin(layout_);
   for (const auto& part : parts_) {
     if (!part->left_out) read(*part);
@@ -149,7 +149,7 @@ void HostSeries::read(Part& part) {
   part.count = readout_.size() - first;
 }
 
-std::optional<Reading> HostSeries::take(net::Network&, Nanos) {
+std::optional<Reading> HostSeries::take(overlay::Network&, Nanos) {
   return std::exchange(reading_, std::nullopt);
 }
 

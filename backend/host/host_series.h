@@ -21,8 +21,8 @@ class HostSeries final : public SeriesSource {
   /// `root` stands before /proc and /sys: a folder of recorded files in tests, else empty.
   explicit HostSeries(const std::string& root = "");
 
-  void begin(net::Network& network, Nanos now) override;
-  std::optional<Reading> take(net::Network& network, Nanos now) override;
+  void begin(overlay::Network& network, Nanos now) override;
+  std::optional<Reading> take(overlay::Network& network, Nanos now) override;
   const wire::SeriesLayout& layout() const override { return layout_; }
 
  private:

@@ -42,7 +42,7 @@ class HostWatch {
  public:
   explicit HostWatch(HostWatchOptions options = {});
 
-  void start(net::Network& network) { network_ = &network; }
+  void start(overlay::Network& network) { network_ = &network; }
   /// A link to the front end has come up: it may know nothing of this host.
   void meet_front_end(Nanos now);
   void configure(const wire::Control& control, Nanos now);
@@ -64,8 +64,8 @@ class HostWatch {
   HostWatchOptions options_;
   HostMeter meter_;
   CoreCount core_count_;
-  net::Network* network_ = nullptr;  // Valid from start() on.
-  Nanos interval_ = 0;               // 0: nothing is measured.
+  overlay::Network* network_ = nullptr;  // Valid from start() on.
+  Nanos interval_ = 0;                   // 0: nothing is measured.
   bool at_once_ = false;
   bool front_end_is_new_ = false;
   bool has_counted_ = false;  // Cores: begun, at least.

@@ -30,7 +30,7 @@ void ProcessSeries::add(Lane lane, std::uint32_t pid) {
   processes_.insert_or_assign(lane, Process(root_ + "/proc/" + std::to_string(pid)));
 }
 
-void ProcessSeries::begin(net::Network&, Nanos now) {
+void ProcessSeries::begin(overlay::Network&, Nanos now) {
   counts_waits_.reset();
   if (delay_accounting_.read(text_)) counts_waits_ = to_double(text_.substr(0, 1)) != 0;
   Reading reading;
@@ -47,7 +47,7 @@ void ProcessSeries::begin(net::Network&, Nanos now) {
   reading_ = std::move(reading);
 }
 
-std::optional<Reading> ProcessSeries::take(net::Network&, Nanos) {
+std::optional<Reading> ProcessSeries::take(overlay::Network&, Nanos) {
   return std::exchange(reading_, std::nullopt);
 }
 

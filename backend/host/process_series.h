@@ -27,8 +27,8 @@ class ProcessSeries final : public SeriesSource {
   void add(Lane lane, std::uint32_t pid);
   void remove(Lane lane) { processes_.erase(lane); }
 
-  void begin(net::Network& network, Nanos now) override;
-  std::optional<Reading> take(net::Network& network, Nanos now) override;
+  void begin(overlay::Network& network, Nanos now) override;
+  std::optional<Reading> take(overlay::Network& network, Nanos now) override;
   const wire::SeriesLayout& layout() const override { return layout_; }
 
  private:

@@ -33,18 +33,18 @@ class SeriesSource {
   virtual ~SeriesSource() = default;
 
   /// A sample is due. Still busy with the one before: that one goes on, and this one is not taken.
-  virtual void begin(net::Network& network, Nanos now) = 0;
+  virtual void begin(overlay::Network& network, Nanos now) = 0;
   /// What has become of it; nullopt: nothing (yet).
-  virtual std::optional<Reading> take(net::Network& network, Nanos now) = 0;
+  virtual std::optional<Reading> take(overlay::Network& network, Nanos now) = 0;
   /// Names of the numbers of the last reading. Changes when what is measured changes.
   virtual const wire::SeriesLayout& layout() const = 0;
 
   /// A watched descriptor; false when it is not of this source.
-  virtual bool on_readable(net::Network&, int, Nanos) { return false; }
+  virtual bool on_readable(overlay::Network&, int, Nanos) { return false; }
   /// When take() has something to do without being asked; 0: not before something happens.
   virtual Nanos next_due() const { return 0; }
   /// Ends what runs.
-  virtual void stop(net::Network&) {}
+  virtual void stop(overlay::Network&) {}
 };
 
 /// `entries` of the layout `from` as those of the layout `to`, by name. What `from` has not is not

@@ -5,7 +5,7 @@
 namespace xylem::backend {
 
 std::optional<wire::CommProcessReport> CommProcesses::start(const wire::StartCommProcess& order,
-                                                            net::Network& network) {
+                                                            overlay::Network& network) {
   auto started = starter_.start(order.node, order.level);
   if (!started) {
     wire::CommProcessReport report;
@@ -20,7 +20,8 @@ std::optional<wire::CommProcessReport> CommProcesses::start(const wire::StartCom
   return std::nullopt;
 }
 
-std::optional<wire::CommProcessReport> CommProcesses::collect(int pidfd, net::Network& network) {
+std::optional<wire::CommProcessReport> CommProcesses::collect(int pidfd,
+                                                              overlay::Network& network) {
   const auto it = children_.find(pidfd);
   if (it == children_.end()) return std::nullopt;
   wire::CommProcessReport report;

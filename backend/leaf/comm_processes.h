@@ -21,9 +21,9 @@ class CommProcesses {
 
   /// Watches the child. What is to be told to the front end, when it could not be started.
   std::optional<wire::CommProcessReport> start(const wire::StartCommProcess& order,
-                                               net::Network& network);
+                                               overlay::Network& network);
   /// A watched descriptor is readable. What is to be told, when a child of ours has ended badly.
-  std::optional<wire::CommProcessReport> collect(int pidfd, net::Network& network);
+  std::optional<wire::CommProcessReport> collect(int pidfd, overlay::Network& network);
 
  private:
   ProcessStarter& starter_;

@@ -33,7 +33,7 @@ wire::Hello Delivery::hello() const {
   return hello;
 }
 
-void Delivery::start(net::Network& network, Nanos now) {
+void Delivery::start(overlay::Network& network, Nanos now) {
   network_ = &network;
   uplink_.start(network, now);
   recall();
@@ -44,7 +44,7 @@ void Delivery::connect(Nanos now) { react(uplink_.connect(), now); }
 
 // ---- links ----
 
-void Delivery::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
+void Delivery::on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) {
   if (peer.accepted) return network_->close(link, "a leaf takes nobody");
   react(uplink_.on_link_up(link), now);
 }
@@ -53,16 +53,16 @@ void Delivery::on_connect_failed(const Error& why, Nanos now) {
   react(uplink_.on_connect_failed(why, now), now);
 }
 
-void Delivery::on_link_down(net::LinkId link, const Error& why, Nanos now) {
+void Delivery::on_link_down(overlay::LinkId link, const Error& why, Nanos now) {
   react(uplink_.on_link_down(link, why, now), now);
 }
 
-void Delivery::react(net::Uplink::Change change, Nanos now) {
-  if (change == net::Uplink::Change::kReporting) {
+void Delivery::react(overlay::Uplink::Change change, Nanos now) {
+  if (change == overlay::Uplink::Change::kReporting) {
     network_->send(*uplink_.link(), options_.report());
-  } else if (change == net::Uplink::Change::kAdopted) {
+  } else if (change == overlay::Uplink::Change::kAdopted) {
     network_->send(*uplink_.parent(), wire::LeafSet{IntervalSet::of(raw(leaf_)), {}});
-    const bool moved = uplink_.former() == net::Uplink::Former::kMoved;
+    const bool moved = uplink_.former() == overlay::Uplink::Former::kMoved;
     for (wire::Message& message : std::exchange(held_, {})) {
       network_->send(*uplink_.parent(), std::move(message));
     }
@@ -123,7 +123,7 @@ void Delivery::send_due(Nanos now) {
   for (wire::Packet& packet : outbox_.take_due(now)) network_->send(*parent, std::move(packet));
 }
 
-std::optional<net::LinkId> Delivery::may_send() const {
+std::optional<overlay::LinkId> Delivery::may_send() const {
   const auto parent = uplink_.parent();
   const bool is_full = parent && network_->status(*parent).queue_bytes > kLongestQueue;
   return is_full ? std::nullopt : parent;
@@ -152,7 +152,7 @@ void Delivery::report_link(Nanos now) {
   if (!uplink_.parent() || now < next_report_) return;
   // By its own clock, so that waiting for others does not make it rarer.
   next_report_ = std::max(next_report_ + kReportInterval, now + kReportInterval / 2);
-  network_->send(*uplink_.parent(), net::make_link_report(node_, *network_, *uplink_.parent()));
+  network_->send(*uplink_.parent(), overlay::make_link_report(node_, *network_, *uplink_.parent()));
 }
 
 void Delivery::on_timer(Nanos now) {
@@ -179,7 +179,7 @@ void Delivery::end(const std::string& why) {
 
 bool Delivery::follow_clock() {
   if (!uplink_.link()) return false;
-  const net::LinkStatus status = network_->status(*uplink_.link());
+  const overlay::LinkStatus status = network_->status(*uplink_.link());
   if (!status.clock_known || (clock_known_ && status.offset_ns == offset_ns_)) return false;
   clock_known_ = true;
   offset_ns_ = status.offset_ns;

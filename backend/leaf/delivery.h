@@ -58,12 +58,12 @@ class Delivery {
   Delivery(const Delivery&) = delete;
   Delivery& operator=(const Delivery&) = delete;
 
-  void start(net::Network& network, Nanos now);
+  void start(overlay::Network& network, Nanos now);
   void connect(Nanos now);
 
-  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now);
+  void on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now);
   void on_connect_failed(const Error& why, Nanos now);
-  void on_link_down(net::LinkId link, const Error& why, Nanos now);
+  void on_link_down(overlay::LinkId link, const Error& why, Nanos now);
   News on_message(const wire::Message& message, Nanos now);
   void on_timer(Nanos now);
   /// When on_timer() has something to do; 0: not before something happens.
@@ -85,7 +85,7 @@ class Delivery {
   NodeId node() const { return node_; }
   LeafId leaf() const { return leaf_; }  ///< kNoLeaf before the first assignment.
   const std::optional<wire::Control>& control() const { return control_; }
-  const net::Uplink& uplink() const { return uplink_; }
+  const overlay::Uplink& uplink() const { return uplink_; }
 
   /// Looks at the upward link's clock. True when what is known has changed.
   bool follow_clock();
@@ -96,8 +96,8 @@ class Delivery {
  private:
   wire::Hello hello() const;
   /// The parent, unless its link is full.
-  std::optional<net::LinkId> may_send() const;
-  void react(net::Uplink::Change change, Nanos now);
+  std::optional<overlay::LinkId> may_send() const;
+  void react(overlay::Uplink::Change change, Nanos now);
   void take_assignment(const wire::Assignment& assignment, Nanos now);
   bool take_control(const wire::Control& control);
   void take_acknowledgement(const wire::Acknowledgement& acknowledgement);
@@ -108,8 +108,8 @@ class Delivery {
   DeliveryOptions options_;
   Journal& journal_;
   Outbox outbox_;
-  net::Uplink uplink_;
-  net::Network* network_ = nullptr;  // Valid from start() on.
+  overlay::Uplink uplink_;
+  overlay::Network* network_ = nullptr;  // Valid from start() on.
 
   NodeId node_ = wire::kNoNode;
   LeafId leaf_ = wire::kNoLeaf;

@@ -54,14 +54,14 @@ LeafNode::LeafNode(LeafNodeOptions options, Journal& journal, ProcessStarter& st
                 journal),
       comm_processes_(starter) {}
 
-void LeafNode::on_start(net::Network& network, Nanos now) {
+void LeafNode::on_start(overlay::Network& network, Nanos now) {
   network_ = &network;
   delivery_.start(network, now);
   delivery_.connect(now);
   schedule(now);
 }
 
-void LeafNode::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
+void LeafNode::on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) {
   delivery_.on_link_up(link, peer, now);
   schedule(now);
 }
@@ -73,12 +73,12 @@ void LeafNode::on_connect_failed(NodeId, const Error& why, Nanos now) {
   schedule(now);
 }
 
-void LeafNode::on_link_down(net::LinkId link, const Error& why, Nanos now) {
+void LeafNode::on_link_down(overlay::LinkId link, const Error& why, Nanos now) {
   delivery_.on_link_down(link, why, now);
   schedule(now);
 }
 
-void LeafNode::on_message(net::LinkId, wire::Message message, Nanos now) {
+void LeafNode::on_message(overlay::LinkId, wire::Message message, Nanos now) {
   if (const auto* multicast = std::get_if<wire::Multicast>(&message)) {
     take_multicast(*multicast);
     return schedule(now);

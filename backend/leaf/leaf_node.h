@@ -66,7 +66,7 @@ struct LeafNodeOptions {
 /// Life: connects, reports, gets a leaf id and the streams; journals and delivers what is put;
 /// leaves when told to and all is acknowledged. Starts communication processes on
 /// its host when the front end asks for it. One thread; what is given by reference is borrowed.
-class LeafNode final : public net::Node {
+class LeafNode final : public overlay::Node {
  public:
   LeafNode(LeafNodeOptions options, Journal& journal, ProcessStarter& starter, LeafOwner& owner);
 
@@ -92,11 +92,11 @@ class LeafNode final : public net::Node {
   /// on_closed().
   void set_owner_timer(Nanos when, Nanos now);
 
-  void on_start(net::Network& network, Nanos now) override;
-  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) override;
+  void on_start(overlay::Network& network, Nanos now) override;
+  void on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) override;
   void on_connect_failed(NodeId node, const Error& why, Nanos now) override;
-  void on_message(net::LinkId link, wire::Message message, Nanos now) override;
-  void on_link_down(net::LinkId link, const Error& why, Nanos now) override;
+  void on_message(overlay::LinkId link, wire::Message message, Nanos now) override;
+  void on_link_down(overlay::LinkId link, const Error& why, Nanos now) override;
   void on_timer(Nanos now) override;
   void on_readable(int fd, Nanos now) override;
 
@@ -116,11 +116,11 @@ class LeafNode final : public net::Node {
   Journal& journal_;
   Delivery delivery_;
   CommProcesses comm_processes_;
-  net::Network* network_ = nullptr;  // Valid from on_start() on.
+  overlay::Network* network_ = nullptr;  // Valid from on_start() on.
   std::map<StreamId, LeafStreamState> streams_;
   std::map<StreamId, std::uint64_t> last_multicast_;
   std::map<StreamId, IntervalSet> gaps_;  // Told; again to each new parent, which may not know.
-  std::optional<net::LinkId> gaps_told_to_;
+  std::optional<overlay::LinkId> gaps_told_to_;
   std::uint64_t streams_version_ = 0;
   bool has_put_ = false;  // Since the journal was looked at last.
   Nanos next_look_ = 0;

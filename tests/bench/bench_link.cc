@@ -77,29 +77,29 @@ pid_t in_another_process(Work work) {
 
 // ---- links ----
 
-class BenchNode : public Node {
+class BenchNode : public overlay::Node {
  public:
-  void on_start(Network& network, Nanos now) override {
+  void on_start(overlay::Network& network, Nanos now) override {
     network_ = &network;
     network.set_timer(now + kPatience);
   }
-  void on_link_up(LinkId, const Peer&, Nanos) override {}
+  void on_link_up(overlay::LinkId, const overlay::Peer&, Nanos) override {}
   void on_connect_failed(NodeId, const Error& why, Nanos) override {
     std::fprintf(stderr, "bench_link: %s\n", why.message.c_str());
     network_->stop(1);
   }
-  void on_link_down(LinkId, const Error&, Nanos) override { network_->stop(0); }
+  void on_link_down(overlay::LinkId, const Error&, Nanos) override { network_->stop(0); }
   void on_timer(Nanos) override { network_->stop(1); }
   void on_readable(int, Nanos) override {}
 
  protected:
-  Network* network_ = nullptr;
+  overlay::Network* network_ = nullptr;
 };
 
 // Sends packets back until told otherwise by a goodbye; then counts them and answers each batch.
 class Responder final : public BenchNode {
  public:
-  void on_message(LinkId link, wire::Message message, Nanos) override {
+  void on_message(overlay::LinkId link, wire::Message message, Nanos) override {
     if (std::holds_alternative<wire::Goodbye>(message)) {
       batch_ = std::strtoul(std::get<wire::Goodbye>(message).reason.c_str(), nullptr, 10);
       count_ = 0;
@@ -123,17 +123,17 @@ class Requester final : public BenchNode {
 
   const Figures& figures() const { return figures_; }
 
-  void on_start(Network& network, Nanos now) override {
+  void on_start(overlay::Network& network, Nanos now) override {
     BenchNode::on_start(network, now);
     wire::Hello hello;
     hello.level = 1;
     network.connect({kFrontEndNode, {address_}}, hello);
   }
-  void on_link_up(LinkId link, const Peer&, Nanos) override {
+  void on_link_up(overlay::LinkId link, const overlay::Peer&, Nanos) override {
     begin_ = monotonic_now();
     network_->send(link, packet_);
   }
-  void on_message(LinkId link, wire::Message, Nanos) override {
+  void on_message(overlay::LinkId link, wire::Message, Nanos) override {
     if (batch_ == 0) return came_back(link);
     acknowledged_ += batch_;
     if (acknowledged_ < wanted_) return send_batches(link);
@@ -147,7 +147,7 @@ class Requester final : public BenchNode {
   }
 
  private:
-  void came_back(LinkId link) {
+  void came_back(overlay::LinkId link) {
     const Nanos now = monotonic_now();
     times_.push_back(now - begin_);
     begin_ = now;
@@ -155,7 +155,7 @@ class Requester final : public BenchNode {
     figures_.round_trip_us = median(times_) * 1e-3;
     flood(link, kSmallBytes, counts_.small, 512);
   }
-  void flood(LinkId link, std::size_t bytes, std::size_t count, std::size_t batch) {
+  void flood(overlay::LinkId link, std::size_t bytes, std::size_t count, std::size_t batch) {
     packet_ = packet_of(bytes);
     batch_ = batch;
     wanted_ = count / batch * batch;
@@ -165,7 +165,7 @@ class Requester final : public BenchNode {
     begin_ = monotonic_now();
     send_batches(link);
   }
-  void send_batches(LinkId link) {
+  void send_batches(overlay::LinkId link) {
     for (; sent_ < std::min(wanted_, acknowledged_ + 4 * batch_); ++sent_) {
       network_->send(link, packet_);
     }

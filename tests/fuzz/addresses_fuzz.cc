@@ -27,11 +27,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     // Whoever mistypes a key does not want to read it in a log: one sentence for all.
     CHECK(key.error().message == net::parse_key("").error().message);
   }
-  if (const auto setup = frontend::parse_setup(text)) {
-    const std::string line = frontend::to_json(*setup);
+  if (const auto setup = launch::parse_setup(text)) {
+    const std::string line = launch::to_json(*setup);
     CHECK(line.find('\n') == std::string::npos);
-    const auto again = frontend::parse_setup(line);
-    CHECK(again && frontend::to_json(*again) == line);
+    const auto again = launch::parse_setup(line);
+    CHECK(again && launch::to_json(*again) == line);
   } else {
     CHECK(setup.error().code == Code::kCorrupt && !setup.error().message.empty());
   }

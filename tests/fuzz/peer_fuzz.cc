@@ -31,8 +31,8 @@ namespace {
 constexpr std::size_t kMostSteps = 200;
 const std::vector<wire::Address> kFrontEnd{wire::Address{"10.0.0.1", 4711, "", ""}};
 
-net::Peer any_peer(ByteSource& in) {
-  net::Peer peer;
+overlay::Peer any_peer(ByteSource& in) {
+  overlay::Peer peer;
   peer.accepted = true;
   peer.role = in.one_of(std::array{wire::Role::kBackEnd, wire::Role::kCommProcess,
                                    wire::Role::kTool, wire::Role::kFrontEnd});
@@ -45,9 +45,9 @@ net::Peer any_peer(ByteSource& in) {
 }
 
 // Everything that neighbours and time can do to a node.
-void live(ByteSource& in, testing::FakeNetwork& network, net::Node& node, bool takes_children) {
-  const auto any_link = [&]() -> net::LinkId {
-    if (network.links.empty()) return net::LinkId{0};
+void live(ByteSource& in, testing::FakeNetwork& network, overlay::Node& node, bool takes_children) {
+  const auto any_link = [&]() -> overlay::LinkId {
+    if (network.links.empty()) return overlay::LinkId{0};
     auto at = network.links.begin();
     std::advance(at, in.below(network.links.size()));
     return at->first;
@@ -76,7 +76,7 @@ void live(ByteSource& in, testing::FakeNetwork& network, net::Node& node, bool t
         for (const int fd : std::set<int>(network.watched)) network.readable(node, fd);
         break;
       default: {
-        const net::LinkId link = any_link();
+        const overlay::LinkId link = any_link();
         if (auto message = testing::any_message(in)) {
           network.deliver(node, link, std::move(*message));
         }

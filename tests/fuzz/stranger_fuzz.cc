@@ -34,11 +34,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     const auto again = backend::parse_wish(words);
     CHECK(again && backend::to_words(*again) == words);
   }
-  if (const auto step = frontend::step_in("12", text)) {
+  if (const auto step = launch::step_in("12", text)) {
     CHECK(step->nodes > 0 && step->hosts.find(' ') == std::string::npos && step->hosts[0] != '-');
   }
   const auto symbols =
-      frontend::find_symbols(std::as_bytes(std::span(bytes, size)), {"MPIR_proctable"});
+      launch::find_symbols(std::as_bytes(std::span(bytes, size)), {"MPIR_proctable"});
   CHECK(!symbols || symbols->address.size() <= 1);
   return 0;
 }

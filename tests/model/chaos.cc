@@ -81,7 +81,7 @@ class Chaos {
  private:
   void end_in_peace() {
     // Answers may come by links that are dying.
-    const Nanos healed = world_.now() + net::kSilenceLimit;
+    const Nanos healed = world_.now() + overlay::kSilenceLimit;
     const auto all_are_heard = [&] { return cluster_.all_are_heard(healed); };
     world_.run_until(healed + kComeBack, all_are_heard);
     if (!all_are_heard()) fault_ = "not every host was heard of again";

@@ -79,14 +79,14 @@ Leaf::Leaf(LeafHost& host, Random& random, wire::Address front_end, backend::Out
 
 Leaf::~Leaf() { host_.given_up += journal_.given_up_packets(); }
 
-void Leaf::on_start(net::Network& network, Nanos now) {
+void Leaf::on_start(overlay::Network& network, Nanos now) {
   network_ = &network;
   delivery_.start(network, now);
   delivery_.connect(now);
   schedule(now);
 }
 
-void Leaf::on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) {
+void Leaf::on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) {
   delivery_.on_link_up(link, peer, now);
   schedule(now);
 }
@@ -96,12 +96,12 @@ void Leaf::on_connect_failed(NodeId, const Error& why, Nanos now) {
   schedule(now);
 }
 
-void Leaf::on_link_down(net::LinkId link, const Error& why, Nanos now) {
+void Leaf::on_link_down(overlay::LinkId link, const Error& why, Nanos now) {
   delivery_.on_link_down(link, why, now);
   schedule(now);
 }
 
-void Leaf::on_message(net::LinkId, wire::Message message, Nanos now) {
+void Leaf::on_message(overlay::LinkId, wire::Message message, Nanos now) {
   const backend::Delivery::News news = delivery_.on_message(message, now);
   if (news == backend::Delivery::News::kAcknowledged) {
     host_.acknowledged_at = now;

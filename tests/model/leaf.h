@@ -66,7 +66,7 @@ struct LeafHost {
 };
 
 /// The worker. Borrows the host's part and the draws.
-class Leaf final : public net::Node {
+class Leaf final : public overlay::Node {
  public:
   using StartCommProcess = std::function<void(const wire::StartCommProcess&)>;
 
@@ -74,11 +74,11 @@ class Leaf final : public net::Node {
        StartCommProcess start);
   ~Leaf() override;
 
-  void on_start(net::Network& network, Nanos now) override;
-  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) override;
+  void on_start(overlay::Network& network, Nanos now) override;
+  void on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) override;
   void on_connect_failed(NodeId node, const Error& why, Nanos now) override;
-  void on_message(net::LinkId link, wire::Message message, Nanos now) override;
-  void on_link_down(net::LinkId link, const Error& why, Nanos now) override;
+  void on_message(overlay::LinkId link, wire::Message message, Nanos now) override;
+  void on_link_down(overlay::LinkId link, const Error& why, Nanos now) override;
   void on_timer(Nanos now) override;
   void on_readable(int, Nanos) override {}
 
@@ -100,7 +100,7 @@ class Leaf final : public net::Node {
   backend::Journal journal_;
   backend::Delivery delivery_;
   StartCommProcess start_;
-  net::Network* network_ = nullptr;
+  overlay::Network* network_ = nullptr;
   Nanos next_window_ = 0;
   bool done_ = false;
 };

@@ -19,7 +19,7 @@ struct Simulation::End {
   enum class State { kComing, kUp, kDown };
   std::uint32_t process = 0;
   State state = State::kComing;
-  net::Peer peer;
+  overlay::Peer peer;
   Nanos last_arrival = 0;          // Of what is under way to this end.
   Nanos silent_since = 0;          // Nothing can have arrived since; 0: pings come.
   bool deaf = false;               // What is sent to this end is lost, and it hears nothing.
@@ -33,19 +33,19 @@ struct Simulation::Connection {
 };
 
 // The process's face of the world.
-class Simulation::ProcessNetwork final : public net::Network {
+class Simulation::ProcessNetwork final : public overlay::Network {
  public:
   ProcessNetwork(Simulation& world, std::uint32_t self) : world_(world), self_(self) {}
 
-  void send(net::LinkId link, wire::Message message) override {
+  void send(overlay::LinkId link, wire::Message message) override {
     world_.send(self_, link, std::move(message));
   }
   void connect(const wire::Parent& parent, const wire::Hello& hello) override {
     world_.connect(self_, parent, hello);
   }
-  void close(net::LinkId link, const std::string&) override { world_.close(self_, link); }
-  net::LinkStatus status(net::LinkId link) const override;
-  void set_upward(net::LinkId) override {}
+  void close(overlay::LinkId link, const std::string&) override { world_.close(self_, link); }
+  overlay::LinkStatus status(overlay::LinkId link) const override;
+  void set_upward(overlay::LinkId) override {}
   void watch(int) override {}
   void unwatch(int) override {}
   void set_timer(Nanos when) override;
@@ -62,7 +62,7 @@ struct Simulation::Process {
   std::uint32_t number = 0;
   HostNumber host{};
   std::uint16_t port = 0;
-  std::unique_ptr<net::Node> node;
+  std::unique_ptr<overlay::Node> node;
   std::unique_ptr<ProcessNetwork> network;
   bool alive = true;
   bool frozen = false;
@@ -73,10 +73,10 @@ struct Simulation::Process {
   std::set<std::uint32_t> connections;
 };
 
-net::LinkStatus Simulation::ProcessNetwork::status(net::LinkId link) const {
+overlay::LinkStatus Simulation::ProcessNetwork::status(overlay::LinkId link) const {
   const auto number = static_cast<std::uint64_t>(link);
   const Connection& connection = *world_.connections_[number >> 1];
-  net::LinkStatus status;
+  overlay::LinkStatus status;
   status.clock_known = true;
   status.queue_bytes = connection.ends[1 - (number & 1)].held_bytes;
   return status;
@@ -113,7 +113,8 @@ wire::Address Simulation::address(HostNumber host, std::uint16_t port) {
   return address;
 }
 
-ProcessId Simulation::start(HostNumber host, std::unique_ptr<net::Node> node, std::uint16_t port) {
+ProcessId Simulation::start(HostNumber host, std::unique_ptr<overlay::Node> node,
+                            std::uint16_t port) {
   const auto number = static_cast<std::uint32_t>(processes_.size());
   auto process = std::make_unique<Process>();
   process->number = number;
@@ -138,7 +139,7 @@ bool Simulation::is_frozen(ProcessId process) const {
 HostNumber Simulation::host_of(ProcessId process) const {
   return processes_[static_cast<std::uint32_t>(process)]->host;
 }
-net::Node& Simulation::node(ProcessId process) {
+overlay::Node& Simulation::node(ProcessId process) {
   return *processes_[static_cast<std::uint32_t>(process)]->node;
 }
 
@@ -156,7 +157,7 @@ void Simulation::after_node(Process& process) {
   const std::uint32_t number = process.number;
   for (const std::uint32_t connection : std::set(process.connections)) {
     const int end = connections_[connection]->ends[0].process == number ? 0 : 1;
-    close(number, net::LinkId{std::uint64_t{connection} << 1 | static_cast<unsigned>(end)});
+    close(number, overlay::LinkId{std::uint64_t{connection} << 1 | static_cast<unsigned>(end)});
   }
   process.alive = false;
   process.node.reset();
@@ -290,7 +291,8 @@ void Simulation::look_for_silence(std::uint32_t number, int i) {
   End& end = connections_[number]->ends[i];
   if (end.state == End::State::kDown) return;
   const Nanos since = end.silent_since;
-  const Nanos limit = now_ + net::kSilenceLimit - random_.between(0, net::kHeartbeatInterval);
+  const Nanos limit =
+      now_ + overlay::kSilenceLimit - random_.between(0, overlay::kHeartbeatInterval);
   push({.at = limit, .process = end.process, .slot = new_call([this, number, i, since] {
                                                const End& then = connections_[number]->ends[i];
                                                if (then.silent_since == since)
@@ -378,7 +380,7 @@ void Simulation::arrive(std::uint32_t from, std::uint16_t port, const wire::Hell
         .connection = number});
 }
 
-void Simulation::send(std::uint32_t process, net::LinkId link, wire::Message message) {
+void Simulation::send(std::uint32_t process, overlay::LinkId link, wire::Message message) {
   const auto id = static_cast<std::uint64_t>(link);
   const auto number = static_cast<std::uint32_t>(id >> 1);
   const auto from = static_cast<int>(id & 1);
@@ -404,7 +406,7 @@ void Simulation::send(std::uint32_t process, net::LinkId link, wire::Message mes
 }
 
 // An orderly end: the peer gets what was sent, then the end.
-void Simulation::close(std::uint32_t, net::LinkId link) {
+void Simulation::close(std::uint32_t, overlay::LinkId link) {
   const auto id = static_cast<std::uint64_t>(link);
   const auto number = static_cast<std::uint32_t>(id >> 1);
   const auto self = static_cast<int>(id & 1);
@@ -432,7 +434,7 @@ void Simulation::link_up(std::uint32_t number, int i) {
   if (!process.alive || end.state != End::State::kComing || end.down_is_due) return;
   if (i == 0 && connection.ends[1].state != End::State::kUp) return link_down(number, 0);
   end.state = End::State::kUp;
-  const net::LinkId link{std::uint64_t{number} << 1 | static_cast<unsigned>(i)};
+  const overlay::LinkId link{std::uint64_t{number} << 1 | static_cast<unsigned>(i)};
   process.node->on_link_up(link, end.peer, now_);
   after_node(process);
 }
@@ -452,7 +454,7 @@ void Simulation::link_down(std::uint32_t number, int i) {
   if (!process.alive) return;
   const Error why{Code::kUnavailable, "the link is gone"};
   if (was_up) {
-    const net::LinkId link{std::uint64_t{number} << 1 | static_cast<unsigned>(i)};
+    const overlay::LinkId link{std::uint64_t{number} << 1 | static_cast<unsigned>(i)};
     process.node->on_link_down(link, why, now_);
   } else if (i == 0) {
     process.node->on_connect_failed(end.peer.node, why, now_);
@@ -563,7 +565,7 @@ void Simulation::perform(const Event& event) {
   }
   Connection& connection = *connections_[event.connection];
   End& end = connection.ends[event.end];
-  const net::LinkId link{std::uint64_t{event.connection} << 1 | event.end};
+  const overlay::LinkId link{std::uint64_t{event.connection} << 1 | event.end};
   if (event.kind == Kind::kMessage) {
     if (!process.alive || end.state != End::State::kUp || end.deaf) return;
     process.node->on_message(link, std::move(*message), now_);

@@ -1,7 +1,7 @@
 #pragma once
 
 // A world in one thread: a virtual clock, hosts, a network between them that can do what networks
-// do, and processes, each of which is a net::Node, the very code that runs in production.
+// do, and processes, each of which is a overlay::Node, the very code that runs in production.
 //
 //   Simulation world(seed);
 //   const ProcessId root = world.start(HostNumber{0}, std::make_unique<Session>(...), kPort);
@@ -71,7 +71,7 @@ class Simulation {
 
   /// Starts a process that listens on `port` of the host (0: it does not). Who listens there
   /// already goes on with its links and gets no new ones.
-  ProcessId start(HostNumber host, std::unique_ptr<net::Node> node, std::uint16_t port);
+  ProcessId start(HostNumber host, std::unique_ptr<overlay::Node> node, std::uint16_t port);
   static wire::Address address(HostNumber host, std::uint16_t port);
   /// Called when a process has ended by itself, after which it is gone. Not for kills.
   std::function<void(ProcessId, int exit_code)> on_exit;
@@ -80,7 +80,7 @@ class Simulation {
   bool is_frozen(ProcessId process) const;
   HostNumber host_of(ProcessId process) const;
   /// The node of a process that is alive.
-  net::Node& node(ProcessId process);
+  overlay::Node& node(ProcessId process);
   /// Does something in the place of the process, when it can: later if it is frozen, never if it is
   /// gone.
   void inside(ProcessId process, std::function<void(Nanos now)> what);
@@ -141,8 +141,8 @@ class Simulation {
   void connect(std::uint32_t process, const wire::Parent& parent, const wire::Hello& hello);
   void arrive(std::uint32_t process, std::uint16_t port, const wire::Hello& hello, NodeId node);
   void fail_connect(std::uint32_t process, NodeId node, Nanos when);
-  void send(std::uint32_t process, net::LinkId link, wire::Message message);
-  void close(std::uint32_t process, net::LinkId link);
+  void send(std::uint32_t process, overlay::LinkId link, wire::Message message);
+  void close(std::uint32_t process, overlay::LinkId link);
   void end_link(std::uint32_t connection, int end, Nanos when);
   void link_up(std::uint32_t connection, int end);
   void link_down(std::uint32_t connection, int end);

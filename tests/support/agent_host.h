@@ -144,7 +144,7 @@ class AgentHost {
   int deaths = 0;
 
  private:
-  void answer(net::LinkId link, const wire::Message& message) {
+  void answer(overlay::LinkId link, const wire::Message& message) {
     if (const auto* packet = std::get_if<wire::Packet>(&message)) {
       root.take(*packet);
       return;

@@ -24,10 +24,10 @@
 namespace xylem::testing {
 
 /// Manual clock, no threads. One Node at a time.
-class FakeNetwork final : public net::Network {
+class FakeNetwork final : public overlay::Network {
  public:
   struct Sent {
-    net::LinkId link;
+    overlay::LinkId link;
     wire::Message message;
   };
   struct Connect {
@@ -36,21 +36,21 @@ class FakeNetwork final : public net::Network {
   };
 
   Nanos now = kSecond;
-  std::deque<Connect> connects;            ///< Asked for, not answered yet.
-  std::map<net::LinkId, net::Peer> links;  ///< Up.
+  std::deque<Connect> connects;                    ///< Asked for, not answered yet.
+  std::map<overlay::LinkId, overlay::Peer> links;  ///< Up.
   std::set<int> watched;
   std::optional<Nanos> timer;
-  std::optional<net::LinkId> upward;
+  std::optional<overlay::LinkId> upward;
   std::optional<int> stopped;  ///< The exit code.
   std::vector<wire::Address> listening;
   std::uint64_t turned_away = 0;
   /// What status() says of every link.
-  net::LinkStatus link_status;
+  overlay::LinkStatus link_status;
   /// Called at each request of the Node, before it has an effect: a place to die.
   std::function<void()> on_request = [] {};
 
   // ---- Network ----
-  void send(net::LinkId link, wire::Message message) override {
+  void send(overlay::LinkId link, wire::Message message) override {
     on_request();
     if (links.contains(link)) sent_.push_back({link, std::move(message)});
   }
@@ -58,14 +58,14 @@ class FakeNetwork final : public net::Network {
     on_request();
     connects.push_back({parent, hello});
   }
-  void close(net::LinkId link, const std::string& reason) override {
+  void close(overlay::LinkId link, const std::string& reason) override {
     on_request();
     if (links.contains(link)) closing_.emplace_back(link, reason);
   }
-  net::LinkStatus status(net::LinkId link) const override {
-    return links.contains(link) ? link_status : net::LinkStatus{};
+  overlay::LinkStatus status(overlay::LinkId link) const override {
+    return links.contains(link) ? link_status : overlay::LinkStatus{};
   }
-  void set_upward(net::LinkId link) override { upward = link; }
+  void set_upward(overlay::LinkId link) override { upward = link; }
   void watch(int fd) override { watched.insert(fd); }
   void unwatch(int fd) override { watched.erase(fd); }
   void set_timer(Nanos when) override { timer = when; }
@@ -78,46 +78,47 @@ class FakeNetwork final : public net::Network {
   // ---- the test's side ----
 
   /// Answers the oldest connect with a link to the node that was asked for.
-  net::LinkId link_up(net::Node& node) {
+  overlay::LinkId link_up(overlay::Node& node) {
     const Connect asked = std::move(connects.front());
     connects.pop_front();
-    net::Peer peer;
+    overlay::Peer peer;
     peer.node = asked.parent.node;
     peer.role = raw(peer.node) == 0 ? wire::Role::kFrontEnd : wire::Role::kCommProcess;
     return link_up(node, peer);
   }
-  net::LinkId link_up(net::Node& node, const net::Peer& peer) {
-    const net::LinkId link{++last_link_};
+  overlay::LinkId link_up(overlay::Node& node, const overlay::Peer& peer) {
+    const overlay::LinkId link{++last_link_};
     links[link] = peer;
     node.on_link_up(link, peer, now);
     settle(node);
     return link;
   }
   /// Answers the oldest connect with a failure.
-  void refuse_connect(net::Node& node, const Error& why = {Code::kUnavailable, "nobody listens"}) {
+  void refuse_connect(overlay::Node& node,
+                      const Error& why = {Code::kUnavailable, "nobody listens"}) {
     const NodeId asked = connects.front().parent.node;
     connects.pop_front();
     node.on_connect_failed(asked, why, now);
     settle(node);
   }
-  void link_down(net::Node& node, net::LinkId link) {
+  void link_down(overlay::Node& node, overlay::LinkId link) {
     if (links.erase(link) == 0) return;
     node.on_link_down(link, Error{Code::kUnavailable, "connection reset"}, now);
     settle(node);
   }
   /// All that comes together, here: then the timer, if it is due.
-  void deliver(net::Node& node, net::LinkId link, wire::Message message) {
+  void deliver(overlay::Node& node, overlay::LinkId link, wire::Message message) {
     if (!links.contains(link)) return;
     node.on_message(link, std::move(message), now);
     settle(node);
     advance(node, 0);
   }
-  void readable(net::Node& node, int fd) {
+  void readable(overlay::Node& node, int fd) {
     if (watched.contains(fd)) node.on_readable(fd, now);
     settle(node);
   }
   /// Lets time pass, running each timer when it is due.
-  void advance(net::Node& node, Nanos duration) {
+  void advance(overlay::Node& node, Nanos duration) {
     const Nanos until = now + duration;
     while (timer && *timer <= until && !stopped) {
       now = std::max(now, *timer);
@@ -157,7 +158,7 @@ class FakeNetwork final : public net::Network {
 
  private:
   // Links that the Node closed go down after the call that closed them.
-  void settle(net::Node& node) {
+  void settle(overlay::Node& node) {
     while (!closing_.empty()) {
       const auto [link, reason] = closing_.front();
       closing_.pop_front();
@@ -167,7 +168,7 @@ class FakeNetwork final : public net::Network {
 
   std::uint64_t last_link_ = 0;
   std::deque<Sent> sent_;
-  std::deque<std::pair<net::LinkId, std::string>> closing_;
+  std::deque<std::pair<overlay::LinkId, std::string>> closing_;
 };
 
 }  // namespace xylem::testing

@@ -55,7 +55,7 @@ class JoinedLeaf : public ::testing::Test {
   FakeNetwork network_;
   Owner owner_;
   std::optional<backend::LeafNode> node_;
-  net::LinkId front_end_{};
+  overlay::LinkId front_end_{};
 };
 
 }  // namespace xylem::testing

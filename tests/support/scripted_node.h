@@ -15,25 +15,30 @@
 namespace xylem::net::testing {
 
 // A node whose reactions are given as functions.
-struct ScriptedNode : Node {
-  std::function<void(Network&)> start = [](Network&) {};
-  std::function<void(Network&, LinkId, const Peer&)> up = [](Network&, LinkId, const Peer&) {};
-  std::function<void(Network&, LinkId, wire::Message)> message = [](Network&, LinkId,
-                                                                    wire::Message) {};
-  std::function<void(Network&, LinkId, const Error&)> down = [](Network&, LinkId, const Error&) {};
-  std::function<void(Network&, const Error&)> failed = [](Network& n, const Error&) { n.stop(1); };
-  std::function<void(Network&)> timer = [](Network& n) { n.stop(99); };
+struct ScriptedNode : overlay::Node {
+  std::function<void(overlay::Network&)> start = [](overlay::Network&) {};
+  std::function<void(overlay::Network&, overlay::LinkId, const overlay::Peer&)> up =
+      [](overlay::Network&, overlay::LinkId, const overlay::Peer&) {};
+  std::function<void(overlay::Network&, overlay::LinkId, wire::Message)> message =
+      [](overlay::Network&, overlay::LinkId, wire::Message) {};
+  std::function<void(overlay::Network&, overlay::LinkId, const Error&)> down =
+      [](overlay::Network&, overlay::LinkId, const Error&) {};
+  std::function<void(overlay::Network&, const Error&)> failed = [](overlay::Network& n,
+                                                                   const Error&) { n.stop(1); };
+  std::function<void(overlay::Network&)> timer = [](overlay::Network& n) { n.stop(99); };
 
-  Network* network = nullptr;
-  void on_start(Network& n, Nanos now) override {
+  overlay::Network* network = nullptr;
+  void on_start(overlay::Network& n, Nanos now) override {
     network = &n;
     n.set_timer(now + 20 * kSecond);  // A test that hangs ends with 99.
     start(n);
   }
-  void on_link_up(LinkId l, const Peer& p, Nanos) override { up(*network, l, p); }
+  void on_link_up(overlay::LinkId l, const overlay::Peer& p, Nanos) override { up(*network, l, p); }
   void on_connect_failed(NodeId, const Error& e, Nanos) override { failed(*network, e); }
-  void on_message(LinkId l, wire::Message m, Nanos) override { message(*network, l, std::move(m)); }
-  void on_link_down(LinkId l, const Error& e, Nanos) override { down(*network, l, e); }
+  void on_message(overlay::LinkId l, wire::Message m, Nanos) override {
+    message(*network, l, std::move(m));
+  }
+  void on_link_down(overlay::LinkId l, const Error& e, Nanos) override { down(*network, l, e); }
   void on_timer(Nanos) override { timer(*network); }
   void on_readable(int, Nanos) override {}
 };
@@ -82,7 +87,7 @@ inline int run_client(ScriptedNode& node, const Key& key, const wire::Address& a
   options.key = key;
   options.tls = tls;
   options.host_key = "here";
-  node.start = [address, inner = node.start](Network& network) {
+  node.start = [address, inner = node.start](overlay::Network& network) {
     inner(network);
     wire::Hello hello;
     hello.role = wire::Role::kBackEnd;

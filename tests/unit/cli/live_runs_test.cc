@@ -18,7 +18,7 @@ TEST(LiveRuns, AreThoseWhoseFrontEndHasNotedItsFile) {
   const std::string id = "t" + std::to_string(::getpid());
   note_live_run(id, "/nowhere/run.db");  // Without a folder nothing is written.
   EXPECT_FALSE(find_live_run(id, live_runs()));
-  const std::string folder = frontend::front_end_folder(id);
+  const std::string folder = launch::front_end_folder(id);
   ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0) << folder;
   EXPECT_FALSE(find_live_run(id, live_runs()));
   note_live_run(id, "/nowhere/old.db");

@@ -46,8 +46,8 @@ class CommProcessTest : public ::testing::Test {
     return options;
   }
 
-  net::LinkId child(std::uint32_t leaf, std::uint32_t level = 2) {
-    net::Peer peer;
+  overlay::LinkId child(std::uint32_t leaf, std::uint32_t level = 2) {
+    overlay::Peer peer;
     peer.accepted = true;
     peer.role = wire::Role::kBackEnd;
     peer.node = NodeId{100 + leaf};
@@ -65,9 +65,9 @@ class CommProcessTest : public ::testing::Test {
 
   xylem::testing::FakeNetwork network_;
   CommProcess node_;
-  net::LinkId front_end_{};
-  net::LinkId left_{};
-  net::LinkId right_{};
+  overlay::LinkId front_end_{};
+  overlay::LinkId left_{};
+  overlay::LinkId right_{};
 };
 
 TEST_F(CommProcessTest, MergesTheWindowsOfItsLeavesIntoOnePacket) {
@@ -126,7 +126,7 @@ TEST_F(CommProcessTest, GivesControlToChildrenNowAndLater) {
 }
 
 TEST_F(CommProcessTest, TakesNoChildOfItsOwnLevelOrAbove) {
-  const net::LinkId link = child(3, 1);
+  const overlay::LinkId link = child(3, 1);
   EXPECT_FALSE(network_.links.contains(link));
 }
 
@@ -136,7 +136,7 @@ TEST_F(CommProcessTest, AsksItsSubtreeToResendWhenItHasANewParent) {
   line.level = 2;
   line.parents = {{NodeId{7}, {}}, {kFrontEndNode, {}}};
   network_.deliver(node_, front_end_, line);
-  const net::LinkId parent = network_.link_up(node_);
+  const overlay::LinkId parent = network_.link_up(node_);
   network_.take_sent();
   network_.link_down(node_, parent);
   network_.advance(node_, kSecond);

@@ -70,8 +70,8 @@ class CommProcessMulticastTest : public ::testing::Test {
     return leaves;
   }
 
-  net::LinkId child(std::uint32_t leaf) {
-    net::Peer peer;
+  overlay::LinkId child(std::uint32_t leaf) {
+    overlay::Peer peer;
     peer.accepted = true;
     peer.role = wire::Role::kBackEnd;
     peer.node = NodeId{100 + leaf};
@@ -80,8 +80,8 @@ class CommProcessMulticastTest : public ::testing::Test {
     return network_.link_up(node_, peer);
   }
 
-  net::LinkId comm_process() {
-    net::Peer peer;
+  overlay::LinkId comm_process() {
+    overlay::Peer peer;
     peer.accepted = true;
     peer.role = wire::Role::kCommProcess;
     peer.node = NodeId{50};
@@ -95,7 +95,7 @@ class CommProcessMulticastTest : public ::testing::Test {
   }
 
   // What went to a link since the last call, as numbers of multicasts and what was in them.
-  std::string sent_to(net::LinkId link) {
+  std::string sent_to(overlay::LinkId link) {
     sort();
     std::string told;
     for (const wire::Multicast& down : std::exchange(down_[link], {})) {
@@ -127,8 +127,8 @@ class CommProcessMulticastTest : public ::testing::Test {
 
   xylem::testing::FakeNetwork network_;
   CommProcess node_;
-  net::LinkId front_end_{}, left_{}, right_{}, below_{};
-  std::map<net::LinkId, std::vector<wire::Multicast>> down_;
+  overlay::LinkId front_end_{}, left_{}, right_{}, below_{};
+  std::map<overlay::LinkId, std::vector<wire::Multicast>> down_;
   std::vector<wire::StreamRefused> refusals_;
 };
 

@@ -151,8 +151,8 @@ class SessionTest : public ::testing::Test {
   }
 
   // A back end that was never here.
-  static net::Peer newcomer() {
-    net::Peer peer;
+  static overlay::Peer newcomer() {
+    overlay::Peer peer;
     peer.accepted = true;
     peer.role = wire::Role::kBackEnd;
     peer.level = 0xffff;
@@ -166,10 +166,10 @@ class SessionTest : public ::testing::Test {
   }
 
   // A program that sends on streams, on the host of that number.
-  net::LinkId join_program(int host, const std::string& key = "leaf:1") {
-    net::Peer peer = newcomer();
+  overlay::LinkId join_program(int host, const std::string& key = "leaf:1") {
+    overlay::Peer peer = newcomer();
     peer.role = wire::Role::kProgram;
-    const net::LinkId link = network_.link_up(*session_, peer);
+    const overlay::LinkId link = network_.link_up(*session_, peer);
     wire::HostReport report = report_of(host);
     report.host_key = key;
     network_.deliver(*session_, link, report);
@@ -177,13 +177,13 @@ class SessionTest : public ::testing::Test {
   }
 
   // A back end connects and reports its host; returns its link.
-  net::LinkId join(int host) {
-    const net::LinkId link = network_.link_up(*session_, newcomer());
+  overlay::LinkId join(int host) {
+    const overlay::LinkId link = network_.link_up(*session_, newcomer());
     network_.deliver(*session_, link, report_of(host));
     return link;
   }
 
-  wire::Assignment assignment_on(net::LinkId link) {
+  wire::Assignment assignment_on(overlay::LinkId link) {
     std::optional<wire::Assignment> last;
     for (auto& sent : network_.take_sent()) {
       if (sent.link != link) continue;
@@ -199,7 +199,7 @@ class SessionTest : public ::testing::Test {
     network_.readable(*session_, control_.get());
   }
 
-  void leave(net::LinkId link) {
+  void leave(overlay::LinkId link) {
     network_.deliver(*session_, link, wire::Goodbye{"done"});
     network_.link_down(*session_, link);
   }
@@ -216,7 +216,7 @@ class SessionTest : public ::testing::Test {
   SlowRecorder recorder_{store_};
   std::size_t waiting_bytes_ = 64u << 20;
   std::optional<storage::Past> past_;
-  CommProcessLauncher* launcher_ = nullptr;
+  launch::CommProcessLauncher* launcher_ = nullptr;
   HostChoice choice_;
   std::vector<wire::StreamSpec> streams_;
   xylem::testing::FakeNetwork network_;

@@ -30,7 +30,7 @@ class ProgramTest : public SessionTest {
   // Hosts `first` to `last`, each with a rank of one world of so many.
   void join_hosts(int first, int last, std::uint32_t ranks) {
     for (int host = first; host <= last; ++host) {
-      const net::LinkId link = join(host);
+      const overlay::LinkId link = join(host);
       const auto leaf = static_cast<std::uint32_t>(raw(assignment_on(link).leaf));
       hosts_.push_back(link);
       leaves_.push_back(leaf);
@@ -40,8 +40,8 @@ class ProgramTest : public SessionTest {
     }
   }
   // Links on which a communication process was asked for.
-  std::vector<net::LinkId> ordered() {
-    std::vector<net::LinkId> links;
+  std::vector<overlay::LinkId> ordered() {
+    std::vector<overlay::LinkId> links;
     for (auto& sent : network_.take_sent()) {
       if (std::holds_alternative<wire::StartCommProcess>(sent.message)) links.push_back(sent.link);
     }
@@ -57,13 +57,13 @@ class ProgramTest : public SessionTest {
     return network_.take_sent_of<wire::Acknowledgement>().size();
   }
 
-  std::vector<net::LinkId> hosts_;
+  std::vector<overlay::LinkId> hosts_;
   std::vector<std::uint32_t> leaves_;
 };
 
 TEST_F(ProgramTest, CarriesNoCommunicationProcessThoughItWasThereFirst) {
   start("kary:2");
-  std::vector<net::LinkId> programs;
+  std::vector<overlay::LinkId> programs;
   for (int i = 1; i <= 6; ++i)
     programs.push_back(join_program(i % 4 + 1, "leaf:" + std::to_string(i)));
   network_.take_sent();
@@ -72,7 +72,7 @@ TEST_F(ProgramTest, CarriesNoCommunicationProcessThoughItWasThereFirst) {
   network_.deliver(*session_, join(4), registration_packet(10, {process_row(1, 3, 1, 4)}));
   const auto asked = ordered();
   EXPECT_EQ(asked.size(), 2u) << "as many as four hosts need";
-  for (const net::LinkId link : programs) {
+  for (const overlay::LinkId link : programs) {
     EXPECT_EQ(std::count(asked.begin(), asked.end(), link), 0);
   }
 }
@@ -94,14 +94,14 @@ TEST_F(ProgramTest, IsNotAwaitedByGatheringOrPlacement) {
 
 TEST_F(ProgramTest, IsNotCountedAmongTheHostsAtTheEnd) {
   start();
-  const net::LinkId program = join_program(1);
+  const overlay::LinkId program = join_program(1);
   join_hosts(1, 2, 2);
   network_.advance(*session_, kSecond);
   EXPECT_EQ(store_.nodes.at(NodeId{1}).role, wire::Role::kProgram);
   EXPECT_EQ(store_.nodes.at(NodeId{2}).role, wire::Role::kBackEnd);
   finish(0);
   leave(program);
-  for (const net::LinkId link : hosts_) leave(link);
+  for (const overlay::LinkId link : hosts_) leave(link);
   EXPECT_EQ(network_.stopped, 0);
   EXPECT_EQ(session_->outcome().hosts, 2u);
 }
@@ -111,13 +111,13 @@ TEST_F(ProgramTest, MayComeWhileTheTreeIsBeingStarted) {
   join_hosts(1, 4, 4);
   const auto asked = ordered();
   ASSERT_EQ(asked.size(), 2u);
-  const net::LinkId program = join_program(1);
+  const overlay::LinkId program = join_program(1);
   network_.take_sent();
   for (std::uint32_t node = 5; node <= 6; ++node) {
-    net::Peer peer;
+    overlay::Peer peer;
     peer.accepted = true;
     peer.role = wire::Role::kCommProcess;
-    const net::LinkId link = network_.link_up(*session_, peer);
+    const overlay::LinkId link = network_.link_up(*session_, peer);
     network_.deliver(*session_, link,
                      wire::CommProcessReport{NodeId{node}, {{"10.0.0.1", 1, "", ""}}, 7, ""});
   }
@@ -128,7 +128,7 @@ TEST_F(ProgramTest, MayComeWhileTheTreeIsBeingStarted) {
 TEST_F(ProgramTest, ThatIsGoneWithoutAWordDoesNotHoldUpTheEnd) {
   start();
   join_hosts(1, 1, 1);
-  const net::LinkId program = join_program(1);
+  const overlay::LinkId program = join_program(1);
   finish(0);
   leave(hosts_[0]);
   network_.link_down(*session_, program);
@@ -144,7 +144,7 @@ TEST_F(ProgramTest, ThatIsGoneWithoutAWordDoesNotHoldUpTheEnd) {
 
 TEST_F(ProgramTest, ThatComputesForSecondsBetweenTwoCallsIsNotLost) {
   start();
-  const net::LinkId program = join_program(1);
+  const overlay::LinkId program = join_program(1);
   network_.link_down(*session_, program);
   network_.advance(*session_, 9 * kSecond);
   EXPECT_TRUE(store_.lost.empty());
@@ -156,11 +156,11 @@ TEST_F(ProgramTest, ThatComputesForSecondsBetweenTwoCallsIsNotLost) {
 
 TEST_F(ProgramTest, ThatComesBackIsTakenBack) {
   start();
-  const net::LinkId link = join_program(1);
+  const overlay::LinkId link = join_program(1);
   network_.link_down(*session_, link);
   network_.advance(*session_, 11 * kSecond);
   EXPECT_EQ(store_.nodes.at(NodeId{1}).state, "lost");
-  net::Peer peer = newcomer();
+  overlay::Peer peer = newcomer();
   peer.role = wire::Role::kProgram;
   peer.node = NodeId{1};
   peer.leaf = LeafId{1};
@@ -171,16 +171,16 @@ TEST_F(ProgramTest, ThatComesBackIsTakenBack) {
 
 TEST_F(ProgramTest, CannotSpeakForAHost) {
   start();
-  const net::LinkId host = join(1);
+  const overlay::LinkId host = join(1);
   network_.link_down(*session_, host);
-  const net::LinkId program = join_program(1, "key1");
+  const overlay::LinkId program = join_program(1, "key1");
   EXPECT_FALSE(network_.links.contains(program));
   EXPECT_TRUE(was_said("what it reports is there as something else"));
 }
 
 TEST_F(ProgramTest, PacketsOfStreamsThatTheRunDoesNotNameAreCountedAndToldOnce) {
   start();
-  const net::LinkId program = join_program(1);
+  const overlay::LinkId program = join_program(1);
   for (std::uint32_t i = 1; i <= 5; ++i) {
     network_.deliver(*session_, program, wave(StreamId{raw(kEnergy) + i}, 1));
   }
@@ -199,7 +199,7 @@ TEST_F(ProgramTest, PacketsOfStreamsThatTheRunDoesNotNameAreCountedAndToldOnce) 
 
 TEST_F(ProgramTest, PacketsOfLeavesThatNeverJoinedAreNotStored) {
   start();
-  const net::LinkId program = join_program(1);
+  const overlay::LinkId program = join_program(1);
   for (const std::uint32_t leaf : {2u, 77u, 1'000'000u}) {
     network_.deliver(*session_, program, wave(kEnergy, leaf));
     network_.deliver(*session_, program, registration_packet(leaf, {process_row(1, 0)}));

@@ -16,7 +16,7 @@ using storage::window_packet;
 
 TEST_F(SessionTest, AcknowledgesOnlyAfterTheCommit) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 1)}));
   network_.deliver(*session_, link, window_packet(1, 1, 10, account_row(1, 1, 10)));
   EXPECT_TRUE(network_.take_sent_of<wire::Acknowledgement>().empty());
@@ -28,7 +28,7 @@ TEST_F(SessionTest, AcknowledgesOnlyAfterTheCommit) {
 
 TEST_F(SessionTest, AcknowledgesAtOnceWhenTheRunIsOver) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 1)}));
   network_.advance(*session_, 250 * kMillisecond);  // Just before the end there was a commit.
   finish(0);
@@ -42,7 +42,7 @@ TEST_F(SessionTest, AcknowledgesAtOnceWhenTheRunIsOver) {
 
 TEST_F(SessionTest, AcknowledgesADuplicateToo) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   for (int i = 0; i < 2; ++i) {
     network_.deliver(*session_, link, window_packet(1, 1, 10, account_row(1, 1, 10)));
     network_.advance(*session_, 300 * kMillisecond);
@@ -68,7 +68,7 @@ class StreamsOfARun : public SessionTest {
 
 TEST_F(StreamsOfARun, AreToldToEveryNodeAndStoredBeforeTheyAreAcknowledged) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   const auto controls = network_.take_sent_of<wire::Control>();
   ASSERT_FALSE(controls.empty());
   EXPECT_EQ(controls.back().streams, streams_);
@@ -84,7 +84,7 @@ TEST_F(StreamsOfARun, AreToldToEveryNodeAndStoredBeforeTheyAreAcknowledged) {
 
 TEST_F(StreamsOfARun, WavesOfWhichALeafIsKnownAreAskedForAgainAlone) {
   start();
-  const net::LinkId first = join(1), second = join(2);
+  const overlay::LinkId first = join(1), second = join(2);
   network_.deliver(*session_, first, waves(0, IntervalSet::of(1), 1));
   network_.deliver(*session_, second, waves(0, IntervalSet::range(1, 3), 2));
   network_.advance(*session_, 250 * kMillisecond);
@@ -101,7 +101,7 @@ TEST_F(StreamsOfARun, WavesOfWhichALeafIsKnownAreAskedForAgainAlone) {
 
 TEST_F(StreamsOfARun, ALeafThatHasStoredItsLastAccountIsNotAwaited) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   const wire::Fields account{
       {wire::kAccountStreams, std::vector<std::uint64_t>{raw(wire::kFirstStoredStream)}},
       {wire::kAccountSent, std::vector<std::uint64_t>{0}}};
@@ -117,7 +117,7 @@ TEST_F(StreamsOfARun, ALeafThatHasStoredItsLastAccountIsNotAwaited) {
 
 TEST_F(StreamsOfARun, AHostThatCannotTakePartIsSaidAndNoted) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   network_.deliver(
       *session_, link,
       wire::StreamRefused{wire::kFirstStoredStream, NodeId{1}, "node1", "no such file"});
@@ -129,7 +129,7 @@ TEST_F(StreamsOfARun, AHostThatCannotTakePartIsSaidAndNoted) {
 
 TEST_F(SessionTest, AcknowledgesNothingWhileTheStoreFailsAndSaysSoOnce) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   store_.broken = true;
   for (std::uint64_t wave = 1; wave < 5; ++wave) {
     network_.deliver(*session_, link, window_packet(wave, 1, 10, account_row(1, 1, 10 * wave)));
@@ -148,9 +148,9 @@ TEST_F(SessionTest, AcknowledgesNothingWhileTheStoreFailsAndSaysSoOnce) {
 class FullStore : public SessionTest {
  protected:
   // A rank that has made 30 calls: 10 are stored before the disk is full.
-  net::LinkId store_some_and_fill_the_disk() {
+  overlay::LinkId store_some_and_fill_the_disk() {
     start();
-    const net::LinkId link = join(1);
+    const overlay::LinkId link = join(1);
     network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 1)}));
     network_.deliver(*session_, link, window_packet(1, 1, 10, account_row(1, 1, 10)));
     network_.advance(*session_, kSecond);
@@ -167,7 +167,7 @@ class FullStore : public SessionTest {
     }
     return waves;
   }
-  void send_last_and_leave(net::LinkId link) {
+  void send_last_and_leave(overlay::LinkId link) {
     wire::Packet last = window_packet(3, 1, 5, account_row(1, 1, 30, true));
     last.last = true;
     network_.deliver(*session_, link, last);
@@ -180,7 +180,7 @@ class FullStore : public SessionTest {
 };
 
 TEST_F(FullStore, AtTheEndOfTheRunIsWaitedForAMomentAndThenWhatComesIsCountedAsLost) {
-  const net::LinkId link = store_some_and_fill_the_disk();
+  const overlay::LinkId link = store_some_and_fill_the_disk();
   EXPECT_TRUE(acknowledged_waves().empty()) << "while the job runs the host keeps its data";
   finish(0);
   network_.advance(*session_, 900 * kMillisecond);
@@ -197,7 +197,7 @@ TEST_F(FullStore, AtTheEndOfTheRunIsWaitedForAMomentAndThenWhatComesIsCountedAsL
 }
 
 TEST_F(FullStore, ThatTakesNotEvenTheEndLeavesATrueAccountWithTheOutcome) {
-  const net::LinkId link = store_some_and_fill_the_disk();
+  const overlay::LinkId link = store_some_and_fill_the_disk();
   store_.broken = true;
   finish(0);
   network_.advance(*session_, 2 * kSecond);
@@ -208,7 +208,7 @@ TEST_F(FullStore, ThatTakesNotEvenTheEndLeavesATrueAccountWithTheOutcome) {
 }
 
 TEST_F(FullStore, ThatHasRoomAgainInTimeStoresAll) {
-  const net::LinkId link = store_some_and_fill_the_disk();
+  const overlay::LinkId link = store_some_and_fill_the_disk();
   finish(0);
   network_.advance(*session_, 100 * kMillisecond);
   store_.full = false;
@@ -220,7 +220,7 @@ TEST_F(FullStore, ThatHasRoomAgainInTimeStoresAll) {
 
 TEST_F(SessionTest, ServesTheTreeWhileTheStoreStalls) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   recorder_.stalls = true;
   network_.deliver(*session_, link, window_packet(1, 1, 10, account_row(1, 1, 10)));
   network_.advance(*session_, 10 * kSecond);
@@ -235,7 +235,7 @@ TEST_F(SessionTest, ServesTheTreeWhileTheStoreStalls) {
 TEST_F(SessionTest, LeavesWithTheHostsWhatAStalledStoreCannotTake) {
   waiting_bytes_ = 1000;
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   network_.advance(*session_, kSecond);
   recorder_.stalls = true;
   std::uint64_t sent = 0;
@@ -279,8 +279,8 @@ TEST_F(SessionTest, EndsWhenTheStoreHasTakenTheLast) {
 
 TEST_F(SessionTest, AsksForWhatOfAMergedPacketIsNew) {
   start();
-  const net::LinkId one = join(1);
-  const net::LinkId two = join(2);
+  const overlay::LinkId one = join(1);
+  const overlay::LinkId two = join(2);
   network_.deliver(*session_, one, window_packet(1, 1, 10, account_row(1, 1, 10)));
   network_.advance(*session_, 300 * kMillisecond);
   network_.take_sent();
@@ -299,7 +299,7 @@ TEST_F(SessionTest, AsksForWhatOfAMergedPacketIsNew) {
 
 TEST_F(SessionTest, StoresHowAHostsClockStandsOnceThatIsKnown) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   wire::LinkReport report;
   report.node = NodeId{1};
   report.error_ns = -1;
@@ -318,7 +318,7 @@ TEST_F(SessionTest, StoresHowAHostsClockStandsOnceThatIsKnown) {
 TEST_F(SessionTest, HoldsABoundedAmountForAStoreThatFailsForHours) {
   waiting_bytes_ = 100'000;
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   store_.broken = true;
   std::uint64_t wave = 0;
   for (int second = 0; second < 3600; ++second) {
@@ -398,7 +398,7 @@ TEST_F(SessionTest, LogsAndStoresANoticeOnceThatCameTwice) {
 
 TEST_F(SessionTest, GivesWayToAnotherFrontEndWithoutAnAcknowledgement) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   network_.take_sent();
   store_.superseded = true;
   network_.deliver(*session_, link, window_packet(1, 1, 10, account_row(1, 1, 10)));

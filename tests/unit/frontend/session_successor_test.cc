@@ -19,7 +19,7 @@ TEST_F(SessionTest, GoesOnWithARunOfAFormerFrontEnd) {
                         "attached", "key1"});
   past_ = past;
   start();
-  const net::LinkId known = join(1);
+  const overlay::LinkId known = join(1);
   std::optional<wire::Control> control;
   std::optional<wire::Assignment> place;
   for (auto& sent : network_.take_sent()) {
@@ -50,8 +50,8 @@ storage::Past past_of(unsigned hosts) {
   return past;
 }
 
-net::Peer returning_host(unsigned i) {
-  net::Peer peer;
+overlay::Peer returning_host(unsigned i) {
+  overlay::Peer peer;
   peer.accepted = true;
   peer.role = wire::Role::kBackEnd;
   peer.node = NodeId{i};
@@ -83,11 +83,11 @@ TEST_F(SessionTest, KnowsByTheirReportsThatCommunicationProcessesHaveAttached) {
                             wire::kNoLeaf, is_inner ? "attached" : "started", "key1"});
   }
   start();
-  const net::LinkId leaf = network_.link_up(*session_, returning_host(1));
-  net::Peer inner = returning_host(10);
+  const overlay::LinkId leaf = network_.link_up(*session_, returning_host(1));
+  overlay::Peer inner = returning_host(10);
   inner.role = wire::Role::kCommProcess;
   inner.leaf = wire::kNoLeaf;
-  const net::LinkId link = network_.link_up(*session_, inner);
+  const overlay::LinkId link = network_.link_up(*session_, inner);
   const auto report = [&](unsigned node) {
     wire::LinkReport told;
     told.node = NodeId{node};
@@ -116,7 +116,7 @@ TEST_F(SessionTest, WaitsWithItsEndForTheHostsOfAFormerFrontEnd) {
   finish(0);
   network_.advance(*session_, kSecond);
   EXPECT_FALSE(network_.stopped) << "it would look for a front end for a minute";
-  const net::LinkId link = network_.link_up(*session_, returning_host(1));
+  const overlay::LinkId link = network_.link_up(*session_, returning_host(1));
   leave(link);
   EXPECT_EQ(network_.stopped, 0);
   EXPECT_EQ(session_->outcome().trouble, "");
@@ -160,14 +160,14 @@ TEST_F(SessionTest, BelievesALeafWhosePlaceItsPredecessorDidNotLiveToStore) {
   past.front_ends = 2;
   past_ = past;
   start();
-  net::Peer peer;
+  overlay::Peer peer;
   peer.accepted = true;
   peer.role = wire::Role::kBackEnd;
   peer.node = NodeId{3};
   peer.leaf = LeafId{9};
   peer.level = 1;
   peer.host_key = "key1";
-  const net::LinkId link = network_.link_up(*session_, peer);
+  const overlay::LinkId link = network_.link_up(*session_, peer);
   finish(0);
   network_.advance(*session_, kSecond);
   EXPECT_FALSE(network_.stopped) << "it was not waited for";

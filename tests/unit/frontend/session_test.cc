@@ -21,7 +21,7 @@ using storage::window_packet;
 
 TEST_F(SessionTest, GivesAHostALeafAndItselfAsParentAtOnce) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   const wire::Assignment assignment = assignment_on(link);
   EXPECT_EQ(assignment.leaf, LeafId{1});
   ASSERT_EQ(assignment.parents.size(), 1u);
@@ -57,7 +57,7 @@ class FuzzySessionTest : public SessionTest {
     return hosts;
   }
 
-  std::vector<net::LinkId> hosts_;
+  std::vector<overlay::LinkId> hosts_;
 };
 
 TEST_F(FuzzySessionTest, WaitsForTheNumbersOfEveryHostAndPlacesByThem) {
@@ -112,7 +112,7 @@ TEST_F(FuzzySessionTest, KeepsWhatItJudgedByAsOfOneMoment) {
 
 TEST_F(SessionTest, PlacesEvenlyWithoutWaitingForNumbers) {
   start("kary:2");
-  std::vector<net::LinkId> hosts;
+  std::vector<overlay::LinkId> hosts;
   for (int host = 1; host <= 4; ++host) hosts.push_back(join(host));
   for (std::uint32_t leaf = 1; leaf <= 4; ++leaf) {
     network_.deliver(*session_, hosts[leaf - 1],
@@ -127,7 +127,7 @@ TEST_F(SessionTest, PlacesEvenlyWithoutWaitingForNumbers) {
 
 TEST_F(SessionTest, PlacesTheTreeWhenTheWorldIsComplete) {
   start("kary:2");
-  std::vector<net::LinkId> hosts;
+  std::vector<overlay::LinkId> hosts;
   for (int host = 1; host <= 4; ++host) hosts.push_back(join(host));
   network_.take_sent();
   for (std::uint32_t leaf = 1; leaf <= 4; ++leaf) {
@@ -135,7 +135,7 @@ TEST_F(SessionTest, PlacesTheTreeWhenTheWorldIsComplete) {
                      registration_packet(leaf, {process_row(1, leaf - 1)}));
   }
   // Four back ends, two internal leaves below the front end.
-  std::vector<std::pair<net::LinkId, wire::StartCommProcess>> orders;
+  std::vector<std::pair<overlay::LinkId, wire::StartCommProcess>> orders;
   for (auto& sent : network_.take_sent()) {
     if (const auto* order = std::get_if<wire::StartCommProcess>(&sent.message)) {
       orders.emplace_back(sent.link, *order);
@@ -145,12 +145,12 @@ TEST_F(SessionTest, PlacesTheTreeWhenTheWorldIsComplete) {
   EXPECT_NE(orders[0].first, orders[1].first) << "two hosts";
 
   for (const auto& [starter, order] : orders) {
-    net::Peer peer;
+    overlay::Peer peer;
     peer.accepted = true;
     peer.role = wire::Role::kCommProcess;
     peer.node = order.node;
     peer.level = order.level;
-    const net::LinkId link = network_.link_up(*session_, peer);
+    const overlay::LinkId link = network_.link_up(*session_, peer);
     wire::CommProcessReport report;
     report.node = order.node;
     report.addresses = {{"10.0.0.1", 7, "", ""}};
@@ -170,7 +170,7 @@ TEST_F(SessionTest, PlacesTheTreeWhenTheWorldIsComplete) {
 
 TEST_F(SessionTest, CountsACommunicationProcessAsLostThatIsNotHeardOfAndTakesItBack) {
   start("kary:2");
-  std::vector<net::LinkId> hosts;
+  std::vector<overlay::LinkId> hosts;
   for (int host = 1; host <= 4; ++host) hosts.push_back(join(host));
   for (std::uint32_t leaf = 1; leaf <= 4; ++leaf) {
     network_.deliver(*session_, hosts[leaf - 1],
@@ -206,7 +206,7 @@ TEST_F(SessionTest, CountsACommunicationProcessAsLostThatIsNotHeardOfAndTakesItB
 
 TEST_F(SessionTest, DoesWithoutACommunicationProcessThatDoesNotStart) {
   start("kary:2");
-  std::vector<net::LinkId> hosts;
+  std::vector<overlay::LinkId> hosts;
   for (int host = 1; host <= 4; ++host) hosts.push_back(join(host));
   for (std::uint32_t leaf = 1; leaf <= 4; ++leaf) {
     network_.deliver(*session_, hosts[leaf - 1],
@@ -229,7 +229,7 @@ TEST_F(SessionTest, DoesWithoutACommunicationProcessThatDoesNotStart) {
 
 TEST_F(SessionTest, EndsWithTheJobWhenAllHostsHaveLeft) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 1)}));
   finish(7);
   EXPECT_FALSE(network_.stopped);
@@ -253,7 +253,7 @@ TEST_F(SessionTest, EndsAtOnceWhenNobodyCame) {
 
 TEST_F(SessionTest, WaitsForTheRanksOfAWorldThatAreOnTheirWay) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 2)}));
   network_.take_sent();
   finish(0);
@@ -264,7 +264,7 @@ TEST_F(SessionTest, WaitsForTheRanksOfAWorldThatAreOnTheirWay) {
 
 TEST_F(SessionTest, OfAJobThatWasNotStartedWaitsForNobodyWhoMayCome) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 2)}));
   network_.take_sent();
   ASSERT_EQ(::write(ours_.get(), "abandon\n", 8), 8);
@@ -277,7 +277,7 @@ TEST_F(SessionTest, OfAJobThatWasNotStartedWaitsForNobodyWhoMayCome) {
 
 TEST_F(SessionTest, HoldsSomethingWhenAProcessHasRegistered) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   EXPECT_FALSE(session_->outcome().holds_something) << "a host alone is nothing";
   network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 1)}));
   EXPECT_TRUE(session_->outcome().holds_something);
@@ -309,7 +309,7 @@ TEST_F(SessionTest, FinishesWhenWhoStartedItIsGone) {
 
 TEST_F(SessionTest, GivesUpAHostThatIsGoneAndTakesItBack) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   network_.link_down(*session_, link);
   network_.advance(*session_, 9 * kSecond);
   EXPECT_TRUE(store_.lost.empty());
@@ -339,7 +339,7 @@ TEST_F(SessionTest, GivesUpWaitingForAHostThatNeverEnds) {
 
 TEST_F(SessionTest, SaysThatRanksOfAWorldWereNeverSeen) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 16)}));
   finish(0);
   network_.advance(*session_, 3 * kSecond);
@@ -350,11 +350,11 @@ TEST_F(SessionTest, SaysThatRanksOfAWorldWereNeverSeen) {
 
 TEST_F(SessionTest, TakesAHostBackThatReconnectsWithoutANewReport) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   network_.link_down(*session_, link);
   network_.advance(*session_, 12 * kSecond);
   ASSERT_EQ(store_.lost.size(), 1u);
-  net::Peer peer;
+  overlay::Peer peer;
   peer.accepted = true;
   peer.role = wire::Role::kBackEnd;
   peer.node = NodeId{1};
@@ -368,7 +368,7 @@ TEST_F(SessionTest, TakesAHostBackThatReconnectsWithoutANewReport) {
 
 TEST_F(SessionTest, ALinkIsOneHost) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   for (int i = 0; i < 100; ++i) {
     network_.deliver(*session_, link, report_of(1000 + i));
   }
@@ -380,7 +380,7 @@ TEST_F(SessionTest, ALinkIsOneHost) {
 
 TEST_F(SessionTest, AHostMayReportAgainOnItsLink) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   network_.deliver(*session_, link, report_of(1));
   network_.advance(*session_, kSecond);
   EXPECT_TRUE(network_.links.contains(link));
@@ -389,8 +389,8 @@ TEST_F(SessionTest, AHostMayReportAgainOnItsLink) {
 
 TEST_F(SessionTest, NobodyElseSpeaksForAHostThatIsThere) {
   start();
-  const net::LinkId link = join(1);
-  const net::LinkId other = network_.link_up(*session_, newcomer());
+  const overlay::LinkId link = join(1);
+  const overlay::LinkId other = network_.link_up(*session_, newcomer());
   wire::HostReport report = report_of(1);
   report.pid = 4711;
   network_.deliver(*session_, other, report);
@@ -399,12 +399,12 @@ TEST_F(SessionTest, NobodyElseSpeaksForAHostThatIsThere) {
   EXPECT_FALSE(network_.links.contains(other));
 
   // Its own process, before the loss of the link was noticed; and another one, after that.
-  const net::LinkId again = network_.link_up(*session_, newcomer());
+  const overlay::LinkId again = network_.link_up(*session_, newcomer());
   network_.deliver(*session_, again, report_of(1));
   EXPECT_TRUE(network_.links.contains(again));
   network_.link_down(*session_, link);
   network_.link_down(*session_, again);
-  const net::LinkId restarted = network_.link_up(*session_, newcomer());
+  const overlay::LinkId restarted = network_.link_up(*session_, newcomer());
   network_.deliver(*session_, restarted, report);
   network_.advance(*session_, kSecond);
   EXPECT_TRUE(network_.links.contains(restarted));
@@ -413,7 +413,7 @@ TEST_F(SessionTest, NobodyElseSpeaksForAHostThatIsThere) {
 
 TEST_F(SessionTest, NeedsNoGoodbyeAfterALastWindow) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   network_.deliver(*session_, link, registration_packet(1, {process_row(1, 0, 1, 1)}));
   finish(0);
   wire::Packet last = window_packet(1, 1, 10, account_row(1, 1, 10));
@@ -428,7 +428,7 @@ TEST_F(SessionTest, NeedsNoGoodbyeAfterALastWindow) {
 
 TEST_F(SessionTest, GivesUpAtTheEndThoughPacketsKeepComingThatCannotBeStored) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   store_.broken = true;
   finish(0);
   for (std::uint64_t wave = 1; wave < 60 && !network_.stopped; ++wave) {
@@ -458,7 +458,7 @@ TEST_F(SessionTest, NotesWhoFoundAnotherParentThanItWasTold) {
 // Before the tree was placed all of them were below the front end.
 TEST_F(SessionTest, WhoGoesToItsPlaceHasFoundNoOtherParent) {
   start("kary:2");
-  std::vector<net::LinkId> hosts;
+  std::vector<overlay::LinkId> hosts;
   for (std::uint32_t i = 1; i <= 4; ++i) {
     hosts.push_back(join(static_cast<int>(i)));
     network_.deliver(*session_, hosts.back(), wire::Attached{NodeId{i}, kFrontEndNode});
@@ -490,7 +490,7 @@ TEST_F(SessionTest, WhoGoesToItsPlaceHasFoundNoOtherParent) {
 // Whoever started the communication process may tell of its end before the leaf has another parent.
 TEST_F(SessionTest, NotesWhoFoundAnotherParentWhicheverNewsComesFirst) {
   start("kary:2");
-  std::vector<net::LinkId> hosts;
+  std::vector<overlay::LinkId> hosts;
   for (int host = 1; host <= 4; ++host) hosts.push_back(join(host));
   for (std::uint32_t leaf = 1; leaf <= 4; ++leaf) {
     network_.deliver(*session_, hosts[leaf - 1],
@@ -530,7 +530,7 @@ TEST_F(SessionTest, NotesWhoFoundAnotherParentWhicheverNewsComesFirst) {
 }
 
 // Starts nothing; says what it is told to.
-class FakeLauncher final : public CommProcessLauncher {
+class FakeLauncher final : public launch::CommProcessLauncher {
  public:
   Result<std::vector<int>> start(NodeId node, std::uint32_t, const std::string& host,
                                  const std::vector<wire::Address>&) override {
@@ -572,7 +572,7 @@ TEST_F(SessionTest, HasCommunicationProcessesLaunchedWhereNoBackEndIs) {
 
 TEST_F(SessionTest, IgnoresNodesThatNobodyPlanned) {
   start();
-  const net::LinkId link = join(1);
+  const overlay::LinkId link = join(1);
   wire::CommProcessReport report;
   report.node = NodeId{4711};
   network_.deliver(*session_, link, report);

@@ -29,11 +29,11 @@ class TreeNodeTest : public ::testing::Test {
     return options;
   }
 
-  net::LinkId join(const std::string& host) {
-    net::Peer peer;
+  overlay::LinkId join(const std::string& host) {
+    overlay::Peer peer;
     peer.role = wire::Role::kBackEnd;
     peer.accepted = true;
-    const net::LinkId link = network_.link_up(node_, peer);
+    const overlay::LinkId link = network_.link_up(node_, peer);
     wire::HostReport report;
     report.name = host;
     report.host_key = host;
@@ -65,8 +65,8 @@ class TreeNodeTest : public ::testing::Test {
 
   testing::FakeNetwork network_;
   TreeNode node_;
-  net::LinkId first_{};
-  net::LinkId second_{};
+  overlay::LinkId first_{};
+  overlay::LinkId second_{};
 };
 
 TEST_F(TreeNodeTest, HasAStreamOpenWhenAllLinksHaveAnswered) {
@@ -227,20 +227,20 @@ TEST(TreeNodePlacing, StartsNothingByAHostWhoseLinksAreAllGone) {
   TreeNode node(options);
   testing::FakeNetwork network;
   node.on_start(network, network.now);
-  net::Peer peer;
+  overlay::Peer peer;
   peer.role = wire::Role::kBackEnd;
   const auto join = [&](const std::string& host) {
-    const net::LinkId link = network.link_up(node, peer);
+    const overlay::LinkId link = network.link_up(node, peer);
     wire::HostReport report;
     report.name = report.host_key = host;
     network.deliver(node, link, report);
     return link;
   };
-  std::vector<net::LinkId> older, newer;
+  std::vector<overlay::LinkId> older, newer;
   for (const std::string host : {"a", "b", "c", "d", "e"}) older.push_back(join(host));
   for (const std::string host : {"a", "b", "c", "d", "e"}) newer.push_back(join(host));
-  for (const net::LinkId link : newer) network.link_down(node, link);
-  for (const net::LinkId link : older) network.link_down(node, link);
+  for (const overlay::LinkId link : newer) network.link_down(node, link);
+  for (const overlay::LinkId link : older) network.link_down(node, link);
   network.take_sent();
   join("f");
 
@@ -276,7 +276,7 @@ TEST_F(TreeNodeTest, SendsALeafItsShareAlsoWhenItTellsAnewWhoItIs) {
   network_.deliver(node_, first_, wire::LeafSet{IntervalSet::of(1), {}});
   EXPECT_TRUE(is_cut()) << "told anew";
 
-  net::Peer peer = network_.links.at(first_);
+  overlay::Peer peer = network_.links.at(first_);
   peer.node = node_.overlay().find(LeafId{1})->id;  // It does not say which leaf it is.
   network_.take_sent();
   network_.link_up(node_, peer);

@@ -35,29 +35,29 @@ class FrontEndProcessTest : public testing::Test {
 
   /// A front end that does this after it has read its setup and written it into the file `setups`.
   /// `say` speaks on its control channel, `hear` reads a line of it.
-  Result<FrontEndProcess> start(const std::string& behaviour) {
+  Result<launch::FrontEndProcess> start(const std::string& behaviour) {
     write("front-end",
           "#!/bin/sh\nsay() { echo \"$@\" >&3; }\nhear() { read -r line <&3; }\n"
           "hear\necho \"$line\" >> " +
               folder_ + "/setups\ncd " + folder_ + "\n" + behaviour + "\n");
     ::chmod((folder_ + "/front-end").c_str(), 0700);
-    frontend::Setup setup;
+    launch::Setup setup;
     setup.run = "3a";
-    return FrontEndProcess::start(folder_ + "/front-end", setup, {}, std::move(plugins_), say_,
-                                  patience_);
+    return launch::FrontEndProcess::start(folder_ + "/front-end", setup, {}, std::move(plugins_),
+                                          say_, patience_);
   }
   void write(const std::string& name, const std::string& text) {
     std::ofstream(folder_ + "/" + name) << text;
   }
-  std::vector<frontend::Setup> setups() const {
+  std::vector<launch::Setup> setups() const {
     std::ifstream file(folder_ + "/setups");
-    std::vector<frontend::Setup> all;
+    std::vector<launch::Setup> all;
     for (std::string line; std::getline(file, line);) all.push_back(*parse_setup(line));
     return all;
   }
 
   /// Attends to it until `condition`, on the real clock or so far ahead of it; fails after 20 s.
-  void attend_until(FrontEndProcess& process, const std::function<bool()>& condition,
+  void attend_until(launch::FrontEndProcess& process, const std::function<bool()>& condition,
                     Nanos ahead = 0) {
     const Nanos deadline = monotonic_now() + 20 * kSecond;
     while (!condition()) {
@@ -81,9 +81,11 @@ class FrontEndProcessTest : public testing::Test {
 
   std::string folder_;
   std::vector<UniqueFd> plugins_;
-  FrontEndProcess::Patience patience_;
+  launch::FrontEndProcess::Patience patience_;
   std::vector<std::string> said_;
-  FrontEndProcess::Say say_ = [this](const std::string& sentence) { said_.push_back(sentence); };
+  launch::FrontEndProcess::Say say_ = [this](const std::string& sentence) {
+    said_.push_back(sentence);
+  };
 };
 
 TEST_F(FrontEndProcessTest, FailsAtItsStartWithTheSentenceOfTheFrontEnd) {
@@ -156,7 +158,7 @@ TEST_F(FrontEndProcessTest, ForgetsDeathsInAPluginThatAreFarApart) {
   ASSERT_TRUE(process) << process.error().message;
   Nanos ahead = 0;
   for (std::size_t deaths = 1; deaths <= 5; ++deaths) {
-    ahead += FrontEndProcess::kFoldDeathsForgotten;
+    ahead += launch::FrontEndProcess::kFoldDeathsForgotten;
     attend_until(
         *process, [&] { return said_.size() == deaths; }, ahead);
   }
@@ -182,8 +184,8 @@ TEST_F(FrontEndProcessTest, GivesUpAtTheEndForAPluginThatIsLeftOutAndStillEndsTh
   auto process = start("say ready /run.db; hear; " + enter(1) + "; kill -9 $$");
   ASSERT_TRUE(process) << process.error().message;
   EXPECT_FALSE(process->finish(0, say_));
-  EXPECT_EQ(setups().size(), static_cast<std::size_t>(FrontEndProcess::kMostFoldDeaths +
-                                                      FrontEndProcess::kMostDeaths));
+  EXPECT_EQ(setups().size(), static_cast<std::size_t>(launch::FrontEndProcess::kMostFoldDeaths +
+                                                      launch::FrontEndProcess::kMostDeaths));
 }
 
 TEST_F(FrontEndProcessTest, LeavesOneAloneThatStandsStill) {
@@ -232,7 +234,7 @@ TEST_F(FrontEndProcessTest, IsGivenUpWhenItsSuccessorStandsStillToo) {
   const auto finished = process->finish(0, say_);
   ASSERT_FALSE(finished);
   EXPECT_THAT(finished.error().message, HasSubstr("(it stood still)"));
-  EXPECT_EQ(setups().size(), static_cast<std::size_t>(FrontEndProcess::kMostStandstills));
+  EXPECT_EQ(setups().size(), static_cast<std::size_t>(launch::FrontEndProcess::kMostStandstills));
 }
 
 TEST_F(FrontEndProcessTest, IsWaitedForAsLongAsItSaysThatItLives) {
@@ -287,7 +289,7 @@ TEST_F(FrontEndProcessTest, GivesUpAtTheEndWhenNoneLives) {
   ASSERT_FALSE(finished);
   EXPECT_EQ(finished.error().code, Code::kUnavailable);
   EXPECT_THAT(finished.error().message, HasSubstr("before everything was stored (signal 9)"));
-  EXPECT_EQ(setups().size(), static_cast<std::size_t>(FrontEndProcess::kMostDeaths));
+  EXPECT_EQ(setups().size(), static_cast<std::size_t>(launch::FrontEndProcess::kMostDeaths));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ Variables evaluated(Variables variables, const std::string& lines) {
 }
 
 Variables entered(const Variables& before, int pid = 42, bool is_remote = true) {
-  LaunchOptions options;
+  launch::LaunchOptions options;
   options.addresses = {"127.0.0.1:4711"};
   options.run = std::to_string(pid);
   options.capture_library = kLibrary;

@@ -80,7 +80,7 @@ class Middle {
     address.host = "127.0.0.1";
     address.port = *bound_port(*socket);
     options.listening.push_back(*std::move(socket));
-    node_.start = [parent](Network& network) {
+    node_.start = [parent](overlay::Network& network) {
       wire::Hello hello;
       hello.role = wire::Role::kCommProcess;
       hello.level = 1;
@@ -104,31 +104,31 @@ class Middle {
 class Flow : public ::testing::Test {
  protected:
   Flow() {
-    root_.up = [this](Network& n, LinkId l, const Peer&) {
+    root_.up = [this](overlay::Network& n, overlay::LinkId l, const overlay::Peer&) {
       root_link_ = l;
       if (root_sends_) send_all(n, l);
     };
-    middle_.up = [this](Network& n, LinkId l, const Peer& peer) {
+    middle_.up = [this](overlay::Network& n, overlay::LinkId l, const overlay::Peer& peer) {
       (peer.accepted ? below_ : above_) = l;
       if (!peer.accepted) n.set_upward(l);
       if (!peer.accepted) middle_is_up_.open();
     };
-    middle_.message = [this](Network& n, LinkId from, wire::Message message) {
+    middle_.message = [this](overlay::Network& n, overlay::LinkId from, wire::Message message) {
       const bool data = is_data(message);
       if (!data) ++others_in_the_middle_;
       if (data && in_the_middle_++ == 0) first_arrived_.open();
-      const std::optional<LinkId> to = from == above_ ? below_ : above_;
+      const std::optional<overlay::LinkId> to = from == above_ ? below_ : above_;
       if (!to) return;
       n.send(*to, std::move(message));
       most_queued_ = std::max(most_queued_.load(), n.status(*to).queue_bytes);
     };
-    leaf_.up = [this](Network& n, LinkId l, const Peer&) {
+    leaf_.up = [this](overlay::Network& n, overlay::LinkId l, const overlay::Peer&) {
       n.set_upward(l);
       if (!root_sends_) send_all(n, l);
     };
   }
 
-  void send_all(Network& n, LinkId link) {
+  void send_all(overlay::Network& n, overlay::LinkId link) {
     for (std::uint64_t number = 1; number <= kPackets; ++number) {
       if (root_sends_) {
         n.send(link, numbered_multicast(number));
@@ -140,7 +140,7 @@ class Flow : public ::testing::Test {
   }
 
   // At the end of the way: waits at the door, then expects everything, in order.
-  void expect_all(Network& n, const wire::Message& message) {
+  void expect_all(overlay::Network& n, const wire::Message& message) {
     const auto number = number_of(message);
     if (!number) return;
     door_.pass();
@@ -176,8 +176,8 @@ class Flow : public ::testing::Test {
 
   ScriptedNode root_, middle_, leaf_;
   bool root_sends_ = false;
-  std::optional<LinkId> root_link_;
-  std::optional<LinkId> above_, below_;  // Of the middle's thread.
+  std::optional<overlay::LinkId> root_link_;
+  std::optional<overlay::LinkId> above_, below_;  // Of the middle's thread.
   Door door_, first_arrived_, middle_is_up_;
   std::atomic<std::size_t> most_queued_ = 0;
   std::atomic<std::uint64_t> in_the_middle_ = 0;
@@ -186,29 +186,34 @@ class Flow : public ::testing::Test {
 };
 
 TEST_F(Flow, UpwardsStopsAtTheLeafWhenTheRootStandsStill) {
-  root_.message = [this](Network& n, LinkId, wire::Message m) { expect_all(n, m); };
-  middle_.down = [this](Network& n, LinkId l, const Error&) {
+  root_.message = [this](overlay::Network& n, overlay::LinkId, wire::Message m) {
+    expect_all(n, m);
+  };
+  middle_.down = [this](overlay::Network& n, overlay::LinkId l, const Error&) {
     if (l == above_) n.stop(0);
   };
-  leaf_.down = [](Network& n, LinkId, const Error&) { n.stop(0); };
-  run(kUpwardHighWater + kCreditWindow + kSlack);
+  leaf_.down = [](overlay::Network& n, overlay::LinkId, const Error&) { n.stop(0); };
+  run(kUpwardHighWater + overlay::kCreditWindow + kSlack);
 }
 
 TEST_F(Flow, DownwardsStopsAtTheRootWhenALeafStandsStill) {
   root_sends_ = true;
-  leaf_.message = [this](Network& n, LinkId, wire::Message m) { expect_all(n, m); };
-  middle_.down = [this](Network& n, LinkId l, const Error&) {
+  leaf_.message = [this](overlay::Network& n, overlay::LinkId, wire::Message m) {
+    expect_all(n, m);
+  };
+  middle_.down = [this](overlay::Network& n, overlay::LinkId l, const Error&) {
     if (l == below_) n.stop(0);
   };
-  root_.down = [](Network& n, LinkId, const Error&) { n.stop(0); };
+  root_.down = [](overlay::Network& n, overlay::LinkId, const Error&) { n.stop(0); };
   // The root sends when the middle comes, so that the leaf has to be there first.
-  root_.up = [this](Network&, LinkId l, const Peer&) { root_link_ = l; };
-  root_.message = [this](Network& n, LinkId l, wire::Message) { send_all(n, l); };
-  middle_.up = [this, inner = middle_.up](Network& n, LinkId l, const Peer& peer) {
+  root_.up = [this](overlay::Network&, overlay::LinkId l, const overlay::Peer&) { root_link_ = l; };
+  root_.message = [this](overlay::Network& n, overlay::LinkId l, wire::Message) { send_all(n, l); };
+  middle_.up = [this, inner = middle_.up](overlay::Network& n, overlay::LinkId l,
+                                          const overlay::Peer& peer) {
     inner(n, l, peer);
     if (peer.accepted) n.send(*above_, wire::LeafSet{IntervalSet::of(4), {}});
   };
-  run(kDownwardHighWater + kCreditWindow + kSlack);
+  run(kDownwardHighWater + overlay::kCreditWindow + kSlack);
 }
 
 }  // namespace

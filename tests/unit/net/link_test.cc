@@ -77,9 +77,9 @@ class LinkTest : public ::testing::Test, private LinkHost {
   void start(bool accepted, wire::Bytes already_read = {}) {
     auto tape = std::make_unique<Tape>(context_);
     tape_ = tape.get();
-    link_ =
-        std::make_unique<Link>(LinkId{1}, accepted, false, std::move(tape), std::move(already_read),
-                               context_.get_executor(), static_cast<LinkHost&>(*this));
+    link_ = std::make_unique<Link>(overlay::LinkId{1}, accepted, false, std::move(tape),
+                                   std::move(already_read), context_.get_executor(),
+                                   static_cast<LinkHost&>(*this));
     asio::co_spawn(context_, link_->run(), [this](std::exception_ptr, Error why) {
       ended_ = std::move(why);
       writes_ = tape_->writes;
@@ -108,21 +108,21 @@ class LinkTest : public ::testing::Test, private LinkHost {
   std::vector<Frames> writes_;
 
  private:
-  void on_link_message(LinkId, wire::Message) override {}
-  ClockEstimate root_clock() const override { return {.known = true}; }
+  void on_link_message(overlay::LinkId, wire::Message) override {}
+  overlay::ClockEstimate root_clock() const override { return {.known = true}; }
   bool may_grant(bool) override { return true; }
   void on_link_written() override {}
-  void on_link_queued(LinkId) override {
+  void on_link_queued(overlay::LinkId) override {
     asio::post(context_, [this] { link_->flush(); });
   }
 };
 
 TEST_F(LinkTest, TakesAHeartbeatThatIsNearlyDueAlongBeforeWhatItWritesAnyway) {
   start(true);
-  pass(kHeartbeatInterval / 2);
+  pass(overlay::kHeartbeatInterval / 2);
   ASSERT_EQ(count<wire::Ping>(), 1u);
   link_->send(wire::LinkReport{});
-  pass(kHeartbeatInterval / 2 - kHeartbeatSlack / 2);
+  pass(overlay::kHeartbeatInterval / 2 - kHeartbeatSlack / 2);
   EXPECT_EQ(count<wire::Ping>(), 1u) << "not yet due";
   link_->send(wire::LinkReport{});
   pass(10 * kMillisecond);
@@ -130,13 +130,13 @@ TEST_F(LinkTest, TakesAHeartbeatThatIsNearlyDueAlongBeforeWhatItWritesAnyway) {
   EXPECT_TRUE(std::holds_alternative<wire::Ping>(writes().back()[0]));
   EXPECT_TRUE(std::holds_alternative<wire::LinkReport>(writes().back()[1]));
   // The next one is counted from this one.
-  pass(kHeartbeatInterval - kHeartbeatSlack);
+  pass(overlay::kHeartbeatInterval - kHeartbeatSlack);
   EXPECT_EQ(count<wire::Ping>(), 2u);
 }
 
 TEST_F(LinkTest, AnswersAHeartbeatWithItsOwnWhenThatIsNearlyDue) {
   start(true);
-  pass(kHeartbeatInterval - kHeartbeatSlack / 2);
+  pass(overlay::kHeartbeatInterval - kHeartbeatSlack / 2);
   tape_->say(wire::Ping{monotonic_now()});
   pass(10 * kMillisecond);
   ASSERT_EQ(writes().back().size(), 2u);
@@ -146,7 +146,7 @@ TEST_F(LinkTest, AnswersAHeartbeatWithItsOwnWhenThatIsNearlyDue) {
 
 TEST_F(LinkTest, PingsQuicklyAtFirstAlsoWhenThePeersFirstPingCameWithTheHandshake) {
   start(false, wire::encode(wire::Message(wire::Ping{monotonic_now()})));
-  pass(kHeartbeatInterval / 4);
+  pass(overlay::kHeartbeatInterval / 4);
   EXPECT_EQ(count<wire::Pong>(), 1u);
   EXPECT_EQ(count<wire::Ping>(), 5u);
 }
@@ -154,10 +154,10 @@ TEST_F(LinkTest, PingsQuicklyAtFirstAlsoWhenThePeersFirstPingCameWithTheHandshak
 TEST_F(LinkTest, SendsHeartbeatsByItselfAndEndsWhenThePeerIsSilentForLonger) {
   const Nanos begin = monotonic_now();
   start(false);
-  pass(2 * kSilenceLimit);
+  pass(2 * overlay::kSilenceLimit);
   ASSERT_TRUE(ended_);
   EXPECT_EQ(ended_->code, Code::kTimedOut);
-  EXPECT_GE(monotonic_now() - begin, kSilenceLimit);
+  EXPECT_GE(monotonic_now() - begin, overlay::kSilenceLimit);
   // Five at first, then two or three.
   EXPECT_GE(count<wire::Ping>(), 7u);
   EXPECT_LE(count<wire::Ping>(), 8u);

@@ -38,12 +38,14 @@ using testing::ScriptedNode;
 void echo(bool tls, const std::string& unix_path, std::size_t bytes) {
   const Key key = make_key();
   ScriptedNode server;
-  server.message = [](Network& n, LinkId l, wire::Message m) { n.send(l, std::move(m)); };
-  server.up = [](Network&, LinkId, const Peer& peer) {
+  server.message = [](overlay::Network& n, overlay::LinkId l, wire::Message m) {
+    n.send(l, std::move(m));
+  };
+  server.up = [](overlay::Network&, overlay::LinkId, const overlay::Peer& peer) {
     EXPECT_EQ(peer.level, 3u);
     EXPECT_TRUE(peer.accepted);
   };
-  server.down = [](Network& n, LinkId, const Error&) { n.stop(0); };
+  server.down = [](overlay::Network& n, overlay::LinkId, const Error&) { n.stop(0); };
   Root root(server, key, tls, unix_path);
 
   ScriptedNode client;
@@ -53,8 +55,10 @@ void echo(bool tls, const std::string& unix_path, std::size_t bytes) {
   packet.id.sources = IntervalSet::of(4);
   packet.payload.assign(bytes, std::byte{0x5a});
   bool equal = false;
-  client.up = [&packet](Network& n, LinkId l, const Peer&) { n.send(l, packet); };
-  client.message = [&](Network& n, LinkId, wire::Message m) {
+  client.up = [&packet](overlay::Network& n, overlay::LinkId l, const overlay::Peer&) {
+    n.send(l, packet);
+  };
+  client.message = [&](overlay::Network& n, overlay::LinkId, wire::Message m) {
     const auto* back = std::get_if<wire::Packet>(&m);
     equal = back != nullptr && back->payload == packet.payload && back->id == packet.id;
     n.stop(0);
@@ -78,16 +82,18 @@ TEST(Runtime, RefusesAnotherKeyOnBothSides) {
   for (const bool tls : {true, false}) {
     SCOPED_TRACE(tls ? "tls" : "plain");
     ScriptedNode server;
-    server.up = [](Network&, LinkId, const Peer&) { ADD_FAILURE() << "a stranger got in"; };
-    server.timer = [](Network& n) {
+    server.up = [](overlay::Network&, overlay::LinkId, const overlay::Peer&) {
+      ADD_FAILURE() << "a stranger got in";
+    };
+    server.timer = [](overlay::Network& n) {
       if (n.refused() > 0) return n.stop(0);
       n.set_timer(monotonic_now() + 10 * kMillisecond);
     };
-    server.start = [](Network& n) { n.set_timer(monotonic_now()); };
+    server.start = [](overlay::Network& n) { n.set_timer(monotonic_now()); };
     Root root(server, make_key(), tls);
     ScriptedNode client;
     std::string why;
-    client.failed = [&why](Network& n, const Error& e) {
+    client.failed = [&why](overlay::Network& n, const Error& e) {
       EXPECT_EQ(e.code, Code::kPermissionDenied);
       why = e.message;
       n.stop(0);
@@ -114,7 +120,7 @@ TEST(Runtime, TakesABrokenHandshakeForNoRefusal) {
     EXPECT_GT(::read(connection.get(), hello, sizeof hello), 0);
   });
   ScriptedNode client;
-  client.failed = [](Network& n, const Error& e) {
+  client.failed = [](overlay::Network& n, const Error& e) {
     EXPECT_EQ(e.code, Code::kUnavailable) << e.message;
     n.stop(0);
   };
@@ -126,16 +132,18 @@ TEST(Runtime, TakesABrokenHandshakeForNoRefusal) {
 std::string disagree_on_tls(bool root_has_it) {
   const Key key = make_key();
   ScriptedNode server;
-  server.up = [](Network&, LinkId, const Peer&) { ADD_FAILURE() << "they did not agree"; };
-  server.timer = [](Network& n) {
+  server.up = [](overlay::Network&, overlay::LinkId, const overlay::Peer&) {
+    ADD_FAILURE() << "they did not agree";
+  };
+  server.timer = [](overlay::Network& n) {
     if (n.refused() > 0) return n.stop(0);
     n.set_timer(monotonic_now() + 10 * kMillisecond);
   };
-  server.start = [](Network& n) { n.set_timer(monotonic_now()); };
+  server.start = [](overlay::Network& n) { n.set_timer(monotonic_now()); };
   Root root(server, key, root_has_it);
   ScriptedNode client;
   std::string why;
-  client.failed = [&why](Network& n, const Error& e) {
+  client.failed = [&why](overlay::Network& n, const Error& e) {
     why = e.message;
     n.stop(0);
   };
@@ -156,7 +164,7 @@ TEST(Runtime, RefusesWhoHasTlsOnWhereItIsOffWithASentence) {
 TEST(Runtime, TellsWhenAParentCannotBeReached) {
   ScriptedNode client;
   std::string why;
-  client.failed = [&why](Network& n, const Error& e) {
+  client.failed = [&why](overlay::Network& n, const Error& e) {
     EXPECT_EQ(e.code, Code::kUnavailable);
     why = e.message;
     n.stop(7);
@@ -172,8 +180,10 @@ TEST(Runtime, TellsOfAClosedLinkOnceOnBothSides) {
   const Key key = make_key();
   std::atomic<int> server_downs = 0;
   ScriptedNode server;
-  server.up = [](Network& n, LinkId l, const Peer&) { n.close(l, "enough"); };
-  server.down = [&](Network& n, LinkId, const Error& why) {
+  server.up = [](overlay::Network& n, overlay::LinkId l, const overlay::Peer&) {
+    n.close(l, "enough");
+  };
+  server.down = [&](overlay::Network& n, overlay::LinkId, const Error& why) {
     ++server_downs;
     EXPECT_EQ(why.message, "enough");
     n.stop(0);
@@ -181,7 +191,7 @@ TEST(Runtime, TellsOfAClosedLinkOnceOnBothSides) {
   Root root(server, key);
   int client_downs = 0;
   ScriptedNode client;
-  client.down = [&](Network& n, LinkId, const Error&) {
+  client.down = [&](overlay::Network& n, overlay::LinkId, const Error&) {
     ++client_downs;
     n.stop(0);
   };
@@ -194,16 +204,16 @@ TEST(Runtime, TellsOfAClosedLinkOnceOnBothSides) {
 TEST(Runtime, MeasuresTheClockOfTheRootWithABound) {
   const Key key = make_key();
   ScriptedNode server;
-  server.down = [](Network& n, LinkId, const Error&) { n.stop(0); };
+  server.down = [](overlay::Network& n, overlay::LinkId, const Error&) { n.stop(0); };
   Root root(server, key);
   ScriptedNode client;
-  LinkStatus status;
-  LinkId link{};
-  client.up = [&](Network& n, LinkId l, const Peer&) {
+  overlay::LinkStatus status;
+  overlay::LinkId link{};
+  client.up = [&](overlay::Network& n, overlay::LinkId l, const overlay::Peer&) {
     link = l;
     n.set_timer(monotonic_now());
   };
-  client.timer = [&](Network& n) {
+  client.timer = [&](overlay::Network& n) {
     status = n.status(link);
     if (status.clock_known) return n.stop(0);
     n.set_timer(monotonic_now() + kMillisecond);
@@ -221,18 +231,18 @@ TEST(Runtime, MeasuresTheClockOfTheRootWithABound) {
 struct RelayNode {
   RelayNode(const Key& key, const wire::Address& root, const wire::Address& own, UniqueFd listener)
       : board({wire::Role::kCommProcess, "middle", 2}) {
-    node.start = [root](Network& n) {
+    node.start = [root](overlay::Network& n) {
       wire::Hello hello;
       hello.role = wire::Role::kCommProcess;
       n.connect({kFrontEndNode, {root}}, hello);
     };
-    node.up = [](Network& n, LinkId link, const Peer& peer) {
+    node.up = [](overlay::Network& n, overlay::LinkId link, const overlay::Peer& peer) {
       if (!peer.accepted) n.set_upward(link);
     };
-    node.message = [](Network&, LinkId, wire::Message message) {
+    node.message = [](overlay::Network&, overlay::LinkId, wire::Message message) {
       EXPECT_FALSE(std::holds_alternative<wire::Notice>(message));
     };
-    node.down = [](Network& n, LinkId, const Error&) { n.stop(0); };
+    node.down = [](overlay::Network& n, overlay::LinkId, const Error&) { n.stop(0); };
     address = own;
     options.run = "run1";
     options.key = key;
@@ -242,7 +252,7 @@ struct RelayNode {
   int run() { return run_node(node, std::move(options)); }
 
   ScriptedNode node;
-  NoticeBoard board;
+  overlay::NoticeBoard board;
   RuntimeOptions options;
   wire::Address address;
 };
@@ -251,7 +261,7 @@ TEST(Runtime, CarriesNoticesOfEveryNodeToTheRoot) {
   const Key key = make_key();
   std::map<std::string, wire::Notice> heard;
   ScriptedNode server;
-  server.message = [&heard](Network& n, LinkId, wire::Message message) {
+  server.message = [&heard](overlay::Network& n, overlay::LinkId, wire::Message message) {
     if (auto* notice = std::get_if<wire::Notice>(&message)) heard[notice->host] = *notice;
     if (heard.size() == 2) n.stop(0);
   };
@@ -265,20 +275,20 @@ TEST(Runtime, CarriesNoticesOfEveryNodeToTheRoot) {
   middle.board.post(Level::kError, "said before there was a link", monotonic_now() - kSecond);
   auto relaying = std::async(std::launch::async, [&middle] { return middle.run(); });
 
-  NoticeBoard board({wire::Role::kBackEnd, "leaf", 3});
+  overlay::NoticeBoard board({wire::Role::kBackEnd, "leaf", 3});
   RuntimeOptions options;
   options.run = "run1";
   options.key = key;
   options.notices = &board;
   ScriptedNode leaf;
-  leaf.start = [middle_address](Network& n) {
+  leaf.start = [middle_address](overlay::Network& n) {
     n.connect({NodeId{1}, {middle_address}}, wire::Hello{});
   };
-  leaf.up = [&board](Network& n, LinkId link, const Peer&) {
+  leaf.up = [&board](overlay::Network& n, overlay::LinkId link, const overlay::Peer&) {
     n.set_upward(link);
     board.post(Level::kWarn, "said later", monotonic_now());
   };
-  leaf.down = [](Network& n, LinkId, const Error&) { n.stop(0); };
+  leaf.down = [](overlay::Network& n, overlay::LinkId, const Error&) { n.stop(0); };
   EXPECT_EQ(run_node(leaf, std::move(options)), 0);
   EXPECT_EQ(relaying.get(), 0);
   EXPECT_EQ(root.wait(), 0);
@@ -293,20 +303,20 @@ TEST(Runtime, SendsNoticesOfADeadParentToTheNextOne) {
   const Key key = make_key();
   std::optional<wire::Notice> died_with;
   ScriptedNode parent;
-  parent.message = [&died_with](Network& n, LinkId, wire::Message message) {
+  parent.message = [&died_with](overlay::Network& n, overlay::LinkId, wire::Message message) {
     if (auto* notice = std::get_if<wire::Notice>(&message)) died_with = *notice;
     n.stop(0);
   };
   Root first(parent, key);
   std::optional<wire::Notice> heard;
   ScriptedNode next;
-  next.message = [&heard](Network& n, LinkId, wire::Message message) {
+  next.message = [&heard](overlay::Network& n, overlay::LinkId, wire::Message message) {
     if (auto* notice = std::get_if<wire::Notice>(&message)) heard = *notice;
     n.stop(0);
   };
   Root second(next, key);
 
-  NoticeBoard board({wire::Role::kBackEnd, "leaf", 3});
+  overlay::NoticeBoard board({wire::Role::kBackEnd, "leaf", 3});
   board.post(Level::kWarn, "said once", monotonic_now());
   RuntimeOptions options;
   options.run = "run1";
@@ -314,13 +324,15 @@ TEST(Runtime, SendsNoticesOfADeadParentToTheNextOne) {
   options.notices = &board;
   int downs = 0;
   ScriptedNode leaf;
-  leaf.start = [&first](Network& n) { n.connect({NodeId{1}, {first.address}}, wire::Hello{}); };
-  leaf.up = [](Network& n, LinkId link, const Peer&) {
+  leaf.start = [&first](overlay::Network& n) {
+    n.connect({NodeId{1}, {first.address}}, wire::Hello{});
+  };
+  leaf.up = [](overlay::Network& n, overlay::LinkId link, const overlay::Peer&) {
     n.set_upward(link);
     n.set_timer(monotonic_now() + 10 * kSecond);  // Who hears nothing hangs up.
   };
-  leaf.timer = [](Network& n) { n.stop(1); };
-  leaf.down = [&](Network& n, LinkId, const Error&) {
+  leaf.timer = [](overlay::Network& n) { n.stop(1); };
+  leaf.down = [&](overlay::Network& n, overlay::LinkId, const Error&) {
     if (++downs == 2) return n.stop(0);
     n.connect({NodeId{2}, {second.address}}, wire::Hello{});
   };
@@ -363,15 +375,17 @@ class Strangers : public ::testing::Test {
  protected:
   Strangers() {
     set_log_sink([](Level, std::string_view) {});
-    server_.up = [this](Network& n, LinkId, const Peer&) { refused_ = n.refused(); };
-    server_.down = [](Network& n, LinkId, const Error&) { n.stop(0); };
+    server_.up = [this](overlay::Network& n, overlay::LinkId, const overlay::Peer&) {
+      refused_ = n.refused();
+    };
+    server_.down = [](overlay::Network& n, overlay::LinkId, const Error&) { n.stop(0); };
   }
   ~Strangers() override { set_log_sink({}); }
 
   // The root still takes a friend, and has counted so many refusals.
   void expect_service(Root& root, std::uint64_t refusals) {
     ScriptedNode friendly;
-    friendly.up = [](Network& n, LinkId, const Peer&) { n.stop(0); };
+    friendly.up = [](overlay::Network& n, overlay::LinkId, const overlay::Peer&) { n.stop(0); };
     EXPECT_EQ(run_client(friendly, key_, root.address), 0);
     EXPECT_EQ(root.wait(), 0);
     EXPECT_EQ(refused_, refusals);
@@ -443,7 +457,7 @@ TEST_F(Strangers, AreNotAllocatedWhatTheyClaim) {
     EXPECT_TRUE(stranger.is_thrown_out());
   }
   ScriptedNode friendly;
-  friendly.up = [](Network& n, LinkId, const Peer&) { n.stop(0); };
+  friendly.up = [](overlay::Network& n, overlay::LinkId, const overlay::Peer&) { n.stop(0); };
   EXPECT_EQ(run_client(friendly, key_, root.address, false), 0);
   EXPECT_EQ(root.wait(), 0);
   EXPECT_EQ(refused_, 3u);

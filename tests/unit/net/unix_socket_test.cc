@@ -73,7 +73,7 @@ TEST_F(UnixSocket, WithoutAHostKeyIsTriedWhereItIsFoundAndElseTcpIs) {
   for (const bool is_here : {true, false}) {
     const Key key = make_key();
     ScriptedNode server;
-    server.down = [](Network& n, LinkId, const Error&) { n.stop(0); };
+    server.down = [](overlay::Network& n, overlay::LinkId, const Error&) { n.stop(0); };
     Root root(server, key, true, is_here ? path() : std::string());
     wire::Address local;
     local.unix_path = is_here ? path() : path() + "-on-another-host";
@@ -83,10 +83,10 @@ TEST_F(UnixSocket, WithoutAHostKeyIsTriedWhereItIsFoundAndElseTcpIs) {
     options.host_key = "my own";
     ScriptedNode client;
     wire::Transport transport = wire::Transport::kUnknown;
-    client.start = [&](Network& n) {
+    client.start = [&](overlay::Network& n) {
       n.connect({kFrontEndNode, {local, root.address}}, wire::Hello{});
     };
-    client.up = [&transport](Network& n, LinkId link, const Peer&) {
+    client.up = [&transport](overlay::Network& n, overlay::LinkId link, const overlay::Peer&) {
       transport = n.status(link).transport;
       n.stop(0);
     };
@@ -98,22 +98,22 @@ TEST_F(UnixSocket, WithoutAHostKeyIsTriedWhereItIsFoundAndElseTcpIs) {
 
 TEST_F(UnixSocket, ThatIsElsewhereDoesNotHideARefusal) {
   ScriptedNode server;
-  server.timer = [](Network& n) {
+  server.timer = [](overlay::Network& n) {
     if (n.refused() > 0) return n.stop(0);
     n.set_timer(monotonic_now() + 10 * kMillisecond);
   };
-  server.start = [](Network& n) { n.set_timer(monotonic_now()); };
+  server.start = [](overlay::Network& n) { n.set_timer(monotonic_now()); };
   Root root(server, make_key());
   wire::Address elsewhere;
   elsewhere.unix_path = path();
   for (const bool refuses : {true, false}) {
     ScriptedNode client;
-    client.start = [&](Network& n) {
+    client.start = [&](overlay::Network& n) {
       std::vector<wire::Address> addresses = {elsewhere};
       if (refuses) addresses.push_back(root.address);
       n.connect({kFrontEndNode, addresses}, wire::Hello{});
     };
-    client.failed = [refuses](Network& n, const Error& why) {
+    client.failed = [refuses](overlay::Network& n, const Error& why) {
       EXPECT_EQ(why.code, refuses ? Code::kPermissionDenied : Code::kUnavailable) << why.message;
       n.stop(0);
     };
@@ -129,7 +129,9 @@ TEST_F(UnixSocket, RefusesAnotherUserBeforeAWordIsSaid) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
   const Key key = make_key();
   ScriptedNode server;
-  server.up = [](Network& n, LinkId, const Peer&) { n.stop(n.refused() == 1 ? 0 : 1); };
+  server.up = [](overlay::Network& n, overlay::LinkId, const overlay::Peer&) {
+    n.stop(n.refused() == 1 ? 0 : 1);
+  };
   // It has long to prove the key, so that no time limit does what the owner's check must do.
   Root root(server, key, true, path(), 60 * kSecond);
   // As if both the folder and the file had been opened to everybody.
@@ -148,7 +150,7 @@ TEST_F(UnixSocket, RefusesAnotherUserBeforeAWordIsSaid) {
     return 0;
   });
   ScriptedNode friendly;
-  friendly.up = [](Network& n, LinkId, const Peer&) { n.stop(0); };
+  friendly.up = [](overlay::Network& n, overlay::LinkId, const overlay::Peer&) { n.stop(0); };
   EXPECT_EQ(run_client(friendly, key, root.address), 0);
   EXPECT_EQ(root.wait(), 0);
 }
@@ -160,7 +162,7 @@ TEST_F(UnixSocket, OfAnotherUserIsNotSpokenTo) {
   ASSERT_TRUE(trap) << trap.error().message;
   ScriptedNode client;
   std::string why;
-  client.failed = [&why](Network& n, const Error& e) {
+  client.failed = [&why](overlay::Network& n, const Error& e) {
     why = e.message;
     n.stop(0);
   };

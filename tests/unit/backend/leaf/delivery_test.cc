@@ -12,7 +12,7 @@ namespace {
 constexpr LeafId kLeaf{5};
 
 /// A leaf whose packets the test writes.
-class Leaf final : public net::Node {
+class Leaf final : public overlay::Node {
  public:
   explicit Leaf(Journal& journal) : journal_(journal), delivery(options(), journal) {}
 
@@ -33,20 +33,20 @@ class Leaf final : public net::Node {
     return {wire::kWindowStream, kLeafLane, wave, wave + 1, IntervalSet::of(raw(kLeaf))};
   }
 
-  void on_start(net::Network& network, Nanos now) override {
+  void on_start(overlay::Network& network, Nanos now) override {
     delivery.start(network, now);
     delivery.connect(now);
   }
-  void on_link_up(net::LinkId link, const net::Peer& peer, Nanos now) override {
+  void on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) override {
     delivery.on_link_up(link, peer, now);
   }
   void on_connect_failed(NodeId, const Error& why, Nanos now) override {
     delivery.on_connect_failed(why, now);
   }
-  void on_message(net::LinkId, wire::Message message, Nanos now) override {
+  void on_message(overlay::LinkId, wire::Message message, Nanos now) override {
     news = delivery.on_message(message, now);
   }
-  void on_link_down(net::LinkId link, const Error& why, Nanos now) override {
+  void on_link_down(overlay::LinkId link, const Error& why, Nanos now) override {
     delivery.on_link_down(link, why, now);
   }
   void on_timer(Nanos now) override { delivery.on_timer(now); }
@@ -94,7 +94,7 @@ class DeliveryTest : public ::testing::Test {
   xylem::testing::Memory memory_;
   Journal journal_;
   Leaf leaf_;
-  net::LinkId link_{};
+  overlay::LinkId link_{};
 };
 
 using Waves = std::vector<std::uint64_t>;

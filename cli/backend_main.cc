@@ -48,6 +48,7 @@
 #include "backend/leaf/process_starter.h"
 #include "base/log.h"
 #include "base/own_process.h"
+#include "base/run_contract.h"
 #include "capture/core/ring.h"
 #include "net/address.h"
 #include "net/runtime.h"
@@ -97,10 +98,10 @@ std::string own_folder() {
 
 // The key of a launched agent stands in its environment, where nobody shall find it later.
 Result<net::Key> take_key_from_environment() {
-  char* text = std::getenv(capture::kEnvKey);
+  char* text = std::getenv(kEnvKey);
   auto key = net::parse_key(text == nullptr ? "" : text);
   if (text != nullptr) ::explicit_bzero(text, std::strlen(text));
-  ::unsetenv(capture::kEnvKey);
+  ::unsetenv(kEnvKey);
   return key;
 }
 
@@ -114,11 +115,11 @@ Result<Setting> read_setting(Setting::Stay stay) {
   Setting setting;
   setting.stay = stay;
   const bool launched = stay != Setting::Stay::kWithRanks;
-  std::vector<std::pair<const char*, std::string*>> wanted = {
-      {capture::kEnvRun, &setting.run}, {capture::kEnvAddress, &setting.address}};
+  std::vector<std::pair<const char*, std::string*>> wanted = {{kEnvRun, &setting.run},
+                                                              {kEnvAddress, &setting.address}};
   if (!launched) {
-    wanted.emplace_back("XYLEM_FOLDER", &setting.folder);
-    wanted.emplace_back("XYLEM_HOST", &setting.host);
+    wanted.emplace_back(kEnvFolder, &setting.folder);
+    wanted.emplace_back(kEnvHost, &setting.host);
   }
   for (const auto& [name, into] : wanted) {
     if (auto taken = take(name, *into); !taken) return unexpected(std::move(taken.error()));
@@ -127,12 +128,12 @@ Result<Setting> read_setting(Setting::Stay stay) {
     setting.folder = backend::own_run_folders() + setting.run;
     setting.host = host_name();
   }
-  if (const char* tls = std::getenv("XYLEM_TLS")) setting.tls = std::string_view(tls) != "off";
-  if (const char* level = std::getenv("XYLEM_LOG_LEVEL")) setting.log_level = level;
+  if (const char* tls = std::getenv(kEnvTls)) setting.tls = std::string_view(tls) != "off";
+  if (const char* level = std::getenv(kEnvLogLevel)) setting.log_level = level;
   auto front_end = net::parse_addresses(setting.address);
   if (!front_end) return unexpected(std::move(front_end.error()));
   setting.front_end = *std::move(front_end);
-  auto key = launched ? take_key_from_environment() : net::read_key(capture::kBackendKeyFd);
+  auto key = launched ? take_key_from_environment() : net::read_key(kBackendKeyFd);
   if (!key) return unexpected(std::move(key.error()));
   setting.key = *key;
   setting.libexec = own_folder();
@@ -265,7 +266,7 @@ int guard(const Setting& setting, backend::RunFolder& folder, UniqueFd listener,
 }
 
 void start_log(const Setting& setting) {
-  const char* log_file = std::getenv("XYLEM_LOG_FILE");
+  const char* log_file = std::getenv(kEnvLogFile);
   configure_log("xylem-backend", parse_level(setting.log_level),
                 log_file == nullptr ? "" : log_file);
 }
@@ -279,7 +280,7 @@ int run_for_rank() {
   auto daemon = backend::become_daemon();
   if (!daemon) return fail(daemon.error().message);
   if (!*daemon) return 0;
-  return guard(*setting, folder, UniqueFd(capture::kBackendListenFd));
+  return guard(*setting, folder, UniqueFd(kBackendListenFd));
 }
 
 // A launcher may have bound us to a processor of the job's: the scheduler shall choose.

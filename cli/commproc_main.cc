@@ -22,6 +22,7 @@
 #include "backend/agent/run_folder.h"
 #include "base/log.h"
 #include "base/own_process.h"
+#include "base/run_contract.h"
 #include "commproc/comm_process.h"
 #include "net/address.h"
 #include "net/runtime.h"
@@ -82,14 +83,14 @@ Result<std::vector<UniqueFd>> open_sockets(const std::string& unix_path, const s
 // to pass on.
 Result<net::Key> key_of(const Arguments& arguments) {
   if (arguments.key_fd >= 0) return net::read_key(arguments.key_fd);
-  const char* hex = std::getenv("XYLEM_KEY");
+  const char* hex = std::getenv(kEnvKey);
   auto key = net::parse_key(hex == nullptr ? "" : hex);
-  ::unsetenv("XYLEM_KEY");
+  ::unsetenv(kEnvKey);
   return key;
 }
 
 int run(const Arguments& arguments) {
-  const char* log_file = std::getenv("XYLEM_LOG_FILE");
+  const char* log_file = std::getenv(kEnvLogFile);
   configure_log("xylem-commproc", parse_level(arguments.log_level),
                 log_file == nullptr ? "" : log_file);
   auto key = key_of(arguments);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/printable_text.h"
+#include "base/run_contract.h"
 #include "capture/core/ring.h"
 #include "cli/stream_options.h"
 #include "filters/plugin_copy.h"
@@ -269,7 +270,7 @@ launch::AgentLaunchOptions agent_launch(const Started& started, const std::strin
   how.launcher = launcher;
   for (const auto& [name, value] : started.environment) {
     if (name.starts_with("XYLEM_")) how.environment.push_back(name + "=" + value);
-    if (name == capture::kEnvBackend) how.program = value;
+    if (name == kEnvBackend) how.program = value;
   }
   return how;
 }

@@ -21,6 +21,7 @@
 #include "base/argv.h"
 #include "base/printable_text.h"
 #include "base/quoted.h"
+#include "base/run_contract.h"
 #include "cli/front_end_start.h"
 #include "launch/job.h"
 #include "launch/launch.h"
@@ -225,7 +226,7 @@ int exec_rank(const std::string& env_file, const std::vector<std::string>& comma
         environment.emplace_back(line.substr(0, equals), line.substr(equals + 1));
       }
     }
-  } else if (std::getenv("XYLEM_ADDRESS") == nullptr) {
+  } else if (std::getenv(kEnvAddress) == nullptr) {
     return fail(
         "no run to report to: give --env-file, or start under `xylem run` or `xylem serve`");
   } else {

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "base/argv.h"
+#include "base/run_contract.h"
 
 namespace xylem::launch {
 namespace {
@@ -343,7 +344,8 @@ Result<void> FrontEndProcess::end(std::string last_line, const Say& say) {
 }
 
 std::string run_folder(const std::string& run) {
-  return "/dev/shm/xylem-" + std::to_string(::getuid()) + "-" + run;
+  char path[kRunFolderBytes];
+  return write_run_folder(path, ::geteuid(), run.c_str());
 }
 
 std::string front_end_folder(const std::string& run) { return run_folder(run) + "-front-end"; }

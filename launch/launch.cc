@@ -10,14 +10,16 @@
 #include <fstream>
 #include <system_error>
 
+#include "base/run_contract.h"
+
 namespace xylem::launch {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kForwarded[] = {
-    "LD_PRELOAD",   "XYLEM_ADDRESS", "XYLEM_RUN",       "XYLEM_KEY", "XYLEM_BACKEND",
-    "XYLEM_SAMPLE", "XYLEM_RING",    "XYLEM_TEST_SIZE", "XYLEM_TLS", "ASAN_OPTIONS"};
+constexpr const char* kForwarded[] = {"LD_PRELOAD", kEnvAddress,   kEnvRun,  kEnvKey,
+                                      kEnvBackend,  kEnvSample,    kEnvRing, kEnvTestSize,
+                                      kEnvTls,      "ASAN_OPTIONS"};
 // gcc's address sanitizer ends a program in which it is not the first of all libraries.
 constexpr const char* kAsanOption = "verify_asan_link_order=0";
 
@@ -210,19 +212,19 @@ Environment job_environment(const LaunchOptions& options, const std::vector<std:
   for (const std::string& address : options.addresses) {
     addresses += (addresses.empty() ? "" : ",") + address;
   }
-  job.emplace_back("XYLEM_ADDRESS", addresses);
-  job.emplace_back("XYLEM_RUN", options.run);
+  job.emplace_back(kEnvAddress, addresses);
+  job.emplace_back(kEnvRun, options.run);
   const std::string asan = variable(current, "ASAN_OPTIONS");
   job.emplace_back("ASAN_OPTIONS", asan.empty() ? kAsanOption : asan + ":" + kAsanOption);
-  job.emplace_back("XYLEM_KEY", net::to_hex(options.key));
-  job.emplace_back("XYLEM_BACKEND", options.backend);
-  job.emplace_back("XYLEM_TLS", options.tls ? "on" : "off");
-  if (!options.sample.empty()) job.emplace_back("XYLEM_SAMPLE", options.sample);
+  job.emplace_back(kEnvKey, net::to_hex(options.key));
+  job.emplace_back(kEnvBackend, options.backend);
+  job.emplace_back(kEnvTls, options.tls ? "on" : "off");
+  if (!options.sample.empty()) job.emplace_back(kEnvSample, options.sample);
   if (options.ring_records != 0) {
-    job.emplace_back("XYLEM_RING", std::to_string(options.ring_records));
+    job.emplace_back(kEnvRing, std::to_string(options.ring_records));
   }
   if (options.test_size != 0) {
-    job.emplace_back("XYLEM_TEST_SIZE", std::to_string(options.test_size));
+    job.emplace_back(kEnvTestSize, std::to_string(options.test_size));
   }
   if (options.remote) {
     std::string names = variable(current, kOpenMpiForwardList);

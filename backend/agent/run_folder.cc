@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/run_contract.h"
 #include "capture/core/ring.h"
 
 namespace xylem::backend {
@@ -47,7 +48,7 @@ bool RunFolder::is_there() const {
 
 bool RunFolder::try_lock() {
   if (!is_there()) return false;
-  const std::string name = path_ + "/" + capture::kAgentLockName;
+  const std::string name = path_ + "/" + kAgentLockName;
   UniqueFd lock(::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return false;
   struct stat held {
@@ -60,10 +61,10 @@ bool RunFolder::try_lock() {
   return true;
 }
 
-void RunFolder::unlink_socket() { ::unlink((path_ + "/" + capture::kAgentSocketName).c_str()); }
+void RunFolder::unlink_socket() { ::unlink((path_ + "/" + kAgentSocketName).c_str()); }
 
 bool RunFolder::is_answered() const {
-  const std::string name = path_ + "/" + capture::kAgentSocketName;
+  const std::string name = path_ + "/" + kAgentSocketName;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (name.size() >= sizeof address.sun_path) return true;
@@ -74,7 +75,7 @@ bool RunFolder::is_answered() const {
 }
 
 Result<UniqueFd> RunFolder::listen() {
-  const std::string name = path_ + "/" + capture::kAgentSocketName;
+  const std::string name = path_ + "/" + kAgentSocketName;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (name.size() >= sizeof address.sun_path) {
@@ -99,11 +100,11 @@ void RunFolder::remove() {
   if (std::unique_ptr<DIR, decltype(close_folder)> folder{::opendir(path_.c_str()), close_folder}) {
     while (const dirent* entry = ::readdir(folder.get())) {
       const std::string name = entry->d_name;
-      if (name != "." && name != ".." && name != capture::kAgentLockName) names.push_back(name);
+      if (name != "." && name != ".." && name != kAgentLockName) names.push_back(name);
     }
   }
   for (const std::string& name : names) ::unlink((path_ + "/" + name).c_str());
-  ::unlink((path_ + "/" + capture::kAgentLockName).c_str());
+  ::unlink((path_ + "/" + kAgentLockName).c_str());
   ::rmdir(path_.c_str());
   lock_.reset();
 }
@@ -121,7 +122,10 @@ bool somebody_holds(const std::string& path, UniqueFd& ours) {
 
 }  // namespace
 
-std::string own_run_folders() { return "/dev/shm/xylem-" + std::to_string(::geteuid()) + "-"; }
+std::string own_run_folders() {
+  char path[kRunFolderBytes];
+  return write_run_folder(path, ::geteuid(), "");
+}
 
 std::size_t sweep_run_folders(const std::string& prefix) {
   namespace fs = std::filesystem;

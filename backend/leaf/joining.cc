@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "backend/leaf/joining_internal.h"
+#include "base/run_contract.h"
 #include "capture/core/ring.h"
 #include "capture/core/run_key.h"
 #include "net/address.h"
@@ -39,15 +40,15 @@ std::string take_key() {
     ::explicit_bzero(digits.data(), digits.size());
     return key;
   }
-  std::string key = from_environment("", capture::kEnvKey);
-  ::unsetenv(capture::kEnvKey);
+  std::string key = from_environment("", kEnvKey);
+  ::unsetenv(kEnvKey);
   return key;
 }
 
 Result<net::RuntimeOptions> network_of(const LeafOptions& options, std::string& address) {
-  address = from_environment(options.address, capture::kEnvAddress);
+  address = from_environment(options.address, kEnvAddress);
   net::RuntimeOptions network;
-  network.run = from_environment(options.run, capture::kEnvRun);
+  network.run = from_environment(options.run, kEnvRun);
   const bool has_place = !address.empty() && !network.run.empty();
   std::string key = options.key.empty() && has_place ? take_key() : options.key;
   if (!has_place || key.empty()) {
@@ -60,7 +61,7 @@ Result<net::RuntimeOptions> network_of(const LeafOptions& options, std::string& 
   ::explicit_bzero(key.data(), key.size());
   if (!parsed) return unexpected(std::move(parsed.error()));
   network.key = *parsed;
-  const char* tls = std::getenv("XYLEM_TLS");
+  const char* tls = std::getenv(kEnvTls);
   network.tls = tls == nullptr || std::string_view(tls) != "off";
   return network;
 }
@@ -71,7 +72,7 @@ CommProcessSetting comm_process_setting(const std::string& address,
   CommProcessSetting setting;
   setting.program = from_environment("", "XYLEM_COMMPROC");
   // The monitor tells where its agent is; the two are installed side by side.
-  const std::filesystem::path agent = from_environment("", capture::kEnvBackend);
+  const std::filesystem::path agent = from_environment("", kEnvBackend);
   if (setting.program.empty() && !agent.empty()) {
     setting.program = agent.parent_path() / "xylem-commproc";
   }

@@ -16,6 +16,7 @@
 #include <initializer_list>
 #include <new>
 
+#include "base/run_contract.h"
 #include "capture/core/agent_process_internal.h"
 #include "capture/core/process_internal.h"
 #include "capture/core/system_internal.h"

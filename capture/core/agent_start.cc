@@ -11,6 +11,7 @@
 
 #include <initializer_list>
 
+#include "base/run_contract.h"
 #include "capture/core/agent_process_internal.h"
 #include "capture/core/agent_start_internal.h"
 #include "capture/core/process_internal.h"
@@ -84,13 +85,14 @@ bool is_run_id(const char* text) {
     const char c = text[length];
     if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return false;
   }
-  return length == 16;
+  return length == kRunIdDigits;
 }
 
 bool find_folder(AgentProcess& agent, Path& folder, Reason& fail) {
   const char* run = getenv(kEnvRun);
   if (!is_run_id(run)) return fail("XYLEM_RUN is not a run id of 16 hexadecimal digits");
-  folder.add("/dev/shm/xylem-").add_number(geteuid()).add('-').add(run);
+  char path[kRunFolderBytes];
+  folder.add(write_run_folder(path, geteuid(), run));
   std::uint32_t pretended = 0;
   const char* text = getenv(kEnvTestSize);
   if (text != nullptr && read_number(&text, &pretended) && pretended > 0) {

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/run_contract.h"
 #include "capture/core/ring.h"
 #include "capture/core/text_internal.h"
 #include "capture/core/world_internal.h"

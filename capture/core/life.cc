@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/run_contract.h"
 #include "capture/core/agent_start_internal.h"
 #include "capture/core/comm_map_internal.h"
 #include "capture/core/life_internal.h"

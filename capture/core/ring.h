@@ -249,25 +249,4 @@ struct Registration {
       {};  ///< Why there is no segment, as part of a sentence; empty: there is one.
 };
 
-/// Names inside the run's folder on a host, `/dev/shm/xylem-UID-RUN[-HOST]`, mode 0700.
-constexpr const char* kAgentSocketName = "agent";  ///< The guard listens here (SOCK_STREAM).
-constexpr const char* kAgentLockName = "lock";     ///< flock: held while an agent starts or ends.
-
-/// Environment between `xylem run`, launchers and the processes of the job.
-constexpr const char* kEnvAddress = "XYLEM_ADDRESS";  ///< host:port[,host:port] of the front end.
-constexpr const char* kEnvRun = "XYLEM_RUN";          ///< Run id, 16 hexadecimal digits.
-constexpr const char* kEnvKey = "XYLEM_KEY";  ///< 64 hexadecimal digits; taken out by a rank.
-constexpr const char* kEnvBackend = "XYLEM_BACKEND";  ///< Absolute path of xylem-backend.
-constexpr const char* kEnvSample =
-    "XYLEM_SAMPLE";  ///< "none" or FUNCTION=N[,FUNCTION=N]; FUNCTION may end in *.
-constexpr const char* kEnvRing = "XYLEM_RING";  ///< Records per ring, a power of two.
-constexpr const char* kEnvWorld =
-    "XYLEM_WORLD";  ///< Drawn in launchers: tells their worlds apart. See world_internal.h.
-constexpr const char* kEnvTestSize = "XYLEM_TEST_SIZE";  ///< Pretend so many hosts on this one.
-
-/// Descriptors of a freshly started xylem-backend: the listening agent socket, and a pipe from
-/// which it reads the key (64 hexadecimal digits). Its environment is minimal; see capture/README.
-constexpr int kBackendListenFd = 3;
-constexpr int kBackendKeyFd = 4;
-
 }  // namespace xylem::capture

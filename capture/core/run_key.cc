@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#include "base/run_contract.h"
 #include "capture/core/process_internal.h"
 #include "capture/core/ring.h"
 #include "capture/core/run_key_internal.h"

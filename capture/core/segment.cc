@@ -10,6 +10,7 @@
 #include <cpuid.h>
 #endif
 
+#include "base/run_contract.h"
 #include "capture/core/sampling.h"
 #include "capture/core/say_internal.h"
 #include "capture/core/system_internal.h"

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/run_contract.h"
 #include "capture/core/system_internal.h"
 #include "capture/core/text_internal.h"
 #include "capture/core/world_internal.h"

@@ -37,6 +37,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/run_contract.h"
 #include "capture/core/ring.h"
 
 namespace {

@@ -33,6 +33,7 @@
 #include <string>
 #include <vector>
 
+#include "base/run_contract.h"
 #include "capture/core/ring.h"
 
 namespace {

@@ -26,6 +26,7 @@
 #include "backend/find/proc_table.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/run_contract.h"
 #include "capture/core/ring.h"
 #include "tests/support/hand_made_segment.h"
 
@@ -72,7 +73,7 @@ class DoorTest : public ::testing::Test {
     UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    const std::string path = folder_ + "/" + capture::kAgentSocketName;
+    const std::string path = folder_ + "/" + kAgentSocketName;
     std::copy(path.begin(), path.end(), address.sun_path);
     EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
               0)

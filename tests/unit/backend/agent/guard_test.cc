@@ -28,6 +28,7 @@
 #include "backend/agent/run_folder.h"
 #include "backend/leaf/mapping.h"
 #include "base/log.h"
+#include "base/run_contract.h"
 #include "tests/support/fake_network.h"
 #include "tests/support/hand_made_segment.h"
 
@@ -182,7 +183,7 @@ class GuardTest : public ::testing::Test {
     UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    const std::string path = folder_ + "/" + capture::kAgentSocketName;
+    const std::string path = folder_ + "/" + kAgentSocketName;
     std::copy(path.begin(), path.end(), address.sun_path);
     if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
       return UniqueFd();
@@ -413,7 +414,7 @@ TEST_F(GuardTest, OpensTheDoorAgainThoughNoDescriptorIsLeft) {
   HandMadeSegment meanwhile, process;
   register_process(meanwhile);
   ask('c');
-  const std::string socket = folder_ + "/" + capture::kAgentSocketName;
+  const std::string socket = folder_ + "/" + kAgentSocketName;
   const Nanos deadline = monotonic_now() + kDeadline;
   while (std::filesystem::exists(socket) && monotonic_now() < deadline) ::poll(nullptr, 0, 1);
   ::kill(guard_, SIGCONT);

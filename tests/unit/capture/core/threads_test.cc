@@ -27,6 +27,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/run_contract.h"
 #include "base/unique_fd.h"
 #include "capture/core/process_internal.h"
 #include "capture/core/ring.h"

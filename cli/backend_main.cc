@@ -49,6 +49,7 @@
 #include "base/log.h"
 #include "base/own_process.h"
 #include "base/run_contract.h"
+#include "base/this_host.h"
 #include "capture/core/ring.h"
 #include "net/address.h"
 #include "net/runtime.h"
@@ -105,12 +106,6 @@ Result<net::Key> take_key_from_environment() {
   return key;
 }
 
-std::string host_name() {
-  char name[256] = "";
-  ::gethostname(name, sizeof name - 1);
-  return name;
-}
-
 Result<Setting> read_setting(Setting::Stay stay) {
   Setting setting;
   setting.stay = stay;
@@ -126,7 +121,7 @@ Result<Setting> read_setting(Setting::Stay stay) {
   }
   if (launched) {
     setting.folder = backend::own_run_folders() + setting.run;
-    setting.host = host_name();
+    setting.host = this_host_name();
   }
   if (const char* tls = std::getenv(kEnvTls)) setting.tls = std::string_view(tls) != "off";
   if (const char* level = std::getenv(kEnvLogLevel)) setting.log_level = level;

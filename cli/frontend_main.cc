@@ -20,6 +20,7 @@
 #include "backend/agent/run_folder.h"
 #include "base/log.h"
 #include "base/own_process.h"
+#include "base/this_host.h"
 #include "cli/account_line.h"
 #include "cli/alert_options.h"
 #include "cli/live_runs.h"
@@ -56,19 +57,13 @@ void answer(int fd, const std::string& line) {
   }
 }
 
-std::string host_name() {
-  char name[256] = "";
-  ::gethostname(name, sizeof name - 1);
-  return name;
-}
-
 storage::RunFacts facts_of(const launch::Setup& setup) {
   storage::RunFacts facts;
   facts.run_id = setup.run;
   facts.command = setup.command;
   facts.directory = setup.directory;
   facts.user = setup.user;
-  facts.host = host_name();
+  facts.host = this_host_name();
   facts.version = kVersion;
   facts.options = setup.options;
   facts.started_realtime_ns = realtime_now();
@@ -148,7 +143,7 @@ void note_unfolded(const launch::Setup& setup, const std::vector<wire::StreamSpe
     if (!is_unfolded(setup, spec.id)) continue;
     wire::Notice notice;
     notice.role = wire::Role::kFrontEnd;
-    notice.host = host_name();
+    notice.host = this_host_name();
     notice.pid = static_cast<std::uint32_t>(::getpid());
     notice.text = "stream " + spec.name + ": its plugin " + spec.plugin +
                   " has ended front ends; its waves are kept unmerged from now on";

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/this_host.h"
 #include "cli/room_options.h"
 #include "cli/run_options.h"
 #include "launch/launch.h"
@@ -198,11 +199,7 @@ class RequestReader {
     may_repeat_names_ = source->may_repeat_names;
     request_.front_end_host = setting("front-end").value;
     if (request_.front_end_host.empty()) request_.front_end_host = source->front_end_host;
-    if (request_.front_end_host.empty()) {
-      std::array<char, 256> name{};
-      ::gethostname(name.data(), name.size() - 1);
-      request_.front_end_host = name.data();
-    }
+    if (request_.front_end_host.empty()) request_.front_end_host = this_host_name();
     return {};
   }
 

@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "base/argv.h"
+#include "base/pipe.h"
 #include "base/printable_text.h"
 #include "base/quoted.h"
 #include "base/run_contract.h"
@@ -186,10 +187,10 @@ int serve(const RunOptions& options, const std::string& printed_options, const S
   const launch::SignalGate gate;
   // The parent prints and leaves; the child serves on. What it has to say before goes through the
   // pipe, so that a failure is the parent's exit code.
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(std::string("no pipe: ") + std::strerror(errno));
-  UniqueFd reading(ends[0]);
-  UniqueFd writing(ends[1]);
+  auto pipe = make_pipe();
+  if (!pipe) return fail(pipe.error().message);
+  UniqueFd reading = std::move(pipe->read);
+  UniqueFd writing = std::move(pipe->write);
   const pid_t child = ::fork();
   if (child < 0) return fail(std::string("cannot fork: ") + std::strerror(errno));
   if (child == 0) {

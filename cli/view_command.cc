@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <iostream>
 #include <memory>
 
+#include "base/this_host.h"
 #include "cli/live_runs.h"
 #include "net/address.h"
 #include "net/http.h"
@@ -20,11 +20,6 @@ namespace {
 
 /// Far above what any view needs; a question in SQL that wants more is refused.
 constexpr std::int64_t kMostMemory = std::int64_t{256} << 20;
-
-std::string this_host() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
 
 bool is_loopback(const std::string& address) {
   in_addr v4{};
@@ -54,7 +49,7 @@ Result<Entrance> open_entrance(const ViewOptions& options) {
   entrance.socket = *std::move(socket);
   entrance.access.port = *port;
   entrance.access.is_loopback = is_loopback(host);
-  entrance.access.host_names = {this_host()};
+  entrance.access.host_names = {this_host_name()};
   // Of "any address" the first that others reach.
   const std::string shown = net::reachable_addresses(host, net::interface_addresses()).front();
   entrance.shown_host = shown.find(':') == std::string::npos ? shown : "[" + shown + "]";
@@ -77,7 +72,7 @@ Result<void> serve(const ViewOptions& options, std::ostream& out, std::ostream& 
   const std::string address = entrance->shown_host + ":" + port;
   out << "http://" << address << "/?token=" << net::to_hex(entrance->access.token) << '\n';
   if (entrance->access.is_loopback) {
-    out << "from another host: ssh -L " << port << ':' << address << ' ' << this_host()
+    out << "from another host: ssh -L " << port << ':' << address << ' ' << this_host_name()
         << ", then the same address there\n";
   } else {
     err << "xylem view: whoever is on the network in between can read along; on 127.0.0.1, with"

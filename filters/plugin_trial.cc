@@ -1,5 +1,4 @@
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -7,11 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 
+#include "base/pipe.h"
 #include "base/unique_fd.h"
 #include "filters/plugin.h"
 #include "filters/plugin_trial_internal.h"
@@ -72,10 +71,10 @@ Result<void> try_loading(const std::string& name, Nanos limit) {
   {
     // Nor may another child have this one's end of the pipe: it would keep it open.
     const std::lock_guard lock(linker_mutex());
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return no_child();
-    read_end = UniqueFd(ends[0]);
-    const UniqueFd write_end(ends[1]);
+    auto pipe = make_pipe();
+    if (!pipe) return no_child();
+    read_end = std::move(pipe->read);
+    const UniqueFd write_end = std::move(pipe->write);
     const pid_t self = ::getpid();
     child = ::fork();
     if (child < 0) return no_child();

@@ -3,22 +3,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/log.h"
+#include "base/this_host.h"
 
 namespace xylem::frontend {
 namespace {
 
 constexpr unsigned kIdBits = 20;       // A million hosts for each front end of a run.
 constexpr unsigned kControlBits = 32;  // Versions of control.
-
-std::string local_host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 // Reports come each second; a link is lost after three of silence.
 constexpr Nanos kReportPatience = 5 * kSecond;
@@ -28,7 +22,7 @@ constexpr Nanos kReportPatience = 5 * kSecond;
 Root::Root(RootOptions options, RootOwner& owner)
     : options_(std::move(options)),
       owner_(owner),
-      overlay_(local_host_name(), static_cast<std::uint32_t>(::getpid()),
+      overlay_(this_host_name(), static_cast<std::uint32_t>(::getpid()),
                static_cast<std::uint32_t>((options_.front_ends - 1) << kIdBits)) {}
 
 void Root::start(overlay::Network& network, wire::Control control, Nanos now) {

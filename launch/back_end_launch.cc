@@ -14,7 +14,9 @@
 #include <string_view>
 
 #include "base/argv.h"
+#include "base/pipe.h"
 #include "base/quoted.h"
+#include "base/this_host.h"
 #include "tree/host_list.h"
 #include "tree/host_name.h"
 
@@ -84,19 +86,6 @@ Result<pid_t> spawn(std::vector<std::string> words, std::vector<std::string> env
                                          "; is it installed, and in PATH?");
 }
 
-struct Pipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-
-Result<Pipe> make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return unexpected(Code::kExhausted, std::string("no pipe: ") + std::strerror(errno));
-  }
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream in(text);
   std::vector<std::string> words;
@@ -108,9 +97,7 @@ std::vector<std::string> words_of(const std::string& text) {
 
 bool is_this_host(const std::string& host) {
   if (host.empty() || host == "localhost" || host == "127.0.0.1" || host == "::1") return true;
-  std::array<char, 256> own{};
-  ::gethostname(own.data(), own.size() - 1);
-  const std::string name = own.data();
+  const std::string name = this_host_name();
   return host == name || host == tree::short_name(name);
 }
 

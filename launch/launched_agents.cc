@@ -14,6 +14,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/pipe.h"
+
 namespace xylem::launch {
 namespace {
 
@@ -33,14 +35,12 @@ std::string how_it_ended(int status, const std::string& last_line) {
 
 Result<LaunchedAgents> LaunchedAgents::start(const AgentLaunchOptions& options,
                                              const std::vector<AgentPlace>& places) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return unexpected(Code::kExhausted, std::string("no pipe: ") + std::strerror(errno));
-  }
+  auto pipe = make_pipe();
+  if (!pipe) return unexpected(std::move(pipe.error()));
   LaunchedAgents agents;
-  agents.answers_.reset(ends[0]);
+  agents.answers_ = std::move(pipe->read);
   ::fcntl(agents.answers_.get(), F_SETFL, O_NONBLOCK);
-  const UniqueFd writing(ends[1]);
+  const UniqueFd writing = std::move(pipe->write);
   for (const AgentPlace& place : places) {
     std::vector<std::string> command = {options.program, "--launched"};
     command.insert(command.end(), place.arguments.begin(), place.arguments.end());

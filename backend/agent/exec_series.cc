@@ -17,6 +17,7 @@
 #include "backend/find/proc_file.h"
 #include "base/argv.h"
 #include "base/log.h"
+#include "base/pipe.h"
 
 namespace xylem::backend {
 namespace {
@@ -94,10 +95,10 @@ void ExecSeries::begin(overlay::Network& network, Nanos now) {
 bool ExecSeries::start(overlay::Network& network, Nanos now) {
   std::vector<std::string> words = words_of(spec_.program);
   const std::vector<char*> arguments = argv_of(words);
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
-  output_.reset(ends[0]);
-  UniqueFd write(ends[1]);
+  auto pipe = make_pipe();
+  if (!pipe) return false;
+  output_ = std::move(pipe->read);
+  UniqueFd write = std::move(pipe->write);
   ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
   const pid_t self = ::getpid();
   child_ = ::fork();

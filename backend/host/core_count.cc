@@ -1,6 +1,5 @@
 #include "backend/host/core_count.h"
 
-#include <fcntl.h>
 #include <hwloc.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -10,6 +9,8 @@
 #include <csignal>
 #include <cstring>
 #include <utility>
+
+#include "base/pipe.h"
 
 namespace xylem::backend {
 
@@ -38,13 +39,10 @@ CoreCount::~CoreCount() {
 }
 
 Result<void> CoreCount::start() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return unexpected(Code::kExhausted,
-                      std::string("cores are not counted: no pipe: ") + std::strerror(errno));
-  }
-  UniqueFd reading(ends[0]);
-  const UniqueFd writing(ends[1]);
+  auto pipe = make_pipe();
+  if (!pipe) return unexpected(pipe.error().code, "cores are not counted: " + pipe.error().message);
+  UniqueFd reading = std::move(pipe->read);
+  const UniqueFd writing = std::move(pipe->write);
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) {

@@ -11,6 +11,7 @@
 
 #include "backend/leaf/joining_internal.h"
 #include "base/run_contract.h"
+#include "base/this_host.h"
 #include "capture/core/ring.h"
 #include "capture/core/run_key.h"
 #include "net/address.h"
@@ -23,12 +24,6 @@ std::string from_environment(const std::string& given, const char* name) {
   if (!given.empty()) return given;
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
 }
 
 // In a process with the capture library, a rank, both need the key: the library keeps it.
@@ -97,7 +92,7 @@ Result<Joining> prepare_joining(const LeafOptions& options) {
   auto front_end = net::parse_addresses(address);
   if (!front_end) return unexpected(std::move(front_end.error()));
   joining.node.front_end = *std::move(front_end);
-  joining.node.host.name = options.name.empty() ? host_name() : options.name;
+  joining.node.host.name = options.name.empty() ? this_host_name() : options.name;
   joining.node.host.pid = static_cast<std::uint32_t>(::getpid());
   std::array<std::uint8_t, 16> random{};
   net::fill_random(random);

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/argv.h"
+#include "base/pipe.h"
 
 namespace xylem::backend {
 namespace {
@@ -20,19 +21,11 @@ constexpr int kErrorFd = 5;
 constexpr int kNotStarted = 127;
 constexpr Nanos kMostSeconds = 86400;  // xylem-commproc takes no more.
 
-struct Pipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-
-Result<Pipe> make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return unexpected(
-        Code::kExhausted,
-        std::string("cannot start a communication process: no pipe: ") + std::strerror(errno));
-  }
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+Result<Pipe> make_own_pipe() {
+  auto pipe = make_pipe();
+  if (pipe) return pipe;
+  return unexpected(pipe.error().code,
+                    "cannot start a communication process: " + pipe.error().message);
 }
 
 // Between fork and exec. Descriptors are first moved out of each other's way.
@@ -108,11 +101,11 @@ Result<StartedProcess> CommProcessStarter::start(NodeId node, std::uint32_t leve
   std::vector<std::string> words = command_line(setting_, node, level);
   const std::vector<char*> arguments = argv_of(words);
 
-  auto key = make_pipe();
+  auto key = make_own_pipe();
   if (!key) return unexpected(std::move(key.error()));
-  auto error = make_pipe();
+  auto error = make_own_pipe();
   if (!error) return unexpected(std::move(error.error()));
-  auto last_words = make_pipe();
+  auto last_words = make_own_pipe();
   if (!last_words) return unexpected(std::move(last_words.error()));
   ::fcntl(last_words->read.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(last_words->write.get(), F_SETFL, O_NONBLOCK);

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace xylem {
+
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+
+/// A pipe that no program started from here inherits. Fails with kExhausted: "no pipe: ...".
+Result<Pipe> make_pipe();
+
+}  // namespace xylem

@@ -190,7 +190,7 @@ Result<Checked> check(const SettingFlags& flags) {
   for (const std::string_view name : {wire::kHostService, wire::kProcessService}) {
     const bool is_named = std::any_of(services->begin(), services->end(),
                                       [name](const auto& it) { return it.name == name; });
-    if (!is_named && services->size() < wire::kMostServices) {
+    if (!is_named && services->size() < wire::kMaxServices) {
       services->push_back({.name = std::string(name), .program = ""});
     }
   }

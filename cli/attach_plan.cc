@@ -13,7 +13,7 @@
 #include "backend/find/proc_file.h"
 #include "backend/find/proc_table.h"
 #include "backend/find/rank_search.h"
-#include "backend/find/wish_text.h"
+#include "backend/find/selection_text.h"
 #include "base/clock.h"
 #include "launch/back_end_launch.h"
 #include "launch/launcher_table.h"
@@ -23,9 +23,9 @@
 namespace xylem {
 namespace {
 
-std::vector<std::string> arguments_of(const backend::RankWish& wish) {
+std::vector<std::string> arguments_of(const backend::RankSelection& selection) {
   std::vector<std::string> words = {"--find"};
-  for (std::string& word : backend::to_words(wish)) words.push_back(std::move(word));
+  for (std::string& word : backend::to_words(selection)) words.push_back(std::move(word));
   return words;
 }
 
@@ -33,13 +33,13 @@ std::string named(const std::string& match) {
   return match.empty() ? "" : " whose program matches '" + match + "'";
 }
 
-AttachPlan plan_of_hosts(const std::vector<std::string>& hosts, const backend::RankWish& wish,
-                         const std::string& launcher) {
+AttachPlan plan_of_hosts(const std::vector<std::string>& hosts,
+                         const backend::RankSelection& selection, const std::string& launcher) {
   AttachPlan plan;
   plan.launcher = launcher;
   plan.only_here = launcher.empty();
   for (const std::string& host : hosts) {
-    plan.places.push_back({host, 1, arguments_of(wish)});
+    plan.places.push_back({host, 1, arguments_of(selection)});
     plan.only_here = plan.only_here && launch::is_this_host(host);
   }
   return plan;
@@ -70,7 +70,7 @@ Answer ask(const std::vector<std::string>& words) {
   return answer;
 }
 
-Result<AttachPlan> plan_of_job(const std::string& job, backend::RankWish wish) {
+Result<AttachPlan> plan_of_job(const std::string& job, backend::RankSelection selection) {
   if (!launch::is_slurm_job(job)) {
     return unexpected(Code::kInvalidArgument,
                       "--jobid: '" + job + "' is no number of a Slurm job, as in 1234");
@@ -87,14 +87,14 @@ Result<AttachPlan> plan_of_job(const std::string& job, backend::RankWish wish) {
   }
   auto step = launch::step_in(job, answer.text);
   if (!step) return unexpected(step.error().code, "--jobid: " + step.error().message);
-  wish.slurm_job = job;
-  wish.is_named = true;
+  selection.slurm_job = job;
+  selection.is_named = true;
   AttachPlan plan;
   plan.launcher = std::move(step->launcher);
-  plan.places.push_back({std::move(step->hosts), step->nodes, arguments_of(wish)});
+  plan.places.push_back({std::move(step->hosts), step->nodes, arguments_of(selection)});
   plan.sought = "processes of Slurm job " + job +
-                (wish.slurm_step.empty() ? "" : ", step " + wish.slurm_step) + named(wish.match) +
-                ", with a rank in their environment";
+                (selection.slurm_step.empty() ? "" : ", step " + selection.slurm_step) +
+                named(selection.match) + ", with a rank in their environment";
   return plan;
 }
 
@@ -104,10 +104,10 @@ Result<AttachPlan> plan_of_job(const std::string& job, backend::RankWish wish) {
 AttachPlan plan_of_table(const launch::LauncherTable& table, std::uint32_t pid,
                          const AttachTarget& target, const std::string& launcher) {
   std::vector<std::string> hosts;
-  std::map<std::string, backend::RankWish> wishes;
+  std::map<std::string, backend::RankSelection> selections;
   for (std::size_t rank = 0; rank < table.ranks.size(); ++rank) {
     const launch::LauncherEntry& entry = table.ranks[rank];
-    const auto [it, is_new] = wishes.try_emplace(entry.host);
+    const auto [it, is_new] = selections.try_emplace(entry.host);
     if (is_new) hosts.push_back(entry.host);
     it->second.listed[entry.pid] = static_cast<std::uint32_t>(rank);
   }
@@ -115,14 +115,14 @@ AttachPlan plan_of_table(const launch::LauncherTable& table, std::uint32_t pid,
   plan.launcher = launcher;
   plan.only_here = launcher.empty();
   for (const std::string& host : hosts) {
-    backend::RankWish& wish = wishes.at(host);
-    wish.match = target.match;
-    wish.is_named = true;
-    wish.size = static_cast<std::uint32_t>(table.ranks.size());
+    backend::RankSelection& selection = selections.at(host);
+    selection.match = target.match;
+    selection.is_named = true;
+    selection.size = static_cast<std::uint32_t>(table.ranks.size());
     // The same launcher is the same world, whoever asks.
-    wish.world =
+    selection.world =
         "launcher " + std::to_string(pid) + " " + std::to_string(backend::start_time_of(pid));
-    plan.places.push_back({host, 1, arguments_of(wish)});
+    plan.places.push_back({host, 1, arguments_of(selection)});
     plan.only_here = plan.only_here && launch::is_this_host(host);
   }
   plan.sought =
@@ -173,18 +173,19 @@ Result<AttachPlan> plan_of_proxies(const AttachTarget& target, const std::string
                       "--pid: " + who + " is Hydra in a Slurm job; name the job instead (--jobid)");
   }
   if (!proxies.hosts.empty()) {
-    backend::RankWish wish;
-    wish.match = target.match;
-    wish.control_port = proxies.control_port;
-    wish.is_named = true;
-    AttachPlan plan = plan_of_hosts({proxies.hosts.begin(), proxies.hosts.end()}, wish, launcher);
+    backend::RankSelection selection;
+    selection.match = target.match;
+    selection.control_port = proxies.control_port;
+    selection.is_named = true;
+    AttachPlan plan =
+        plan_of_hosts({proxies.hosts.begin(), proxies.hosts.end()}, selection, launcher);
     plan.sought = "processes below Hydra's proxies of " + who + named(target.match) +
                   ", with a rank in their environment";
     return plan;
   }
   const std::string folder = "/proc/" + std::to_string(target.pid);
-  constexpr std::size_t kMostEnvironment = 1u << 20;
-  const auto ids = backend::launch_ids(backend::read_start(folder + "/environ", kMostEnvironment));
+  constexpr std::size_t kMaxEnvironment = 1u << 20;
+  const auto ids = backend::launch_ids(backend::read_start(folder + "/environ", kMaxEnvironment));
   if (ids) {
     return unexpected(Code::kInvalidArgument,
                       "--pid: " + who + " is rank " + std::to_string(ids->rank) +
@@ -217,10 +218,10 @@ Result<AttachPlan> plan_of_launcher(const AttachTarget& target, const std::strin
   }
   if (!table) return unexpected(table.error().code, "--pid: " + table.error().message);
   if (!table->slurm_job.empty()) {
-    backend::RankWish wish;
-    wish.match = target.match;
-    wish.slurm_step = table->slurm_step;
-    return plan_of_job(table->slurm_job, wish);
+    backend::RankSelection selection;
+    selection.match = target.match;
+    selection.slurm_step = table->slurm_step;
+    return plan_of_job(table->slurm_job, selection);
   }
   if (table->ranks.empty()) {
     return unexpected(Code::kUnavailable, "--pid: launcher " + std::to_string(target.pid) +
@@ -239,12 +240,12 @@ Result<AttachPlan> plan_attach(const AttachTarget& target, const std::string& la
                       "--jobid SLURM_JOB");
   }
   if (target.pid != 0) return plan_of_launcher(target, launcher);
-  backend::RankWish wish;
-  wish.match = target.match;
-  if (!target.job.empty()) return plan_of_job(target.job, wish);
+  backend::RankSelection selection;
+  selection.match = target.match;
+  if (!target.job.empty()) return plan_of_job(target.job, selection);
   auto hosts = tree::parse_host_list(target.hosts);
   if (!hosts) return unexpected(hosts.error().code, "--hosts: " + hosts.error().message);
-  AttachPlan plan = plan_of_hosts(*hosts, wish, launcher);
+  AttachPlan plan = plan_of_hosts(*hosts, selection, launcher);
   plan.sought = "processes of this user" + named(target.match) +
                 (target.match.empty() ? " that have an MPI library and" : ", with") + " one of " +
                 backend::rank_variables() + " in their environment";

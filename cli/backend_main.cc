@@ -11,9 +11,9 @@
 // Makes folder and socket itself, says "ready HOST 0" on standard output, stays in the foreground,
 // and until the run is over, also while no rank is there.
 //
-// By a launcher, `xylem-backend --launched --find [WHAT...]` (backend/find/wish_text.h), for ranks
-// that run already: the same, but looks for them first, says how many there are, and ends with
-// them. None is no failure.
+// By a launcher, `xylem-backend --launched --find [WHAT...]` (backend/find/selection_text.h), for
+// ranks that run already: the same, but looks for them first, says how many there are, and ends
+// with them. None is no failure.
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -42,7 +42,7 @@
 #include "backend/agent/run_folder.h"
 #include "backend/find/proc_table.h"
 #include "backend/find/rank_search.h"
-#include "backend/find/wish_text.h"
+#include "backend/find/selection_text.h"
 #include "backend/host/network_rate.h"
 #include "backend/leaf/mapping.h"
 #include "backend/leaf/process_starter.h"
@@ -272,7 +272,7 @@ int run_for_rank() {
   start_log(*setting);
   backend::RunFolder folder(setting->folder);
   folder.hold();
-  auto daemon = backend::become_daemon();
+  auto daemon = backend::daemonize();
   if (!daemon) return fail(daemon.error().message);
   if (!*daemon) return 0;
   return guard(*setting, folder, UniqueFd(kBackendListenFd));
@@ -318,12 +318,12 @@ int run_beside_job() {
 int run_for_found(const std::vector<std::string>& words) {
   auto setting = read_setting(Setting::Stay::kWithFound);
   if (!setting) return fail(setting.error().message);
-  const auto wish = backend::parse_wish(words);
-  if (!wish) return fail(wish.error().message);
+  const auto selection = backend::parse_selection(words);
+  if (!selection) return fail(selection.error().message);
   // Where a job is named it is looked at whoever it belongs to, as far as the system lets us.
-  const backend::ProcTable table = backend::read_proc_table(wish->is_named);
+  const backend::ProcTable table = backend::read_proc_table(selection->is_named);
   std::vector<backend::HeldProcess> present;
-  for (const backend::FoundRank& rank : backend::find_ranks(table.processes, *wish)) {
+  for (const backend::FoundRank& rank : backend::find_ranks(table.processes, *selection)) {
     auto held = backend::hold_quietly(rank);
     if (!held) return fail(held.error().message);
     if (held->pidfd) present.push_back(*std::move(held));

@@ -97,7 +97,8 @@ PluginCopies plugin_copies(const launch::Setup& setup) {
 }
 
 bool is_unfolded(const launch::Setup& setup, StreamId stream) {
-  return std::ranges::find(setup.unfolded, std::to_string(raw(stream))) != setup.unfolded.end();
+  return std::ranges::find(setup.unmerged_streams, std::to_string(raw(stream))) !=
+         setup.unmerged_streams.end();
 }
 
 // Null where there are no plugins.

@@ -37,7 +37,7 @@ void note_live_run(const std::string& run, const std::string& file) {
 std::vector<LiveRun> live_runs() {
   const std::filesystem::path start(backend::own_run_folders());
   const std::string prefix = start.filename().string();
-  constexpr std::size_t kMostPathBytes = 4096;
+  constexpr std::size_t kMaxPathBytes = 4096;
   std::vector<LiveRun> runs;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(start.parent_path(), error)) {
@@ -50,7 +50,7 @@ std::vector<LiveRun> live_runs() {
     const std::string run =
         name.substr(prefix.size(), name.find('-', prefix.size()) - prefix.size());
     if (launch::front_end_folder(run) != entry.path()) continue;
-    const auto file = read_text_file(entry.path().string() + kNote, "note", kMostPathBytes);
+    const auto file = read_text_file(entry.path().string() + kNote, "note", kMaxPathBytes);
     if (file && !file->empty()) runs.push_back({run, *file});
   }
   std::ranges::sort(runs, {}, &LiveRun::id);

@@ -100,7 +100,7 @@ Result<std::vector<wire::ServiceSpec>> read_services(const std::vector<ConfigEnt
                                     ": host and process are built in; any other needs a program, "
                                     "as in exec = \"/path/program arguments\"");
     }
-    if (specs.size() == wire::kMostServices) return refuse(named.line, "too many services");
+    if (specs.size() == wire::kMaxServices) return refuse(named.line, "too many services");
     specs.push_back(std::move(named.spec));
   }
   return specs;

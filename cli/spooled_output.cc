@@ -15,7 +15,7 @@ namespace xylem {
 namespace {
 
 constexpr std::size_t kPieceBytes = 64u << 10;
-constexpr std::size_t kMostInMemory = 1u << 20;
+constexpr std::size_t kMaxInMemory = 1u << 20;
 
 std::string temporary_folder() {
   const char* const named = std::getenv("TMPDIR");
@@ -94,7 +94,7 @@ bool SpooledOutput::hand_over() {
     has_failed_ = !write_whole(fd_, piece);
     return !has_failed_;
   }
-  if (spool_begin_ != spool_end_ || waiting_bytes_ >= kMostInMemory) {
+  if (spool_begin_ != spool_end_ || waiting_bytes_ >= kMaxInMemory) {
     if (!spool(piece)) return false;
   } else {
     waiting_bytes_ += piece.size();

@@ -122,7 +122,7 @@ Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry
   }
   std::vector<wire::StreamSpec> specs;
   for (auto& [name, named] : streams) {
-    if (specs.size() == kMostStreams) return refuse(named.line, "too many streams");
+    if (specs.size() == kMaxStreams) return refuse(named.line, "too many streams");
     const auto number = static_cast<std::uint32_t>(specs.size());
     named.spec.id = StreamId{raw(wire::kFirstStoredStream) + number};
     if (auto good = try_filter(named.spec, copies, load); !good) {

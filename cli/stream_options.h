@@ -23,7 +23,7 @@
 namespace xylem {
 
 /// Of one run: all are named to every node.
-constexpr std::size_t kMostStreams = 64;
+constexpr std::size_t kMaxStreams = 64;
 
 /// True for a key of a stream's section, right or wrong: read_streams() judges it.
 bool is_stream_key(std::string_view key);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Nanos kReportInterval = 1 * kSecond;
 // One for each node below is usual; the oldest make room.
-constexpr std::size_t kMostReports = 4096;
+constexpr std::size_t kMaxReports = 4096;
 
 }  // namespace
 
@@ -220,7 +220,7 @@ void CommProcess::send_up(wire::Message message) {
 // What is said only once waits for a parent: at the start children are often quicker than we are.
 void CommProcess::report_up(wire::Message message) {
   if (uplink_.parent()) return send_up(std::move(message));
-  if (reports_.size() >= kMostReports) reports_.pop_front();
+  if (reports_.size() >= kMaxReports) reports_.pop_front();
   reports_.push_back(std::move(message));
 }
 

@@ -106,12 +106,12 @@ Result<std::shared_ptr<const Aggregation>> make_histogram(const wire::Fields& pa
     bounds = std::move(*given);
   }
   const auto not_finite = [](double bound) { return !std::isfinite(bound); };
-  if (bounds.size() > histogram::kMostBounds ||
+  if (bounds.size() > histogram::kMaxBounds ||
       std::any_of(bounds.begin(), bounds.end(), not_finite) ||
       std::adjacent_find(bounds.begin(), bounds.end(), std::greater_equal<>()) != bounds.end()) {
     return internal::refused(kName,
                              "parameter 1, the bounds, must be finite, ascending, and at most " +
-                                 std::to_string(histogram::kMostBounds));
+                                 std::to_string(histogram::kMaxBounds));
   }
   return std::shared_ptr<const Aggregation>(std::make_shared<Histogram>(std::move(bounds)));
 }

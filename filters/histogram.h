@@ -9,11 +9,11 @@
 namespace xylem::filters {
 
 namespace histogram {
-/// Parameter: array of float64, finite, ascending, at most kMostBounds. Bounds b0 < b1 < ... make
+/// Parameter: array of float64, finite, ascending, at most kMaxBounds. Bounds b0 < b1 < ... make
 /// the buckets (-inf, b0) [b0, b1) ... [bk, inf): one more than there are bounds. Without it the
 /// bounds are 0 and the powers of two from 1 to 2^63.
 constexpr wire::FieldNumber kGivenBounds = 1;
-constexpr std::size_t kMostBounds = 65536;
+constexpr std::size_t kMaxBounds = 65536;
 
 /// Takes a number, or an array of them: each element is a value.
 constexpr wire::FieldNumber kValue = 1;

@@ -29,7 +29,7 @@ constexpr Nanos kLookInterval = 500 * kMillisecond;
 // batch for longer.
 constexpr Nanos kSignOfLife = 1 * kSecond;
 // Of a list of leaves, in a sentence.
-constexpr std::size_t kMostSources = 40;
+constexpr std::size_t kMaxSources = 40;
 
 storage::NodeRow row_of(const OverlayNode& node) {
   storage::NodeRow row;
@@ -335,7 +335,7 @@ bool Session::is_of_this_run(const wire::PacketId& id) const {
 
 void Session::refuse(const wire::PacketId& id) {
   if (++strange_packets_ > 1) return;
-  const std::string leaves = id.sources.to_string().substr(0, kMostSources);
+  const std::string leaves = id.sources.to_string().substr(0, kMaxSources);
   log(Level::kWarn, "a packet of no stream or leaf of this run is not stored",
       {{"stream", id.stream}, {"leaves", leaves}});
   note(*root_.overlay().find(kFrontEndNode), Level::kWarn,

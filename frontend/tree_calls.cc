@@ -13,7 +13,7 @@ namespace xylem::frontend {
 namespace {
 
 // Multicasts wait for their sender to slow down beyond this.
-constexpr std::size_t kMostDown = 8u << 20;
+constexpr std::size_t kMaxDown = 8u << 20;
 constexpr std::size_t kFrameHead = 64u << 10;
 constexpr Nanos kLookAgain = 1 * kMillisecond;
 
@@ -219,7 +219,7 @@ void Stream::Impl::receive_then(StreamId stream, Nanos timeout, Completion<Resul
 }
 
 bool Stream::Impl::has_room_down() const {
-  return closed_ || stopping_ || posted_down_bytes_ + down_queue_bytes_ <= kMostDown;
+  return closed_ || stopping_ || posted_down_bytes_ + down_queue_bytes_ <= kMaxDown;
 }
 
 // Under the lock.

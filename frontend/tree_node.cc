@@ -9,7 +9,7 @@
 namespace xylem::frontend {
 namespace {
 
-constexpr std::size_t kMostEvents = 4096;
+constexpr std::size_t kMaxEvents = 4096;
 constexpr Nanos kLookInterval = 500 * kMillisecond;
 // Of a frame, for all but payload and leaves; also of a later version that relays it.
 constexpr std::size_t kFrameHead = 1024;
@@ -360,7 +360,7 @@ void TreeNode::on_stream_refused(const wire::StreamRefused& refused) {
 
 void TreeNode::tell(TreeEvent::Kind kind, LeafId leaf, const std::string& host, std::string text) {
   if (has_last_event_) return;
-  if (events_.size() >= kMostEvents) events_.pop_front();
+  if (events_.size() >= kMaxEvents) events_.pop_front();
   events_.push_back({kind, leaf, host, std::move(text)});
 }
 

@@ -25,7 +25,7 @@ namespace {
 
 /// It must never ask for a password: nobody is there to answer.
 constexpr const char* kSsh = "ssh -o BatchMode=yes";
-constexpr std::size_t kMostSaid = 500;
+constexpr std::size_t kMaxSaid = 500;
 
 std::string script_of(const std::vector<std::string>& command,
                       const std::vector<std::string>& environment) {
@@ -117,7 +117,7 @@ bool Launched::hear() {
         continue;
       }
       if (std::exchange(is_whole_, false)) last_line_.clear();
-      const bool is_shown = static_cast<unsigned char>(c) >= 0x20 && last_line_.size() < kMostSaid;
+      const bool is_shown = static_cast<unsigned char>(c) >= 0x20 && last_line_.size() < kMaxSaid;
       if (is_shown) last_line_ += c;
     }
   }

@@ -170,12 +170,12 @@ void FrontEndProcess::hear() {
     heard_.append(piece.data(), static_cast<std::size_t>(size));
   }
   for (std::size_t end; (end = heard_.find('\n')) != std::string::npos;) {
-    heed(heard_.substr(0, end));
+    handle_line(heard_.substr(0, end));
     heard_.erase(0, end + 1);
   }
 }
 
-void FrontEndProcess::heed(const std::string& line) {
+void FrontEndProcess::handle_line(const std::string& line) {
   constexpr std::string_view kReady = "ready ";
   constexpr std::string_view kError = "error ";
   if (line.starts_with(kReady)) {
@@ -238,21 +238,21 @@ void FrontEndProcess::blame_plugin(Nanos now) {
   const auto stream = mark_ ? mark_->take() : std::nullopt;
   if (!stream || is_done_) return;
   FoldDeaths& deaths = deaths_in_fold_[*stream];
-  if (deaths.count >= kMostFoldDeaths) return;  // It is left out.
+  if (deaths.count >= kMaxFoldDeaths) return;  // It is left out.
   was_in_fold_ = true;
   if (!last_line_ && now >= deaths.last + kFoldDeathsForgotten) deaths.count = 0;
   deaths.last = now;
-  if (++deaths.count < kMostFoldDeaths) return;
+  if (++deaths.count < kMaxFoldDeaths) return;
   restarts_ = {};  // What they died of is gone.
-  setup_.unfolded.push_back(std::to_string(raw(*stream)));
-  blame_ = "; the plugin of a stream has ended " + std::to_string(kMostFoldDeaths) +
+  setup_.unmerged_streams.push_back(std::to_string(raw(*stream)));
+  blame_ = "; the plugin of a stream has ended " + std::to_string(kMaxFoldDeaths) +
            " front ends: that stream's waves are kept unmerged from now on";
 }
 
 void FrontEndProcess::decide(Nanos now, const Say& say) {
   if (last_line_ && !was_in_fold_) ++deaths_while_finishing_;
-  if (last_line_ && (interrupts_ > 1 || deaths_while_finishing_ >= kMostDeaths ||
-                     standstills_ >= kMostStandstills)) {
+  if (last_line_ && (interrupts_ > 1 || deaths_while_finishing_ >= kMaxDeaths ||
+                     standstills_ >= kMaxStandstills)) {
     is_given_up_ = true;
     return;
   }

@@ -25,7 +25,7 @@ namespace xylem::launch {
 /// the same filters: at once, then with growing pauses (see Restarts). One that merely stands still
 /// while the job runs is left alone, since it is not dead; where its answer is waited for, at its
 /// start and at the end, this is said, and later it is killed (see Patience). The plugin in which
-/// kMostFoldDeaths of them died, none kFoldDeathsForgotten after the one before, is not called by
+/// kMaxFoldDeaths of them died, none kFoldDeathsForgotten after the one before, is not called by
 /// those that follow: its stream's waves are kept unmerged. Each runs in a session of its own, so
 /// that keys pressed at the terminal do not reach it.
 ///
@@ -62,19 +62,19 @@ class FrontEndProcess {
   std::optional<Nanos> attend(Nanos now, const Say& say);
 
   /// Tells it that the job has ended, and waits until everything is stored, by a successor or two
-  /// if need be. Fails with kUnavailable when they died, or could not open the store, kMostDeaths
+  /// if need be. Fails with kUnavailable when they died, or could not open the store, kMaxDeaths
   /// times meanwhile, not counting deaths in plugins that are then left out. Of the signals that
   /// SignalGate blocks, a first one is answered with a sentence; a second one ends the front end
-  /// for good, which fails alike. So does the end of kMostStandstills front ends that stood still.
+  /// for good, which fails alike. So does the end of kMaxStandstills front ends that stood still.
   Result<void> finish(int exit_code, const Say& say);
 
   /// In place of finish(), when the job was not started: the run is ended without an account, and
   /// leaves no store. Waits and fails as finish().
   Result<void> abandon(const Say& say);
 
-  static constexpr int kMostDeaths = 5;
-  static constexpr int kMostStandstills = 2;
-  static constexpr int kMostFoldDeaths = 3;
+  static constexpr int kMaxDeaths = 5;
+  static constexpr int kMaxStandstills = 2;
+  static constexpr int kMaxFoldDeaths = 3;
   /// Longer than any pause of Restarts and what a successor needs until it is sent the same wave
   /// again. Not while the job's end is stored, so that this has an end.
   static constexpr Nanos kFoldDeathsForgotten = 600 * kSecond;
@@ -91,7 +91,7 @@ class FrontEndProcess {
   Result<void> launch();
   bool is_there() const { return pid_ > 0; }
   void hear();
-  void heed(const std::string& line);
+  void handle_line(const std::string& line);
   void reap_if_dead(Nanos now);
   void blame_plugin(Nanos now);
   void decide(Nanos now, const Say& say);

@@ -61,7 +61,7 @@ LaunchedAgents::~LaunchedAgents() {
   }
 }
 
-void LaunchedAgents::heed(const std::string& line) {
+void LaunchedAgents::handle_line(const std::string& line) {
   const auto begin = line.find(kReady);
   // Asked for labels, srun puts the task's number before each line: "00: ".
   if (begin == std::string::npos || line.find_first_not_of(" 0123456789:") < begin) return;
@@ -86,7 +86,7 @@ void LaunchedAgents::listen() {
     if (size <= 0) return answers_.reset();
     heard_.append(piece.data(), static_cast<std::size_t>(size));
     for (auto end = heard_.find('\n'); end != std::string::npos; end = heard_.find('\n')) {
-      heed(heard_.substr(0, end));
+      handle_line(heard_.substr(0, end));
       heard_.erase(0, end + 1);
     }
     if (heard_.size() > kLongestLine) heard_.clear();

@@ -72,7 +72,7 @@ class LaunchedAgents {
 
   LaunchedAgents() = default;
   void listen();
-  void heed(const std::string& line);
+  void handle_line(const std::string& line);
   void collect(Running& running);
   void poll_for(Nanos most, bool for_answers);
   bool wait_until_ended(Nanos deadline);

@@ -25,7 +25,7 @@ constexpr const char* kSize = "MPIR_proctable_size";
 constexpr const char* kSlurmJob = "totalview_jobid";
 constexpr const char* kSlurmStep = "totalview_stepid";
 constexpr off_t kLargestFile = 256 << 20;
-constexpr std::size_t kMostFiles = 1000;
+constexpr std::size_t kMaxFiles = 1000;
 
 // As the debuggers' interface defines it, on 64 bits.
 struct Descriptor {
@@ -45,7 +45,7 @@ struct MappedFile {
 std::vector<MappedFile> mapped_files(const std::string& process) {
   std::vector<MappedFile> files;
   std::ifstream lines(process + "/maps");
-  for (std::string line; files.size() < kMostFiles && std::getline(lines, line);) {
+  for (std::string line; files.size() < kMaxFiles && std::getline(lines, line);) {
     const auto slash = line.find('/');
     const auto mode = line.find(' ');
     const auto offset = mode == line.npos ? mode : line.find(' ', mode + 1);
@@ -161,7 +161,7 @@ Result<LauncherTable> read_table(const Memory& memory, const Addresses& addresse
   table.slurm_step = number_at(memory, addresses, kSlurmStep);
   const auto size = memory.read<std::int32_t>(addresses.at(kSize));
   const auto begin = memory.read<std::uint64_t>(addresses.at(kTable));
-  if (!size || !begin || *size < 0 || static_cast<std::uint32_t>(*size) > kMostLauncherRanks) {
+  if (!size || !begin || *size < 0 || static_cast<std::uint32_t>(*size) > kMaxLauncherRanks) {
     return wrong();
   }
   if (*begin == 0) return table;

@@ -29,7 +29,7 @@ struct LauncherTable {
 };
 
 /// Bounds on what is believed.
-constexpr std::uint32_t kMostLauncherRanks = 1u << 20;
+constexpr std::uint32_t kMaxLauncherRanks = 1u << 20;
 constexpr std::size_t kLongestHostName = 256;
 constexpr std::size_t kLongestProgramName = 4096;
 

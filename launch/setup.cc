@@ -54,7 +54,7 @@ void each_field(Setup_& setup, Field field) {
   field("plugins", setup.plugins);
   field("first_plugin_fd", setup.first_plugin_fd);
   field("fold_mark_fd", setup.fold_mark_fd);
-  field("unfolded", setup.unfolded);
+  field("unmerged_streams", setup.unmerged_streams);
   field("alerts", setup.alerts);
   field("comm_on", setup.comm_on);
   field("extra_hosts", setup.extra_hosts);

@@ -42,7 +42,7 @@ struct Setup {
   long first_plugin_fd = -1;  ///< Set by FrontEndProcess.
   long fold_mark_fd = -1;     ///< See FoldMark; -1 where there are no plugins. The same.
   /// Numbers of streams whose plugin has ended front ends: they are not merged any more. The same.
-  std::vector<std::string> unfolded{};
+  std::vector<std::string> unmerged_streams{};
   std::string comm_on = "mixed";         ///< `--comm-on`
   std::vector<std::string> extra_hosts;  ///< `--extra-hosts`
   std::vector<std::string> excluded;     ///< `--exclude`

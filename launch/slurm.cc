@@ -8,7 +8,7 @@
 namespace xylem::launch {
 namespace {
 
-constexpr std::size_t kMostDigits = 10;  // Of a 32-bit number.
+constexpr std::size_t kMaxDigits = 10;  // Of a 32-bit number.
 
 unsigned number_of(std::string_view text) {
   unsigned number = 0;
@@ -44,7 +44,7 @@ SlurmStep make_step(std::string_view job, std::string_view hosts, unsigned nodes
 }  // namespace
 
 bool is_slurm_job(std::string_view text) {
-  return !text.empty() && text.size() <= kMostDigits && number_of(text) != 0;
+  return !text.empty() && text.size() <= kMaxDigits && number_of(text) != 0;
 }
 
 std::optional<SlurmStep> step_beside(const std::vector<std::string>& environment) {

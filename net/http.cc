@@ -42,9 +42,9 @@ using asio::awaitable;
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 /// What a client sends to us over a WebSocket is not read, but must be taken.
-constexpr std::size_t kMostMessageBytes = 4096;
+constexpr std::size_t kMaxMessageBytes = 4096;
 /// How much, and how long, is read of a refused body, so that its sender comes to read the refusal.
-constexpr std::size_t kMostDrainedBytes = 64u << 20;
+constexpr std::size_t kMaxDrainedBytes = 64u << 20;
 constexpr Nanos kDrainDeadline = 2 * kSecond;
 
 using Parser = http::request_parser<http::empty_body>;
@@ -298,7 +298,7 @@ awaitable<void> HttpServer::Loop::refuse(beast::tcp_stream& stream, Refused why)
   static_cast<void>(written);
   std::vector<char> sink(64u << 10);
   stream.expires_after(span(kDrainDeadline));
-  for (std::size_t drained = 0; drained < kMostDrainedBytes;) {
+  for (std::size_t drained = 0; drained < kMaxDrainedBytes;) {
     const auto space = asio::buffer(sink);
     const auto [failure, bytes] = co_await stream.async_read_some(space, kAwait);
     if (failure) co_return;
@@ -367,7 +367,7 @@ awaitable<void> HttpServer::Loop::subscribe(beast::tcp_stream stream, const Pars
   auto subscriber = std::make_shared<Subscriber>(std::move(stream));
   auto& socket = subscriber->socket;
   socket.set_option(websocket::stream_base::timeout::suggested(beast::role_type::server));
-  socket.read_message_max(kMostMessageBytes);
+  socket.read_message_max(kMaxMessageBytes);
   const auto [refused] = co_await socket.async_accept(parser.get(), kAwait);
   if (refused) co_return;
   socket.text(true);

@@ -22,7 +22,7 @@ using boost::system::error_code;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
 constexpr Nanos kStopGrace = 1 * kSecond;
-constexpr int kMostAtOnce = 64;
+constexpr int kMaxAtOnce = 64;
 
 }  // namespace
 
@@ -64,7 +64,7 @@ class EventLoop::Loop final : public overlay::Network, private LinkHost, private
     }
     // What this has brought goes out; of what else is ready some, or a flood would hold us here.
     flush_links();
-    for (int ready = 0; ready < kMostAtOnce && context_.poll_one() > 0; ++ready) {
+    for (int ready = 0; ready < kMaxAtOnce && context_.poll_one() > 0; ++ready) {
     }
     flush_links();
   }

@@ -21,7 +21,7 @@ namespace {
 
 using boost::system::error_code;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
-constexpr std::size_t kMostPieces = 64;  // Of one system call.
+constexpr std::size_t kMaxPieces = 64;  // Of one system call.
 
 Unexpected gone(const error_code& error) {
   if (error == asio::error::eof || error == asio::ssl::error::stream_truncated) {
@@ -54,7 +54,7 @@ class StreamTransport final : public Transport {
 
   std::size_t write_now(std::span<const Piece> pieces) noexcept override {
     if constexpr (std::is_same_v<Stream, Socket>) {
-      std::array<iovec, kMostPieces> parts;
+      std::array<iovec, kMaxPieces> parts;
       msghdr message{};
       message.msg_iov = parts.data();
       message.msg_iovlen = std::min(pieces.size(), parts.size());

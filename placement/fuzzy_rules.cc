@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kWeightTolerance = 1e-6;
 constexpr double kReciprocalTolerance = 0.02;
-constexpr double kMostOutweighed = 1000;
+constexpr double kMaxOutweighed = 1000;
 
 // T. L. Saaty, The Analytic Hierarchy Process, 1980: mean consistency index of random reciprocal
 // matrices of 1, 2, ... rows.
@@ -48,7 +48,7 @@ Result<void> check_matrix(const std::vector<std::vector<double>>& matrix) {
                    " rows; give a square matrix");
     }
     for (std::size_t j = 0; j < n; ++j) {
-      if (!(matrix[i][j] > 0 && matrix[i][j] <= kMostOutweighed)) {
+      if (!(matrix[i][j] > 0 && matrix[i][j] <= kMaxOutweighed)) {
         return wrong("comparisons, " + cell(i, j) + ": " + shortest(matrix[i][j]) +
                      " is not above 0 and at most 1000");
       }

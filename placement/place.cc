@@ -77,14 +77,14 @@ Result<void> check_carried(const tree::TopologyFile& file, const Plan& plan,
 
 std::string grades_clause(const FuzzyPlacement& fuzzy, HostId host) {
   constexpr double kLeastShown = 0.005;
-  constexpr std::size_t kMostShown = 4;
+  constexpr std::size_t kMaxShown = 4;
   const Evaluation& evaluation = fuzzy.hosts[raw(host)];
   std::vector<std::size_t> order(evaluation.grades.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater{},
                            [&](std::size_t grade) { return evaluation.grades[grade]; });
   std::string text = "fuzzy: score " + two_places(evaluation.score);
-  for (std::size_t i = 0; i < std::min(order.size(), kMostShown); ++i) {
+  for (std::size_t i = 0; i < std::min(order.size(), kMaxShown); ++i) {
     const double share = evaluation.grades[order[i]];
     if (share < kLeastShown) break;
     text += ", " + fuzzy.rules.grades[order[i]].name + " " + two_places(share);

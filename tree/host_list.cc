@@ -12,12 +12,12 @@
 namespace xylem::tree {
 namespace {
 
-constexpr std::size_t kMostDigits = 18;  // Fits into 64 bits.
+constexpr std::size_t kMaxDigits = 18;  // Fits into 64 bits.
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::optional<std::uint64_t> number_of(std::string_view text) {
-  if (text.empty() || text.size() > kMostDigits || !std::ranges::all_of(text, is_digit)) {
+  if (text.empty() || text.size() > kMaxDigits || !std::ranges::all_of(text, is_digit)) {
     return std::nullopt;
   }
   std::uint64_t value = 0;
@@ -112,7 +112,7 @@ Parts parts_of(const std::string& name) {
   const auto last = std::find_if(name.rbegin(), name.rend(), is_digit).base();
   const auto first =
       std::find_if_not(std::make_reverse_iterator(last), name.rend(), is_digit).base();
-  if (first == last || last - first > static_cast<std::ptrdiff_t>(kMostDigits)) {
+  if (first == last || last - first > static_cast<std::ptrdiff_t>(kMaxDigits)) {
     return {name, "", ""};
   }
   return {{name.begin(), first}, {first, last}, {last, name.end()}};

@@ -180,9 +180,9 @@ constexpr View kViews[] = {
 /// Whole numbers that JavaScript, and every reader that keeps numbers as doubles, would round are
 /// text.
 std::string json_of_cell(const Value& value) {
-  constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
+  constexpr std::int64_t kMaxExact = std::int64_t{1} << 53;
   const auto* integer = std::get_if<std::int64_t>(&value);
-  const bool is_exact = integer == nullptr || (-kMostExact <= *integer && *integer <= kMostExact);
+  const bool is_exact = integer == nullptr || (-kMaxExact <= *integer && *integer <= kMaxExact);
   return is_exact ? storage::to_json(value) : '"' + storage::to_json(value) + '"';
 }
 

@@ -126,7 +126,7 @@ void write_worlds(Exposition& out, const WorldTotals& totals) {
 
 void write_shares(Exposition& out, const Report& report) {
   if (report.shares.empty()) return;
-  const std::size_t worlds = std::min<std::size_t>(report.shares.size(), kMostTotals);
+  const std::size_t worlds = std::min<std::size_t>(report.shares.size(), kMaxTotals);
   const auto each = [&](auto value) {
     for (std::size_t i = 0; i < worlds; ++i) {
       const Report::WorldShare& share = report.shares[i];

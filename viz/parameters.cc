@@ -52,7 +52,7 @@ std::string_view next_piece(std::string_view& rest, char end) {
 }  // namespace
 
 Result<Target> Target::parse(std::string_view target) {
-  if (target.size() > kMostTargetBytes) return wrong("the address is too long");
+  if (target.size() > kMaxTargetBytes) return wrong("the address is too long");
   // "//host" would be another server's where it is given back to a browser.
   if (!target.starts_with("/") || target.starts_with("//") || target.starts_with("/\\")) {
     return wrong("the address is no path");

@@ -18,7 +18,7 @@
 namespace xylem::viz {
 
 /// No longer targets are read: a question in SQL has room.
-constexpr std::size_t kMostTargetBytes = 12u << 10;
+constexpr std::size_t kMaxTargetBytes = 12u << 10;
 
 /// A target, decoded. Parameters are read by what their readers expect; the first that is wrong, or
 /// that nobody has read, is told by `fault`, so that a mistyped name is not passed over.

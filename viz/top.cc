@@ -12,7 +12,7 @@ namespace {
 using namespace storage;
 
 /// More functions than MPI has.
-constexpr std::uint64_t kMostFunctions = 1000;
+constexpr std::uint64_t kMaxFunctions = 1000;
 
 /// The failure of what was asked is kept, and nothing is put in place of what is there.
 template <typename Answer>
@@ -41,7 +41,7 @@ bool ask_ranks(RunView& run, const TopQuestion& question, const TimeRange& range
     query.range = range;
     query.value = value;
     query.columns = 1;
-    query.rows = kMostRows;
+    query.rows = kMaxRows;
     auto answer = run.ranks(query);
     if (!answer) {
       answers.fault = answer.error().message;
@@ -76,7 +76,7 @@ void ask_top(RunView& run, const TopQuestion& question, TopAnswers& answers) {
     FunctionQuery query;
     query.ranks.world = question.world;
     query.range = range;
-    query.most = kMostFunctions;
+    query.most = kMaxFunctions;
     if (!put(run.functions(query), answers.functions, answers.fault)) return;
   }
   if (question.ranks && !ask_ranks(run, question, range, answers)) return;

@@ -9,7 +9,7 @@ namespace {
 constexpr std::array<std::string_view, kTopPanes> kPaneNames = {"overview", "functions", "ranks",
                                                                 "waits",    "tree",      "notices"};
 /// Longer ones could not be seen while they are typed.
-constexpr std::size_t kMostFilter = 40;
+constexpr std::size_t kMaxFilter = 40;
 
 TopOrder& order_in(TopChoice& choice) {
   if (choice.pane == TopPane::kFunctions) return choice.function_order;
@@ -38,7 +38,7 @@ TopChoice typed(TopChoice choice, Key pressed) {
     choice.filter.clear();
   }
   if (pressed == Key::kBackspace && !choice.filter.empty()) choice.filter.pop_back();
-  if (code >= ' ' && code < 0x7f && choice.filter.size() < kMostFilter) {
+  if (code >= ' ' && code < 0x7f && choice.filter.size() < kMaxFilter) {
     choice.filter += static_cast<char>(code);
   }
   choice.scroll = 0;
@@ -155,8 +155,8 @@ std::vector<Key> KeyReader::read(std::string_view bytes) {
     left.remove_prefix(end);
   }
   // No sequence is so long: whatever this is, it is not kept.
-  constexpr std::size_t kMostPending = 32;
-  pending_ = left.size() > kMostPending ? "" : std::string(left);
+  constexpr std::size_t kMaxPending = 32;
+  pending_ = left.size() > kMaxPending ? "" : std::string(left);
   return keys;
 }
 

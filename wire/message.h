@@ -105,7 +105,7 @@ struct Control {
   bool finish = false;
   Nanos epoch_ns = 0;
   std::vector<StreamSpec> streams;      ///< Those of tools that are open.
-  std::vector<ServiceSpec> services{};  ///< Of each host; at most kMostServices.
+  std::vector<ServiceSpec> services{};  ///< Of each host; at most kMaxServices.
   Nanos facts_ns = 0;                   ///< Back ends measure their hosts so often; 0: never.
   bool facts_at_once = false;           ///< The first measurement is waited for.
   bool streams_fixed = false;           ///< A run's: no others will be opened.

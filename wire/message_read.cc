@@ -228,7 +228,7 @@ Control read(schema::Control::Reader in) {
   m.epoch_ns = in.getEpochNs();
   m.streams = read_all(in.getStreams());
   const auto services = in.getServices();
-  require(services.size() <= kMostServices, "it names too many services");
+  require(services.size() <= kMaxServices, "it names too many services");
   for (const auto service : services) m.services.push_back(read(service));
   require(in.getFactsNs() <= static_cast<std::uint64_t>(std::numeric_limits<Nanos>::max()),
           "hosts are to be measured too seldom");

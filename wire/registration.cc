@@ -103,7 +103,7 @@ ProcessRow read(schema::ProcessRow::Reader in) {
 
 ServiceRow read(schema::ServiceRow::Reader in) {
   ServiceRow row{Lane{in.getLane()}, text(in.getName())};
-  require(row.lane != kLeafLane && raw(row.lane) <= kMostServices, "a service has no such number");
+  require(row.lane != kLeafLane && raw(row.lane) <= kMaxServices, "a service has no such number");
   require(is_service_name(row.name), "a service has no name that can be one");
   return row;
 }

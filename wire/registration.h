@@ -55,7 +55,7 @@ struct Registration {
 Bytes encode(const Registration& registration);
 /// Fails with kCorrupt: on bytes that are no registration, a function without a name, a process of
 /// lane 0, a world key of another size, a rank outside its world, a service of lane 0 or beyond
-/// kMostServices or with another name than is_service_name(), a metric without a name.
+/// kMaxServices or with another name than is_service_name(), a metric without a name.
 Result<Registration> decode_registration(std::span<const std::byte> payload);
 
 /// Name of a function class as it is stored: "point_to_point", "collective", ...; "other" for

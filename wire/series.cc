@@ -78,8 +78,8 @@ bool read_numbers(internal::ColumnReader& in, std::vector<double>& numbers, std:
 bool read_entries(internal::ColumnReader& in, std::vector<SeriesEntry>& entries) {
   const std::uint64_t count = in.varint();
   // An empty one takes two bytes here, and a row in the store.
-  if (count > kMostSeriesEntries) return in.fail("it holds too many entries");
-  std::size_t room = kMostSeriesNumbers;
+  if (count > kMaxSeriesEntries) return in.fail("it holds too many entries");
+  std::size_t room = kMaxSeriesNumbers;
   std::uint64_t least_lane = 0;
   for (std::uint64_t i = 0; i < count && !in.failed(); ++i) {
     SeriesEntry entry;

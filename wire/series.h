@@ -27,7 +27,7 @@ struct ServiceSpec {
   bool operator==(const ServiceSpec&) const = default;
 };
 /// Services are numbered by their place in Control, from 1: that is the lane of their packets.
-constexpr std::size_t kMostServices = 31;
+constexpr std::size_t kMaxServices = 31;
 constexpr std::string_view kHostService = "host";
 constexpr std::string_view kProcessService = "process";
 /// 1 to 32 of a-z, 0-9, `_` and `-`, first a letter: it becomes part of a file's name.
@@ -80,10 +80,10 @@ struct SeriesSample {
 
 /// Zeros and unknown numbers cost next to nothing in a row, integers 1 to 9 bytes, others 9.
 Bytes encode(const SeriesSample& sample);
-/// Fails with kCorrupt; on lanes that do not rise, more than kMostSeriesEntries entries, and more
-/// than kMostSeriesNumbers numbers in all, too.
+/// Fails with kCorrupt; on lanes that do not rise, more than kMaxSeriesEntries entries, and more
+/// than kMaxSeriesNumbers numbers in all, too.
 Result<SeriesSample> decode_series(std::span<const std::byte> payload);
-constexpr std::size_t kMostSeriesNumbers = 1u << 20;
-constexpr std::size_t kMostSeriesEntries = 1u << 16;
+constexpr std::size_t kMaxSeriesNumbers = 1u << 20;
+constexpr std::size_t kMaxSeriesEntries = 1u << 16;
 
 }  // namespace xylem::wire

@@ -70,7 +70,7 @@ struct AgentOptions {
 /// Life: waits until the source has told all processes that a predecessor knew; connects to the
 /// front end and reports its host; gets leaf id, parents and control; connects to its parent;
 /// drains, journals, sends, resends. Ends when the run is over, or all processes have ended and
-/// none has come for a while: closes the door, sends the last window, waits for all
+/// none has come for a while: closes the listener, sends the last window, waits for all
 /// acknowledgements, says goodbye, removes the host's folder and stops the network with code 0.
 ///
 /// Without a front end for too long it says how many calls are lost, and ends with kGaveUp; at once

@@ -6,7 +6,7 @@
 
 namespace xylem::backend {
 namespace {
-constexpr std::size_t kMostFds = 2;
+constexpr std::size_t kMaxFds = 2;
 }
 
 ChannelMessage message_of(Lane lane, std::uint32_t pid, std::uint64_t start_time,
@@ -34,7 +34,7 @@ wire::ProcessRow row_of(const ChannelMessage& message) {
 ssize_t receive_with_fds(int socket, void* bytes, std::size_t size,
                          std::vector<UniqueFd>& descriptors, bool* were_cut) {
   iovec part{bytes, size};
-  alignas(cmsghdr) char control[CMSG_SPACE(kMostFds * sizeof(int))];
+  alignas(cmsghdr) char control[CMSG_SPACE(kMaxFds * sizeof(int))];
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -58,7 +58,7 @@ ssize_t receive_with_fds(int socket, void* bytes, std::size_t size,
 bool send_with_fds(int socket, const void* bytes, std::size_t size,
                    const std::vector<int>& descriptors) {
   iovec part{const_cast<void*>(bytes), size};
-  alignas(cmsghdr) char control[CMSG_SPACE(kMostFds * sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMaxFds * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;

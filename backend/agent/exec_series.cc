@@ -38,7 +38,7 @@ std::vector<std::string> words_of(std::string_view command) {
 }
 
 // Between fork and exec.
-[[noreturn]] void become(char* const* arguments, int output, pid_t parent) {
+[[noreturn]] void exec_program(char* const* arguments, int output, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kNotStarted);  // It died before the line above.
@@ -104,7 +104,7 @@ bool ExecSeries::start(overlay::Network& network, Nanos now) {
   child_ = ::fork();
   if (child_ == 0) {
     if (groups_ != nullptr) groups_->enter(place_in_groups_, ::getpid());
-    become(arguments.data(), write.get(), self);
+    exec_program(arguments.data(), write.get(), self);
   }
   if (child_ < 0) {
     child_ = 0;
@@ -152,8 +152,8 @@ void ExecSeries::drain(overlay::Network& network) {
     if (got < 0 && errno == EAGAIN) return;
     if (got <= 0) return unwatch_output(network);
     text_.append(piece, static_cast<std::size_t>(got));
-    if (text_.size() <= kMostOutput) continue;
-    kill_group("printed more than " + std::to_string(kMostOutput >> 10) + " KiB");
+    if (text_.size() <= kMaxOutput) continue;
+    kill_group("printed more than " + std::to_string(kMaxOutput >> 10) + " KiB");
     return unwatch_output(network);
   }
 }
@@ -194,7 +194,7 @@ void ExecSeries::succeed(const MetricText& text, Nanos) {
   for (const MetricLine& line : text.lines) {
     auto it = place_.find(line.name);
     if (it == place_.end()) {
-      if (place_.size() >= kMostMetrics) {
+      if (place_.size() >= kMaxMetrics) {
         ++dropped;
         continue;
       }
@@ -217,7 +217,7 @@ void ExecSeries::succeed(const MetricText& text, Nanos) {
   }
   if (dropped != 0 && !std::exchange(told_dropped_, true)) {
     log(Level::kWarn, "a service prints more metrics than are taken, the rest is left out",
-        {{"service", spec_.name}, {"taken", kMostMetrics}});
+        {{"service", spec_.name}, {"taken", kMaxMetrics}});
   }
   if (text.bad_lines != 0 && told_ != kPassesOver) {
     log(Level::kWarn, "a service prints lines that are no metrics, they are passed over",

@@ -18,7 +18,7 @@ namespace xylem::backend {
 /// One run at a time, each in a process group of its own that is killed with it. A run gives a
 /// sample when it ends with code 0 and has printed one number at least; metric_text.h reads it. It
 /// fails when it cannot be started, ends badly, takes longer than the time-out, prints more than
-/// kMostOutput or nothing that is a number: what went wrong is said once, until it has gone well
+/// kMaxOutput or nothing that is a number: what went wrong is said once, until it has gone well
 /// again, and the next run waits twice as long after each failure, up to kLongestPause. One that
 /// has not ended kLongestDeath after it was killed, since it waits for a device, is told of, and
 /// there is no other run until it has.
@@ -29,7 +29,7 @@ namespace xylem::backend {
 /// thread.
 class ExecSeries final : public SeriesSource {
  public:
-  static constexpr std::size_t kMostOutput = 256u << 10;
+  static constexpr std::size_t kMaxOutput = 256u << 10;
   static constexpr Nanos kLongestPause = 60 * kSecond;
   static constexpr Nanos kLongestDeath = 5 * kSecond;
 

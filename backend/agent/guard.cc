@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "backend/agent/channel_internal.h"
-#include "backend/agent/door.h"
+#include "backend/agent/registration_listener.h"
 #include "backend/agent/run_folder.h"
 #include "backend/leaf/mapping.h"
 #include "base/log.h"
@@ -46,7 +46,7 @@ class Guard {
       : options_(options),
         worker_main_(worker),
         folder_(options.folder),
-        door_(std::move(listener)) {
+        registrations_(std::move(listener)) {
     for (HeldProcess& process : present) {
       process.pidfd.reset();
       held_[Lane{next_lane_++}] = std::move(process);
@@ -72,7 +72,7 @@ class Guard {
   const GuardOptions& options_;
   const WorkerMain& worker_main_;
   RunFolder folder_;
-  Door door_;
+  RegistrationListener registrations_;
   UniqueFd journal_;
   ProgramGroups programs_;
   UniqueFd signals_;
@@ -105,7 +105,7 @@ Result<int> Guard::run() {
     const bool waits_to_send = !queue_.empty() && can_send_;
     const short worker_events = static_cast<short>(POLLIN | (waits_to_send ? POLLOUT : 0));
     pollfd fds[] = {{signals_.get(), POLLIN, 0},
-                    {door_.fd(), POLLIN, 0},
+                    {registrations_.fd(), POLLIN, 0},
                     {worker_has_left_ ? -1 : channel_.get(), worker_events, 0}};
     if (::poll(fds, std::size(fds), can_send_ ? -1 : kSendRetryMs) < 0) continue;
     if (fds[1].revents != 0) accept();
@@ -156,7 +156,7 @@ void Guard::be_worker(UniqueFd channel) {
   ::prctl(PR_SET_NAME, "xylem-backend");
   WorkerInheritance inheritance;
   inheritance.channel = std::move(channel);
-  inheritance.listener = door_.close();
+  inheritance.listener = registrations_.close();
   inheritance.journal = std::move(journal_);
   inheritance.programs = &programs_;
   signals_.reset();
@@ -201,7 +201,7 @@ bool Guard::may_restart() {
 }
 
 void Guard::accept() {
-  while (auto process = door_.take()) {
+  while (auto process = registrations_.take()) {
     const Lane lane{next_lane_++};
     HeldProcess& held = held_[lane];
     held.pid = process->pid;
@@ -220,7 +220,7 @@ void Guard::from_worker() {
     const ssize_t got = receive_with_fds(channel_.get(), &message, sizeof message, descriptors);
     // The new listener took the spare's place, the old one leaves its own to the next spare.
     if (message.kind == ChannelKind::kListen && !descriptors.empty())
-      door_.listen_at(std::move(descriptors.front()));
+      registrations_.listen_at(std::move(descriptors.front()));
     keep_spare();
     if (got != static_cast<ssize_t>(sizeof message)) {
       // At its end poll would report it again and again; SIGCHLD tells the rest. The descriptor is
@@ -241,7 +241,7 @@ void Guard::from_worker() {
 
 // A process that waits for want of a descriptor must not be left behind.
 void Guard::answer_drain() {
-  if (!drain_is_asked_ || door_.is_paused()) return;
+  if (!drain_is_asked_ || registrations_.is_paused()) return;
   drain_is_asked_ = false;
   tell(ChannelKind::kDrained, 0);
 }
@@ -281,7 +281,7 @@ Result<int> run_guard(const GuardOptions& options, UniqueFd listener, const Work
   return Guard(options, std::move(listener), worker, std::move(present)).run();
 }
 
-Result<bool> become_daemon() {
+Result<bool> daemonize() {
   const auto failed = [] {
     return unexpected(Code::kExhausted,
                       std::string("cannot leave the session: ") + std::strerror(errno));

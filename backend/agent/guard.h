@@ -69,6 +69,6 @@ Result<int> run_guard(const GuardOptions& options, UniqueFd listener, const Work
 /// Leaves the caller's session: the process that called returns false in its place and should exit,
 /// the one that returns true is a daemon without controlling terminal. Fails with kExhausted when
 /// the system has no process to give.
-Result<bool> become_daemon();
+Result<bool> daemonize();
 
 }  // namespace xylem::backend

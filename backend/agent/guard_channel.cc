@@ -67,15 +67,15 @@ GuardChannel::GuardChannel(UniqueFd channel, UniqueFd listener, const RunFolder&
 }
 
 SourceEvent GuardChannel::take() {
-  if (events_.empty() && !door_) {
+  if (events_.empty() && !registrations_) {
     if (auto event = from_guard()) return *std::move(event);
-    if (!door_ && closing_ && has_rung(patience_over_)) end_silent_guard();
+    if (!registrations_ && closing_ && has_rung(patience_over_)) end_silent_guard();
   }
-  if (events_.empty() && door_) {
-    if (auto process = door_->take()) {
+  if (events_.empty() && registrations_) {
+    if (auto process = registrations_->take()) {
       return process_event(Lane{next_lane_}, *std::move(process));
     }
-    if (closing_ && (!door_->is_paused() || has_rung(patience_over_))) drained();
+    if (closing_ && (!registrations_->is_paused() || has_rung(patience_over_))) drained();
   }
   if (events_.empty()) return {};
   SourceEvent event = std::move(events_.front());
@@ -132,7 +132,7 @@ void GuardChannel::guard_died() {
   channel_.reset();
   spare_.reset();
   if (closing_) ring_after(patience_over_, patience_);
-  door_ = std::make_unique<Door>(std::move(listener_));
+  registrations_ = std::make_unique<RegistrationListener>(std::move(listener_));
   if (!ready_) {
     ready_ = true;
     SourceEvent event;
@@ -154,7 +154,7 @@ void GuardChannel::end_silent_guard() {
 }
 
 void GuardChannel::forget(Lane lane) {
-  if (door_) return;
+  if (registrations_) return;
   const ChannelMessage message{ChannelKind::kForget, raw(lane)};
   // Not sent: the guard holds the segment until it ends, no more.
   send_with_fds(channel_.get(), &message, sizeof message, {});
@@ -173,7 +173,7 @@ void GuardChannel::close() {
   came_while_closing_ = false;
   if (folder_.is_there()) folder_.unlink_socket();
   ring_after(patience_over_, patience_);
-  if (door_) return;  // The next take() finds who is left.
+  if (registrations_) return;  // The next take() finds who is left.
   const ChannelMessage message{ChannelKind::kDrain};
   send_with_fds(channel_.get(), &message, sizeof message, {});
 }
@@ -189,8 +189,8 @@ void GuardChannel::drained() {
   auto listener = folder_.listen();
   if (!listener) {
     log(Level::kError, "no more processes can register", {{"why", listener.error().message}});
-  } else if (door_) {
-    door_->listen_at(*std::move(listener));
+  } else if (registrations_) {
+    registrations_->listen_at(*std::move(listener));
   } else {
     const ChannelMessage message{ChannelKind::kListen};
     listener_ = *std::move(listener);

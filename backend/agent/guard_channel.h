@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "backend/agent/door.h"
 #include "backend/agent/process_source.h"
+#include "backend/agent/registration_listener.h"
 #include "backend/agent/run_folder.h"
 #include "base/clock.h"
 #include "base/unique_fd.h"
@@ -17,9 +17,9 @@ namespace xylem::backend {
 /// The processes that the guard holds and accepts. When the guard dies, the channel goes on alone:
 /// it has the listening socket too and accepts at it. A guard that does not answer close() within
 /// the patience (it is stopped, or hangs) is killed and so counts as dead: two may not accept at
-/// one door, and no host may be left with an agent that waits for ever. Nor is the door closed, for
-/// the same patience, while a process waits there for want of a descriptor. One thread; nothing
-/// blocks.
+/// one listener, and no host may be left with an agent that waits for ever. Nor is the listener
+/// closed, for the same patience, while a process waits there for want of a descriptor. One thread;
+/// nothing blocks.
 class GuardChannel final : public ProcessSource {
  public:
   static constexpr Nanos kPatience = 5 * kSecond;
@@ -28,7 +28,7 @@ class GuardChannel final : public ProcessSource {
   GuardChannel(UniqueFd channel, UniqueFd listener, const RunFolder& folder,
                Nanos patience = kPatience);
 
-  int fd() const override { return door_ ? door_->fd() : poll_.get(); }
+  int fd() const override { return registrations_ ? registrations_->fd() : poll_.get(); }
   SourceEvent take() override;
   void forget(Lane lane) override;
   /// Answers kOpen at once while somebody holds the folder's lock.
@@ -49,7 +49,7 @@ class GuardChannel final : public ProcessSource {
   Nanos patience_;
   UniqueFd listener_;
   RunFolder folder_;
-  std::unique_ptr<Door> door_;  // When the guard is dead.
+  std::unique_ptr<RegistrationListener> registrations_;  // When the guard is dead.
   std::deque<SourceEvent> events_;
   bool ready_ = false;
   bool closing_ = false;

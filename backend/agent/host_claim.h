@@ -16,12 +16,13 @@ namespace xylem::backend {
 
 struct HostClaim {
   std::unique_ptr<RunFolder> folder;  ///< Made, and held.
-  UniqueFd listener;                  ///< The agent's door, open; none: an agent answers already.
+  UniqueFd listener;  ///< The agent's listener, open; none: an agent answers already.
 };
 
-/// Makes the run's folder at `path`, mode 0700, and opens the door in it, under the folder's lock.
-/// Fails with kPermissionDenied when what stands there is not a private folder of this user, with
-/// kUnavailable when somebody holds the lock for longer than `patience`, and as RunFolder::listen.
+/// Makes the run's folder at `path`, mode 0700, and opens the listener in it, under the folder's
+/// lock. Fails with kPermissionDenied when what stands there is not a private folder of this user,
+/// with kUnavailable when somebody holds the lock for longer than `patience`, and as
+/// RunFolder::listen.
 Result<HostClaim> claim_host(const std::string& path, Nanos patience = 5 * kSecond);
 
 }  // namespace xylem::backend

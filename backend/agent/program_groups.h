@@ -29,7 +29,7 @@ class ProgramGroups {
   ProgramGroups(const ProgramGroups&) = delete;
   ProgramGroups& operator=(const ProgramGroups&) = delete;
 
-  /// The caller's group is the program of service `place`, below wire::kMostServices. Async-signal
+  /// The caller's group is the program of service `place`, below wire::kMaxServices. Async-signal
   /// safe: to be called between fork and exec.
   void enter(std::size_t place, pid_t group) noexcept;
   /// All of it has been killed and collected.
@@ -38,7 +38,7 @@ class ProgramGroups {
   void end_all() noexcept;
 
  private:
-  using Slots = std::array<std::atomic<pid_t>, wire::kMostServices>;
+  using Slots = std::array<std::atomic<pid_t>, wire::kMaxServices>;
   static_assert(std::atomic<pid_t>::is_always_lock_free);
   Slots* slots_ = nullptr;
 };

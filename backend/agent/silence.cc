@@ -12,7 +12,7 @@
 namespace xylem::backend {
 namespace {
 
-constexpr std::size_t kMostStatBytes = 4096;
+constexpr std::size_t kMaxStatBytes = 4096;
 /// Words of /proc/PID/stat between the state, which is the third, and the start time.
 constexpr int kWordsBetween = 22 - 3 - 1;
 
@@ -66,7 +66,7 @@ void tell_sudden_end(const Segment& segment, const Whereabouts& where) {
 }
 
 bool is_stopped(std::uint32_t pid, std::uint64_t start_time) {
-  const std::string stat = read_start("/proc/" + std::to_string(pid) + "/stat", kMostStatBytes);
+  const std::string stat = read_start("/proc/" + std::to_string(pid) + "/stat", kMaxStatBytes);
   std::string_view words = behind_name(stat);
   const std::string_view state = next_word(words);
   for (int i = 0; i < kWordsBetween; ++i) next_word(words);

@@ -11,7 +11,7 @@ namespace xylem::backend {
 namespace {
 
 constexpr std::size_t kFirstRoom = 4096;
-constexpr std::size_t kMostBytes = 1u << 20;
+constexpr std::size_t kMaxBytes = 1u << 20;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ bool ProcFile::read(std::string& text) {
     if (got < 0) error_ = errno;
     if (got <= 0) break;
     size += static_cast<std::size_t>(got);
-    if (size > kMostBytes) error_ = EFBIG;
+    if (size > kMaxBytes) error_ = EFBIG;
   }
   if (!fd_ && error_ == 0) error_ = errno;
   if (error_ != 0) {

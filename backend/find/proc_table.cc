@@ -18,10 +18,10 @@
 namespace xylem::backend {
 namespace {
 
-constexpr std::size_t kMostEnvironment = 1u << 20;
-constexpr std::size_t kMostCommand = 16u << 10;
-constexpr std::size_t kMostMaps = 8u << 20;  // Some 80 000 mappings.
-constexpr std::size_t kMostStat = 4096;
+constexpr std::size_t kMaxEnvironment = 1u << 20;
+constexpr std::size_t kMaxCommand = 16u << 10;
+constexpr std::size_t kMaxMaps = 8u << 20;  // Some 80 000 mappings.
+constexpr std::size_t kMaxStat = 4096;
 
 std::string link_at(const std::string& path) {
   char text[PATH_MAX];
@@ -31,7 +31,7 @@ std::string link_at(const std::string& path) {
 
 // Fields 4 (parent) and 22 (start time).
 bool read_stat(const std::string& folder, SeenProcess& process) {
-  const std::string line = read_start(folder + "/stat", kMostStat);
+  const std::string line = read_start(folder + "/stat", kMaxStat);
   std::string_view rest = behind_name(line);
   for (int field = 3; field <= 22; ++field) {
     const std::string_view word = next_word(rest);
@@ -50,13 +50,13 @@ std::optional<SeenProcess> look_at(const std::string& folder, std::uint32_t pid,
   struct stat owner {};
   if (::stat(folder.c_str(), &owner) != 0 || !read_stat(folder, process)) return std::nullopt;
   process.program = link_at(folder + "/exe");
-  process.command_line = read_start(folder + "/cmdline", kMostCommand);
+  process.command_line = read_start(folder + "/cmdline", kMaxCommand);
   if (process.command_line.empty()) return process;  // The kernel's own, or a zombie.
   const bool is_ours = owner.st_uid == ::geteuid();
   if (!is_ours && !all_users) return process;
   if (::access((folder + "/environ").c_str(), R_OK) != 0 && errno == EACCES) ++unreadable;
-  process.ids = launch_ids(read_start(folder + "/environ", kMostEnvironment));
-  if (process.ids) process.mpi_library = mpi_library_in(read_start(folder + "/maps", kMostMaps));
+  process.ids = launch_ids(read_start(folder + "/environ", kMaxEnvironment));
+  if (process.ids) process.mpi_library = mpi_library_in(read_start(folder + "/maps", kMaxMaps));
   return process;
 }
 

@@ -106,61 +106,66 @@ FoundRank make_rank(const SeenProcess& process, std::uint32_t rank, std::uint32_
   return found;
 }
 
-bool matches(const SeenProcess& process, const RankWish& wish) {
-  if (wish.match.empty()) return true;
+bool matches(const SeenProcess& process, const RankSelection& selection) {
+  if (selection.match.empty()) return true;
   const std::string name(file_name(process.program));
-  return ::fnmatch(wish.match.c_str(), name.c_str(), 0) == 0;
+  return ::fnmatch(selection.match.c_str(), name.c_str(), 0) == 0;
 }
 
-std::vector<FoundRank> find_listed(const ById& all, const RankWish& wish) {
+std::vector<FoundRank> find_listed(const ById& all, const RankSelection& selection) {
   std::map<std::uint32_t, std::vector<const SeenProcess*>> by_rank;
   for (const auto& [pid, process] : all) {
-    auto listed = wish.listed.find(pid);
-    if (listed == wish.listed.end()) {
-      const SeenProcess* above = ancestor(
-          all, *process, [&wish](const SeenProcess& it) { return wish.listed.contains(it.pid); });
+    auto listed = selection.listed.find(pid);
+    if (listed == selection.listed.end()) {
+      const SeenProcess* above = ancestor(all, *process, [&selection](const SeenProcess& it) {
+        return selection.listed.contains(it.pid);
+      });
       if (above == nullptr) continue;
-      listed = wish.listed.find(above->pid);
+      listed = selection.listed.find(above->pid);
     }
     by_rank[listed->second].push_back(process);
   }
   std::vector<FoundRank> found;
   for (const auto& [rank, candidates] : by_rank) {
     const SeenProcess& process = choose(all, candidates);
-    if (matches(process, wish)) found.push_back(make_rank(process, rank, wish.size, wish.world));
+    if (matches(process, selection))
+      found.push_back(make_rank(process, rank, selection.size, selection.world));
   }
   return found;
 }
 
-bool is_wanted(const SeenProcess& process, const std::string& port, const RankWish& wish) {
+bool is_wanted(const SeenProcess& process, const std::string& port,
+               const RankSelection& selection) {
   const LaunchIds& ids = *process.ids;
-  if (!wish.slurm_job.empty() && ids.slurm_job != wish.slurm_job) return false;
-  if (!wish.slurm_step.empty() && ids.slurm_step != wish.slurm_step) return false;
-  if (!wish.control_port.empty() && port != wish.control_port) return false;
-  return matches(process, wish);
+  if (!selection.slurm_job.empty() && ids.slurm_job != selection.slurm_job) return false;
+  if (!selection.slurm_step.empty() && ids.slurm_step != selection.slurm_step) return false;
+  if (!selection.control_port.empty() && port != selection.control_port) return false;
+  return matches(process, selection);
 }
 
 }  // namespace
 
-std::vector<FoundRank> find_ranks(std::span<const SeenProcess> processes, const RankWish& wish) {
+std::vector<FoundRank> find_ranks(std::span<const SeenProcess> processes,
+                                  const RankSelection& selection) {
   ById all;
   for (const SeenProcess& process : processes) all.emplace(process.pid, &process);
-  if (!wish.listed.empty()) return find_listed(all, wish);
+  if (!selection.listed.empty()) return find_listed(all, selection);
 
   std::map<std::pair<std::string, std::uint32_t>, std::vector<const SeenProcess*>> by_rank;
   for (const auto& [pid, process] : all) {
     if (!process->ids || is_launcher(*process)) continue;
-    const std::string port = process->ids->job.empty() || !wish.control_port.empty()
+    const std::string port = process->ids->job.empty() || !selection.control_port.empty()
                                  ? hydra_job(all, *process)
                                  : std::string();
-    if (!is_wanted(*process, port, wish)) continue;
+    if (!is_wanted(*process, port, selection)) continue;
     const std::string job = process->ids->job.empty() ? "hydra " + port : process->ids->job;
     by_rank[{job, process->ids->rank}].push_back(process);
   }
   std::vector<FoundRank> found;
   for (const auto& [key, candidates] : by_rank) {
     const SeenProcess& process = choose(all, candidates);
-    const bool counts = wish.is_named || !wish.match.empty() || !process.mpi_library.empty();
+    const bool counts =
+        selection.is_named || !selection.match.empty() || !process.mpi_library.empty();
     if (counts) found.push_back(make_rank(process, key.second, process.ids->size, key.first));
   }
   return found;

@@ -29,7 +29,7 @@ struct SeenProcess {
 };
 
 /// What is asked for. All conditions count together.
-struct RankWish {
+struct RankSelection {
   std::string match;         ///< Shell pattern for the program's file name; empty: any.
   std::string slurm_job;     ///< Empty: any.
   std::string slurm_step;    ///< Empty: any.
@@ -55,7 +55,8 @@ struct FoundRank {
 };
 
 /// In the order of job and rank.
-std::vector<FoundRank> find_ranks(std::span<const SeenProcess> processes, const RankWish& wish);
+std::vector<FoundRank> find_ranks(std::span<const SeenProcess> processes,
+                                  const RankSelection& selection);
 
 /// 16 bytes that stand for a job's text; equal texts give equal bytes.
 std::vector<std::uint8_t> world_key_of(const std::string& job);

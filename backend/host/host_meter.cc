@@ -19,8 +19,8 @@ namespace {
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 // A look must cost little on the largest host: so many of a group's processes are looked at, and so
 // many groups below it.
-constexpr std::size_t kMostLookedAt = 128;
-constexpr std::size_t kMostGroups = 64;
+constexpr std::size_t kMaxLookedAt = 128;
+constexpr std::size_t kMaxGroups = 64;
 
 std::vector<std::string_view> split(std::string_view text, char by) {
   std::vector<std::string_view> parts;
@@ -143,7 +143,7 @@ void HostMeter::find_waiting_folders() {
   std::error_code error;
   std::filesystem::recursive_directory_iterator inner(root_ + quota_folder_, error);
   for (; !error && inner != std::filesystem::recursive_directory_iterator() &&
-         waiting_folders_.size() < kMostGroups;
+         waiting_folders_.size() < kMaxGroups;
        inner.increment(error)) {
     if (!inner->is_directory(error)) continue;
     waiting_folders_.push_back(inner->path().string().substr(root_.size()));
@@ -179,7 +179,7 @@ std::optional<double> HostMeter::waiting() const {
   const auto processes = split(lists, '\n');
   if (processes.empty()) return 0.0;
   // Of too many a part, spread over all of them, and the next time the next part.
-  const std::size_t stride = (processes.size() + kMostLookedAt - 1) / kMostLookedAt;
+  const std::size_t stride = (processes.size() + kMaxLookedAt - 1) / kMaxLookedAt;
   std::size_t seen = 0, running = 0;
   for (std::size_t i = looks_ % stride; i < processes.size(); i += stride, ++seen) {
     const std::string stat = read_file("/proc/" + std::string(processes[i]) + "/stat");

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr double kMicrosecond = 1e-6;
 constexpr double kNanosecond = 1e-9;
-constexpr std::size_t kMostDevices = 64;  // Of each kind; a host of containers may have thousands.
+constexpr std::size_t kMaxDevices = 64;  // Of each kind; a host of containers may have thousands.
 
 /// Those that no scrape needs and machines have by the dozen.
 bool is_pseudo_disk(std::string_view name) {
@@ -36,7 +36,7 @@ std::vector<fs::path> entries_of(const fs::path& folder, std::string_view prefix
     if (name.starts_with(prefix) && name.ends_with(suffix)) found.push_back(it->path());
   }
   std::ranges::sort(found);
-  if (found.size() > kMostDevices) found.resize(kMostDevices);
+  if (found.size() > kMaxDevices) found.resize(kMaxDevices);
   return found;
 }
 
@@ -305,7 +305,7 @@ void HostSeries::parse_network(std::string_view text, const std::string&) {
                                                        {".tx_dropped", "1/s"}}};
   next_line(text);
   next_line(text);
-  for (std::size_t devices = 0; !text.empty() && devices < kMostDevices; ++devices) {
+  for (std::size_t devices = 0; !text.empty() && devices < kMaxDevices; ++devices) {
     std::string_view line = next_line(text);
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;
@@ -373,7 +373,7 @@ void HostSeries::parse_disks(std::string_view text, const std::string&) {
                                                        {nullptr, nullptr, 1},
                                                        {".busy", "%", kShare}}};
   std::size_t devices = 0;
-  while (!text.empty() && devices < kMostDevices) {
+  while (!text.empty() && devices < kMaxDevices) {
     std::string_view line = next_line(text);
     next_word(line);
     next_word(line);

@@ -60,7 +60,7 @@ std::optional<double> number_of(std::string_view word) {
 void take_comment(std::string_view line, Families& families) {
   const std::string_view what = next_word(line);
   const std::string_view name = next_word(line);
-  if (name.empty() || families.size() >= kMostMetrics) return;
+  if (name.empty() || families.size() >= kMaxMetrics) return;
   if (what == "TYPE") families[std::string(name)].is_counter = next_word(line) == "counter";
   if (what == "UNIT") families[std::string(name)].unit = std::string(next_word(line).substr(0, 32));
 }
@@ -121,7 +121,7 @@ MetricText parse_metrics(std::string_view text) {
           result.first_bad, [](char c) { return c < ' ' || c > '~'; }, '?');
       continue;
     }
-    if (!place.contains(read->name) && place.size() >= kMostMetrics) {
+    if (!place.contains(read->name) && place.size() >= kMaxMetrics) {
       ++result.dropped;
       continue;
     }

@@ -21,11 +21,11 @@ struct MetricLine {
 struct MetricText {
   std::vector<MetricLine> lines;  ///< In order; the last counts where a name comes twice.
   std::size_t bad_lines = 0;      ///< Neither a number with a name nor a comment.
-  std::size_t dropped = 0;        ///< Good ones beyond kMostMetrics.
+  std::size_t dropped = 0;        ///< Good ones beyond kMaxMetrics.
   std::string first_bad;          ///< At most 60 bytes of it, printable.
 };
 
-constexpr std::size_t kMostMetrics = 1024;
+constexpr std::size_t kMaxMetrics = 1024;
 constexpr std::size_t kLongestMetricName = 200;
 
 /// Any bytes are taken. Names are of letters, digits and `_:./-`; a timestamp or an exemplar behind

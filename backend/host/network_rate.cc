@@ -31,9 +31,9 @@ std::optional<double> driver_rate(const std::string& interface) {
   const UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return std::nullopt;
   // Asked twice: first for the number of words behind the settings, then with room for them.
-  constexpr std::size_t kMasks = 3, kMostWords = 127;
+  constexpr std::size_t kMasks = 3, kMaxWords = 127;
   alignas(ethtool_link_settings)
-      std::array<char, sizeof(ethtool_link_settings) + kMasks * kMostWords * 4>
+      std::array<char, sizeof(ethtool_link_settings) + kMasks * kMaxWords * 4>
           answer{};
   const auto settings = reinterpret_cast<ethtool_link_settings*>(answer.data());
   const auto ask = [&](int words) {
@@ -107,8 +107,8 @@ std::optional<double> dumped_rate(unsigned interface, bool classes) {
   if (::send(socket.get(), &request, sizeof request, 0) < 0) return std::nullopt;
   std::optional<double> rate;
   alignas(nlmsghdr) std::array<char, 16384> answer;
-  constexpr int kMostPieces = 256;
-  for (int piece = 0; piece < kMostPieces; ++piece) {
+  constexpr int kMaxPieces = 256;
+  for (int piece = 0; piece < kMaxPieces; ++piece) {
     // The kernel has the next piece ready when it has taken the question, or given the last one.
     const ssize_t size = ::recv(socket.get(), answer.data(), answer.size(), MSG_DONTWAIT);
     if (size <= 0) return std::nullopt;

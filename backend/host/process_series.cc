@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 // With more processes there are no descriptors to keep all their files open.
-constexpr std::size_t kMostOpen = 64;
+constexpr std::size_t kMaxOpen = 64;
 
 }  // namespace
 
@@ -79,7 +79,7 @@ void ProcessSeries::read_numbers(Process& process) {
   read_stat(process, behind_name(text_));
   read_others(process);
   process.readout.end();
-  if (processes_.size() > kMostOpen) {
+  if (processes_.size() > kMaxOpen) {
     for (ProcFile* file : {&process.status, &process.io, &process.schedstat}) file->release();
   }
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr Nanos kReportInterval = 1 * kSecond;
 // A planned change of parent: what went by the old way is acknowledged by it soon, or never.
 constexpr Nanos kOldWayPatience = 1 * kSecond;
-constexpr std::size_t kMostHeld = 64;
+constexpr std::size_t kMaxHeld = 64;
 constexpr std::size_t kLongestQueue = 16u << 20;
 
 }  // namespace
@@ -143,7 +143,7 @@ void Delivery::add(wire::Packet packet, Nanos now) {
 void Delivery::send_up(wire::Message message) {
   if (const auto link = uplink_.link()) {
     network_->send(*link, std::move(message));
-  } else if (held_.size() < kMostHeld) {
+  } else if (held_.size() < kMaxHeld) {
     held_.push_back(std::move(message));
   }
 }

@@ -16,9 +16,9 @@ namespace {
 constexpr std::size_t kWindowBytes = 1u << 20;
 // Rows of so many ranks are less than a small journal takes at once.
 constexpr std::size_t kRanksAtOnce = 1024;
-constexpr std::size_t kMostNameBytes = 256;
+constexpr std::size_t kMaxNameBytes = 256;
 constexpr Nanos kShortestWindow = 1 * kMillisecond;
-constexpr std::uint32_t kMostRanks = 1u << 20;
+constexpr std::uint32_t kMaxRanks = 1u << 20;
 
 // Names differ, so keys do: two hashes of the same bytes.
 wire::WorldKey key_of_world(const EventSourceOptions& options) {
@@ -65,18 +65,18 @@ Unexpected wrong(const std::string& why) {
 }
 
 Result<void> check_length(const std::string& what, const std::string& text) {
-  if (text.size() <= kMostNameBytes) return {};
+  if (text.size() <= kMaxNameBytes) return {};
   return wrong(what + " has " + std::to_string(text.size()) + " bytes; " +
-               std::to_string(kMostNameBytes) + " are the most");
+               std::to_string(kMaxNameBytes) + " are the most");
 }
 
 }  // namespace
 
 Result<void> EventRecorder::check(const EventSourceOptions& options) {
   if (options.ranks == 0) return wrong("it has no ranks");
-  if (options.world_size > kMostRanks) {
+  if (options.world_size > kMaxRanks) {
     return wrong("a world of " + std::to_string(options.world_size) + " ranks; " +
-                 std::to_string(kMostRanks) + " are the most");
+                 std::to_string(kMaxRanks) + " are the most");
   }
   if (options.first_rank >= options.world_size ||
       options.ranks > options.world_size - options.first_rank) {
@@ -192,7 +192,7 @@ Result<void> EventRecorder::add(const SourceCall& event) {
     process.pending.push_back(event_of(timed, event.thread));
     ++pending_;
     if (process.pending.size() == wire::kMaxChunkEvents) make_chunk(process, lane);
-    if (pending_ >= kMostPending) make_chunks();
+    if (pending_ >= kMaxPending) make_chunks();
   }
   if (builder_.approximate_bytes() >= kWindowBytes) seal(false);
   return {};

@@ -20,14 +20,14 @@
 namespace xylem::backend {
 
 /// Pure: told the events and, for chunks that should not wait for ever, the time. Memory: 72 bytes
-/// for each event that waits for its chunk (at most kMostPending), the open window (about 1 MiB),
+/// for each event that waits for its chunk (at most kMaxPending), the open window (about 1 MiB),
 /// 8 bytes per rank and function; what take() has not fetched. Not thread-safe.
 ///
 /// A window is sealed when an event of a later slice comes, or when it is large; a slice may have
 /// several parts. Account rows count what was given to add().
 class EventRecorder {
  public:
-  static constexpr std::size_t kMostPending = 64u << 10;
+  static constexpr std::size_t kMaxPending = 64u << 10;
   /// Of journal_bytes: no packet needs more than a quarter of it.
   static constexpr std::size_t kLeastJournal = 8u << 20;
 

@@ -20,9 +20,9 @@ constexpr std::uint32_t kEntryMagic = 0x79727465;
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kStreams = 4;  // Of the monitor, numbered from 1.
 // Waves of the series stream are counted for each of its lanes.
-constexpr std::size_t kServices = wire::kMostServices + 1;
+constexpr std::size_t kServices = wire::kMaxServices + 1;
 constexpr std::size_t kPad = 16;  // The first words of an entry: magic, state, bytes.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;  // No journal lives so long.
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;  // No journal lives so long.
 // An empty log begins anew beyond this, so that little memory is used again and again.
 constexpr std::size_t kRewind = 256u << 10;
 
@@ -162,7 +162,7 @@ Result<void> Journal::recover() {
 // Both can have been stored by us: whole words, a pad's length or more before the region's end.
 bool Journal::are_places(std::uint64_t tail, std::uint64_t head) const {
   const auto is_place = [this](std::uint64_t offset) {
-    return offset % 8 == 0 && offset <= kMostBytes && log().size() - offset % log().size() >= kPad;
+    return offset % 8 == 0 && offset <= kMaxBytes && log().size() - offset % log().size() >= kPad;
   };
   if (!is_place(tail) || !is_place(head)) return false;
   return tail > head ? tail % log().size() == 0 : head - tail <= log().size();

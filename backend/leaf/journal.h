@@ -146,7 +146,7 @@ class Journal {
   /// The lowest wave that this leaf has not used on the stream.
   std::uint64_t next_wave(StreamId stream) const;
 
-  /// Numbers of the samples of a service, by the lane of its packets (at most wire::kMostServices):
+  /// Numbers of the samples of a service, by the lane of its packets (at most wire::kMaxServices):
   /// the lowest that is in no entry; how many were taken by take_sample_number(). What lies between
   /// was taken and has not come to an entry: also when a worker died over it.
   std::uint64_t next_sample(Lane service) const;

@@ -23,7 +23,7 @@ constexpr Nanos kCloseAtEnd = 1 * kSecond;
 constexpr Nanos kLongestCall = 100 * kMillisecond;
 constexpr Nanos kLongestStop = 3 * kCloseAtEnd;
 // A front end acknowledges what it has taken, not what it has stored: within a round trip or a few.
-constexpr std::size_t kMostInFlight = 1u << 20;
+constexpr std::size_t kMaxInFlight = 1u << 20;
 
 // A thread that gets no signal of the program's: its handlers run where it expects them.
 std::thread quiet_thread(std::function<void()> work) {
@@ -62,7 +62,7 @@ Result<std::shared_ptr<LeafStream::Impl>> LeafStream::Impl::make(const LeafOptio
   auto joining = prepare_joining(options);
   if (!joining) return unexpected(std::move(joining.error()));
   joining->node.role = wire::Role::kProgram;
-  joining->node.outbox.max_in_flight = kMostInFlight;
+  joining->node.outbox.max_in_flight = kMaxInFlight;
   Parts parts;
   parts.joining = *std::move(joining);
   parts.droppable = std::make_unique<std::set<StreamId>>();

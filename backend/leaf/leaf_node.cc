@@ -15,7 +15,7 @@ namespace xylem::backend {
 namespace {
 
 // Of a stream. Beyond it the oldest are not repeated.
-constexpr std::size_t kMostGaps = 256;
+constexpr std::size_t kMaxGaps = 256;
 
 // What a node on the way asks its subtree when it has lost its parent.
 bool asks_for_everything(const wire::Message& message) {
@@ -174,7 +174,7 @@ void LeafNode::take_multicast(const wire::Multicast& multicast) {
 void LeafNode::miss(StreamId stream, std::uint64_t first, std::uint64_t end) {
   IntervalSet& gaps = gaps_[stream];
   gaps.insert(first, end);
-  if (gaps.intervals().size() > kMostGaps) {
+  if (gaps.intervals().size() > kMaxGaps) {
     const auto oldest = gaps.intervals().front();
     gaps.erase(oldest.first, oldest.end);
   }

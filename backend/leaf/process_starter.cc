@@ -19,7 +19,7 @@ namespace {
 constexpr int kKeyFd = 4;
 constexpr int kErrorFd = 5;
 constexpr int kNotStarted = 127;
-constexpr Nanos kMostSeconds = 86400;  // xylem-commproc takes no more.
+constexpr Nanos kMaxSeconds = 86400;  // xylem-commproc takes no more.
 
 Result<Pipe> make_own_pipe() {
   auto pipe = make_pipe();
@@ -29,8 +29,8 @@ Result<Pipe> make_own_pipe() {
 }
 
 // Between fork and exec. Descriptors are first moved out of each other's way.
-[[noreturn]] void become(const char* program, char* const* arguments, int key, int error,
-                         int last_words) {
+[[noreturn]] void exec_program(const char* program, char* const* arguments, int key, int error,
+                               int last_words) {
   ::setsid();
   const int key_copy = ::fcntl(key, F_DUPFD, 10);
   const int error_copy = ::fcntl(error, F_DUPFD, 10);
@@ -78,7 +78,7 @@ std::vector<std::string> command_line(const CommProcessSetting& setting, NodeId 
           "--log-level",
           setting.log_level,
           "--orphan-limit",
-          std::to_string(std::clamp<Nanos>(setting.orphan_limit / kSecond, 1, kMostSeconds))};
+          std::to_string(std::clamp<Nanos>(setting.orphan_limit / kSecond, 1, kMaxSeconds))};
 }
 
 // The last line of what there is; the pipe holds 64 KiB and the child has ended.
@@ -121,8 +121,8 @@ Result<StartedProcess> CommProcessStarter::start(NodeId node, std::uint32_t leve
                       std::string("cannot start a communication process: ") + std::strerror(errno));
   }
   if (child == 0) {
-    become(words[0].c_str(), arguments.data(), key->read.get(), error->write.get(),
-           last_words->write.get());
+    exec_program(words[0].c_str(), arguments.data(), key->read.get(), error->write.get(),
+                 last_words->write.get());
   }
   error->write.reset();
   int why = 0;

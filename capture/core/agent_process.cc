@@ -25,10 +25,10 @@ namespace xylem::capture {
 namespace {
 
 constexpr std::size_t kStackBytes = 128u << 10;
-constexpr std::size_t kMostVariables = 64;
+constexpr std::size_t kMaxVariables = 64;
 constexpr int kFreeDescriptor = 10;  // Beyond those that the agent expects.
 constexpr long kPauseNs = 1'000'000;
-constexpr unsigned kMostProcessors = 8192;
+constexpr unsigned kMaxProcessors = 8192;
 
 constexpr const char* kPassedOn[] = {
     "PATH=",          "HOME=",      "TMPDIR=",   "USER=",     "LANG=",
@@ -40,7 +40,7 @@ constexpr const char* kPassedOn[] = {
 struct Start {
   const char* program;
   char* arguments[2];
-  char* environment[kMostVariables + 3];
+  char* environment[kMaxVariables + 3];
   Text<PATH_MAX> folder;
   Text<PATH_MAX> host;
   int listener;
@@ -133,7 +133,7 @@ int become_agent(void* argument) {
     for (long fd = first; fd < start.most_descriptors; ++fd) kernel(SYS_close, fd);
   }
 
-  unsigned char processors[kMostProcessors / 8];
+  unsigned char processors[kMaxProcessors / 8];
   for (unsigned char& byte : processors) byte = 0xff;  // The kernel keeps to what the job may use.
   kernel(SYS_sched_setaffinity, 0, sizeof processors, processors);
   kernel(SYS_umask, 077);
@@ -255,7 +255,7 @@ int start_agent(const AgentProcess& agent, std::uint64_t deadline) noexcept {
   start.program = agent.program();
   start.arguments[0] = const_cast<char*>(start.program);
   std::size_t count = 0;
-  for (char** at = environ; *at != nullptr && count < kMostVariables; ++at) {
+  for (char** at = environ; *at != nullptr && count < kMaxVariables; ++at) {
     if (is_passed_on(*at)) start.environment[count++] = *at;
   }
   start.environment[count++] = start.folder.begin();

@@ -62,8 +62,8 @@ bool translate(const Group& group, const Group& world, std::int32_t* scratch, st
 class Locked {
  public:
   explicit Locked(std::atomic<bool>& lock) : lock_(lock) {
-    constexpr int kMostYields = 10'000;
-    for (int i = 0; i < kMostYields && !is_held_; ++i) {
+    constexpr int kMaxYields = 10'000;
+    for (int i = 0; i < kMaxYields && !is_held_; ++i) {
       is_held_ = !lock_.exchange(true, std::memory_order_acquire);
       if (!is_held_) sched_yield();
     }

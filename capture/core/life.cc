@@ -42,7 +42,7 @@ struct Beginning {
   std::atomic<bool> is_turned_off;
   EarlyCalls early[kMaxFunctions];
 };
-constexpr int kMostStartPauses = 6000;
+constexpr int kMaxStartPauses = 6000;
 constexpr long kStartPauseNs = 1'000'000;
 
 // In memory that the kernel empties in children, or in `spare_beginning` where there is no memory.
@@ -218,7 +218,7 @@ bool is_first_to_start() {
   std::atomic<bool>& is_starting = beginning().is_starting;
   if (!is_starting.exchange(true)) return true;
   const timespec pause{0, kStartPauseNs};
-  for (int i = 0; i < kMostStartPauses && is_starting.load(std::memory_order_acquire); ++i)
+  for (int i = 0; i < kMaxStartPauses && is_starting.load(std::memory_order_acquire); ++i)
     nanosleep(&pause, nullptr);
   return false;
 }

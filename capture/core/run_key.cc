@@ -51,9 +51,9 @@ class Lock {
  public:
   explicit Lock(KeptKey& key) : key_(key) {
     constexpr long kPauseNs = 10'000;
-    constexpr int kMostPauses = 10'000;
+    constexpr int kMaxPauses = 10'000;
     const timespec pause{0, kPauseNs};
-    for (int i = 0; i < kMostPauses && key_.lock.exchange(1, std::memory_order_acquire) != 0; ++i)
+    for (int i = 0; i < kMaxPauses && key_.lock.exchange(1, std::memory_order_acquire) != 0; ++i)
       nanosleep(&pause, nullptr);
   }
   ~Lock() { key_.lock.store(0, std::memory_order_release); }

@@ -62,9 +62,9 @@ std::uint32_t parent_of(std::uint32_t pid) {
 
 // The values of --control-port and --pgid of the Hydra proxy that is above this process.
 bool add_hydra_proxy(KeyHash& hash) {
-  constexpr int kMostAncestors = 16;
+  constexpr int kMaxAncestors = 16;
   auto pid = static_cast<std::uint32_t>(getppid());
-  for (int i = 0; i < kMostAncestors && pid > 1; ++i, pid = parent_of(pid)) {
+  for (int i = 0; i < kMaxAncestors && pid > 1; ++i, pid = parent_of(pid)) {
     Text<64> path;
     path.add("/proc/").add_number(pid).add("/cmdline");
     char words[4096];

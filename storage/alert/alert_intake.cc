@@ -6,11 +6,11 @@ namespace xylem::storage {
 namespace {
 
 /// Of a merged window: leaves that are told of one by one.
-constexpr std::uint64_t kMostLeaves = 1u << 16;
+constexpr std::uint64_t kMaxLeaves = 1u << 16;
 /// Functions that share a bit are taken for one.
 constexpr std::uint64_t kBits = 61;
 /// Changes that wait for a disk with room.
-constexpr std::size_t kMostUnwritten = 4096;
+constexpr std::size_t kMaxUnwritten = 4096;
 
 }  // namespace
 
@@ -107,7 +107,7 @@ void AlertIntake::note_events_given_up(std::int64_t process, std::uint64_t calls
 }
 
 void AlertIntake::note_window(const IntervalSet& sources, Nanos end_ns) {
-  if (!rules_ || sources.count() > kMostLeaves) return;
+  if (!rules_ || sources.count() > kMaxLeaves) return;
   for (const auto& [first, end] : sources.intervals()) {
     for (std::uint64_t leaf = first; leaf < end; ++leaf) {
       leaves_[LeafId{static_cast<std::uint32_t>(leaf)}] = end_ns;
@@ -250,7 +250,7 @@ void AlertIntake::tell_rules() {
 
 bool AlertIntake::keep(std::vector<Alert> changed) {
   for (Alert& alert : changed) {
-    if (unwritten_.size() < kMostUnwritten) unwritten_[alert.id] = std::move(alert);
+    if (unwritten_.size() < kMaxUnwritten) unwritten_[alert.id] = std::move(alert);
   }
   return !unwritten_.empty();
 }

@@ -26,7 +26,7 @@ namespace xylem::storage {
 namespace {
 
 /// Functions that a sentence names.
-constexpr std::size_t kMostFunctions = 2;
+constexpr std::size_t kMaxFunctions = 2;
 
 }  // namespace
 
@@ -84,7 +84,7 @@ std::string where_text(const World& world, const std::vector<std::uint64_t>& ran
   std::ranges::stable_sort(most, [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text;
   std::size_t rest = ranks.size();
-  for (std::size_t i = 0; i < std::min(most.size(), kMostFunctions); ++i) {
+  for (std::size_t i = 0; i < std::min(most.size(), kMaxFunctions); ++i) {
     text += (i == 0 ? "" : ", ") + count_text(most[i].second) + " in " + most[i].first;
     rest -= most[i].second;
   }

@@ -6,7 +6,7 @@
 namespace xylem::storage {
 namespace {
 
-constexpr std::size_t kMostPieces = 4;
+constexpr std::size_t kMaxPieces = 4;
 constexpr Nanos kFineSeconds = 10 * kSecond;
 
 }  // namespace
@@ -26,7 +26,7 @@ std::string seconds_text(Nanos ns) {
 std::string list_text(const std::vector<std::uint64_t>& ranks) {
   std::string text;
   std::size_t pieces = 0, at = 0;
-  while (at < ranks.size() && pieces < kMostPieces) {
+  while (at < ranks.size() && pieces < kMaxPieces) {
     std::size_t last = at;
     while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
     if (last == at + 1) last = at;  // "3, 4" is as long as "3-4".

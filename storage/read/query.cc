@@ -38,7 +38,7 @@ constexpr std::array<std::string_view, 8> kPragmasWithArgument = {
     "integrity_check",  "quick_check", "table_info", "table_xinfo"};
 constexpr std::array<std::string_view, 2> kVersionPragmas = {"schema_version", "user_version"};
 
-constexpr int kMostBytesOfAValue = 256 << 20;
+constexpr int kMaxBytesOfAValue = 256 << 20;
 
 template <std::size_t n>
 bool is_among(const std::array<std::string_view, n>& names, std::string_view name) {
@@ -214,7 +214,7 @@ Result<void> SqliteRunFile::connect() {
     return unexpected(sqlite_error(database, code, path_));
   }
   sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);
-  sqlite3_limit(database, SQLITE_LIMIT_LENGTH, kMostBytesOfAValue);
+  sqlite3_limit(database, SQLITE_LIMIT_LENGTH, kMaxBytesOfAValue);
   sqlite3_set_authorizer(database, authorize, nullptr);
   return {};
 }
@@ -288,9 +288,9 @@ void SqliteRunFile::set_deadline(Nanos deadline, const std::atomic<bool>* given_
   // One step may make a value as large as they may be, or open chunks of events (whose statements
   // count too): so few steps, and values so small, that it is late by tenths of a second at most.
   constexpr int kStepsBetweenLooks = 16;
-  constexpr int kMostBytesInTime = 16 << 20;
+  constexpr int kMaxBytesInTime = 16 << 20;
   sqlite3_limit(connection_.handle(), SQLITE_LIMIT_LENGTH,
-                deadline == kForever ? kMostBytesOfAValue : kMostBytesInTime);
+                deadline == kForever ? kMaxBytesOfAValue : kMaxBytesInTime);
   deadline_ = deadline;
   given_up_ = given_up;
   const auto has_passed = [](void* file) {

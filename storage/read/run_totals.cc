@@ -12,7 +12,7 @@ Result<WorldTotals> world_totals(RunFile& run) {
       world.id = WorldId{static_cast<std::uint32_t>(count_of(id))};
       return world;
     };
-    const std::string few = " GROUP BY world ORDER BY world LIMIT " + std::to_string(kMostTotals);
+    const std::string few = " GROUP BY world ORDER BY world LIMIT " + std::to_string(kMaxTotals);
     for (const auto& row : reader.inquiry.ask(
              "SELECT world, count(*), sum(complete), sum(captured), sum(stored), sum(lost)"
              " FROM account WHERE world IS NOT NULL" +

@@ -11,7 +11,7 @@
 
 namespace xylem::storage {
 
-/// Sums over the ranks of each world: of the first kMostTotals worlds.
+/// Sums over the ranks of each world: of the first kMaxTotals worlds.
 struct WorldTotals {
   struct World {
     WorldId id{};
@@ -24,7 +24,7 @@ struct WorldTotals {
   std::uint64_t worlds_in_all = 0;
 };
 
-constexpr std::uint64_t kMostTotals = 32;
+constexpr std::uint64_t kMaxTotals = 32;
 
 /// Of one commit. Fails as the answers of a RunView do.
 Result<WorldTotals> world_totals(RunFile& run);

@@ -83,7 +83,7 @@ Slots ViewReader::one_slot(const TimeRange& range) {
 Slots ViewReader::slots(const TimeRange& range, std::uint64_t columns, Nanos unit,
                         const char* what) {
   Slots slots;
-  if (!check(what, columns, kMostColumns)) return {};
+  if (!check(what, columns, kMaxColumns)) return {};
   if (!resolve(range, &slots.begin_ns, &slots.end_ns)) return {};
   unit = std::clamp<Nanos>(unit, 1, std::numeric_limits<Nanos>::max() / 16);
   slots.begin_ns = floor_to(slots.begin_ns, unit);
@@ -109,13 +109,13 @@ std::uint64_t ViewReader::read_world(WorldId world) {
     fail(Code::kNotFound, "there is no world " + id + " in this run; the last one is " +
                               std::to_string(count_of(row[1])));
   }
-  constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 32;
-  return std::min(std::max(count_of(row[2]), count_of(row[3])), kMostRanks);
+  constexpr std::uint64_t kMaxRanks = std::uint64_t{1} << 32;
+  return std::min(std::max(count_of(row[2]), count_of(row[3])), kMaxRanks);
 }
 
 RankRows ViewReader::rows(const RankRange& ranks, std::uint64_t world_size, std::uint64_t most) {
   RankRows rows;
-  if (!check("rows", most, kMostRows)) return rows;
+  if (!check("rows", most, kMaxRows)) return rows;
   rows.first = std::min(ranks.first_rank.value_or(0), world_size);
   rows.end = std::min(ranks.end_rank.value_or(world_size), world_size);
   if (ranks.end_rank && ranks.first_rank && *ranks.end_rank < *ranks.first_rank) {
@@ -176,7 +176,7 @@ Result<Scope> RunView::scope() {
 
 Result<Overview> RunView::overview() {
   return answer_of<Overview>(*run_, [this](ViewReader& reader, Overview& overview) {
-    auto report = make_report(*run_, {.worlds = kMostWorlds, .host_loads = 0});
+    auto report = make_report(*run_, {.worlds = kMaxWorlds, .host_loads = 0});
     if (!report) return reader.fail(report.error().code, report.error().message);
     overview.report = *std::move(report);
     overview.window_ns = static_cast<std::uint64_t>(reader.window_ns);
@@ -219,7 +219,7 @@ void read_cells(ViewReader& reader, const std::string& sql, Matrix& matrix) {
 
 Result<Matrix> RunView::matrix(const MatrixQuery& query) {
   return answer_of<Matrix>(*run_, [&query](ViewReader& reader, Matrix& matrix) {
-    if (!reader.check("blocks", query.blocks, kMostBlocks)) return;
+    if (!reader.check("blocks", query.blocks, kMaxBlocks)) return;
     matrix.world_size = reader.read_world(query.world);
     const auto cut = [&](std::uint64_t rank) { return std::min(rank, matrix.world_size); };
     matrix.first_row = cut(query.first_row);
@@ -328,7 +328,7 @@ Result<Tree> RunView::tree(std::optional<Nanos> at_ns) {
 
 Result<Notices> RunView::notices(std::uint64_t most) {
   return answer_of<Notices>(*run_, [most](ViewReader& reader, Notices& notices) {
-    if (!reader.check("most", most, kMostNotices)) return;
+    if (!reader.check("most", most, kMaxNotices)) return;
     // Files of the first schema have no such table.
     if (!reader.has_column("notice", "text")) return;
     notices.notices_in_all = count_of(reader.inquiry.ask_one("SELECT count(*) FROM notice", 1)[0]);
@@ -344,7 +344,7 @@ Result<Notices> RunView::notices(std::uint64_t most) {
 
 Result<Alerts> RunView::alerts(std::uint64_t most) {
   return answer_of<Alerts>(*run_, [most](ViewReader& reader, Alerts& alerts) {
-    if (!reader.check("most", most, kMostNotices)) return;
+    if (!reader.check("most", most, kMaxNotices)) return;
     // Files before schema 11 have no such table.
     if (!reader.inquiry.has_table("alert")) return;
     const auto counts =

@@ -48,7 +48,7 @@ class RunView {
   /// As make_tree_report, but a run of which no front end is known yet is an empty tree.
   Result<Tree> tree(std::optional<Nanos> at_ns = std::nullopt);
   Result<Notices> notices(std::uint64_t most = 200);
-  /// At most kMostNotices.
+  /// At most kMaxNotices.
   Result<Alerts> alerts(std::uint64_t most = 200);
 
   /// For questions in SQL and for deadlines.

@@ -185,7 +185,7 @@ class GridSums {
 };
 
 /// Cells that can be added up in some 50 ms.
-constexpr std::uint64_t kMostCells = 1u << 20;
+constexpr std::uint64_t kMaxCells = 1u << 20;
 
 /// The finest level of which the range has not too many cells.
 int level_for(ViewReader& reader, const TimeRange& range, const WindowSource& source,
@@ -194,7 +194,7 @@ int level_for(ViewReader& reader, const TimeRange& range, const WindowSource& so
   int level = 0;
   while (level + 1 < kSummaryLevels &&
          static_cast<std::uint64_t>((all.end_ns - all.begin_ns) / source.cell_ns(level)) >
-             kMostCells / std::max<std::uint64_t>(processes, 1)) {
+             kMaxCells / std::max<std::uint64_t>(processes, 1)) {
     ++level;
   }
   return level;
@@ -294,9 +294,9 @@ class FunctionWindows {
       return reader_.slots(query_.range, 1, reader_.window_ns);
     }
     level_ = -1;
-    if (source_.count_rows(all.begin_ns, all.end_ns) > kMostRows) level_ = 0;
+    if (source_.count_rows(all.begin_ns, all.end_ns) > kMaxRows) level_ = 0;
     while (level_ >= 0 && level_ + 1 < kSummaryLevels &&
-           source_.count_parts(level_, all.begin_ns, all.end_ns) > kMostParts) {
+           source_.count_parts(level_, all.begin_ns, all.end_ns) > kMaxParts) {
       ++level_;
     }
     return reader_.slots(query_.range, query_.series, source_.cell_ns(level_ + 1), "series");
@@ -386,8 +386,8 @@ class FunctionWindows {
   }
 
   /// As many as are read in some 50 ms.
-  static constexpr std::uint64_t kMostRows = 150'000;
-  static constexpr std::uint64_t kMostParts = 10'000;
+  static constexpr std::uint64_t kMaxRows = 150'000;
+  static constexpr std::uint64_t kMaxParts = 10'000;
 
   ViewReader& reader_;
   const FunctionQuery& query_;
@@ -450,7 +450,7 @@ Result<FunctionTable> RunView::functions(const FunctionQuery& query) {
     const bool of_windows =
         query.range.begin_ns || query.range.end_ns || query.series != 0 || query.distribution;
     const std::uint64_t world_size = reader.read_world(query.ranks.world);
-    const RankRows rows = reader.rows(query.ranks, world_size, kMostRows);
+    const RankRows rows = reader.rows(query.ranks, world_size, kMaxRows);
     if (!reader.ok()) return;
     RankOf rank_of(reader.members(query.ranks.world, rows));
     std::map<std::int64_t, FunctionSums> by_number;

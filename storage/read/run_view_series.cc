@@ -17,7 +17,7 @@ namespace xylem::storage {
 namespace {
 
 /// As many as are read in some 50 ms.
-constexpr std::uint64_t kMostSamples = 1u << 14;
+constexpr std::uint64_t kMaxSamples = 1u << 14;
 constexpr Nanos kEver = std::numeric_limits<Nanos>::max();
 
 /// Of whom a line of series is, by what its rows are known by: a leaf, or a rank.
@@ -78,7 +78,7 @@ class SeriesReader {
     series_.is_of_ranks = query_.world.has_value();
     slots_ = reader_.slots(query_.range, query_.columns, 1);
     if (series_.is_of_ranks) reader_.read_world(*query_.world);
-    if (!reader_.check("most", query_.most, kMostLines) || !reader_.ok()) return;
+    if (!reader_.check("most", query_.most, kMaxLines) || !reader_.ok()) return;
     series_.slot_ns = slots_.slot_ns;
     times_ = " AND at_ns >= " + std::to_string(slots_.begin_ns);
     // Samples may be newer than all else that is known of a living run: they are in the last slot.
@@ -172,10 +172,10 @@ class SeriesReader {
         "(" + shown + ") u CROSS JOIN " + source.table + " s ON " + source.key('s') + times_;
     const auto samples =
         count_of(reader_.inquiry.ask_one("SELECT count(*) FROM (SELECT 1 FROM " + each + " LIMIT " +
-                                             std::to_string(kMostSamples + 1) + ")",
+                                             std::to_string(kMaxSamples + 1) + ")",
                                          1)[0]);
     reader_.inquiry.scan("SELECT u.owner, s.at_ns, " + columns + " FROM " +
-                             (samples > kMostSamples ? looks(source, shown, owners) : each),
+                             (samples > kMaxSamples ? looks(source, shown, owners) : each),
                          take);
   }
 
@@ -198,7 +198,7 @@ class SeriesReader {
   /// The first sample of each of so many parts of every slot, as the bound allows; one at least.
   std::string looks(const Source& source, const std::string& shown, std::size_t owners) {
     const std::uint64_t parts =
-        std::clamp<std::uint64_t>(kMostSamples / std::max<std::uint64_t>(owners * slots_.count, 1),
+        std::clamp<std::uint64_t>(kMaxSamples / std::max<std::uint64_t>(owners * slots_.count, 1),
                                   1, static_cast<std::uint64_t>(slots_.slot_ns));
     const Nanos look_ns = slots_.slot_ns / static_cast<Nanos>(parts);
     series_.look_ns = std::max(series_.look_ns, look_ns);

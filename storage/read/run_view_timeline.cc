@@ -62,10 +62,10 @@ class CallReader {
   }
 
   void read(std::int64_t process, const Member& member, const std::string& condition) {
-    if (opened_.size() >= kMostTimelineChunks) return;
+    if (opened_.size() >= kMaxTimelineChunks) return;
     reader_.inquiry.scan(
         "SELECT id, chunk FROM event_chunk WHERE process = " + std::to_string(process) + condition +
-            " LIMIT " + std::to_string(kMostTimelineChunks - opened_.size()),
+            " LIMIT " + std::to_string(kMaxTimelineChunks - opened_.size()),
         [&](std::span<const Value> row) {
           if (!opened_.insert(integer_of(row[0])).second) return;
           const auto* bytes = std::get_if<Blob>(&row[1]);
@@ -235,7 +235,7 @@ std::vector<Timeline::LongCall> find_longest(
 
 Result<Timeline> RunView::timeline(const TimelineQuery& query) {
   return answer_of<Timeline>(*run_, [&query](ViewReader& reader, Timeline& timeline) {
-    if (!reader.check("most", query.most, kMostCalls)) return;
+    if (!reader.check("most", query.most, kMaxCalls)) return;
     const std::uint64_t world_size = reader.read_world(query.ranks.world);
     const RankRows rows = reader.rows(query.ranks, world_size, query.rows);
     const Slots range = reader.one_slot(query.range);
@@ -252,9 +252,9 @@ Result<Timeline> RunView::timeline(const TimelineQuery& query) {
           count_of(reader.inquiry.ask_one("SELECT count(*) FROM event_chunk WHERE process = " +
                                               std::to_string(key.second) + condition,
                                           1)[0]);
-      if (chunks > kMostTimelineChunks) break;
+      if (chunks > kMaxTimelineChunks) break;
     }
-    if (chunks != 0 && chunks <= kMostTimelineChunks) {
+    if (chunks != 0 && chunks <= kMaxTimelineChunks) {
       timeline.has_calls = true;
       CallReader calls(reader, range, query.most);
       for (const auto& [key, member] : in_order) calls.read(key.second, member, condition);
@@ -263,7 +263,7 @@ Result<Timeline> RunView::timeline(const TimelineQuery& query) {
     const bool any =
         count_of(reader.inquiry.ask_one("SELECT EXISTS(SELECT 1 FROM event_chunk)", 1)[0]) != 0;
     timeline.too_many = chunks != 0;
-    timeline.reason = chunks != 0 ? "more than " + std::to_string(kMostTimelineChunks) +
+    timeline.reason = chunks != 0 ? "more than " + std::to_string(kMaxTimelineChunks) +
                                         " chunks of calls; choose a shorter time or fewer ranks"
                       : any ? "no calls of these ranks are recorded in this time"
                             : "single calls are recorded by `xylem run --detail trace`";

@@ -53,8 +53,8 @@ struct RankGridQuery {
   RankRange ranks = {};
   TimeRange range = {};
   RankValue value = RankValue::kMpi;
-  std::uint64_t columns = 600;  ///< At most so many time slots; 1 to kMostColumns.
-  std::uint64_t rows = 256;     ///< At most so many rows; 1 to kMostRows.
+  std::uint64_t columns = 600;  ///< At most so many time slots; 1 to kMaxColumns.
+  std::uint64_t rows = 256;     ///< At most so many rows; 1 to kMaxRows.
 };
 
 /// Ranks x time. A slot is a multiple of the run's windows, so that no window lies in two; the
@@ -78,7 +78,7 @@ struct RankGrid {
 struct FunctionQuery {
   RankRange ranks = {};
   TimeRange range = {};  ///< Of part of the run: sums are made from windows.
-  /// Time slots of each function's series, up to kMostColumns; 0: none. Of many windows a slot, and
+  /// Time slots of each function's series, up to kMaxColumns; 0: none. Of many windows a slot, and
   /// with it the range, is a multiple of 8 of them, or of 64, and so on.
   std::uint64_t series = 0;
   bool distribution = false;
@@ -113,7 +113,7 @@ struct MatrixQuery {
   MatrixValue value = MatrixValue::kMessages;
   std::uint64_t first_row = 0, end_row = ~std::uint64_t{0};  ///< Ranks, cut to the world's size.
   std::uint64_t first_column = 0, end_column = ~std::uint64_t{0};
-  std::uint64_t blocks = 256;  ///< At most so many a side; 1 to kMostBlocks.
+  std::uint64_t blocks = 256;  ///< At most so many a side; 1 to kMaxBlocks.
 };
 
 /// Who sent to whom, or waited for whom, over the whole run. Cells that are not here are 0.
@@ -135,11 +135,11 @@ struct TimelineQuery {
   RankRange ranks = {};
   TimeRange range = {};
   std::uint64_t columns = 600, rows = 256;  ///< Of the grid, as in RankGridQuery.
-  std::uint64_t most = 5000;                ///< At most so many calls, and messages; to kMostCalls.
+  std::uint64_t most = 5000;                ///< At most so many calls, and messages; to kMaxCalls.
 };
 
 /// What ranks did in a time: single calls where the chunks of events that meet the range are no
-/// more than kMostTimelineChunks, else windows.
+/// more than kMaxTimelineChunks, else windows.
 struct Timeline {
   /// Of a call only `function` and its times are always known; peer, tag, comm: none when not.
   struct Call {
@@ -208,7 +208,7 @@ struct SeriesQuery {
   std::uint64_t columns = 300;
   std::optional<WorldId> world = {};  ///< Its ranks' series, up to `most` of them, not the hosts'.
   std::optional<Rank> rank = {};      ///< Of the world; none: all, or those of `leaf`.
-  std::uint64_t most = 256;           ///< Lines; 1 to kMostLines.
+  std::uint64_t most = 256;           ///< Lines; 1 to kMaxLines.
 };
 
 /// A series of each host or rank, reduced to slots.
@@ -269,14 +269,14 @@ struct Tree {
 };
 
 /// Bounds of questions; more is kInvalidArgument.
-constexpr std::uint64_t kMostColumns = 2000;
-constexpr std::uint64_t kMostRows = 1024;
-constexpr std::uint64_t kMostBlocks = 512;
-constexpr std::uint64_t kMostCalls = 100'000;
-constexpr std::uint64_t kMostNotices = 10'000;
-constexpr std::uint64_t kMostWorlds = 1000;  ///< Of an Overview; the page offers them for choice.
-constexpr std::uint64_t kMostLines = 256;
+constexpr std::uint64_t kMaxColumns = 2000;
+constexpr std::uint64_t kMaxRows = 1024;
+constexpr std::uint64_t kMaxBlocks = 512;
+constexpr std::uint64_t kMaxCalls = 100'000;
+constexpr std::uint64_t kMaxNotices = 10'000;
+constexpr std::uint64_t kMaxWorlds = 1000;  ///< Of an Overview; the page offers them for choice.
+constexpr std::uint64_t kMaxLines = 256;
 /// Of up to 8192 calls each: what is opened in some 150 ms and 100 MB.
-constexpr std::uint64_t kMostTimelineChunks = 128;
+constexpr std::uint64_t kMaxTimelineChunks = 128;
 
 }  // namespace xylem::storage

@@ -7,7 +7,7 @@
 namespace xylem::storage {
 namespace {
 
-constexpr std::int64_t kMostProcessBlocks =
+constexpr std::int64_t kMaxProcessBlocks =
     std::numeric_limits<std::int64_t>::max() / kBlockProcesses - 1;
 
 std::string begins_within(Nanos begin_ns, Nanos end_ns) {
@@ -62,8 +62,8 @@ void WindowSource::scan(int level, Nanos begin_ns, Nanos end_ns, const std::stri
                        [&](std::span<const Value> row) {
                          const auto* bytes = std::get_if<Blob>(&row[2]);
                          // No process is in a block beyond; so that their numbers are numbers.
-                         const std::int64_t block = std::clamp(
-                             integer_of(row[1]), -kMostProcessBlocks, kMostProcessBlocks);
+                         const std::int64_t block =
+                             std::clamp(integer_of(row[1]), -kMaxProcessBlocks, kMaxProcessBlocks);
                          take({level, integer_of(row[0]), block,
                                bytes == nullptr ? std::span<const std::byte>() : *bytes});
                        });

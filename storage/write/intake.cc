@@ -8,7 +8,7 @@ namespace xylem::storage {
 namespace {
 
 // As many as a front end can number.
-constexpr std::uint64_t kMostLeaves = 1u << 20;
+constexpr std::uint64_t kMaxLeaves = 1u << 20;
 
 Result<void> refuse(const wire::PacketId& id, const std::string& why) {
   return unexpected(Code::kInvalidArgument, "packet of stream " + std::to_string(raw(id.stream)) +
@@ -118,7 +118,7 @@ Result<void> check_identity(const wire::PacketId& id) {
   if (id.wave >= id.wave_end || id.wave_end > kMost) return refuse(id, "its range is impossible");
   if (id.stream == wire::kSeriesStream) {
     if (id.sources.count() != 1) return refuse(id, "a sample is of one leaf only");
-    const bool is_service = id.lane != kLeafLane && raw(id.lane) <= wire::kMostServices;
+    const bool is_service = id.lane != kLeafLane && raw(id.lane) <= wire::kMaxServices;
     return is_service ? Result<void>() : refuse(id, "a sample is of one service, this names none");
   }
   if (id.stream == wire::kStreamAccountStream && id.sources.count() != 1) {
@@ -126,7 +126,7 @@ Result<void> check_identity(const wire::PacketId& id) {
   }
   if (is_stored_stream(id.stream)) {
     if (id.lane != kLeafLane) return refuse(id, "a wave is of whole leaves, this one of a process");
-    if (id.sources.count() > kMostLeaves) return refuse(id, "it has too many sources");
+    if (id.sources.count() > kMaxLeaves) return refuse(id, "it has too many sources");
   }
   if (id.stream != wire::kChunkStream) return {};
   if (id.sources.count() != 1) return refuse(id, "a chunk is of one leaf only");

@@ -11,19 +11,19 @@
 namespace xylem::storage {
 namespace {
 
-constexpr std::uint64_t kMostRows = 1u << 17;
+constexpr std::uint64_t kMaxRows = 1u << 17;
 /// A run that has no more is read as quickly without summaries.
 constexpr std::uint64_t kFewRows = 4096;
-constexpr std::uint64_t kMostLowerRows = 2048;
+constexpr std::uint64_t kMaxLowerRows = 2048;
 /// Slots and blocks of a batch: each takes some 40 KB and more.
-constexpr std::size_t kMostSummaries = 512;
+constexpr std::size_t kMaxSummaries = 512;
 /// Rows that are found by one entry of window_span: about a millisecond to read.
 constexpr std::int64_t kSpanRows = 8192;
 constexpr Nanos kLateWindows = 2;
 /// Times beyond are cut: nothing overflows when they are widened to slots.
-constexpr Nanos kMostNs = std::numeric_limits<Nanos>::max() / 8;
+constexpr Nanos kMaxNs = std::numeric_limits<Nanos>::max() / 8;
 
-Nanos bounded(std::int64_t ns) { return std::clamp<Nanos>(ns, -kMostNs, kMostNs); }
+Nanos bounded(std::int64_t ns) { return std::clamp<Nanos>(ns, -kMaxNs, kMaxNs); }
 
 /// Block and place in it.
 std::pair<std::int64_t, std::uint64_t> place_of(std::int64_t process) {
@@ -90,7 +90,7 @@ void Summarizer::note_rows(Nanos begin_ns, std::uint64_t rows) {
 }
 
 bool Summarizer::is_due() const {
-  if (is_behind_ || pending_rows_ >= kMostRows) return true;
+  if (is_behind_ || pending_rows_ >= kMaxRows) return true;
   const Nanos slot = window_ns_ * windows_of_cell(1);
   return window_ns_ > 0 && newest_ns_ != kNever &&
          floor_to(newest_ns_ - kLateWindows * window_ns_, slot) > complete_ns_[0];
@@ -98,7 +98,7 @@ bool Summarizer::is_due() const {
 
 Nanos Summarizer::window_ns() {
   if (window_ns_ == 0 && window_.first()) {
-    window_ns_ = std::clamp<Nanos>(window_.integer(0), 0, kMostNs >> (3 * kSummaryLevels + 3));
+    window_ns_ = std::clamp<Nanos>(window_.integer(0), 0, kMaxNs >> (3 * kSummaryLevels + 3));
     window_.reset();
   }
   return window_ns_;
@@ -165,7 +165,7 @@ bool Summarizer::sum_up_rows(bool is_last) {
   Batch batch;
   batch.slot_ns = window_ns_ * windows_of_cell(1);
   const Nanos complete = floor_to(newest_ns_ - kLateWindows * window_ns_, batch.slot_ns);
-  const bool takes_all = is_last || pending_rows_ >= kMostRows;
+  const bool takes_all = is_last || pending_rows_ >= kMaxRows;
   read_waiting();
 
   const std::int64_t before = done(0);
@@ -183,10 +183,10 @@ bool Summarizer::sum_up_rows(bool is_last) {
   };
   bool is_cut = false;
   std::uint64_t taken = 0;
-  for (bool more = rows_.first(before, kMostRows); more; more = rows_.next()) {
+  for (bool more = rows_.first(before, kMaxRows); more; more = rows_.next()) {
     const Nanos begin = bounded(rows_.integer(3));
-    if ((!takes_all && begin >= complete) || batch.summaries.size() >= kMostSummaries) {
-      is_cut = batch.summaries.size() >= kMostSummaries;
+    if ((!takes_all && begin >= complete) || batch.summaries.size() >= kMaxSummaries) {
+      is_cut = batch.summaries.size() >= kMaxSummaries;
       rows_.reset();
       break;
     }
@@ -199,7 +199,7 @@ bool Summarizer::sum_up_rows(bool is_last) {
     ++taken;
   }
   end_span();
-  is_behind_ = is_cut || taken == kMostRows;
+  is_behind_ = is_cut || taken == kMaxRows;
   pending_rows_ -= std::min(pending_rows_, taken);
   complete_ns_[0] = std::max(complete_ns_[0], complete);
   if (taken == 0) return false;
@@ -220,9 +220,9 @@ void Summarizer::sum_up_level(int level) {
   std::int64_t upto = done(level);
   const std::int64_t before = upto;
   std::uint64_t taken = 0;
-  for (bool more = lower_.first(level - 1, before, kMostLowerRows); more; more = lower_.next()) {
+  for (bool more = lower_.first(level - 1, before, kMaxLowerRows); more; more = lower_.next()) {
     const Nanos begin = lower_.integer(1);
-    if (begin >= complete || batch.summaries.size() >= kMostSummaries) {
+    if (begin >= complete || batch.summaries.size() >= kMaxSummaries) {
       lower_.reset();
       break;
     }
@@ -246,7 +246,7 @@ void Summarizer::sum_up_level(int level) {
     ++taken;
   }
   // When it is cut short, the rest comes with the next batch.
-  if (taken < kMostLowerRows && batch.summaries.size() < kMostSummaries) {
+  if (taken < kMaxLowerRows && batch.summaries.size() < kMaxSummaries) {
     complete_ns_[level] = complete;
   }
   if (taken != 0) write(level, batch, upto);

@@ -11,7 +11,7 @@ using namespace xylem;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const backend::MetricText text =
       backend::parse_metrics({reinterpret_cast<const char*>(bytes), size});
-  CHECK(text.lines.size() <= backend::kMostMetrics && text.first_bad.size() <= 60);
+  CHECK(text.lines.size() <= backend::kMaxMetrics && text.first_bad.size() <= 60);
   for (const char c : text.first_bad) CHECK(c >= ' ' && c <= '~');
   for (const backend::MetricLine& line : text.lines) {
     CHECK(!line.name.empty() && line.name.size() <= backend::kLongestMetricName);

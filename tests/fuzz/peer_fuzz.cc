@@ -28,7 +28,7 @@ using testing::ByteSource;
 
 namespace {
 
-constexpr std::size_t kMostSteps = 200;
+constexpr std::size_t kMaxSteps = 200;
 const std::vector<wire::Address> kFrontEnd{wire::Address{"10.0.0.1", 4711, "", ""}};
 
 overlay::Peer any_peer(ByteSource& in) {
@@ -52,7 +52,7 @@ void live(ByteSource& in, testing::FakeNetwork& network, overlay::Node& node, bo
     std::advance(at, in.below(network.links.size()));
     return at->first;
   };
-  for (std::size_t step = 0; step < kMostSteps && !in.is_empty() && !network.stopped; ++step) {
+  for (std::size_t step = 0; step < kMaxSteps && !in.is_empty() && !network.stopped; ++step) {
     switch (in.below(16)) {
       case 0:
         if (takes_children && network.links.size() < 8) network.link_up(node, any_peer(in));

@@ -31,7 +31,7 @@ using testing::ByteSource;
 
 namespace {
 
-constexpr std::size_t kMostInjuries = 8;
+constexpr std::size_t kMaxInjuries = 8;
 constexpr const char* kRun = "20240607-1f2e";
 
 using Database = std::unique_ptr<sqlite3, int (*)(sqlite3*)>;
@@ -156,7 +156,7 @@ void bind_any(ByteSource& in, sqlite3_stmt* statement) {
 void injure(ByteSource& in, const Original& original) {
   const Database database = open_raw(original.path);
   sqlite3_exec(database.get(), "PRAGMA synchronous = OFF; BEGIN", nullptr, nullptr, nullptr);
-  for (std::size_t left = kMostInjuries; left > 0 && !in.is_empty(); --left) {
+  for (std::size_t left = kMaxInjuries; left > 0 && !in.is_empty(); --left) {
     const auto& [table, column] = original.columns[in.below(original.columns.size())];
     const std::uint8_t how = in.byte();
     std::string sql = "UPDATE OR IGNORE \"" + table + "\" SET \"" + column + "\" = ?1";

@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   }
   std::size_t numbers = 0;
   for (const wire::SeriesEntry& entry : sample->entries) numbers += entry.numbers.size();
-  CHECK(numbers <= wire::kMostSeriesNumbers);
+  CHECK(numbers <= wire::kMaxSeriesNumbers);
   const wire::Bytes once = wire::encode(*sample);
   const auto again = wire::decode_series(once);
   CHECK(again && wire::encode(*again) == once);  // As bytes: unknown numbers are not equal.

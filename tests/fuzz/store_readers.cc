@@ -26,7 +26,7 @@ namespace {
 constexpr Nanos kDeadline = 1 * kSecond;
 
 /// The judge needs ten times as much memory.
-constexpr std::size_t kMostJudged = 16u << 20;
+constexpr std::size_t kMaxJudged = 16u << 20;
 
 /// Whether a terminal shows `text` as it is, line by line: no other control character than the end
 /// of a line (of C1 neither), and nothing but UTF-8. A plain model of base/printable_text.h.
@@ -104,13 +104,13 @@ class Readers {
     const std::string text = std::move(out).str(), sentence = std::move(err).str();
     // All readers open it in the same way, and each would wait a second for its maker.
     is_being_made_ = is_being_made_ || sentence.find("it is being made") != std::string::npos;
-    if (text.size() > kMostText) fault_ = name + ": too much text";
+    if (text.size() > kMaxText) fault_ = name + ": too much text";
     if (code != 0 && sentence.empty() && text.empty()) fault_ = name + ": it failed silently";
     if (!is_for_terminals(sentence)) fault_ = name + ": controls in its sentence: " + sentence;
     if (form == Form::kTerminal && !is_for_terminals(text)) {
       fault_ = name + ": controls in its text";
     }
-    if (form == Form::kJson && code == 0 && text.size() < kMostJudged && !json_.is_json(text)) {
+    if (form == Form::kJson && code == 0 && text.size() < kMaxJudged && !json_.is_json(text)) {
       fault_ = name + ": its JSON is none: " + text.substr(0, 2000);
     }
   }

@@ -15,12 +15,12 @@ namespace xylem::testing {
 /// table, a store is read in one only: `number` says in which.
 ///
 /// Returns what is wrong with an answer, "" when nothing is: a control character or broken UTF-8 in
-/// text for a terminal, JSON that is none, a failure without a sentence, more text than kMostText.
+/// text for a terminal, JSON that is none, a failure without a sentence, more text than kMaxText.
 std::string read_store(const std::string& path, const std::string& folder,
                        const std::vector<std::string>& tables_and_views, std::uint64_t number,
                        const std::function<void(const std::string&)>& begins);
 
 /// More than any answer over a store of half a megabyte needs.
-constexpr std::size_t kMostText = 256u << 20;
+constexpr std::size_t kMaxText = 256u << 20;
 
 }  // namespace xylem::testing

@@ -7,7 +7,7 @@
 
 #include "backend/find/launch_ids.h"
 #include "backend/find/proc_table.h"
-#include "backend/find/wish_text.h"
+#include "backend/find/selection_text.h"
 #include "base/check.h"
 #include "launch/elf_symbols.h"
 #include "launch/slurm.h"
@@ -22,16 +22,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     backend::SeenProcess process;
     process.pid = process.parent = 7;
     process.ids = ids;
-    backend::RankWish wish;
-    wish.is_named = true;
-    const auto found = backend::find_ranks(std::span(&process, 1), wish);
+    backend::RankSelection selection;
+    selection.is_named = true;
+    const auto found = backend::find_ranks(std::span(&process, 1), selection);
     CHECK(found.size() == 1 && found.front().rank == ids->rank && found.front().size >= ids->rank);
   }
   CHECK(backend::control_port(text).size() <= size);
   CHECK(backend::mpi_library_in(text).size() <= size);
-  if (const auto wish = backend::parse_wish({std::string(text)})) {
-    const auto words = backend::to_words(*wish);
-    const auto again = backend::parse_wish(words);
+  if (const auto selection = backend::parse_selection({std::string(text)})) {
+    const auto words = backend::to_words(*selection);
+    const auto again = backend::parse_selection(words);
     CHECK(again && backend::to_words(*again) == words);
   }
   if (const auto step = launch::step_in("12", text)) {

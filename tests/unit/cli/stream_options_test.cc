@@ -86,7 +86,7 @@ TEST(StreamOptions, DoNotLoadAPluginWhereTheCallerDoesWithout) {
 
 TEST(StreamOptions, AreNoMoreThanSoMany) {
   std::string text;
-  for (std::size_t i = 0; i <= kMostStreams; ++i) {
+  for (std::size_t i = 0; i <= kMaxStreams; ++i) {
     text += "[stream.s" + std::to_string(i) + "]\n";
   }
   const auto refused = read(text);

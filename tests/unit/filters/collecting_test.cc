@@ -200,7 +200,7 @@ TEST(Histogram, CountsAsOneFlatGatherInAnyTree) {
 
 TEST(Histogram, RefusesBoundsThatMakeNoSense) {
   for (const Doubles& bounds : {Doubles{1, 1}, Doubles{2, 1}, Doubles{kNaN}, Doubles{1, kInfinity},
-                                Doubles(histogram::kMostBounds + 1)}) {
+                                Doubles(histogram::kMaxBounds + 1)}) {
     EXPECT_THAT(fault_of("histogram", Fields{{histogram::kGivenBounds, bounds}}),
                 HasSubstr("must be finite, ascending"));
   }

@@ -145,8 +145,8 @@ TEST_F(FrontEndProcessTest, HandsASuccessorThePluginsAndTellsItWhichOneNotToCall
   EXPECT_EQ(all[0].first_plugin_fd, 4);
   EXPECT_EQ(all[0].fold_mark_fd, 5);
   for (int i = 0; i < 4; ++i)
-    EXPECT_THAT(all[static_cast<std::size_t>(i)].unfolded, IsEmpty()) << i;
-  EXPECT_THAT(all[4].unfolded, ElementsAre("2147483649"));
+    EXPECT_THAT(all[static_cast<std::size_t>(i)].unmerged_streams, IsEmpty()) << i;
+  EXPECT_THAT(all[4].unmerged_streams, ElementsAre("2147483649"));
   EXPECT_THAT(said_.back(), HasSubstr("kept unmerged from now on"));
   std::ifstream seen(folder_ + "/seen");
   for (std::string line; std::getline(seen, line);) EXPECT_EQ(line, "of this run");
@@ -162,7 +162,7 @@ TEST_F(FrontEndProcessTest, ForgetsDeathsInAPluginThatAreFarApart) {
     attend_until(
         *process, [&] { return said_.size() == deaths; }, ahead);
   }
-  for (const auto& setup : setups()) EXPECT_THAT(setup.unfolded, IsEmpty());
+  for (const auto& setup : setups()) EXPECT_THAT(setup.unmerged_streams, IsEmpty());
 }
 
 // Two plugins end three each, which is more than are given up otherwise.
@@ -176,7 +176,7 @@ TEST_F(FrontEndProcessTest, DoesNotGiveUpAtTheEndForPluginsThatAreLeftOut) {
   EXPECT_TRUE(finished) << finished.error().message;
   const auto all = setups();
   ASSERT_EQ(all.size(), 7u);
-  EXPECT_THAT(all[6].unfolded, ElementsAre("2147483649", "2147483650"));
+  EXPECT_THAT(all[6].unmerged_streams, ElementsAre("2147483649", "2147483650"));
 }
 
 TEST_F(FrontEndProcessTest, GivesUpAtTheEndForAPluginThatIsLeftOutAndStillEndsThem) {
@@ -184,8 +184,8 @@ TEST_F(FrontEndProcessTest, GivesUpAtTheEndForAPluginThatIsLeftOutAndStillEndsTh
   auto process = start("say ready /run.db; hear; " + enter(1) + "; kill -9 $$");
   ASSERT_TRUE(process) << process.error().message;
   EXPECT_FALSE(process->finish(0, say_));
-  EXPECT_EQ(setups().size(), static_cast<std::size_t>(launch::FrontEndProcess::kMostFoldDeaths +
-                                                      launch::FrontEndProcess::kMostDeaths));
+  EXPECT_EQ(setups().size(), static_cast<std::size_t>(launch::FrontEndProcess::kMaxFoldDeaths +
+                                                      launch::FrontEndProcess::kMaxDeaths));
 }
 
 TEST_F(FrontEndProcessTest, LeavesOneAloneThatStandsStill) {
@@ -234,7 +234,7 @@ TEST_F(FrontEndProcessTest, IsGivenUpWhenItsSuccessorStandsStillToo) {
   const auto finished = process->finish(0, say_);
   ASSERT_FALSE(finished);
   EXPECT_THAT(finished.error().message, HasSubstr("(it stood still)"));
-  EXPECT_EQ(setups().size(), static_cast<std::size_t>(launch::FrontEndProcess::kMostStandstills));
+  EXPECT_EQ(setups().size(), static_cast<std::size_t>(launch::FrontEndProcess::kMaxStandstills));
 }
 
 TEST_F(FrontEndProcessTest, IsWaitedForAsLongAsItSaysThatItLives) {
@@ -289,7 +289,7 @@ TEST_F(FrontEndProcessTest, GivesUpAtTheEndWhenNoneLives) {
   ASSERT_FALSE(finished);
   EXPECT_EQ(finished.error().code, Code::kUnavailable);
   EXPECT_THAT(finished.error().message, HasSubstr("before everything was stored (signal 9)"));
-  EXPECT_EQ(setups().size(), static_cast<std::size_t>(launch::FrontEndProcess::kMostDeaths));
+  EXPECT_EQ(setups().size(), static_cast<std::size_t>(launch::FrontEndProcess::kMaxDeaths));
 }
 
 }  // namespace

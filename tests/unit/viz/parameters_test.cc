@@ -30,7 +30,7 @@ TEST(Target, RefusesWhatDoesNotDecode) {
     ASSERT_FALSE(target) << text;
     EXPECT_EQ(target.error().code, Code::kInvalidArgument);
   }
-  EXPECT_FALSE(Target::parse("/" + std::string(kMostTargetBytes, 'x')));
+  EXPECT_FALSE(Target::parse("/" + std::string(kMaxTargetBytes, 'x')));
 }
 
 TEST(Target, NamesTheParameterThatIsWrong) {

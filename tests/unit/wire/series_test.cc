@@ -96,7 +96,7 @@ TEST(Series, WhatIsNoSampleIsRefusedWithAReason) {
 }
 
 TEST(Series, AFewBytesDoNotBecomeManyNumbers) {
-  SeriesSample sample = sample_of(std::vector<double>(kMostSeriesNumbers, 0));
+  SeriesSample sample = sample_of(std::vector<double>(kMaxSeriesNumbers, 0));
   EXPECT_TRUE(decode_series(encode(sample)));
   sample.entries.push_back({Lane{7}, {0}});
   EXPECT_THAT(decode_series(encode(sample)).error().message, HasSubstr("too many"));
@@ -105,11 +105,11 @@ TEST(Series, AFewBytesDoNotBecomeManyNumbers) {
 TEST(Series, EmptyEntriesAreBoundedToo) {
   SeriesSample sample = sample_of({});
   sample.entries.clear();
-  for (std::uint32_t lane = 0; lane < kMostSeriesEntries; ++lane) {
+  for (std::uint32_t lane = 0; lane < kMaxSeriesEntries; ++lane) {
     sample.entries.push_back({Lane{lane}, {}});
   }
   EXPECT_TRUE(decode_series(encode(sample)));
-  sample.entries.push_back({Lane{kMostSeriesEntries}, {}});
+  sample.entries.push_back({Lane{kMaxSeriesEntries}, {}});
   const auto refused = decode_series(encode(sample));
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("too many entries"));

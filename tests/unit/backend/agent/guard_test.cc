@@ -348,7 +348,7 @@ TEST_F(GuardTest, WorkerGoesOnAloneWhenTheGuardDies) {
   EXPECT_EQ(next_report(), "process 2 hand-made alive");
   ask('c');
   EXPECT_EQ(next_report(), "closed");
-  EXPECT_FALSE(connect()) << "the door is open still";
+  EXPECT_FALSE(connect()) << "the listener is open still";
 }
 
 TEST_F(GuardTest, WorkerEndsAGuardThatDoesNotAnswerAndGoesOnAlone) {

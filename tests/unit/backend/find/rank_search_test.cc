@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/find/launch_ids.h"
-#include "backend/find/wish_text.h"
+#include "backend/find/selection_text.h"
 
 namespace xylem::backend {
 namespace {
@@ -150,11 +150,11 @@ TEST(RankSearch, TakesAProgramWithoutAnMpiLibraryOnlyWhereTheJobOrTheProgramWasN
   const std::vector<SeenProcess> seen = {process(10, 1, "/bin/sh", kSlurmAlone, ""),
                                          process(11, 10, "/opt/static_app", kSlurmAlone, "")};
   EXPECT_THAT(find_ranks(seen, {}), IsEmpty());
-  RankWish by_job;
+  RankSelection by_job;
   by_job.slurm_job = "12";
   by_job.is_named = true;
   EXPECT_EQ(pids(find_ranks(seen, by_job)), std::vector<std::uint32_t>{11});
-  RankWish by_name;
+  RankSelection by_name;
   by_name.match = "static*";
   EXPECT_EQ(pids(find_ranks(seen, by_name)), std::vector<std::uint32_t>{11});
 }
@@ -162,9 +162,9 @@ TEST(RankSearch, TakesAProgramWithoutAnMpiLibraryOnlyWhereTheJobOrTheProgramWasN
 TEST(RankSearch, DoesNotTakeLaunchersThatAreTasksOfAStep) {
   for (const char* name : {"/usr/bin/orted", "/usr/bin/hydra_pmi_proxy", "/usr/bin/srun",
                            "/opt/libexec/xylem/xylem-backend"}) {
-    RankWish wish;
-    wish.is_named = true;
-    EXPECT_THAT(find_ranks(std::vector{process(10, 1, name, kSlurmAlone)}, wish), IsEmpty())
+    RankSelection selection;
+    selection.is_named = true;
+    EXPECT_THAT(find_ranks(std::vector{process(10, 1, name, kSlurmAlone)}, selection), IsEmpty())
         << name;
   }
 }
@@ -176,42 +176,42 @@ TEST(RankSearch, TellsHydrasJobsApartByTheirProxies) {
   ASSERT_EQ(both.size(), 2u);
   EXPECT_EQ(both[0].job, "hydra vm:1");
   EXPECT_NE(world_key_of(both[0].job), world_key_of(both[1].job));
-  RankWish wish;
-  wish.control_port = "vm:2";
-  EXPECT_EQ(pids(find_ranks(seen, wish)), std::vector<std::uint32_t>{11});
+  RankSelection selection;
+  selection.control_port = "vm:2";
+  EXPECT_EQ(pids(find_ranks(seen, selection)), std::vector<std::uint32_t>{11});
 }
 
 TEST(RankSearch, KeepsToTheJobAndStepThatWereNamed) {
   const std::vector<SeenProcess> seen = {process(10, 1, "/opt/app", kSlurmPmi2),
                                          process(11, 1, "/opt/app", kSlurmPmix),
                                          process(12, 1, "/opt/app", kOpenMpi)};
-  RankWish wish;
-  wish.slurm_job = "12";
-  EXPECT_EQ(find_ranks(seen, wish).size(), 2u);
-  wish.slurm_step = "3";
-  EXPECT_EQ(pids(find_ranks(seen, wish)), std::vector<std::uint32_t>{10});
-  wish.slurm_job = "1";
-  EXPECT_THAT(find_ranks(seen, wish), IsEmpty());
+  RankSelection selection;
+  selection.slurm_job = "12";
+  EXPECT_EQ(find_ranks(seen, selection).size(), 2u);
+  selection.slurm_step = "3";
+  EXPECT_EQ(pids(find_ranks(seen, selection)), std::vector<std::uint32_t>{10});
+  selection.slurm_job = "1";
+  EXPECT_THAT(find_ranks(seen, selection), IsEmpty());
 }
 
 TEST(RankSearch, BelievesALaunchersTableAndLooksBelowAWrapper) {
   const std::vector<SeenProcess> seen = {process(10, 1, "/bin/bash", ""),
                                          process(11, 10, "/opt/app", kHydra),
                                          process(20, 1, "/opt/app", ""), process(30, 1, "/x", "")};
-  RankWish wish;
-  wish.listed = {{10, 0}, {20, 7}, {99, 3}};
-  wish.size = 8;
-  wish.world = "launcher 4 5";
-  const auto found = find_ranks(seen, wish);
+  RankSelection selection;
+  selection.listed = {{10, 0}, {20, 7}, {99, 3}};
+  selection.size = 8;
+  selection.world = "launcher 4 5";
+  const auto found = find_ranks(seen, selection);
   EXPECT_EQ(pids(found), (std::vector<std::uint32_t>{11, 20}));
   EXPECT_EQ(found[0].rank, 0u) << "the table's number, not the environment's";
   EXPECT_EQ(found[1].rank, 7u);
   EXPECT_EQ(found[1].size, 8u);
   EXPECT_EQ(found[0].job, "launcher 4 5");
-  wish.match = "a?p";
-  EXPECT_EQ(find_ranks(seen, wish).size(), 2u);
-  wish.match = "other";
-  EXPECT_THAT(find_ranks(seen, wish), IsEmpty());
+  selection.match = "a?p";
+  EXPECT_EQ(find_ranks(seen, selection).size(), 2u);
+  selection.match = "other";
+  EXPECT_THAT(find_ranks(seen, selection), IsEmpty());
 }
 
 TEST(RankSearch, EndsOnParentsThatGoInACircle) {
@@ -221,28 +221,28 @@ TEST(RankSearch, EndsOnParentsThatGoInACircle) {
 }
 
 TEST(Wish, GoesThroughWordsAndBack) {
-  RankWish wish;
-  wish.match = "a b*=?";
-  wish.slurm_job = "12";
-  wish.slurm_step = "0";
-  wish.control_port = "vm:1";
-  wish.world = "launcher 4 5";
-  wish.size = 9;
-  wish.listed = {{4711, 0}, {4712, 1}};
-  wish.is_named = true;
-  const auto words = to_words(wish);
-  const auto read = parse_wish(words);
+  RankSelection selection;
+  selection.match = "a b*=?";
+  selection.slurm_job = "12";
+  selection.slurm_step = "0";
+  selection.control_port = "vm:1";
+  selection.world = "launcher 4 5";
+  selection.size = 9;
+  selection.listed = {{4711, 0}, {4712, 1}};
+  selection.is_named = true;
+  const auto words = to_words(selection);
+  const auto read = parse_selection(words);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(to_words(*read), words);
-  EXPECT_EQ(read->listed, wish.listed);
-  EXPECT_EQ(read->match, wish.match);
+  EXPECT_EQ(read->listed, selection.listed);
+  EXPECT_EQ(read->match, selection.match);
   EXPECT_THAT(to_words({}), IsEmpty());
 }
 
 TEST(Wish, RefusesWordsThatMeanNothing) {
   for (const char* word : {"", "match", "match=", "size=x", "listed=1", "listed=1:0", "listed=a:2",
                            "named=no", "other=1", "job="}) {
-    EXPECT_THAT(parse_wish({word}).error().message, HasSubstr("nothing to look for")) << word;
+    EXPECT_THAT(parse_selection({word}).error().message, HasSubstr("nothing to look for")) << word;
   }
 }
 

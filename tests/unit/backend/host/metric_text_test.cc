@@ -80,9 +80,9 @@ TEST(MetricText, TheLastOfANameCounts) {
 
 TEST(MetricText, TakesNoMoreMetricsThanItSays) {
   std::string many;
-  for (std::size_t i = 0; i < kMostMetrics + 10; ++i) many += "m" + std::to_string(i) + " 1\n";
+  for (std::size_t i = 0; i < kMaxMetrics + 10; ++i) many += "m" + std::to_string(i) + " 1\n";
   const MetricText text = parse_metrics(many);
-  EXPECT_EQ(text.lines.size(), kMostMetrics);
+  EXPECT_EQ(text.lines.size(), kMaxMetrics);
   EXPECT_EQ(text.dropped, 10u);
   EXPECT_EQ(parse_metrics(std::string(kLongestMetricName + 1, 'x') + " 1\n").bad_lines, 1u);
 }

@@ -178,10 +178,10 @@ TEST_F(RunViewTest, RefusesWhatMakesNoSenseWithASentence) {
   EXPECT_EQ(backwards.error().code, Code::kInvalidArgument);
   EXPECT_FALSE(run.ranks({.ranks = {WorldId{0}, 1, 0}}));
   EXPECT_FALSE(run.ranks({.columns = 0}));
-  EXPECT_FALSE(run.ranks({.columns = kMostColumns + 1}));
-  EXPECT_FALSE(run.ranks({.rows = kMostRows + 1}));
+  EXPECT_FALSE(run.ranks({.columns = kMaxColumns + 1}));
+  EXPECT_FALSE(run.ranks({.rows = kMaxRows + 1}));
   EXPECT_FALSE(run.matrix({.blocks = 0}));
-  EXPECT_FALSE(run.timeline({.most = kMostCalls + 1}));
+  EXPECT_FALSE(run.timeline({.most = kMaxCalls + 1}));
   EXPECT_TRUE(run.ranks({})) << "a refused question must leave the file usable";
 }
 
@@ -301,7 +301,7 @@ TEST_F(RunViewTest, ATimelineOfTooMuchIsOfWindowsAndSaysWhatToDo) {
   put_window(0, 0, {profile_row(0, 1, 3)});
   EXPECT_THAT(good(view().timeline({})).reason, HasSubstr("--detail trace"));
   EXPECT_FALSE(good(view().timeline({})).too_many);
-  for (std::uint64_t i = 0; i <= kMostTimelineChunks; ++i) {
+  for (std::uint64_t i = 0; i <= kMaxTimelineChunks; ++i) {
     put(chunk_packet(0, 1, i, i + 1));
   }
   const Timeline timeline = good(view().timeline({}));

@@ -206,7 +206,7 @@ TEST_F(SeriesTest, WhatCannotBeReadIsLostWithItsReason) {
 }
 
 TEST_F(SeriesTest, ImpossibleIdentitiesAreRefused) {
-  for (const auto& id : {identity(0, 0, 0, 1), identity(0, wire::kMostServices + 1, 0, 1),
+  for (const auto& id : {identity(0, 0, 0, 1), identity(0, wire::kMaxServices + 1, 0, 1),
                          identity(0, kHostLane, 1, 1)}) {
     EXPECT_FALSE(store_->put(wire::Packet(id, {}))) << raw(id.lane);
   }

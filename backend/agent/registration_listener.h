@@ -19,9 +19,9 @@ namespace xylem::backend {
 ///
 /// When no descriptor is left, a process is taken without its segment, and its row gives that as
 /// the reason. A connection that cannot even be accepted stays in the listener's queue. Then the
-/// door pauses: fd() does not report the listener, and becomes readable after kRetryDelay, so that
-/// take() tries again. Nothing blocks. One thread.
-class Door {
+/// listener pauses: fd() does not report the listener, and becomes readable after kRetryDelay, so
+/// that take() tries again. Nothing blocks. One thread.
+class RegistrationListener {
  public:
   /// So many connections may stand open without having said what they want; more are cut off,
   /// oldest first.
@@ -29,12 +29,12 @@ class Door {
   static constexpr Nanos kRetryDelay = 100 * kMillisecond;
 
   /// Takes a listening Unix stream socket.
-  explicit Door(UniqueFd listener);
+  explicit RegistrationListener(UniqueFd socket);
 
-  /// Replaces the listener. Connections that were accepted stay. Needs no new descriptor.
-  void listen_at(UniqueFd listener);
+  /// Replaces the socket. Connections that were accepted stay. Needs no new descriptor.
+  void listen_at(UniqueFd socket);
 
-  /// Gives the listener away and closes everything else.
+  /// Gives the socket away and closes everything else.
   UniqueFd close();
 
   /// Readable when take() may have something.
@@ -43,7 +43,7 @@ class Door {
   /// The next process that registered, its lane left open; nothing when nobody waits.
   std::optional<NewProcess> take();
 
-  /// The last take() left connections in the listener's queue for want of a descriptor.
+  /// The last take() left connections in the socket's queue for want of a descriptor.
   bool is_paused() const noexcept { return is_paused_; }
 
  private:
@@ -52,9 +52,9 @@ class Door {
   void pause(int why);
   void resume();
 
-  UniqueFd listener_;
+  UniqueFd socket_;
   UniqueFd poll_;         // An epoll of all the others but the spare.
-  UniqueFd retry_timer_;  // Runs while the door is paused.
+  UniqueFd retry_timer_;  // Runs while the listener is paused.
   UniqueFd spare_;        // Given up to accept a connection when no descriptor is left.
   std::vector<UniqueFd> waiting_;
   bool is_paused_ = false;

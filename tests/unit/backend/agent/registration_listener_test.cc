@@ -1,7 +1,7 @@
 // The listening socket of a host's agent while descriptors are out: of the process (EMFILE) and of
 // the whole host (ENFILE).
 
-#include "backend/agent/door.h"
+#include "backend/agent/registration_listener.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -52,17 +52,17 @@ using testing::HandMadeSegment;
 constexpr Nanos kDeadline = 20 * kSecond;
 constexpr Nanos kWatched = 300 * kMillisecond;
 
-class DoorTest : public ::testing::Test {
+class RegistrationListenerTest : public ::testing::Test {
  protected:
-  DoorTest() {
-    char name[] = "/tmp/xylem-door-XXXXXX";
+  RegistrationListenerTest() {
+    char name[] = "/tmp/xylem-listener-XXXXXX";
     folder_ = ::mkdtemp(name);
     ::getrlimit(RLIMIT_NOFILE, &limit_);
     auto listener = RunFolder(folder_).listen();
     EXPECT_TRUE(listener) << listener.error().message;
-    door_.emplace(*std::move(listener));
+    registrations_.emplace(*std::move(listener));
   }
-  ~DoorTest() override {
+  ~RegistrationListenerTest() override {
     host_table_is_full = false;
     give_descriptors_back();
     set_log_sink({});
@@ -100,14 +100,15 @@ class DoorTest : public ::testing::Test {
     ::setrlimit(RLIMIT_NOFILE, &limit_);
   }
 
-  /// As a loop would: waits for the door and takes who is there. Nothing: nobody came for so long.
+  /// As a loop would: waits for the listener and takes who is there. Nothing: nobody came for so
+  /// long.
   std::optional<NewProcess> wait_for_process(Nanos patience = kDeadline) {
     const Nanos end = monotonic_now() + patience;
     for (Nanos now = monotonic_now(); now < end; now = monotonic_now()) {
-      pollfd fd{door_->fd(), POLLIN, 0};
+      pollfd fd{registrations_->fd(), POLLIN, 0};
       ::poll(&fd, 1, static_cast<int>((end - now) / kMillisecond) + 1);
       ++wakes_;
-      if (auto process = door_->take()) return process;
+      if (auto process = registrations_->take()) return process;
     }
     return std::nullopt;
   }
@@ -120,12 +121,12 @@ class DoorTest : public ::testing::Test {
   std::string folder_;
   rlimit limit_{};
   int wakes_ = 0;
-  std::optional<Door> door_;
+  std::optional<RegistrationListener> registrations_;
   HandMadeSegment segment_;
   std::vector<UniqueFd> fillers_;
 };
 
-TEST_F(DoorTest, TakesAProcessWithoutAPidfd) {
+TEST_F(RegistrationListenerTest, TakesAProcessWithoutAPidfd) {
   const UniqueFd connection = connect();
   register_at(connection);
   segment_.header().start_time = start_time_of(static_cast<std::uint32_t>(::getpid()));
@@ -136,7 +137,7 @@ TEST_F(DoorTest, TakesAProcessWithoutAPidfd) {
   EXPECT_EQ(process->row.unwatched, "");
 }
 
-TEST_F(DoorTest, TakesAProcessWithoutItsSegmentWhenNoDescriptorIsLeft) {
+TEST_F(RegistrationListenerTest, TakesAProcessWithoutItsSegmentWhenNoDescriptorIsLeft) {
   const UniqueFd connection = connect();
   register_at(connection);
   take_descriptors();
@@ -146,28 +147,28 @@ TEST_F(DoorTest, TakesAProcessWithoutItsSegmentWhenNoDescriptorIsLeft) {
   EXPECT_EQ(process->row.unwatched, "its host's agent has no descriptor left (ulimit -n)");
 }
 
-TEST_F(DoorTest, LetsThoseWaitInPeaceWhomItCannotAccept) {
+TEST_F(RegistrationListenerTest, LetsThoseWaitInPeaceWhomItCannotAccept) {
   const UniqueFd silent = connect();  // Gets the spare descriptor, and keeps it.
   const UniqueFd next = connect();
   register_at(next);
   take_descriptors();
   expect_nobody_in_peace();
-  EXPECT_TRUE(door_->is_paused());
+  EXPECT_TRUE(registrations_->is_paused());
   give_descriptors_back();
   const auto process = wait_for_process();
   ASSERT_TRUE(process);
   EXPECT_TRUE(process->segment);
-  EXPECT_FALSE(door_->is_paused());
+  EXPECT_FALSE(registrations_->is_paused());
 }
 
-TEST_F(DoorTest, WaitsInPeaceWhileTheHostsTableIsFullAndGoesOnWhenItIsNot) {
+TEST_F(RegistrationListenerTest, WaitsInPeaceWhileTheHostsTableIsFullAndGoesOnWhenItIsNot) {
   std::vector<std::string> said;
   set_log_sink([&](Level, std::string_view line) { said.emplace_back(line); });
   const UniqueFd connection = connect();
   register_at(connection);
   host_table_is_full = true;
   expect_nobody_in_peace();
-  EXPECT_TRUE(door_->is_paused());
+  EXPECT_TRUE(registrations_->is_paused());
   host_table_is_full = false;
   const auto process = wait_for_process();
   ASSERT_TRUE(process);
@@ -176,12 +177,12 @@ TEST_F(DoorTest, WaitsInPeaceWhileTheHostsTableIsFullAndGoesOnWhenItIsNot) {
   EXPECT_NE(said[0].find("registrations wait"), std::string::npos) << said[0];
 }
 
-TEST_F(DoorTest, AcceptsAtAnotherListenerThoughNoDescriptorIsLeft) {
+TEST_F(RegistrationListenerTest, AcceptsAtAnotherListenerThoughNoDescriptorIsLeft) {
   UniqueFd other = *RunFolder(folder_).listen();
   const UniqueFd connection = connect();
   register_at(connection);
   take_descriptors();
-  door_->listen_at(std::move(other));
+  registrations_->listen_at(std::move(other));
   EXPECT_TRUE(wait_for_process());
 }
 

@@ -1,4 +1,4 @@
-#include "backend/agent/door.h"
+#include "backend/agent/registration_listener.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -102,36 +102,36 @@ std::optional<NewProcess> vet(int connection, const capture::Registration& said,
 
 }  // namespace
 
-// In the order of their use: the spare comes last, because a door without it still works.
-Door::Door(UniqueFd listener)
+// In the order of their use: the spare comes last, because a listener without it still works.
+RegistrationListener::RegistrationListener(UniqueFd socket)
     : poll_(::epoll_create1(EPOLL_CLOEXEC)),
       retry_timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       spare_(open_spare()) {
   poll_for(poll_, retry_timer_.get());
-  listen_at(std::move(listener));
+  listen_at(std::move(socket));
 }
 
-void Door::listen_at(UniqueFd listener) {
+void RegistrationListener::listen_at(UniqueFd socket) {
   resume();
   // The epoll would not forget it as it is closed: another process has it too.
-  if (listener_) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
-  listener_ = std::move(listener);
-  ::fcntl(listener_.get(), F_SETFL, ::fcntl(listener_.get(), F_GETFL) | O_NONBLOCK);
-  poll_for(poll_, listener_.get());
+  if (socket_) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, socket_.get(), nullptr);
+  socket_ = std::move(socket);
+  ::fcntl(socket_.get(), F_SETFL, ::fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
+  poll_for(poll_, socket_.get());
 }
 
-UniqueFd Door::close() {
+UniqueFd RegistrationListener::close() {
   waiting_.clear();
   for (UniqueFd* fd : {&poll_, &retry_timer_, &spare_}) fd->reset();
-  return std::move(listener_);
+  return std::move(socket_);
 }
 
-void Door::accept_all() {
+void RegistrationListener::accept_all() {
   std::uint64_t times = 0;
   [[maybe_unused]] const ssize_t rung = ::read(retry_timer_.get(), &times, sizeof times);
   if (!spare_) spare_ = open_spare();
   // accept4() without a free descriptor says so even if nobody waits: the queue is asked first.
-  while (is_readable(listener_.get())) {
+  while (is_readable(socket_.get())) {
     if (accept_next()) continue;
     if (is_exhaustion(errno)) pause(errno);
     return;
@@ -140,10 +140,10 @@ void Door::accept_all() {
 }
 
 // False and errno when the connection remains in the queue.
-bool Door::accept_next() {
+bool RegistrationListener::accept_next() {
   UniqueFd connection;
   for (;;) {
-    connection.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    connection.reset(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (connection) break;
     if (errno == EINTR || errno == ECONNABORTED) return true;
     if ((errno != EMFILE && errno != ENFILE) || !spare_) return false;
@@ -161,28 +161,27 @@ bool Door::accept_next() {
   return true;
 }
 
-// The listener stays readable: without a pause its loop would spin.
-void Door::pause(int why) {
+// The socket stays readable: without a pause the loop would spin.
+void RegistrationListener::pause(int why) {
   itimerspec when{};
   when.it_value.tv_nsec = kRetryDelay;
   ::timerfd_settime(retry_timer_.get(), 0, &when, nullptr);
-  if (!is_paused_ && retry_timer_)
-    ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+  if (!is_paused_ && retry_timer_) ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, socket_.get(), nullptr);
   is_paused_ = true;
   if (pause_was_said_) return;
   pause_was_said_ = true;
   log(Level::kWarn, "no descriptor is left, registrations wait", {{"why", std::strerror(why)}});
 }
 
-void Door::resume() {
+void RegistrationListener::resume() {
   if (!is_paused_) return;
   is_paused_ = false;
   const itimerspec never{};
   ::timerfd_settime(retry_timer_.get(), 0, &never, nullptr);
-  poll_for(poll_, listener_.get());
+  poll_for(poll_, socket_.get());
 }
 
-std::optional<NewProcess> Door::take() {
+std::optional<NewProcess> RegistrationListener::take() {
   accept_all();
   for (auto it = waiting_.begin(); it != waiting_.end();) {
     capture::Registration said{};

@@ -1,4 +1,4 @@
-#include "backend/find/wish_text.h"
+#include "backend/find/selection_text.h"
 
 #include <charconv>
 #include <string_view>
@@ -12,7 +12,7 @@ bool read_number(std::string_view text, std::uint32_t& number) {
   return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
 }
 
-bool read_listed(std::string_view text, RankWish& wish) {
+bool read_listed(std::string_view text, RankSelection& selection) {
   while (!text.empty()) {
     const std::string_view item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
@@ -23,56 +23,56 @@ bool read_listed(std::string_view text, RankWish& wish) {
         !read_number(item.substr(colon + 1), pid) || pid == 0) {
       return false;
     }
-    wish.listed[pid] = rank;
+    selection.listed[pid] = rank;
   }
   return true;
 }
 
 }  // namespace
 
-std::vector<std::string> to_words(const RankWish& wish) {
+std::vector<std::string> to_words(const RankSelection& selection) {
   std::vector<std::string> words;
   const auto add = [&words](const char* name, const std::string& value) {
     if (!value.empty()) words.push_back(std::string(name) + "=" + value);
   };
-  add("match", wish.match);
-  add("job", wish.slurm_job);
-  add("step", wish.slurm_step);
-  add("port", wish.control_port);
-  add("world", wish.world);
-  if (wish.size != 0) add("size", std::to_string(wish.size));
+  add("match", selection.match);
+  add("job", selection.slurm_job);
+  add("step", selection.slurm_step);
+  add("port", selection.control_port);
+  add("world", selection.world);
+  if (selection.size != 0) add("size", std::to_string(selection.size));
   std::string listed;
-  for (const auto& [pid, rank] : wish.listed) {
+  for (const auto& [pid, rank] : selection.listed) {
     listed += (listed.empty() ? "" : ",") + std::to_string(rank) + ":" + std::to_string(pid);
   }
   add("listed", listed);
-  if (wish.is_named) add("named", "yes");
+  if (selection.is_named) add("named", "yes");
   return words;
 }
 
-Result<RankWish> parse_wish(const std::vector<std::string>& words) {
-  RankWish wish;
+Result<RankSelection> parse_selection(const std::vector<std::string>& words) {
+  RankSelection selection;
   for (const std::string& word : words) {
     const auto equals = word.find('=');
     const std::string name = word.substr(0, equals);
     const std::string value = equals == word.npos ? "" : word.substr(equals + 1);
     bool good = !value.empty();
     if (name == "match") {
-      wish.match = value;
+      selection.match = value;
     } else if (name == "job") {
-      wish.slurm_job = value;
+      selection.slurm_job = value;
     } else if (name == "step") {
-      wish.slurm_step = value;
+      selection.slurm_step = value;
     } else if (name == "port") {
-      wish.control_port = value;
+      selection.control_port = value;
     } else if (name == "world") {
-      wish.world = value;
+      selection.world = value;
     } else if (name == "size") {
-      good = read_number(value, wish.size);
+      good = read_number(value, selection.size);
     } else if (name == "listed") {
-      good = good && read_listed(value, wish);
+      good = good && read_listed(value, selection);
     } else if (name == "named") {
-      wish.is_named = good = value == "yes";
+      selection.is_named = good = value == "yes";
     } else {
       good = false;
     }
@@ -80,7 +80,7 @@ Result<RankWish> parse_wish(const std::vector<std::string>& words) {
       return unexpected(Code::kInvalidArgument, "'" + word + "' is nothing to look for");
     }
   }
-  return wish;
+  return selection;
 }
 
 }  // namespace xylem::backend

@@ -118,9 +118,9 @@ class Subject {
       dup2(from[1], 1);
       if (preloaded) setenv("LD_PRELOAD", bench.library.c_str(), 1);
       if (registered) {
-        setenv(kEnvAddress, "127.0.0.1:1", 1);
-        setenv(kEnvRun, bench.run.c_str(), 1);
-        setenv(kEnvSample, sample, 1);
+        setenv(xylem::kEnvAddress, "127.0.0.1:1", 1);
+        setenv(xylem::kEnvRun, bench.run.c_str(), 1);
+        setenv(xylem::kEnvSample, sample, 1);
       }
       execl(bench.program.c_str(), bench.program.c_str(), function, std::to_string(kCalls).c_str(),
             nullptr);
@@ -272,7 +272,7 @@ int main(int count, char** arguments) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", bench.folder.c_str(),
-           kAgentSocketName);
+           xylem::kAgentSocketName);
   bench.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (bind(bench.listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       listen(bench.listener, 16) != 0) {

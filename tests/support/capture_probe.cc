@@ -233,7 +233,8 @@ std::unique_ptr<Watched> accept_one(int listener) {
 int listen_in(const std::string& folder) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", folder.c_str(), kAgentSocketName);
+  snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", folder.c_str(),
+           xylem::kAgentSocketName);
   const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       listen(listener, 128) != 0) {
@@ -285,8 +286,8 @@ int run_as_agent() {
   if (out == nullptr) return 2;
   char key[256];
   std::string all;
-  for (ssize_t n; (n = read(kBackendKeyFd, key, sizeof key)) > 0;) all.append(key, n);
-  close(kBackendKeyFd);
+  for (ssize_t n; (n = read(xylem::kBackendKeyFd, key, sizeof key)) > 0;) all.append(key, n);
+  close(xylem::kBackendKeyFd);
   fprintf(out, "key\t%s\nparent\t%d\n", all.c_str(), getpid());
   for (char** at = environ; *at != nullptr; ++at) fprintf(out, "environment\t%s\n", *at);
   char target[512];
@@ -305,9 +306,9 @@ int run_as_agent() {
   const auto deadline = Clock::now() + std::chrono::seconds(60);
   for (std::size_t ended = 0;
        (watched.empty() || ended < watched.size()) && Clock::now() < deadline;) {
-    pollfd knock{kBackendListenFd, POLLIN, 0};
+    pollfd knock{xylem::kBackendListenFd, POLLIN, 0};
     if (poll(&knock, 1, 1) == 1) {
-      if (auto one = accept_one(kBackendListenFd)) watched.push_back(std::move(one));
+      if (auto one = accept_one(xylem::kBackendListenFd)) watched.push_back(std::move(one));
     }
     for (auto& one : watched) {
       if (one->done) continue;
@@ -322,8 +323,8 @@ int run_as_agent() {
   fprintf(out, "end\n");
   fclose(out);
   const std::string base = folder;
-  unlink((base + "/" + kAgentSocketName).c_str());
-  unlink((base + "/" + kAgentLockName).c_str());
+  unlink((base + "/" + xylem::kAgentSocketName).c_str());
+  unlink((base + "/" + xylem::kAgentLockName).c_str());
   rmdir(folder);
   return 0;
 }

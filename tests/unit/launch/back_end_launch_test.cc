@@ -12,7 +12,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 using testing::HasSubstr;
@@ -31,7 +31,7 @@ class Launching : public testing::Test {
   }
 
   /// Waits for its end; what it said is heard meanwhile.
-  int code_of(launch::Launched& launched) {
+  int code_of(Launched& launched) {
     bool says_more = launched.said() >= 0;
     while (says_more) {
       pollfd watched{launched.said(), POLLIN, 0};
@@ -104,7 +104,7 @@ TEST_F(Launching, SaysWhichProgramIsNotThere) {
 }
 
 TEST(GatherFailures, TellsWhatIsAlikeOnce) {
-  const std::vector<launch::BackEndFailure> failures = {
+  const std::vector<BackEndFailure> failures = {
       {"n1", "ended with code 255: ssh: connect to host n1 port 22: Connection refused", "ssh"},
       {"n7", "ended with code 127: sh: 1: exec: /opt/leaf: not found", "ssh"},
       {"n2", "ended with code 255: ssh: connect to host n2 port 22: Connection refused", "ssh"},
@@ -116,10 +116,10 @@ TEST(GatherFailures, TellsWhatIsAlikeOnce) {
 }
 
 TEST(GatherFailures, NeedsNoLauncher) {
-  const launch::BackEndFailure failure{"", "was killed: Killed", ""};
+  const BackEndFailure failure{"", "was killed: Killed", ""};
   EXPECT_EQ(gather_failures(std::span(&failure, 1)), "a back end on this host was killed: Killed");
   EXPECT_EQ(gather_failures({}), "");
 }
 
 }  // namespace
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -8,11 +8,11 @@
 
 #include "launch/setup.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
-launch::LaunchOptions some_options() {
-  launch::LaunchOptions options;
+LaunchOptions some_options() {
+  LaunchOptions options;
   options.addresses = {"10.0.0.1:4711", "127.0.0.1:4711"};
   options.run = "abc";
   options.capture_library = "/x/libxylem-capture.so";
@@ -20,7 +20,7 @@ launch::LaunchOptions some_options() {
   return options;
 }
 
-std::string value(const launch::Environment& environment, const std::string& name) {
+std::string value(const Environment& environment, const std::string& name) {
   for (const auto& [key, text] : environment) {
     if (key == name) return text;
   }
@@ -35,7 +35,7 @@ TEST(JobEnvironment, PreloadsInFrontOfWhatIsPreloadedAlready) {
 }
 
 TEST(JobEnvironment, TellsOpenMpiToForwardOnlyWhenHostsAreRemote) {
-  launch::LaunchOptions options = some_options();
+  LaunchOptions options = some_options();
   EXPECT_EQ(value(job_environment(options, {}), "OMPI_MCA_mca_base_env_list"), "(not set)");
   options.remote = true;
   EXPECT_EQ(
@@ -60,8 +60,8 @@ TEST(InspectCommand, SeesWhetherHostsAreNamed) {
   EXPECT_TRUE(inspect_command({"orterun", "--host=a:2", "./x"}, "", {}).names_hosts);
   EXPECT_FALSE(inspect_command({"orterun", "-n", "4", "./x"}, "", {}).names_hosts);
   EXPECT_FALSE(inspect_command({"./job.sh", "-host", "a"}, "", {}).names_hosts) << "no launcher";
-  EXPECT_EQ(inspect_command({"srun", "./x"}, "", {}).launcher, launch::Launcher::kSlurm);
-  EXPECT_EQ(inspect_command({}, "", {}).launcher, launch::Launcher::kNone);
+  EXPECT_EQ(inspect_command({"srun", "./x"}, "", {}).launcher, Launcher::kSlurm);
+  EXPECT_EQ(inspect_command({}, "", {}).launcher, Launcher::kNone);
 }
 
 TEST(InspectCommand, TellsTheLaunchersOptionsFromTheProgramsOwn) {
@@ -172,4 +172,4 @@ TEST(SetupLine, RefusesWhatIsNotOne) {
 }
 
 }  // namespace
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 using testing::HasSubstr;
@@ -28,8 +28,8 @@ class LaunchingAgents : public testing::Test {
   }
 
   /// As ssh and srun do: "HOST sh", the script on standard input.
-  launch::AgentLaunchOptions options(const std::string& agent) {
-    launch::AgentLaunchOptions made;
+  AgentLaunchOptions options(const std::string& agent) {
+    AgentLaunchOptions made;
     made.launcher = script("launcher", "HOST=$1; export HOST; shift; exec \"$@\"\n");
     made.program = script("agent", agent);
     made.environment = {"XYLEM_KEY=secret"};
@@ -41,7 +41,7 @@ class LaunchingAgents : public testing::Test {
 };
 
 TEST_F(LaunchingAgents, HearsWhoStandsAndWaitsForTheirEnd) {
-  auto agents = launch::LaunchedAgents::start(
+  auto agents = LaunchedAgents::start(
       options(
           "echo Welcome to $HOST; [ $XYLEM_KEY = secret ] && echo ready $HOST 2 is half blind\n"),
       {{"n1", 1, {}}, {"n2", 1, {}}});
@@ -57,8 +57,7 @@ TEST_F(LaunchingAgents, HearsWhoStandsAndWaitsForTheirEnd) {
 }
 
 TEST_F(LaunchingAgents, GivesAgentsTheirArguments) {
-  auto agents =
-      launch::LaunchedAgents::start(options("echo ready \"$1-$2\" 0\n"), {{"n1", 1, {"--x y"}}});
+  auto agents = LaunchedAgents::start(options("echo ready \"$1-$2\" 0\n"), {{"n1", 1, {"--x y"}}});
   ASSERT_TRUE(agents) << agents.error().message;
   EXPECT_TRUE(agents->wait_until_ready(30 * kSecond));
   EXPECT_EQ(agents->ready()[0].host, "--launched---x");
@@ -66,8 +65,8 @@ TEST_F(LaunchingAgents, GivesAgentsTheirArguments) {
 }
 
 TEST_F(LaunchingAgents, UnderstandsAgentsWhoseLinesSrunLabels) {
-  auto agents = launch::LaunchedAgents::start(
-      options("echo '00: ready n1 2'; echo 'not ready n2 1'\n"), {{"n1", 2, {}}});
+  auto agents = LaunchedAgents::start(options("echo '00: ready n1 2'; echo 'not ready n2 1'\n"),
+                                      {{"n1", 2, {}}});
   ASSERT_TRUE(agents) << agents.error().message;
   agents->wait_until_ready(30 * kSecond);
   ASSERT_EQ(agents->ready().size(), 1u);
@@ -77,8 +76,7 @@ TEST_F(LaunchingAgents, UnderstandsAgentsWhoseLinesSrunLabels) {
 }
 
 TEST_F(LaunchingAgents, SaysHowALauncherFailedThatStartedNone) {
-  auto agents =
-      launch::LaunchedAgents::start(options("echo 'no such job' >&2; exit 3\n"), {{"n1", 4, {}}});
+  auto agents = LaunchedAgents::start(options("echo 'no such job' >&2; exit 3\n"), {{"n1", 4, {}}});
   ASSERT_TRUE(agents) << agents.error().message;
   EXPECT_FALSE(agents->wait_until_ready(30 * kSecond));
   EXPECT_THAT(agents->failures(), HasSubstr("ended with code 3: no such job"));
@@ -86,7 +84,7 @@ TEST_F(LaunchingAgents, SaysHowALauncherFailedThatStartedNone) {
 }
 
 TEST_F(LaunchingAgents, WaitsNoLongerThanItIsTo) {
-  auto agents = launch::LaunchedAgents::start(options("exec sleep 60\n"), {{"n1", 1, {}}});
+  auto agents = LaunchedAgents::start(options("exec sleep 60\n"), {{"n1", 1, {}}});
   ASSERT_TRUE(agents) << agents.error().message;
   EXPECT_FALSE(agents->wait_until_ready(20 * kMillisecond));
   EXPECT_FALSE(agents->all_ended());
@@ -95,7 +93,7 @@ TEST_F(LaunchingAgents, WaitsNoLongerThanItIsTo) {
 }
 
 TEST_F(LaunchingAgents, EndsWhoeverDoesNotHeedARequest) {
-  auto agents = launch::LaunchedAgents::start(
+  auto agents = LaunchedAgents::start(
       options("trap '' TERM; echo ready $HOST 0; while :; do sleep 0.05; done\n"), {{"n1", 1, {}}});
   ASSERT_TRUE(agents) << agents.error().message;
   ASSERT_TRUE(agents->wait_until_ready(30 * kSecond));
@@ -104,12 +102,12 @@ TEST_F(LaunchingAgents, EndsWhoeverDoesNotHeedARequest) {
 }
 
 TEST_F(LaunchingAgents, AreHeardWhileTheyStandInASessionOfTheirOwn) {
-  auto agents = launch::LaunchedAgents::start(
-      options("echo ready $(ps -o sid= -p $$) 0; exec sleep 60\n"), {{"n1", 1, {}}});
+  auto agents = LaunchedAgents::start(options("echo ready $(ps -o sid= -p $$) 0; exec sleep 60\n"),
+                                      {{"n1", 1, {}}});
   ASSERT_TRUE(agents) << agents.error().message;
   ASSERT_TRUE(agents->wait_until_ready(30 * kSecond));
   EXPECT_NE(agents->ready()[0].host, std::to_string(::getsid(0)));
 }
 
 }  // namespace
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

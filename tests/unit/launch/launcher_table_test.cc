@@ -32,15 +32,15 @@ const char* totalview_stepid = nullptr;
 // NOLINTEND
 }
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 using testing::HasSubstr;
 
 /// A child that fills the table and waits to be ended.
-class launch::Launcher {
+class Launcher {
  public:
-  explicit launch::Launcher(const std::function<void()>& fill) {
+  explicit Launcher(const std::function<void()>& fill) {
     int ends[2];
     EXPECT_EQ(::pipe(ends), 0);
     pid_ = ::fork();
@@ -58,7 +58,7 @@ class launch::Launcher {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
-  Result<launch::LauncherTable> read() const {
+  Result<LauncherTable> read() const {
     return read_launcher_table(static_cast<std::uint32_t>(pid_));
   }
 
@@ -68,8 +68,8 @@ class launch::Launcher {
 
 TableEntry entries[] = {{"node01", "/opt/app", 11}, {"node02", "/opt/app", 12}};
 
-TEST(launch::LauncherTable, IsReadFromARunningProcess) {
-  const launch::Launcher launcher([] {
+TEST(LauncherTable, IsReadFromARunningProcess) {
+  const Launcher launcher([] {
     MPIR_proctable = entries;
     MPIR_proctable_size = 2;
   });
@@ -82,8 +82,8 @@ TEST(launch::LauncherTable, IsReadFromARunningProcess) {
   EXPECT_EQ(table->slurm_job, "");
 }
 
-TEST(launch::LauncherTable, SaysWhichJobAndStepSrunIsOf) {
-  const launch::Launcher launcher([] {
+TEST(LauncherTable, SaysWhichJobAndStepSrunIsOf) {
+  const Launcher launcher([] {
     totalview_jobid = "1234";
     totalview_stepid = "0";
   });
@@ -93,8 +93,8 @@ TEST(launch::LauncherTable, SaysWhichJobAndStepSrunIsOf) {
   EXPECT_EQ(table->slurm_step, "0");
 }
 
-TEST(launch::LauncherTable, TakesNothingButANumberForAJob) {
-  const launch::Launcher launcher([] {
+TEST(LauncherTable, TakesNothingButANumberForAJob) {
+  const Launcher launcher([] {
     totalview_jobid = "12;reboot";
     totalview_stepid = reinterpret_cast<const char*>(8);
   });
@@ -104,13 +104,13 @@ TEST(launch::LauncherTable, TakesNothingButANumberForAJob) {
   EXPECT_EQ(table->slurm_step, "");
 }
 
-TEST(launch::LauncherTable, IsEmptyBeforeRanksHaveStarted) {
-  const auto table = launch::Launcher([] {}).read();
+TEST(LauncherTable, IsEmptyBeforeRanksHaveStarted) {
+  const auto table = Launcher([] {}).read();
   ASSERT_TRUE(table) << table.error().message;
   EXPECT_TRUE(table->ranks.empty());
 }
 
-TEST(launch::LauncherTable, BelievesNoTableThatCannotBe) {
+TEST(LauncherTable, BelievesNoTableThatCannotBe) {
   const std::vector<std::function<void()>> lies = {
       [] { MPIR_proctable_size = -1; },
       [] { MPIR_proctable_size = 1 << 30; },
@@ -139,14 +139,14 @@ TEST(launch::LauncherTable, BelievesNoTableThatCannotBe) {
         MPIR_proctable_size = 1;
       }};
   for (std::size_t i = 0; i < lies.size(); ++i) {
-    const auto table = launch::Launcher(lies[i]).read();
+    const auto table = Launcher(lies[i]).read();
     ASSERT_FALSE(table) << "lie " << i;
     EXPECT_EQ(table.error().code, Code::kCorrupt) << "lie " << i;
     EXPECT_THAT(table.error().message, HasSubstr("try again"));
   }
 }
 
-TEST(launch::LauncherTable, IsNotThereInAProgramThatIsNoLauncher) {
+TEST(LauncherTable, IsNotThereInAProgramThatIsNoLauncher) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::execlp("sleep", "sleep", "600", nullptr);
@@ -167,7 +167,7 @@ TEST(launch::LauncherTable, IsNotThereInAProgramThatIsNoLauncher) {
   EXPECT_THAT(table.error().message, HasSubstr("keeps no table of ranks"));
 }
 
-TEST(launch::LauncherTable, SaysThatThereIsNoSuchProcess) {
+TEST(LauncherTable, SaysThatThereIsNoSuchProcess) {
   const auto table = read_launcher_table(4'000'000'000);
   ASSERT_FALSE(table);
   EXPECT_EQ(table.error().code, Code::kNotFound);
@@ -183,14 +183,14 @@ std::vector<std::byte> shared_object() {
   return bytes;
 }
 
-TEST(launch::ElfSymbols, AreFoundByNameAndOthersAreNot) {
+TEST(ElfSymbols, AreFoundByNameAndOthersAreNot) {
   const auto symbols = find_symbols(shared_object(), {"xylem_plugin", "no_such_name"});
   ASSERT_TRUE(symbols) << symbols.error().message;
   EXPECT_EQ(symbols->address.size(), 1u);
   EXPECT_NE(symbols->address.at("xylem_plugin"), 0u);
 }
 
-TEST(launch::ElfSymbols, AreRefusedWhereTheFileIsNoneOrEndsEarly) {
+TEST(ElfSymbols, AreRefusedWhereTheFileIsNoneOrEndsEarly) {
   const auto refused = [](std::span<const std::byte> bytes) {
     return !find_symbols(bytes, {"xylem_plugin"});
   };
@@ -203,7 +203,7 @@ TEST(launch::ElfSymbols, AreRefusedWhereTheFileIsNoneOrEndsEarly) {
   EXPECT_TRUE(refused(bytes));
 }
 
-TEST(launch::ElfSymbols, OfAnyInjuredFileAreReadWithinTheFile) {
+TEST(ElfSymbols, OfAnyInjuredFileAreReadWithinTheFile) {
   const std::vector<std::byte> whole = shared_object();
   std::mt19937 random(20261121);  // Fixed, so that a failure can be repeated.
   Elf64_Ehdr header;
@@ -223,4 +223,4 @@ TEST(launch::ElfSymbols, OfAnyInjuredFileAreReadWithinTheFile) {
 }
 
 }  // namespace
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

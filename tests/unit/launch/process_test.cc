@@ -18,7 +18,7 @@
 
 #include "launch/front_end_process.h"
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 using testing::ElementsAre;
@@ -35,7 +35,7 @@ class FrontEndProcessTest : public testing::Test {
 
   /// A front end that does this after it has read its setup and written it into the file `setups`.
   /// `say` speaks on its control channel, `hear` reads a line of it.
-  Result<launch::FrontEndProcess> start(const std::string& behaviour) {
+  Result<FrontEndProcess> start(const std::string& behaviour) {
     write("front-end",
           "#!/bin/sh\nsay() { echo \"$@\" >&3; }\nhear() { read -r line <&3; }\n"
           "hear\necho \"$line\" >> " +
@@ -43,8 +43,8 @@ class FrontEndProcessTest : public testing::Test {
     ::chmod((folder_ + "/front-end").c_str(), 0700);
     launch::Setup setup;
     setup.run = "3a";
-    return launch::FrontEndProcess::start(folder_ + "/front-end", setup, {}, std::move(plugins_),
-                                          say_, patience_);
+    return FrontEndProcess::start(folder_ + "/front-end", setup, {}, std::move(plugins_), say_,
+                                  patience_);
   }
   void write(const std::string& name, const std::string& text) {
     std::ofstream(folder_ + "/" + name) << text;
@@ -57,7 +57,7 @@ class FrontEndProcessTest : public testing::Test {
   }
 
   /// Attends to it until `condition`, on the real clock or so far ahead of it; fails after 20 s.
-  void attend_until(launch::FrontEndProcess& process, const std::function<bool()>& condition,
+  void attend_until(FrontEndProcess& process, const std::function<bool()>& condition,
                     Nanos ahead = 0) {
     const Nanos deadline = monotonic_now() + 20 * kSecond;
     while (!condition()) {
@@ -81,11 +81,9 @@ class FrontEndProcessTest : public testing::Test {
 
   std::string folder_;
   std::vector<UniqueFd> plugins_;
-  launch::FrontEndProcess::Patience patience_;
+  FrontEndProcess::Patience patience_;
   std::vector<std::string> said_;
-  launch::FrontEndProcess::Say say_ = [this](const std::string& sentence) {
-    said_.push_back(sentence);
-  };
+  FrontEndProcess::Say say_ = [this](const std::string& sentence) { said_.push_back(sentence); };
 };
 
 TEST_F(FrontEndProcessTest, FailsAtItsStartWithTheSentenceOfTheFrontEnd) {
@@ -158,7 +156,7 @@ TEST_F(FrontEndProcessTest, ForgetsDeathsInAPluginThatAreFarApart) {
   ASSERT_TRUE(process) << process.error().message;
   Nanos ahead = 0;
   for (std::size_t deaths = 1; deaths <= 5; ++deaths) {
-    ahead += launch::FrontEndProcess::kFoldDeathsForgotten;
+    ahead += FrontEndProcess::kFoldDeathsForgotten;
     attend_until(
         *process, [&] { return said_.size() == deaths; }, ahead);
   }
@@ -184,8 +182,8 @@ TEST_F(FrontEndProcessTest, GivesUpAtTheEndForAPluginThatIsLeftOutAndStillEndsTh
   auto process = start("say ready /run.db; hear; " + enter(1) + "; kill -9 $$");
   ASSERT_TRUE(process) << process.error().message;
   EXPECT_FALSE(process->finish(0, say_));
-  EXPECT_EQ(setups().size(), static_cast<std::size_t>(launch::FrontEndProcess::kMaxFoldDeaths +
-                                                      launch::FrontEndProcess::kMaxDeaths));
+  EXPECT_EQ(setups().size(), static_cast<std::size_t>(FrontEndProcess::kMaxFoldDeaths +
+                                                      FrontEndProcess::kMaxDeaths));
 }
 
 TEST_F(FrontEndProcessTest, LeavesOneAloneThatStandsStill) {
@@ -234,7 +232,7 @@ TEST_F(FrontEndProcessTest, IsGivenUpWhenItsSuccessorStandsStillToo) {
   const auto finished = process->finish(0, say_);
   ASSERT_FALSE(finished);
   EXPECT_THAT(finished.error().message, HasSubstr("(it stood still)"));
-  EXPECT_EQ(setups().size(), static_cast<std::size_t>(launch::FrontEndProcess::kMaxStandstills));
+  EXPECT_EQ(setups().size(), static_cast<std::size_t>(FrontEndProcess::kMaxStandstills));
 }
 
 TEST_F(FrontEndProcessTest, IsWaitedForAsLongAsItSaysThatItLives) {
@@ -289,8 +287,8 @@ TEST_F(FrontEndProcessTest, GivesUpAtTheEndWhenNoneLives) {
   ASSERT_FALSE(finished);
   EXPECT_EQ(finished.error().code, Code::kUnavailable);
   EXPECT_THAT(finished.error().message, HasSubstr("before everything was stored (signal 9)"));
-  EXPECT_EQ(setups().size(), static_cast<std::size_t>(launch::FrontEndProcess::kMaxDeaths));
+  EXPECT_EQ(setups().size(), static_cast<std::size_t>(FrontEndProcess::kMaxDeaths));
 }
 
 }  // namespace
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -5,15 +5,13 @@
 #include <random>
 #include <vector>
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
-TEST(launch::Restarts, AreAtOnceTheFirstTime) {
-  EXPECT_EQ(launch::Restarts().next(5 * kSecond), 5 * kSecond);
-}
+TEST(Restarts, AreAtOnceTheFirstTime) { EXPECT_EQ(Restarts().next(5 * kSecond), 5 * kSecond); }
 
-TEST(launch::Restarts, PauseTwiceAsLongEachTimeUpToALimit) {
-  launch::Restarts restarts;
+TEST(Restarts, PauseTwiceAsLongEachTimeUpToALimit) {
+  Restarts restarts;
   Nanos now = 100 * kSecond;
   std::vector<Nanos> pauses;
   for (int i = 0; i < 8; ++i) {
@@ -24,32 +22,31 @@ TEST(launch::Restarts, PauseTwiceAsLongEachTimeUpToALimit) {
   EXPECT_EQ(pauses, (std::vector<Nanos>{0, 250, 500, 1000, 2000, 4000, 8000, 16000}));
 }
 
-TEST(launch::Restarts, AreAsAtFirstAfterAQuietTime) {
-  launch::Restarts restarts;
+TEST(Restarts, AreAsAtFirstAfterAQuietTime) {
+  Restarts restarts;
   Nanos now = kSecond;
   for (int i = 0; i < 4; ++i) now = restarts.next(now);
-  now += launch::Restarts::kWindow;
+  now += Restarts::kWindow;
   EXPECT_EQ(restarts.next(now), now);
 }
 
-TEST(launch::Restarts, AreNeverMoreThanTheMostWithinAnyWindow) {
+TEST(Restarts, AreNeverMoreThanTheMostWithinAnyWindow) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
-  launch::Restarts restarts;
+  Restarts restarts;
   Nanos now = 0;
   std::vector<Nanos> starts;
   for (int i = 0; i < 2000; ++i) {
     const Nanos at = restarts.next(now);
     ASSERT_GE(at, now);
     starts.push_back(at);
-    if (starts.size() > launch::Restarts::kMost) {
-      ASSERT_GE(at - starts[starts.size() - 1 - launch::Restarts::kMost], launch::Restarts::kWindow)
-          << i;
+    if (starts.size() > Restarts::kMost) {
+      ASSERT_GE(at - starts[starts.size() - 1 - Restarts::kMost], Restarts::kWindow) << i;
     }
     now = at + static_cast<Nanos>(random() % (i % 50 == 0 ? 90 : 1)) * kSecond;
   }
 }
 
 }  // namespace
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 using testing::Contains;
@@ -40,7 +40,7 @@ Variables evaluated(Variables variables, const std::string& lines) {
 }
 
 Variables entered(const Variables& before, int pid = 42, bool is_remote = true) {
-  launch::LaunchOptions options;
+  LaunchOptions options;
   options.addresses = {"127.0.0.1:4711"};
   options.run = std::to_string(pid);
   options.capture_library = kLibrary;
@@ -101,4 +101,4 @@ TEST(CheckPreload, RefusesPathsThatTheLoaderWouldTakeForSeveral) {
 }
 
 }  // namespace
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
 using testing::HasSubstr;
@@ -14,7 +14,7 @@ std::vector<std::string> allocation(const std::string& job, const std::string& h
           "SLURM_NTASKS=64"};
 }
 
-TEST(launch::SlurmStep, IsOneTaskOnEachHostThatTakesNothingFromTheJob) {
+TEST(SlurmStep, IsOneTaskOnEachHostThatTakesNothingFromTheJob) {
   const auto step = step_beside(allocation("1234", "node[01-03,7]", "4"));
   ASSERT_TRUE(step);
   EXPECT_EQ(step->hosts, "node[01-03,7]");
@@ -26,13 +26,13 @@ TEST(launch::SlurmStep, IsOneTaskOnEachHostThatTakesNothingFromTheJob) {
   EXPECT_TRUE(step->launcher.ends_with(" --nodelist")) << "the hosts are the next word";
 }
 
-TEST(launch::SlurmStep, IsNoneOutsideAnAllocation) {
+TEST(SlurmStep, IsNoneOutsideAnAllocation) {
   EXPECT_FALSE(step_beside({}));
   EXPECT_FALSE(step_beside({"SLURM_CONF=/etc/slurm.conf"}));
   EXPECT_FALSE(step_beside({"SLURM_JOB_ID=12", "SLURM_JOB_NUM_NODES=1"}));
 }
 
-TEST(launch::SlurmStep, TakesNothingFromTheEnvironmentThatCouldBeAnotherWordOfACommand) {
+TEST(SlurmStep, TakesNothingFromTheEnvironmentThatCouldBeAnotherWordOfACommand) {
   EXPECT_FALSE(step_beside(allocation("12 --wrap=x", "node1", "1")));
   EXPECT_FALSE(step_beside(allocation("12", "node1 --uid=0", "1")));
   EXPECT_FALSE(step_beside(allocation("12", "--uid=0", "1")));
@@ -41,7 +41,7 @@ TEST(launch::SlurmStep, TakesNothingFromTheEnvironmentThatCouldBeAnotherWordOfAC
   EXPECT_FALSE(step_beside(allocation("0", "node1", "1")));
 }
 
-TEST(launch::SlurmStep, OfARunningJobIsReadFromWhatSqueueSays) {
+TEST(SlurmStep, OfARunningJobIsReadFromWhatSqueueSays) {
   EXPECT_THAT(slurm_query("77"), testing::Contains("--jobs=77"));
   const auto step = step_in("77", "RUNNING 2 node[01-02]\n");
   ASSERT_TRUE(step) << step.error().message;
@@ -50,7 +50,7 @@ TEST(launch::SlurmStep, OfARunningJobIsReadFromWhatSqueueSays) {
   EXPECT_EQ(step->nodes, 2u);
 }
 
-TEST(launch::SlurmStep, OfAJobThatDoesNotRunIsRefusedWithItsState) {
+TEST(SlurmStep, OfAJobThatDoesNotRunIsRefusedWithItsState) {
   EXPECT_EQ(step_in("77", "").error().message, "Slurm job 77 is not known, or has ended");
   EXPECT_EQ(step_in("77", "PENDING 2 \n").error().message,
             "Slurm job 77 does not run: it is PENDING");
@@ -69,4 +69,4 @@ TEST(SlurmJob, IsANumber) {
 }
 
 }  // namespace
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

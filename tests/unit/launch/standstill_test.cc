@@ -5,13 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace xylem::frontend {
+namespace xylem::launch {
 namespace {
 
-TEST(launch::Standstill, LastsUntilSomethingIsReadOrWrittenOrSaid) {
-  launch::Standstill watch;
+TEST(Standstill, LastsUntilSomethingIsReadOrWrittenOrSaid) {
+  Standstill watch;
   watch.follow(-1, 0);
-  launch::Work work;
+  Work work;
   EXPECT_EQ(watch.look(1 * kSecond, work), 1 * kSecond);
   EXPECT_EQ(watch.look(2 * kSecond, work), 2 * kSecond);
   work.bytes = 1;
@@ -22,20 +22,20 @@ TEST(launch::Standstill, LastsUntilSomethingIsReadOrWrittenOrSaid) {
   EXPECT_EQ(watch.look(6 * kSecond, work), 1 * kSecond) << "what was said counts once";
 }
 
-TEST(launch::Standstill, IsNotEndedByTheLittleThatTimersTake) {
-  launch::Standstill watch;
+TEST(Standstill, IsNotEndedByTheLittleThatTimersTake) {
+  Standstill watch;
   watch.follow(-1, 0);
-  launch::Work work;
+  Work work;
   work.processor = 10 * kMillisecond;
   EXPECT_EQ(watch.look(1 * kSecond, work), 1 * kSecond);
   work.processor += 200 * kMillisecond;
   EXPECT_EQ(watch.look(2 * kSecond, work), 0) << "a fifth of a processor is work";
 }
 
-TEST(launch::Standstill, DoesNotCountTheTimeInWhichNobodyLooked) {
-  launch::Standstill watch;
+TEST(Standstill, DoesNotCountTheTimeInWhichNobodyLooked) {
+  Standstill watch;
   watch.follow(-1, 0);
-  EXPECT_EQ(watch.look(3600 * kSecond, launch::Work{}), launch::Standstill::kLongestPause);
+  EXPECT_EQ(watch.look(3600 * kSecond, Work{}), Standstill::kLongestPause);
 }
 
 TEST(WorkOf, SeesWhatAProcessDoesAndThatItIsStopped) {
@@ -50,7 +50,7 @@ TEST(WorkOf, SeesWhatAProcessDoesAndThatItIsStopped) {
   ::kill(child, SIGSTOP);
   siginfo_t how{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &how, WSTOPPED), 0);
-  EXPECT_TRUE(work_of(child).value_or(launch::Work{}).stopped);
+  EXPECT_TRUE(work_of(child).value_or(Work{}).stopped);
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   EXPECT_FALSE(work_of(child)) << "there is no such process";
@@ -59,4 +59,4 @@ TEST(WorkOf, SeesWhatAProcessDoesAndThatItIsStopped) {
 }
 
 }  // namespace
-}  // namespace xylem::frontend
+}  // namespace xylem::launch

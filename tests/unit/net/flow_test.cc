@@ -114,7 +114,7 @@ class Flow : public ::testing::Test {
       if (!peer.accepted) middle_is_up_.open();
     };
     middle_.message = [this](overlay::Network& n, overlay::LinkId from, wire::Message message) {
-      const bool data = is_data(message);
+      const bool data = overlay::is_data(message);
       if (!data) ++others_in_the_middle_;
       if (data && in_the_middle_++ == 0) first_arrived_.open();
       const std::optional<overlay::LinkId> to = from == above_ ? below_ : above_;

@@ -6,7 +6,7 @@
 
 #include <random>
 
-namespace xylem::net {
+namespace xylem::overlay {
 namespace {
 
 TEST(Credits, CountOnlyWhatTakesRoom) {
@@ -19,48 +19,48 @@ TEST(Credits, CountOnlyWhatTakesRoom) {
 }
 
 TEST(Credits, LetTheFirstBytesGoUnasked) {
-  overlay::SendCredit sender(true);
+  SendCredit sender(true);
   EXPECT_TRUE(sender.has_room());
-  sender.add_sent(overlay::kFirstCredit - 1);
+  sender.add_sent(kFirstCredit - 1);
   EXPECT_TRUE(sender.has_room());
   sender.add_sent(1);
   EXPECT_FALSE(sender.has_room());
 }
 
 TEST(Credits, NeverShrink) {
-  overlay::SendCredit sender(true);
-  sender.add_sent(overlay::kFirstCredit);
-  sender.set_granted(overlay::kFirstCredit + 1);
+  SendCredit sender(true);
+  sender.add_sent(kFirstCredit);
+  sender.set_granted(kFirstCredit + 1);
   EXPECT_TRUE(sender.has_room());
   sender.set_granted(0);
   EXPECT_TRUE(sender.has_room());
 }
 
 TEST(Credits, OfAPeerThatDoesNotKnowThemAreWithoutEnd) {
-  overlay::SendCredit sender(false);
-  sender.add_sent(10 * overlay::kCreditWindow);
+  SendCredit sender(false);
+  sender.add_sent(10 * kCreditWindow);
   EXPECT_TRUE(sender.has_room());
-  overlay::ReceiveCredit receiver(false);
-  EXPECT_TRUE(receiver.add_received(10 * overlay::kCreditWindow));
+  ReceiveCredit receiver(false);
+  EXPECT_TRUE(receiver.add_received(10 * kCreditWindow));
   EXPECT_TRUE(receiver.add_received(1));
   EXPECT_FALSE(receiver.is_due());
 }
 
 TEST(Credits, AreNotToldForEveryFrame) {
-  overlay::ReceiveCredit receiver(true);
+  ReceiveCredit receiver(true);
   ASSERT_TRUE(receiver.is_due());
-  ASSERT_EQ(receiver.grant(), overlay::kCreditWindow);
+  ASSERT_EQ(receiver.grant(), kCreditWindow);
   EXPECT_FALSE(receiver.is_due());
   EXPECT_TRUE(receiver.add_received(100));
   EXPECT_FALSE(receiver.is_due());
-  EXPECT_TRUE(receiver.add_received(overlay::kCreditWindow / 4));
+  EXPECT_TRUE(receiver.add_received(kCreditWindow / 4));
   EXPECT_TRUE(receiver.is_due());
-  EXPECT_EQ(receiver.grant(), overlay::kCreditWindow + overlay::kCreditWindow / 4 + 100);
+  EXPECT_EQ(receiver.grant(), kCreditWindow + kCreditWindow / 4 + 100);
 }
 
 TEST(Credits, NoticeWhoSendsWithoutAny) {
-  overlay::ReceiveCredit receiver(true);
-  EXPECT_TRUE(receiver.add_received(overlay::kFirstCredit));
+  ReceiveCredit receiver(true);
+  EXPECT_TRUE(receiver.add_received(kFirstCredit));
   EXPECT_FALSE(receiver.add_received(1));
 }
 
@@ -70,9 +70,9 @@ TEST(Credits, KeepWhatIsUnderWayWithinTheWindowAndAFrameAndNeverStandStill) {
   std::mt19937 random(kSeed);
   SCOPED_TRACE(testing::Message() << "seed " << kSeed);
   for (int trial = 0; trial < 100; ++trial) {
-    overlay::SendCredit sender(true);
-    overlay::ReceiveCredit receiver(true);
-    const std::size_t largest = 1 + random() % (2 * overlay::kCreditWindow);
+    SendCredit sender(true);
+    ReceiveCredit receiver(true);
+    const std::size_t largest = 1 + random() % (2 * kCreditWindow);
     std::size_t under_way = 0;
     std::size_t arrived = 0;
     for (int step = 0; step < 1000; ++step) {
@@ -81,7 +81,7 @@ TEST(Credits, KeepWhatIsUnderWayWithinTheWindowAndAFrameAndNeverStandStill) {
         sender.add_sent(frame);
         under_way += frame;
         ASSERT_TRUE(receiver.add_received(frame));
-        ASSERT_LT(under_way, overlay::kCreditWindow + largest);
+        ASSERT_LT(under_way, kCreditWindow + largest);
       }
       if (random() % 3 != 0) continue;  // The receiver is slow.
       arrived += under_way;
@@ -89,9 +89,9 @@ TEST(Credits, KeepWhatIsUnderWayWithinTheWindowAndAFrameAndNeverStandStill) {
       if (receiver.is_due()) sender.set_granted(receiver.grant());
       ASSERT_TRUE(sender.has_room()) << "nothing is under way, and nothing may go";
     }
-    EXPECT_GT(arrived, overlay::kFirstCredit);
+    EXPECT_GT(arrived, kFirstCredit);
   }
 }
 
 }  // namespace
-}  // namespace xylem::net
+}  // namespace xylem::overlay

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace xylem::net {
+namespace xylem::overlay {
 namespace {
 
 wire::Notice notice(const std::string& host, std::uint32_t pid, std::uint64_t number) {
@@ -13,34 +13,33 @@ wire::Notice notice(const std::string& host, std::uint32_t pid, std::uint64_t nu
   return notice;
 }
 
-TEST(overlay::KnownNotices, KnowsANoticeThatComesAgainInWhateverOrder) {
-  overlay::KnownNotices known;
+TEST(KnownNotices, KnowsANoticeThatComesAgainInWhateverOrder) {
+  KnownNotices known;
   EXPECT_TRUE(known.add(notice("a", 1, 7)));
   EXPECT_TRUE(known.add(notice("a", 1, 5)));
   EXPECT_FALSE(known.add(notice("a", 1, 7)));
   EXPECT_FALSE(known.add(notice("a", 1, 5)));
 }
 
-TEST(overlay::KnownNotices, TellsProcessesApart) {
-  overlay::KnownNotices known;
+TEST(KnownNotices, TellsProcessesApart) {
+  KnownNotices known;
   EXPECT_TRUE(known.add(notice("a", 1, 7)));
   EXPECT_TRUE(known.add(notice("a", 2, 7)));
   EXPECT_TRUE(known.add(notice("b", 1, 7)));
 }
 
-TEST(overlay::KnownNotices, TakesEachWithoutANumberForNew) {
-  overlay::KnownNotices known;
+TEST(KnownNotices, TakesEachWithoutANumberForNew) {
+  KnownNotices known;
   EXPECT_TRUE(known.add(notice("a", 1, 0)));
   EXPECT_TRUE(known.add(notice("a", 1, 0)));
 }
 
-TEST(overlay::KnownNotices, ForgetsTheOldest) {
-  overlay::KnownNotices known;
-  for (std::uint64_t n = 1; n <= overlay::KnownNotices::kKnown + 1; ++n)
-    known.add(notice("a", 1, n));
+TEST(KnownNotices, ForgetsTheOldest) {
+  KnownNotices known;
+  for (std::uint64_t n = 1; n <= KnownNotices::kKnown + 1; ++n) known.add(notice("a", 1, n));
   EXPECT_FALSE(known.add(notice("a", 1, 2)));
   EXPECT_TRUE(known.add(notice("a", 1, 1)));
 }
 
 }  // namespace
-}  // namespace xylem::net
+}  // namespace xylem::overlay

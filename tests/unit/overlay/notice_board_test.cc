@@ -6,17 +6,15 @@
 
 #include "overlay/node.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 namespace {
 
 constexpr Nanos kStart = 100 * kSecond;
 
-overlay::NoticeBoard make_board() {
-  return overlay::NoticeBoard({wire::Role::kCommProcess, "node3", 77});
-}
+NoticeBoard make_board() { return NoticeBoard({wire::Role::kCommProcess, "node3", 77}); }
 
-TEST(overlay::NoticeBoard, SignsWhatIsPostedAndTellsItsAge) {
-  overlay::NoticeBoard board = make_board();
+TEST(NoticeBoard, SignsWhatIsPostedAndTellsItsAge) {
+  NoticeBoard board = make_board();
   board.post(Level::kError, "disk full path=/x", kStart);
   ASSERT_TRUE(board.due(kStart));
   const auto taken = board.take(kStart + 3 * kSecond);
@@ -31,62 +29,61 @@ TEST(overlay::NoticeBoard, SignsWhatIsPostedAndTellsItsAge) {
   EXPECT_FALSE(board.due(kStart + 3 * kSecond));
 }
 
-TEST(overlay::NoticeBoard, LeavesOutWhatIsNoWarning) {
-  overlay::NoticeBoard board = make_board();
+TEST(NoticeBoard, LeavesOutWhatIsNoWarning) {
+  NoticeBoard board = make_board();
   board.post(Level::kInfo, "attached", kStart);
   EXPECT_FALSE(board.due(kStart));
   board.post(Level::kWarn, "degraded", kStart);
   EXPECT_FALSE(board.take(kStart)[0].error);
 }
 
-TEST(overlay::NoticeBoard, CutsWhatIsTooLong) {
-  overlay::NoticeBoard board = make_board();
+TEST(NoticeBoard, CutsWhatIsTooLong) {
+  NoticeBoard board = make_board();
   board.post(Level::kWarn, std::string(5000, 'x'), kStart);
   EXPECT_EQ(board.take(kStart)[0].text.size(), wire::kMaxNoticeBytes);
 }
 
-TEST(overlay::NoticeBoard, DropsWhatGoesBeyondABurstAndTheNextNoticeSaysHowMany) {
-  overlay::NoticeBoard board = make_board();
-  for (std::size_t i = 0; i < overlay::NoticeBoard::kBurst + 5; ++i) {
+TEST(NoticeBoard, DropsWhatGoesBeyondABurstAndTheNextNoticeSaysHowMany) {
+  NoticeBoard board = make_board();
+  for (std::size_t i = 0; i < NoticeBoard::kBurst + 5; ++i) {
     board.post(Level::kWarn, std::to_string(i), kStart);
   }
-  EXPECT_EQ(board.take(kStart).size(), overlay::NoticeBoard::kBurst);
-  board.post(Level::kWarn, "later", kStart + overlay::NoticeBoard::kRefill);
-  const auto taken = board.take(kStart + overlay::NoticeBoard::kRefill);
+  EXPECT_EQ(board.take(kStart).size(), NoticeBoard::kBurst);
+  board.post(Level::kWarn, "later", kStart + NoticeBoard::kRefill);
+  const auto taken = board.take(kStart + NoticeBoard::kRefill);
   ASSERT_EQ(taken.size(), 1u);
   EXPECT_EQ(taken[0].text, "later");
   EXPECT_EQ(taken[0].dropped, 5u);
 }
 
-TEST(overlay::NoticeBoard, SaysWhatItDroppedThoughNothingFollows) {
-  overlay::NoticeBoard board = make_board();
-  for (std::size_t i = 0; i < overlay::NoticeBoard::kBurst + 2; ++i)
-    board.post(Level::kWarn, "x", kStart);
+TEST(NoticeBoard, SaysWhatItDroppedThoughNothingFollows) {
+  NoticeBoard board = make_board();
+  for (std::size_t i = 0; i < NoticeBoard::kBurst + 2; ++i) board.post(Level::kWarn, "x", kStart);
   board.take(kStart);
-  EXPECT_FALSE(board.due(kStart + overlay::NoticeBoard::kRefill / 2));
-  EXPECT_TRUE(board.due(kStart + overlay::NoticeBoard::kRefill));
-  const auto taken = board.take(kStart + overlay::NoticeBoard::kRefill);
+  EXPECT_FALSE(board.due(kStart + NoticeBoard::kRefill / 2));
+  EXPECT_TRUE(board.due(kStart + NoticeBoard::kRefill));
+  const auto taken = board.take(kStart + NoticeBoard::kRefill);
   ASSERT_EQ(taken.size(), 1u);
   EXPECT_EQ(taken[0].dropped, 2u);
-  EXPECT_FALSE(board.due(kStart + 100 * overlay::NoticeBoard::kRefill));
+  EXPECT_FALSE(board.due(kStart + 100 * NoticeBoard::kRefill));
 }
 
-TEST(overlay::NoticeBoard, KeepsTheNewestWhileNobodyTakesThem) {
-  overlay::NoticeBoard board = make_board();
-  for (std::size_t i = 0; i < overlay::NoticeBoard::kKept + 3; ++i) {
+TEST(NoticeBoard, KeepsTheNewestWhileNobodyTakesThem) {
+  NoticeBoard board = make_board();
+  for (std::size_t i = 0; i < NoticeBoard::kKept + 3; ++i) {
     wire::Notice notice;
     notice.text = std::to_string(i);
     notice.dropped = i == 0 ? 10 : 0;  // What somebody else dropped is not forgotten.
     board.pass_on(std::move(notice), kStart);
   }
   const auto taken = board.take(kStart);
-  ASSERT_EQ(taken.size(), overlay::NoticeBoard::kKept + 1);
+  ASSERT_EQ(taken.size(), NoticeBoard::kKept + 1);
   EXPECT_EQ(taken.front().text, "3");
   EXPECT_EQ(taken.back().dropped, 13u);
 }
 
-TEST(overlay::NoticeBoard, AddsItsOwnTimeToWhatItPassesOn) {
-  overlay::NoticeBoard board = make_board();
+TEST(NoticeBoard, AddsItsOwnTimeToWhatItPassesOn) {
+  NoticeBoard board = make_board();
   wire::Notice notice;
   notice.host = "node9";
   notice.age_ns = 5;
@@ -96,8 +93,8 @@ TEST(overlay::NoticeBoard, AddsItsOwnTimeToWhatItPassesOn) {
   EXPECT_EQ(taken[0].host, "node9");
 }
 
-TEST(overlay::NoticeBoard, NumbersWhatItSaysOfItselfAndNothingElse) {
-  overlay::NoticeBoard board = make_board();
+TEST(NoticeBoard, NumbersWhatItSaysOfItselfAndNothingElse) {
+  NoticeBoard board = make_board();
   board.post(Level::kWarn, "one", kStart);
   board.post(Level::kWarn, "two", kStart);
   wire::Notice notice;
@@ -107,17 +104,17 @@ TEST(overlay::NoticeBoard, NumbersWhatItSaysOfItselfAndNothingElse) {
   EXPECT_LT(0u, taken[0].number);
   EXPECT_LT(taken[0].number, taken[1].number);
   EXPECT_EQ(taken[2].number, 5u);
-  overlay::NoticeBoard successor = make_board();
+  NoticeBoard successor = make_board();
   successor.post(Level::kWarn, "three", kStart + kMillisecond);
   EXPECT_LT(taken[1].number, successor.take(kStart + kMillisecond)[0].number);
 }
 
-TEST(overlay::NoticeBoard, SendsAgainWhatADyingParentMayHaveLost) {
-  overlay::NoticeBoard board = make_board();
+TEST(NoticeBoard, SendsAgainWhatADyingParentMayHaveLost) {
+  NoticeBoard board = make_board();
   board.post(Level::kWarn, "one", kStart);
   const auto first = board.take(kStart);
   board.post(Level::kWarn, "two", kStart + 1);
-  board.confirm(kStart + overlay::kSilenceLimit - 1);
+  board.confirm(kStart + kSilenceLimit - 1);
   EXPECT_EQ(board.take(kStart + 1).size(), 1u) << "to the same parent each goes once";
   board.send_again();
   ASSERT_TRUE(board.due(kStart + 9));
@@ -129,22 +126,22 @@ TEST(overlay::NoticeBoard, SendsAgainWhatADyingParentMayHaveLost) {
   EXPECT_EQ(again[1].text, "two");
 }
 
-TEST(overlay::NoticeBoard, LetsGoWhatTheParentMustHavePassedOn) {
-  overlay::NoticeBoard board = make_board();
+TEST(NoticeBoard, LetsGoWhatTheParentMustHavePassedOn) {
+  NoticeBoard board = make_board();
   board.post(Level::kWarn, "one", kStart);
   board.take(kStart);
   board.post(Level::kWarn, "two", kStart + 1);
   board.take(kStart + 1);
-  board.confirm(kStart + overlay::kSilenceLimit);
+  board.confirm(kStart + kSilenceLimit);
   board.send_again();
   const auto again = board.take(kStart + 9 * kSecond);
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].text, "two");
 }
 
-TEST(overlay::NoticeBoard, HoldsABoundedNumber) {
-  overlay::NoticeBoard board = make_board();
-  for (std::size_t i = 0; i < overlay::NoticeBoard::kHeld + 3; ++i) {
+TEST(NoticeBoard, HoldsABoundedNumber) {
+  NoticeBoard board = make_board();
+  for (std::size_t i = 0; i < NoticeBoard::kHeld + 3; ++i) {
     wire::Notice notice;
     notice.text = std::to_string(i);
     board.pass_on(std::move(notice), kStart);
@@ -152,12 +149,12 @@ TEST(overlay::NoticeBoard, HoldsABoundedNumber) {
   }
   board.send_again();
   const auto again = board.take(kStart);
-  ASSERT_EQ(again.size(), overlay::NoticeBoard::kHeld);
+  ASSERT_EQ(again.size(), NoticeBoard::kHeld);
   EXPECT_EQ(again[0].text, "3");
 }
 
-TEST(overlay::NoticeBoard, TakesNothingWhileItsNoticesAreSent) {
-  overlay::NoticeBoard board = make_board();
+TEST(NoticeBoard, TakesNothingWhileItsNoticesAreSent) {
+  NoticeBoard board = make_board();
   int woken = 0;
   board.set_wake([&woken] { ++woken; });
   board.set_sending(true);
@@ -171,4 +168,4 @@ TEST(overlay::NoticeBoard, TakesNothingWhileItsNoticesAreSent) {
 }
 
 }  // namespace
-}  // namespace xylem::net
+}  // namespace xylem::overlay

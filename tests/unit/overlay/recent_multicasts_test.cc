@@ -2,23 +2,23 @@
 
 #include <gtest/gtest.h>
 
-namespace xylem::net {
+namespace xylem::overlay {
 namespace {
 
 wire::Multicast multicast(std::uint32_t stream, std::uint64_t number, std::size_t bytes = 100) {
   return {StreamId{stream}, number, {}, wire::Bytes(bytes)};
 }
 
-TEST(overlay::RecentMulticasts, GivesThemInTheOrderInWhichTheyWentDown) {
-  overlay::RecentMulticasts recent;
+TEST(RecentMulticasts, GivesThemInTheOrderInWhichTheyWentDown) {
+  RecentMulticasts recent;
   for (std::uint64_t number = 1; number <= 3; ++number) recent.keep(multicast(16, number));
   const auto all = recent.all();
   ASSERT_EQ(all.size(), 3u);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(all[i]->number, i + 1);
 }
 
-TEST(overlay::RecentMulticasts, KnowsWhatANewParentSendsAgain) {
-  overlay::RecentMulticasts recent({.stream_bytes = 300, .all_bytes = 300});
+TEST(RecentMulticasts, KnowsWhatANewParentSendsAgain) {
+  RecentMulticasts recent({.stream_bytes = 300, .all_bytes = 300});
   for (std::uint64_t number = 1; number <= 10; ++number) {
     EXPECT_TRUE(recent.keep(multicast(16, number)));
   }
@@ -28,8 +28,8 @@ TEST(overlay::RecentMulticasts, KnowsWhatANewParentSendsAgain) {
   EXPECT_TRUE(recent.keep(multicast(16, 11)));
 }
 
-TEST(overlay::RecentMulticasts, DropsTheOldestOfAStreamBeyondItsBytes) {
-  overlay::RecentMulticasts recent({.stream_bytes = 1000, .all_bytes = 10'000});
+TEST(RecentMulticasts, DropsTheOldestOfAStreamBeyondItsBytes) {
+  RecentMulticasts recent({.stream_bytes = 1000, .all_bytes = 10'000});
   for (std::uint64_t number = 1; number <= 100; ++number) recent.keep(multicast(16, number));
   const auto all = recent.all();
   ASSERT_FALSE(all.empty());
@@ -37,15 +37,15 @@ TEST(overlay::RecentMulticasts, DropsTheOldestOfAStreamBeyondItsBytes) {
   EXPECT_EQ(all.back()->number, 100u);
 }
 
-TEST(overlay::RecentMulticasts, BoundsAllStreamsTogetherAndEmptyOnesToo) {
-  overlay::RecentMulticasts recent({.stream_bytes = 10'000, .all_bytes = 10'000});
+TEST(RecentMulticasts, BoundsAllStreamsTogetherAndEmptyOnesToo) {
+  RecentMulticasts recent({.stream_bytes = 10'000, .all_bytes = 10'000});
   for (std::uint32_t stream = 16; stream < 1016; ++stream) recent.keep(multicast(stream, 1, 0));
   EXPECT_LE(recent.all().size() * sizeof(wire::Multicast), 10'000u);
 }
 
-TEST(overlay::RecentMulticasts, CountsTheLeavesThatTheyName) {
+TEST(RecentMulticasts, CountsTheLeavesThatTheyName) {
   constexpr std::size_t kIntervals = 1000;
-  overlay::RecentMulticasts recent({.stream_bytes = 20 * kIntervals, .all_bytes = 20 * kIntervals});
+  RecentMulticasts recent({.stream_bytes = 20 * kIntervals, .all_bytes = 20 * kIntervals});
   for (std::uint64_t number = 1; number <= 3; ++number) {
     wire::Multicast one = multicast(16, number, 0);
     for (std::uint64_t leaf = 0; leaf < kIntervals; ++leaf) one.to.insert(2 * leaf);
@@ -54,8 +54,8 @@ TEST(overlay::RecentMulticasts, CountsTheLeavesThatTheyName) {
   EXPECT_EQ(recent.all().size(), 1u);
 }
 
-TEST(overlay::RecentMulticasts, TellsWhatAChildHasNotBeenSentBecauseNobodyBelowItWasConcerned) {
-  overlay::RecentMulticasts recent;
+TEST(RecentMulticasts, TellsWhatAChildHasNotBeenSentBecauseNobodyBelowItWasConcerned) {
+  RecentMulticasts recent;
   recent.keep(multicast(16, 1));
   for (std::uint32_t stream = 17; stream <= 19; ++stream) {
     wire::Multicast one = multicast(stream, 1);
@@ -69,8 +69,8 @@ TEST(overlay::RecentMulticasts, TellsWhatAChildHasNotBeenSentBecauseNobodyBelowI
   EXPECT_TRUE(recent.new_to(now, now).empty());
 }
 
-TEST(overlay::RecentMulticasts, ForgetsAStreamThatIsClosedAndHasItsRoomAgain) {
-  overlay::RecentMulticasts recent({.stream_bytes = 1000, .all_bytes = 1000});
+TEST(RecentMulticasts, ForgetsAStreamThatIsClosedAndHasItsRoomAgain) {
+  RecentMulticasts recent({.stream_bytes = 1000, .all_bytes = 1000});
   recent.keep(multicast(16, 1, 800));
   recent.forget(StreamId{16});
   EXPECT_TRUE(recent.all().empty());
@@ -79,4 +79,4 @@ TEST(overlay::RecentMulticasts, ForgetsAStreamThatIsClosedAndHasItsRoomAgain) {
 }
 
 }  // namespace
-}  // namespace xylem::net
+}  // namespace xylem::overlay

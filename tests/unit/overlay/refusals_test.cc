@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 namespace {
 
 constexpr Nanos kStart = 100 * kSecond;
@@ -19,7 +19,7 @@ class RefusalsTest : public ::testing::Test {
   }
   ~RefusalsTest() override { set_log_sink({}); }
 
-  overlay::Refusals refusals_;
+  Refusals refusals_;
   std::vector<std::string> lines_;
 };
 
@@ -28,8 +28,8 @@ TEST_F(RefusalsTest, LogsTheFirstOfAReasonAndHowManyFollowed) {
   EXPECT_EQ(refusals_.count(), 700u);
   ASSERT_EQ(lines_.size(), 1u);
   EXPECT_EQ(lines_[0], "connection refused from=10.0.0.9:1 why=silent");
-  ASSERT_EQ(refusals_.due(), kStart + overlay::Refusals::kInterval);
-  refusals_.tell(kStart + overlay::Refusals::kInterval);
+  ASSERT_EQ(refusals_.due(), kStart + Refusals::kInterval);
+  refusals_.tell(kStart + Refusals::kInterval);
   ASSERT_EQ(lines_.size(), 2u);
   EXPECT_EQ(lines_[1], "more connections refused count=699 within_s=10");
   EXPECT_FALSE(refusals_.due());
@@ -45,7 +45,7 @@ TEST_F(RefusalsTest, AnotherReasonIsNotHiddenByAFlood) {
 
 TEST_F(RefusalsTest, StrangersWhoMakeUpReasonsDoNotFloodEither) {
   for (int i = 0; i < 700; ++i) refusals_.add("a", std::to_string(i), kStart);
-  EXPECT_EQ(lines_.size(), overlay::Refusals::kReasons);
+  EXPECT_EQ(lines_.size(), Refusals::kReasons);
 }
 
 TEST_F(RefusalsTest, AFloodThatGoesOnIsOneLineAnInterval) {
@@ -59,10 +59,10 @@ TEST_F(RefusalsTest, AFloodThatGoesOnIsOneLineAnInterval) {
 
 TEST_F(RefusalsTest, AfterAQuietIntervalAReasonIsToldAgain) {
   refusals_.add("a", "silent", kStart);
-  refusals_.add("b", "silent", kStart + overlay::Refusals::kInterval);
+  refusals_.add("b", "silent", kStart + Refusals::kInterval);
   EXPECT_EQ(lines_.size(), 2u);
   EXPECT_FALSE(refusals_.due());
 }
 
 }  // namespace
-}  // namespace xylem::net
+}  // namespace xylem::overlay

@@ -6,18 +6,18 @@
 #include <random>
 #include <string>
 
-namespace xylem::net {
+namespace xylem::overlay {
 namespace {
 
-constexpr overlay::LinkId kLeft{1};
-constexpr overlay::LinkId kRight{2};
+constexpr LinkId kLeft{1};
+constexpr LinkId kRight{2};
 
 wire::LeafSet leaves(std::uint64_t first, std::uint64_t end) {
   return {IntervalSet::range(first, end), {}};
 }
 
-TEST(overlay::Router, SplitsAnAcknowledgementByWhoIsBelow) {
-  overlay::Router router;
+TEST(Router, SplitsAnAcknowledgementByWhoIsBelow) {
+  Router router;
   router.set_leaves(kLeft, leaves(1, 4));
   router.set_leaves(kRight, leaves(4, 6));
   wire::PacketId window;
@@ -35,8 +35,8 @@ TEST(overlay::Router, SplitsAnAcknowledgementByWhoIsBelow) {
   EXPECT_EQ(parts.at(kRight).stored.at(0).wave, 9u);
 }
 
-TEST(overlay::Router, LeavesOutChildrenThatAreNotConcerned) {
-  overlay::Router router;
+TEST(Router, LeavesOutChildrenThatAreNotConcerned) {
+  Router router;
   router.set_leaves(kLeft, leaves(1, 4));
   wire::PacketId far;
   far.sources = IntervalSet::of(99);
@@ -45,23 +45,23 @@ TEST(overlay::Router, LeavesOutChildrenThatAreNotConcerned) {
   EXPECT_TRUE(router.split(all).empty());
 }
 
-TEST(overlay::Router, ExpectsNothingMoreOfEndedLeaves) {
-  overlay::Router router;
+TEST(Router, ExpectsNothingMoreOfEndedLeaves) {
+  Router router;
   router.set_leaves(kLeft, {IntervalSet::range(1, 4), IntervalSet::of(2)});
   EXPECT_EQ(router.expected().to_string(), "1,3");
   EXPECT_EQ(router.below().leaves.to_string(), "1-3");
 }
 
-TEST(overlay::Router, RemembersWhatEndedBelowAChildThatIsGone) {
-  overlay::Router router;
+TEST(Router, RemembersWhatEndedBelowAChildThatIsGone) {
+  Router router;
   router.set_leaves(kLeft, {IntervalSet::range(1, 4), IntervalSet::range(1, 3)});
   router.remove_living(kLeft);
   EXPECT_EQ(router.below().ended.to_string(), "1-2");
   EXPECT_EQ(router.below().leaves.to_string(), "1-2") << "leaf 3 may be anywhere now";
 }
 
-TEST(overlay::Router, ALeafThatComesBackSendsAgain) {
-  overlay::Router router;
+TEST(Router, ALeafThatComesBackSendsAgain) {
+  Router router;
   router.set_leaves(kLeft, {IntervalSet::of(1), IntervalSet::of(1)});
   router.remove_living(kLeft);
   router.set_leaves(kRight, leaves(1, 2));
@@ -71,7 +71,7 @@ TEST(overlay::Router, ALeafThatComesBackSendsAgain) {
 
 // Children may name the same leaves, while some move; what is split is what each child's leaves
 // meet.
-TEST(overlay::Router, SplitsAsLookingAtEveryChildWould) {
+TEST(Router, SplitsAsLookingAtEveryChildWould) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
@@ -84,11 +84,11 @@ TEST(overlay::Router, SplitsAsLookingAtEveryChildWould) {
     return set;
   };
   for (int round = 0; round < 300; ++round) {
-    overlay::Router router;
-    std::map<overlay::LinkId, IntervalSet> children;
+    Router router;
+    std::map<LinkId, IntervalSet> children;
     for (std::uint64_t link = 1; link <= 1 + random() % 12; ++link) {
-      children[overlay::LinkId{link}] = some(60, static_cast<int>(random() % 4));
-      router.set_leaves(overlay::LinkId{link}, {children[overlay::LinkId{link}], {}});
+      children[LinkId{link}] = some(60, static_cast<int>(random() % 4));
+      router.set_leaves(LinkId{link}, {children[LinkId{link}], {}});
     }
     if (random() % 2 == 0) {
       router.split({});
@@ -104,7 +104,7 @@ TEST(overlay::Router, SplitsAsLookingAtEveryChildWould) {
       id.sources = some(80, 1 + static_cast<int>(random() % 3));
       (random() % 3 == 0 ? all.resend : all.stored).push_back(id);
     }
-    std::map<overlay::LinkId, wire::Acknowledgement> expected;
+    std::map<LinkId, wire::Acknowledgement> expected;
     for (const auto& [link, leaves] : children) {
       for (const auto list : {&wire::Acknowledgement::stored, &wire::Acknowledgement::resend}) {
         for (wire::PacketId id : all.*list) {
@@ -118,4 +118,4 @@ TEST(overlay::Router, SplitsAsLookingAtEveryChildWould) {
 }
 
 }  // namespace
-}  // namespace xylem::net
+}  // namespace xylem::overlay

@@ -5,16 +5,16 @@
 #include "base/log.h"
 #include "tests/support/fake_network.h"
 
-namespace xylem::net {
+namespace xylem::overlay {
 namespace {
 
-using Change = overlay::Uplink::Change;
-using Former = overlay::Uplink::Former;
+using Change = Uplink::Change;
+using Former = Uplink::Former;
 
 constexpr NodeId kSelf{9};
 
 /// A Node that is nothing but an uplink.
-class Climber final : public overlay::Node {
+class Climber final : public Node {
  public:
   Climber() : uplink({.front_end = {}, .hello = [] { return hello(); }}) {}
   static wire::Hello hello() {
@@ -22,20 +22,18 @@ class Climber final : public overlay::Node {
     hello.node = kSelf;
     return hello;
   }
-  void on_start(overlay::Network& network, Nanos now) override {
+  void on_start(Network& network, Nanos now) override {
     uplink.start(network, now);
     last = uplink.connect();
   }
-  void on_link_up(overlay::LinkId link, const overlay::Peer&, Nanos) override {
-    last = uplink.on_link_up(link);
-  }
+  void on_link_up(LinkId link, const Peer&, Nanos) override { last = uplink.on_link_up(link); }
   void on_connect_failed(NodeId, const Error& why, Nanos now) override {
     last = uplink.on_connect_failed(why, now);
   }
-  void on_message(overlay::LinkId, wire::Message message, Nanos) override {
+  void on_message(LinkId, wire::Message message, Nanos) override {
     last = uplink.assign(std::get<wire::Assignment>(message));
   }
-  void on_link_down(overlay::LinkId link, const Error& why, Nanos now) override {
+  void on_link_down(LinkId link, const Error& why, Nanos now) override {
     if (const Change change = uplink.on_link_down(link, why, now); change != Change::kNone) {
       last = change;
     }
@@ -43,7 +41,7 @@ class Climber final : public overlay::Node {
   void on_timer(Nanos now) override { last = uplink.on_timer(now); }
   void on_readable(int, Nanos) override {}
 
-  overlay::Uplink uplink;
+  Uplink uplink;
   Change last = Change::kNone;
 };
 
@@ -89,10 +87,10 @@ TEST_F(UplinkTest, ReportsToTheFrontEndUntilItHasAPlace) {
 TEST_F(UplinkTest, KeepsItsParentUntilTheNewOneAnswers) {
   network_.link_up(node_);
   assign({3, 0});
-  const overlay::LinkId old = network_.link_up(node_);
+  const LinkId old = network_.link_up(node_);
   assign({4, 0});
   EXPECT_EQ(node_.uplink.parent(), old);
-  const overlay::LinkId fresh = network_.link_up(node_);
+  const LinkId fresh = network_.link_up(node_);
   EXPECT_EQ(node_.last, Change::kAdopted);
   EXPECT_EQ(node_.uplink.former(), Former::kMoved);
   EXPECT_EQ(node_.uplink.parent(), fresh);
@@ -112,7 +110,7 @@ TEST_F(UplinkTest, StaysWhenTheNewOneDoesNotAnswer) {
 TEST_F(UplinkTest, TriesTheLineRoundAndRoundAfterALoss) {
   network_.link_up(node_);
   assign({3, 4, 0});
-  const overlay::LinkId parent = network_.link_up(node_);
+  const LinkId parent = network_.link_up(node_);
   network_.link_down(node_, parent);
   EXPECT_EQ(node_.last, Change::kLost);
   for (const std::uint32_t next : {4u, 0u, 3u, 4u}) {
@@ -165,7 +163,7 @@ TEST_F(UplinkTest, PrefersThePlaceThatWasNamedWhileItWasConnecting) {
 
 TEST_F(UplinkTest, CountsHowLongItIsAnOrphan) {
   EXPECT_EQ(node_.uplink.orphan_for(network_.now + kSecond), kSecond);
-  const overlay::LinkId link = network_.link_up(node_);
+  const LinkId link = network_.link_up(node_);
   EXPECT_EQ(node_.uplink.orphan_for(network_.now + kSecond), 0);
   network_.now += 5 * kSecond;
   network_.link_down(node_, link);
@@ -174,10 +172,10 @@ TEST_F(UplinkTest, CountsHowLongItIsAnOrphan) {
 
 TEST_F(UplinkTest, ConnectsToNobodyAfterItsEnd) {
   node_.uplink.stop();
-  const overlay::LinkId late = network_.link_up(node_);
+  const LinkId late = network_.link_up(node_);
   EXPECT_FALSE(network_.links.contains(late));
   EXPECT_FALSE(node_.uplink.link());
 }
 
 }  // namespace
-}  // namespace xylem::net
+}  // namespace xylem::overlay

@@ -392,13 +392,14 @@ class AgentFolder {
   }
   /// Whether somebody is registering.
   bool is_locked() const {
-    const UniqueFd lock(::open((folder_ + "/" + kAgentLockName).c_str(), O_RDWR | O_CLOEXEC));
+    const UniqueFd lock(
+        ::open((folder_ + "/" + xylem::kAgentLockName).c_str(), O_RDWR | O_CLOEXEC));
     return lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0;
   }
 
  private:
   sockaddr_un socket_address() const {
-    const std::string path = folder_ + "/" + kAgentSocketName;
+    const std::string path = folder_ + "/" + xylem::kAgentSocketName;
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path.copy(address.sun_path, sizeof address.sun_path - 1);
@@ -420,7 +421,7 @@ void start_mpi() {
 class CaptureThreads : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    agent_ = new AgentFolder(std::getenv(kEnvRun));
+    agent_ = new AgentFolder(std::getenv(xylem::kEnvRun));
     start_mpi();
     ASSERT_NE(process.segment, nullptr) << "the library has turned itself off";
     ASSERT_EQ(agent_->registered(), ::getpid());
@@ -652,7 +653,7 @@ std::string own_run() {
   char run[17];
   std::snprintf(run, sizeof run, "%016llx",
                 0xbeef000000000000ull + static_cast<unsigned>(::getpid()));
-  ::setenv(kEnvRun, run, 1);
+  ::setenv(xylem::kEnvRun, run, 1);
   return run;
 }
 
@@ -812,11 +813,11 @@ int main(int argc, char** argv) {
     std::snprintf(run, sizeof run, "%016llx",
                   0xcafe000000000000ull + static_cast<unsigned>(::getpid()));
     ::setenv(kStarted, "1", 1);
-    ::setenv(kEnvAddress, "127.0.0.1:1", 1);
-    ::setenv(kEnvRun, run, 1);
-    ::setenv(kEnvRing, std::to_string(kRing).c_str(), 1);
-    ::setenv(kEnvSample, "none", 1);
-    ::unsetenv(kEnvTestSize);
+    ::setenv(xylem::kEnvAddress, "127.0.0.1:1", 1);
+    ::setenv(xylem::kEnvRun, run, 1);
+    ::setenv(xylem::kEnvRing, std::to_string(kRing).c_str(), 1);
+    ::setenv(xylem::kEnvSample, "none", 1);
+    ::unsetenv(xylem::kEnvTestSize);
     ::execv("/proc/self/exe", argv);
     std::perror("/proc/self/exe");
     return 1;

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-CAPTURE = pathlib.Path(__file__).resolve().parents[2] / "capture"
+CAPTURE = pathlib.Path(__file__).resolve().parents[3] / "capture"
 PYTHON_WITH_CLANG = "/usr/bin/python3"  # Where Debian's python3-clang-14 installs to.
 LIBRARIES = {"mpich": "/usr/lib/x86_64-linux-gnu/libmpich.so.12",
              "openmpi": "/usr/lib/x86_64-linux-gnu/libmpi.so.40"}

@@ -17,6 +17,7 @@
 #include "cli/stream_options.h"
 #include "filters/plugin_copy.h"
 #include "launch/slurm.h"
+#include "net/address.h"
 #include "net/key.h"
 #include "net/runtime.h"
 #include "storage/write/replaced_run.h"
@@ -244,9 +245,7 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
     std::fputs("xylem: --tls off: what goes over TCP can be read and changed on its way\n", stderr);
   }
   for (const std::string& host : listening->reachable) {
-    const bool v6 = host.find(':') != std::string::npos;
-    launch.addresses.push_back((v6 ? "[" + host + "]" : host) + ":" +
-                               std::to_string(listening->port));
+    launch.addresses.push_back(net::address_text(host, listening->port));
   }
   launch.tls = options.tls;
   launch.capture_library = installation->capture_library;

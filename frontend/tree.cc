@@ -14,6 +14,7 @@
 
 #include "frontend/tree_internal.h"
 #include "launch/back_end_launch.h"
+#include "net/address.h"
 #include "net/key.h"
 #include "tree/shape.h"
 
@@ -61,9 +62,7 @@ Result<std::unique_ptr<Stream::Impl::Parts>> Stream::Impl::prepare(TreeOptions o
   std::string addresses;
   parts->network.reachable_hosts = net::reachable_addresses(host, net::interface_addresses());
   for (const std::string& it : parts->network.reachable_hosts) {
-    const bool six = it.find(':') != std::string::npos;
-    addresses +=
-        (addresses.empty() ? "" : ",") + (six ? "[" + it + "]" : it) + ":" + std::to_string(*port);
+    addresses += (addresses.empty() ? "" : ",") + net::address_text(it, *port);
   }
   parts->environment = {"XYLEM_ADDRESS=" + addresses, "XYLEM_RUN=" + parts->network.run,
                         "XYLEM_KEY=" + net::to_hex(parts->network.key),

@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 
+#include "net/address.h"
+
 namespace xylem::launch {
 namespace {
 
@@ -16,9 +18,7 @@ std::string tcp_addresses(const std::vector<wire::Address>& addresses) {
   std::string text;
   for (const wire::Address& address : addresses) {
     if (!address.unix_path.empty()) continue;
-    const bool six = address.host.find(':') != std::string::npos;
-    text += (text.empty() ? "" : ",") + (six ? "[" + address.host + "]" : address.host) + ":" +
-            std::to_string(address.port);
+    text += (text.empty() ? "" : ",") + net::address_text(address.host, address.port);
   }
   return text;
 }

@@ -48,6 +48,11 @@ Result<std::vector<wire::Address>> parse_addresses(std::string_view text) {
   return addresses;
 }
 
+std::string address_text(std::string_view host, std::uint16_t port) {
+  const bool is_v6 = host.find(':') != std::string_view::npos;
+  return (is_v6 ? "[" + std::string(host) + "]" : std::string(host)) + ":" + std::to_string(port);
+}
+
 Result<Key> read_key(int fd) {
   const UniqueFd owner(fd);
   std::string text;

@@ -2,6 +2,8 @@
 
 // What the programs are told by text: addresses and the key.
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +16,9 @@ namespace xylem::net {
 /// "unix:/dev/shm/x/socket,10.0.0.1:4711,[fe80::1]:4711" as addresses in that order, numeric ones
 /// and paths. Fails with kInvalidArgument.
 Result<std::vector<wire::Address>> parse_addresses(std::string_view text);
+
+/// "10.0.0.1:4711", "[fe80::1]:4711": what parse_addresses() reads.
+std::string address_text(std::string_view host, std::uint16_t port);
 
 /// Reads the key from a descriptor to its end, and closes it. Fails with kInvalidArgument.
 Result<Key> read_key(int fd);

@@ -242,6 +242,8 @@ TEST(ParseAddresses, ReadsListsAndBrackets) {
   EXPECT_EQ(addresses->at(0).host, "10.0.0.1");
   EXPECT_EQ(addresses->at(0).port, 4711);
   EXPECT_EQ(addresses->at(1).host, "fe80::1");
+  EXPECT_EQ(net::address_text("10.0.0.1", 4711) + "," + net::address_text("fe80::1", 80),
+            "10.0.0.1:4711,[fe80::1]:80");
   for (const char* bad : {"", "x", ":1", "x:", "x:99999", "x:1y", "a:1,,b:2"}) {
     EXPECT_FALSE(net::parse_addresses(bad)) << bad;
   }

@@ -16,6 +16,7 @@
 #include "base/text_file.h"
 #include "storage/read/query.h"
 #include "storage/read/run_view.h"
+#include "viz/json.h"
 #include "viz/report_page.h"
 
 namespace xylem {
@@ -331,174 +332,209 @@ std::string report_text(const Report& report) {
 
 namespace {
 
-/// A JSON object or array in the making; members are JSON already.
-class Json {
- public:
-  explicit Json(char open) : text_(1, open) {}
-  template <typename T>
-  Json& member(const char* name, const T& value) {
-    return add(storage::to_json(std::string(name)) + ": " + json(value));
-  }
-  Json& add(const std::string& item) {
-    text_ += (empty_ ? "" : ", ") + item;
-    empty_ = false;
-    return *this;
-  }
-  std::string text() const { return text_ + (text_.front() == '{' ? '}' : ']'); }
+using viz::Json;
 
- private:
-  static std::string json(const Json& value) { return value.text(); }
-  static std::string json(const std::string& value) { return storage::to_json(value); }
-  static std::string json(bool value) { return value ? "true" : "false"; }
-  static std::string json(double value) { return storage::to_json(value); }
-  template <typename T>
-  static std::string json(const std::optional<T>& value) {
-    return value ? json(*value) : "null";
-  }
-  template <typename T>
-  requires std::integral<T> || std::is_enum_v<T>
-  static std::string json(T value) { return fmt::format("{}", static_cast<std::int64_t>(value)); }
-  std::string text_;
-  bool empty_ = true;
-};
-
-template <typename T, typename Describe>
-Json list(const std::vector<T>& items, Describe describe) {
-  Json array('[');
-  for (const T& item : items) array.add(describe(item).text());
-  return array;
+void write_run(Json& json, const Report::Run& run) {
+  json.object("run", [&] {
+    json.field("run_id", run.run_id);
+    json.field("command", run.command);
+    json.field("directory", run.directory);
+    json.field("user", run.user);
+    json.field("host", run.host);
+    json.field("version", run.version);
+    json.field("detail", run.detail);
+    json.field("started_ns", run.started_realtime_ns);
+    json.field("elapsed_ns", run.elapsed_ns);
+    json.field("exit_code", run.exit_code);
+    json.field("hosts", run.hosts);
+    json.array("mpi_libraries", run.mpi_libraries, [&](const auto& name) { json.value(name); });
+  });
 }
 
-Json json_of(const Report::Run& run) {
-  Json libraries('[');
-  for (const std::string& library : run.mpi_libraries) libraries.add(storage::to_json(library));
-  Json json('{');
-  json.member("run_id", run.run_id).member("command", run.command);
-  json.member("directory", run.directory).member("user", run.user).member("host", run.host);
-  json.member("version", run.version).member("detail", run.detail);
-  json.member("started_ns", run.started_realtime_ns).member("elapsed_ns", run.elapsed_ns);
-  json.member("exit_code", run.exit_code).member("hosts", run.hosts);
-  return json.member("mpi_libraries", libraries);
+void write_worlds(Json& json, const Report& report) {
+  json.array("worlds", report.worlds, [&](const Report::World& world) {
+    json.object([&] {
+      json.field("world", world.id);
+      json.field("program", world.program);
+      json.field("size", world.size);
+      json.field("registered", world.registered);
+      if (!world.clock.empty()) json.field("clock", world.clock);
+    });
+  });
+  json.field("worlds_in_all", report.worlds_in_all);
 }
 
-Json json_of(const storage::AccountLine& line) {
-  Json json('{');
-  json.member("world", line.world).member("rank", line.rank).member("captured", line.captured);
-  json.member("stored", line.stored).member("lost", line.lost);
-  return json.member("complete", line.complete);
+void write_account(Json& json, const Report& report) {
+  const Report::Account& account = report.account;
+  json.object("account", [&] {
+    json.field("ranks", account.ranks);
+    json.field("complete_ranks", account.complete_ranks);
+    json.field("captured", account.captured);
+    json.field("stored", account.stored);
+    json.field("lost", account.lost);
+    json.field("lost_of_unknown_ranks", account.lost_of_unknown_ranks);
+    json.field("inexact_ranks", account.inexact_ranks);
+    json.array("inexact", account.inexact, [&](const storage::AccountLine& line) {
+      json.object([&] {
+        json.field("world", line.world);
+        json.field("rank", line.rank);
+        json.field("captured", line.captured);
+        json.field("stored", line.stored);
+        json.field("lost", line.lost);
+        json.field("complete", line.complete);
+      });
+    });
+  });
+  const Report::EventAccount& events = report.events;
+  json.object("events", [&] {
+    json.field("recorded", events.told);
+    json.field("stored", events.stored);
+    json.field("lost", events.lost);
+    json.field("ranks", events.ranks);
+    json.field("complete_ranks", events.complete_ranks);
+  });
 }
 
-Json json_of(const Report::Account& account) {
-  Json json('{');
-  json.member("ranks", account.ranks).member("complete_ranks", account.complete_ranks);
-  json.member("captured", account.captured).member("stored", account.stored);
-  json.member("lost", account.lost);
-  json.member("lost_of_unknown_ranks", account.lost_of_unknown_ranks);
-  json.member("inexact_ranks", account.inexact_ranks);
-  return json.member("inexact", list(account.inexact, [](const auto& l) { return json_of(l); }));
+void write_functions(Json& json, const Report& report) {
+  json.field("mpi_ns", report.mpi_ns);
+  json.field("mpi_estimated", report.mpi_estimated);
+  json.array("functions", report.functions, [&](const Report::Function& function) {
+    json.object([&] {
+      json.field("function", function.name);
+      json.field("class", function.function_class);
+      json.field("calls", function.calls);
+      json.field("time_ns", function.time_ns);
+      json.field("max_ns", function.max_ns);
+      json.field("bytes", function.bytes);
+      json.field("share", function.share);
+      json.field("estimated", function.estimated);
+    });
+  });
 }
 
-Json json_of(const Report::EventAccount& events) {
-  Json json('{');
-  json.member("recorded", events.told).member("stored", events.stored).member("lost", events.lost);
-  return json.member("ranks", events.ranks).member("complete_ranks", events.complete_ranks);
+/// The object of a rank's share; its name, where it has one, is written before.
+void write_rank(Json& json, const Report::RankShare& rank) {
+  json.field("rank", rank.rank);
+  json.field("mpi_ns", rank.mpi_ns);
+  json.field("span_ns", rank.span_ns);
+  json.field("share", rank.share());
+  json.field("estimated", rank.estimated);
 }
 
-Json json_of(const Report::Function& function) {
-  Json json('{');
-  json.member("function", function.name).member("class", function.function_class);
-  json.member("calls", function.calls).member("time_ns", function.time_ns);
-  json.member("max_ns", function.max_ns).member("bytes", function.bytes);
-  return json.member("share", function.share).member("estimated", function.estimated);
+void write_shares(Json& json, const Report& report) {
+  json.array("shares", report.shares, [&](const Report::WorldShare& share) {
+    json.object([&] {
+      json.field("world", share.world);
+      json.field("ranks", share.ranks);
+      json.object("least", [&] { write_rank(json, share.least); });
+      json.object("most", [&] { write_rank(json, share.most); });
+      json.field("mean", share.mean);
+      json.field("estimated", share.estimated);
+      json.field("mpi_imbalance", share.mpi_imbalance);
+      json.field("other_imbalance", share.other_imbalance);
+      json.array("shown", share.shown, [&](const Report::RankShare& rank) {
+        json.object([&] { write_rank(json, rank); });
+      });
+    });
+  });
+  json.array("waits", report.waits, [&](const Report::Wait& wait) {
+    json.object([&] {
+      json.field("world", wait.world);
+      json.field("rank", wait.rank);
+      json.field("peer", wait.peer);
+      json.field("time_ns", wait.time_ns);
+      json.field("calls", wait.calls);
+    });
+  });
 }
 
-Json json_of(const Report::RankShare& rank) {
-  Json json('{');
-  json.member("rank", rank.rank).member("mpi_ns", rank.mpi_ns).member("span_ns", rank.span_ns);
-  return json.member("share", rank.share()).member("estimated", rank.estimated);
+void write_losses(Json& json, const Report& report) {
+  json.array("losses", report.losses, [&](const Report::Loss& loss) {
+    json.object([&] {
+      json.field("part", loss.part);
+      json.field("host", loss.host);
+      json.field("count", loss.count);
+      json.field("calls", loss.calls);
+      json.field("messages", loss.messages);
+      json.field("bytes", loss.bytes);
+      json.field("reason", loss.reason);
+    });
+  });
 }
 
-Json json_of(const Report::WorldShare& share) {
-  Json json('{');
-  json.member("world", share.world).member("ranks", share.ranks);
-  json.member("least", json_of(share.least)).member("most", json_of(share.most));
-  json.member("mean", share.mean).member("estimated", share.estimated);
-  json.member("mpi_imbalance", share.mpi_imbalance);
-  json.member("other_imbalance", share.other_imbalance);
-  return json.member("shown", list(share.shown, [](const auto& r) { return json_of(r); }));
+void write_notices(Json& json, const Report& report) {
+  json.array("notices", report.notices, [&](const Report::Notice& notice) {
+    json.object([&] {
+      json.field("host", notice.host);
+      json.field("role", notice.role);
+      json.field("level", notice.level);
+      json.field("text", notice.text);
+      json.field("times", notice.times);
+    });
+  });
+  json.field("notices_dropped", report.notices_dropped);
+  json.array("alerts", report.alerts, [&](const Report::Alert& alert) {
+    json.object([&] {
+      json.field("kind", alert.kind);
+      json.field("at_ns", alert.at_ns);
+      json.field("until_ns", alert.until_ns);
+      json.field("text", alert.text);
+      json.field("value", alert.value);
+      json.field("threshold", alert.threshold);
+    });
+  });
 }
 
-Json json_of(const Report::Stream& stream) {
-  Json json('{');
-  json.member("name", stream.name).member("waves", stream.waves);
-  json.member("leaves", stream.leaves).member("complete", stream.complete);
-  json.member("sent", stream.sent).member("stored", stream.stored);
-  return json.member("lost", stream.lost);
-}
-
-Json json_of(const Report::Service& service) {
-  Json json('{');
-  json.member("name", service.name).member("back_ends", service.back_ends);
-  json.member("complete", service.complete).member("captured", service.captured);
-  json.member("stored", service.stored).member("lost", service.lost);
-  if (service.captured == 0) json.member("why", service.why);
-  return json;
+void write_services(Json& json, const Report& report) {
+  json.array("streams", report.streams, [&](const Report::Stream& stream) {
+    json.object([&] {
+      json.field("name", stream.name);
+      json.field("waves", stream.waves);
+      json.field("leaves", stream.leaves);
+      json.field("complete", stream.complete);
+      json.field("sent", stream.sent);
+      json.field("stored", stream.stored);
+      json.field("lost", stream.lost);
+    });
+  });
+  json.array("services", report.services, [&](const Report::Service& service) {
+    json.object([&] {
+      json.field("name", service.name);
+      json.field("back_ends", service.back_ends);
+      json.field("complete", service.complete);
+      json.field("captured", service.captured);
+      json.field("stored", service.stored);
+      json.field("lost", service.lost);
+      if (service.captured == 0) json.field("why", service.why);
+    });
+  });
+  json.array("host_loads", report.host_loads, [&](const Report::HostLoad& load) {
+    json.object([&] {
+      json.field("host", load.host);
+      json.field("processors_busy", load.processors_busy);
+      json.field("load", load.load);
+      json.field("samples", load.samples);
+      json.field("least_available_bytes", load.least_available_bytes);
+    });
+  });
 }
 
 }  // namespace
 
 std::string report_json(const Report& report) {
-  Json json('{');
-  json.member("run", json_of(report.run));
-  json.member("worlds", list(report.worlds, [](const Report::World& world) {
-                Json item('{');
-                item.member("world", world.id).member("program", world.program);
-                item.member("size", world.size).member("registered", world.registered);
-                if (!world.clock.empty()) item.member("clock", world.clock);
-                return item;
-              }));
-  json.member("worlds_in_all", report.worlds_in_all);
-  json.member("account", json_of(report.account)).member("events", json_of(report.events));
-  json.member("mpi_ns", report.mpi_ns).member("mpi_estimated", report.mpi_estimated);
-  json.member("functions", list(report.functions, [](const auto& f) { return json_of(f); }));
-  json.member("shares", list(report.shares, [](const auto& s) { return json_of(s); }));
-  json.member("waits", list(report.waits, [](const Report::Wait& wait) {
-                Json item('{');
-                item.member("world", wait.world).member("rank", wait.rank);
-                item.member("peer", wait.peer).member("time_ns", wait.time_ns);
-                return item.member("calls", wait.calls);
-              }));
-  json.member("losses", list(report.losses, [](const Report::Loss& loss) {
-                Json item('{');
-                item.member("part", loss.part).member("host", loss.host);
-                item.member("count", loss.count).member("calls", loss.calls);
-                item.member("messages", loss.messages).member("bytes", loss.bytes);
-                return item.member("reason", loss.reason);
-              }));
-  json.member("notices", list(report.notices, [](const Report::Notice& notice) {
-                Json item('{');
-                item.member("host", notice.host).member("role", notice.role);
-                item.member("level", notice.level).member("text", notice.text);
-                return item.member("times", notice.times);
-              }));
-  json.member("notices_dropped", report.notices_dropped);
-  json.member("alerts", list(report.alerts, [](const Report::Alert& alert) {
-                Json item('{');
-                item.member("kind", alert.kind).member("at_ns", alert.at_ns);
-                item.member("until_ns", alert.until_ns).member("text", alert.text);
-                return item.member("value", alert.value).member("threshold", alert.threshold);
-              }));
-  json.member("streams", list(report.streams, [](const auto& s) { return json_of(s); }));
-  json.member("services", list(report.services, [](const auto& s) { return json_of(s); }));
-  json.member("host_loads", list(report.host_loads, [](const Report::HostLoad& load) {
-                Json item('{');
-                item.member("host", load.host).member("processors_busy", load.processors_busy);
-                item.member("load", load.load).member("samples", load.samples);
-                return item.member("least_available_bytes", load.least_available_bytes);
-              }));
-  Json faults('[');
-  for (const std::string& fault : report.faults) faults.add(storage::to_json(fault));
-  return json.member("faults", faults).text() + '\n';
+  Json json;
+  json.object([&] {
+    write_run(json, report.run);
+    write_worlds(json, report);
+    write_account(json, report);
+    write_functions(json, report);
+    write_shares(json, report);
+    write_losses(json, report);
+    write_notices(json, report);
+    write_services(json, report);
+    json.array("faults", report.faults, [&](const std::string& fault) { json.value(fault); });
+  });
+  return json.take() + '\n';
 }
 
 namespace {

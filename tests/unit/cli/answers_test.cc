@@ -250,7 +250,7 @@ TEST_F(Answers, ReportListsTheWorldsInWhichMostTimeWasSpent) {
   EXPECT_THAT(text, HasSubstr("Share of MPI, world 49, 1 rank"));
   EXPECT_THAT(text, Not(HasSubstr("Share of MPI, world 29,")));
   EXPECT_THAT(answer(run_report, ReportOptions{path_, true}).out,
-              HasSubstr("\"worlds_in_all\": 50"));
+              HasSubstr("\"worlds_in_all\":50"));
 }
 
 TEST_F(Answers, TreeShowsWhoIsWhereAndHowItsLinkDoes) {

@@ -3,6 +3,7 @@ which can be crashed, frozen and cut off (tests/support/cluster/cluster.sh). Nee
 
 import os
 import pathlib
+import secrets
 import sqlite3
 import subprocess
 import unittest
@@ -39,7 +40,7 @@ class EmulatedClusterTest(WholeSystemTest):
 
     @classmethod
     def setUpClass(cls):
-        cls.name = f"xylem{os.getpid()}"
+        cls.name = f"xylem{secrets.token_hex(4)}"  # Its control groups stand beside those of other tests.
         cls.cluster_variables = {"CLUSTER": cls.name, "CLUSTER_NET": cls.NETWORK}
         up = subprocess.run([CLUSTER, "up", str(cls.HOSTS), *cls.OPTIONS], capture_output=True, text=True,
                             env=environment(**cls.cluster_variables))

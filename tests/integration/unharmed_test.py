@@ -308,9 +308,12 @@ class Unharmed:
         for path in re.findall(rf"{re.escape(str(PROGRAMS))}/[\w.]+", self.command(program)):
             if not os.path.exists(path):  # Where clang or a static MPI is missing.
                 self.skipTest(f"was not built: {path}")
-        store = self.folder / "run.db"
-        alone = self.run_program(program)
-        watched = self.run_program(program, XYLEM, "run", "--store", shlex.quote(str(store)), "--")
+        for name in ("run.db", "again.db"):  # Who waits takes as long again; what a busy machine took does not.
+            store = self.folder / name
+            alone = self.run_program(program)
+            watched = self.run_program(program, XYLEM, "run", "--store", shlex.quote(str(store)), "--")
+            if not self.is_late(program, alone, watched):
+                break
         wrong = [*self.harm(program, alone, watched), *self.untruths(program, watched, store)]
         said = [line for line in watched.said.splitlines() if "xylem" in line]
         if wrong:
@@ -324,6 +327,10 @@ class Unharmed:
         except AssertionError:
             self.fail(f"left behind: {self.own_processes()}")
 
+    @staticmethod
+    def is_late(program, alone, watched):
+        return watched.seconds > alone.seconds * FACTOR + program.patience
+
     def harm(self, program, alone, watched):
         """What the program has of xylem."""
         if program.account in (WATCHED, TOLD, UNSEEN) and alone.code != program.code:
@@ -333,7 +340,7 @@ class Unharmed:
         if program.output and watched.lines != alone.lines:
             more, less = (collections.Counter(run.lines) for run in (watched, alone))
             yield f"output: {sorted((more - less).elements())} instead of {sorted((less - more).elements())}"
-        if watched.seconds > alone.seconds * FACTOR + program.patience:
+        if self.is_late(program, alone, watched):
             yield f"took {watched.seconds:.1f} s instead of {alone.seconds:.1f} s"
         if program.most_value >= 0:
             value = [max((v for _, _, _, v in run.slots), default=0) for run in (alone, watched)]

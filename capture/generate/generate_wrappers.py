@@ -17,10 +17,16 @@ WRAPPER_FILES = 4  # Compiled side by side.
 REGISTERS = 6  # Arguments that x86-64 passes in registers.
 POINTER_BYTES = 8
 
-CLASSES = {"other": "kOther", "point_to_point": "kPointToPoint", "collective": "kCollective",
-           "completion": "kCompletion", "probe": "kProbe", "communicator": "kCommunicator",
-           "datatype": "kDatatype", "one_sided": "kOneSided", "file": "kFile",
-           "environment": "kEnvironment", "tool": "kTool"}
+
+def read_classes():
+    """point_to_point -> kPointToPoint, as the header declares them."""
+    header = (pathlib.Path(__file__).resolve().parents[1] / "core/ring.h").read_text()
+    body = re.search(r"enum class FunctionClass[^{]*\{(.*?)\};", header, re.DOTALL)[1]
+    names = re.findall(r"^  k(\w+) =", body, re.MULTILINE)
+    return {re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(): "k" + name for name in names}
+
+
+CLASSES = read_classes()
 
 MODES = {"-": "Mode::kBlocking", "request": "Mode::kRequest", "persistent": "Mode::kPersistent"}
 

@@ -55,6 +55,9 @@ const kClassColours: Readonly<Record<string, string>> = {
   file: "#56b4e9",
 };
 
+/** Those that have a colour of their own, and one for the rest. */
+export const kShownClasses: readonly string[] = [...Object.keys(kClassColours), "other"];
+
 /** The colour of a class; of one that is not known grey. Both themes. */
 export function classColour(name: string): string {
   return kClassColours[name] ?? "#686d74";

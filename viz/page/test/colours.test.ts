@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { classColour } from "../src/colours.ts";
+import { classColour, kShownClasses } from "../src/colours.ts";
 import { inkOn } from "../src/timeline/labels.ts";
 
 type Three = readonly [number, number, number];
-const kClasses = ["point_to_point", "collective", "completion", "probe", "one_sided", "file", "other"];
 
 /** What each kind of colour vision makes of linear RGB (Machado, Oliveira and Fernandes 2009, severity 1). */
 const kVision: Readonly<Record<string, readonly Three[]>> = {
@@ -38,16 +37,16 @@ function lab([r, g, b]: Three): Three {
 
 test("classes of calls are told apart by people with any kind of colour vision", () => {
   for (const [name, vision] of Object.entries(kVision)) {
-    const places = kClasses.map((one) => lab(seen(classColour(one), vision)));
+    const places = kShownClasses.map((one) => lab(seen(classColour(one), vision)));
     places.forEach((one, at) => places.slice(0, at).forEach((other, before) => {
       const apart = Math.hypot(one[0] - other[0], one[1] - other[1], one[2] - other[2]);
-      assert.ok(apart > 15, `${name}: ${kClasses[at]} and ${kClasses[before]} are ${apart.toFixed(1)} apart`);
+      assert.ok(apart > 15, `${name}: ${kShownClasses[at]} and ${kShownClasses[before]} are ${apart.toFixed(1)} apart`);
     }));
   }
 });
 
 test("names on calls can be read on each class's colour", () => {
-  for (const name of kClasses) {
+  for (const name of kShownClasses) {
     const [r, g, b] = linear(classColour(name));
     const light = 0.2126 * r + 0.7152 * g + 0.0722 * b;
     const contrast = inkOn(classColour(name)) === "#ffffff" ? 1.05 / (light + 0.05) : (light + 0.05) / 0.05;

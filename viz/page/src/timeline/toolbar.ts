@@ -1,10 +1,7 @@
 // The timeline's buttons, and what its colours mean.
 
-import { classColour, colourOf, scaleOf, type Theme } from "../colours.ts";
+import { classColour, colourOf, kShownClasses, scaleOf, type Theme } from "../colours.ts";
 import { choice, el, fill } from "../dom.ts";
-
-/** Those that have a colour of their own, and one for the rest. */
-const kClasses = ["point_to_point", "collective", "completion", "probe", "one_sided", "file", "other"];
 
 export interface ToolbarOwner {
   zoom(factor: number): void;
@@ -35,7 +32,7 @@ export class Toolbar {
 }
 
 function classes(): HTMLElement[] {
-  return kClasses.map((name) => {
+  return kShownClasses.map((name) => {
     const mark = el("span", { class: "class-mark" });
     mark.style.background = classColour(name);
     return el("span", {}, mark, name.replaceAll("_", " "));

@@ -60,8 +60,9 @@ class EmulatedClusterTest(WholeSystemTest):
         return [f"node{i:02}" for i in range(1, cls.HOSTS + 1)]
 
     def cluster(self, *command):
-        """A command of cluster.sh: crash, freeze, partition and so on."""
-        subprocess.run([CLUSTER, *map(str, command)], env=self.env, check=True, capture_output=True, text=True)
+        """A command of cluster.sh: crash, freeze, partition and so on. What it starts outlives this test."""
+        env = {name: value for name, value in self.env.items() if name != "TMPDIR"}
+        subprocess.run([CLUSTER, *map(str, command)], env=env, check=True, capture_output=True, text=True)
 
     def on(self, host, *command, timeout=120):
         """Runs a command on a host to its end."""

@@ -141,9 +141,10 @@ class Reader {
       ThreadRing& ring = ring_at(r);
       // A ring of a lower number than one in use may only be about to be: its head comes last.
       const std::uint64_t head = ring.head.load(std::memory_order_acquire);
+      std::uint64_t tail = ring.tail.load(std::memory_order_relaxed);
+      if (head == tail) continue;
       const Record* const records = process.threads[r].records;
       const std::uint32_t limit = ring.limit.load(std::memory_order_relaxed);
-      std::uint64_t tail = ring.tail.load(std::memory_order_relaxed);
       ASSERT_LE(head - tail, limit);
       for (; tail != head; ++tail) take(records[slot_of(ring, tail, limit)], r);
       ring.tail.store(tail, std::memory_order_release);

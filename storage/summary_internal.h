@@ -9,7 +9,7 @@
 // next, or is newer than the last that is (summary_state.done): so sums of coarse rows and of what
 // is newer equal sums of the windows themselves, whenever windows came.
 //
-// A row has three blobs, which are written here and read by run_view_windows.cc:
+// A row has three blobs, which are written here and read by storage/read/run_view_profile.cc:
 //   cells       who spent how much time in MPI when: for each process and each kSummaryFan-th part
 //               of the slot
 //   functions   for each function what all processes of the block spent in the slot, and which did

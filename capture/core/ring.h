@@ -99,7 +99,7 @@ struct Record {
 };
 static_assert(sizeof(Record) == 64);
 
-/// Classes of functions, for reports and the simulator; names stand in wire/function_class.h.
+/// Classes of functions, for reports and the simulator. wire/registration.h has their names.
 enum class FunctionClass : std::uint8_t {
   kOther = 0,
   kPointToPoint = 1,  ///< Blocking and non-blocking sends and receives, persistent starts.

@@ -1,14 +1,14 @@
 #pragma once
 
-// Words as execve and posix_spawn take them.
+// Argument lists in the form that execve and posix_spawn take.
 
 #include <string>
 #include <vector>
 
 namespace xylem {
 
-/// A pointer to each of `words`, then a null. Valid while `words` lives and none of them changes.
-/// Made before fork(): nothing may be allocated between fork and exec.
+/// A pointer to each of `words`, then a null. Valid until `words` is changed or destroyed. Call it
+/// before fork(): nothing may be allocated between fork and exec.
 inline std::vector<char*> argv_of(std::vector<std::string>& words) {
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);

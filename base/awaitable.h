@@ -1,6 +1,6 @@
 #pragma once
 
-// What a coroutine of any type can wait for: `auto wave = co_await stream.async_receive(...)`.
+// Operations that any coroutine can await: `auto wave = co_await stream.async_receive(...)`.
 
 #include <atomic>
 #include <coroutine>
@@ -11,18 +11,18 @@
 
 namespace xylem {
 
-/// Where an operation puts its outcome: called once, from any thread. A name for it, cheap to copy.
+/// Receives the outcome of an operation. Called once, from any thread. A handle, cheap to copy.
 template <typename T>
 class Completion {
  public:
-  /// False when the coroutine was destroyed while it waited: nobody will see the outcome, so
-  /// nothing should be taken from anywhere for it.
+  /// False when the coroutine was destroyed while it waited. The outcome would be lost, so the
+  /// operation should not remove anything from a queue for it.
   bool is_wanted() const { return state_->phase.load() != Phase::kAbandoned; }
 
-  /// The coroutine goes on within this call; or after the operation's start, when it ends within
-  /// that. Nothing happens when it was destroyed.
+  /// Resumes the coroutine within this call. If the operation ends while it is being started, the
+  /// coroutine resumes after the start instead. Does nothing if the coroutine was destroyed.
   void operator()(T outcome) const {
-    const auto state = state_;  // Whoever goes on may destroy all other names of it.
+    const auto state = state_;  // The resumed coroutine may destroy all other handles.
     state->outcome.emplace(std::move(outcome));
     auto phase = Phase::kStarting;
     if (state->phase.compare_exchange_strong(phase, Phase::kDone)) return;
@@ -43,10 +43,11 @@ class Completion {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-/// One operation, to be awaited once; it begins when it is awaited. The coroutine goes on where the
-/// operation ends: on the library's thread, which must not be kept; or, when it ends at once, where
-/// it was, without a deeper stack. A coroutine that is destroyed while it waits is not resumed; the
-/// destroying thread is the one that would resume it, or knows that nothing arrives meanwhile.
+/// One operation. It starts when it is awaited, once. The coroutine resumes on the thread that ends
+/// the operation: the library's thread, which it must not block. If the operation ends at once, the
+/// coroutine continues on its own thread, without a deeper stack. A coroutine that is destroyed
+/// while it waits is not resumed. It must be destroyed on the thread that would resume it, or while
+/// no outcome can arrive.
 template <typename T>
 class [[nodiscard]] Awaitable {
  public:
@@ -58,7 +59,7 @@ class [[nodiscard]] Awaitable {
   ~Awaitable() { completion_.state_->phase.store(Phase::kAbandoned); }
 
   bool await_ready() const noexcept { return false; }
-  /// False: the outcome is there already.
+  /// False: the outcome is already there.
   bool await_suspend(std::coroutine_handle<> waiting) {
     const auto state = completion_.state_;
     state->waiting = waiting;

@@ -1,26 +1,25 @@
 #pragma once
 
-// Time comes in as a value. Logic takes `now`; only the loops at the edge ask a clock.
+// Time is passed as a value. Logic takes `now` as an argument; only the event loops read a clock.
 
 #include <cstdint>
 #include <limits>
 
 namespace xylem {
 
-/// Nanoseconds. A point in time says in its name on which clock.
+/// Nanoseconds. The name of a point in time says which clock it is on.
 using Nanos = std::int64_t;
 
 constexpr Nanos kMicrosecond = 1'000;
 constexpr Nanos kMillisecond = 1'000'000;
 constexpr Nanos kSecond = 1'000'000'000;
-/// A time-out, or a deadline, that does not come.
+/// No timeout; a deadline that is never reached.
 constexpr Nanos kForever = std::numeric_limits<Nanos>::max();
 
 /// CLOCK_MONOTONIC of this host: the only clock for deadlines and for offsets between hosts.
 Nanos monotonic_now() noexcept;
 
-/// `timeout` from now. However long it is: what exceeds the clock is never. A negative one has
-/// passed.
+/// `timeout` from now. kForever if the sum exceeds the clock's range; now if `timeout` is negative.
 inline Nanos deadline_in(Nanos timeout) noexcept {
   const Nanos now = monotonic_now();
   if (timeout > kForever - now) return kForever;

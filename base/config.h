@@ -1,8 +1,7 @@
 #pragma once
 
-// A configuration file: TOML, read as a flat list of keys with the line where each stands.
-// Components keep their options in structs of their own; `cli/` carries values over and reports the
-// keys that nobody took.
+// A configuration file: TOML, read as a flat list of keys with their line numbers. Components keep
+// their options in their own structs; `cli/` copies the values and reports unknown keys.
 
 #include <string>
 #include <string_view>
@@ -12,8 +11,8 @@
 
 namespace xylem {
 
-/// `a.b = "x"` on line 3 is {"a.b", "x", 3}. Numbers and booleans are given as written in TOML;
-/// an array of strings becomes several entries with the same key, a section without keys an entry
+/// `a.b = "x"` on line 3 is {"a.b", "x", 3}. Numbers and booleans keep their TOML text. An array of
+/// strings becomes several entries with the same key. A section without keys becomes an entry
 /// without a value.
 struct ConfigEntry {
   std::string key;
@@ -22,8 +21,8 @@ struct ConfigEntry {
 };
 
 /// Reads TOML text. `name` is what error messages call the file.
-/// Fails with kInvalidArgument and "NAME:LINE: why" on a syntax error, a key that stands twice and
-/// a value that is neither string, number, boolean nor array of those, of one at least.
+/// Fails with kInvalidArgument and "NAME:LINE: why" on a syntax error, a duplicate key, or a value
+/// that is not a string, a number, a boolean or a non-empty array of those.
 Result<std::vector<ConfigEntry>> parse_config(std::string_view text, std::string_view name);
 
 /// Reads a file. Fails as parse_config and as read_text_file (text_file.h), and with
@@ -34,8 +33,8 @@ Result<std::vector<ConfigEntry>> load_config(const std::string& path);
 /// Fails with kInvalidArgument on anything else, on negative values and on overflow.
 Result<long long> parse_duration(std::string_view text);
 
-/// What parse_duration reads as the same time, in the largest unit that divides it, up to seconds:
-/// "2s", "250ms".
+/// The inverse of parse_duration, in the largest unit up to seconds that divides the time: "2s",
+/// "250ms".
 std::string print_duration(long long ns);
 
 /// `text` as a TOML string, in double quotes.

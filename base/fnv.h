@@ -1,7 +1,6 @@
 #pragma once
 
-// FNV-1a over bytes, to tell small things apart where nobody wishes them to collide: no secret, no
-// protection.
+// FNV-1a over bytes: distinguishes small values. Not for input that may be made to collide.
 
 #include <cstdint>
 
@@ -9,7 +8,7 @@ namespace xylem {
 
 class Fnv1a {
  public:
-  /// Hashes with different `variant` are independent enough to stand side by side.
+  /// Hashes with different `variant` are independent enough to be used together.
   explicit constexpr Fnv1a(std::uint64_t variant = 0) : value_(1469598103934665603u + variant) {}
   constexpr void add(std::uint8_t byte) { value_ = (value_ ^ byte) * 1099511628211u; }
   constexpr std::uint64_t value() const { return value_; }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Ids are types, so that a rank is never passed where a leaf is meant. None carries meaning beyond
-// being equal or not, except Rank and WorldId, which are shown to people.
+// Ids are types, so that a rank is never passed where a leaf is meant. Only Rank and WorldId are
+// shown to people; the others are only compared.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class WorldId : std::uint32_t {};
 enum class HostId : std::uint32_t {};
 /// A node of the overlay tree. The front end is 0.
 enum class NodeId : std::uint32_t {};
-/// A source of packets: the agent of one host. Given by the front end, kept over restarts.
+/// A source of packets: the agent of one host. Assigned by the front end, kept across restarts.
 enum class LeafId : std::uint32_t {};
 /// A numbered flow of packets.
 enum class StreamId : std::uint32_t {};

@@ -1,7 +1,7 @@
 #pragma once
 
-// A set of numbers kept as disjoint half-open intervals. The sources of a packet are one: thousands
-// of leaves merge into a handful of intervals.
+// A set of numbers kept as disjoint half-open intervals. The sources of a packet are such a set:
+// thousands of leaves merge into a handful of intervals.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +27,7 @@ class IntervalSet {
   ~IntervalSet() = default;
   IntervalSet(const IntervalSet&) = default;
   IntervalSet& operator=(const IntervalSet&) = default;
-  /// What was moved from is empty.
+  /// A moved-from set is empty.
   IntervalSet(IntervalSet&& other) noexcept
       : one_(std::exchange(other.one_, {0, 0})), many_(std::exchange(other.many_, {})) {}
   IntervalSet& operator=(IntervalSet&& other) noexcept {
@@ -44,7 +44,7 @@ class IntervalSet {
   /// How many numbers are in the set.
   std::uint64_t count() const noexcept;
   bool contains(std::uint64_t number) const noexcept;
-  /// How many numbers of the set are less than `number`: the place of one that is in it, from 0.
+  /// How many numbers of the set are less than `number`. For a member, this is its index, from 0.
   std::uint64_t count_below(std::uint64_t number) const noexcept;
   /// True when every number of `other` is here.
   bool contains(const IntervalSet& other) const noexcept;
@@ -64,7 +64,7 @@ class IntervalSet {
     return {&one_, one_.first < one_.end ? std::size_t{1} : std::size_t{0}};
   }
   void intervals() && = delete;  // It would dangle in a range-for.
-  /// "1-3,7" as people write it; "" when empty.
+  /// For example "1-3,7"; "" when empty.
   std::string to_string() const;
 
   bool operator==(const IntervalSet&) const = default;
@@ -72,7 +72,7 @@ class IntervalSet {
  private:
   static IntervalSet of_ascending(std::vector<Interval> intervals);
 
-  Interval one_{0, 0};          // The only interval, as it is nearly always; else 0, 0.
+  Interval one_{0, 0};          // The only interval (the usual case); else 0, 0.
   std::vector<Interval> many_;  // Two or more, or none.
 };
 

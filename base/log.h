@@ -1,12 +1,12 @@
 #pragma once
 
-// The log: a constant message, and what varies as keys.
+// The log: a constant message, with the variable parts as keys.
 //
 //   log(Level::kWarn, "link lost", {{"peer", node}, {"silent_ms", 4200}});
 //   -> 12:03:44.120 xylem-commproc[812] warn link lost peer=7 silent_ms=4200
 //
-// error: a person must act; warn: degraded, going on; info: a few lines a life; debug: off.
-// Nothing is logged per event. Whoever handles an error logs it, once.
+// error: a person must act; warn: degraded, but running; info: a few lines per process; debug: off.
+// Nothing is logged per event. An error is logged once, where it is handled.
 
 #include <concepts>
 #include <functional>
@@ -35,23 +35,23 @@ struct LogField {
       : key(k), value(std::to_string(static_cast<std::underlying_type_t<T>>(v))) {}
 };
 
-/// Writes one line, when `level` is at or above the level set. From any thread.
+/// Writes one line, if `level` is at or above the configured level. Any thread.
 void log(Level level, std::string_view message, std::initializer_list<LogField> fields = {});
 
-/// Where lines go and from which level on. Call it once, in main; the default is standard error
-/// from kWarn on, under the name "xylem". An empty `file` means standard error; when the file
-/// cannot be opened, standard error is used and says so.
+/// Sets where lines go and the lowest level that is written. Call it once, in main; the default is
+/// standard error from kWarn on, under the name "xylem". An empty `file` means standard error; if
+/// the file cannot be opened, the log goes to standard error, with a line that says so.
 void configure_log(std::string_view program, Level level, const std::string& file = {});
 
 /// "debug", "info", "warn", "error"; anything else gives kWarn.
 Level parse_level(std::string_view name);
 
-/// Gets warnings and errors besides, whatever the level set, in the thread that logs them, until an
-/// empty function is set: for a process whose own log nobody reads. What a listener borrows must
-/// outlive that. It must not log.
+/// `listener` also gets warnings and errors, whatever the configured level, on the thread that logs
+/// them, until an empty function is set. Meant for a process whose own log nobody reads. Everything
+/// that the listener refers to must live until then. The listener must not log.
 void set_log_listener(std::function<void(Level, std::string_view line)> listener);
 
-/// For tests: gets every line instead of the file, until an empty function is set.
+/// For tests: `sink` gets every line instead of the file, until an empty function is set.
 void set_log_sink(std::function<void(Level, std::string_view line)> sink);
 
 }  // namespace xylem

@@ -1,21 +1,20 @@
 #pragma once
 
-// What programs of xylem do for themselves when they start, and for a program that they start in
-// place of whoever typed it.
+// Process setup: for xylem's programs when they start, and for programs that they start on behalf
+// of the user.
 
 namespace xylem {
 
-/// A file or memory object that reaches the limit of sizes (`ulimit -f`) fails with EFBIG, which
-/// whoever writes can handle, instead of ending this process by SIGXFSZ. Children inherit it.
-/// Returns whether the signal was ignored before.
+/// Ignores SIGXFSZ: a write beyond the file size limit (`ulimit -f`) then fails with EFBIG instead
+/// of killing this process. Children inherit this. Returns whether the signal was already ignored.
 bool survive_size_limit();
 
-/// Opens /dev/null in place of standard streams that are closed. Otherwise the next file that is
-/// opened becomes one, and what is said goes into it. To be called first of all.
+/// Opens /dev/null in place of closed standard streams. Otherwise the next opened file would become
+/// a standard stream, and output would go into it. Call it before anything else.
 void open_standard_streams();
 
-/// For a process of xylem alone, never for one that a job descends from: survive_size_limit(), and
-/// the soft limits of file sizes, descriptors and address space are raised as far as is allowed.
+/// Calls survive_size_limit() and raises the soft limits of file size, descriptors and address
+/// space to the hard limits. Only for xylem's own processes, never for an ancestor of the job.
 void stretch_limits();
 
 }  // namespace xylem

@@ -10,7 +10,7 @@ struct Pipe {
   UniqueFd write;
 };
 
-/// A pipe that no program started from here inherits. Fails with kExhausted: "no pipe: ...".
+/// A pipe with close-on-exec on both ends. Fails with kExhausted: "no pipe: ...".
 Result<Pipe> make_pipe();
 
 }  // namespace xylem

@@ -1,6 +1,6 @@
 #pragma once
 
-// Numbers with their unit, as people read them: three digits that count.
+// Numbers with their unit for people, with three significant digits.
 
 #include <cstdint>
 #include <string>
@@ -11,8 +11,7 @@ namespace xylem {
 
 /// "1,204,113".
 std::string count_text(std::uint64_t count);
-/// "999 ns", "1.23 us", "12.3 ms", "1.23 s", "4 m 03 s", "2 h 05 m"; "-5 ns". Any number has a
-/// text.
+/// "999 ns", "1.23 us", "12.3 ms", "1.23 s", "4 m 03 s", "2 h 05 m"; "-5 ns". Accepts any number.
 std::string duration_text(Nanos ns);
 /// "12.3 %" of 0.123.
 std::string percent_text(double share);

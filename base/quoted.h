@@ -6,14 +6,14 @@
 
 namespace xylem {
 
-/// The beginning of what came, in single quotes, without bytes that would spoil a line of text: for
-/// sentences that say what is wrong.
+/// The beginning of `text` in single quotes, without bytes that would break a line of text. For
+/// error messages.
 std::string quoted(std::string_view text);
 
-/// What a POSIX shell reads as this very text, in single quotes.
+/// `text` in single quotes, so that a POSIX shell reads it unchanged.
 std::string shell_quoted(std::string_view text);
 
-/// A command line that a POSIX shell would read back as the same words; quotes only where needed.
+/// A command line that a POSIX shell reads as the same words; quoted only where needed.
 std::string shell_line(const std::vector<std::string>& words);
 
 }  // namespace xylem

@@ -1,7 +1,8 @@
 #pragma once
 
-// How expected failure is told: a value, or an error with a code for programs and a sentence for
-// people. The names are those of C++23's std::expected, so that this header can become it.
+// The result of an operation that may fail: a value, or an error with a code for programs and a
+// sentence for people. The names are those of C++23's std::expected, so that it can replace this
+// header.
 
 #include <string>
 #include <utility>
@@ -11,17 +12,17 @@
 
 namespace xylem {
 
-/// What a program may decide on. People read the message.
+/// For decisions in code. People read the message.
 enum class Code {
-  kInvalidArgument,   ///< What was asked for makes no sense; asking again will not help.
+  kInvalidArgument,   ///< The request is wrong; repeating it will not help.
   kNotFound,          ///< A file, host or name that should be there is not.
   kAlreadyExists,     ///< Something that should not be there is.
   kPermissionDenied,  ///< Not allowed, by the system or by a wrong key.
-  kUnavailable,       ///< A peer or resource cannot be reached now; later it may.
+  kUnavailable,       ///< A peer or resource cannot be reached now; a retry may succeed.
   kExhausted,         ///< A limit is reached: disk, memory, descriptors, a bounded queue.
-  kCorrupt,           ///< Bytes that do not mean what they should.
+  kCorrupt,           ///< Bytes that cannot be decoded.
   kTimedOut,          ///< A deadline passed.
-  kSuperseded,        ///< Somebody else has taken over; this process has no say any more.
+  kSuperseded,        ///< Another process has taken over; this one must stop.
   kInternal,          ///< The system refused something that normally works.
 };
 
@@ -40,11 +41,11 @@ inline Unexpected unexpected(Code code, std::string message) {
   return Unexpected{Error{code, std::move(message)}};
 }
 
-/// Either a T or an Error. Reading the one that is not there is a bug and stops the program.
+/// Either a T or an Error. Reading the one that it does not hold is a bug and stops the program.
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  // Implicit, so that a function can return a value or unexpected(...) as it is.
+  // Implicit, so that a function can return a value or unexpected(...) directly.
   // NOLINTBEGIN(google-explicit-constructor)
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   Result(Unexpected failure) : state_(std::in_place_index<1>, std::move(failure.error)) {}

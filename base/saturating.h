@@ -1,17 +1,17 @@
 #pragma once
 
-// Arithmetic on numbers that strangers wrote: results are cut to what the type holds, and nothing
-// is undefined.
+// Arithmetic on untrusted numbers: results are clamped to the type's range, without undefined
+// behaviour.
 
 #include <concepts>
 #include <limits>
 
 namespace xylem {
 
-/// The whole part of `value`, cut to what T holds; 0 when it is no number.
+/// The integer part of `value`, clamped to T's range; 0 for NaN.
 template <std::integral T>
 constexpr T saturating_cast(double value) {
-  // As doubles the largest numbers are powers of two, which T does not hold itself.
+  // As doubles, the maxima of integer types round up to powers of two, which T cannot hold.
   constexpr auto kLeast = static_cast<double>(std::numeric_limits<T>::min());
   constexpr auto kBeyond = 2 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
   if (value != value) return 0;

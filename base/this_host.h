@@ -4,7 +4,7 @@
 
 namespace xylem {
 
-/// What this host calls itself; empty where it has no name.
+/// The name of this host; empty if it has none.
 std::string this_host_name();
 
 }  // namespace xylem

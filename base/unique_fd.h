@@ -8,7 +8,7 @@
 
 namespace xylem {
 
-/// Closes its descriptor when it goes. Movable, not copyable; -1 means none.
+/// Closes its descriptor when destroyed. Movable, not copyable; -1 means none.
 class UniqueFd {
  public:
   UniqueFd() = default;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Characters of UTF-8 in bytes that may be anything.
+// UTF-8 characters in arbitrary bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,15 +8,14 @@
 
 namespace xylem {
 
-/// A character and how many bytes it takes; no bytes: there is none.
+/// A character and its length in bytes; 0 bytes: not a valid character.
 struct Utf8Character {
   std::uint32_t code = 0;
   std::size_t bytes = 0;
 };
 
-/// The character with which `text` begins, as the Unicode standard has UTF-8: overlong forms,
-/// surrogates and codes beyond U+10FFFF are none, nor is a character that is cut. `text` is not
-/// empty.
+/// The first character of `text`, by the Unicode standard: overlong forms, surrogates, codes beyond
+/// U+10FFFF and truncated characters are invalid. `text` must not be empty.
 Utf8Character first_character(std::string_view text);
 
 }  // namespace xylem

@@ -1,8 +1,9 @@
 #pragma once
 
-// Payload of the chunk stream: up to some thousand events of one process, columns, compressed.
+// Payload of the chunk stream: up to kMaxChunkEvents events of one process, in compressed columns.
 //
-// Encoded once, at the leaf; relayed unopened; stored as a blob; opened by a query.
+// The leaf encodes a chunk once. Nodes relay it unopened, the store keeps it as a blob, a query
+// opens it.
 
 #include <cstdint>
 #include <memory>
@@ -19,7 +20,7 @@ namespace xylem::wire {
 constexpr std::size_t kMaxChunkEvents = 8192;
 constexpr std::uint32_t kChunkVersion = 1;
 
-/// No chunk is longer, whatever its events hold; usual ones have 2 to 4 bytes an event.
+/// Maximum size of a chunk. Typical chunks take 2 to 4 bytes an event.
 constexpr std::size_t kMaxChunkBytes = 1024 + 72 * kMaxChunkEvents;
 
 /// Values of Event fields that mean "none" or "not known".
@@ -27,7 +28,7 @@ constexpr std::int32_t kNoPeer = -1;
 constexpr std::int32_t kNoTag = -2147483647 - 1;
 constexpr std::uint32_t kNoComm = 0xffffffff;
 
-/// An event as it is stored: capture::Record in the run's time. Kinds are those of RecordKind.
+/// A stored event: a capture::Record with times of the run. `kind` is a RecordKind.
 struct Event {
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
@@ -56,7 +57,7 @@ constexpr std::uint8_t kEventEstimated = 1;  ///< The time of one call stands fo
 constexpr std::uint8_t kEventSend = 2;       ///< Payload leaves for `peer`.
 constexpr std::uint8_t kEventReceive = 4;    ///< Payload of `peer` has arrived.
 
-/// What can be known of a chunk without opening its columns.
+/// What is known about a chunk without decoding its columns.
 struct ChunkSummary {
   std::uint32_t events = 0;
   std::uint64_t calls = 0;  ///< Sum over events.
@@ -65,8 +66,8 @@ struct ChunkSummary {
   bool operator==(const ChunkSummary&) const = default;
 };
 
-/// Turns events into a chunk. Keeps its buffers between calls (about 0.6 MB): one encoder a leaf,
-/// for all its processes; a chunk depends on nothing but its events. Not thread-safe.
+/// Turns events into a chunk. Keeps its buffers between calls (about 0.6 MB), so a leaf uses one
+/// encoder for all its processes. A chunk depends only on its events. Not thread-safe.
 class ChunkEncoder {
  public:
   ChunkEncoder();
@@ -74,7 +75,8 @@ class ChunkEncoder {
   ChunkEncoder(ChunkEncoder&&) noexcept;
   ChunkEncoder& operator=(ChunkEncoder&&) noexcept;
 
-  /// Events in the order of their records. 1 to kMaxChunkEvents of them, else the program stops.
+  /// Takes 1 to kMaxChunkEvents events in the order of their records; any other number stops the
+  /// program.
   Bytes encode(std::span<const Event> events);
 
  private:
@@ -82,13 +84,13 @@ class ChunkEncoder {
   std::unique_ptr<State> state_;
 };
 
-/// The summary of a chunk, without unpacking it, in about 0.2 ns an event: the checksum over all of
-/// it is compared, so damage is found here already. Fails with kCorrupt, also for chunks of another
+/// Reads the summary of a chunk without decoding its columns, in about 0.2 ns an event. Verifies
+/// the checksum of the whole chunk. Fails with kCorrupt when the chunk is damaged or of another
 /// version.
 Result<ChunkSummary> read_chunk_summary(std::span<const std::byte> chunk);
 
-/// Opens chunks, one after another; keeps its buffers (about 2 MB after a full chunk), which is
-/// half the time of a query over many. Not thread-safe.
+/// Decodes chunks, one after another. It keeps its buffers (about 2 MB after a full chunk), which
+/// halves the time of a query over many chunks. Not thread-safe.
 class ChunkDecoder {
  public:
   ChunkDecoder();
@@ -96,7 +98,7 @@ class ChunkDecoder {
   ChunkDecoder(ChunkDecoder&&) noexcept;
   ChunkDecoder& operator=(ChunkDecoder&&) noexcept;
 
-  /// As decode_chunk; the events stand in the decoder until its next call or its end.
+  /// As decode_chunk; the events stay valid until the next call or the decoder's destruction.
   Result<std::span<const Event>> decode(std::span<const std::byte> chunk);
 
  private:

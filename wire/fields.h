@@ -1,8 +1,7 @@
 #pragma once
 
-// What users of a tree send: numbered, typed values. Checked when read, and evolvable: a reader
-// finds what it knows by number and type, skips the rest, and passes unknown numbers on as they
-// are.
+// The values that users of a tree send: numbered and typed. A reader finds a field by number and
+// checks its type. It skips unknown numbers and passes them on unchanged, so formats can grow.
 //
 //   Fields sent{{1, std::int64_t{42}}, {2, std::vector<double>{0.5, 0.25}}};
 //   const Result<std::int64_t> answer = sent.get<std::int64_t>(1);
@@ -20,12 +19,12 @@
 
 namespace xylem::wire {
 
-/// What a field is for is agreed on between those who write and those who read it. A number that
-/// was given a meaning keeps it; a new meaning takes a new number.
+/// Writers and readers agree on the meaning of each number. A number keeps its meaning; a new
+/// meaning takes a new number.
 using FieldNumber = std::uint16_t;
 
-/// Strings are bytes to xylem: any encoding, zeros allowed. Nothing is converted from one type to
-/// another: what was sent as int64 is read as int64.
+/// Strings are bytes: any encoding, zeros allowed. Types are never converted: a value sent as int64
+/// is read as int64.
 using FieldValue =
     std::variant<std::int64_t, std::uint64_t, double, std::string, std::vector<std::byte>,
                  std::vector<std::int64_t>, std::vector<std::uint64_t>, std::vector<double>,
@@ -39,7 +38,7 @@ std::string_view type_name(const FieldValue& value);
 class Fields {
  public:
   Fields() = default;
-  /// Of two with the same number the later counts.
+  /// If a number occurs twice, the later value counts.
   Fields(std::initializer_list<std::pair<FieldNumber, FieldValue>> fields);
 
   /// Replaces the value of that number, or adds it. Cheapest in ascending order.
@@ -61,7 +60,7 @@ class Fields {
     return value == nullptr ? nullptr : std::get_if<T>(value);
   }
 
-  /// Room for so many fields without another allocation.
+  /// Reserves memory for `count` fields.
   void reserve(std::size_t count) { fields_.reserve(count); }
 
   /// Pairs of number and value, ascending.
@@ -70,11 +69,11 @@ class Fields {
   std::size_t size() const { return fields_.size(); }
   bool empty() const { return fields_.empty(); }
 
-  /// What these fields take in a packet, exactly: whoever bounds a packet adds them up.
+  /// The exact size of these fields in a packet, for callers that limit a packet's size.
   std::size_t bytes() const;
 
-  /// Equal numbers, types and values. Floating point as by ==, so fields with a NaN differ from
-  /// themselves.
+  /// Equal numbers, types and values. Floating point compares by ==, so fields with a NaN do not
+  /// equal themselves.
   bool operator==(const Fields&) const = default;
 
  private:

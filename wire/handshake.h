@@ -1,7 +1,7 @@
 #pragma once
 
-// Who a peer is, and how it proves that it knows the run's key: the messages that a link begins
-// with. net/handshake.h says in which order.
+// The first messages of a link: a peer says who it is and proves that it knows the run's key.
+// net/handshake.h has their order.
 
 #include <array>
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace xylem::wire {
 
 constexpr std::uint32_t kMagic = 0x4d4c5958;  // "XYLM"
 constexpr std::uint32_t kMajorVersion = 1;
-/// Until a peer has proved the key, no frame of it may be longer.
+/// Maximum size of a frame from a peer that has not proved the key yet.
 constexpr std::size_t kMaxHelloBytes = 4096;
 
 constexpr NodeId kNoNode{0xffffffff};
@@ -25,8 +25,8 @@ enum class Role : std::uint16_t {
   kCommProcess = 1,
   kBackEnd = 2,
   kTool = 3,
-  /// A leaf that sends on streams and is otherwise nothing: in a run's tree no host. On the wire a
-  /// back end whose hello says so.
+  /// A leaf that only sends on streams; it does not count as a host of the run. On the wire it is a
+  /// back end with a mark in its hello.
   kProgram = 4,
 };
 

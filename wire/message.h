@@ -1,7 +1,8 @@
 #pragma once
 
-// The messages of the overlay as plain values. `xylem.capnp` says of each who sends it, when, and
-// what the receiver owes; this header is its C++ form, so that nobody above wire/ knows bytes.
+// The messages of the overlay as plain values. For each, `xylem.capnp` says who sends it, when, and
+// what the receiver must do. This header is the C++ form, so that code above wire/ does not handle
+// bytes.
 
 #include <cstdint>
 #include <optional>
@@ -21,23 +22,23 @@
 
 namespace xylem::wire {
 
-/// No frame is longer. A frame's length is checked against this before anything is allocated.
+/// Maximum size of a frame. The length is checked against it before anything is allocated.
 constexpr std::size_t kMaxFrameBytes = 16u << 20;
 
 struct Address {
   std::string host;
   std::uint16_t port = 0;
   std::string unix_path;
-  /// Of the host on which the path has a meaning. Empty: the path says so itself, since it holds
-  /// what no other host has; whoever does not find it is elsewhere.
+  /// Key of the host on which the path is valid. Empty: the path is unique across hosts, so a
+  /// process that does not find it is on another host.
   std::string host_key;
   bool operator==(const Address&) const = default;
 };
 
-/// Over what a link goes.
+/// The transport of a link.
 enum class Transport : std::uint16_t { kUnknown = 0, kUnix = 1, kTcp = 2, kTls = 3 };
 
-/// "unix", "tcp", "tls"; empty when it is not known.
+/// "unix", "tcp", "tls"; empty when unknown.
 const char* transport_name(Transport transport);
 
 struct HostReport {
@@ -61,7 +62,7 @@ struct CommProcessReport {
   NodeId node{};
   std::vector<Address> addresses;
   std::uint32_t pid = 0;
-  std::string failure;  ///< Not empty: it could not be started, and why.
+  std::string failure;  ///< Why it could not be started; empty if it was.
   bool operator==(const CommProcessReport&) const = default;
 };
 
@@ -104,11 +105,11 @@ struct Control {
   Nanos window_ns = 250 * kMillisecond;
   bool finish = false;
   Nanos epoch_ns = 0;
-  std::vector<StreamSpec> streams;      ///< Those of tools that are open.
+  std::vector<StreamSpec> streams;      ///< The open streams of tools.
   std::vector<ServiceSpec> services{};  ///< Of each host; at most kMaxServices.
-  Nanos facts_ns = 0;                   ///< Back ends measure their hosts so often; 0: never.
-  bool facts_at_once = false;           ///< The first measurement is waited for.
-  bool streams_fixed = false;           ///< A run's: no others will be opened.
+  Nanos facts_ns = 0;          ///< Interval at which back ends measure their hosts; 0: never.
+  bool facts_at_once = false;  ///< The front end waits for the first measurement.
+  bool streams_fixed = false;  ///< The streams are a run's: no others will be opened.
   bool operator==(const Control&) const = default;
 };
 
@@ -138,13 +139,13 @@ struct LinkReport {
   std::uint64_t sent_packets = 0;
   Nanos round_trip_ns = 0;
   Nanos offset_ns = 0;
-  Nanos error_ns = 0;  ///< Negative: it is not known yet how this host's clock stands.
+  Nanos error_ns = 0;  ///< Negative: the offset of this host's clock is not known yet.
   std::uint64_t refused = 0;
   Transport transport = Transport::kUnknown;
   bool operator==(const LinkReport&) const = default;
 };
 
-/// No notice says more; what is longer was cut by its sender and is cut by who reads it.
+/// Maximum length of a notice's text. Senders and readers cut a longer one.
 constexpr std::size_t kMaxNoticeBytes = 512;
 
 struct Notice {
@@ -155,12 +156,13 @@ struct Notice {
   Nanos age_ns = 0;    ///< Not negative.
   std::string text;    ///< One line; decode() puts spaces for control characters.
   std::uint32_t dropped = 0;
-  /// With host and pid the notice's name: it may come twice, by two ways. 0: of an older peer.
+  /// Identifies the notice, with host and pid: it may arrive twice, by two ways. 0: from an older
+  /// peer.
   std::uint64_t number = 0;
   bool operator==(const Notice&) const = default;
 };
 
-/// A node cannot take part in a stream, and why.
+/// A node cannot take part in a stream. `reason` says why.
 struct StreamRefused {
   StreamId stream{};
   NodeId node = kNoNode;
@@ -169,19 +171,20 @@ struct StreamRefused {
   bool operator==(const StreamRefused&) const = default;
 };
 
-/// All nodes from here to the leaves have taken, or refused, the streams of control's version.
+/// All nodes from the sender down to the leaves have taken or refused the streams of this version
+/// of Control.
 struct StreamsTaken {
   std::uint64_t version = 0;
   bool operator==(const StreamsTaken&) const = default;
 };
 
-/// How many bytes of packets and multicasts the receiver of this may send on the link, in all.
+/// The total number of bytes of packets and multicasts that the receiver may send on the link.
 struct Credit {
   std::uint64_t granted = 0;
   bool operator==(const Credit&) const = default;
 };
 
-/// Longer lists are refused by decode().
+/// Maximum number of facts; decode() refuses longer lists.
 constexpr std::size_t kMaxHostFacts = 64;
 
 struct HostFact {
@@ -190,14 +193,14 @@ struct HostFact {
   bool operator==(const HostFact&) const = default;
 };
 
-/// What a back end has measured of its host. Whoever reads it judges names and values.
+/// Measurements of a back end's host. The reader checks names and values.
 struct HostFacts {
   LeafId leaf{};
   std::vector<HostFact> facts;
   bool operator==(const HostFacts&) const = default;
 };
 
-/// A tag that this version does not know. Count it and go on.
+/// A message with a tag that this version does not know. Receivers count it and go on.
 struct Unknown {
   std::uint16_t tag = 0;
   bool operator==(const Unknown&) const = default;
@@ -213,16 +216,14 @@ using Message =
 //
 // Bytes 0-3 are the length of all that follows, 4-7 its format (0: one flat Cap'n Proto segment; 1:
 // such a segment and a packet's payload behind it), both little-endian; then whole 8-byte words. So
-// frames behind one another stay aligned, and what decode() is given aligned to 8 bytes it reads in
-// place.
+// consecutive frames stay aligned, and decode() reads bytes that are aligned to 8 in place.
 
-/// The frame of a message.
-/// Stops the program when the message would exceed kMaxFrameBytes: whoever fills a packet bounds
-/// it; and on an Unknown, which nobody sends.
+/// The frame of a message. Stops the program when the frame would exceed kMaxFrameBytes (the caller
+/// limits the size of packets) and on an Unknown, which is never sent.
 Bytes encode(const Message& message);
 
-/// A packet's frame in pieces, so that who relays a payload need not copy it: the frame is `head`,
-/// then `payload`, then `padding` bytes of 0.
+/// A packet's frame in pieces, so that a relay need not copy the payload. The frame is `head`, then
+/// `payload`, then `padding` bytes of 0.
 struct PacketFrame {
   Bytes head;
   Bytes payload;
@@ -240,10 +241,10 @@ PacketFrame encode_in_pieces(Packet packet);
 /// past the last; intervals empty, not ascending or touching; packets without a wave or sources, or
 /// of one process but several sources; windows without a length.
 ///
-/// Not checked here, for those who know more: the hello's magic and major version, which deserve an
-/// answer; what a payload holds, which nodes that relay do not open.
+/// Callers check the rest: the hello's magic and major version (a mismatch gets an answer), and the
+/// contents of payloads, which relaying nodes do not open.
 ///
-/// Allocates at most about ten times the frame's bytes, whatever they say.
+/// Allocates at most about ten times the frame's size.
 Result<Message> decode(std::span<const std::byte> frame);
 
 /// The parts of a packet's frame, its first 4 bytes included in the head.
@@ -252,14 +253,14 @@ struct PacketSizes {
   std::size_t payload = 0;
   std::size_t padding = 0;
 };
-/// Of the frame that starts with these bytes; nullopt when it is another's, when there are too few
-/// to tell, or when its sizes do not add up, of which decode() tells more.
+/// The sizes for the frame that starts with these bytes. nullopt when it is no packet's frame, when
+/// there are too few bytes, or when the sizes do not add up (decode() then gives the error).
 std::optional<PacketSizes> packet_sizes(std::span<const std::byte> bytes);
-/// decode() of such a frame in pieces; the payload is moved. Its padding is not looked at.
+/// decode() of such a frame in pieces; the payload is moved. Ignores the padding.
 Result<Message> decode_in_pieces(std::span<const std::byte> head, Bytes payload);
 
-/// The length of the frame that starts with these bytes, its first 4 not counted; nullopt while
-/// there are fewer than 4. Fails with kCorrupt when it exceeds `limit` or is 0.
+/// The length of the frame that starts with these bytes, without the first 4; nullopt if there are
+/// fewer than 4 bytes. Fails with kCorrupt when it exceeds `limit` or is 0.
 Result<std::optional<std::size_t>> frame_length(std::span<const std::byte> bytes,
                                                 std::size_t limit);
 

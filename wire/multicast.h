@@ -1,8 +1,8 @@
 #pragma once
 
-// What a tool sends down a stream. It travels whole from the front end to the nodes directly above
-// leaves, which keep it whole for children that attach later; each of them sends a leaf of its own
-// that leaf's share (filters/multicast_cut.h).
+// A message from a tool down a stream. It travels whole from the front end to the nodes directly
+// above leaves, which keep it for children that attach later. Each of these nodes sends each of its
+// leaves that leaf's share (filters/multicast_cut.h).
 
 #include <cstdint>
 
@@ -12,28 +12,28 @@
 
 namespace xylem::wire {
 
-/// What of a multicast is in a frame.
+/// The part of a multicast that a frame holds.
 enum class MulticastShare : std::uint16_t {
   kWhole = 0,    ///< All of it: between nodes above leaves; to a leaf where nothing is cut.
   kPart = 1,     ///< What is for the one leaf in `leaves`.
-  kNothing = 2,  ///< Nothing is for it: only the number, so that it does not miss one. No payload.
-  kFailed = 3,   ///< What is for it could not be made: it has missed this number. No payload.
+  kNothing = 2,  ///< Nothing for this leaf: only the number, so that it sees no gap. No payload.
+  kFailed = 3,   ///< This leaf's part could not be made: it misses this number. No payload.
 };
 
 struct Multicast {
   StreamId stream{};
   std::uint64_t number = 0;  ///< From 1, by stream.
-  IntervalSet leaves;        ///< Those of the stream; empty: all.
+  IntervalSet leaves;        ///< The stream's leaves; empty: all.
   Bytes payload;             ///< One Fields, see wire/waves.h.
-  /// Those of them for whom it is, and among whom it is narrowed; only in a whole one. Empty: all
-  /// of them; but in a stream with a narrowing nobody: there it is always said.
+  /// The recipients among `leaves`, over which it is narrowed; only in a kWhole. Empty: all of
+  /// them. In a stream with a narrowing the recipients are always listed, so empty means none.
   IntervalSet to{};
   MulticastShare share = MulticastShare::kWhole;
   bool operator==(const Multicast&) const = default;
 };
 
-/// A leaf missed the multicasts [first, end) of a stream: nobody kept them for it, or what was for
-/// it could not be made.
+/// A leaf missed the multicasts [first, end) of a stream: no node kept them, or the leaf's part
+/// could not be made.
 struct MulticastGap {
   StreamId stream{};
   LeafId leaf{};

@@ -1,7 +1,7 @@
 #pragma once
 
-// The unit that travels up, is journalled, stored and acknowledged; and what makes it the same
-// packet wherever it arrives.
+// The unit that travels up the tree and is journalled, stored and acknowledged; and its identity,
+// by which every node recognises it.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace xylem::wire {
 
 using Bytes = std::vector<std::byte>;
 
-/// In Acknowledgement.resend: everything of these sources that is not acknowledged. A node asks its
-/// subtree for it when it has a new parent.
+/// In Acknowledgement.resend: all packets of these sources that are not acknowledged. A node that
+/// has a new parent asks its subtree for them.
 constexpr StreamId kEveryStream{0};
 /// The monitor's own streams. Streams of tools are numbered from kFirstToolStream on.
 constexpr StreamId kRegistrationStream{1};
@@ -30,8 +30,8 @@ constexpr StreamId kFirstToolStream{100};
 /// front end of its own have lower numbers.
 constexpr StreamId kFirstStoredStream{0x80000000};
 
-/// A window's wave holds the number of its time slice and of its part (a slice may be sealed early
-/// and go on in a next part).
+/// A window's wave holds the number of its time slice and of its part (a slice that is sealed early
+/// continues in the next part).
 constexpr std::uint64_t kWindowPartBits = 12;
 constexpr std::uint64_t window_wave(std::uint64_t slice, std::uint64_t part) {
   return slice << kWindowPartBits | part;
@@ -54,8 +54,8 @@ struct PacketId {
 
 struct Packet {
   PacketId id;
-  bool alone = false;      ///< Resent: to be forwarded as it is, never merged.
-  bool tombstone = false;  ///< Stands for a packet that was given up; see wire/tombstone.h.
+  bool alone = false;      ///< Resent: nodes forward it unchanged and never merge it.
+  bool tombstone = false;  ///< Replaces a packet that was given up; see wire/tombstone.h.
   bool last = false;       ///< Its source sends nothing more on this stream.
   Bytes payload;
 
@@ -64,7 +64,7 @@ struct Packet {
   bool operator==(const Packet&) const = default;
 };
 
-/// Whether its source sends nothing more at all: an agent's last window, or the last account of a
+/// Whether this is the last packet of its source: an agent's last window, or the last account of a
 /// program that sends waves.
 inline bool is_end(const Packet& packet) {
   return packet.last &&

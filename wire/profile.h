@@ -25,16 +25,16 @@ class LogHistogram {
   void merge(const LogHistogram& other);
   std::uint64_t count(std::size_t bucket) const { return counts_[bucket]; }
   std::uint64_t total() const;
-  /// An upper bound of the q-quantile in ns (0 <= q <= 1): the end of the bucket it falls in, so
-  /// never more than twice the quantile. 0 when the histogram is empty or the quantile is 0 ns; the
-  /// greatest number for the last bucket, whose end is none.
+  /// An upper bound of the q-quantile in ns (0 <= q <= 1): the end of its bucket, so at most twice
+  /// the quantile. 0 when the histogram is empty or the quantile is 0 ns; the largest number for
+  /// the last bucket, which has no end.
   std::uint64_t quantile_bound(double q) const;
 
   static std::size_t bucket_of(std::uint64_t ns) {
     return static_cast<std::size_t>(std::bit_width(ns));
   }
 
-  /// As stored and sent: for each bucket that is not empty, its number (1 byte) and its count
+  /// The stored and sent form: for each bucket that is not empty, its number (1 byte) and its count
   /// (LEB128), ascending.
   Bytes to_bytes() const;
   /// Fails with kCorrupt.
@@ -51,7 +51,7 @@ struct ProfileRow {
   LeafId leaf{};
   Lane lane{};
   FunctionId function{};
-  bool estimated = false;  ///< Times are those of sampled calls, scaled up.
+  bool estimated = false;  ///< Times are scaled up from sampled calls.
   std::uint64_t calls = 0;
   std::uint64_t calls_so_far = 0;  ///< Of this function and process, this window included.
   std::uint64_t time_ns = 0;       ///< Sum; min and max are of single calls.
@@ -89,7 +89,7 @@ struct LossRow {
   bool operator==(const LossRow&) const = default;
 };
 
-/// Counters of a process as they stand at the end of the window; later ones replace earlier ones.
+/// Counters of a process at the end of the window. Later rows replace earlier ones.
 struct AccountRow {
   LeafId leaf{};
   Lane lane{};
@@ -103,18 +103,19 @@ struct AccountRow {
   std::uint64_t lost_receives = 0;       ///< Receives whose record met a full ring: in no wait row.
   std::uint64_t untracked_receives = 0;  ///< Receives whose completion could not be followed.
   bool ended = false;                    ///< The process is gone; these are final.
-  /// It has made no call since then, of the run's epoch; 0: it makes calls, or nobody looked. Told
-  /// some seconds after, and again now and then. While it is so:
+  /// The process has made no call since this time of the run; 0: it makes calls, or this was not
+  /// checked. Reported some seconds later, and repeated. The next three fields are valid while it
+  /// is not 0.
   Nanos silent_since_ns = 0;
-  std::optional<FunctionId> inside;  ///< Called, and has not returned; none: outside, or not known.
+  std::optional<FunctionId> inside;  ///< The call that has not returned; none: outside, or unknown.
   bool stopped = false;              ///< By a signal.
-  bool outside = false;              ///< No call is under way; false, too: not known.
+  bool outside = false;              ///< It is in no call; also false when unknown.
   std::vector<LossRow> loss_by_function;
   bool operator==(const AccountRow&) const = default;
 };
 
 struct ProfileWindow {
-  Nanos begin_ns = 0;  ///< Of the run's epoch.
+  Nanos begin_ns = 0;  ///< Since the run's epoch.
   Nanos end_ns = 0;
   std::vector<ProfileRow> rows;
   std::vector<MatrixRow> matrix;
@@ -125,8 +126,8 @@ struct ProfileWindow {
 
 /// A flat Cap'n Proto segment.
 Bytes encode(const ProfileWindow& window);
-/// Fails with kCorrupt: on bytes that are no window, one that ends before it begins, a row of no
-/// process (lane 0), a histogram that is none. Allocates at most about ten times the bytes.
+/// Fails with kCorrupt: bytes that are not a window, a window that ends before it begins, a row
+/// with lane 0 (no process), an invalid histogram. Allocates at most about ten times the bytes.
 Result<ProfileWindow> decode_profile_window(std::span<const std::byte> payload);
 
 }  // namespace xylem::wire

@@ -1,7 +1,7 @@
 #pragma once
 
 // Payload of the registration stream: names travel from the capture library to the store, so that
-// nobody above capture/ knows an MPI function by name.
+// code above capture/ contains no names of MPI functions.
 
 #include <array>
 #include <cstdint>
@@ -35,27 +35,27 @@ struct ProcessRow {
   std::uint32_t world_size = 0;
   std::string mpi_library;
   std::string program;
-  std::string clock;  ///< Of what sort its times are, for people; empty: the run's.
-  /// Why nothing of it is recorded, as part of a sentence; empty: it is watched.
+  std::string clock;  ///< Describes the clock of its times; empty: the run's.
+  /// Why it is not recorded, as part of a sentence; empty: it is recorded.
   std::string unwatched{};
   bool operator==(const ProcessRow&) const = default;
 };
 
-/// State, not change: told again it says the same. Rows not named are as before.
+/// State, not a change: repeating it has no effect. Rows that are not listed stay as they were.
 struct Registration {
   std::string host;
   std::vector<FunctionRow> functions;
   std::vector<ProcessRow> processes;
-  std::vector<ServiceRow> services{};   ///< What may take samples here.
-  std::vector<SeriesLayout> layouts{};  ///< What their numbers mean.
+  std::vector<ServiceRow> services{};   ///< The services that may take samples here.
+  std::vector<SeriesLayout> layouts{};  ///< The meaning of their numbers.
   bool operator==(const Registration&) const = default;
 };
 
-/// A flat Cap'n Proto segment. Of a process that is not initialised no world is sent.
+/// A flat Cap'n Proto segment. A process that is not initialised is sent without its world.
 Bytes encode(const Registration& registration);
-/// Fails with kCorrupt: on bytes that are no registration, a function without a name, a process of
-/// lane 0, a world key of another size, a rank outside its world, a service of lane 0 or beyond
-/// kMaxServices or with another name than is_service_name(), a metric without a name.
+/// Fails with kCorrupt: bytes that are not a registration, a function without a name, a process
+/// with lane 0, a world key of the wrong size, a rank outside its world, a service with lane 0, a
+/// lane beyond kMaxServices or a name that is_service_name() refuses, a metric without a name.
 Result<Registration> decode_registration(std::span<const std::byte> payload);
 
 /// Name of a function class as it is stored: "point_to_point", "collective", ...; "other" for

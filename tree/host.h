@@ -1,6 +1,6 @@
 #pragma once
 
-// What the placement of a tree needs to know of a host.
+// The description of a host for the placement of a tree.
 
 #include <cstdint>
 #include <string>
@@ -9,17 +9,16 @@
 
 namespace xylem::tree {
 
-/// No host of the list at hand: where the front end stands when it is not on one of the job's
-/// hosts.
+/// None of the hosts in the list: the front end's host when it is not one of the job's hosts.
 constexpr HostId kNoHost{0xffffffff};
 
-/// One host of the job. Its HostId is its index in the host list at hand, and nothing else: a list
-/// with another order gives other ids. Two hosts may have one name (two containers on one node).
+/// One host of the job. Its HostId is its index in the host list and valid only for that list. Two
+/// hosts may have the same name (two containers on one node).
 struct Host {
   std::string name;             ///< As the host calls itself: "node12" or "node12.cluster.org".
-  std::uint32_t back_ends = 1;  ///< Leaves that will attach from here; 0: it only carries CPs.
-  std::uint64_t processes = 0;  ///< What runs here already and is to be levelled: monitored ranks.
-  std::uint32_t cores = 0;      ///< That processes may use; 0: not known. Limits what goes there.
+  std::uint32_t back_ends = 1;  ///< Leaves that will attach from here; 0: only CPs run here.
+  std::uint64_t processes = 0;  ///< Load that even placement levels: monitored ranks.
+  std::uint32_t cores = 0;  ///< Cores that processes may use, a limit for placement; 0: unknown.
 
   bool operator==(const Host&) const = default;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-// When two names may be of one host: people and systems write them in full or short.
+// Decides whether two names may mean the same host, since names are written in full or short.
 
 #include <optional>
 #include <string>
@@ -21,10 +21,11 @@ constexpr bool may_be_one_host(std::string_view one, std::string_view other) {
   return one == other || one == short_name(other) || other == short_name(one);
 }
 
-/// Names, each of another host than the others.
+/// A set of names of different hosts.
 class HostNameSet {
  public:
-  /// Takes the name; unless it may be that of a host that is there: then how that one is written.
+  /// Adds the name. If it may mean a host that is already in the set, adds nothing and returns that
+  /// host's name.
   std::optional<std::string> add(const std::string& name);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// How many processes a launcher puts on which host, as its own files and variables tell it.
+// The number of processes that a launcher starts on each host, from its files and variables.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace xylem::tree {
 
-/// A host, and how many processes a launcher would start there.
+/// A host and the number of processes that a launcher would start there.
 struct HostSlots {
   std::string name;
   std::uint32_t slots = 0;
@@ -19,10 +19,10 @@ struct HostSlots {
   bool operator==(const HostSlots&) const = default;
 };
 
-/// No host is said to have more.
+/// Maximum number of slots of a host.
 constexpr std::uint32_t kMaxSlots = 1'000'000;
 
-/// Reads an MPI host file: a host a line, `#` comments, empty lines. All of these are read:
+/// Reads an MPI host file: one host a line, `#` comments, empty lines. It accepts:
 ///
 ///   node1 slots=4 max_slots=8      Open MPI; slots, cpus, cpu and count are one
 ///   ada@node2                      the same, with a user
@@ -30,27 +30,26 @@ constexpr std::uint32_t kMaxSlots = 1'000'000;
 ///   node[4-6]:2                    a list of hosts (host_list.h) stands for each of them
 ///   node4                          1 slot; PBS names a host as often as it has slots
 ///
-/// A host that is named again has the slots of all its lines; hosts are in the order of their first
-/// ones. Other words of the two launchers (max_slots, max-slots, slots_max, binding, map, ifname,
-/// user, username) say nothing about placement and are passed over.
+/// The slots of a host's lines add up; hosts are in the order of their first lines. Other keywords
+/// of the two launchers (max_slots, max-slots, slots_max, binding, map, ifname, user, username) do
+/// not concern placement and are skipped.
 ///
 /// `source` is the file's name in errors, which read `SOURCE:LINE: what, what to do`. Fails with
-/// kInvalidArgument: a name is no host name; a number of slots is none from 0 to kMaxSlots; another
-/// word; no host at all; more than kMaxListedHosts; a text over kMaxTextBytes. Any bytes may come:
-/// it always returns.
+/// kInvalidArgument: an invalid host name; a number of slots outside 0 to kMaxSlots; an unknown
+/// keyword; no host; more than kMaxListedHosts; a text over kMaxTextBytes. Safe on any input.
 Result<std::vector<HostSlots>> parse_host_file(std::string_view text, std::string_view source);
 
 /// Reads a file and parses it. Fails as parse_host_file and as read_text_file (base/text_file.h).
 Result<std::vector<HostSlots>> read_host_file(const std::string& path);
 
-/// Counts, one a host: "8,2,2,0", or as Slurm writes SLURM_TASKS_PER_NODE, "4(x3),2" for 4 4 4 2.
-/// An empty text is none. Fails with kInvalidArgument and a sentence that quotes the item: not a
-/// number from 0 to kMaxSlots, repeated 0 times, more than kMaxListedHosts.
+/// Parses counts, one a host: "8,2,2,0", or in the form of SLURM_TASKS_PER_NODE, "4(x3),2" for 4 4
+/// 4 2. An empty text gives no counts. Fails with kInvalidArgument and a sentence that quotes the
+/// item: not a number from 0 to kMaxSlots, a repetition of 0, more than kMaxListedHosts.
 Result<std::vector<std::uint32_t>> parse_counts(std::string_view text);
 
 /// The hosts of a Slurm job by its variables SLURM_JOB_NODELIST and SLURM_TASKS_PER_NODE; without
-/// the second (an allocation before its first step) 1 each. Fails with kInvalidArgument when one
-/// cannot be read, names it, or when they speak of different numbers of hosts.
+/// the second (an allocation before its first step) each host has 1. Fails with kInvalidArgument
+/// when a variable cannot be parsed (the sentence names it), or when the numbers of hosts differ.
 Result<std::vector<HostSlots>> slurm_slots(std::string_view node_list,
                                            std::string_view tasks_per_node);
 

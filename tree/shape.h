@@ -1,7 +1,7 @@
 #pragma once
 
-// The form of a tree in one line of text, the same everywhere: --topology, XYLEM_TOPOLOGY, the
-// configuration file, `xylem place`.
+// The shape of a tree in one line of text. --topology, XYLEM_TOPOLOGY, the configuration file and
+// `xylem place` use the same form.
 //
 //   flat                    no communication process: every back end attaches to the front end
 //   kary:K                  ceil(#BE / K) internal leaves, then levels of ceil(n / K) up to the
@@ -11,8 +11,7 @@
 //   binomial:ORDER          a binomial tree of 2^ORDER nodes, the front end included; `binomial`
 //                           alone is the smallest whose internal leaves have <= 16 back ends each
 //   file:PATH               a topology file (docs/topology-format.md), which names the hosts too
-//   PATH                    the same, if a file of that name exists and it is none of the words
-//   above
+//   PATH                    the same, if such a file exists and it is none of the words above
 
 #include <cstddef>
 #include <cstdint>
@@ -24,10 +23,10 @@
 
 namespace xylem::tree {
 
-/// Children per node where the user says nothing.
+/// Default number of children per node.
 constexpr std::uint32_t kDefaultFanout = 16;
 
-/// A parsed shape. Only the fields that its kind names count; the others are 0 or empty.
+/// A parsed shape. Only the fields for its kind are used; the others are 0 or empty.
 struct Shape {
   enum class Kind { kFlat, kKary, kBalanced, kBinomial, kFile };
   Kind kind = Kind::kKary;
@@ -38,27 +37,28 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
-/// Reads a shape; see the list above. Looks whether a file exists only for a text that is no other
-/// shape, and never opens it.
+/// Parses a shape; see the list above. Only for a text that is no other shape, it checks whether a
+/// file of that name exists. It never opens the file.
 ///
 /// Fails with kInvalidArgument (not a shape, a number out of range, a tree of more than
-/// kMaxCommProcesses) or kNotFound (it looks like a path and nothing is there); the sentence quotes
-/// the text and lists what would do.
+/// kMaxCommProcesses) or kNotFound (it looks like a path and no such file exists); the sentence
+/// quotes the text and lists the valid forms.
 Result<Shape> parse_shape(std::string_view text);
 
 /// The text that parse_shape reads back as the same shape, with defaults written out: "kary:16".
 std::string to_text(const Shape& shape);
 
-/// The tree that a shape means for so many back ends.
+/// The tree of a shape for this number of back ends.
 ///
-///   kary:2, 8 back ends:  4 internal leaves, 2 above them, the front end: 6 communication
-///   processes kary:16, 16 or fewer: the front end alone, because ceil(n / K) = 1 is the front end
-///   itself kary:8, 65:           9 internal leaves, 2 nodes above them with 5 and 4 children
+///   kary:2, 8 back ends    4 internal leaves, 2 nodes above them, the front end: 6 communication
+///                          processes
+///   kary:16, <= 16         the front end alone: ceil(n / K) = 1 is the front end itself
+///   kary:8, 65             9 internal leaves, 2 nodes above them with 5 and 4 children
 ///
 /// A level's nodes are split over the level above in unbroken runs that differ by at most one, the
 /// longer ones first. balanced and binomial:ORDER do not depend on the number of back ends.
 ///
-/// Fails with kInvalidArgument for kFile (a file holds a tree of its own, see topology_text.h), for
+/// Fails with kInvalidArgument for kFile (a file holds its own tree, see topology_text.h), for
 /// fields out of the ranges above, and when the tree would exceed kMaxCommProcesses.
 Result<Skeleton> grow(const Shape& shape, std::size_t back_ends);
 

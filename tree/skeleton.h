@@ -1,7 +1,7 @@
 #pragma once
 
-// Who is whose child in the inner tree, without hosts or names: the front end and the communication
-// processes below it. Back ends are not in it; they attach to its internal leaves.
+// The inner tree without hosts or names: the front end and the communication processes below it.
+// Back ends are not part of it; they attach to its internal leaves.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,29 +12,29 @@
 
 namespace xylem::tree {
 
-/// No tree is larger. It keeps a mistyped shape from asking for all memory.
+/// Maximum size of a tree. It keeps a mistyped shape from allocating all memory.
 constexpr std::size_t kMaxCommProcesses = 1'000'000;
 
 /// The inner tree as a value. Nodes are numbered breadth first: the front end is 0, its children
-/// follow, then theirs, siblings in order. So a parent's number is smaller than its children's, the
-/// children of a node are one unbroken run of numbers, and so is a level.
+/// follow, then their children, siblings in order. So a parent's number is smaller than its
+/// children's, and the children of a node have consecutive numbers, as have the nodes of a level.
 ///
 ///          0              parent:   -  0  0  1  1  2
 ///        1   2            level:    0  1  1  2  2  2
 ///       3 4   5           internal leaves: 3 4 5
 ///
-/// There is always a front end; a skeleton of it alone has one internal leaf, the front end itself.
-/// Copying copies; const calls may come from any thread. A NodeId that is not in the tree is a bug
-/// of the caller and stops the program.
+/// There is always a front end. A skeleton of the front end alone has one internal leaf, the front
+/// end itself. Const calls may come from any thread. A NodeId that is not in the tree is a bug of
+/// the caller and stops the program.
 class Skeleton {
  public:
   /// The front end alone.
   Skeleton();
 
   /// From the number of children of each node, in the order in which nodes get their numbers:
-  /// {2, 2, 1, 0, 0, 0} is the tree above. Every list that adds up is a tree, so there is nothing
-  /// to validate; one that does not (the sum is not its length - 1, or a node comes before its
-  /// parent) is a bug of the caller and stops the program.
+  /// {2, 2, 1, 0, 0, 0} is the tree above. A list whose sum is not its length - 1, or in which a
+  /// node comes before its parent, is a bug of the caller and stops the program. Every other list
+  /// is a tree.
   explicit Skeleton(std::span<const std::uint32_t> child_counts);
 
   /// Nodes, the front end included.

@@ -17,8 +17,8 @@
 
 namespace xylem::tree {
 
-/// A process of the tree as MRNet names it: a host, and a number that tells the processes on one
-/// host apart. The numbers of a host need not start at 0 nor be dense.
+/// A process of the tree as MRNet names it: a host, and a number that distinguishes the processes
+/// on that host. The numbers need not start at 0 and may have gaps.
 struct Process {
   std::string host;
   std::uint32_t instance = 0;
@@ -29,7 +29,7 @@ struct Process {
 /// "node12:0".
 std::string to_text(const Process& process);
 
-/// Letters, digits, '.', '-', '_', at least one and at most 253: what a topology text can hold.
+/// Letters, digits, '.', '-', '_', 1 to 253 characters: the names that a topology text can hold.
 bool is_host_name(std::string_view name);
 
 /// A process and its children, in order: one statement of a topology text.
@@ -44,17 +44,17 @@ struct BranchPlace {
   std::optional<std::size_t> child;  ///< Index within its children; nullopt: its parent.
 };
 
-/// Why branches are no tree, and which of them is to blame.
+/// The reason why branches do not form a tree, and where.
 struct TopologyFault {
   BranchPlace at;
-  std::optional<BranchPlace> first;  ///< What `at` contradicts: where the name stands already.
+  std::optional<BranchPlace> first;  ///< The earlier place that `at` conflicts with.
   std::string what;                  ///< "host node12 is named twice: node12:0 is a child ..."
   std::string remedy;                ///< "give each process of a host a number of its own"
 };
 
-/// Processes, and who is whose child. Always one tree with every process once: a value of this type
-/// needs no validation. Two are equal when every process has the same children in the same order,
-/// however the branches were ordered.
+/// Processes with their parents and children. Always one tree with every process once: a value of
+/// this type needs no validation. Two topologies are equal when every process has the same children
+/// in the same order; the order of branches does not matter.
 ///
 /// Ids are those of the skeleton: the front end is 0, then breadth first. Const calls may come from
 /// any thread.
@@ -64,17 +64,17 @@ class Topology {
   explicit Topology(Process front_end);
 
   /// Names for a skeleton: `processes[n]` is node n.
-  /// Fails with kInvalidArgument when their numbers differ, a name is no host name (is_host_name)
-  /// or two processes are the same.
+  /// Fails with kInvalidArgument when the sizes differ, a host name is invalid (is_host_name) or
+  /// two processes are the same.
   static Result<Topology> make(Skeleton skeleton, std::vector<Process> processes);
 
-  /// From branches in any order; the process that is nobody's child is the front end. A leaf needs
-  /// no branch; one without children is allowed.
+  /// From branches in any order; the process without a parent is the front end. A leaf needs no
+  /// branch; a branch without children is allowed.
   ///
-  /// Fails with kInvalidArgument: no branch; a name is no host name; a cycle; a process named twice
+  /// Fails with kInvalidArgument: no branch; an invalid host name; a cycle; a process named twice
   /// as a child or as a parent; parts that are not connected; too many processes. The sentence says
-  /// which; find_fault says also where. `places`, if given, gets for each node where it stands as a
-  /// child, and for the front end its branch.
+  /// which; find_fault also says where. `places`, if given, receives each node's place as a child,
+  /// and for the front end its branch.
   static Result<Topology> make(std::span<const Branch> branches,
                                std::vector<BranchPlace>* places = nullptr);
 
@@ -96,9 +96,9 @@ class Topology {
   std::vector<Process> processes_;
 };
 
-/// The first reason why branches are no tree; nullopt when they are one. No branch at all is left
-/// to the caller, since there is nothing to blame. A cycle is found first, then repeated names,
-/// then parts that are not connected.
+/// The first reason why branches do not form a tree; nullopt if they do. The caller checks for an
+/// empty list, which has no place to report. A cycle is found first, then repeated names, then
+/// parts that are not connected.
 std::optional<TopologyFault> find_fault(std::span<const Branch> branches);
 
 }  // namespace xylem::tree

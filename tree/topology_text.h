@@ -1,14 +1,14 @@
 #pragma once
 
-// MRNet's topology text: read and written. docs/topology-format.md is the description for users.
+// Reads and writes MRNet's topology text. docs/topology-format.md describes it for users.
 //
 //   # a comment, to the end of the line
 //   head:0  => node1:0 node2:0 ;      # the front end and its children
 //   node1:0 => node3:0 node4:0 ;
 //
 // A process is HOST:NUMBER. Statements come in any order, one for each process with children, and
-// may span lines. The process that is nobody's child is the front end; all others are communication
-// processes; back ends are not named. `head:0 ;` is a front end alone.
+// may span lines. The process without a parent is the front end; all others are communication
+// processes; back ends are not listed. `head:0 ;` is a front end alone.
 
 #include <cstdint>
 #include <string>
@@ -20,11 +20,11 @@
 
 namespace xylem::tree {
 
-/// No topology file is larger.
+/// Maximum size of a topology file.
 constexpr std::size_t kMaxTopologyBytes = std::size_t{64} << 20;
 
-/// A topology and where its text stands, so that what is wrong with a host can be said with file
-/// and line later, when the hosts of the job are known.
+/// A topology with line numbers, so that later errors about a host, once the job's hosts are known,
+/// can name file and line.
 struct TopologyFile {
   Topology topology;
   std::string source;                ///< Path or name of the text, as errors show it.
@@ -39,7 +39,7 @@ struct TopologyFile {
 ///   x.topo:2: syntax error: expected '=>' or ';' after head:0, found 'node1'; ...
 ///
 /// Fails with kInvalidArgument for these, for an empty text, for numbers over 2^32 - 1 and for
-/// texts over kMaxTopologyBytes. Any bytes may come: it always returns.
+/// texts over kMaxTopologyBytes. Safe on any input.
 Result<TopologyFile> parse_topology(std::string_view text, std::string_view source);
 
 /// Reads a file and parses it; `source` is the path as given.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Even placement: level the processes of all hosts. The plain policy against which every cleverer
-// one is measured, and the method of claim 3 of the overlay patent, step by step.
+// Even placement: level the processes of all hosts. The baseline for every other policy, and the
+// method of claim 3 of the overlay patent, step by step.
 //
 // With OS[i] processes on host i already (given), n communication processes to place and m hosts:
 //
@@ -27,9 +27,9 @@
 // The result equals the greedy rule: each process in turn to the least loaded host, the lowest
 // index on ties.
 //
-// Where hosts have limited room (room.h) the steps are done for the hosts with room. Those that
-// would get more than fits keep what fits, and the steps are done again for the others and for what
-// is left. That equals the greedy rule among hosts that have room.
+// If room is limited (room.h), the steps apply to the hosts with room. Hosts that would get more
+// than fits are filled, and the steps are repeated for the other hosts and the rest of the
+// processes. That equals the greedy rule among hosts that have room.
 
 #include <cstdint>
 #include <span>
@@ -44,16 +44,16 @@ namespace xylem::placement {
 
 /// One pass of steps 2-5 or 7: enough to check it by hand.
 struct EvenRound {
-  std::uint64_t processes = 0;   ///< sum: those on the hosts still levelled, and the new ones.
+  std::uint64_t processes = 0;   ///< sum: those on the hosts still levelled, plus new ones.
   std::size_t hosts = 0;         ///< Still levelled when the round began.
   std::uint64_t quotient = 0;    ///< Target of each of them...
   std::uint64_t remainder = 0;   ///< ...and of the first so many of them: one more.
   std::vector<HostId> too_full;  ///< Taken out by this round.
-  std::vector<HostId> no_room;   ///< Would get more than fits: they get what fits, and the next
-                                 ///< round begins anew with the others. Both are empty in the last.
+  std::vector<HostId> no_room;   ///< Would get more than fits: they are filled, and the next round
+                                 ///< starts with the others. Both are empty in the last.
 };
 
-/// What even placement gives to each host, and how it came to it.
+/// The result of even placement, with its steps.
 struct EvenPlacement {
   std::vector<std::uint64_t> target;  ///< TS by host: processes there in the end.
   std::vector<std::uint64_t> added;   ///< AS by host; they sum up to the number asked for.
@@ -62,26 +62,26 @@ struct EvenPlacement {
 };
 
 /// Levels `comm_processes` new processes over hosts that carry `occupied[i]` already. The same
-/// input gives the same result. Time grows with hosts times rounds; rounds are few, as the distance
-/// from the mean must grow by factorials to make many of them.
+/// input gives the same result. Time grows with hosts times rounds; there are few rounds, because
+/// each further round needs loads whose distance from the mean grows by factorials.
 ///
-/// `room` says how many each host may get, or is empty: no limits. Hosts with room 0 take no part,
-/// their target is what they have.
+/// `room` is the maximum for each host; empty: no limits. Hosts with room 0 take no part: their
+/// target is their present load.
 ///
-/// 0 processes are placed anywhere, on no hosts too. Fails with kInvalidArgument when there is no
-/// host for at least one, when they do not fit (check_room), or when all processes together exceed
-/// 2^64 - 1.
+/// Placing 0 processes always succeeds, also without hosts. Fails with kInvalidArgument when there
+/// are processes and no hosts, when they do not fit (check_room), or when all processes together
+/// exceed 2^64 - 1.
 Result<EvenPlacement> place_evenly(std::span<const std::uint64_t> occupied,
                                    std::uint64_t comm_processes,
                                    std::span<const std::uint64_t> room = {});
 
 /// The order in which the hosts of a placement take their processes: entry k is the host of
-/// communication process k (node k + 1, breadth first). It is the greedy order: process k finds the
-/// least loaded host, so the upper levels of the tree sit where least is going on.
+/// communication process k (node k + 1, breadth first). It is the greedy order: process k goes to
+/// the least loaded host, so the upper levels of the tree are on the least busy hosts.
 ///
 /// By hand, as above: loads 8 2 2 0 -> host 3 (0), host 3 (1), host 1 (2), host 2 (2).
 ///
-/// `occupied` and `placement.added` must have one size. Memory: 16 bytes a process on the way.
+/// `occupied` and `placement.added` must have the same size. Temporary memory: 16 bytes a process.
 std::vector<HostId> fill_order(std::span<const std::uint64_t> occupied,
                                const EvenPlacement& placement);
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// By what fuzzy placement judges: factors with membership functions and weights, grades with
-// values, the way they are composed. Requirements 1.2.2, steps 1-3 and 5; docs/placement.md has
-// them worked by hand.
+// The rules of fuzzy placement: factors with membership functions and weights, grades with values,
+// and their composition. Requirements 1.2.2, steps 1-3 and 5; docs/placement.md has an example
+// worked by hand.
 //
 // In a configuration file, each part with a default (`default_fuzzy_rules`):
 //
@@ -55,7 +55,7 @@ struct Grade {
 };
 
 /// A factor of the set U with its weight a and its functions, one a grade, in their order. Values
-/// below the lowest a (above the highest d) count as that one: functions need not reach further.
+/// below the lowest a (above the highest d) count as that value.
 struct Factor {
   Fact fact{};
   double weight = 0;
@@ -64,7 +64,7 @@ struct Factor {
 };
 
 /// A value where all functions of a factor are 0; nullopt when there is none. Exact: the functions
-/// are linear between their corners, so corners and the middles between them tell.
+/// are linear between their corners, so testing the corners and the midpoints is enough.
 std::optional<double> find_gap(std::span<const Trapezoid> functions);
 
 /// Weights from a pairwise-comparison matrix P (Saaty's analytic hierarchy process): p_ij says how
@@ -87,10 +87,11 @@ struct Comparisons {
   bool operator==(const Comparisons&) const = default;
 };
 
-/// A matrix is refused beyond: its comparisons contradict each other.
+/// Maximum consistency ratio. Beyond it the comparisons contradict each other, and the matrix is
+/// refused.
 constexpr double kMaxConsistencyRatio = 0.1;
 
-/// Fails with kInvalidArgument: no rows, or more than kFacts; a row of another length; an entry
+/// Fails with kInvalidArgument: no rows, or more than kFacts; a row of the wrong length; an entry
 /// that is not above 0 (and at most 1000); a diagonal that is not 1; p_ij p_ji further than 2 %
 /// from 1 (so that 0.33 may stand for a third); a consistency ratio above kMaxConsistencyRatio.
 Result<Comparisons> compare(std::vector<std::vector<double>> matrix);
@@ -98,69 +99,69 @@ Result<Comparisons> compare(std::vector<std::vector<double>> matrix);
 /// How memberships become the grades of a host (step 6).
 enum class Composition {
   kWeightedAverage,  ///< b_j = sum of a_i r_ij: every factor counts by its weight.
-  kMaxMin,           ///< b_j = max over i of min(a_i, r_ij): Zadeh's; the strongest reason counts.
+  kMaxMin,           ///< b_j = max over i of min(a_i, r_ij): Zadeh's; the strongest factor counts.
 };
 std::string_view to_text(Composition composition);
 
 /// How the grades of a host become its score (step 8).
 enum class Scoring {
-  kGradeValues,        ///< S = sum of b_j g_j: every grade counts by how far it is deserved.
+  kGradeValues,        ///< S = sum of b_j g_j: every grade counts by its share.
   kMaximumMembership,  ///< S = g of the grade with the largest b_j, the better one of equals.
 };
 std::string_view to_text(Scoring scoring);
 
-/// All of it. As made by default_fuzzy_rules and read_fuzzy_rules it keeps check()'s conditions.
+/// All rules. Those from default_fuzzy_rules and read_fuzzy_rules satisfy check().
 struct FuzzyRules {
-  std::vector<Grade> grades;    ///< By falling value.
+  std::vector<Grade> grades;    ///< In descending order of value.
   std::vector<Factor> factors;  ///< Each fact once.
   Composition composition = Composition::kWeightedAverage;
-  /// 0: the weights count as they are. Above, a host's factor that is bad there counts more there
-  /// (fuzzy.h, step 5): a host is not fast because it has much memory.
+  /// 0: weights are used as given. Above 0, a host's bad factors count more for that host (fuzzy.h,
+  /// step 5), so that much memory cannot make up for a slow network.
   double emphasis = 0;
-  std::optional<Comparisons> comparisons{};  ///< Where the weights come from, if from there.
+  std::optional<Comparisons> comparisons{};  ///< The source of the weights, if any.
   Scoring scoring = Scoring::kGradeValues;
   bool operator==(const FuzzyRules&) const = default;
 };
 
-/// The functions of a fact for the default grades, best first. Those of docs/placement.md; at each
-/// value they add up to 1.
+/// The functions of a fact for the default grades, best first, as in docs/placement.md. They add up
+/// to 1 at each value.
 std::vector<Trapezoid> default_functions(Fact fact);
 
 /// Grades excellent 1, good 0.6, fair 0.15, poor 0.05; factors idle 0.30, run_queue 0.15,
 /// memory 0.15, network 0.15, round_trip 0.10, processes 0.15; weighted average, emphasis 1.5;
-/// default_functions. docs/placement.md ("Does it pay?") shows what these were chosen by.
+/// default_functions. docs/placement.md ("Does it pay?") shows why these were chosen.
 FuzzyRules default_fuzzy_rules();
 
 constexpr std::size_t kMaxGrades = 9;
 constexpr double kMaxEmphasis = 4;
 
-/// Fails with kInvalidArgument and the reason: no grade or more than kMaxGrades, names alike, a
+/// Fails with kInvalidArgument and the reason: no grade or more than kMaxGrades, equal names, a
 /// value outside 0 to 1, all values 0.
 Result<void> check_grades(std::span<const Grade> grades);
 
-/// Fails with kInvalidArgument and the reason: a number of functions that is not that of the
-/// grades, a function whose corners fall, a gap (find_gap).
+/// Fails with kInvalidArgument and the reason: a number of functions other than the number of
+/// grades, a function whose corners do not ascend, a gap (find_gap).
 Result<void> check_functions(const Factor& factor, std::span<const Grade> grades);
 
-/// Fails as both of the above, and with kInvalidArgument when there is no factor, or one twice, a
-/// weight outside 0 to 1, an emphasis outside 0 to kMaxEmphasis, or when the weights do not sum to
-/// 1 (within 1e-6).
+/// Fails as both of the above, and with kInvalidArgument when there is no factor, a duplicate
+/// factor, a weight outside 0 to 1, an emphasis outside 0 to kMaxEmphasis, or when the weights do
+/// not sum to 1 (within 1e-6).
 Result<void> check(const FuzzyRules& rules);
 
 /// Whether a key of a configuration file belongs to these rules: "fuzzy." and what follows.
 bool is_fuzzy_key(std::string_view key);
 
-/// Reads the rules out of a configuration file; entries with other keys are passed over. What does
-/// not stand there is as in default_fuzzy_rules: grades, composition, score and emphasis each by
-/// itself; weights, and with them the choice of factors, as a whole; functions factor by factor,
-/// for the default grades only. Factors are in the order of the lines of weights or comparisons;
-/// columns of the comparisons are in the order of its rows.
+/// Reads the rules from a configuration file; entries with other keys are skipped. Missing parts
+/// come from default_fuzzy_rules: grades, composition, score and emphasis each by itself; weights,
+/// and with them the choice of factors, as a whole; functions factor by factor, for the default
+/// grades only. Factors are in the order of the lines of weights or comparisons; columns of the
+/// comparisons are in the order of its rows.
 ///
 /// `source` is the file's name in errors, which read `SOURCE:LINE: what, what to do`. Fails with
-/// kInvalidArgument: a key that is none of the above; a factor that is no fact, or that has
-/// functions and no weight; both weights and comparisons; two rows of comparisons on one line; a
-/// value that is no number (comparisons may be "1/3"); a function without 3 or 4 corners, or of an
-/// unknown grade, or missing for one; and whatever check() and compare() refuse.
+/// kInvalidArgument: an unknown key; a factor that is not a fact, or that has functions and no
+/// weight; both weights and comparisons; two rows of comparisons on one line; a value that is not a
+/// number (comparisons may be "1/3"); a function without 3 or 4 corners, of an unknown grade, or
+/// missing for a grade; and everything that check() and compare() refuse.
 Result<FuzzyRules> read_fuzzy_rules(std::span<const ConfigEntry> entries, std::string_view source);
 
 }  // namespace xylem::placement

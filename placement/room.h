@@ -1,8 +1,8 @@
 #pragma once
 
-// Room: how many communication processes each host may carry. Limits of a host and the modes of
-// placement (communication processes on compute hosts, on extra hosts only, or on both) are all of
-// this one kind, so every policy respects them alike.
+// Room: the maximum number of communication processes on each host. It expresses both limits of a
+// host and the modes of placement (communication processes on compute hosts, on extra hosts only,
+// or on both), so every policy respects them in the same way.
 
 #include <cstdint>
 #include <limits>
@@ -17,7 +17,7 @@
 
 namespace xylem::placement {
 
-/// As many as there are.
+/// No limit.
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
 /// "4", or "-" for kUnlimited.
@@ -29,28 +29,28 @@ enum class CommHosts { kCompute, kExtra, kMixed };
 /// "compute", "extra", "mixed". Fails with kInvalidArgument and a sentence that lists them.
 Result<CommHosts> parse_comm_hosts(std::string_view text);
 
-/// Limits, all of which hold.
+/// Limits; all of them apply.
 struct RoomRules {
   CommHosts where = CommHosts::kMixed;
   std::vector<std::string> excluded{};  ///< Hosts that carry none. Names as in plan_tree (place.h).
   std::optional<std::uint64_t> most_per_host{};  ///< For every host; nullopt: no such limit.
-  /// Cores of each host that communication processes leave alone. A host whose cores are known
-  /// has room for (cores - reserved) of them, never below 0.
+  /// Cores of each host that communication processes do not use. A host whose cores are known has
+  /// room for (cores - reserved) of them, never below 0.
   std::uint64_t reserved_cores = 0;
-  /// Further to reserved_cores: one for each process that is there already.
+  /// In addition to reserved_cores, reserves one core for each process that is already there.
   bool reserve_for_processes = false;
-  bool excluded_may_be_absent = false;  ///< One that is none of the hosts is passed over.
+  bool excluded_may_be_absent = false;  ///< Skip excluded hosts that are not in the list.
 };
 
-/// The room of each host: kUnlimited where no rule limits it. 16 cores, 2 reserved, at most 8: 8.
-/// Fails with kInvalidArgument when cores are reserved on a host whose cores are not known, unless
-/// the host carries none anyway; with kNotFound when an excluded host is none of the hosts and may
-/// not be absent.
+/// The room of each host; kUnlimited if no rule limits it. Example: 16 cores, 2 reserved, at most 8
+/// gives 8. Fails with kInvalidArgument when cores are reserved on a host whose cores are not
+/// known, unless the host may carry none anyway; with kNotFound when an excluded host is not in the
+/// list and excluded_may_be_absent is false.
 Result<std::vector<std::uint64_t>> room_of(std::span<const tree::Host> hosts,
                                            const RoomRules& rules);
 
-/// Whether so many fit: an error that says how much room there is if not. An empty `room` is
-/// unlimited on any number of hosts but 0. Fails with kInvalidArgument.
+/// Checks that the processes fit. An empty `room` means no limit, unless there are 0 hosts. Fails
+/// with kInvalidArgument and a sentence that says how much room there is.
 Result<void> check_room(std::uint64_t comm_processes, std::size_t hosts,
                         std::span<const std::uint64_t> room);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which leaves sent the same: the leaves as classes of equal value, as a tool wants them that asks
-// where ten thousand processes are and gets five answers.
+// Groups leaves into classes of equal value. For example, a tool asks ten thousand processes where
+// they are and gets five answers.
 
 #include <memory>
 #include <vector>
@@ -12,14 +12,15 @@
 namespace xylem::filters {
 
 namespace classes {
-/// Takes an int64, uint64, float64 or string. Of float64 -0 and 0 are two values; all NaNs are one.
-/// What is made of more is one string: a stack, for instance, a line for each frame.
+/// Takes an int64, uint64, float64 or string. For float64, -0 and 0 are different values; all NaNs
+/// are the same. Encode a compound value as one string: for instance a stack, one line for each
+/// frame.
 constexpr wire::FieldNumber kValue = 1;
 
 // Gives:
 constexpr wire::FieldNumber kValues = 1;  ///< array of the type that was sent, ascending, each once
-/// array of uint64: how many intervals of leaves each class has. Those of class 0 come first in
-/// kFirsts and kEnds, then those of class 1 and so on.
+/// array of uint64: the number of intervals of leaves of each class. kFirsts and kEnds list the
+/// intervals of class 0, then those of class 1 and so on.
 constexpr wire::FieldNumber kIntervals = 2;
 constexpr wire::FieldNumber kFirsts = 3;  ///< array of uint64: the first leaf of each interval
 constexpr wire::FieldNumber kEnds = 4;    ///< array of uint64: one past its last leaf
@@ -28,12 +29,12 @@ constexpr wire::FieldNumber kEnds = 4;    ///< array of uint64: one past its las
 /// "classes". No parameters. Bit for bit.
 ///
 /// Fails (lift) without field 1 or when it is of another type, (merge) when leaves sent different
-/// types, or when one leaf is in both states. Grows with the classes, and with the intervals in
-/// which their leaves lie.
+/// types, or when one leaf is in both states. Its size grows with the classes and with their
+/// intervals of leaves.
 Result<std::shared_ptr<const Aggregation>> make_classes(const wire::Fields& parameters);
 
 /// The leaves of each class of a result, in the order of classes::kValues. Fails with
-/// kInvalidArgument when the fields are no result of this filter.
+/// kInvalidArgument when the fields are not a result of this filter.
 Result<std::vector<IntervalSet>> leaves_of_classes(const wire::Fields& result);
 
 }  // namespace xylem::filters

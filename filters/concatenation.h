@@ -1,6 +1,6 @@
 #pragma once
 
-// What all leaves sent, in order of their ids: the flat gather.
+// The fields of all leaves, in order of leaf ids: the flat gather.
 
 #include <memory>
 
@@ -9,11 +9,11 @@
 namespace xylem::filters {
 
 namespace concatenation {
-/// Takes any fields of smaller numbers. Field n of each leaf is a piece of the result's field n: an
-/// array, in which a scalar is one element. (bytes stay bytes.)
+/// Takes any fields with smaller numbers. Field n of each leaf is a piece of the result's field n:
+/// an array, in which a scalar is one element. (bytes stay bytes.)
 constexpr wire::FieldNumber kFieldsEnd = 0x4000;
-/// Result field kLengths + n: array of uint64, the elements of each piece of field n, in the order
-/// of kLeaves; 0 where a leaf did not send it.
+/// Result field kLengths + n: array of uint64, the number of elements in each piece of field n, in
+/// the order of kLeaves; 0 for a leaf that did not send it.
 constexpr wire::FieldNumber kLengths = 0x4000;
 /// Array of uint64: the leaves that contributed, ascending.
 constexpr wire::FieldNumber kLeaves = 0xffff;
@@ -21,9 +21,9 @@ constexpr wire::FieldNumber kLeaves = 0xffff;
 
 /// "concatenation". No parameters. Bit for bit, floating point too: nothing is computed.
 ///
-/// Fails (lift) on fields of numbers that it does not take, (merge) when leaves sent a field as
-/// different types (a number and an array of the same type do fit), or when one leaf is in both.
-/// Grows with the leaves: the caller bounds what a packet may hold.
+/// Fails (lift) on field numbers from kFieldsEnd on, (merge) when leaves sent a field with
+/// different types (a number and an array of the same type match), or when one leaf is in both
+/// states. Its size grows with the leaves; the caller limits packets.
 Result<std::shared_ptr<const Aggregation>> make_concatenation(const wire::Fields& parameters);
 
 }  // namespace xylem::filters

@@ -1,6 +1,6 @@
 #pragma once
 
-// The shares of one multicast: what the node directly above leaves sends to each of them, when it
+// The shares of one multicast: a node directly above leaves sends one to each leaf, both when it
 // passes the multicast on and when it replays it.
 
 #include <memory>
@@ -14,27 +14,27 @@
 
 namespace xylem::filters {
 
-/// A stream's narrowing as a node has it: null when the stream has none; an error when this node
-/// has refused it.
+/// A stream's narrowing on a node: null when the stream has none; an error when this node refused
+/// it.
 using NodeNarrowing = Result<std::shared_ptr<const Narrowing>>;
 
-/// For one multicast; what must be decoded of it is decoded once, when it is first needed. Borrows
-/// both arguments of the constructor. Not thread-safe.
+/// Cuts one multicast. It decodes the payload at most once, when first needed. Borrows both
+/// arguments of the constructor. Not thread-safe.
 class MulticastCut {
  public:
-  /// `whole` must not be cut already: its share is kWhole.
+  /// `whole` must be uncut: its share is kWhole.
   MulticastCut(const NodeNarrowing& narrowing, const wire::Multicast& whole)
       : narrowing_(narrowing), whole_(whole) {}
 
-  /// What to send to that leaf; nothing when it is not of the stream. The whole one where every
-  /// leaf gets all; else a share for it alone, in a frame that says so:
+  /// The message for that leaf; nothing when the leaf is not in the stream. It is the whole
+  /// multicast if every leaf gets all of it; else the leaf's own share:
   ///   kPart     its part
-  ///   kNothing  it is not among those for whom the multicast is, or the narrowing gives nothing
-  ///   kFailed   there is a narrowing, and it failed here, or this node has refused it, or the part
-  ///             exceeds a frame: see failure()
+  ///   kNothing  the leaf is not a recipient, or the narrowing gives it nothing
+  ///   kFailed   the narrowing failed, or this node refused it, or the part exceeds a frame: see
+  ///             failure()
   std::optional<wire::Multicast> for_leaf(LeafId leaf);
 
-  /// Why a share was kFailed the last time; nothing when none was.
+  /// The reason of the last kFailed; nothing if there was none.
   const std::optional<Error>& failure() const noexcept { return failure_; }
 
  private:

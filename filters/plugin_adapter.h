@@ -17,7 +17,7 @@
 // Link the object with xylem::wire, and hide its own symbols (-fvisibility=hidden). Build it from
 // the same sources for all hosts: every node compares its SHA-256.
 //
-// What a class throws becomes an error of that call, with the words of std::exception::what().
+// An exception from a class becomes an error of that call, with the text of std::exception::what().
 
 #include <array>
 #include <concepts>
@@ -61,7 +61,7 @@ inline Result<wire::Fields> fields(xylem_input input) {
   return wire::decode_fields(std::as_bytes(std::span(input.bytes, input.size)));
 }
 
-// No exception crosses the border.
+// No exception crosses the C interface.
 template <typename Call>
 int guarded(xylem_output* output, const Call& call) {
   try {
@@ -130,7 +130,7 @@ int create(xylem_input parameters, void** self, xylem_output* fault) {
   });
 }
 
-// Those of the rows that are of one kind.
+// The rows of one type.
 template <typename Row, typename... Rows>
 constexpr auto rows_of(const Rows&... rows) {
   std::array<Row, (std::size_t{0} + ... + (std::is_same_v<Row, Rows> ? 1 : 0))> kept{};
@@ -144,7 +144,7 @@ constexpr auto rows_of(const Rows&... rows) {
 
 }  // namespace internal
 
-/// T as a row of a plugin's table. `name` outlives the plugin: a literal.
+/// T as a row of a plugin's table. `name` must outlive the plugin: use a literal.
 template <std::derived_from<Aggregation> T>
 constexpr xylem_aggregation plugged(const char* name) {
   return {name,
@@ -161,7 +161,7 @@ constexpr xylem_narrowing plugged(const char* name) {
 
 }  // namespace xylem::filters
 
-/// Once in a shared object, at namespace scope: all that it holds, each by plugged<T>(NAME).
+/// Use it once in a shared object, at namespace scope, with plugged<T>(NAME) for each class.
 #define XYLEM_PLUGIN(...)                                                                      \
   extern "C" __attribute__((visibility("default"))) const xylem_plugin_table* xylem_plugin() { \
     static constexpr auto kAggregations =                                                      \

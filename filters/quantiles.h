@@ -10,8 +10,8 @@
 //
 //   a = 0.01, values 1 2 3 4 100: buckets 0 35 55 70 231; the median, 3, is given as 2.97.
 //
-// Buckets are never joined to save room: a sketch has at most as many as there are values, and at
-// a = 0.01 some 115 for each factor of ten that the values span.
+// Buckets are never joined to save memory. A sketch has at most one bucket per value, and at a =
+// 0.01 about 115 for each factor of ten in the range of values.
 
 #include <memory>
 
@@ -25,29 +25,29 @@ constexpr wire::FieldNumber kAccuracy = 1;
 constexpr double kDefaultAccuracy = 0.01;
 constexpr double kLeastAccuracy = 1e-4;
 constexpr double kGreatestAccuracy = 0.5;
-/// Parameter: array of float64 from 0 to 1, the quantiles wanted. Without it: 0.5, 0.9, 0.99.
+/// Parameter: array of float64 from 0 to 1, the quantiles to compute. Default: 0.5, 0.9, 0.99.
 constexpr wire::FieldNumber kWanted = 2;
 
 /// Takes a number, or an array of them: each element is a value. An integer counts as the nearest
 /// float64; an absolute value below 2^-1022 counts as zero.
 constexpr wire::FieldNumber kValue = 1;
 
-// Gives (NaN for quantiles, least and greatest when there is no finite value):
+// Gives (NaN for quantiles, minimum and maximum when there is no finite value):
 constexpr wire::FieldNumber kQuantiles = 1;  ///< array of float64, one for each wanted
 constexpr wire::FieldNumber kCount = 2;      ///< uint64: finite values. Exact.
 constexpr wire::FieldNumber kMin = 3;        ///< float64: the least finite value. Exact.
 constexpr wire::FieldNumber kMax = 4;        ///< float64: the greatest finite value. Exact.
-constexpr wire::FieldNumber kNotFinite = 5;  ///< uint64: NaNs and infinities, not looked at further
+constexpr wire::FieldNumber kNotFinite = 5;  ///< uint64: NaNs and infinities, otherwise ignored
 }  // namespace quantiles
 
-/// "quantiles". Of n finite values in ascending order, quantile q is the one with index
-/// floor(q (n - 1)); what is given is within a times its absolute value.
+/// "quantiles". Of n finite values in ascending order, quantile q is the one with index floor(q (n
+/// - 1)); the result is within a times its absolute value.
 ///
-/// Fails (here) when the parameters are not as said, (lift) without field 1 or when it holds no
-/// numbers, (merge) when one is no state.
+/// Fails (here) when the parameters are invalid, (lift) without field 1 or when it is not numeric,
+/// (merge) when an argument is not a state.
 ///
-/// A value at the very edge of a bucket may count on either side of it on hosts with different
-/// mathematics libraries; the accuracy holds on both.
+/// On hosts with different mathematics libraries, a value at the edge of a bucket may count in
+/// either neighbour; the accuracy holds in both.
 Result<std::shared_ptr<const Aggregation>> make_quantiles(const wire::Fields& parameters);
 
 }  // namespace xylem::filters

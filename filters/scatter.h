@@ -1,6 +1,6 @@
 #pragma once
 
-// Arrays are cut among the leaves, all else goes to each of them: a multicast of work.
+// Divides arrays among the leaves and sends all other fields to each of them, to distribute work.
 
 #include <memory>
 
@@ -9,19 +9,19 @@
 namespace xylem::filters {
 
 namespace scatter {
-/// Parameter: array of uint64, the numbers of the fields that are cut; others go whole to every
-/// leaf, arrays too. Without it every array is cut.
+/// Parameter: array of uint64, the numbers of the fields to cut; all others go whole to every leaf,
+/// arrays too. Default: every array is cut.
 constexpr wire::FieldNumber kCut = 1;
 }  // namespace scatter
 
-/// "scatter". Of an array of n elements the leaf at position p of c gets one unbroken run: n / c of
-/// them, and one more where p < n mod c, behind the runs of those before it. So the runs of all, in
-/// the order of leaf ids, are the array (what "concatenation" gives back), and no two differ by
-/// more than one. Where n < c the last leaves get an empty array. Numbers, strings and bytes are
-/// never cut.
+/// "scatter". The leaf at position p of c gets consecutive elements of an array of n: n / c of
+/// them, and one more if p < n mod c, after those of the positions before it. So the parts in the
+/// order of leaf ids make up the array ("concatenation" restores it), and their lengths differ by
+/// at most one. If n < c, the last leaves get an empty array. Numbers, strings and bytes are never
+/// cut.
 ///
-/// Fails (here) when the parameter is not as said, or names no field, (narrow) when a field that it
-/// names is missing or is no array. Costs a copy of what the leaf gets.
+/// Fails (here) when the parameter is invalid or names no field, (narrow) when a field that it
+/// names is missing or not an array. Copies the leaf's part once.
 Result<std::shared_ptr<const Narrowing>> make_scatter(const wire::Fields& parameters);
 
 }  // namespace xylem::filters

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a stream's specification asks of a node.
+// The filters that a stream's specification asks for.
 
 #include <memory>
 
@@ -17,8 +17,8 @@ namespace xylem::filters {
 /// read.
 Result<std::shared_ptr<const Aggregation>> aggregation_of(const wire::StreamSpec& spec);
 
-/// The stream's narrowing, in the same way; null when it has none. Every node of the stream makes
-/// it, leaves too, so that one that could not is known when the stream is opened: a communication
+/// The stream's narrowing, in the same way; null when it has none. Every node of the stream creates
+/// it, leaves too, so that a node that cannot is found when the stream is opened: a communication
 /// process may be started on any host.
 NodeNarrowing narrowing_of(const wire::StreamSpec& spec);
 

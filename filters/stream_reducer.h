@@ -1,12 +1,13 @@
 #pragma once
 
-// Reduces one stream's waves at one node: synchronises what the leaves below send, and merges it.
+// Reduces one stream's waves at one node: synchronises the contributions of the leaves below and
+// merges them.
 //
 // The rules (design section 6), for each wave of a packet: contributions of disjoint sources are
-// merged; one that overlaps, does not fit, or comes after its wave was given out goes on by itself.
-// Packets marked `alone` and tombstones are passed on as they are: of two packets with the same
-// contribution the root takes one, and must be able to tell them apart. Nothing is kept after it
-// was given out.
+// merged. A contribution that overlaps, does not match, or arrives after its wave was released goes
+// on by itself. Packets marked `alone` and tombstones are passed on unchanged: the root takes one
+// of two packets with the same contribution, so it must be able to tell them apart. Nothing is kept
+// after its release.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,7 @@
 
 namespace xylem::filters {
 
-/// A wave as far as it is merged here.
+/// A wave with the contributions merged here.
 struct ReducedWave {
   std::uint64_t number = 0;
   IntervalSet sources;
@@ -34,12 +35,11 @@ struct ReducedWave {
 
 struct ReducerOptions {
   wire::Synchronisation synchronisation = wire::Synchronisation::kWaitForAll;
-  /// From a wave's first packet on, under kTimeOut.
+  /// For kTimeOut: maximum wait after a wave's first packet.
   Nanos time_out = 0;
-  /// The same under kWaitForAll: twice the heartbeat limit, after which a silent leaf counts as
-  /// lost.
+  /// The same for kWaitForAll: twice the heartbeat limit, after which a silent leaf counts as lost.
   Nanos longest_wait = 6 * kSecond;
-  /// More than this never waits; the oldest waves are given out first.
+  /// Maximum size of waiting waves; beyond it the oldest are released first.
   std::size_t max_waiting_bytes = 8u << 20;
 };
 
@@ -48,21 +48,21 @@ class StreamReducer {
  public:
   StreamReducer(std::shared_ptr<const Aggregation> aggregation, ReducerOptions options);
 
-  /// The leaves below now that neither ended nor closed. Waves that waited for others only become
-  /// ready.
+  /// Sets the leaves below that have neither ended nor closed the stream. Waves that waited only
+  /// for other leaves become ready.
   void set_expected(const IntervalSet& leaves);
 
-  /// Takes a packet's waves. False when it is to be passed on as it is: a tombstone, a payload that
-  /// cannot be read, and, unless this is the root, a packet marked `alone`.
+  /// Takes a packet's waves. False when the caller must pass it on unchanged: a tombstone, a
+  /// payload that cannot be read, and, unless this is the root, a packet marked `alone`.
   bool add(const wire::Packet& packet, Nanos now, bool is_root = false);
-  /// One wave of it; for the root, which takes of a packet what is new.
+  /// Takes one wave of a packet; for the root, which takes only the new ones.
   void add(std::uint64_t wave, const IntervalSet& sources, wire::Fields state, Nanos now);
 
-  /// What is to go on, in the order of wave numbers.
+  /// The waves to pass on, in the order of their numbers.
   std::vector<ReducedWave> take_ready(Nanos now);
-  /// When a wave's time is up; a very late time when none waits.
+  /// The next time at which a wave times out; a very late time if none waits.
   Nanos next_deadline() const;
-  /// Gives out everything that waits.
+  /// Releases everything that waits.
   std::vector<ReducedWave> flush();
 
   std::size_t waiting_bytes() const noexcept { return waiting_bytes_; }

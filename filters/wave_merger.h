@@ -1,12 +1,12 @@
 #pragma once
 
-// Holds the packets of one stream's waves until their leaves have answered, then merges them.
+// Holds the packets of one stream's waves until all leaves have contributed, then merges them.
 //
 // The rules (design section 6): packets of one wave with disjoint sources that are not marked
-// `alone` are merged, those that are the `last` of their sources apart from the others; anything
-// else is passed on as it is. Nothing is kept after it was given out,
-// so a late packet goes on by itself. Waiting ends when every leaf below that still sends has
-// contributed, or when the time is up, or when too many bytes wait.
+// `alone` are merged, packets that are the `last` of their sources separately from the others. Any
+// other packet is passed on unchanged. Nothing is kept after its release, so a late packet goes on
+// by itself. Waiting ends when every leaf below that still sends has contributed, at the timeout,
+// or when too many bytes wait.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,18 +20,18 @@
 
 namespace xylem::filters {
 
-/// Makes one payload of several; the sources are disjoint. Fails by returning false when a payload
-/// cannot be read: the packets are then passed on as they are, so that the root can say so.
+/// Merges several payloads of disjoint sources into one. Returns false when a payload cannot be
+/// read: the packets are then passed on unchanged, so that the root can report it.
 using MergeFunction =
     std::function<bool(const std::vector<wire::Packet>& packets, wire::Bytes& merged)>;
 
 struct WaveMergerOptions {
-  /// A wave waits no longer than this after its first packet.
+  /// Maximum wait after a wave's first packet.
   Nanos time_out = 150 * kMillisecond;
-  /// More than this never waits; the oldest waves are given out first.
+  /// Maximum size of waiting waves; beyond it the oldest are released first.
   std::size_t max_waiting_bytes = 8u << 20;
-  /// Breaks the rule above: packets of the same source are merged. For the test that shows that the
-  /// model of the tree notices.
+  /// Breaks the rule above: packets of the same source are merged. For the test that the model of
+  /// the tree detects this.
   bool merge_overlaps = false;
 };
 
@@ -40,20 +40,20 @@ class WaveMerger {
  public:
   explicit WaveMerger(MergeFunction merge, WaveMergerOptions options = {});
 
-  /// The leaves that are below now and neither ended nor closed. Waves that waited for others only
-  /// become ready.
+  /// Sets the leaves below that have neither ended nor closed the stream. Waves that waited only
+  /// for other leaves become ready.
   void set_expected(const IntervalSet& leaves);
 
-  /// Takes a packet. What is ready then comes out of take_ready().
+  /// Takes a packet. take_ready() then returns what has become ready.
   void add(wire::Packet packet, Nanos now);
 
   /// Packets to send up, oldest wave first.
   std::vector<wire::Packet> take_ready(Nanos now);
 
-  /// When the next wave's time is up; a very late time when none waits.
+  /// The next time at which a wave times out; a very late time if none waits.
   Nanos next_deadline() const;
 
-  /// Gives out everything that waits.
+  /// Releases everything that waits.
   std::vector<wire::Packet> flush();
 
   std::size_t waiting_bytes() const noexcept { return waiting_bytes_; }

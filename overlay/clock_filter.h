@@ -1,13 +1,13 @@
 #pragma once
 
-// The offset between two clocks from pings, with a bound of its error.
+// Measures the offset between two clocks with pings, and a bound of its error.
 //
 // A ping leaves at t1 (child's clock), arrives at t2 and is answered at t3 (parent's clock), and
 // the answer arrives at t4 (child's). The parent's clock minus the child's is between t3 - t4 and
-// t2 - t1, so ((t2 - t1) + (t3 - t4)) / 2 is off by at most half the round trip. Of the recent
-// pairs the one with the smallest round trip bounds best (minimum-delay pairs; Mills, RFC 5905
-// section 10); an old one loses by drift. Offsets and bounds add up along the path to the front
-// end.
+// t2 - t1, so ((t2 - t1) + (t3 - t4)) / 2 is off by at most half the round trip. Among the recent
+// pairs, the one with the smallest round trip gives the best bound (minimum-delay pairs; Mills, RFC
+// 5905 section 10); drift makes the bound of old pairs worse. Offsets and bounds add up along the
+// path to the front end.
 
 #include <cstddef>
 #include <deque>

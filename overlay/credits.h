@@ -1,21 +1,20 @@
 #pragma once
 
-// How much of what takes room a link carries: the receiver grants bytes, the sender keeps within.
+// Flow control of a link: the receiver grants bytes, and the sender stays within them.
 //
-// Counted are data (packets and multicasts), by the bytes of their frames. All else (control,
-// acknowledgements, heartbeats, reports) is small or rare and never waits, so a link whose data
-// waits is alive, and the tree can be healed and dissolved while every store stands still.
+// Only data counts (packets and multicasts), by the bytes of their frames. Other messages (control,
+// acknowledgements, heartbeats, reports) are small or rare and never wait. So a link whose data
+// waits stays alive, and the tree can be healed and shut down while the store is blocked.
 //
 //   a link begins with kFirstCredit;  the receiver tells totals: granted = taken + kCreditWindow
 //   data may go while  sent < granted;  so the last frame may exceed it: by one frame, no more
 //
-// A node passes data on, so it grants upwards only while its own way up has room, and downwards
-// only while none of its children is slow: whoever makes the data waits in the end, be it a leaf,
-// whose journal holds it, or a tool's multicast. Nobody waits in a circle: what goes up waits for
-// the root alone, which takes or refuses everything, and what goes down for leaves, which do so
-// too.
+// A node passes data on, so it grants its children credit only while its own upward link has room,
+// and its parent only while none of its children is slow. In the end the producer of the data
+// waits: a leaf, whose journal holds it, or a tool's multicast. There is no circular wait: upward
+// data waits only for the root, downward data only for leaves, and both take or refuse everything.
 //
-// Values, without a link. docs/decisions/ has the note "Credits by link".
+// The classes are values and do not touch a link. docs/decisions/ has the note "Credits by link".
 
 #include <cstddef>
 #include <cstdint>
@@ -24,14 +23,14 @@
 
 namespace xylem::overlay {
 
-/// In Hello and Welcome: this side counts and grants. Where one does not, data goes unasked, and
-/// only kMaxQueueBytes bounds it.
+/// Feature bit in Hello and Welcome: this side counts and grants. If one side does not, data is
+/// sent without credit, and only kMaxQueueBytes limits it.
 constexpr std::uint64_t kFeatureCredits = 1;
 
-/// Before the first Credit comes.
+/// The credit before the first Credit message.
 constexpr std::uint64_t kFirstCredit = 64u << 10;
-/// What a receiver lets be under way: enough for a fast neighbour while this process waits its turn
-/// on a busy processor, and little enough for one with many children.
+/// Data that a receiver allows in flight: enough for a fast neighbour while this process waits for
+/// a busy processor, and small enough for a process with many children.
 constexpr std::uint64_t kCreditWindow = 256u << 10;
 
 /// Packets and multicasts.
@@ -44,7 +43,8 @@ class SendCredit {
   explicit SendCredit(bool counted) : counted_(counted) {}
   bool has_room() const noexcept { return !counted_ || sent_ < granted_; }
   void add_sent(std::size_t bytes) noexcept { sent_ += bytes; }
-  /// As the peer tells it. A smaller total than before is not an error: it says nothing new.
+  /// Takes the total that the peer granted. A smaller total than before is ignored; it is not an
+  /// error.
   void set_granted(std::uint64_t total) noexcept;
 
  private:
@@ -57,11 +57,11 @@ class SendCredit {
 class ReceiveCredit {
  public:
   explicit ReceiveCredit(bool counted) : counted_(counted) {}
-  /// False when the peer had none left: it breaks the rule, and the link must end.
+  /// False when the peer had no credit left: it broke the rule, and the link must be closed.
   bool add_received(std::size_t bytes) noexcept;
-  /// What came since the last grant() is worth a message.
+  /// Enough has arrived since the last grant() to send a Credit.
   bool is_due() const noexcept;
-  /// All that came is taken. The total to be told.
+  /// Marks everything received as taken. Returns the total to grant.
   std::uint64_t grant() noexcept;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which notices have come already. A process sends again what a dying parent may have lost (see
-// notice_board.h), so some come twice, and by different ways in any order.
+// Recognises duplicate notices. A process resends notices that a dying parent may have lost (see
+// notice_board.h), so some arrive twice, by different ways and in any order.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace xylem::overlay {
 
-/// The names of the newest kKnown notices. Pure; one thread. A duplicate that comes after kKnown
-/// others passes for new: it is shown twice, which is better than once too few.
+/// Remembers the identities of the newest kKnown notices. Pure; one thread. A duplicate that comes
+/// after kKnown others counts as new and is shown twice, which is better than not at all.
 class KnownNotices {
  public:
   static constexpr std::size_t kKnown = 4096;
 
-  /// True when it has not come before; it is known from now on. A notice without a number, which
-  /// older peers send, is always new.
+  /// Remembers the notice. True if it is new. A notice without a number, as older peers send it, is
+  /// always new.
   bool add(const wire::Notice& notice);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// How a node's link to its parent does, as every node tells it to the front end.
+// The report on the link to the parent that every node sends to the front end.
 
 #include "base/ids.h"
 #include "overlay/node.h"
@@ -8,7 +8,7 @@
 
 namespace xylem::overlay {
 
-/// The report of `node` on its link `upward`, with the connections that it has turned away.
+/// The report of `node` on its link `upward`, with the number of connections that it refused.
 wire::LinkReport make_link_report(NodeId node, const Network& network, LinkId upward);
 
 }  // namespace xylem::overlay

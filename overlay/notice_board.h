@@ -1,10 +1,10 @@
 #pragma once
 
-// Warnings and errors on their way to the front end, where a person looks.
+// Warnings and errors on their way to the front end, where the user sees them.
 //
-// An agent's own log goes nowhere that anybody reads. What it says there from kWarn on is posted
-// here too, and the event loop (net/runtime.h) sends it up; a communication process passes on what
-// its children send. Bounded everywhere: a host that is in trouble must not drown the others.
+// Nobody reads an agent's own log. Its lines from kWarn on are posted here too, and the event loop
+// (net/runtime.h) sends them up; a communication process passes on the notices of its children.
+// Everything is bounded: a host in trouble must not drown out the others.
 
 #include <cstdint>
 #include <deque>
@@ -19,21 +19,22 @@
 
 namespace xylem::overlay {
 
-/// The notices of one process on their way. One thread: in a process with a board,
-/// only the thread of its event loop may log from kWarn on.
+/// The queue of notices of one process. One thread: in a process with a board, only the thread of
+/// its event loop may log from kWarn on.
 ///
-/// Own notices cost a token each: kBurst at once, then one each kRefill. What finds no token is
-/// dropped and counted, and the next notice says how many; when there is no next one, due() becomes
-/// true with the next token and take() says it in a notice of its own. Of what is posted and passed
-/// on, the newest kKept are kept while there is nobody to send them to; older ones are dropped and
-/// counted alike.
+/// The process's own notices are rate-limited by tokens: kBurst at once, then one each kRefill. A
+/// notice without a token is dropped and counted, and the next notice carries the count. If there
+/// is no next one, due() becomes true with the next token, and take() makes a notice for the count.
+/// While there is no parent, the newest kKept notices, own and passed on, are kept; older ones are
+/// dropped and counted too.
 ///
-/// What was taken is held until the parent must have passed it on: it dies with what it has read
-/// and not sent. After a new parent, send_again() makes all that is held due once more. So the
-/// front end may get a notice twice; its number tells (KnownNotices). The newest kHeld are held.
+/// A dying parent loses what it has read and not sent. So taken notices are held until the parent
+/// must have passed them on, and after a change of parent send_again() makes them due again. The
+/// front end may get a notice twice and recognises it by its number (KnownNotices). The newest
+/// kHeld are held.
 ///
-/// Taking and sending a notice logs nothing, and what is posted meanwhile is dropped: so a notice
-/// about a link cannot make the next one.
+/// Taking and sending a notice logs nothing, and lines posted meanwhile are dropped: so a notice
+/// about a link cannot cause another one.
 class NoticeBoard {
  public:
   static constexpr std::size_t kBurst = 16;
@@ -41,7 +42,7 @@ class NoticeBoard {
   static constexpr std::size_t kKept = 64;
   static constexpr std::size_t kHeld = 256;
 
-  /// Who posts here, as the front end will show it.
+  /// The process that posts here, as the front end shows it.
   struct Author {
     wire::Role role = wire::Role::kBackEnd;
     std::string host;
@@ -50,33 +51,33 @@ class NoticeBoard {
 
   explicit NoticeBoard(Author author);
 
-  /// A line of this process's log at `now` (monotonic). Levels below kWarn are ignored; lines
+  /// Posts a line of this process's log at `now` (monotonic). Levels below kWarn are ignored; lines
   /// longer than wire::kMaxNoticeBytes are cut.
   void post(Level level, std::string_view line, Nanos now);
 
-  /// A notice of another process that came to this one.
+  /// Queues a notice that another process sent here.
   void pass_on(wire::Notice notice, Nanos now);
 
-  /// There is something to take.
+  /// True if there is something to take.
   bool due(Nanos now) const;
 
-  /// What is to be sent, oldest first, each with its age at `now`. It is held afterwards and not
-  /// due.
+  /// The notices to send, oldest first, each with its age at `now`. They are then held and no
+  /// longer due.
   std::vector<wire::Notice> take(Nanos now);
 
-  /// The parent has answered a ping of that time (monotonic). What was taken kSilenceLimit before
-  /// is held no longer: by then the parent has passed it on, or has lost its own parent and knows
-  /// it, and holds it itself.
+  /// The parent has answered a ping sent at that time (monotonic). Notices taken kSilenceLimit
+  /// before it are no longer held: the parent has passed them on, or knows that it lost its own
+  /// parent and holds them itself.
   void confirm(Nanos answered);
 
-  /// There is a new parent: what is held is due again, in its old order and before what is not
-  /// sent.
+  /// After a change of parent: held notices are due again, in their order, before those not sent
+  /// yet.
   void send_again();
 
   /// Calls `wake` after each post, until it is set to an empty function. `wake` must not log.
   void set_wake(std::function<void()> wake) { wake_ = std::move(wake); }
 
-  /// While true, posts are dropped uncounted. For whoever sends.
+  /// While true, posts are dropped and not counted. For the code that sends notices.
   void set_sending(bool sending) { sending_ = sending; }
 
  private:
@@ -96,7 +97,7 @@ class NoticeBoard {
   std::deque<Kept> kept_;
   std::deque<Held> held_;
   std::uint64_t number_ = 0;   // Of the newest own notice.
-  std::uint32_t dropped_ = 0;  // Not told yet.
+  std::uint32_t dropped_ = 0;  // Not reported yet.
   double tokens_ = kBurst;
   Nanos counted_at_ = 0;  // When tokens_ was right; 0: before the first post.
   bool sending_ = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What went down lately, for children that attach later: a node's memory of multicasts.
+// The recent multicasts of a node, for children that attach later.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,26 +15,26 @@
 namespace xylem::overlay {
 
 struct RecentOptions {
-  /// Of each stream, and of all together; as they are in memory. The oldest make room.
+  /// Maximum memory for each stream and for all streams. The oldest are dropped first.
   std::size_t stream_bytes = 1u << 20;
   std::size_t all_bytes = 8u << 20;
 };
 
-/// Pure; not thread-safe. A leaf drops the numbers that it has seen, so a child may be given all.
+/// Pure; not thread-safe. A leaf drops numbers that it has seen, so a child may be sent all.
 class RecentMulticasts {
  public:
   explicit RecentMulticasts(RecentOptions options = {}) : options_(options) {}
 
-  /// One that goes down now. False when it is known, or older than what is: a new parent sends what
-  /// our children have, or have reported as missed.
+  /// Keeps a multicast that goes down now. False when it is known or older than the newest known: a
+  /// new parent resends multicasts that our children already have or have reported as missed.
   bool keep(const wire::Multicast& multicast);
-  /// The stream is closed.
+  /// Forgets a closed stream.
   void forget(StreamId stream);
-  /// In the order in which they went down, stream by stream. Valid until the next keep() or
+  /// Stream by stream, in the order in which they were sent down. Valid until the next keep() or
   /// forget().
   std::vector<const wire::Multicast*> all() const;
-  /// Of these, the ones that a child has not been sent so far: it had no leaf of their stream
-  /// below, and now has. Only streams that name their leaves; all others go to every child at once.
+  /// Those that a child has not been sent: it had no leaf of their stream below and now has one.
+  /// Only for streams that list their leaves; all others go to every child at once.
   std::vector<const wire::Multicast*> new_to(const IntervalSet& leaves_before,
                                              const IntervalSet& leaves_now) const;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Connections turned away: counted each once, and told without flooding whoever reads the log.
+// Refused connections: counts each once, and logs them without flooding the log.
 //
 //   WARN connection refused from=10.0.0.9:40112 why="no proof of the key in time"
 //   WARN more connections refused count=699 within_s=10
@@ -14,22 +14,22 @@
 
 namespace xylem::overlay {
 
-/// What add() is told is counted; of each reason the first is logged, of the others how many there
-/// were, once each kInterval while they go on. Strangers may have a hand in a reason, so only the
-/// first kReasons that differ are told apart. Reasons are fresh again once an interval had nothing
-/// to tell. One thread; the caller's clock and timer.
+/// Counts refusals. The first of each reason is logged at once; the number of the others is logged
+/// once each kInterval. Unknown peers can influence the text of a reason, so only the first
+/// kReasons different ones are distinguished. After an interval without refusals, reasons count as
+/// new again. One thread; the caller provides clock and timer.
 class Refusals {
  public:
   static constexpr Nanos kInterval = 10 * kSecond;
   static constexpr std::size_t kReasons = 8;
 
-  /// `from` was turned away at `now` (monotonic).
+  /// `from` was refused at `now` (monotonic).
   void add(const std::string& from, const std::string& why, Nanos now);
 
-  /// When tell() is to be called; none: there is nothing to tell.
+  /// When to call tell(); none: there is nothing to log.
   std::optional<Nanos> due() const;
 
-  /// Logs how many there were beside those logged; nothing when there were none.
+  /// Logs the number of refusals that were not logged; nothing if there were none.
   void tell(Nanos now);
 
   std::uint64_t count() const { return count_; }

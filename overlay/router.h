@@ -1,7 +1,6 @@
 #pragma once
 
-// Who is below which link, and so where an acknowledgement must go. A value: it never touches a
-// link.
+// Which leaves are below which link, to route acknowledgements. A value: it never touches a link.
 
 #include <cstdint>
 #include <map>
@@ -16,21 +15,21 @@ namespace xylem::overlay {
 /// The children of a node and the leaves below each. Not thread-safe.
 class Router {
  public:
-  /// A child's word of what is below it replaces its last word.
+  /// Replaces the set of leaves below a child.
   void set_leaves(LinkId child, const wire::LeafSet& leaves);
-  /// A child is gone. What it said had ended stays ended here: nothing more comes of it.
+  /// Removes a child. Leaves below it that had ended still count as ended: they send nothing more.
   void remove_living(LinkId child);
   /// The leaves below one child.
   IntervalSet leaves_of(LinkId child) const;
 
-  /// All leaves below, and those of them that have ended.
+  /// All leaves below, and which of them have ended.
   wire::LeafSet below() const;
   /// Leaves that are below and still send.
   IntervalSet expected() const;
 
-  /// Splits an acknowledgement: each child gets the packets whose sources are below it, named with
-  /// just those sources. Sources below nobody are left out: their leaf will send again.
-  /// Takes as long as there are parts to give out, whatever the number of children.
+  /// Splits an acknowledgement: each child gets the packets whose sources are below it, with only
+  /// those sources. Sources below no child are left out: their leaf will send again. The time is
+  /// proportional to the number of parts, not of children.
   std::map<LinkId, wire::Acknowledgement> split(const wire::Acknowledgement& all);
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
 
-// A node's way to the root: whom it has as parent, whom it tries next, and since when it has none.
+// A node's connection to its parent: the current parent, the next one to try, and the time without
+// one.
 
 #include <cstddef>
 #include <functional>
@@ -14,66 +15,66 @@
 namespace xylem::overlay {
 
 struct UplinkOptions {
-  /// Where the front end listens: who has no place yet reports there.
+  /// Addresses of the front end, to which a node without a place reports.
   std::vector<wire::Address> front_end;
-  /// What this node is, asked for at each attempt to connect.
+  /// Makes this node's hello. Called at each attempt to connect.
   std::function<wire::Hello()> hello;
-  /// When the whole line was tried in vain, the next round comes so much later; doubled up to the
-  /// longest. Within a round one attempt follows the other: each may have taken seconds.
+  /// Pause after a round in which no parent of the line answered; it doubles up to the longest.
+  /// Within a round there is no pause: each attempt may take seconds.
   Nanos first_retry = 100 * kMillisecond;
   Nanos longest_retry = 2 * kSecond;
 };
 
-/// Life: connects to the front end, and stays there to report until an assignment names a line of
-/// parents; then connects to the first of the line that answers. When that is lost, tries the next,
-/// round and round. When an assignment names another first parent, connects to it while the present
-/// one serves on, and closes the present one afterwards.
+/// It first connects to the front end and reports there until an assignment names a line of
+/// parents. Then it connects to the first of the line that answers. When that parent is lost, it
+/// tries the next, again and again. When an assignment names another first parent, it connects to
+/// the new one and then closes the old one, which serves until then.
 ///
-/// A state machine over a Network: the owner passes on what concerns upward links and reads the
-/// Change that comes of it. Which links are upward: every one that was not accepted. One thread;
-/// the network is borrowed from start() on.
+/// A state machine over a Network: the owner passes on the events of upward links and reads the
+/// resulting Change. A link is upward if this process did not accept it. One thread; the network is
+/// borrowed from start() on.
 class Uplink {
  public:
   enum class Change {
     kNone,
     kReporting,  ///< link() leads to the front end, which does not know our place yet.
-    kAdopted,    ///< parent() is new; it has been told by Attached. See former().
-    kLost,       ///< There is no way up any more: link() is empty.
+    kAdopted,    ///< parent() is new; an Attached was sent to it. See former().
+    kLost,       ///< There is no upward link any more: link() is empty.
   };
-  /// What became of the parent before this one, and so of what went through it.
+  /// The fate of the previous parent, and so of the messages through it.
   enum class Former {
     kNone,   ///< There was none.
-    kMoved,  ///< Served until the change: what was sent to it arrives, answers may not come back.
-    kLost,   ///< Gone: what was sent to it may be lost.
+    kMoved,  ///< Served until the change: messages to it arrive, answers may be lost.
+    kLost,   ///< Lost: messages to it may be lost.
   };
 
   explicit Uplink(UplinkOptions options);
 
-  /// Starts to count as an orphan. Does not connect.
+  /// Starts the orphan time. Does not connect.
   void start(Network& network, Nanos now);
   /// The first attempt.
   Change connect();
-  /// No more attempts; the links stay as they are.
+  /// Ends attempts to connect; links stay open.
   void stop() { stopped_ = true; }
 
   Change on_link_up(LinkId link);
   Change on_connect_failed(const Error& why, Nanos now);
-  /// Not of an upward link: kNone.
+  /// kNone if it is not an upward link.
   Change on_link_down(LinkId link, const Error& why, Nanos now);
   /// An assignment without parents means the front end.
   Change assign(const wire::Assignment& assignment);
   Change on_timer(Nanos now);
-  /// When on_timer() has something to do; 0: not before something happens.
+  /// When to call on_timer(); 0: nothing is scheduled.
   Nanos next_due() const { return retry_at_; }
 
-  /// The link to the parent, when there is one.
+  /// The link to the parent, if there is one.
   std::optional<LinkId> parent() const { return parent_; }
   NodeId parent_node() const { return parent_node_; }
-  /// The way up, be it only for reports.
+  /// The upward link: to the parent, or to the front end for reports.
   std::optional<LinkId> link() const { return parent_ ? parent_ : front_end_; }
-  /// Of the last kAdopted.
+  /// For the last kAdopted.
   Former former() const { return former_; }
-  /// How long there has been no way up; 0 when there is one.
+  /// Time without an upward link; 0 if there is one.
   Nanos orphan_for(Nanos now) const { return link() ? 0 : now - orphan_since_; }
   /// When link() was lost, or start() was called; meaningful while there is no link().
   Nanos orphan_since() const { return orphan_since_; }

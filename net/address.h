@@ -1,6 +1,6 @@
 #pragma once
 
-// What the programs are told by text: addresses and the key.
+// Parses the texts that programs are given: addresses and the key.
 
 #include <cstdint>
 #include <string>
@@ -13,14 +13,14 @@
 
 namespace xylem::net {
 
-/// "unix:/dev/shm/x/socket,10.0.0.1:4711,[fe80::1]:4711" as addresses in that order, numeric ones
-/// and paths. Fails with kInvalidArgument.
+/// "unix:/dev/shm/x/socket,10.0.0.1:4711,[fe80::1]:4711" as addresses, in that order. Hosts must be
+/// numeric. Fails with kInvalidArgument.
 Result<std::vector<wire::Address>> parse_addresses(std::string_view text);
 
-/// "10.0.0.1:4711", "[fe80::1]:4711": what parse_addresses() reads.
+/// "10.0.0.1:4711", "[fe80::1]:4711", as parse_addresses() reads them.
 std::string address_text(std::string_view host, std::uint16_t port);
 
-/// Reads the key from a descriptor to its end, and closes it. Fails with kInvalidArgument.
+/// Reads the key from a descriptor until end of file, and closes it. Fails with kInvalidArgument.
 Result<Key> read_key(int fd);
 
 }  // namespace xylem::net

@@ -1,13 +1,13 @@
 #pragma once
 
-// Bytes of a link to messages, however the bytes come in pieces.
+// Turns the bytes of a link into messages, in whatever pieces the bytes arrive.
 //
 //   for (;;) {
 //     while (auto frame = *assembler.next()) take(frame->message);
 //     assembler.add(read(assembler.room()));
 //   }
 //
-// A large packet's payload is read to where it stays, so that who relays it copies nothing.
+// A large packet's payload is read directly to its final place, so that a relay does not copy it.
 
 #include <cstddef>
 #include <optional>
@@ -18,33 +18,33 @@
 
 namespace xylem::net {
 
-/// Memory: twice what has come of a frame, and less than 6 times kReadBytes: a length alone costs a
-/// peer nothing. One thread.
+/// Memory: twice the received part of a frame, plus less than 6 times kReadBytes. So a peer cannot
+/// cause a large allocation by announcing a length. One thread.
 class FrameAssembler {
  public:
   static constexpr std::size_t kReadBytes = 64u << 10;
-  /// Payloads from here on are large.
+  /// Payloads of at least this size are large.
   static constexpr std::size_t kLargeBytes = 16u << 10;
 
   struct Frame {
     wire::Message message;
-    std::size_t bytes = 0;  ///< Of the whole frame.
+    std::size_t bytes = 0;  ///< Size of the whole frame.
   };
 
-  /// `already_read` has come before.
+  /// `already_read` are the first bytes of the stream.
   explicit FrameAssembler(wire::Bytes already_read);
 
-  /// Where the next bytes may go: never empty; valid until any other call.
+  /// The buffer for the next bytes. Never empty; valid until the next call of any method.
   std::span<std::byte> room();
-  /// So many of them have come.
+  /// Reports that `bytes` bytes were read into room().
   void add(std::size_t bytes);
 
-  /// The next message; nullopt when it has not come as a whole. Fails with kCorrupt on a frame
-  /// longer than kMaxFrameBytes and as wire::decode(); then nothing more can be told apart.
+  /// The next message; nullopt while it is incomplete. Fails with kCorrupt on a frame longer than
+  /// kMaxFrameBytes, and as wire::decode(); the rest of the stream cannot be read then.
   Result<std::optional<Frame>> next();
 
  private:
-  /// A packet's frame, from when its head is there and its payload is not.
+  /// A packet's frame whose head has arrived and whose payload has not.
   struct Large {
     wire::Bytes head;
     wire::Bytes rest;  // Payload and padding.
@@ -55,9 +55,9 @@ class FrameAssembler {
   void compact();
 
   wire::Bytes buffer_;
-  std::size_t begin_ = 0;  // What of it is not used up.
+  std::size_t begin_ = 0;  // [begin_, end_) is not consumed yet.
   std::size_t end_ = 0;
-  std::size_t wanted_ = 0;  // Bytes of the frame at begin_, when they are known.
+  std::size_t wanted_ = 0;  // Size of the frame at begin_, once known.
   std::optional<Large> large_;
   bool expects_large_ = false;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-// How two nodes prove to each other that they know the run's key, before anything else is said.
+// Two nodes prove to each other that they know the run's key, before any other message.
 //
 //   connecting side                       accepting side
 //   Hello {role, run, nonce c}     ->
@@ -8,11 +8,11 @@
 //   Proof {mac("c", s, c)}         ->
 //                                  <-     Welcome {proof mac("s", c, s)}   or   Refusal {sentence}
 //
-// mac is HMAC-SHA-256 with the key. Fresh nonces on both sides make a replayed hello worthless; the
-// label keeps one side's proof from being played back to it. Over TCP all of this runs inside
-// TLS 1.3 with the same key; on a Unix socket, or with TLS switched off, it is the only proof.
+// mac is HMAC-SHA-256 with the key. Fresh nonces on both sides make replayed messages useless; the
+// label prevents sending a side's proof back to it. Over TCP all of this runs inside TLS 1.3 with
+// the same key; on a Unix socket, or with TLS switched off, it is the only proof.
 //
-// Pure: messages in, messages out. net/link does the reading and writing.
+// Pure: messages in, messages out. net/link.cc reads and writes.
 
 #include <optional>
 #include <string>
@@ -24,22 +24,22 @@
 
 namespace xylem::net {
 
-/// The proof of one side. `label` is 'c' for the connecting side, 's' for the accepting one; the
-/// first nonce is the other side's, the second one's own.
+/// The proof of one side. `label` is 'c' for the connecting side, 's' for the accepting one;
+/// `theirs` is the other side's nonce.
 wire::Mac make_proof(const Key& key, char label, const wire::Nonce& theirs, const wire::Nonce& own);
 
-/// In constant time.
+/// Compares in constant time.
 bool equal_macs(const wire::Mac& a, const wire::Mac& b);
 
-/// The accepting side. Feed it the messages of the connecting side in order.
+/// The accepting side. Pass it the messages of the connecting side in order.
 class AcceptHandshake {
  public:
   /// `run` is the run id that a hello must name; `welcome` is sent with the proof filled in.
   AcceptHandshake(const Key& key, std::string run, wire::Welcome welcome);
 
-  /// What to send back: Challenge, Welcome or Refusal. After Welcome the peer is proved; after
-  /// Refusal the connection must be closed. Fails with kCorrupt when a peer of another kind speaks
-  /// (nothing is to be sent then).
+  /// The answer to send: Challenge, Welcome or Refusal. After Welcome the peer is proved; after
+  /// Refusal the connection must be closed. Fails with kCorrupt when the peer does not speak this
+  /// protocol; then nothing must be sent.
   Result<wire::Message> on_message(const wire::Message& message);
 
   bool proved() const noexcept { return proved_; }
@@ -69,7 +69,7 @@ class ConnectHandshake {
 
   const wire::Hello& hello() const noexcept { return hello_; }
 
-  /// What to send back, if anything: Proof after a Challenge. Fails with kPermissionDenied and the
+  /// The answer to send, if any: Proof after a Challenge. Fails with kPermissionDenied and the
   /// peer's sentence after a Refusal, or when the peer cannot prove the key; kCorrupt on anything
   /// else.
   Result<std::optional<wire::Message>> on_message(const wire::Message& message);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The run's key: 256 random bits that every process of a run's tree proves to know.
+// The run's key: 256 random bits. Every process of a run's tree proves that it knows them.
 
 #include <array>
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace xylem::net {
 
-/// Proves the run, not the role: whoever has it may be any node (docs/security.md).
+/// It proves membership in the run, not a role: its owner can act as any node (docs/security.md).
 using Key = std::array<std::uint8_t, 32>;
 
-/// Fills `bytes` from the system's random source. Stops the program when that fails, since nothing
-/// safe can follow.
+/// Fills `bytes` from the system's random source. Stops the program when that fails, since it could
+/// not go on safely.
 void fill_random(std::span<std::uint8_t> bytes);
 
 Key make_key();

@@ -16,8 +16,8 @@
 
 namespace xylem::net {
 
-/// Bounds before a peer has proved the key. Together with wire::kMaxHelloBytes they bound what
-/// strangers can cost: so many connections, each with one small frame and OpenSSL's state.
+/// Limits for peers that have not proved the key. With wire::kMaxHelloBytes they bound the cost of
+/// unknown peers: this many connections, each with one small frame and OpenSSL's state.
 constexpr std::size_t kMaxUnproved = 512;
 constexpr Nanos kProofDeadline = 5 * kSecond;
 
@@ -26,33 +26,33 @@ constexpr std::size_t kUpwardHighWater = 1u << 20;
 /// While more than this waits on the link to any child, the parent is granted nothing.
 constexpr std::size_t kDownwardHighWater = 1u << 20;
 
-/// More data than this, and a frame, never waits on a link, whatever peers do; what comes in
-/// addition is dropped: leaves have it in their journals.
+/// Maximum size of the data that waits on a link, plus one frame, whatever peers do. Further data
+/// is dropped: leaves have it in their journals.
 constexpr std::size_t kMaxQueueBytes = 64u << 20;
 
 struct RuntimeOptions {
   std::string run;  ///< Run id; a hello must name it.
   Key key{};
-  /// Over TCP. Both sides must agree, or they refuse each other with a sentence. Unix sockets never
-  /// use it: both ends are processes of one user on one host, which each checks first of all.
+  /// TLS over TCP. Both sides must agree, else they refuse each other with a sentence. Unix sockets
+  /// never use it: both ends are processes of one user on one host, and each end checks that first.
   bool tls = true;
-  /// A Unix path is tried when its host key is this one, or when it has none (wire::Address).
+  /// A Unix path is tried if its host key is this one or empty (wire::Address).
   std::string host_key;
-  NodeId node = wire::kNoNode;            ///< Told in Welcome.
+  NodeId node = wire::kNoNode;            ///< Sent in Welcome.
   Nanos proof_deadline = kProofDeadline;  ///< Shorter in tests.
   bool is_root = false;                   ///< The front end: its clock is the run's.
-  /// What is posted there goes up as soon as there is an upward link, and what children send is
-  /// passed on by way of it; the Node never sees a notice. None: the Node gets notices as other
-  /// messages, as the front end does. Borrowed.
+  /// Notices on this board and notices from children are sent up when there is an upward link; the
+  /// Node never sees a notice. nullptr: the Node gets notices as messages, as in the front end.
+  /// Borrowed.
   overlay::NoticeBoard* notices = nullptr;
-  /// Listening sockets, TCP or Unix, already bound. addresses() tells of them.
+  /// Listening sockets, TCP or Unix, already bound. Network::addresses() lists them.
   std::vector<UniqueFd> listening;
-  /// Numeric addresses under which peers reach sockets bound to any address.
+  /// Numeric addresses at which peers reach sockets that are bound to all addresses.
   std::vector<std::string> reachable_hosts;
 };
 
-/// The event loop as an object, for programs that have a life beside it. The Node is called by
-/// whichever thread is within run() or run_until(): one at a time, the caller's care.
+/// The event loop as an object, for programs that also do other work. The thread in run() or
+/// run_until() calls the Node. The caller makes sure that only one thread is in them at a time.
 class EventLoop {
  public:
   EventLoop(overlay::Node& node, RuntimeOptions options);
@@ -60,20 +60,20 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  /// Until the Node calls Network::stop.
+  /// Runs until the Node calls Network::stop.
   void run();
-  /// Until `done` or the deadline (monotonic) or the Node's stop; `done` is asked after each event.
-  /// Of what else is ready some is handled then, also when `done` holds already, so that whoever
-  /// only sends is heard and hears.
+  /// Runs until `done`, the deadline (monotonic) or the Node's stop. Calls `done` after each event.
+  /// It handles some further ready events even if `done` holds from the start, so that a program
+  /// that only sends still receives.
   void run_until(const std::function<bool()>& done, Nanos deadline);
 
   bool is_stopped() const;
   int exit_code() const;  ///< What the Node stopped with.
 
-  /// Runs `work` on the loop, in the order of the calls. From any thread, while the loop lives;
-  /// what is posted after the Node's stop may never run.
+  /// Runs `work` on the loop, in the order of the calls. Any thread, while the loop exists. Work
+  /// posted after the Node's stop may never run.
   void post(std::function<void()> work);
-  /// The same at a time (monotonic).
+  /// The same at time `when` (monotonic).
   void post_at(Nanos when, std::function<void()> work);
 
  private:
@@ -91,9 +91,9 @@ int run_node(overlay::Node& node, RuntimeOptions options);
 /// of this host, with a sentence naming both.
 Result<UniqueFd> listen_tcp(const std::string& host, std::uint16_t port);
 
-/// A Unix socket that listens on the path; its file has mode 0600. Removes what stands there first.
-/// Fails with kInvalidArgument on a path that is too long for a socket (107 characters), and as
-/// listen_tcp. The file stays when the socket is closed: whoever made it removes it.
+/// A Unix socket that listens on the path; its file has mode 0600. First removes an existing file.
+/// Fails with kInvalidArgument on a path that is too long for a socket (over 107 characters), and
+/// as listen_tcp. The file stays when the socket is closed; the caller removes it.
 Result<UniqueFd> listen_unix(const std::string& path);
 
 /// The port a TCP socket is bound to.
@@ -110,19 +110,19 @@ struct InterfaceAddress {
 /// left out.
 std::vector<InterfaceAddress> interface_addresses();
 
-/// The numeric addresses under which others reach a socket that listens on `host`: `host` itself,
-/// or, for "0.0.0.0" and "::", those in `all` that it takes; loopback only where there are no
-/// others. Never empty.
+/// The numeric addresses at which others reach a socket that listens on `host`: `host` itself, or,
+/// for "0.0.0.0" and "::", those in `all` that it covers; loopback only if there are no others.
+/// Never empty.
 std::vector<std::string> reachable_addresses(const std::string& host,
                                              const std::vector<InterfaceAddress>& all);
 
-/// What listens on all of `all`: "::" where one of them, beside loopback, is of IPv6, else
+/// The address to listen on for all of `all`: "::" if one of them, except loopback, is IPv6, else
 /// "0.0.0.0".
 std::string any_address(const std::vector<InterfaceAddress>& all);
 
-/// The numeric address of this host from which `host` (numeric) is reached, by the kernel's routes;
-/// nothing is sent. Fails with kUnavailable when no route leads there, kInvalidArgument when `host`
-/// is not numeric.
+/// The numeric address of this host from which the kernel's routes reach `host` (numeric); nothing
+/// is sent. Fails with kUnavailable when there is no route, kInvalidArgument when `host` is not
+/// numeric.
 Result<std::string> address_towards(const std::string& host);
 
 }  // namespace xylem::net

@@ -1,41 +1,40 @@
 #pragma once
 
-// What a monitored process and the agent of its host share: one segment of memory per process.
+// The memory that a monitored process shares with the agent of its host: one segment per process.
 //
-// The process makes the segment (a memfd), the agent's guard keeps the descriptor, so the last
-// records of a killed process survive it. One thread writes a ring, one process (the agent) reads
-// it; neither ever waits for the other. A full ring loses the new record and counts its calls.
+// The process creates the segment (a memfd). The agent's guard keeps the descriptor, so the last
+// records of a killed process survive. One thread writes a ring, one process (the agent) reads it;
+// neither ever waits for the other. A full ring drops the new record and counts its calls.
 //
 //   segment: [ SegmentHeader | ThreadRing 0 | ThreadRing 1 ... | records 0 | records 1 | ... ]
 //
-// each part page-aligned. The file is sparse, and nobody maps all of it: the process maps the
-// records of a thread when the thread makes its first call, the agent when a ring is used.
+// Each part is page-aligned. The file is sparse and is never mapped as a whole: the process maps
+// the records of a thread at the thread's first call, the agent maps them when the ring is in use.
 //
-// A ring's slots are 64 blocks. The writer goes from block to block, always to the first one that
-// is free, and writes down which block comes when (`block_of`); a block is free when the reader has
-// passed all of it. So while the reader keeps up, a few blocks are written again and again, stay in
-// the processor's cache and are the only memory that the ring takes, and when it falls behind, all
-// of the ring is there at once. The record with number n is slot n % B of block
-// block_of[n / B % 64], where B is limit / 64.
+// A ring's slots are divided into 64 blocks. When a block is full, the writer continues in the
+// first free block and records the order of blocks in `block_of`; a block is free when the reader
+// has passed all of it. So while the reader keeps up, the writer reuses a few blocks, which stay in
+// the processor's cache and are the only memory in use. When the reader falls behind, the whole
+// ring is available at once. The record with number n is slot n % B of block block_of[n / B % 64],
+// where B is limit / 64.
 //
 // Rules (x86-64 and AArch64; all shared words are lock-free atomics):
 //  - The writer fills a slot, then publishes it by storing `head` (release).
 //  - A call counts in `calls[f]` before its record is written. A record stands for `calls` calls of
 //    its function: those since the previous record or loss of that function in that thread.
-//  - When no block is free, the record's calls go to `lost[f]` instead. Payload that it
-//    told of goes to the other lost_ counters, also of a completion record, which stands for no
-//    call.
+//  - When no block is free, the record's calls go to `lost[f]` instead. Its payload goes to the
+//    other lost_ counters, also for a completion record, which stands for no call.
 //  - A call that the program makes while another call of the same thread is under way (in a signal
 //    handler, a callback) counts in `inner_calls[f]` and has no record.
 //  - So at the end of a process, for each thread and function:
 //      calls + inner_calls = sum of its records' calls + lost + pending,
-//    pending being calls without a record yet: inner calls, the rest of a sampled function, or one
-//    call that the process died in. The agent stores pending calls in a window when the process has
-//    ended.
-//  - Only the agent writes what stands under "agent"; it moves `tail` after the records before it
+//    where pending calls are those without a record: inner calls, the rest of a sampled function,
+//    or a call in which the process died. The agent stores pending calls in a window when the
+//    process has ended.
+//  - Only the agent writes the fields under "Agent's"; it moves `tail` after the records before it
 //    are in its journal.
 //
-// This header is freestanding on purpose: the capture library includes it inside foreign programs.
+// This header is freestanding: the capture library includes it in the application's process.
 
 #include <atomic>
 #include <cstddef>
@@ -50,13 +49,13 @@ constexpr std::uint32_t kLayoutVersion = 2;
 constexpr std::uint32_t kMaxFunctions = 1024;
 constexpr std::uint32_t kMaxThreads = 64;
 constexpr std::uint32_t kRingBlocks = 64;
-constexpr std::uint32_t kPopulatedBlocks = 4;  ///< Have their memory before they are written.
-constexpr std::uint32_t kDefaultRingRecords = 1u << 18;  ///< 16 MiB, touched only as it is used.
+constexpr std::uint32_t kPopulatedBlocks = 4;            ///< Their memory is populated in advance.
+constexpr std::uint32_t kDefaultRingRecords = 1u << 18;  ///< 16 MiB, allocated on use.
 constexpr std::uint32_t kMaxRingRecords = 1u << 22;
 constexpr std::uint32_t kMinRingRecords = kRingBlocks;
 constexpr unsigned kWorldKeyBytes = 16;
 
-/// What a record tells of. Stored as text in the table `event` (see record_kind_name in wire).
+/// Kind of a record. Stored as text in the table `event` (see event_kind_name in wire/chunk.h).
 enum class RecordKind : std::uint8_t {
   kMpiCall = 0,
   kCompletion = 1,  ///< One request completed inside a call that completes several; calls is 0.
@@ -68,23 +67,23 @@ constexpr std::int32_t kNoTag = -2147483647 - 1;
 constexpr std::uint32_t kNoComm = 0xffffffff;
 
 /// Identity of communicators, the same in every process of the world: 0 is MPI_COMM_WORLD, 1 is
-/// MPI_COMM_SELF, others are a hash of their members and how many such were made before, above 1.
+/// MPI_COMM_SELF. Others are above 1: a hash of the members and of the number of earlier
+/// communicators with the same members.
 constexpr std::uint32_t kCommWorld = 0;
 constexpr std::uint32_t kCommSelf = 1;
 
 /// Flags of a record.
 constexpr std::uint8_t kRecordEstimated =
-    1;  ///< calls > 1 by sampling: the time of one stands for all.
-constexpr std::uint8_t kRecordSend =
-    2;  ///< Payload leaves this rank for `peer`: counts in the matrix.
-constexpr std::uint8_t kRecordReceive = 4;  ///< Payload of `peer` arrived in this rank.
+    1;                                   ///< calls > 1 by sampling: the time of one stands for all.
+constexpr std::uint8_t kRecordSend = 2;  ///< Payload sent to `peer`: counts in the matrix.
+constexpr std::uint8_t kRecordReceive = 4;  ///< Payload received from `peer`.
 
 /// One call. Times are ticks of the segment's clock.
 struct Record {
   std::uint64_t begin;
   std::uint64_t end;
   std::uint64_t request;  ///< The request made, started or completed; 0 for none.
-  std::uint64_t bytes;    ///< Payload by count times type size; for a receive, what arrived.
+  std::uint64_t bytes;    ///< Payload: count times type size; for a receive, the size received.
   std::uint32_t comm;     ///< Identity as above; kNoComm for none.
   std::int32_t
       peer;          ///< World rank of the other side, of the root for rooted collectives; kNoPeer.
@@ -116,13 +115,13 @@ enum class FunctionClass : std::uint8_t {
 
 struct FunctionEntry {
   char name[54];             ///< Ends with a zero.
-  std::uint8_t never_waits;  ///< 1: returns at once, whatever others do (clocks, probes).
+  std::uint8_t never_waits;  ///< 1: never waits for other ranks (clocks, probes).
   FunctionClass function_class;
 };
 static_assert(sizeof(FunctionEntry) == 56);
 
-/// Where a process stands in its life, as its own library sees it. Death by a signal leaves the
-/// last state standing; the agent learns of it from the process, not from here.
+/// The stage of a process, set by its own capture library. Death by a signal does not change it;
+/// the agent detects that by watching the process.
 enum class ProcessState : std::uint32_t {
   kStarting = 0,   ///< Registered; MPI_Init has not returned.
   kRunning = 1,    ///< world, rank and size are valid.
@@ -140,9 +139,9 @@ struct alignas(64) ThreadRing {
   std::atomic<std::uint64_t> head;   ///< Records published so far.
   std::atomic<std::uint32_t> used;   ///< 1 since a thread first took this ring; rings are reused.
   std::atomic<std::uint32_t> limit;  ///< Slots, a power of two; set before `used`.
-  // Of records that met a full ring.
+  // Records dropped because the ring was full.
   std::atomic<std::uint64_t> lost_messages;       ///< Those with kRecordSend.
-  std::atomic<std::uint64_t> lost_message_bytes;  ///< What these sent.
+  std::atomic<std::uint64_t> lost_message_bytes;  ///< Payload of these.
   std::atomic<std::uint64_t> lost_receives;       ///< Those with kRecordReceive.
   std::uint64_t pad1[3];
 
@@ -165,8 +164,8 @@ struct alignas(64) ThreadRing {
 
 static_assert(offsetof(ThreadRing, tail) == 64 && offsetof(ThreadRing, block_of) == 128);
 
-/// The slot of record `number` in a ring of `limit` slots. A block that cannot be is brought into
-/// bounds: what the process writes is not to be trusted.
+/// The slot of record `number` in a ring of `limit` slots. An invalid block number is brought into
+/// range, because memory written by the process is not trusted.
 inline std::uint64_t slot_of(const ThreadRing& ring, std::uint64_t number,
                              std::uint32_t limit) noexcept {
   const std::uint64_t block_records = limit / kRingBlocks;
@@ -184,14 +183,14 @@ struct alignas(64) SegmentHeader {
   std::uint64_t segment_bytes;
   std::uint32_t pid;
   ClockKind clock;
-  std::uint64_t start_time;  ///< Field 22 of /proc/PID/stat: tells this pid from a later one.
+  std::uint64_t start_time;  ///< Field 22 of /proc/PID/stat: distinguishes reused pids.
 
   std::atomic<ProcessState> state;
   std::uint32_t world_size;
   std::uint8_t world_key[kWorldKeyBytes];  ///< Equal in all processes of one MPI_COMM_WORLD.
   std::uint32_t rank;
   char mpi_library[44];  ///< For people: "MPICH 4.0.2", "Open MPI 4.1.4".
-  char program[128];     ///< What runs, cut if it is longer.
+  char program[128];     ///< The program's name, cut if longer.
 
   std::uint32_t function_count;
   std::uint32_t agent_finished;  ///< Agent: this process is accounted for.
@@ -232,11 +231,11 @@ constexpr std::uint64_t segment_bytes(std::uint32_t max_rings, std::uint32_t rin
   return records_offset(max_rings, max_rings, ring_records);
 }
 
-/// What a process sends over the agent's socket, with the segment's descriptor beside it
-/// (SCM_RIGHTS). It does not wait for an answer; the agent learns the pid from the kernel.
+/// The message of a process to the agent's socket, together with the segment's descriptor
+/// (SCM_RIGHTS). The process does not wait for an answer; the agent learns the pid from the kernel.
 ///
-/// A process that has no segment to give sends none and says why: it cannot be watched, and the
-/// record of the run says so. Its place in the world is then what its launcher told.
+/// A process without a segment sends no descriptor and gives the reason: it cannot be watched, and
+/// the record of the run says so. Its rank and world size then come from the launcher.
 struct Registration {
   std::uint64_t magic;  ///< kSegmentMagic
   std::uint32_t layout_version;

@@ -1,28 +1,26 @@
 #pragma once
 
-// How the run's key is shared within one process, between the capture library and a leaf of the
-// same process (backend/leaf.h).
+// Shares the run's key within one process, between the capture library and a leaf (backend/leaf.h).
 //
-// Both need it, and neither may leave it in the environment, where every child would find it. So
-// the capture library, where it is preloaded, takes it out for both, whoever comes first, and keeps
-// it: in one page of memory of its own, which children of fork() find empty and core dumps leave
-// out.
+// Both need it, and it must not stay in the environment, where every child would find it. So the
+// capture library, if preloaded, removes it for both at the first request and keeps it in its own
+// page of memory, which is empty in children of fork() and excluded from core dumps.
 
 namespace xylem::capture {
 
 constexpr unsigned kKeyDigits = 64;  ///< Hexadecimal.
 
-/// What libxylem-capture.so exports under the name kRunKeyFunction, beside MPI's functions. Look it
-/// up with dlsym(RTLD_DEFAULT, ...): it is missing in processes without the library, statically
-/// linked ones among them, which then take the key out of the environment themselves.
+/// libxylem-capture.so exports this function under the name kRunKeyFunction. Look it up with
+/// dlsym(RTLD_DEFAULT, ...). A process without the library, for example a statically linked one,
+/// does not find it and removes the key from the environment itself.
 ///
-/// Takes the key out of the environment when it is there, and writes into `digits` the one that was
-/// there last, with a zero behind it. Returns 1; 0, and writes nothing, when there was none that
-/// has kKeyDigits digits. Does not depend on whether capture is on, or on MPI. Any thread, but as
-/// with setenv() nobody else may look at the environment meanwhile.
+/// Removes the key from the environment, if it is there. Writes the last key found into `digits`,
+/// with a terminating zero, and returns 1. Returns 0 and writes nothing if there was no key of
+/// kKeyDigits digits. Independent of MPI and of whether capture is on. Any thread, but as with
+/// setenv() no other thread may access the environment meanwhile.
 using RunKeyFunction = int (*)(char* digits);
 
-/// The number at its end changes with the meaning.
+/// The number at the end changes when the meaning changes.
 constexpr const char* kRunKeyFunction = "xylem_run_key_1";
 
 }  // namespace xylem::capture

@@ -27,10 +27,10 @@
 namespace xylem::backend {
 
 struct AgentOptions {
-  /// Where the front end listens: first to report to, and last to fall back on.
+  /// Addresses of the front end: the agent reports there first, and it is the last fall-back.
   std::vector<wire::Address> front_end;
-  /// Who this host is; load and number of processes are filled in when it is sent. Its host_key
-  /// stays the same over restarts of the worker, so that the front end knows the leaf again.
+  /// Description of this host; load and number of processes are filled in when it is sent. Its
+  /// host_key stays the same when the worker restarts, so that the front end recognises the leaf.
   wire::HostReport host;
   std::function<double()> load = [] { return 0.0; };
 
@@ -39,43 +39,44 @@ struct AgentOptions {
   OutboxOptions outbox;
   ServicesOptions services;
 
-  /// Rings are looked at so often that at the present rate the fullest has `wanted_fill` of its
-  /// room in use, between these bounds. Each look of an agent whose cores are all busy takes one
-  /// from a rank, so looks are few and find much: at a million records a second, 33 ms for a ring
-  /// of 262,144. The rest of the room is for bursts and for an agent that has to wait for its turn.
-  /// `busy_interval` is for ranks that poll: ten million records a second fill such a ring in 26
-  /// ms. Waking up is most of what an idle agent costs; a burst that fills a whole ring between two
-  /// looks loses records. An idle agent looks when the run's time is a multiple of `idle_interval`:
-  /// then windows end and samples are taken too, in the same wake. Once the run is over it looks
-  /// eight times a second at least: somebody waits for its end.
+  /// The agent drains rings at an interval between these bounds, chosen so that at the present rate
+  /// the fullest ring is filled to `wanted_fill`. On a host whose cores are all busy each drain
+  /// takes processor time from a rank, so drains should be rare and find much: every 33 ms at a
+  /// million records a second and a ring of 262,144. The rest of the ring is for bursts and for an
+  /// agent that waits for a processor. `busy_interval` is for ranks that poll: ten million records
+  /// a second fill such a ring in 26 ms. A longer `idle_interval` saves wake-ups, the main cost of
+  /// an idle agent, but a burst that fills a ring between two drains loses records. An idle agent
+  /// wakes at multiples of `idle_interval` of the run's time, when windows end and samples are
+  /// taken too. After the end of the run it drains at least eight times a second, since the user
+  /// waits for it.
   Nanos busy_interval = 5 * kMillisecond;
   Nanos idle_interval = 125 * kMillisecond;
   double wanted_fill = 1.0 / 8;
-  /// Without knowing the front end's clock for so long, this host's is taken as it is.
+  /// If the front end's clock is unknown for this long, the agent uses this host's clock.
   Nanos clock_patience = 1 * kSecond;
-  /// All processes have ended and nobody new has come for so long: the agent ends.
+  /// The agent ends this long after the last process has ended, if no new one registers.
   Nanos linger = 2 * kSecond;
-  /// So long an agent waits for its first process.
+  /// Maximum wait for the first process.
   Nanos first_linger = 30 * kSecond;
-  /// The run is over: processes that are still alive may end for so long.
+  /// After the end of the run, maximum wait for processes that are still alive.
   Nanos finish_patience = 2 * kSecond;
-  /// Without a front end for so long, what is left is lost.
+  /// Maximum time without a front end; then undelivered data is lost.
   Nanos orphan_limit = 60 * kSecond;
-  /// The same after the front end has said that the run is over.
+  /// The same after the front end has ended the run.
   Nanos finish_orphan_limit = 5 * kSecond;
-  /// A descriptor that becomes readable when the agent is to end in order; -1 for none. Borrowed.
+  /// A descriptor that becomes readable when the agent must shut down; -1 for none. Borrowed.
   int terminate_fd = -1;
 };
 
-/// Life: waits until the source has told all processes that a predecessor knew; connects to the
-/// front end and reports its host; gets leaf id, parents and control; connects to its parent;
-/// drains, journals, sends, resends. Ends when the run is over, or all processes have ended and
-/// none has come for a while: closes the listener, sends the last window, waits for all
+/// Life cycle: takes over all processes of a predecessor from the source; connects to the front end
+/// and reports its host; gets leaf id, parents and control; connects to its parent; drains,
+/// journals, sends, resends. It ends when the run is over, or when all processes have ended and no
+/// new one has come for a while: it closes the listener, sends the last window, waits for all
 /// acknowledgements, says goodbye, removes the host's folder and stops the network with code 0.
 ///
-/// Without a front end for too long it says how many calls are lost, and ends with kGaveUp; at once
-/// when the front end refuses it before it was ever let in, since a wrong key stays wrong.
-/// A worker may die at any point: an Agent over the same journal and segments goes on.
+/// After too long without a front end it logs how many calls are lost and ends with kGaveUp. It
+/// does so at once if the front end refuses its first connection, since a wrong key stays wrong. A
+/// worker may die at any point: a new Agent with the same journal and segments continues.
 /// Single-threaded, driven by a Network. All references are borrowed.
 class Agent final : public overlay::Node {
  public:
@@ -93,11 +94,11 @@ class Agent final : public overlay::Node {
 
  private:
   enum class Phase {
-    kRecovering,  // Processes of a predecessor come in.
+    kRecovering,  // Takes over a predecessor's processes.
     kWatching,
-    kFinishing,   // The run is over: what is there is read out.
-    kClosing,     // Nobody must come any more: asked, not answered.
-    kDelivering,  // The last window is journalled: acknowledgements are awaited.
+    kFinishing,   // The run is over: the rings are drained.
+    kClosing,     // Has asked the source to close; no answer yet.
+    kDelivering,  // The last window is journalled; waits for acknowledgements.
     kDone,
   };
 
@@ -148,7 +149,7 @@ class Agent final : public overlay::Node {
   std::map<int, std::pair<Lane, UniqueFd>> pidfds_;
   std::size_t processes_seen_ = 0;
 
-  Nanos encode_at_ = 0;  // Then at the latest, clock or not; 0: place or control is missing.
+  Nanos encode_at_ = 0;  // The latest time, even without a clock; 0: place or control is missing.
   bool encoding_ = false;
 
   Nanos next_drain_ = 0;

@@ -1,11 +1,10 @@
 #pragma once
 
 // Takes records out of all rings of a host and puts packets into the journal: registrations,
-// windows, chunks. The heart of the agent, without network, timers or processes.
+// windows, chunks. The core of the agent, without network, timers or processes.
 //
-// Whatever is journalled, rings move: first the journal commits, then the segment is advanced. A
-// Collector that is dropped at any point and made anew over the same journal and segments goes on
-// where the journal says.
+// First the journal commits, then the ring's tail moves. So a Collector may be destroyed at any
+// point: a new one with the same journal and segments continues from the journal's state.
 
 #include <cstdint>
 #include <functional>
@@ -34,79 +33,80 @@
 namespace xylem::backend {
 
 struct CollectorOptions {
-  std::string host;  ///< Name to show; told with every registration.
-  /// Records go into a chunk after so long at the latest.
+  std::string host;  ///< Displayed name, sent with every registration.
+  /// Maximum age of a record before it goes into a chunk.
   Nanos chunk_age = 100 * kMillisecond;
-  /// One drain looks at no more records than this (about 20 ms), so that heartbeats go on.
+  /// Maximum number of records in one drain (about 20 ms), so that heartbeats continue.
   std::size_t records_per_drain = 200'000;
-  /// A window is taken before it grows beyond this.
+  /// A window is sealed before it exceeds this size.
   std::size_t window_bytes = 1u << 20;
-  /// After the journal was full, it is tried again this much later, or after an acknowledgement.
+  /// Pause before the next try after the journal was full; an acknowledgement ends it early.
   Nanos full_pause = 200 * kMillisecond;
-  /// The rings of a process that has ended, and that the system does not map, are tried again for
-  /// so long: processes that end with it give address space back. Then their records are lost.
+  /// How long to retry mapping the rings of an ended process for which there was no address space:
+  /// other processes that end may free some. After that their records are lost.
   Nanos mapping_patience = 1 * kSecond;
-  /// Whether a signal has stopped the process; asked of those that make no calls.
+  /// Whether a signal has stopped the process. Called for processes that make no calls.
   std::function<bool(std::uint32_t pid, std::uint64_t start_time)> is_stopped = backend::is_stopped;
-  /// Asked when a drain begins and after it has read records, for none of them can have ended
-  /// later: `now` may be old by then. The clock that `now` is of.
+  /// The clock of `now`. Read when a drain begins and after it has read records, as an upper bound
+  /// of their end; the argument `now` may be old by then.
   std::function<Nanos()> clock = monotonic_now;
-  /// Where tick pairs come from.
+  /// The source of tick pairs.
   std::function<TickPair()> read_pair = read_tick_pair;
 };
 
-/// What a drain found.
+/// The result of a drain.
 struct DrainOutcome {
-  /// How full the fullest ring was with what had come since the last drain, 0 to 1.
+  /// The largest share of a ring filled since the last drain, 0 to 1.
   double fill = 0;
-  bool unfinished = false;  ///< More are left than one drain may take: drain again at once.
-  Nanos next_due = 0;       ///< Something is to be sealed then (monotonic); 0: nothing waits.
+  bool unfinished = false;  ///< Records are left: drain again at once.
+  Nanos next_due = 0;       ///< When something must be sealed (monotonic); 0: nothing waits.
 };
 
-/// Order of calls: add() and recovery of all processes; configure() when leaf id and control are
-/// known; then drain() again and again. One thread. Journal is borrowed.
+/// Order of calls: add() for each process, those of a predecessor included; configure() when leaf
+/// id and control are known; then drain() repeatedly. One thread. Borrows the journal.
 class Collector {
  public:
   Collector(CollectorOptions options, Journal& journal);
 
-  /// A process registered, or a predecessor had it. What the journal says of it is applied now. It
-  /// may have ended already.
+  /// Adds a process that registered or that a predecessor had. Applies the journal's progress to
+  /// its segment. The process may have ended already.
   void add(Lane lane, Segment segment, bool ended, Nanos now);
-  /// A process that cannot be watched (row.unwatched): it is told of, and finished with that.
+  /// Reports a process that cannot be watched (row.unwatched) and finishes it.
   void add_unwatched(const wire::ProcessRow& row);
-  /// The process is gone: what is in its rings is the last.
+  /// The process has ended: no more records follow those in its rings.
   void process_ended(Lane lane);
 
-  /// Nothing is encoded before this. May be called again; a change of window length counts from the
-  /// next slice on.
+  /// Must precede all encoding. May be called again; a new window length applies from the next
+  /// slice on.
   void configure(LeafId leaf, const wire::Control& control);
   bool is_configured() const noexcept { return builder_.has_value(); }
   /// This host's monotonic clock + offset = the front end's.
   void set_offset(Nanos offset_ns) noexcept { offset_ns_ = offset_ns; }
 
-  /// Reads rings, seals what is due.
+  /// Reads rings and seals windows and chunks that are due.
   DrainOutcome drain(Nanos now);
 
-  /// As drain, and seals everything however young: before the end. Call it until it is not
-  /// unfinished.
+  /// As drain, and seals everything, whatever its age. For the end; call it until `unfinished` is
+  /// false.
   DrainOutcome flush(Nanos now);
 
-  /// Switches capture off in all processes that are left; what they record from now on is not read.
+  /// Switches capture off in all remaining processes; later records are not read.
   void stop_capture();
 
   /// Journals the leaf's last window (Packet.last), empty or not. False when the journal is full.
   bool seal_last(Nanos now);
 
-  /// There is room again: an acknowledgement came.
+  /// The journal may have room again: an acknowledgement came.
   void resume() noexcept { retry_at_ = 0; }
 
   /// Packets journalled since the last call, in order.
   std::vector<PacketKey> take_appended();
-  /// Processes whose last account is journalled since the last call; they are gone from here.
+  /// Processes whose last account was journalled since the last call. The collector has forgotten
+  /// them.
   std::vector<Lane> take_finished();
 
-  /// A process is in MPI_Init, or before it: after it there may be many records at once. True for
-  /// no longer than kLongestStart after it registered.
+  /// True while a process has not returned from MPI_Init, since many records may follow at once. At
+  /// most kLongestStart after the process registered.
   bool is_anybody_starting(Nanos now) const;
   static constexpr Nanos kLongestStart = 60 * kSecond;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A service that is a program: run once an interval, its standard output is the sample.
+// A service that is a program. It runs once an interval, and its standard output is the sample.
 
 #include <sys/types.h>
 
@@ -15,25 +15,25 @@
 
 namespace xylem::backend {
 
-/// One run at a time, each in a process group of its own that is killed with it. A run gives a
-/// sample when it ends with code 0 and has printed one number at least; metric_text.h reads it. It
-/// fails when it cannot be started, ends badly, takes longer than the time-out, prints more than
-/// kMaxOutput or nothing that is a number: what went wrong is said once, until it has gone well
-/// again, and the next run waits twice as long after each failure, up to kLongestPause. One that
-/// has not ended kLongestDeath after it was killed, since it waits for a device, is told of, and
-/// there is no other run until it has.
+/// One run at a time, each in its own process group, which is killed with it. A run gives a sample
+/// if it ends with code 0 and has printed at least one number; metric_text.h parses it. A run fails
+/// if it cannot be started, ends with an error, exceeds the timeout, or prints more than kMaxOutput
+/// or no number. The failure is logged once, until a run succeeds again, and the pause before the
+/// next run doubles with each failure, up to kLongestPause. A killed program that has not ended
+/// after kLongestDeath, because it waits for a device, is logged, and no other run starts until it
+/// has ended.
 ///
 /// The program gets no standard input, the agent's environment, and SIGKILL when the agent's worker
-/// dies; what it has started itself is killed when it ends, and by the guard when the worker was
-/// killed. Never blocks, but for the time of a fork, and of 20 ms at most when it is stopped. One
-/// thread.
+/// dies. Its own children are killed when it ends, or by the guard when the worker was killed.
+/// Blocks only for a fork, and for at most 20 ms when it is stopped. One thread.
 class ExecSeries final : public SeriesSource {
  public:
   static constexpr std::size_t kMaxOutput = 256u << 10;
   static constexpr Nanos kLongestPause = 60 * kSecond;
   static constexpr Nanos kLongestDeath = 5 * kSecond;
 
-  /// `groups`, borrowed, knows of the program at `place` while it runs; null: nobody does.
+  /// While the program runs, it is entered in `groups` at `place`. `groups` is borrowed and may be
+  /// null.
   explicit ExecSeries(wire::ServiceSpec spec, ProgramGroups* groups = nullptr,
                       std::size_t place = 0);
   ~ExecSeries() override;
@@ -44,7 +44,7 @@ class ExecSeries final : public SeriesSource {
   std::optional<Reading> take(overlay::Network& network, Nanos now) override;
   const wire::SeriesLayout& layout() const override { return layout_; }
   bool on_readable(overlay::Network& network, int fd, Nanos now) override;
-  /// When the running program is to be killed, or told of.
+  /// When the running program must be killed, or logged.
   Nanos next_due() const override { return child_ > 0 && !told_stuck_ ? look_at_ : 0; }
   void stop(overlay::Network& network) override;
 

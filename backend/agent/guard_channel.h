@@ -1,6 +1,6 @@
 #pragma once
 
-// The worker's end of what the guard holds.
+// The worker's end of the channel to the guard.
 
 #include <deque>
 #include <memory>
@@ -14,12 +14,12 @@
 
 namespace xylem::backend {
 
-/// The processes that the guard holds and accepts. When the guard dies, the channel goes on alone:
-/// it has the listening socket too and accepts at it. A guard that does not answer close() within
-/// the patience (it is stopped, or hangs) is killed and so counts as dead: two may not accept at
-/// one listener, and no host may be left with an agent that waits for ever. Nor is the listener
-/// closed, for the same patience, while a process waits there for want of a descriptor. One thread;
-/// nothing blocks.
+/// The processes that the guard holds and accepts. When the guard dies, the channel accepts on its
+/// own copy of the listening socket. A guard that does not answer close() within the patience (it
+/// is stopped or hangs) is killed and counts as dead: only one process may accept at the listener,
+/// and an agent must not wait for ever. While a process waits at the listener for want of a
+/// descriptor, the listener is not closed either, for the same patience. One thread; nothing
+/// blocks.
 class GuardChannel final : public ProcessSource {
  public:
   static constexpr Nanos kPatience = 5 * kSecond;
@@ -31,7 +31,7 @@ class GuardChannel final : public ProcessSource {
   int fd() const override { return registrations_ ? registrations_->fd() : poll_.get(); }
   SourceEvent take() override;
   void forget(Lane lane) override;
-  /// Answers kOpen at once while somebody holds the folder's lock.
+  /// Answers kOpen at once while another process holds the folder's lock.
   void close() override;
   void remove_folder() override;
 
@@ -45,7 +45,7 @@ class GuardChannel final : public ProcessSource {
   UniqueFd channel_;
   UniqueFd patience_over_;  // A timer, set while close() waits for the guard.
   UniqueFd poll_;           // An epoll of the two.
-  UniqueFd spare_;          // Given up for the door.
+  UniqueFd spare_;          // Released when the listener needs a descriptor.
   Nanos patience_;
   UniqueFd listener_;
   RunFolder folder_;

@@ -1,8 +1,7 @@
 #pragma once
 
-// Being the first of a run on a host without being one of its ranks: what the capture library does
-// for the agent that it starts (capture/core/agent_start_internal.h), an agent of a launcher does
-// itself.
+// Sets up a run's folder and listener on a host for an agent that a launcher starts. For an agent
+// that a rank starts, the capture library does this (capture/core/agent_start_internal.h).
 
 #include <memory>
 #include <string>
@@ -15,13 +14,13 @@
 namespace xylem::backend {
 
 struct HostClaim {
-  std::unique_ptr<RunFolder> folder;  ///< Made, and held.
-  UniqueFd listener;  ///< The agent's listener, open; none: an agent answers already.
+  std::unique_ptr<RunFolder> folder;  ///< Created, and held.
+  UniqueFd listener;  ///< The agent's listener; none: another agent is already there.
 };
 
 /// Makes the run's folder at `path`, mode 0700, and opens the listener in it, under the folder's
-/// lock. Fails with kPermissionDenied when what stands there is not a private folder of this user,
-/// with kUnavailable when somebody holds the lock for longer than `patience`, and as
+/// lock. Fails with kPermissionDenied when `path` is not a private folder of this user, with
+/// kUnavailable when another process holds the lock for longer than `patience`, and as
 /// RunFolder::listen.
 Result<HostClaim> claim_host(const std::string& path, Nanos patience = 5 * kSecond);
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// Where processes to watch come from, as the agent sees it: the guard's channel in a program, a
-// list in a test.
+// The agent's source of processes to watch: the guard's channel in a program, a list in a test.
 
 #include <cstdint>
 
@@ -19,19 +18,19 @@ struct NewProcess {
   std::uint64_t start_time = 0;
   UniqueFd segment;  ///< None: see `row`.
   UniqueFd pidfd;    ///< Readable when the process has ended; none: it has ended already.
-  /// What the process said of itself. Where `unwatched` says why, there is no segment, and no pidfd
-  /// is needed.
+  /// The process's own description. If `unwatched` gives a reason, there is no segment, and no
+  /// pidfd is needed.
   wire::ProcessRow row;
 };
 
-/// What a source has to tell.
+/// An event from a source.
 struct SourceEvent {
   enum class Kind {
-    kNothing,  ///< For now. Wait until fd() is readable.
+    kNothing,  ///< No event now. Wait until fd() is readable.
     kProcess,
-    kReady,   ///< All processes that a predecessor worked on have been told.
-    kClosed,  ///< After close(): nobody can register any more.
-    kOpen,    ///< After close(): it did not come to that, somebody registered or is about to.
+    kReady,   ///< All processes of a predecessor have been delivered.
+    kClosed,  ///< After close(): no process can register any more.
+    kOpen,    ///< After close(): not closed, because a process has registered or is about to.
   };
   Kind kind = Kind::kNothing;
   NewProcess process;
@@ -39,22 +38,22 @@ struct SourceEvent {
 
 /// One thread. Nothing blocks.
 ///
-/// Order: take() until kReady, before anything is done with the journal; from then on whenever
-/// fd() is readable, until kNothing.
+/// Order: call take() until kReady, before any use of the journal; then whenever fd() is readable,
+/// until kNothing.
 class ProcessSource {
  public:
   virtual ~ProcessSource() = default;
 
-  /// The descriptor to watch. May be another one after take() or close().
+  /// The descriptor to watch. May change in take() or close().
   virtual int fd() const = 0;
   virtual SourceEvent take() = 0;
-  /// The process is accounted for: nobody needs its segment any more.
+  /// The process is accounted for: its segment is no longer needed.
   virtual void forget(Lane lane) = 0;
-  /// Asks that nobody register any more. Answered by kClosed, or by kOpen after the processes that
-  /// came in between.
+  /// Asks to end registration. The answer is kClosed, or kOpen after the processes that came in
+  /// between.
   virtual void close() = 0;
-  /// After kClosed: takes the host's run folder away, so that a later job starts anew. What is not
-  /// ours, or no longer, is left alone; may be called again.
+  /// After kClosed: removes the host's run folder, so that a later job starts fresh. Leaves a
+  /// folder alone that is not ours or no longer ours; may be called again.
   virtual void remove_folder() = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Process groups of the programs that services run, where their numbers outlive the worker.
+// Process groups of the programs that services run, kept in memory that outlives the worker.
 //
 //   program, before exec --enter()--> memory of the guard <--end_all()-- guard, when a worker ended
 //   worker, when it was collected --leave()-->
@@ -15,26 +15,26 @@
 
 namespace xylem::backend {
 
-/// A number a service, in memory that is shared with all processes forked afterwards. The program
-/// writes its own before it becomes a program: there is no moment at which it runs unknown.
+/// One number per service, in memory that is shared with all processes forked afterwards. The child
+/// enters its group before exec, so the program never runs unregistered.
 ///
-/// A group's number is nobody else's while a process of the group lives, so that end_all() does not
-/// meet strangers; but for a group that has ended in the moment before the worker was killed and
-/// whose number the kernel has given away at once.
+/// The kernel does not reuse a group's number while a process of the group lives, so end_all()
+/// kills no other processes. The exception is a group that ended just before the worker was killed
+/// and whose number was reused at once.
 class ProgramGroups {
  public:
-  /// Without memory to be had: as if there were no services.
+  /// If there is no memory, the object does nothing.
   ProgramGroups();
   ~ProgramGroups();
   ProgramGroups(const ProgramGroups&) = delete;
   ProgramGroups& operator=(const ProgramGroups&) = delete;
 
-  /// The caller's group is the program of service `place`, below wire::kMaxServices. Async-signal
-  /// safe: to be called between fork and exec.
+  /// Enters the caller's `group` as the program of service `place`, which is below
+  /// wire::kMaxServices. Async-signal-safe, for use between fork and exec.
   void enter(std::size_t place, pid_t group) noexcept;
-  /// All of it has been killed and collected.
+  /// The whole group has been killed and collected.
   void leave(std::size_t place) noexcept { enter(place, 0); }
-  /// Kills what is in a group that was entered and not left. By the guard, when no worker runs.
+  /// Kills all groups that were entered and not left. For the guard, when no worker runs.
   void end_all() noexcept;
 
  private:

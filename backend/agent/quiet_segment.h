@@ -1,7 +1,7 @@
 #pragma once
 
-// The segment of a rank that has no capture library: nothing writes into it, so the rank has no
-// calls, but for all else, from its row in the store to its account, it is a rank like any other.
+// The segment of a rank without the capture library. Nothing writes into it, so the rank has no
+// calls; otherwise, from its row in the store to its account, it is treated as any other rank.
 
 #include "backend/agent/guard.h"
 #include "backend/find/rank_search.h"
@@ -9,9 +9,8 @@
 
 namespace xylem::backend {
 
-/// Makes it, and a descriptor that tells the process's end. The process is not touched; one that
-/// has ended since, or whose number is another's by now, comes without that descriptor, as ended.
-/// Fails as make_memory().
+/// Makes the segment and a pidfd. Does not touch the process. A process that has ended, or whose
+/// pid was reused, has no pidfd and counts as ended. Fails as make_memory().
 Result<HeldProcess> hold_quietly(const FoundRank& rank);
 
 }  // namespace xylem::backend

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where processes register: the listening socket in the host's run folder.
+// Accepts registrations of processes at the listening socket in the host's run folder.
 
 #include <cstdint>
 #include <optional>
@@ -13,9 +13,10 @@
 
 namespace xylem::backend {
 
-/// Accepts registrations (capture/core/ring.h) and looks at who sends them: the same user by the
-/// kernel's word, one descriptor of a segment or a reason why there is none. Anybody else is turned
-/// away. Whether the process still lives is not looked at, so a process that is taken has no pidfd.
+/// Accepts registrations (capture/core/ring.h) and checks them: the sender must be the same user
+/// according to the kernel, and must send one segment descriptor or the reason why there is none.
+/// All others are refused. It does not check whether the process still lives, so the result has no
+/// pidfd.
 ///
 /// When no descriptor is left, a process is taken without its segment, and its row gives that as
 /// the reason. A connection that cannot even be accepted stays in the listener's queue. Then the
@@ -23,8 +24,7 @@ namespace xylem::backend {
 /// that take() tries again. Nothing blocks. One thread.
 class RegistrationListener {
  public:
-  /// So many connections may stand open without having said what they want; more are cut off,
-  /// oldest first.
+  /// Maximum number of connections that have not registered yet; beyond it the oldest are closed.
   static constexpr std::size_t kMaxWaiting = 256;
   static constexpr Nanos kRetryDelay = 100 * kMillisecond;
 
@@ -40,7 +40,7 @@ class RegistrationListener {
   /// Readable when take() may have something.
   int fd() const noexcept { return poll_.get(); }
 
-  /// The next process that registered, its lane left open; nothing when nobody waits.
+  /// The next process that registered, without a lane; nothing if there is none.
   std::optional<NewProcess> take();
 
   /// The last take() left connections in the socket's queue for want of a descriptor.

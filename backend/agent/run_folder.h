@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the processes of a run meet on a host: /dev/shm/xylem-UID-RUN.
+// The folder in which the processes of a run meet on a host: /dev/shm/xylem-UID-RUN.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace xylem::backend {
 
-/// The run's folder on this host and what lies in it. Rules, with the capture library: who
-/// registers or ends holds the lock; a lock's file that is no longer in the folder counts for
-/// nothing. It is the folder that stood at the path when this was made: once that is gone, or
-/// another one stands there for a later agent, nothing here touches it. A copy is the same folder
-/// without the lock.
+/// The run's folder on this host and its files. Rules, shared with the capture library: a process
+/// that registers or ends holds the lock; a lock file that is no longer in the folder does not
+/// count. The object stands for the folder that was at the path when it was constructed. If that
+/// folder is gone or a later agent has made another one, no call touches it. A copy means the same
+/// folder, without the lock.
 class RunFolder {
  public:
   explicit RunFolder(std::string path);
@@ -23,24 +23,24 @@ class RunFolder {
       : path_(other.path_), device_(other.device_), inode_(other.inode_) {}
   RunFolder& operator=(const RunFolder&) = delete;
 
-  /// Lives here from now on, with what is forked from this process: a shared lock on the folder
-  /// itself, which the kernel takes away with the last of them, however they end. Whoever sweeps
-  /// leaves the folder alone. Best before a daemon is forked, while the starter holds the lock.
+  /// Marks the folder as in use by this process and its forked children, with a shared lock on the
+  /// folder, which the kernel releases when the last of them ends. sweep_run_folders() then leaves
+  /// the folder alone. Best called before a daemon is forked, while the starter holds the lock.
   void hold();
 
   bool is_there() const;
   const std::string& path() const noexcept { return path_; }
-  /// Takes the lock if nobody has it. Held until unlock() or remove(). False without a folder.
+  /// Takes the lock if it is free. Held until unlock() or remove(). False without a folder.
   bool try_lock();
   void unlock() { lock_.reset(); }
-  /// Takes the socket's name away; who is connected stays connected.
+  /// Unlinks the socket; open connections stay.
   void unlink_socket();
-  /// Somebody accepts at the socket, or may: it is not plainly dead.
+  /// True if a process accepts at the socket or may do so; false if the socket is certainly dead.
   bool is_answered() const;
-  /// A new listening socket under the name. Fails with kInternal.
+  /// A new listening socket at the socket's path. Fails with kInternal.
   Result<UniqueFd> listen();
-  /// Removes what lies in the folder and the folder, the lock last. Somebody who has begun to use
-  /// it anew keeps it.
+  /// Removes the folder's files, the lock last, and the folder. A process that has started to use
+  /// it again keeps it.
   void remove();
 
  private:
@@ -51,14 +51,14 @@ class RunFolder {
   UniqueFd held_;
 };
 
-/// What the paths of this user's run folders begin with: "/dev/shm/xylem-1000-".
+/// The common prefix of this user's run folders: "/dev/shm/xylem-1000-".
 std::string own_run_folders();
 
-/// Removes this user's run folders on this host, of any run, in which nobody lives: left behind
-/// where all that lived there were killed at once. Looks at paths that begin with `prefix`
-/// (own_run_folders()). A folder goes only when nobody holds it, nobody registers there (the
-/// lock is taken meanwhile) and nobody answers at its socket; a process that begins to use it at
-/// that moment makes it anew. Returns how many went.
+/// Removes this user's run folders on this host, of any run, that are left over because all their
+/// processes were killed at once. Visits paths that begin with `prefix` (own_run_folders()).
+/// Removes a folder only if no process holds it, none is registering (the lock is taken meanwhile)
+/// and none answers at its socket; a process that starts to use it at that moment makes it again.
+/// Returns the number of removed folders.
 std::size_t sweep_run_folders(const std::string& prefix);
 
 }  // namespace xylem::backend

@@ -2,11 +2,10 @@
 
 // The agent's view of a monitored process's segment (capture/core/ring.h).
 //
-// The process is not trusted: what it writes may be anything and may change at any time. Its
-// numbers are bounded here once and for all, so that a hostile segment leads to wrong numbers of
-// its own process and to nothing else: sizes are checked against the file, which is sealed against
-// shrinking; offsets follow from constants; indices are masked; records are copied out before
-// anybody looks at them.
+// The process is not trusted: it may write anything, at any time. This class checks all its data,
+// so that a hostile segment can only make the numbers of its own process wrong: sizes are checked
+// against the file, which is sealed against shrinking; offsets follow from constants; indices are
+// masked; records are copied before use.
 
 #include <cstdint>
 #include <span>
@@ -34,15 +33,15 @@ struct SegmentCounters {
   bool operator==(const SegmentCounters&) const = default;
 };
 
-/// One mapped segment. Used by one thread. The process may die or be alive; it makes no difference.
-/// Records are mapped when their ring is used; no descriptor is needed for it.
+/// One mapped segment. Used by one thread. It works the same whether the process lives or not.
+/// Records are mapped when their ring is first used; this needs no descriptor.
 class Segment {
  public:
-  /// Seals the file against shrinking, checks and maps it, all but the records.
+  /// Seals the file against shrinking, checks it and maps all but the records.
   ///
-  /// Fails with kCorrupt when it is too small, its magic, version or sizes are none of ours,
-  /// with kPermissionDenied when it cannot be sealed (not a memfd made with MFD_ALLOW_SEALING): a
-  /// process could then cut it off under our feet.
+  /// Fails with kCorrupt when it is too small or its magic, version or sizes are invalid, and with
+  /// kPermissionDenied when it cannot be sealed (not a memfd made with MFD_ALLOW_SEALING), since
+  /// the process could then truncate it during use.
   static Result<Segment> map(const UniqueFd& fd);
 
   // ---- What the process says. Texts are cut and made printable. ----
@@ -50,7 +49,7 @@ class Segment {
   std::uint64_t start_time() const noexcept { return start_time_; }
   capture::ClockKind clock() const noexcept { return clock_; }
   capture::ProcessState state() const noexcept;
-  /// `lane` is left for the caller. World, rank and size are given when MPI_Init has returned.
+  /// The caller sets `lane`. World, rank and size are set if MPI_Init has returned.
   wire::ProcessRow describe() const;
   /// The function table; empty before the process has filled it.
   std::vector<wire::FunctionRow> functions() const;
@@ -61,7 +60,7 @@ class Segment {
   /// Slots of a ring.
   std::uint32_t capacity(std::uint32_t ring) const noexcept;
   SegmentCounters counters() const;
-  /// Calls, inner calls included, and losses of one function over all threads.
+  /// Calls (including inner calls) and losses of one function, over all threads.
   std::uint64_t calls(FunctionId function) const;
   std::uint64_t lost(FunctionId function) const;
   /// Only some calls of the function leave a record.
@@ -70,37 +69,37 @@ class Segment {
   bool never_waits(FunctionId function) const;
 
   // ---- Records ----
-  /// How many records can be read from `position` on: 0 to capacity(ring). A head that is not
-  /// within the ring after the tail is no head: nothing can be read then, nor where no address
-  /// space is left to map the ring.
+  /// How many records can be read from `position` on: 0 to capacity(ring). 0 if the head is not
+  /// within the ring after the tail (it is invalid), or if there is no address space to map the
+  /// ring.
   std::uint64_t available(std::uint32_t ring, std::uint64_t position) const noexcept;
-  /// How many records wait from `position` on that nobody can read, since the system does not map
-  /// their ring. available() is 0 then.
+  /// The number of records from `position` on that cannot be read because their ring could not be
+  /// mapped. available() is 0 then.
   std::uint64_t unreadable(std::uint32_t ring, std::uint64_t position) const noexcept;
-  /// Rings that could not be mapped are tried again from now on, until the next failure.
+  /// Allows mapping rings again after a failure, until the next failure.
   void retry_mapping() noexcept { has_failed_ = false; }
-  /// What the system said when a ring could not be mapped last; empty when none failed.
+  /// The system's error for the last ring that could not be mapped; empty if there was none.
   const std::string& why_unreadable() const noexcept { return why_unreadable_; }
-  /// Calls of a function that the ring's records stand for, or the next record would.
+  /// Calls of a function for which the ring's records, or its next record, stand.
   std::uint64_t recorded_calls(std::uint32_t ring, FunctionId function) const;
-  /// Where a ring ends for whoever reads it: at freeze(), or at present.
+  /// The end of the ring for reading: at freeze(), or now.
   std::uint64_t end(std::uint32_t ring) const noexcept;
   /// Copies up to out.size() records from `position` on; returns how many.
   std::size_t read(std::uint32_t ring, std::uint64_t position,
                    std::span<capture::Record> out) const;
-  /// Nothing that is written from now on can be read: the process has ended, or its time is up.
+  /// Records written from now on cannot be read: the process has ended, or its time is up.
   void freeze();
   /// True when more than half of the ring waits to be journalled.
   bool is_filling(std::uint32_t ring) const noexcept;
-  /// Has the system give memory to the blocks that the process will write next, so that no call
-  /// pays for it.
+  /// Populates the memory of the blocks that the process will write next, so that its calls cause
+  /// no page faults.
   void look_ahead(std::uint32_t ring);
 
   // ---- The agent's part. Progress is read once, at map(); later the process cannot change it.
   // ----
   const RingProgress& progress(std::uint32_t ring) const { return progress_[ring]; }
-  /// Takes over what is larger than what stands there, and lets the process overwrite the records
-  /// that are in windows and chunks both. Applying the same twice changes nothing.
+  /// Raises the ring's progress to `to`, where that is larger, and lets the process overwrite
+  /// records that are in both windows and chunks. Idempotent.
   void advance(std::uint32_t ring, const RingProgress& to);
   std::uint64_t windowed_calls(FunctionId function) const;
   void advance_windowed(FunctionId function, std::uint64_t calls);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Who takes a service's samples on a host: one back end, whoever is first.
+// Elects the back end that takes a service's samples on a host: the first one.
 
 #include <string>
 
@@ -8,17 +8,17 @@
 
 namespace xylem::backend {
 
-/// A lock that the kernel takes away with its holder, however that ends: a file in the run's folder
-/// on this host, locked. A file that is no longer in the folder counts for nothing. One thread.
+/// A locked file in the run's folder on this host. The kernel releases the lock when its holder
+/// ends. A file that is no longer in the folder does not count. One thread.
 class ServiceLock {
  public:
-  /// `folder` is the run's; empty: nobody else is there, and the lock is had for the asking.
+  /// `folder` is the run's; empty: there is no other back end, and try_hold() always succeeds.
   ServiceLock(const std::string& folder, const std::string& service);
 
-  /// True when it is held, now or since before. Never waits. Costs an open file until it is held.
+  /// True if this object now holds the lock. Never waits. Opens a file for it.
   bool try_hold();
   bool is_held() const { return held_; }
-  /// Somebody else may have it. The file stays: it goes with the folder.
+  /// Releases the lock. The file stays until the folder is removed.
   void release();
 
  private:

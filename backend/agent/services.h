@@ -1,7 +1,7 @@
 #pragma once
 
-// The auxiliary services of a host: what the configuration names is measured by one back end of the
-// host, each sample journalled like a window.
+// The auxiliary services of a host: one back end of the host measures the services in the
+// configuration and journals each sample like a window.
 
 #include <cstdint>
 #include <functional>
@@ -26,34 +26,34 @@
 namespace xylem::backend {
 
 struct ServicesOptions {
-  std::string host;    ///< Name to show; told with each registration.
+  std::string host;    ///< Displayed name, sent with each registration.
   std::string folder;  ///< The run's on this host, where services are elected; empty: no election.
-  /// Stands before /proc and /sys, for tests.
+  /// Prefix of /proc and /sys, for tests.
   std::string root;
-  /// While another back end of the host has a service, this one asks for it so often.
+  /// How often this back end tries to take over a service that another one on the host has.
   Nanos election_interval = 1 * kSecond;
-  /// Names of what a service measures may change, but not for ever: each set of them is told and
-  /// stored. After so many, in the life of a worker, the last one stays, and names that are not in
-  /// it are left out, which is said once.
+  /// Maximum number of layouts of a service during the life of a worker, since each is sent and
+  /// stored. After that the last layout stays, and metrics that are not in it are left out, which
+  /// is logged once.
   std::size_t most_layouts = 64;
-  /// When a sample is begun, which may be later than what run() is told: rates are of the time
-  /// between two samples. Empty: what run() is told.
+  /// The clock for the begin of a sample, which may be later than the argument of run(), so that
+  /// rates are exact. Empty: the argument of run().
   std::function<Nanos()> clock;
-  /// Of the guard, borrowed; null: what a program has started outlives a killed worker.
+  /// The guard's, borrowed; null: children of programs outlive a killed worker.
   ProgramGroups* programs = nullptr;
 };
 
 /// Order of calls: start(); add() and remove() as processes come and go; configure() when leaf and
-/// control are known and with each change; then run() whenever next_due() has come, and the
-/// descriptors that it has watched; finish() at the end, until it is true. One thread, nothing
-/// blocks. Journal and network are borrowed.
+/// control are known and with each change; then run() at next_due(), and on_readable() for watched
+/// descriptors; at the end finish(), until it returns true. One thread, nothing blocks. Journal and
+/// network are borrowed.
 ///
 /// Samples are taken when the run's time is a multiple of the interval, on all hosts at once, and
-/// at the begin and the end. Each has a number, counted in the journal before it is journalled: one
-/// that does not come to an entry, since there was no room or since the worker died over it, is
-/// told as lost with the next that does. Which services this back end has, names and layouts go
-/// ahead in registrations, again after a death of the worker; a service is told of when this back
-/// end has come to have it, whether or not it ever gives a sample.
+/// at the begin and the end. Each sample takes a number from the journal before it is journalled. A
+/// sample that is not journalled, for lack of room or because the worker died, is reported as lost
+/// with the next one. Registrations with this back end's services, names and layouts precede the
+/// samples, again after a death of the worker. A service is announced when this back end takes it,
+/// even if it never gives a sample.
 class Services final : public ProcessWatch {
  public:
   Services(ServicesOptions options, Journal& journal);
@@ -62,22 +62,20 @@ class Services final : public ProcessWatch {
   Services& operator=(const Services&) = delete;
 
   void start(overlay::Network& network) { network_ = &network; }
-  /// The services of `control`. What it names stays as it is for the run: later changes of a
-  /// service's interval or program are not looked at.
+  /// Takes the services of `control`. Later changes of a service's interval or program are ignored.
   void configure(LeafId leaf, const wire::Control& control);
   /// This host's monotonic clock + offset = the front end's.
   void set_offset(Nanos offset_ns) { offset_ns_ = offset_ns; }
 
   void run(Nanos now);
-  /// When run() has something to do; 0: nothing to do at any time.
+  /// When to call run(); 0: never.
   Nanos next_due() const;
   /// False when the descriptor is not watched by a service.
   bool on_readable(int fd, Nanos now);
 
-  /// The last samples; from then on nobody measures here. False while the journal is full: call it
-  /// again.
+  /// Takes the last samples and ends measuring. False while the journal is full: call it again.
   bool finish(Nanos now);
-  /// Somebody came after all: services go on.
+  /// A process came after finish(): services continue.
   void resume() { finished_ = false; }
 
   /// Packets journalled since the last call, in order.

@@ -1,8 +1,8 @@
 #pragma once
 
-// How long a process has made no MPI call, and where it stands meanwhile: inside a call that does
-// not end, outside, stopped by a signal. Who makes no calls makes no windows: without this nobody
-// would learn of a job that hangs.
+// Detects processes that make no MPI calls, and where they are: inside a call that does not return,
+// outside MPI, or stopped by a signal. A process without calls produces no windows, so without this
+// a hanging job would go unnoticed.
 //
 // A call is counted before it begins and has its record when it has ended (capture/core/ring.h). So
 // a call that is counted, has no record and is not sampled is under way:
@@ -19,28 +19,29 @@
 
 namespace xylem::backend {
 
-/// When to look at a process's counter of calls and when to tell that it stands. Times are of the
-/// host's monotonic clock. Pure.
+/// Decides when to look at a process's counter of calls and when to report its silence. Times are
+/// of the host's monotonic clock. Pure.
 class Silence {
  public:
-  /// Counters are compared so often: a silence counts from a moment up to this much too late.
+  /// Interval of looks: the start of a silence is up to this much too late.
   static constexpr Nanos kLookEvery = 1 * kSecond;
-  /// Shorter ones are not told.
+  /// Shorter silences are not reported.
   static constexpr Nanos kShortest = 2 * kSecond;
-  /// Told again when it has grown by this part, and by a second: some ninety times in a day.
+  /// A silence is reported again when it has grown by 1/kGrowth and a second: about ninety times a
+  /// day.
   static constexpr Nanos kGrowth = 8;
 
   explicit Silence(Nanos now) : since_(now), looked_(now), tell_at_(now + kShortest) {}
 
   bool is_time_to_look(Nanos now) const { return now >= looked_ + kLookEvery || now >= tell_at_; }
-  /// The process has made so many calls by now, those under way included.
+  /// `calls` is the number of calls so far, including those under way.
   void look(std::uint64_t calls, Nanos now);
-  /// It has lasted long enough to be told of.
+  /// The silence has lasted long enough to be reported.
   bool is_silent(Nanos now) const { return now >= since_ + kShortest; }
-  /// It is to be told now; after a look.
+  /// The silence must be reported now; after a look.
   bool is_due(Nanos now) const { return now >= tell_at_; }
   void told(Nanos now);
-  /// It is due as soon as it has lasted long enough: who was told of it may be gone.
+  /// Reports the silence again, since the receiver of the last report may be gone.
   void tell_again();
 
   /// No call since then.
@@ -54,26 +55,26 @@ class Silence {
   std::uint64_t calls_ = 0;
 };
 
-/// Where a process stands. Neither: that cannot be known, since a sampled function may be under way
-/// (one that waits: not MPI_Test, MPI_Iprobe and their kin), or since some of its threads are
-/// inside a call and some are not.
+/// Where a process is. Neither field set: unknown, because a sampled function that can wait (unlike
+/// MPI_Test, MPI_Iprobe and the like) may be under way, or because only some of its threads are
+/// inside a call.
 struct Whereabouts {
-  std::optional<FunctionId> inside;  ///< The function that it is inside of.
-  bool outside = false;              ///< It is in none.
+  std::optional<FunctionId> inside;  ///< The function of the call under way.
+  bool outside = false;              ///< It is in no call.
   bool operator==(const Whereabouts&) const = default;
 };
 
-/// Of a process whose rings have been read to their ends: into journalled windows or into what
-/// `builder` holds.
+/// For a process whose rings have been read to their ends, into journalled windows or into
+/// `builder`.
 Whereabouts whereabouts(const Segment& segment, const WindowBuilder& builder, Lane lane);
 
-/// Logs that a process has ended in the midst of its work, which whoever started it sees: neither
-/// MPI_Finalize nor its own exit was come to, as in a crash, by a signal, or by _exit(). Nothing of
-/// other ends, nor of a process that was watched without its calls. `where` is of its last moment.
+/// Logs, for the user, that a process ended without reaching MPI_Finalize or its normal exit: by a
+/// crash, a signal, or _exit(). Logs nothing for other ends, or for a process that was watched
+/// without its calls. `where` is from its last moment.
 void tell_sudden_end(const Segment& segment, const Whereabouts& where);
 
-/// A signal (SIGSTOP, SIGTSTP, a debugger's) has stopped the process. False when there is none of
-/// this number that began then (field 22 of /proc/PID/stat), as in another space of process ids.
+/// A signal (SIGSTOP, SIGTSTP, a debugger's) has stopped the process. False if no process with this
+/// pid and start time (field 22 of /proc/PID/stat) exists, for example in another pid namespace.
 bool is_stopped(std::uint32_t pid, std::uint64_t start_time);
 
 }  // namespace xylem::backend

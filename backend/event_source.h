@@ -1,8 +1,8 @@
 #pragma once
 
-// A simulator, or any program that knows what processes did and when by a clock of its own, as a
-// source of events for the monitor: what it tells is stored in the tables and views in which MPI
-// jobs are, with an account.
+// A simulator, or any program that produces events of processes with times of its own clock, as a
+// source of events for the monitor. Its events are stored in the same tables and views as those of
+// MPI jobs, with an account.
 //
 //   xylem run --detail trace -- ./simulator
 //
@@ -11,7 +11,7 @@
 //   (*source)->add({.rank = Rank{3}, .begin_ns = 100, .end_ns = 250, .peer = 4, .bytes = 8});
 //   (*source)->close(10 * xylem::kSecond);
 //
-// Below `xylem run` or after `eval "$(xylem serve)"`; a tool's tree has no store.
+// It works under `xylem run` or after `eval "$(xylem serve)"`; a tool's tree has no store.
 
 #include <cstddef>
 #include <cstdint>
@@ -65,14 +65,14 @@ struct SourceCall {
 };
 
 struct EventSourceOptions {
-  /// Where to join, under which name of a host, journal (8 MiB at least) and limits. Always with a
-  /// thread of its own; nothing is given up while the front end lives: add() waits instead.
+  /// Address, displayed host name, journal (at least 8 MiB) and limits. The threading is always
+  /// kOwnThread. Nothing is given up while the front end lives: add() waits instead.
   LeafOptions leaf{};
-  /// What sort of clock its times are of, for people: column `clock` of the view `rank`.
+  /// Describes the clock of its times, for people: column `clock` of the view `rank`.
   std::string clock = "simulated";
-  std::string program{};  ///< Shown as the program of its ranks. 256 bytes at most, as all names.
-  /// Its MPI_COMM_WORLD: sources that say the same name and size, perhaps in several processes,
-  /// have ranks of one world between them.
+  std::string program{};  ///< Shown as the program of its ranks. At most 256 bytes, as all names.
+  /// Its MPI_COMM_WORLD. Sources with the same name and size, also in different processes, share
+  /// one world.
   std::string world = "world";
   std::uint32_t world_size = 0;
   std::uint32_t first_rank = 0;  ///< This source has the ranks [first_rank, first_rank + ranks).
@@ -80,32 +80,32 @@ struct EventSourceOptions {
   std::vector<SourceFunction> functions{};  ///< At most 1024, each with a name.
 };
 
-/// Order of calls: join(); add() in any number; close(). One thread of the program at a time; a
-/// thread of the library serves the links.
+/// Order of calls: join(); any number of add(); close(). Called by one thread at a time; a thread
+/// of the library serves the links.
 ///
-/// What add() has taken is stored once, whatever dies on the way, unless this process or its host
-/// does: then the account says so. The run's detail decides what is kept: `profile` windows of time
-/// (by the source's clock, as long as the run's), `trace` each event too.
+/// An event taken by add() is stored exactly once, whichever node dies. If this process or its host
+/// dies, the account reports the loss. The run's detail decides what is stored: with `profile`
+/// windows of time (by the source's clock, as long as the run's), with `trace` each event too.
 class EventSource {
  public:
   /// Waits until the front end has given it a place. Fails as Leaf::join() does, and with
   /// kInvalidArgument when ranks, world or functions make no sense.
   static Result<std::unique_ptr<EventSource>> join(EventSourceOptions options);
-  /// Closes, with a second to deliver what is left.
+  /// Closes, with 1 s to deliver the rest.
   ~EventSource();
   EventSource(const EventSource&) = delete;
   EventSource& operator=(const EventSource&) = delete;
 
-  /// Events come in the order in which they end, over all ranks of the source: as a discrete-event
-  /// simulation finds them. Waits while the journal is full. They can be seen when a tenth of a
-  /// second or a window has passed and another one comes, or at close().
-  /// Fails with kInvalidArgument for an event that ends before the last one did, or before it
-  /// begins, or is of a rank or function that is not the source's: it is not taken, and the next
-  /// may be; kTimedOut (ns from now), kUnavailable when the run is over.
+  /// Add events in the order of their ends, over all ranks of the source, as a discrete-event
+  /// simulation produces them. Waits while the journal is full. An event becomes visible when a
+  /// tenth of a second or a window has passed and another event comes, or at close(). Fails with
+  /// kInvalidArgument for an event that ends before the last one or before it begins, or whose rank
+  /// or function is not the source's. That event is not taken; later ones may be. Fails with
+  /// kTimedOut (`timeout` in ns from now), and with kUnavailable when the run is over.
   Result<void> add(const SourceCall& call, Nanos timeout = 60 * kSecond);
 
-  /// The ranks have ended: delivers what is left and leaves. Fails with kTimedOut and says what is
-  /// lost; kUnavailable when the run ended before.
+  /// Ends the ranks, delivers the rest and leaves. Fails with kTimedOut and says what is lost;
+  /// kUnavailable when the run ended before.
   Result<void> close(Nanos timeout);
 
  private:

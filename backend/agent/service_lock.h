@@ -15,7 +15,7 @@ class ServiceLock {
   /// `folder` is the run's; empty: there is no other back end, and try_hold() always succeeds.
   ServiceLock(const std::string& folder, const std::string& service);
 
-  /// True if this object now holds the lock. Never waits. Opens a file for it.
+  /// True if this object now holds the lock. Never waits. Each try without success opens the file.
   bool try_hold();
   bool is_held() const { return held_; }
   /// Releases the lock. The file stays until the folder is removed.

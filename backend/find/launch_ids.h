@@ -1,6 +1,6 @@
 #pragma once
 
-// Who a process is among the ranks of its job, from the environment that its launcher gave it.
+// A process's rank and job, from the environment that its launcher set.
 
 #include <cstdint>
 #include <optional>
@@ -11,28 +11,27 @@ namespace xylem::backend {
 
 struct LaunchIds {
   std::uint32_t rank = 0;
-  std::uint32_t size = 0;  ///< Of the world; 0: the launcher does not say.
+  std::uint32_t size = 0;  ///< Size of the world; 0: unknown.
   /// Equal in all ranks of one job, on all hosts, and nowhere else: "slurm 12.0",
-  /// "openmpi ...". Empty where the environment does not tell: Hydra, see control_port().
+  /// "openmpi ...". Empty if the environment does not say: Hydra, see control_port().
   std::string job;
-  /// Slurm's numbers, also of what another launcher started inside a step; empty: none.
+  /// Slurm's numbers, also for processes that another launcher started inside a step; empty: none.
   std::string slurm_job;
   std::string slurm_step;
-  /// Which variable named the rank.
+  /// The variable that gave the rank.
   const char* source = "";
 };
 
-/// Reads /proc/PID/environ: NAME=VALUE, each ended by a zero; what a process has made of it since
-/// may be anything. The most special variable counts: a launcher inside a Slurm step is a task with
-/// SLURM_PROCID, and so are its children, but their rank is another one. None: no rank of a
-/// job. Pure.
+/// Reads /proc/PID/environ: NAME=VALUE, each ended by a zero; the process may have changed it
+/// arbitrarily. The most specific variable counts: a launcher inside a Slurm step has SLURM_PROCID,
+/// which its children inherit, but their rank is a different one. None: not a rank of a job. Pure.
 std::optional<LaunchIds> launch_ids(std::string_view environment);
 
-/// The variables that launch_ids() knows a rank by, for sentences.
+/// The variables that launch_ids() reads for the rank, for messages.
 std::string rank_variables();
 
 /// The control port of a Hydra proxy ("head:36251"), one per job and the same on all hosts, from
-/// its command line as in /proc/PID/cmdline; empty when it is no such command line. Pure.
+/// its command line as in /proc/PID/cmdline; empty if it is not a proxy's command line. Pure.
 std::string control_port(std::string_view command_line);
 
 }  // namespace xylem::backend

@@ -1,7 +1,6 @@
 #pragma once
 
-// A RankSelection as words of a command line: how `xylem attach` tells the agents that it starts
-// what to look for.
+// A RankSelection as command-line arguments, from `xylem attach` to the agents that it starts.
 
 #include <string>
 #include <vector>
@@ -11,11 +10,11 @@
 
 namespace xylem::backend {
 
-/// NAME=VALUE for each condition that is there, in a fixed order: match, job, step, port, world,
+/// NAME=VALUE for each condition that is set, in a fixed order: match, job, step, port, world,
 /// size, listed ("0:4711,1:4712", rank and process), named.
 std::vector<std::string> to_words(const RankSelection& selection);
 
-/// The same read again. Fails with kInvalidArgument and the word.
+/// Parses these words. Fails with kInvalidArgument and the word.
 Result<RankSelection> parse_selection(const std::vector<std::string>& words);
 
 }  // namespace xylem::backend

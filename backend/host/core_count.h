@@ -1,7 +1,7 @@
 #pragma once
 
-// How many cores the processes of this host may use, by hwloc: slow to learn, and of a size that
-// stays with whoever has loaded it. So a child does it, and ends.
+// Counts the cores that processes of this host may use, with hwloc. hwloc is slow and its memory
+// stays allocated, so a child process does it and ends.
 
 #include <optional>
 
@@ -10,8 +10,9 @@
 
 namespace xylem::backend {
 
-/// Cores that hold at least one processor that control groups let this process use; processors
-/// where hwloc sees no cores. Takes tens of milliseconds and about 2 MB. Fails with kUnavailable.
+/// The number of cores with at least one processor that control groups allow this process; the
+/// number of processors if hwloc sees no cores. Takes tens of milliseconds and about 2 MB. Fails
+/// with kUnavailable.
 Result<double> count_cores();
 
 /// count_cores() in a child process. One thread.
@@ -23,11 +24,11 @@ class CoreCount {
   /// Ends the child.
   ~CoreCount();
 
-  /// Fails with kExhausted when the system gives no process or pipe.
+  /// Fails with kExhausted when the system cannot create a process or pipe.
   Result<void> start();
   /// Readable when the child has ended; -1 when there is none.
   int fd() const { return pipe_.get(); }
-  /// To be called when fd() is readable: collects the child. nullopt when it could not count.
+  /// Call it when fd() is readable: collects the child. nullopt when counting failed.
   std::optional<double> collect();
 
  private:

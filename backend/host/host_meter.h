@@ -1,16 +1,15 @@
 #pragma once
 
-// A host in numbers, as the processes that run there may use it: the facts by which placement
-// judges (placement/facts.h). Read from /proc and from the control groups that this process is in,
-// of either version, so that in a container, or with a part of a machine, the host is that part:
+// Measures the facts by which placement judges a host (placement/facts.h), for the part of it that
+// its processes may use. Reads /proc and this process's control groups (v1 or v2), so that in a
+// container, or with a part of a machine, the host is that part:
 //
-//   idle       with a CPU quota: 1 - time used / time granted, by the tightest group's own
-//   counters,
-//              and at most 1 - throttled periods / periods; else the idle share of the processors
-//              that this process may use
-//   run_queue  per core: with a quota the group's processes that run or want to, else the
-//   machine's;
-//              the mean of several looks
+//   idle       with a CPU quota: 1 - time used / time granted, by the tightest group's counters,
+//   and
+//              at most 1 - throttled periods / periods; else the idle share of the processors that
+//              this process may use
+//   run_queue  per core: with a quota the group's runnable processes, else the machine's; the mean
+//              of several looks
 //   memory     MemAvailable, or what the tightest group's limit leaves, page cache not counted
 //   cores      given (count_cores, core_count.h), or processors that this process may use; no more
 //              than the quota grants, which may be less than one
@@ -27,22 +26,22 @@
 namespace xylem::backend {
 
 /// Not thread-safe. Reads small files; keeps none open. A look reads at most 128 of the group's
-/// processes, in 64 groups: of more it judges by a part, another one with each look.
+/// processes, in 64 groups. If there are more, each look takes a different sample.
 class HostMeter {
  public:
-  /// `root` stands before every path, "" but in tests: ROOT/proc/self/cgroup and so on. What is not
-  /// there is not known.
+  /// `root` is a prefix of every path, "" except in tests: ROOT/proc/self/cgroup and so on. Missing
+  /// files give unknown facts.
   explicit HostMeter(std::string root = {});
 
-  /// As count_cores has found them; from then on they are the host's.
+  /// Sets the number of cores, as count_cores found it.
   void set_cores(double cores) { counted_cores_ = cores; }
 
   /// Begins an interval.
   void begin(Nanos now);
-  /// Looks at the run queue, once more in this interval.
+  /// Samples the run queue once more in this interval.
   void look();
-  /// What the interval says, without an end: nothing of `idle` where no time has passed, or what it
-  /// was judged by has gone meanwhile. Looks once more when nobody has looked.
+  /// The facts of the interval so far; does not end it. `idle` is unknown if no time has passed or
+  /// its source has gone meanwhile. Samples the run queue if look() was not called.
   placement::HostFacts read(Nanos now);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// The service `host`: what the system tells of itself. docs/services.md names what is measured.
+// The service `host`: measurements of the system. docs/services.md lists the metrics.
 
 #include <cstdint>
 #include <memory>
@@ -12,13 +12,13 @@
 
 namespace xylem::backend {
 
-/// Reads files of /proc and /sys. A file that is missing or must not be read is left out; the first
-/// reading says once, in the log, which those are. One that cannot be read later keeps its names,
-/// of which nothing is known then. An interface, disk or processor that comes or goes changes the
-/// layout. One thread.
+/// Reads files of /proc and /sys. A file that is missing or unreadable is left out; the first
+/// reading logs these files once. If a file becomes unreadable later, its metrics stay in the
+/// layout with unknown values. An interface, disk or processor that appears or disappears changes
+/// the layout. One thread.
 class HostSeries final : public SeriesSource {
  public:
-  /// `root` stands before /proc and /sys: a folder of recorded files in tests, else empty.
+  /// `root` is a prefix of /proc and /sys: a folder of recorded files in tests, else empty.
   explicit HostSeries(const std::string& root = "");
 
   void begin(overlay::Network& network, Nanos now) override;
@@ -33,7 +33,7 @@ class HostSeries final : public SeriesSource {
     ProcFile file;
     Parse parse;
     std::string label;
-    bool expected;  // On every Linux: that it is missing is worth a word.
+    bool expected;  // Every Linux has it: log if it is missing.
     bool left_out = false;
     std::size_t first = 0, count = 0;  // Its rows in the readout before.
   };

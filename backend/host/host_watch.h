@@ -1,6 +1,6 @@
 #pragma once
 
-// When an agent measures its host, and what it tells of it.
+// Schedules an agent's measurements of its host and makes the reports.
 
 #include <functional>
 #include <optional>
@@ -20,38 +20,39 @@ struct HostWatchOptions {
   std::string root;
   /// Gbit/s towards the front end; nullopt: not known.
   std::function<std::optional<double>()> network_rate = [] { return std::nullopt; };
-  /// `idle` of the first report is that of so long: some periods of a CPU quota, some ticks of the
-  /// kernel's clock. Each later one is that of the time since the one before.
+  /// Interval for `idle` in the first report: some periods of a CPU quota, some ticks of the
+  /// kernel's clock. In later reports it is the time since the previous report.
   Nanos first_interval = 300 * kMillisecond;
-  /// The run queue is looked at so often at most while the last `first_interval` before a report
-  /// lasts: where nobody waits for the report when that time begins, when there is something else
-  /// to do, and with the report.
+  /// Minimum time between samples of the run queue. They are taken during the last `first_interval`
+  /// before a report; if the report is not awaited, only at its begin, when the agent wakes for
+  /// other work, and with the report.
   Nanos look_interval = 50 * kMillisecond;
-  /// The first report where nobody waits for it.
+  /// Delay of the first report if the front end does not wait for it.
   Nanos unhurried = 1 * kSecond;
-  /// Cores that hwloc has not counted for so long are told as the kernel's mask has them.
+  /// If hwloc has not counted the cores after this long, the count of the kernel's mask is
+  /// reported.
   Nanos count_patience = 1 * kSecond;
 };
 
-/// Measures as often as control says: at once after reaching a front end that waits for it
-/// (Control.factsAtOnce), else a while after control has come; then regularly. Costs nothing
-/// before, so that a start stays fast. hwloc is asked once, in a child (core_count.h).
+/// Measures at the interval in control. The first time is at once after reaching a front end that
+/// waits for it (Control.factsAtOnce), else some time after control has come. It does nothing
+/// before, so that the start stays fast. hwloc runs once, in a child (core_count.h).
 ///
-/// Order of calls: start(); then what happens, in any order. One thread; the network is borrowed.
+/// Order of calls: start(); then the others in any order. One thread; the network is borrowed.
 class HostWatch {
  public:
   explicit HostWatch(HostWatchOptions options = {});
 
   void start(overlay::Network& network) { network_ = &network; }
-  /// A link to the front end has come up: it may know nothing of this host.
+  /// A link to the front end has come up; the front end may not have this host's facts.
   void meet_front_end(Nanos now);
   void configure(const wire::Control& control, Nanos now);
-  /// Of a link to the front end itself; 0: not known. The last one that is known is told.
+  /// For a link directly to the front end; 0: unknown. The last known value is reported.
   void note_round_trip(Nanos round_trip);
   /// A watched descriptor is readable; false when it is not ours.
   bool on_readable(int fd);
 
-  /// What is to be told now, if anything; not before the leaf has its number.
+  /// The facts to report now, if any; not before the leaf has its id.
   std::optional<wire::HostFacts> on_timer(LeafId leaf, Nanos now);
   /// When on_timer() has something to do; 0: not before something happens.
   Nanos next_due() const;

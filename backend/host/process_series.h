@@ -1,6 +1,6 @@
 #pragma once
 
-// The service `process`: what the system tells of the job's processes on this host.
+// The service `process`: measurements of the job's processes on this host.
 
 #include <cstdint>
 #include <map>
@@ -13,14 +13,14 @@
 
 namespace xylem::backend {
 
-/// Reads /proc/PID of each process that was added, four files a process and sample. One is kept
-/// open: a process that is gone reads as nothing, whoever has its number now, and is not asked for
-/// again. One that cannot be read for another reason (no descriptor is left) has no entry in this
-/// sample, which is said once, and is tried again. What must not be read is left out, and said once
-/// too. An entry a process; a sample without processes is empty. One thread.
+/// Reads /proc/PID of each process that was added, four files a process and sample. One file stays
+/// open, so that a process that has ended is recognised even if its pid is reused; it is not read
+/// again. A process that cannot be read for another reason (no free descriptor) has no entry in
+/// this sample, which is logged once, and is tried again. Values that may not be read are left out
+/// and logged once too. One entry per process; a sample without processes is empty. One thread.
 class ProcessSeries final : public SeriesSource {
  public:
-  /// `root` stands before /proc, for tests.
+  /// `root` is a prefix of /proc, for tests.
   explicit ProcessSeries(std::string root = "")
       : root_(std::move(root)), delay_accounting_(root_ + "/proc/sys/kernel/task_delayacct") {}
 

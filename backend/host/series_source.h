@@ -1,7 +1,7 @@
 #pragma once
 
-// What a service measures with, as services.h sees it: the host's own numbers, those of processes,
-// or a program.
+// The source of a service's samples, used by services.h: the host's own numbers, those of
+// processes, or a program.
 
 #include <cmath>
 #include <cstddef>
@@ -18,68 +18,68 @@
 
 namespace xylem::backend {
 
-/// A sample without its place in the run.
+/// A sample without its number in the run.
 struct Reading {
   Nanos at_ns = 0;    ///< Monotonic, of this host.
-  Nanos span_ns = 0;  ///< Since the reading before; 0 with the first.
+  Nanos span_ns = 0;  ///< Since the previous reading; 0 in the first.
   std::vector<wire::SeriesEntry> entries;
 };
 
 /// One thread. Nothing blocks. Order: begin() each time a sample is due, then take() at once and
-/// whenever on_readable() or the time of next_due() has come, until it gives the reading or says
-/// that there is none.
+/// after each on_readable() and at next_due(), until it gives the reading or there is none.
 class SeriesSource {
  public:
   virtual ~SeriesSource() = default;
 
-  /// A sample is due. Still busy with the one before: that one goes on, and this one is not taken.
+  /// Starts a sample. If the source is still busy with the previous one, that one continues and
+  /// this one is skipped.
   virtual void begin(overlay::Network& network, Nanos now) = 0;
-  /// What has become of it; nullopt: nothing (yet).
+  /// The reading; nullopt: not yet, or none.
   virtual std::optional<Reading> take(overlay::Network& network, Nanos now) = 0;
-  /// Names of the numbers of the last reading. Changes when what is measured changes.
+  /// Names of the numbers of the last reading. Changes when the set of metrics changes.
   virtual const wire::SeriesLayout& layout() const = 0;
 
-  /// A watched descriptor; false when it is not of this source.
+  /// A watched descriptor is readable; false when it is not this source's.
   virtual bool on_readable(overlay::Network&, int, Nanos) { return false; }
-  /// When take() has something to do without being asked; 0: not before something happens.
+  /// When to call take() without an event; 0: not scheduled.
   virtual Nanos next_due() const { return 0; }
-  /// Ends what runs.
+  /// Ends a running sample.
   virtual void stop(overlay::Network&) {}
 };
 
-/// `entries` of the layout `from` as those of the layout `to`, by name. What `from` has not is not
-/// known, what `to` has not is left out.
+/// Converts `entries` from the layout `from` to the layout `to`, by name. Metrics missing in `from`
+/// are unknown; metrics missing in `to` are left out.
 std::vector<wire::SeriesEntry> under_names_of(const wire::SeriesLayout& to,
                                               const wire::SeriesLayout& from,
                                               const std::vector<wire::SeriesEntry>& entries);
 
-/// Numbers of one subject, put in order by name; what they are called is kept from one readout to
-/// the next, so that it costs a comparison.
+/// Collects the numbers of one subject in the order of a layout. The names are kept from one
+/// readout to the next, so that a name costs only a comparison.
 ///
 ///   readout.begin(layout);
 ///   readout.counter("cpu", "0", ".user", "%", 1, ticks);
 ///   readout.end();  // `layout` is what has been named, and may be another one than before
 ///
-/// Where the names have changed, the counters that were there before still have their growth.
+/// If the names change, counters that existed before still give their growth.
 class Readout {
  public:
   void begin(wire::SeriesLayout& layout);
-  /// As it is. Its name is the three parts together.
+  /// A number as it is. Its name is the concatenation of the three parts.
   void gauge(std::string_view prefix, std::string_view label, std::string_view suffix,
              std::string_view unit, double scale, double number) {
     name(prefix, label, suffix, unit, scale, false);
     numbers_.push_back(number);
   }
-  /// Grows; becomes what it has grown by since the readout before. Not known in the first one, and
-  /// after it has shrunk.
+  /// A growing number. Gives its growth since the previous readout; unknown in the first one and
+  /// after it has decreased.
   void counter(std::string_view prefix, std::string_view label, std::string_view suffix,
                std::string_view unit, double scale, double number);
-  /// Once more the `count` rows that stood from `first` on in the readout before, by name, of which
-  /// nothing is known in this one. Between the rows before and behind them, as they were.
+  /// Repeats the names of `count` rows of the previous readout, from `first` on, with unknown
+  /// values. Call it at their position among the other rows.
   void unknown(std::size_t first, std::size_t count);
   void end();
 
-  /// So many rows so far.
+  /// The number of rows so far.
   std::size_t size() const { return numbers_.size(); }
   std::vector<double>& numbers() { return numbers_; }
 

@@ -13,16 +13,16 @@
 
 namespace xylem::backend {
 
-/// Starts what the front end orders, and collects what ends. One thread; starter and network are
-/// borrowed.
+/// Starts communication processes on the front end's request, and collects those that end. One
+/// thread; starter and network are borrowed.
 class CommProcesses {
  public:
   explicit CommProcesses(ProcessStarter& starter) : starter_(starter) {}
 
-  /// Watches the child. What is to be told to the front end, when it could not be started.
+  /// Starts and watches a child. Returns a report for the front end if it could not be started.
   std::optional<wire::CommProcessReport> start(const wire::StartCommProcess& order,
                                                overlay::Network& network);
-  /// A watched descriptor is readable. What is to be told, when a child of ours has ended badly.
+  /// A watched descriptor is readable. Returns a report if a child has ended with an error.
   std::optional<wire::CommProcessReport> collect(int pidfd, overlay::Network& network);
 
  private:

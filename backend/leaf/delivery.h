@@ -1,7 +1,6 @@
 #pragma once
 
-// What a leaf owes the tree: each packet that is in its journal reaches the root once, whatever
-// dies on the way.
+// Delivers each packet in a leaf's journal to the root exactly once, whichever node dies.
 
 #include <cstdint>
 #include <functional>
@@ -20,34 +19,33 @@
 namespace xylem::backend {
 
 struct DeliveryOptions {
-  /// Where the front end listens: first to report to, and last to fall back on.
+  /// Addresses of the front end: the leaf reports there first, and it is the last fall-back.
   std::vector<wire::Address> front_end;
   wire::Role role = wire::Role::kBackEnd;  ///< Or kProgram.
-  /// Stays the same over restarts, so that the front end knows the leaf again.
+  /// Stays the same across restarts, so that the front end recognises the leaf.
   std::string host_key;
-  /// Who this leaf is, asked for when the front end is to be told.
+  /// Makes the report of this leaf for the front end.
   std::function<wire::HostReport()> report;
   OutboxOptions outbox;
-  /// The report of a link, each second, may wait so long for something else to do.
+  /// How long the link report, due each second, may be delayed to be sent with other work.
   Nanos report_slack = 0;
 };
 
 /// The leaf's side of the tree: its place (node, leaf, line of parents), the run's control and
-/// clock, and the packets of its journal until they are acknowledged. Knows nothing of where
-/// packets come from: the agent's come from rings, those of other programs from their own code.
+/// clock, and the packets of its journal until they are acknowledged. Does not know where packets
+/// come from: an agent makes them from rings, other programs in their own code.
 ///
-/// Order of calls: start(); connect() when the journal is up to date with what it was made from;
-/// then the same events that a Node gets, in any number, and add() for each packet journalled;
-/// end() last. The place, control and clock are remembered in the journal, so that a successor
-/// over the same journal is the same leaf and goes on.
+/// Order of calls: start(); connect() when the journal is up to date with its source; then the
+/// events of a Node, and add() for each packet journalled; end() last. The journal keeps place,
+/// control and clock, so that a successor with the same journal continues as the same leaf.
 ///
-/// Sends only to a parent, while its link has room; again as the Outbox says: to each new parent,
-/// when asked to, and without acknowledgement. One thread; journal and network are borrowed.
+/// Sends only to a parent, while its link has room. Resends as the Outbox says: to each new parent,
+/// on request, and if there is no acknowledgement. One thread; journal and network are borrowed.
 class Delivery {
  public:
-  /// What a message changed.
+  /// The effect of a message.
   enum class News {
-    kNotOurs,  ///< Nothing that delivery knows of: look at it yourself.
+    kNotOurs,  ///< Not a message for delivery: the caller handles it.
     kNothing,
     kAcknowledged,  ///< There may be room in the journal.
     kControl,       ///< control() is newer.
@@ -66,20 +64,20 @@ class Delivery {
   void on_link_down(overlay::LinkId link, const Error& why, Nanos now);
   News on_message(const wire::Message& message, Nanos now);
   void on_timer(Nanos now);
-  /// When on_timer() has something to do; 0: not before something happens.
+  /// When to call on_timer(); 0: not scheduled.
   Nanos next_due() const;
 
-  /// A packet was journalled just now. It goes with the next send_due().
+  /// A packet was just journalled. The next send_due() sends it.
   void add(const PacketKey& key) { outbox_.add(key); }
-  /// The same of one that is at hand, and what is due is sent.
+  /// The same with the packet itself; also sends what is due.
   void add(wire::Packet packet, Nanos now);
   void send_due(Nanos now);
-  /// Everything that was journalled is acknowledged.
+  /// Everything journalled is acknowledged.
   bool is_done() const { return outbox_.packets() == 0; }
-  /// Says goodbye; connects to nobody any more.
+  /// Says goodbye and makes no more connections.
   void end(const std::string& why);
 
-  /// For reports: a few are held while there is no way up.
+  /// For reports: keeps a few while there is no upward link.
   void send_up(wire::Message message);
 
   NodeId node() const { return node_; }
@@ -87,7 +85,7 @@ class Delivery {
   const std::optional<wire::Control>& control() const { return control_; }
   const overlay::Uplink& uplink() const { return uplink_; }
 
-  /// Looks at the upward link's clock. True when what is known has changed.
+  /// Reads the upward link's clock. True if the offset has changed.
   bool follow_clock();
   bool clock_known() const { return clock_known_; }
   /// This host's monotonic clock + offset = the front end's.

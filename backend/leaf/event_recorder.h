@@ -1,7 +1,7 @@
 #pragma once
 
-// Turns a source's events into the packets that an agent makes of its rings: registrations, windows
-// and chunks.
+// Turns a source's events into the same packets that an agent makes from rings: registrations,
+// windows and chunks.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,38 +19,39 @@
 
 namespace xylem::backend {
 
-/// Pure: told the events and, for chunks that should not wait for ever, the time. Memory: 72 bytes
-/// for each event that waits for its chunk (at most kMaxPending), the open window (about 1 MiB),
-/// 8 bytes per rank and function; what take() has not fetched. Not thread-safe.
+/// Pure: takes the events; the caller limits the age of chunks with make_chunks(). Memory: 72 bytes
+/// for each event that waits for its chunk (at most kMaxPending), the open window (about 1 MiB), 8
+/// bytes per rank and function, and packets that take() has not fetched. Not thread-safe.
 ///
 /// A window is sealed when an event of a later slice comes, or when it is large; a slice may have
-/// several parts. Account rows count what was given to add().
+/// several parts. Account rows count the events passed to add().
 class EventRecorder {
  public:
   static constexpr std::size_t kMaxPending = 64u << 10;
-  /// Of journal_bytes: no packet needs more than a quarter of it.
+  /// Minimum of journal_bytes: no packet needs more than a quarter of it.
   static constexpr std::size_t kLeastJournal = 8u << 20;
 
-  /// The options make sense (check()). Names and ranks are ready to be taken at once.
+  /// The options must be valid (check()). take() returns the registrations at once.
   EventRecorder(const EventSourceOptions& options, LeafId leaf, Nanos window_ns, bool chunks);
 
   /// Fails with kInvalidArgument and what is wrong.
   static Result<void> check(const EventSourceOptions& options);
 
-  /// The run's control has changed: counts from the next event on.
+  /// The run's control has changed; applies from the next event on.
   void configure(Nanos window_ns, bool chunks);
 
   /// As EventSource::add().
   Result<void> add(const SourceCall& event);
 
-  /// Makes chunks of all events that wait.
+  /// Makes chunks of all waiting events.
   void make_chunks();
   bool has_pending() const noexcept { return pending_ != 0; }
 
-  /// The ranks have ended: seals everything; the last window says so. Once, and nothing after it.
+  /// Ends the ranks: seals everything, and marks the last window as last. Call it once, as the last
+  /// call but take().
   void finish();
 
-  /// Packets in the order in which they are to be journalled, each once.
+  /// The packets to journal, in order, each once.
   std::vector<Draft> take();
 
  private:

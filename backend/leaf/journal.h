@@ -1,11 +1,11 @@
 #pragma once
 
-// What an agent has taken from the rings and the root has not yet stored.
+// Packets that an agent has made from the rings and the root has not yet stored.
 //
-// A log in a ring of shared memory that outlives the worker: the guard holds it. Each entry is a
-// packet together with how far it takes the rings it was made from, so that after a death at any
-// point the packet is either not there, and its records are still in the rings, or it is there, and
-// a successor moves the rings past its records before it reads on:
+// A circular log in shared memory that outlives the worker, because the guard holds it. Each entry
+// has a packet and the positions to which it advances the rings. So after a death at any point,
+// either the packet is not there and its records are still in the rings, or it is there and a
+// successor moves the rings past its records before it reads on:
 //
 //   append: bytes of the entry | head (release: committed) | the caller moves rings
 //   free:   entry's state      | tail over the freed ones
@@ -13,15 +13,15 @@
 //   region: [ page of header | ...freed | oldest live entry ... newest entry | free... ]
 //                                        ^tail                                ^head
 //
-// head and tail count bytes for ever; their remainders are places. An entry is never cut by the end
-// of the region. Everything that a recovery applies is absolute and only grows, so that applying it
-// again changes nothing.
+// head and tail count all bytes ever written; modulo the size they are positions. An entry never
+// wraps around the end of the region. A recovery applies only absolute, growing numbers, so
+// applying it again changes nothing.
 //
 // Giving up: when the log is full, its oldest packets are replaced by tombstones of the same
 // identity at the new end, which keep what the account needs (wire/tombstone.h). Registrations are
-// small and never given up, nor are packets of streams that say so: then whoever appends waits.
-// While at least half of the log is free but held by one old entry, that is moved as it is, and
-// nothing is lost.
+// small and never given up, nor are packets of blocking streams: the caller of append() must wait.
+// If at least half of the log is free but blocked by one old entry, that entry is moved unchanged,
+// and nothing is lost.
 
 #include <compare>
 #include <cstdint>
@@ -39,21 +39,21 @@
 
 namespace xylem::backend {
 
-/// How far an entry takes one ring.
+/// The position to which an entry advances one ring.
 struct RingMark {
   Lane lane{};
   std::uint32_t ring = 0;
   RingProgress to;
 };
 
-/// How many calls of a function are in windows, this entry included.
+/// Calls of a function in windows, including this entry.
 struct CallsMark {
   Lane lane{};
   FunctionId function{};
   std::uint64_t calls = 0;
 };
 
-/// What becomes true with an entry.
+/// The progress that an entry commits.
 struct Progress {
   std::vector<RingMark> rings;
   std::vector<CallsMark> calls;
@@ -63,7 +63,7 @@ struct Progress {
 /// A packet to be journalled.
 struct Draft {
   wire::Packet packet;      ///< Sources: one leaf.
-  std::uint64_t calls = 0;  ///< What is lost, in calls, if it is given up.
+  std::uint64_t calls = 0;  ///< Calls lost if it is given up.
   Progress progress;
 };
 
@@ -76,7 +76,7 @@ struct PacketKey {
 };
 PacketKey key_of(const wire::PacketId& id);
 
-/// What a successor must know besides the packets: its place in the tree and the run's clock.
+/// State for a successor besides the packets: its place in the tree and the run's clock.
 struct Memo {
   std::uint32_t known = 0;  ///< 0: nothing yet.
   std::uint32_t leaf = 0;
@@ -93,40 +93,39 @@ struct Memo {
 };
 
 struct JournalOptions {
-  /// Why packets become tombstones here, for the account.
+  /// The reason for tombstones, for the account.
   std::string reason = "the agent's journal was full";
-  /// Packets of which streams may be replaced by tombstones to make room; empty: of all but the
-  /// registrations.
+  /// Whether packets of a stream may become tombstones to make room; empty: all but registrations.
   std::function<bool(StreamId)> may_give_up;
-  /// Freed memory goes back to the system when so much has gathered; kKeepAll: by trim() only. The
-  /// region must be mapped from a memfd. What went back costs page faults when it is written again,
-  /// several times its copying: who sends much at once keeps it meanwhile.
+  /// Freed memory is returned to the system in portions of this size; kKeepAll: only by trim(). The
+  /// region must be mapped from a memfd. Writing returned memory again costs page faults, several
+  /// times the cost of copying, so programs that send much at once should keep it.
   std::size_t give_back_bytes = 256u << 10;
-  /// Called after every store into the region: tests cut there.
+  /// Called after every store into the region, for tests of interruption.
   std::function<void()> on_store;
 };
 
 /// The journal over a region that outlives it. One thread. The region is borrowed, page-aligned and
-/// at least kSmallest bytes; its size is the bound of what an agent keeps (default 64 MiB, of which
-/// only what is in use takes memory).
+/// at least kSmallest bytes; its size bounds the data that an agent keeps (default 64 MiB; memory
+/// is allocated only as used).
 class Journal {
  public:
   static constexpr std::size_t kSmallest = 64u << 10;
   static constexpr std::size_t kDefaultBytes = 64u << 20;
   static constexpr std::size_t kKeepAll = std::numeric_limits<std::size_t>::max();
 
-  /// Opens what a predecessor left, or makes a journal in zeroed memory.
-  /// Fails with kInvalidArgument when the region is too small, and with kCorrupt when it is neither
-  /// zero nor a journal of this version and size.
+  /// Opens a predecessor's journal, or makes one in zeroed memory. Fails with kInvalidArgument when
+  /// the region is too small, and with kCorrupt when it is neither zero nor a journal of this
+  /// version and size.
   static Result<Journal> open(std::span<std::byte> region, JournalOptions options = {});
 
-  /// Writes and commits. All or nothing, at whatever point the process dies.
-  /// Fails with kExhausted when there is no room even after packets were given up; nothing has been
-  /// written then, and nothing more may be taken from the rings. Fails with kAlreadyExists when an
-  /// entry of that identity is live: a segment was tampered with.
+  /// Writes and commits an entry, atomically even if the process dies. Fails with kExhausted when
+  /// there is no room even after giving up packets. Then nothing was written, and the caller must
+  /// take no more from the rings. Fails with kAlreadyExists when an entry with that identity is
+  /// live: a process has tampered with its segment.
   Result<void> append(const Draft& draft);
 
-  /// Frees the entry. False when there is none: acknowledged before, or never ours.
+  /// Frees the entry. False if there is none: already acknowledged, or not ours.
   bool acknowledge(const PacketKey& key);
 
   bool empty() const noexcept { return offset_of_.empty(); }
@@ -139,21 +138,21 @@ class Journal {
   std::uint64_t calls_in(const PacketKey& key) const;
   bool is_last(const PacketKey& key) const;  ///< Packet.last
 
-  /// What the entries found at open() say of a lane: to be applied to its segment before anything
-  /// else is done to the journal.
+  /// The progress of a lane by the entries found at open(). Apply it to the lane's segment before
+  /// any other use of the journal.
   Progress progress_of(Lane lane) const;
 
   /// The lowest wave that this leaf has not used on the stream.
   std::uint64_t next_wave(StreamId stream) const;
 
-  /// Numbers of the samples of a service, by the lane of its packets (at most wire::kMaxServices):
-  /// the lowest that is in no entry; how many were taken by take_sample_number(). What lies between
-  /// was taken and has not come to an entry: also when a worker died over it.
+  /// Sample numbers of a service, by the lane of its packets (at most wire::kMaxServices): the
+  /// lowest number in no entry, and the count taken by take_sample_number(). Numbers between were
+  /// taken and not journalled, for example because a worker died.
   std::uint64_t next_sample(Lane service) const;
   std::uint64_t samples_taken(Lane service) const;
   std::uint64_t take_sample_number(Lane service);
 
-  /// Gives all freed memory back to the system.
+  /// Returns all freed memory to the system.
   void trim();
 
   Memo memo() const;

@@ -25,70 +25,70 @@
 
 namespace xylem::backend {
 
-/// A stream as it stands at this leaf.
+/// A stream at this leaf.
 struct LeafStreamState {
   wire::StreamSpec spec;
   std::shared_ptr<const filters::Aggregation> aggregation;  ///< Null: it has none.
 };
 
-/// Whom a LeafNode serves. Called from within the LeafNode's calls.
+/// The owner of a LeafNode. Called from within the LeafNode's calls.
 class LeafOwner {
  public:
   virtual ~LeafOwner() = default;
   virtual void on_joined(LeafId leaf) = 0;
-  /// All streams that are open and include this leaf; told with each new version of control.
+  /// All open streams that include this leaf. Called with each new version of control.
   virtual void on_streams(std::vector<LeafStreamState> streams) = 0;
-  /// Each number of a stream once, in order. False: there is no room for it, it counts as missed.
+  /// Called once for each number of a stream, in order. False: no room; it counts as missed.
   virtual bool on_multicast(StreamId stream, std::uint64_t number, wire::Fields fields) = 0;
   /// The journal may have room again; something may have been acknowledged.
   virtual void on_room() = 0;
-  /// The tree is dissolving: what is left should be put now; leave() follows.
+  /// The tree is closing: put the remaining data now; leave() follows.
   virtual void on_finish() = 0;
-  /// The end. Empty: all is delivered.
+  /// The node has ended. `why` is empty if all was delivered.
   virtual void on_closed(const std::string& why) = 0;
-  /// Packets for which the journal had no room yet: before they are put, a node that leaves has not
-  /// delivered everything. Asked after on_room(), and by leave().
+  /// Number of packets for which the journal had no room yet; a leaving node waits for them. Called
+  /// after on_room() and by leave().
   virtual std::size_t packets_to_put() const { return 0; }
-  /// What it asked for with LeafNode::set_owner_timer().
+  /// The timer set by LeafNode::set_owner_timer().
   virtual void on_timer(Nanos) {}
 };
 
 struct LeafNodeOptions {
   std::vector<wire::Address> front_end;
   wire::HostReport host;
-  /// kProgram: in a run's tree no host. In a tool's a leaf like any other.
+  /// kProgram: does not count as a host in a run's tree. In a tool's tree it is a normal leaf.
   wire::Role role = wire::Role::kBackEnd;
   OutboxOptions outbox;
-  /// Without a front end for so long, what is left is lost.
+  /// Maximum time without a front end; then undelivered data is lost.
   Nanos orphan_limit = 60 * kSecond;
 };
 
-/// Life: connects, reports, gets a leaf id and the streams; journals and delivers what is put;
-/// leaves when told to and all is acknowledged. Starts communication processes on
-/// its host when the front end asks for it. One thread; what is given by reference is borrowed.
+/// Life cycle: connects, reports, gets a leaf id and the streams; journals and delivers packets;
+/// leaves on request when all is acknowledged. Starts communication processes on its host when the
+/// front end asks for it. One thread; references are borrowed.
 class LeafNode final : public overlay::Node {
  public:
   LeafNode(LeafNodeOptions options, Journal& journal, ProcessStarter& starter, LeafOwner& owner);
 
-  /// Journals the waves `first`, `first + 1`, ... of a stream, already lifted. False while there is
-  /// no room: put them again after on_room().
+  /// Journals the waves `first`, `first + 1`, ... of a stream, already lifted. False if there is no
+  /// room: call it again after on_room().
   bool put(StreamId stream, std::uint64_t first, std::span<const wire::Fields> waves, Nanos now);
-  /// The same waves as lost: what goes up is that they were given up here.
+  /// Journals the waves as lost: a tombstone says that they were given up here.
   bool put_lost(StreamId stream, std::uint64_t first, std::uint64_t end, Nanos now);
-  /// How much it has sent on the run's streams (wire/stream.h), as its account number `number`; as
-  /// its last packet when nothing follows.
+  /// Journals the account of waves sent on the run's streams (wire/stream.h), with number `number`;
+  /// `is_last` marks the leaf's last packet.
   bool put_account(std::uint64_t number, const wire::Fields& account, bool is_last, Nanos now);
-  /// A packet of any stream that this leaf has made. False as put() above; then `draft` is as it
-  /// was.
+  /// Journals a packet of any stream from this leaf. False as put() above; then `draft` is
+  /// unchanged.
   bool put(Draft&& draft, Nanos now);
-  /// The run's control; there from on_joined() on.
+  /// The run's control; set from on_joined() on.
   const std::optional<wire::Control>& control() const { return delivery_.control(); }
-  /// Everything that was put is acknowledged; what the owner has still to put is not looked at.
+  /// Everything that was put is acknowledged. Ignores packets that the owner has not put yet.
   bool is_delivered() const { return delivery_.is_done(); }
-  /// Ends when everything is put and acknowledged, or at `deadline` in any case: then on_closed()
-  /// says how many packets were not.
+  /// Ends when everything is put and acknowledged, or at `deadline`: then on_closed() says how many
+  /// packets were not delivered.
   void leave(Nanos deadline, Nanos now);
-  /// Calls the owner's on_timer() once, not before `when`; replaces what was set before. Not after
+  /// Calls the owner's on_timer() once, not before `when`; replaces an earlier setting. Not after
   /// on_closed().
   void set_owner_timer(Nanos when, Nanos now);
 

@@ -11,8 +11,8 @@
 
 namespace xylem::backend {
 
-/// Memory mapped from a descriptor, readable and writable, shared. Unmapped when it goes; the
-/// descriptor may be closed before. Movable, not copyable.
+/// Memory mapped from a descriptor, readable, writable and shared. Unmapped by the destructor; the
+/// descriptor may be closed earlier. Movable, not copyable.
 class Mapping {
  public:
   Mapping() = default;
@@ -23,17 +23,17 @@ class Mapping {
   }
   ~Mapping();
 
-  /// Maps the first `size` bytes. Fails with kInternal when the system refuses; the caller has
-  /// made sure that the file is so large.
+  /// Maps the first `size` bytes. The caller must make sure that the file is that large. Fails with
+  /// kInternal when the system refuses.
   static Result<Mapping> of(int fd, std::size_t size);
 
   /// Maps `size` bytes from `offset` on of the same file that `beginning` maps from its start,
-  /// without a descriptor. Both are whole pages; the caller has made sure that the file is so
-  /// large. Fails with kExhausted when address space is short.
+  /// without a descriptor. Both must be whole pages, and the file must be large enough. Fails with
+  /// kExhausted when there is no address space.
   static Result<Mapping> more_of(const Mapping& beginning, std::size_t offset, std::size_t size);
 
-  /// Has the system give memory to pages of it, so that whoever writes them first need not wait for
-  /// it. No more than advice.
+  /// Asks the system to allocate pages in advance, so that the first write does not wait for them.
+  /// Only advice.
   void populate(std::size_t offset, std::size_t size) const noexcept;
 
   std::span<std::byte> bytes() const noexcept { return bytes_; }
@@ -43,8 +43,8 @@ class Mapping {
   std::span<std::byte> bytes_;
 };
 
-/// A new sealable memfd of so many bytes, sparse until written. `name` shows in /proc.
-/// Fails with kExhausted or kInternal.
+/// A new sealable memfd of `size` bytes, sparse until written. `name` shows in /proc. Fails with
+/// kExhausted or kInternal.
 Result<UniqueFd> make_memory(const char* name, std::size_t size);
 
 }  // namespace xylem::backend

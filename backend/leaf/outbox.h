@@ -1,7 +1,7 @@
 #pragma once
 
-// Which journalled packets are to be sent now: new ones in order while not too much is on its way,
-// and again those whose acknowledgement does not come.
+// Chooses the journalled packets to send now: new ones in order, within a limit of bytes in flight,
+// and unacknowledged ones again.
 
 #include <cstdint>
 #include <deque>
@@ -18,45 +18,46 @@
 namespace xylem::backend {
 
 struct OutboxOptions {
-  /// Sent and not yet acknowledged: no more than this. What waits stays in the journal, in this
-  /// process's memory only once.
+  /// Maximum size of packets sent and not yet acknowledged. Waiting packets stay in the journal and
+  /// are not copied.
   std::size_t max_in_flight = 8u << 20;
-  /// Without an acknowledgement for so long a packet is sent again; the pause doubles each time.
+  /// A packet is resent after this long without an acknowledgement; the pause doubles each time.
   Nanos first_resend = 5 * kSecond;
   Nanos longest_resend = 60 * kSecond;
 };
 
 /// The state of each journalled packet on its way. Does not send. One thread; the journal is
-/// borrowed. A packet that was sent before, by whomever, goes `alone`: it may have been merged into
-/// another packet, of which the root stores the one that arrives first. The leaf's last packet goes
-/// when all others are acknowledged: so the root knows, when it has stored that, that nothing more
-/// comes, whatever else it hears or does not hear.
+/// borrowed. A packet that was sent before, also by a predecessor, is marked `alone`: the first
+/// copy may have been merged into another packet, and the root stores whichever arrives first. The
+/// leaf's last packet is sent when all others are acknowledged. So when the root has stored it,
+/// nothing more can come from this leaf.
 class Outbox {
  public:
   Outbox(OutboxOptions options, Journal& journal);
 
-  /// A packet was journalled just now.
+  /// A packet was just journalled.
   void add(const PacketKey& key);
-  /// A predecessor journalled it; perhaps it sent it.
+  /// A packet that a predecessor journalled and may have sent.
   void add_recovered(const PacketKey& key);
 
-  /// The same, of one that is at hand: true when it may go now, before all that add() was told, and
-  /// counts as sent. Else it was added.
+  /// As add(), with the packet itself. True if it may be sent now, before all added packets; it
+  /// then counts as sent. Else it is added.
   bool add_and_send(const wire::Packet& packet, Nanos now);
 
   /// The packets to send now, oldest first; they count as sent.
   std::vector<wire::Packet> take_due(Nanos now);
-  /// When take_due() has something again if nothing happens; 0: not before something happens.
+  /// When take_due() next has a packet without a further event; 0: not scheduled.
   Nanos next_due() const;
 
-  /// The root has stored it: gone from the journal too. Not ours, or known already: no matter. On
-  /// tools' streams it names waves; a packet is gone when all of its waves have been named.
+  /// The root has stored the packet: removes it here and from the journal. Ignores unknown packets.
+  /// On tools' streams `id` names waves; a packet is removed when all of its waves are
+  /// acknowledged.
   void acknowledge(const wire::PacketId& id);
-  /// The root, or a node on the way, asks for it again; on tools' streams, for every packet that
-  /// has one of the waves. The stream kEveryStream stands for all.
+  /// The root, or a node on the way, asks for the packet again; on tools' streams, for every packet
+  /// with one of the waves. The stream kEveryStream stands for all streams.
   void resend(const wire::PacketId& id);
-  /// The way that packets took is gone, or has changed: all that is not acknowledged by `when` is
-  /// sent again.
+  /// The path of the packets was lost or has changed: resends all packets that are not acknowledged
+  /// by `when`.
   void resend_everything(Nanos when);
 
   std::size_t packets() const noexcept { return states_.size(); }

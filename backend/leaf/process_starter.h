@@ -1,6 +1,6 @@
 #pragma once
 
-// Starting communication processes, as the agent sees it.
+// The agent's interface for starting communication processes.
 
 #include <map>
 #include <string>
@@ -26,11 +26,11 @@ class ProcessStarter {
   virtual ~ProcessStarter() = default;
   /// Starts a communication process. Fails with a sentence that names the program.
   virtual Result<StartedProcess> start(NodeId node, std::uint32_t level) = 0;
-  /// Collects a child that has ended. Empty when it ended as it should, else why it did not.
+  /// Collects a child that has ended. Empty if it ended normally, else the reason.
   virtual std::string collect(int pid) = 0;
 };
 
-/// What a communication process is told.
+/// The settings of a communication process.
 struct CommProcessSetting {
   std::string program;  ///< Absolute path of xylem-commproc.
   std::string run;
@@ -40,17 +40,18 @@ struct CommProcessSetting {
   std::string host_key;
   bool tls = true;
   std::string log_level = "warn";
-  Nanos orphan_limit = 60 * kSecond;  ///< Without a parent for so long it ends; a day at most.
+  Nanos orphan_limit = 60 * kSecond;  ///< It ends after this long without a parent; at most a day.
   net::Key key{};
 };
 
-/// Starts programs: a session of their own, standard input and output on /dev/null, standard error
-/// in a pipe to us that never blocks them, no descriptor of ours. The command line is
+/// Starts each program in its own session, with standard input and output on /dev/null, standard
+/// error in a pipe to us that never blocks it, and without our other descriptors. The command line
+/// is
 ///   xylem-commproc --run RUN --node N --level N --front-end ADDRESSES --key-fd 4 --host NAME
 ///                  --host-key KEY --socket FOLDER/commproc-N --tls on|off --log-level LEVEL
 ///                  --orphan-limit SECONDS
-/// What collect() tells of one that ended badly closes with the last line that it wrote there. The
-/// key stands in the pipe on descriptor 4, never on a command line or in an environment.
+/// If it ended with an error, the text of collect() ends with the last line of its standard error.
+/// The key is in the pipe on descriptor 4, never on a command line or in an environment.
 class CommProcessStarter final : public ProcessStarter {
  public:
   explicit CommProcessStarter(CommProcessSetting setting);
@@ -59,7 +60,7 @@ class CommProcessStarter final : public ProcessStarter {
 
  private:
   CommProcessSetting setting_;
-  std::map<int, UniqueFd> errors_;  // What each child says, by its process id.
+  std::map<int, UniqueFd> errors_;  // Standard error of each child, by its process id.
 };
 
 }  // namespace xylem::backend

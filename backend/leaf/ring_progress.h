@@ -4,7 +4,7 @@
 
 namespace xylem::backend {
 
-/// How far a ring has come in what is journalled. All numbers only grow.
+/// A ring's progress in the journal. All numbers only grow.
 struct RingProgress {
   std::uint64_t window_position = 0;  ///< Records before it are in journalled windows.
   std::uint64_t chunk_position = 0;   ///< Records before it are in journalled chunks.

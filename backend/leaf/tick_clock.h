@@ -2,8 +2,8 @@
 
 // Turns the ticks of records into CLOCK_MONOTONIC of this host.
 //
-// Idea: now and then both clocks are read together. Between two such pairs time is a straight line,
-// so a record, which always lies in the past, is interpolated between pairs that bracket it:
+// Idea: both clocks are read together from time to time. Time is linear between two such pairs, so
+// a record, which is always in the past, is interpolated between the pairs around it:
 //
 //   ns |            p2      The slope of each piece follows what the kernel does to
 //      |        .--'        CLOCK_MONOTONIC (it is steered by up to 500 ppm), and no
@@ -11,8 +11,8 @@
 //      |  .'
 //      +------------- ticks
 //
-// A pair is read as monotonic, ticks, monotonic; of several tries the closest counts. Half the
-// distance bounds its error (here about 20 to 50 ns).
+// A pair is read as monotonic, ticks, monotonic; the closest of several tries counts. Half the
+// distance bounds its error (about 20 to 50 ns).
 
 #include <cstdint>
 #include <deque>
@@ -32,7 +32,7 @@ struct TickPair {
 /// Reads the time-stamp counter against CLOCK_MONOTONIC, the closest of 16 tries: about 1 µs.
 TickPair read_tick_pair();
 
-/// One host's clock; processes of a host share it. A value: fed with pairs, asks no clock.
+/// One host's clock; processes of a host share it. A value: takes pairs and reads no clock itself.
 ///
 /// Times never step back by more than error_ns(): pieces meet in their pairs, only the open end
 /// beyond the last pair is estimated from the piece before it.
@@ -41,17 +41,17 @@ class TickClock {
   /// The first piece must be this long for its slope to be good: 100 ns in 20 ms are 5 ppm.
   static constexpr Nanos kFirstPiece = 20 * kMillisecond;
   static constexpr Nanos kPiece = 250 * kMillisecond;
-  /// Older pieces are forgotten: nothing waits longer in a ring.
+  /// Maximum number of pieces: no record waits longer in a ring.
   static constexpr std::size_t kPieces = 512;
 
-  /// Takes a pair if the last one is old enough; so it may be called at any rate.
+  /// Takes a pair if the last one is old enough. May be called at any rate.
   void add(const TickPair& pair);
   /// When the next pair is worth reading.
   Nanos next_pair() const;
   /// True from the second pair on. Before, to_monotonic() must not be called.
   bool is_ready() const noexcept { return pairs_.size() >= 2; }
 
-  /// CLOCK_MONOTONIC at `ticks`. Any number gives some time; nothing overflows.
+  /// CLOCK_MONOTONIC at `ticks`. Accepts any number without overflow.
   Nanos to_monotonic(std::uint64_t ticks) const;
 
   /// Bound of the error of times between the first and the last pair, and up to kPiece after.
@@ -70,9 +70,9 @@ class TickClock {
 /// Times of a record by the clock its process uses. kMonotonic passes through.
 Nanos record_time(const TickClock& clock, capture::ClockKind kind, std::uint64_t ticks);
 
-/// The same times for many records one after the other, in about a nanosecond each: the piece of
-/// the last one is kept, and looked up anew only for ticks outside it. The clock is borrowed, and a
-/// reader serves until the clock's next add(). A kTsc reader needs a clock that is ready.
+/// The same times for many consecutive records, in about a nanosecond each: it keeps the last
+/// record's piece and searches only for ticks outside it. Borrows the clock; valid until the
+/// clock's next add(). A kTsc reader needs a clock that is ready.
 class TickReader {
  public:
   TickReader(const TickClock& clock, capture::ClockKind kind) noexcept

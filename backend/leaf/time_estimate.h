@@ -1,11 +1,11 @@
 #pragma once
 
-// How much time a record stands for, when it is one of many calls that sampling left out.
+// Estimates the time that a record stands for when it also stands for calls that sampling left out.
 //
-// The plain answer, duration times calls, goes wrong when the one timed call was no usual one: a
-// poll of 200 ns that the kernel preempted for 4 ms would stand for 4 s of MPI in the 4.2 ms that
-// its 1000 calls took. The calls of a record lie between the previous record of that function and
-// its end, and nothing else of that thread was done in their time, so:
+// The simple estimate, duration times calls, is wrong when the timed call was unusual: a poll of
+// 200 ns that the kernel preempted for 4 ms would give 4 s of MPI for 1000 calls that took 4.2 ms.
+// The calls of a record lie between the previous record of that function and its end, and nothing
+// else of that thread was done in their time, so:
 //
 //   Iprobe                Send               Iprobe (1000 calls)
 //   ...---|               |--|               |----| end       free: all between the two ends of
@@ -14,8 +14,8 @@
 //
 //   time = min(duration * calls, free), and never less than the duration itself.
 //
-// For records of a thread one after the other, what they stand for never adds up to more than has
-// passed since the thread's first record began. Pure values; one thread.
+// For consecutive records of a thread, the sum of estimates never exceeds the time since the
+// thread's first record began. Pure values; one thread.
 
 #include <algorithm>
 #include <array>
@@ -34,9 +34,9 @@ namespace xylem::backend {
 class TimeEstimate {
  public:
   /// Time in ns that a record stands for; calls >= 1, begin <= end, `thread` any number. Records of
-  /// a thread come in their order; of ones that overlap the sum may exceed the time passed.
-  /// `since` is where calls of a thread that was never seen before may have begun: a worker that
-  /// goes on for a dead one has not seen the record before.
+  /// a thread must come in order. For overlapping records the sum may exceed the time passed.
+  /// `since` is the earliest begin of calls of a thread without an earlier record: a worker that
+  /// replaces a dead one has not seen the previous record.
   std::uint64_t take(std::uint32_t thread, FunctionId function, Nanos begin, Nanos end,
                      std::uint64_t calls, Nanos since) {
     // A hostile record may name any thread.
@@ -59,9 +59,9 @@ class TimeEstimate {
     return time;
   }
 
-  /// Time in ns of `calls` calls that left no record: as long as those of the function that did,
-  /// on average, within the time that is free before `until`, or before the end of a thread's last
-  /// record where one came later than the function's. 0 when none was ever timed.
+  /// Time in ns of `calls` calls that left no record: the mean of the function's recorded calls,
+  /// within the time that is free before `until`, or before the end of a thread's last record if
+  /// one came later than the function's. 0 if no call was ever timed.
   std::uint64_t of_unrecorded(FunctionId function, std::uint64_t calls, Nanos until) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// A record of a ring, or what is made like one, on its way into windows and chunks.
+// A record of a ring, or of an event source, on its way into windows and chunks.
 
 #include <cstdint>
 
@@ -17,8 +17,8 @@ struct TimedRecord {
   Nanos end_ns = 0;
 };
 
-/// A record and its times as a chunk holds it. `thread` is the ring it came from: what the record
-/// itself says of that is the process's word. A completion stands for no call.
+/// The event of a chunk for a record and its times. `thread` is the ring of the record; the
+/// record's own field is not trusted. A completion stands for no call.
 inline wire::Event event_of(const capture::Record& from, Nanos begin_ns, Nanos end_ns,
                             std::uint32_t thread) {
   wire::Event event;

@@ -1,6 +1,6 @@
 #pragma once
 
-// From records to a window: what each process of this host did per function in a slice of time.
+// Makes windows from records: what each process of this host did per function in a slice of time.
 //
 // One slice is open at a time. Records come ring by ring, each ring in its order, and belong to the
 // slice in which they end:
@@ -10,8 +10,8 @@
 //                     ^ so a ring's position cuts exactly between this window and the next
 //
 // When all rings have been read up to that point and the slice is over, the caller takes the window
-// and opens the next slice. It may take it earlier, when a ring fills up: the slice then goes on in
-// a further part. Pure: no clock, no memory shared with anybody.
+// and opens the next slice. It may take the window earlier, when a ring fills up: the slice then
+// continues in a further part. Pure: no clock, no shared memory.
 
 #include <array>
 #include <cstdint>
@@ -38,15 +38,16 @@ constexpr std::uint64_t slice_of(Nanos end_ns, Nanos window_ns) {
 ///
 /// Rules. Calls: the sum of `calls` of records that are not completions; those never change a count
 /// of calls. Time: a record's duration; when it stands for several calls, an estimate from it
-/// (backend/leaf/time_estimate.h) and the row is marked estimated. Least and longest are of timed
-/// calls; the histogram has the timed call in its bucket and the others in that of their mean.
-/// Bytes: as recorded, never scaled, of completions too: what sampling leaves out comes as
-/// completions. Matrix: a record with kRecordSend and a peer adds its bytes and one message. Waits:
-/// a record with kRecordReceive and a peer adds its time; completions share the time of their call
-/// evenly. Sums stop at 2^64 - 1.
+/// (backend/leaf/time_estimate.h) and the row is marked estimated. Minimum and maximum are of timed
+/// calls; the histogram has the timed call in its bucket and the others in the bucket of their
+/// mean. Bytes: as recorded, never scaled, completions included, since receives that sampling
+/// leaves out come as completions. Matrix: a record with kRecordSend and a peer adds its bytes and
+/// one message. Waits: a record with kRecordReceive and a peer adds its time; completions share the
+/// time of their call evenly. Sums stop at 2^64 - 1.
 class WindowBuilder {
  public:
-  /// More completions of one call are counted in parts, each with a share of the whole time.
+  /// Maximum size of a group of completions. A larger one is counted in parts, each with a share of
+  /// the time.
   static constexpr std::size_t kLargestGroup = 1024;
 
   explicit WindowBuilder(LeafId leaf) : leaf_(leaf) {}
@@ -57,9 +58,9 @@ class WindowBuilder {
   Nanos begin_ns() const noexcept { return static_cast<Nanos>(slice_) * window_ns_; }
   Nanos end_ns() const noexcept { return begin_ns() + window_ns_; }
 
-  /// Opens a slice; what was taken before is gone. window_ns > 0.
+  /// Opens a slice and drops the previous content. window_ns > 0.
   void open(std::uint64_t slice, Nanos window_ns);
-  /// The slice is over and has been taken.
+  /// Closes the slice; its window has been taken.
   void close() noexcept { open_ = false; }
 
   /// Takes records of one ring from the first on and returns how many: it stops at the first one of
@@ -67,22 +68,22 @@ class WindowBuilder {
   /// that no more of them can come.
   std::size_t add(Lane lane, std::span<const TimedRecord> records, bool complete);
 
-  /// Calls that left no record and never will: counted, and the row is marked estimated. Their time
-  /// is the mean of the function's recorded calls in this process so far; 0 when there is none.
+  /// Counts calls that will never have a record, and marks the row estimated. Their time is the
+  /// mean of the function's recorded calls in this process so far; 0 when there is none.
   void add_calls(Lane lane, FunctionId function, std::uint64_t calls);
 
   bool empty() const noexcept { return rows_.empty(); }
-  /// About how many bytes the window will have: the caller takes it before it grows too large.
+  /// The approximate size of the window: the caller takes it before it grows too large.
   std::size_t approximate_bytes() const;
   /// Calls of a process, or of one of its functions, that are in this part.
   std::uint64_t calls(Lane lane) const;
   std::uint64_t calls(Lane lane, FunctionId function) const;
-  /// A process that sends nothing more: gives its memory back, unless it is in this part still.
+  /// A process has ended: frees its memory, unless it is still in this part.
   void forget(Lane lane);
 
-  /// The window so far, its rows in order of lane and function or peer; `calls_so_far` and accounts
-  /// are the caller's to fill in. The builder keeps its content until clear(): only when the window
-  /// is journalled may it go.
+  /// The window so far, its rows in order of lane and function or peer; the caller fills in
+  /// `calls_so_far` and accounts. The builder keeps its content until clear(), which the caller
+  /// calls when the window is journalled.
   wire::ProfileWindow build() const;
   /// Begins the next part of the slice.
   void clear();

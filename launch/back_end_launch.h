@@ -1,6 +1,6 @@
 #pragma once
 
-// Starting back ends on hosts, by whatever runs a command there.
+// Starts back ends on hosts with a launcher that runs a command there.
 
 #include <sys/types.h>
 
@@ -20,15 +20,15 @@ bool is_this_host(const std::string& host);
 /// A program that was started, or the launcher that starts it elsewhere. One thread.
 class Launched {
  public:
-  /// `by` is the launcher; `said` the reading end of its standard error, -1 when that is ours.
+  /// `by` is the launcher; `said` is the reading end of its standard error, none if it shares ours.
   Launched(pid_t pid, std::string by, UniqueFd said)
       : pid_(pid), by_(std::move(by)), said_(std::move(said)) {}
 
-  pid_t pid() const { return pid_; }             ///< The caller's to collect.
+  pid_t pid() const { return pid_; }             ///< The caller collects it.
   const std::string& by() const { return by_; }  ///< Empty: the program itself was started.
-  int said() const { return said_.get(); }       ///< To be watched; -1: nothing to hear.
-  /// Passes on to our standard error what the launcher has said since, and keeps its last line.
-  /// Never waits. False when it will say nothing more.
+  int said() const { return said_.get(); }       ///< Descriptor to watch; -1: none.
+  /// Copies the launcher's new output to our standard error and keeps its last line. Never waits.
+  /// False at the end of the output.
   bool hear();
   const std::string& last_line() const { return last_line_; }
 
@@ -40,36 +40,37 @@ class Launched {
   bool is_whole_ = true;  // last_line_ has had its end.
 };
 
-/// What else there is to say of a start.
+/// Further options of a start.
 struct LaunchHow {
   int standard_output = -1;  ///< Borrowed descriptor that becomes the program's; -1: ours.
   /// In a session of its own: keys pressed at the terminal do not reach it.
   bool own_session = false;
 };
 
-/// Starts a program on a host, with `environment` ("NAME=value") added to what it has there.
+/// Starts a program on a host, with `environment` ("NAME=value") added to the host's own.
 ///
 /// Here: directly. Elsewhere, or when a launcher is given: "LAUNCHER HOST sh", whose standard input
-/// gets a script with environment and command; so nothing secret stands on a command line, and
-/// launchers that join their arguments to a shell command do as well as those that do not. Without
-/// a launcher that is ssh, which asks no questions.
+/// gets a script with environment and command. So nothing secret is on a command line, and it does
+/// not matter whether the launcher joins its arguments into a shell command. The default launcher
+/// is ssh, without prompts.
 ///
-/// Its standard input is empty, its output ours unless `how` says otherwise. Standard error is ours
-/// too, by way of Launched::hear where there is a launcher. Fails with kNotFound when the program,
-/// or the launcher, cannot be started here.
+/// The program's standard input is empty; its standard output is ours unless `how` says otherwise.
+/// Standard error is ours too, through Launched::hear if there is a launcher. Fails with kNotFound
+/// when the program, or the launcher, cannot be started here.
 Result<Launched> launch_on(const std::string& host, const std::string& launcher,
                            const std::vector<std::string>& command,
                            const std::vector<std::string>& environment, LaunchHow how = {});
 
-/// A back end that ended before the tree was there, or badly later.
+/// A back end that ended before the tree was complete, or later with an error.
 struct BackEndFailure {
-  std::string host;  ///< As it was asked for; empty: this host.
+  std::string host;  ///< As requested; empty: this host.
   std::string how;   ///< "ended with code 255: ssh: Could not resolve hostname node9"
   std::string by;    ///< The launcher; empty: none.
 };
 
-/// What has failed, as one sentence: hosts on which the same happened (but for their names)
-/// together, with the words of the first; and how to try a launcher by hand. Empty for none.
+/// The failures as one sentence: hosts with the same error (except for host names) are grouped,
+/// with the text of the first, followed by how to test the launcher by hand. Empty without
+/// failures.
 std::string gather_failures(std::span<const BackEndFailure> failures);
 
 }  // namespace xylem::launch

@@ -1,6 +1,6 @@
 #pragma once
 
-// Starting communication processes on hosts that have no back end to start them.
+// Starts communication processes on hosts without a back end.
 
 #include <map>
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace xylem::launch {
 
-/// Who starts them. One thread.
+/// The interface for starting them. One thread.
 class CommProcessLauncher {
  public:
   virtual ~CommProcessLauncher() = default;
@@ -28,10 +28,10 @@ class CommProcessLauncher {
 
   struct Heard {
     bool is_over = false;         ///< The descriptor need not be watched any more.
-    std::optional<NodeId> ended;  ///< This one has ended, ...
-    std::string why;              ///< ... and why; empty: as it should.
+    std::optional<NodeId> ended;  ///< This process has ended, ...
+    std::string why;              ///< ... and why; empty: normally.
   };
-  /// A descriptor can be read. None: it is not one of ours.
+  /// A descriptor is readable. None: it is not ours.
   virtual std::optional<Heard> hear(int fd) = 0;
 };
 
@@ -44,8 +44,8 @@ struct CommProcessLaunchOptions {
   std::string log_level = "warn";
 };
 
-/// By a launcher. The key reaches the process by its environment, which the launcher gets on its
-/// standard input; the process takes it out.
+/// Starts them with a launcher. The key is in the process's environment, which the launcher gets on
+/// its standard input; the process removes it.
 class RemoteCommProcessLauncher final : public CommProcessLauncher {
  public:
   explicit RemoteCommProcessLauncher(CommProcessLaunchOptions options);

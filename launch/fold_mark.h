@@ -1,6 +1,6 @@
 #pragma once
 
-// In whose plugin the front end is.
+// Marks the plugin that the front end is calling.
 
 #include <atomic>
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace xylem::launch {
 
-/// A word of memory that the front end shares with the process that keeps it alive: the stream
-/// whose plugin is being called. A plugin that crashes takes the front end along, and each
-/// successor that is sent the same wave again; by this word it is known which one it was. One
-/// thread writes.
+/// A word of memory that the front end shares with the process that restarts it: the stream whose
+/// plugin is being called. A crashing plugin also kills the front end, and each successor that
+/// receives the same wave again; this word identifies the plugin. One thread writes.
 class FoldMark {
  public:
   /// Fails with kExhausted when there is no memory or descriptor.
   static Result<FoldMark> make();
-  /// That of another process, by its descriptor. Fails with kInvalidArgument when it is none.
+  /// The mark of another process, by its descriptor. Fails with kInvalidArgument when it is not a
+  /// mark.
   static Result<FoldMark> of(UniqueFd memory);
 
   int fd() const { return memory_.get(); }
@@ -30,7 +30,7 @@ class FoldMark {
   void enter(StreamId stream) { word_->store(raw(stream), std::memory_order_relaxed); }
   void leave() { word_->store(0, std::memory_order_relaxed); }
 
-  /// Where the writer was when it died, or none; forgets it.
+  /// The stream at the writer's death, or none; resets the mark.
   std::optional<StreamId> take();
 
  private:

@@ -21,62 +21,62 @@
 namespace xylem::launch {
 
 /// Keeps a run's front end alive. The listening sockets, copies of plugins and the setup stay here,
-/// so that a front end that died gets a successor at the same addresses, with the same store and
-/// the same filters: at once, then with growing pauses (see Restarts). One that merely stands still
-/// while the job runs is left alone, since it is not dead; where its answer is waited for, at its
-/// start and at the end, this is said, and later it is killed (see Patience). The plugin in which
-/// kMaxFoldDeaths of them died, none kFoldDeathsForgotten after the one before, is not called by
-/// those that follow: its stream's waves are kept unmerged. Each runs in a session of its own, so
-/// that keys pressed at the terminal do not reach it.
+/// so that a dead front end gets a successor at the same addresses, with the same store and
+/// filters: at once, then with growing pauses (see Restarts). A front end that hangs while the job
+/// runs is left alone, since it is not dead. At its start and at the end, when its answer is
+/// needed, a hang is reported, and later the front end is killed (see Patience). If kMaxFoldDeaths
+/// front ends died in the same plugin, with less than kFoldDeathsForgotten between them, successors
+/// do not call that plugin: its stream's waves stay unmerged. Each front end runs in its own
+/// session, so that keys pressed at the terminal do not reach it.
 ///
-/// Life: start(); attend() whenever it asks for it, while the job runs; finish() or abandon() once.
-/// One thread.
-/// Reaps the front ends only; no other child is touched.
+/// Order of calls: start(); attend() at the times it returns, while the job runs; finish() or
+/// abandon() once. One thread. Reaps only the front ends, no other child.
 class FrontEndProcess {
  public:
   /// Says a sentence to the user.
   using Say = std::function<void(const std::string& sentence)>;
 
-  /// How long a front end that stands still (see Standstill) is waited for.
+  /// Timeouts for a front end that hangs (see Standstill).
   struct Patience {
     Nanos until_said = 5 * kSecond;
     Nanos until_killed = 20 * kSecond;
-    /// One that does not end although it was killed, since the system does not let it, is left.
+    /// After this, a killed front end that the system does not end is left alone.
     Nanos until_left = 5 * kSecond;
   };
 
   /// Starts `program` and waits until it has opened the store. `plugins` are the copies of
-  /// setup.plugins. Fails with its sentence when it cannot, kNotFound when the program cannot be
-  /// started, kUnavailable when it died or stood still for too long, kExhausted when there are not
-  /// enough descriptors. Says that it stands still by `say`.
+  /// setup.plugins. Fails with its sentence when it cannot open it, kNotFound when the program
+  /// cannot be started, kUnavailable when it died or hung for too long, kExhausted when there are
+  /// not enough descriptors. Reports a hang with `say`.
   static Result<FrontEndProcess> start(const std::string& program, Setup setup,
                                        std::vector<UniqueFd> listening,
                                        std::vector<UniqueFd> plugins = {}, const Say& say = {},
                                        const Patience& patience = {5 * kSecond, 20 * kSecond,
                                                                    5 * kSecond});
 
-  /// Looks after it; never waits. To be called when a child of this process may have ended, and at
-  /// the latest after what it returned the last time (nothing: no need). Says when a front end died
-  /// and what is done about it, and when a successor cannot go on with the store; the same failure
-  /// is said once.
+  /// Supervises the front end; never waits. Call it when a child of this process may have ended,
+  /// and at the latest after the returned time (nothing: no limit). Says when a front end died and
+  /// what happens next, and when a successor cannot continue the store; the same failure is said
+  /// once.
   std::optional<Nanos> attend(Nanos now, const Say& say);
 
-  /// Tells it that the job has ended, and waits until everything is stored, by a successor or two
-  /// if need be. Fails with kUnavailable when they died, or could not open the store, kMaxDeaths
-  /// times meanwhile, not counting deaths in plugins that are then left out. Of the signals that
-  /// SignalGate blocks, a first one is answered with a sentence; a second one ends the front end
-  /// for good, which fails alike. So does the end of kMaxStandstills front ends that stood still.
+  /// Tells it that the job has ended, and waits until everything is stored, if necessary by
+  /// successors. Fails with kUnavailable when front ends died, or could not open the store,
+  /// kMaxDeaths times meanwhile (not counting deaths in plugins that are then left out), or when
+  /// kMaxStandstills of them hung and were killed. The first of the signals that SignalGate blocks
+  /// is answered with a sentence; the second ends the front end for good, which fails in the same
+  /// way.
   Result<void> finish(int exit_code, const Say& say);
 
-  /// In place of finish(), when the job was not started: the run is ended without an account, and
-  /// leaves no store. Waits and fails as finish().
+  /// Instead of finish(), if the job was not started: ends the run without an account and without a
+  /// store. Waits and fails as finish().
   Result<void> abandon(const Say& say);
 
   static constexpr int kMaxDeaths = 5;
   static constexpr int kMaxStandstills = 2;
   static constexpr int kMaxFoldDeaths = 3;
-  /// Longer than any pause of Restarts and what a successor needs until it is sent the same wave
-  /// again. Not while the job's end is stored, so that this has an end.
+  /// Longer than any pause of Restarts plus the time until a successor gets the same wave again.
+  /// Does not apply while the job's end is stored, so that finish() ends.
   static constexpr Nanos kFoldDeathsForgotten = 600 * kSecond;
 
  private:
@@ -135,11 +135,11 @@ class FrontEndProcess {
   bool is_given_up_ = false;
 };
 
-/// The folder where the agents of this host meet: /dev/shm/xylem-UID-RUN.
+/// The run's folder on this host: /dev/shm/xylem-UID-RUN.
 std::string run_folder(const std::string& run);
 
-/// The front end's own folder on its host, beside that, and the socket in it at which agents and
-/// communication processes of this host reach it.
+/// The front end's own folder on its host, next to it, and the socket there for agents and
+/// communication processes of this host.
 std::string front_end_folder(const std::string& run);
 std::string front_end_socket(const std::string& run);
 

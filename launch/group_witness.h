@@ -1,6 +1,6 @@
 #pragma once
 
-// Tells a signal that went to our whole process group from one that was sent to us alone.
+// Distinguishes a signal to our whole process group from one sent only to us.
 
 #include <sys/types.h>
 
@@ -10,24 +10,25 @@
 
 namespace xylem::launch {
 
-/// A process in our process group that does nothing but be signalled. The job is in that group too,
-/// so that terminals, `timeout` and batch systems reach it as they do without xylem; what reached
-/// the witness has therefore reached the job, and must not be handed on to it a second time. The
-/// sender's si_code does not tell: `kill -INT -- -PGID` looks like `kill -INT PID`.
+/// A process in our process group that only receives signals. The job is in that group too, so that
+/// terminals, `timeout` and batch systems reach it as they do without xylem. So a signal that
+/// reached the witness has also reached the job and must not be forwarded. The sender's si_code
+/// does not help: `kill -INT -- -PGID` looks like `kill -INT PID`.
 ///
-/// Make it first in main, before other descriptors are open and before a thread is started; the
-/// signals in question must be blocked (SignalGate). It ends with this object, or with this process
-/// however that ends. One thread.
+/// Construct it first in main, before other descriptors are open and before a thread starts, with
+/// the signals blocked (SignalGate). The process ends with this object or with our process, however
+/// that ends. One thread.
 class GroupWitness {
  public:
-  /// Without a process to be had there is no witness, and reached_group() never knows.
+  /// If no process can be created, there is no witness, and reached_group() returns nothing.
   GroupWitness();
   ~GroupWitness();
   GroupWitness(const GroupWitness&) = delete;
   GroupWitness& operator=(const GroupWitness&) = delete;
 
-  /// Whether `signal`, which we have just taken, went to the group as well. Waits up to 100 ms for
-  /// it: some senders (Slurm) go from process to process. Nothing when the witness is gone.
+  /// Whether `signal`, which we have just received, was also sent to the group. Waits up to 100 ms
+  /// for it, since some senders (Slurm) signal one process after the other. Nothing if the witness
+  /// is gone.
   std::optional<bool> reached_group(int signal);
 
  private:

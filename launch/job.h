@@ -1,15 +1,15 @@
 #pragma once
 
-// The job of `xylem run` as a child process: it keeps our standard streams, terminal and process
-// group, and gets our signals, each once:
+// The job of `xylem run` as a child process. It shares our standard streams, terminal and process
+// group, and gets each of our signals once:
 //
 //   sent to                            the job has it            we
 //   the group: ctrl-C, kill -- -PGID   by itself                 do nothing
 //   us alone: kill PID, batch system   because we hand it on     hand it on
 //   us, then the group: timeout        as without xylem, twice   hand on the first
 //
-// Because the group is one, ctrl-Z and fg stop and continue us both, the job reads from the
-// terminal, and a pipeline stays one job of the shell.
+// Because of the common group, ctrl-Z and fg stop and continue both processes, the job can read
+// from the terminal, and a pipeline stays one job of the shell.
 
 #include <sys/types.h>
 
@@ -25,16 +25,15 @@
 
 namespace xylem::launch {
 
-/// Blocks the signals that a job shall get, in this thread and those made later, and remembers how
-/// they were, for the job. Signals that are ignored stay so. A limit of file sizes does not end
-/// this process from now on (survive_size_limit), the job as it would without xylem. Construct it
-/// first in main.
+/// Blocks the signals that are forwarded to a job, in this thread and later ones, and saves the
+/// previous mask for the job. Ignored signals stay ignored. A file size limit no longer ends this
+/// process (survive_size_limit); it affects the job as without xylem. Construct it first in main.
 class SignalGate {
  public:
   SignalGate();
 
-  /// A signal that has come already and would have ended a job that there is not yet: its number.
-  /// For the moment before the job is started, which could not get it any more.
+  /// The number of a pending signal that would have ended the job. Check it before the job starts,
+  /// since the job would not get it.
   std::optional<int> ended_before_start() const;
 
  private:
@@ -46,7 +45,7 @@ class SignalGate {
 /// A started job.
 class Job {
  public:
-  /// Starts `command` (searched in PATH) with `environment` set on top of ours, the signal mask of
+  /// Starts `command` (searched in PATH) with `environment` added to ours and the signal mask from
   /// before the gate. Fails with kNotFound or kPermissionDenied as a shell would (codes 127 and
   /// 126).
   static Result<Job> start(const std::vector<std::string>& command, const Environment& environment,
@@ -54,10 +53,10 @@ class Job {
 
   pid_t pid() const noexcept { return pid_; }
 
-  /// Waits for the end; meanwhile hands on to the job each signal that came to us alone, as
-  /// `witness` tells; without it those that do not come from the terminal. Returns what a shell
-  /// would: the exit code, or 128 + signal. Calls `attend` when any child of this process may have
-  /// ended, and at the latest after what it returned the last time (nothing: no need).
+  /// Waits for the end of the job. Forwards each signal that was sent only to us, according to
+  /// `witness`, or, without a witness, each signal that does not come from the terminal. Returns
+  /// what a shell would: the exit code, or 128 + signal. Calls `attend` when any child of this
+  /// process may have ended, and at the latest after the time it last returned (nothing: no limit).
   int wait(GroupWitness& witness, const std::function<std::optional<Nanos>()>& attend);
 
  private:

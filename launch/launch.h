@@ -1,7 +1,7 @@
 #pragma once
 
-// The environment that carries a run to the ranks of a job: by variables alone, so that an `mpirun`
-// inside a script is reached as well, and never by value on a command line, where `ps` would show
+// The environment that connects the ranks of a job to a run. It uses only variables, so that an
+// `mpirun` inside a script works too, and puts no values on a command line, where `ps` would show
 // the key.
 
 #include <string>
@@ -17,16 +17,15 @@ namespace xylem::launch {
 /// Which launcher a command line starts with.
 enum class Launcher { kNone, kOpenMpi, kMpich, kSlurm };
 
-/// What can be told from a command line and its environment before it runs.
+/// Facts about a command line and its environment before it runs.
 struct CommandFacts {
   Launcher launcher = Launcher::kNone;
   /// An option that names hosts or a host file is there.
   bool names_hosts = false;
-  /// Proved: all ranks will be on this host. Only a known launcher that is not srun, outside any
-  /// scheduler's job (Slurm, PBS, LSF, Grid Engine and others by their variables), to which neither
-  /// an option, nor a variable, nor an MCA parameter (of the command line, the environment, or Open
-  /// MPI's parameter files) gives a list of hosts or a file that may hold one. When in doubt,
-  /// false.
+  /// True only if all ranks will certainly be on this host: a known launcher other than srun,
+  /// outside any scheduler's job (Slurm, PBS, LSF, Grid Engine and others by their variables),
+  /// without a list of hosts or a host file in an option, a variable, or an MCA parameter (on the
+  /// command line, in the environment, or in Open MPI's parameter files).
   bool is_local = false;
 };
 
@@ -37,7 +36,7 @@ struct CommandFacts {
 CommandFacts inspect_command(const std::vector<std::string>& command, std::string_view path,
                              const std::vector<std::string>& environment);
 
-/// What a job's environment must say.
+/// The contents of a job's environment.
 struct LaunchOptions {
   /// host:port or unix:PATH of the front end, best first.
   std::vector<std::string> addresses;
@@ -55,19 +54,19 @@ struct LaunchOptions {
 /// NAME and value; an empty value means: set to empty.
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-/// Variables to set on top of `current` (NAME=VALUE strings, as environ). LD_PRELOAD keeps what was
-/// there, behind ours. With `remote`, Open MPI is told to forward ours (its mca_base_env_list keeps
-/// what was there); Hydra and srun forward by themselves.
+/// Variables to set on top of `current` (NAME=VALUE strings, as environ). Existing entries of
+/// LD_PRELOAD follow ours. With `remote`, Open MPI is told to forward our variables (its
+/// mca_base_env_list keeps its entries); Hydra and srun forward by themselves.
 Environment job_environment(const LaunchOptions& options, const std::vector<std::string>& current);
 
-/// Open MPI's list of variables that it hands to processes on other hosts.
+/// Open MPI's list of variables to forward to other hosts.
 constexpr std::string_view kOpenMpiForwardList = "OMPI_MCA_mca_base_env_list";
 
-/// Whether LD_PRELOAD can name `library`. Fails with kInvalidArgument and a sentence when its path
-/// has a blank, a colon or a dollar sign.
+/// Checks that LD_PRELOAD can contain `library`. Fails with kInvalidArgument and a sentence when
+/// its path has a blank, a colon or a dollar sign.
 Result<void> check_preload(const std::string& library);
 
-/// The value of NAME in `current`; empty when it is not there.
+/// The value of NAME in `current`; empty if it is not set.
 std::string variable(const std::vector<std::string>& current, std::string_view name);
 
 /// This process's environment as NAME=VALUE strings.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Agents that a launcher starts on hosts, in place of each host's first rank: in a Slurm
-// allocation, where they are a step of their own, and for a job that runs already.
+// Agents that a launcher starts on hosts, instead of each host's first rank: in a Slurm allocation,
+// as a separate step, and for a job that is already running.
 
 #include <string>
 #include <vector>
@@ -15,28 +15,28 @@ namespace xylem::launch {
 
 /// One call of the launcher.
 struct AgentPlace {
-  std::string host;     ///< As the launcher takes it; with Slurm, all of them in one text.
-  unsigned agents = 1;  ///< So many start there.
-  std::vector<std::string> arguments;  ///< For xylem-backend, behind --launched.
+  std::string host;     ///< In the launcher's form; with Slurm, all hosts in one text.
+  unsigned agents = 1;  ///< Number of agents to start there.
+  std::vector<std::string> arguments;  ///< For xylem-backend, after --launched.
 };
 
 struct AgentLaunchOptions {
   std::string launcher;  ///< See launch_on().
   std::string program;   ///< Absolute path of xylem-backend, the same on all hosts.
-  /// NAME=VALUE: address, run, key and so on, as ranks get them; never on a command line.
+  /// NAME=VALUE: address, run, key and so on, as for ranks; never on a command line.
   std::vector<std::string> environment;
 };
 
-/// Order: start(), wait_until_ready(), later wait_for_end(); hear() in between, now and then. One
-/// thread. Launchers run in sessions of their own; what they say on standard error goes to ours.
-/// Who drops this ends the launchers that still run, by SIGKILL.
+/// Order: start(), wait_until_ready(), later wait_for_end(); hear() from time to time in between.
+/// One thread. Launchers run in their own sessions; their standard error is copied to ours. The
+/// destructor kills running launchers with SIGKILL.
 class LaunchedAgents {
  public:
-  /// What an agent said of itself when it stood.
+  /// An agent's message when it is ready.
   struct Ready {
     std::string host;
-    unsigned ranks = 0;  ///< That it has found: attach only.
-    std::string note;    ///< A sentence about what it could not do; mostly empty.
+    unsigned ranks = 0;  ///< Ranks that it has found: attach only.
+    std::string note;    ///< A sentence about a problem; usually empty.
   };
 
   /// Fails as launch_on() does; then nothing is left running.
@@ -46,20 +46,20 @@ class LaunchedAgents {
   LaunchedAgents& operator=(LaunchedAgents&&) = delete;
   ~LaunchedAgents();
 
-  /// True when every agent has said that it stands; false when that will not come, or not within
-  /// `patience`. May be called again.
+  /// True when every agent is ready; false when that cannot happen, or not within `patience`. May
+  /// be called again.
   bool wait_until_ready(Nanos patience);
-  /// Those who stand, in the order in which they said so.
+  /// The agents that are ready, in the order of their messages.
   const std::vector<Ready>& ready() const { return ready_; }
 
-  /// Passes on what launchers have said, and collects those that have ended. Never waits.
+  /// Copies the launchers' output and collects launchers that have ended. Never waits.
   void hear();
   bool all_ended() const;
-  /// How the launchers that failed did: gather_failures(), or empty.
+  /// The launchers' failures: gather_failures(), or empty.
   std::string failures() const { return gather_failures(failures_); }
 
-  /// Waits for the launchers' end, which follows their agents'. After `patience` they are asked to
-  /// end by SIGTERM, a second later told by SIGKILL. True when they ended by themselves.
+  /// Waits for the launchers' end, which follows their agents'. After `patience` they get SIGTERM,
+  /// and a second later SIGKILL. True if they ended by themselves.
   bool wait_for_end(Nanos patience);
 
  private:

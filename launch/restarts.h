@@ -1,6 +1,6 @@
 #pragma once
 
-// How soon a process that died is started again.
+// Decides when to restart a dead process.
 
 #include <cstddef>
 #include <deque>
@@ -9,8 +9,8 @@
 
 namespace xylem::launch {
 
-/// At once the first time, then after pauses that double, and never more than kMost times within
-/// kWindow, however soon it dies. After a quiet kWindow all is as at first. Pure.
+/// The first restart is immediate, later ones follow pauses that double, with at most kMost
+/// restarts within kWindow. After kWindow without a restart it begins again. Pure.
 class Restarts {
  public:
   static constexpr std::size_t kMost = 8;
@@ -18,7 +18,8 @@ class Restarts {
   static constexpr Nanos kFirstPause = 250 * kMillisecond;
   static constexpr Nanos kLongestPause = 16 * kSecond;
 
-  /// It died, or did not start, at `now`: when to start it again. It counts as started then.
+  /// The process died, or did not start, at `now`. Returns when to start it again; it counts as
+  /// started then.
   Nanos next(Nanos now);
 
  private:

@@ -1,10 +1,10 @@
 #pragma once
 
-// What `xylem run` and `xylem serve` hand to the front end process, over its control channel: one
-// line of JSON, so that neither the key nor anything else stands on a command line. A line after it
-// says `finish CODE`, or `abandon` when the job was not started. The front end answers `ready
-// LIVE_PATH`, or `error SENTENCE`; from that line on now and then `alive`, while it gets on with
-// its end; and at last `done`.
+// The setup that `xylem run` and `xylem serve` send to the front end process over its control
+// channel: one line of JSON, so that neither the key nor anything else is on a command line. A
+// later line says `finish CODE`, or `abandon` if the job was not started. The front end answers the
+// setup with `ready LIVE_PATH` or `error SENTENCE`. After `finish` or `abandon` it sends `alive`
+// from time to time while it makes progress, and at last `done`.
 
 #include <cstdint>
 #include <string>
@@ -28,20 +28,22 @@ struct Setup {
   std::string options;  ///< As `--print-config` shows them.
   std::string store;
   bool overwrite = false;
-  /// For a successor: where the former front end's store is written (its answer). Empty: the run
+  /// For a successor: the path of the store, from the first front end's answer. Empty: the run
   /// begins.
   std::string live_path;
   std::string shape;                   ///< `--topology`
   std::string launcher;                ///< `--launcher`; empty: none.
   std::string placement = "even";      ///< `--placement`
-  std::vector<ConfigEntry> fuzzy;      ///< Of the configuration file: how hosts are judged.
-  std::vector<ConfigEntry> streams{};  ///< Of the same: the run's streams.
-  /// Their plugins, each file once: copies of them (filters::copy_plugin) come as descriptors from
-  /// first_plugin_fd on, so that a successor has the same though a file has changed or gone.
+  std::vector<ConfigEntry> fuzzy;      ///< From the configuration file: the rules that judge hosts.
+  std::vector<ConfigEntry> streams{};  ///< From the same: the run's streams.
+  /// Their plugins, each file once: copies of them (filters::copy_plugin) are passed as descriptors
+  /// from first_plugin_fd on, so that a successor has the same copies even if a file has changed or
+  /// gone.
   std::vector<std::string> plugins{};
   long first_plugin_fd = -1;  ///< Set by FrontEndProcess.
-  long fold_mark_fd = -1;     ///< See FoldMark; -1 where there are no plugins. The same.
-  /// Numbers of streams whose plugin has ended front ends: they are not merged any more. The same.
+  long fold_mark_fd = -1;     ///< See FoldMark; -1 without plugins. Set likewise.
+  /// Numbers of streams whose plugin has killed front ends: they are no longer merged. Set
+  /// likewise.
   std::vector<std::string> unmerged_streams{};
   std::string comm_on = "mixed";         ///< `--comm-on`
   std::vector<std::string> extra_hosts;  ///< `--extra-hosts`
@@ -57,17 +59,17 @@ struct Setup {
   bool tls = true;      ///< `--tls`
   bool quiet = false;   ///< No account on standard error at the end.
   std::vector<std::string> reachable_hosts;
-  std::string run_folder;        ///< Where agents of this host meet; a prefix with `--test-size`.
+  std::string run_folder;        ///< The run's folder on this host; a prefix with `--test-size`.
   long pretend_file_system = 0;  ///< For tests; see storage::SqliteOptions.
   std::string log_level;
-  std::vector<ConfigEntry> alerts;  ///< Of the configuration file: thresholds.
+  std::vector<ConfigEntry> alerts;  ///< From the configuration file: thresholds.
   std::vector<wire::ServiceSpec> services{};
 };
 
 /// One line without its end.
 std::string to_json(const Setup& setup);
 
-/// Fails with kCorrupt: not JSON, a field missing or of another type.
+/// Fails with kCorrupt: not JSON, a missing field or a field of the wrong type.
 Result<Setup> parse_setup(std::string_view text);
 
 }  // namespace xylem::launch

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a shell evaluates to enter the environment of `xylem serve`, and to leave it again.
+// The shell commands that enter and leave the environment of `xylem serve`.
 
 #include <string>
 #include <vector>
@@ -9,16 +9,16 @@
 
 namespace xylem::launch {
 
-/// Lines that export `environment`, and the id of the process that serves as XYLEM_SERVE_PID. How
-/// these variables were in `current` (NAME=VALUE strings) is exported too, as XYLEM_SERVE_BEFORE,
-/// so that whoever leaves finds them again.
+/// Lines that export `environment`, and the id of the process that serves as XYLEM_SERVE_PID. The
+/// previous values of these variables in `current` (NAME=VALUE strings) are exported as
+/// XYLEM_SERVE_BEFORE, so that lines_to_leave() can restore them.
 std::string lines_to_enter(const Environment& environment, int serving_pid,
                            const std::vector<std::string>& current);
 
-/// Lines that make every variable what it was before lines_to_enter(); empty when `current` was not
-/// entered. Lists keep what else has been put into them since: `capture_library` is taken out of
-/// LD_PRELOAD, and the names of the variables out of Open MPI's list of those to forward. One entry
-/// inside another is left alone, the inner one first.
+/// Lines that restore every variable to its value before lines_to_enter(); empty if `current` was
+/// not entered. Lists keep later additions: only `capture_library` is removed from LD_PRELOAD, and
+/// only our variables from Open MPI's list of those to forward. Nested environments are left one at
+/// a time, the inner one first.
 std::string lines_to_leave(const std::vector<std::string>& current,
                            const std::string& capture_library);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Tells a process that works from one that stands still, as whoever waits for it sees it.
+// Detects a process that hangs, from the outside.
 
 #include <sys/types.h>
 
@@ -11,34 +11,34 @@
 
 namespace xylem::launch {
 
-/// What a process has done so far, by /proc.
+/// The work of a process so far, from /proc.
 struct Work {
-  std::uint64_t bytes = 0;  ///< Read and written, of files and pipes; not of sockets.
+  std::uint64_t bytes = 0;  ///< Read and written, on files and pipes; not on sockets.
   Nanos processor = 0;      ///< Time on processors, in steps of 10 ms.
   bool stopped = false;     ///< By a signal, or by a debugger, at this moment.
 };
 
-/// None when there is no such process, or it is not ours to look at.
+/// None if there is no such process, or it may not be read.
 std::optional<Work> work_of(pid_t pid);
 
-/// Measures for how long a process has shown no sign of work: it has said nothing, read and written
-/// nothing, and used less than a tenth of a processor. A stopped process shows none, nor does one
-/// that waits for a disk that does not answer; one that copies a large store does.
+/// Measures how long a process has shown no sign of work: no output, nothing read or written, and
+/// less than a tenth of a processor used. A stopped process, or one that waits for an unresponsive
+/// disk, shows none; one that copies a large store does.
 ///
-/// The time between two looks counts as kLongestPause at most, since whoever looks may have been
-/// stopped itself. One thread.
+/// The time between two looks counts as at most kLongestPause, since the caller itself may have
+/// been stopped. One thread.
 class Standstill {
  public:
-  static constexpr Nanos kShortestPause = 100 * kMillisecond;  ///< A look sooner changes nothing.
+  static constexpr Nanos kShortestPause = 100 * kMillisecond;  ///< An earlier look has no effect.
   static constexpr Nanos kLongestPause = 2 * kSecond;
 
-  /// From now on `pid` is looked at; nothing has been missed of it.
+  /// Starts to watch `pid`, with no idle time so far.
   void follow(pid_t pid, Nanos now);
-  /// It has said something.
+  /// The process has sent output.
   void heard() { heard_ = true; }
-  /// Looks at it: for how long it has stood still.
+  /// Looks at the process. Returns how long it has shown no sign of work.
   Nanos look(Nanos now);
-  /// The same, with what was found: for tests, and without a process.
+  /// The same with given values, for tests without a process.
   Nanos look(Nanos now, const Work& found);
 
  private:

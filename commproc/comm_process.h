@@ -22,22 +22,22 @@ namespace xylem::commproc {
 struct CommProcessOptions {
   NodeId node{};
   std::uint32_t level = 0;
-  /// Where the front end listens: first to report to, last to fall back on.
+  /// Addresses of the front end: the process reports there first, and it is the last fall-back.
   std::vector<wire::Address> front_end;
-  /// Without a parent for so long, it ends: its leaves have other ways, or there is no run any
-  /// more.
+  /// The process ends after this long without a parent: its leaves have other parents, or the run
+  /// is over.
   Nanos orphan_limit = 60 * kSecond;
   filters::WaveMergerOptions windows;
   std::string host;  ///< Its name, for people.
 };
 
-/// Life: connects to the front end and reports where it listens; gets its place (Assignment);
+/// Life cycle: connects to the front end and reports its addresses; gets its place (Assignment);
 /// connects to its parent; serves children until control says `finish` and all of them have left,
-/// or until it is an orphan for too long. A lost parent is replaced by the next in the line; what
-/// was in flight then is asked for again from all leaves below.
+/// or until it has been without a parent for too long. A lost parent is replaced by the next in the
+/// line; then all leaves below are asked to resend what was in flight.
 ///
-/// Keeps no packet after it was sent. What nodes below tell once (that they attached, or refuse a
-/// stream) waits for a parent when there is none. Single-threaded, driven by a Network.
+/// Keeps no packet after sending it. Messages that nodes below send only once (that they attached,
+/// or refuse a stream) wait while there is no parent. Single-threaded, driven by a Network.
 class CommProcess final : public overlay::Node {
  public:
   explicit CommProcess(CommProcessOptions options);
@@ -81,14 +81,15 @@ class CommProcess final : public overlay::Node {
   std::map<overlay::LinkId, std::uint64_t>
       taken_;  // Version of the streams taken below each child.
   std::uint64_t taken_told_ = 0;
-  std::deque<wire::Message> reports_;  // What nodes below tell once; only while there is no parent.
+  std::deque<wire::Message>
+      reports_;  // One-time messages from below; only while there is no parent.
 
   overlay::Uplink uplink_;
   Nanos next_report_ = 0;
   std::optional<wire::Control> control_;
   enum class Memory { kInUse, kFreed, kGivenBack };  // Since packets came, by report intervals.
   Memory memory_ = Memory::kGivenBack;
-  bool is_work_waiting_ = false;  // For the end of what came together.
+  bool is_work_waiting_ = false;  // Until all messages that came together are handled.
   bool stopping_ = false;
 };
 

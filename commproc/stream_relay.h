@@ -1,7 +1,7 @@
 #pragma once
 
-// The streams of tools at an inner node: reduces what comes up, keeps a little of what went down,
-// and cuts it for leaves.
+// The streams of tools at an inner node: reduces waves on the way up, keeps recent multicasts, and
+// cuts multicasts for leaves.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,39 +27,40 @@ struct StreamRelayOptions {
   overlay::RecentOptions recent{};  ///< Multicasts for children that attach later.
 };
 
-/// Pure: told the time, the leaves and what comes; gives what is to be sent. Not thread-safe.
+/// Pure: takes the time, the leaves and packets; returns the packets to send. Not thread-safe.
 class StreamRelay {
  public:
   explicit StreamRelay(StreamRelayOptions options)
       : options_(std::move(options)), recent_(options_.recent) {}
 
-  /// The streams that are open now. Whatever waits of one that is not any more is given out by the
-  /// next take_ready(). Returns those in which this node cannot take part: their packets are passed
-  /// on as they are.
+  /// Sets the open streams. Waiting waves of a stream that is no longer open are returned by the
+  /// next take_ready(). Returns the streams in which this node cannot take part: their packets are
+  /// passed on unchanged.
   std::vector<wire::StreamRefused> open(const std::vector<wire::StreamSpec>& streams);
 
-  /// The leaves below that still send. Of them a run's stream (from wire::kFirstStoredStream on)
-  /// awaits those that have sent on it before, a tool's all that take part.
+  /// Sets the leaves below that still send. A run's stream (from wire::kFirstStoredStream on) waits
+  /// for those that have sent on it before, a tool's stream for all that take part.
   void set_expected(const IntervalSet& leaves);
 
   /// A packet from below, of any stream but the monitor's.
   void add(wire::Packet packet, Nanos now);
-  /// What is to be sent up now.
+  /// The packets to send up now.
   std::vector<wire::Packet> take_ready(Nanos now);
-  /// When a wave's time is up; a very late time when none waits.
+  /// The next time at which a wave times out; a very late time if none waits.
   Nanos next_deadline() const;
-  /// Everything that waits.
+  /// Releases everything that waits.
   std::vector<wire::Packet> flush();
 
-  /// Keeps a multicast that goes down; the oldest make room for it. False when it need not go
-  /// down: it did before.
+  /// Keeps a multicast that goes down, dropping the oldest if necessary. False if it was sent down
+  /// before and must not be sent again.
   bool keep(const wire::Multicast& multicast);
-  /// What went down, for children that attach later.
+  /// The recent multicasts, for children that attach later.
   const overlay::RecentMulticasts& recent() const { return recent_; }
-  /// For leaves that are children of ours; nothing when its stream is not open. Borrows the
-  /// multicast; valid until the next open().
+  /// Cuts a multicast for leaves that are our children; nothing if its stream is not open. Borrows
+  /// the multicast; valid until the next open().
   std::optional<filters::MulticastCut> cut(const wire::Multicast& whole) const;
-  /// That a share failed here, for the front end: the first time in each stream.
+  /// The report for the front end that a share failed here; only for the first failure of each
+  /// stream.
   std::optional<wire::StreamRefused> narrowing_failed(StreamId stream, const Error& why);
 
  private:

@@ -1,7 +1,8 @@
 #pragma once
 
-// When is everybody here? Each rank says how large its world is: gathering is complete when all
-// worlds seen so far are, or `settle` after the last newcomer. Pure.
+// Decides when all ranks have registered. Each rank reports the size of its world: gathering is
+// complete when all worlds seen so far are complete, or `settle` after the last new host or
+// process. Pure.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,15 +23,16 @@ class Gathering {
   explicit Gathering(Nanos settle) : settle_(settle) {}
 
   void host_joined(LeafId leaf, Nanos now);
-  /// State, not change: the same process may be told again.
+  /// State, not a change: the same process may be reported again.
   void process_seen(LeafId leaf, const wire::ProcessRow& process, Nanos now);
 
   bool anyone() const noexcept { return !processes_by_leaf_.empty(); }
-  /// At least one world is there and each has as many ranks as it said.
+  /// There is at least one world, and each has all its ranks.
   bool worlds_complete() const;
-  /// True once there is a host, and either the worlds are complete or nobody came for `settle`.
+  /// True once there is a host, and either the worlds are complete or nothing new came for
+  /// `settle`.
   bool complete(Nanos now) const;
-  /// When complete() may become true by itself.
+  /// When complete() may become true without an event.
   Nanos settled_at() const noexcept { return last_newcomer_ + settle_; }
 
   /// Processes registered on a host, whether they have called MPI_Init yet or not.

@@ -1,7 +1,7 @@
 #pragma once
 
-// What decides in a run which hosts carry the communication processes of a shape, and what is known
-// of the hosts that it chooses from.
+// The user's choice of hosts for the communication processes of a shape, and the known facts about
+// the hosts of a run.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,21 +15,22 @@
 
 namespace xylem::frontend {
 
-/// As a person asks for it.
+/// The user's options.
 struct HostChoice {
   placement::Policy policy = placement::Policy::kEven;             ///< `--placement`
   placement::FuzzyRules rules = placement::default_fuzzy_rules();  ///< For kFuzzy.
-  /// `--comm-on`, `--exclude`, `--max-per-host`, `--reserve-cores`. Hosts that are excluded and are
-  /// not part of the job are passed over: one configuration may serve every job.
+  /// `--comm-on`, `--exclude`, `--max-per-host`, `--reserve-cores`. Excluded hosts that are not
+  /// part of the job are skipped, so that one configuration can serve every job.
   placement::RoomRules room;
-  /// `--extra-hosts`: without back ends; each once, whether it turns out to have a back end or not.
+  /// `--extra-hosts`: hosts without back ends, each once. A host that turns out to have a back end
+  /// may be in the list.
   std::vector<std::string> extra_hosts;
 };
 
-/// Of the host of a back end, when the tree is planned.
+/// A back end's host when the tree is planned.
 struct KnownHost {
-  std::size_t processes = 0;   ///< Of the job, there already.
-  placement::HostFacts facts;  ///< As its back end has measured them, if it has.
+  std::size_t processes = 0;   ///< Processes of the job that are already there.
+  placement::HostFacts facts;  ///< Measured by its back end, if available.
 };
 
 }  // namespace xylem::frontend

@@ -1,7 +1,7 @@
 #pragma once
 
-// The root's end of a stream that its own program receives: decides what is new, reduces it, keeps
-// it until it is asked for.
+// The root's end of a stream that its own program receives: finds new contributions, reduces them,
+// and keeps waves until the program receives them.
 
 #include <cstdint>
 #include <deque>
@@ -26,36 +26,36 @@ namespace xylem::frontend {
 /// Every contribution of a leaf to a wave is taken exactly once, in whatever packets it arrives:
 ///   a wave of a packet whose sources are all new    -> taken;
 ///   all known                                       -> dropped;
-///   some known (merged on two ways)                 -> dropped, those that are new asked again.
-/// So what is taken is disjoint, and the reduction counts nobody twice. A tombstone takes the place
-/// of the waves that it stands for: what comes of them later is dropped.
+///   some known (merged on two ways)                 -> dropped, the new ones requested again.
+/// So taken contributions are disjoint, and the reduction counts no leaf twice. A tombstone
+/// replaces its waves: later contributions to them are dropped.
 ///
-/// Pure: told the time and the leaves. Not thread-safe.
+/// Pure: takes the time and the leaves as arguments. Not thread-safe.
 class Inbox {
  public:
-  /// `aggregation` may be empty: then each packet's waves come as they are. While more than
-  /// `queue_bytes` wait to be received, nothing is acknowledged, so that the leaves stop sending;
-  /// while more than twice that, nothing is taken either: what was on its way comes again when it
-  /// is asked for. That bounds the memory, whatever the number of leaves.
+  /// `aggregation` may be empty: then waves are delivered without reduction. While more than
+  /// `queue_bytes` wait to be received, nothing is acknowledged, so that the leaves stop sending.
+  /// While more than twice that wait, nothing is taken either: packets in flight are requested
+  /// again later. This bounds the memory for any number of leaves.
   Inbox(wire::StreamSpec spec, std::shared_ptr<const filters::Aggregation> aggregation,
         std::size_t queue_bytes);
 
   void set_expected(const IntervalSet& leaves) { reducer_.set_expected(leaves); }
 
-  /// All its sources have joined: what is kept grows with the highest of them.
+  /// All sources must have joined: memory grows with the highest of them.
   void take(wire::Packet packet, Nanos now);
-  /// Counts a packet that was not taken, since not all its sources have joined. True: the first.
+  /// Counts a packet that was not taken because a source has not joined. True for the first one.
   bool refuse() { return ++account_.refused == 1; }
-  /// Gives out waves whose time is up.
+  /// Releases waves that have timed out.
   void on_timer(Nanos now);
   Nanos next_deadline() const { return reducer_.next_deadline(); }
 
-  /// The next wave, when there is one.
+  /// The next wave, if there is one.
   std::optional<Wave> receive();
   bool has_wave() const noexcept { return !queue_.empty(); }
   std::size_t queued_bytes() const noexcept { return queued_bytes_; }
 
-  /// More waits than the bound: nothing is acknowledged.
+  /// More waits than the limit: nothing is acknowledged.
   bool is_full() const noexcept { return queued_bytes_ > queue_limit_; }
   bool is_overfull() const noexcept { return queued_bytes_ > 2 * queue_limit_; }
   /// take_acknowledgement() has something.
@@ -63,14 +63,14 @@ class Inbox {
     return !is_full() &&
            !(waiting_.stored.empty() && waiting_.resend.empty() && not_taken_.empty());
   }
-  /// When it should go: at once with what is asked again, or when it stands for kShare of a leaf;
-  /// else within kPause of the first, so that a leaf which sends little is not woken for each of
-  /// its packets. A leaf whose journal holds less than kShare waits that long now and then. Nothing
-  /// when nothing is owed.
+  /// When to send the acknowledgement: at once if it has requests to resend or covers kShare bytes
+  /// of a leaf; else within kPause of the first packet, so that a leaf that sends little does not
+  /// wake for each packet. A leaf whose journal holds less than kShare may sometimes wait that
+  /// long. Nothing if no acknowledgement is owed.
   std::optional<Nanos> acknowledgement_due() const;
   static constexpr Nanos kPause = 2 * kMillisecond;
   static constexpr std::size_t kShare = 64u << 10;
-  /// What is to go down now: acknowledgements, and what is asked again.
+  /// The message to send down now: acknowledgements and requests to resend.
   wire::Acknowledgement take_acknowledgement();
 
   const StreamAccount& account() const noexcept { return account_; }
@@ -99,7 +99,7 @@ class Inbox {
   std::map<std::uint64_t, std::size_t> waiting_bytes_;
   std::size_t most_waiting_bytes_ = 0;
   Nanos waiting_since_ = 0;
-  IntervalSet not_taken_;  // Leaves of which something came when there was no room for it.
+  IntervalSet not_taken_;  // Leaves with packets that came when there was no room.
   std::deque<Wave> queue_;
   std::size_t queued_bytes_ = 0;
   StreamAccount account_;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The overlay as the front end knows it: which nodes there are, where, and who is whose parent.
-// Asks placement/ for the plan and turns it into assignments. Pure: no links, no clock.
+// The front end's view of the overlay: the nodes, their hosts and their parents. Gets the plan from
+// placement/ and turns it into assignments. Pure: no links, no clock.
 
 #include <cstdint>
 #include <map>
@@ -34,70 +34,70 @@ struct OverlayNode {
   wire::Role role = wire::Role::kBackEnd;
   std::string host;
   std::string host_key;
-  NodeId parent = kFrontEndNode;  ///< As planned, and later as it reports itself.
+  NodeId parent = kFrontEndNode;  ///< As planned, and later as the node reports.
   std::uint32_t level = 0;
   std::uint32_t pid = 0;
-  std::uint32_t cores = 0;  ///< As a back end has reported at once; 0: not known.
+  std::uint32_t cores = 0;  ///< From a back end's report; 0: unknown.
   LeafId leaf = wire::kNoLeaf;
   std::vector<wire::Address> addresses;
   NodeState state = NodeState::kStarting;
-  std::string reason{};  ///< Of a communication process: why it was placed there.
+  std::string reason{};  ///< For a communication process: why it was placed there.
 
-  /// A leaf on whose host the tree may be placed; a program is a leaf, and not that.
+  /// True for a back end, on whose host communication processes may be placed; false for a program,
+  /// although it is a leaf.
   bool is_host() const { return role == wire::Role::kBackEnd; }
 };
 
 /// Not thread-safe.
 class Overlay {
  public:
-  /// The tree of just the front end. Nodes and leaves are numbered from `ids_from` + 1 on.
+  /// The tree with only the front end. Nodes and leaves are numbered from `ids_from` + 1 on.
   Overlay(std::string host, std::uint32_t pid, std::uint32_t ids_from = 0);
 
   void set_front_end_addresses(std::vector<wire::Address> addresses);
 
-  /// A back end reports, or a program, as `role` says. The same host key gets the same node and
-  /// leaf again, over restarts.
+  /// Adds a back end or a program, by `role`. The same host key gets the same node and leaf again,
+  /// across restarts.
   OverlayNode& join(const wire::HostReport& report, wire::Role role = wire::Role::kBackEnd);
 
-  /// A node that a former front end knew, or that says so: it keeps its place. One whose id is
-  /// known here already is left as it is.
+  /// Adds a node of a former front end with its place. Ignores an id that is already known.
   void restore(OverlayNode node);
 
-  /// Chooses hosts for the communication processes of `shape`, given what is known of each back
-  /// end's host (`known`, by leaf), and a place for every back end; then one for every program, by
-  /// the same rules. Returns the nodes to be started. A topology file may name hosts without a
-  /// back end, and `choice` extra hosts, where `may_launch` says that something else can start
-  /// processes there.
+  /// Chooses hosts for the communication processes of `shape`, from the facts about each back end's
+  /// host (`known`, by leaf), and a parent for every back end; then one for every program, by the
+  /// same rules. Returns the nodes to start. If `may_launch`, a topology file may name hosts
+  /// without a back end, and `choice` may have extra hosts, since the owner can start processes
+  /// there.
   ///
-  /// A host has room for as many processes as it has cores where these count: with fuzzy placement
-  /// where they were measured, with both policies when cores are reserved (then, unmeasured, as the
-  /// host reported them).
+  /// A host's cores limit its room in two cases: with fuzzy placement if they were measured, and
+  /// with both policies if cores are reserved (then the reported cores count if none were
+  /// measured).
   ///
-  /// Fails with kNotFound when a file names other hosts, and as placement::plan_tree and
-  /// placement::room_of; nothing is changed then.
+  /// Fails with kNotFound when a file names unknown hosts, and as placement::plan_tree and
+  /// placement::room_of; then nothing changes.
   Result<std::vector<NodeId>> place(const tree::Shape& shape,
                                     const std::map<LeafId, KnownHost>& known,
                                     bool may_launch = false, const HostChoice& choice = {});
 
-  /// The back end on whose host a communication process is to run; none: there is no back end.
+  /// The back end that starts a communication process on its host; none: the host has no back end.
   std::optional<NodeId> starter_of(NodeId comm_process) const;
 
   void started(NodeId comm_process, std::vector<wire::Address> addresses, std::uint32_t pid);
-  /// It could not be started, or is gone: its children go to its nearest living ancestor. Returns
-  /// the nodes whose place has changed.
+  /// Removes a communication process that could not be started or is lost: its children move to its
+  /// nearest living ancestor. Returns the nodes whose place has changed.
   std::vector<NodeId> remove(NodeId comm_process, NodeState state);
   bool all_started() const;
 
   /// Gives a late leaf a parent: one on its own host with room, else the least loaded (O11, O12).
-  /// Its own is one of the plan's by that name: a program tells no other identity of its host.
+  /// Its own host is found by name, since a program reports no other identity of its host.
   void attach_late(NodeId late);
 
-  /// Parents in the order in which to try them: the parent and the fall-backs that the plan gives;
-  /// without a plan the parent and its ancestors. The front end last.
+  /// The parents in the order in which to try them: the parent and the plan's fall-backs, or,
+  /// without a plan, the parent and its ancestors. The front end is last.
   wire::Assignment assignment(NodeId id) const;
 
-  /// The front end and the communication processes that are not lost, each below its present
-  /// parent. Fails with kInvalidArgument when a host's name cannot stand in a topology.
+  /// The front end and the living communication processes, each below its present parent. Fails
+  /// with kInvalidArgument when a host's name is invalid in a topology.
   Result<tree::Topology> topology() const;
 
   OverlayNode* find(NodeId node);
@@ -105,7 +105,7 @@ class Overlay {
   const OverlayNode* find(LeafId leaf) const;
   const OverlayNode* find_host(const std::string& host_key) const;
   const std::map<NodeId, OverlayNode>& nodes() const noexcept { return nodes_; }
-  /// Every leaf that ever joined, programs among them.
+  /// Every leaf that ever joined, including programs.
   const IntervalSet& leaves() const noexcept { return leaves_; }
   /// Back ends that ever joined.
   std::size_t host_count() const noexcept { return hosts_.size(); }
@@ -131,8 +131,9 @@ class Overlay {
   std::map<NodeId, OverlayNode> nodes_;
   std::map<std::string, NodeId> by_host_key_;
   std::map<LeafId, NodeId> by_leaf_;
-  std::vector<NodeId> hosts_;               // HostId -> its back end.
-  std::optional<placement::Plan> plan_;     // Before it is placed: everybody below the front end.
+  std::vector<NodeId> hosts_;  // HostId -> its back end.
+  std::optional<placement::Plan>
+      plan_;  // None before placement: all nodes are below the front end.
   std::vector<std::string> planned_hosts_;  // HostId -> name, where the plan may have a process.
   std::unordered_map<std::string, std::vector<HostId>> planned_by_short_name_;  // In their order.
   std::vector<NodeId> planned_;               // Node of the plan -> node here.

@@ -1,6 +1,6 @@
 #pragma once
 
-// The root's side of the tree: who is in it, who is whose parent, who is lost.
+// The root's side of the tree: its nodes, their parents, and lost nodes.
 
 #include <cstdint>
 #include <functional>
@@ -26,80 +26,78 @@ struct RootOptions {
   tree::Shape shape;  ///< `--topology`
   /// The owner can start communication processes on hosts that have no back end.
   bool may_launch = false;
-  HostChoice choice;  ///< `--placement` and what limits it.
-  /// Leaves that say they are programs are no hosts: they are placed when the tree stands, start
-  /// nothing, and are lost sooner at the end. Else they are back ends like all others, as in a
-  /// tool's tree.
+  HostChoice choice;  ///< `--placement` and its limits.
+  /// True: leaves with the role of a program do not count as hosts. They are placed when the tree
+  /// is complete, start nothing, and are lost sooner at the end. False: they are normal back ends,
+  /// as in a tool's tree.
   bool has_programs = false;
-  /// A communication process that has not reported by then is done without.
+  /// The tree does without a communication process that has not reported after this.
   Nanos start_limit = 5 * kSecond;
-  /// A host, or a program, that is below no link for so long is gone.
+  /// A host or a program that is below no link for this long is lost.
   Nanos lost_limit = 10 * kSecond;
-  /// The same of a program while the run is ending, which waits for it: nobody starts it again, and
-  /// one that lives has found another parent by then, since it tries at once, and knows of a silent
-  /// one as soon as we do. Before that a program may also compute so long between two calls.
+  /// Timeout for a lost program while the run is ending. It is shorter than `lost_limit`: a live
+  /// program has reconnected by then, and no one restarts a dead one. Earlier in the run a program
+  /// may compute for longer between two calls.
   Nanos program_lost_limit = overlay::kSilenceLimit;
-  /// Front ends of this run so far, this one included. Each has numbers of its own for control, for
-  /// nodes and for leaves, so that nothing that a former one gave out is given again, known here or
-  /// not.
+  /// Number of front ends of this run so far, including this one. Each has its own range of control
+  /// versions, node ids and leaf ids, so that none is used twice.
   std::uint64_t front_ends = 1;
-  /// What the former ones knew: the tree goes on as it is.
+  /// The nodes of the former front ends: the tree continues as it is.
   std::vector<OverlayNode> nodes;
   IntervalSet ended;  ///< Leaves whose last packets are stored.
-  /// Those that were its children come back within this time, or not at all.
+  /// Maximum wait for children of the former front end to reconnect.
   Nanos return_limit = 5 * kSecond;
 };
 
-/// Whom a Root serves. Called from within the Root's own calls; may call its acknowledge().
+/// The owner of a Root. Called from within the Root's own calls; may call its acknowledge().
 class RootOwner {
  public:
   virtual ~RootOwner() = default;
 
-  /// As it came: it may name leaves that nobody knows.
+  /// A packet as received. Its sources may include unknown leaves.
   virtual void on_packet(wire::Packet packet, Nanos now) = 0;
   /// A node is new, or its state, parent or level has changed.
   virtual void on_node(const OverlayNode& node) = 0;
-  /// A back end has reported its host, or a program itself; the same leaf may do so again, after a
-  /// restart.
+  /// A back end or a program has joined; the same leaf may join again after a restart.
   virtual void on_joined(LeafId leaf, Nanos now) = 0;
-  /// It was not heard of for the limit; it counts as gone.
+  /// A leaf was not seen for the limit; it counts as lost.
   virtual void on_lost(const OverlayNode& leaf) = 0;
-  /// It was heard of again.
+  /// A lost leaf was seen again.
   virtual void on_found(const OverlayNode& leaf) = 0;
-  /// To be started where no back end is; only with RootOptions::may_launch. What becomes of it is
-  /// told by its own report, or by Root::comm_process_ended.
+  /// Start this communication process on a host without a back end; only with
+  /// RootOptions::may_launch. The outcome is its own report, or a call of Root::comm_process_ended.
   virtual void on_launch(const OverlayNode& /*comm_process*/) {}
-  /// A communication process has ended or is not heard of any more.
+  /// A communication process has ended or is silent.
   virtual void on_comm_process_lost(const OverlayNode&, const std::string& /*why*/) {}
-  /// A node has found another parent than the one that it was told.
+  /// A node has connected to another parent than the assigned one.
   virtual void on_healed(const OverlayNode&) {}
   virtual void on_link_report(const wire::LinkReport& report, Nanos now) = 0;
-  /// What a back end has measured of its host.
+  /// Measurements of a back end's host.
   virtual void on_host_facts(const wire::HostFacts&, Nanos /*now*/) {}
-  /// A process of the tree has logged a warning or an error. Once for each.
+  /// A process of the tree has logged a warning or an error. Called once for each.
   virtual void on_notice(const wire::Notice& notice, Nanos now) = 0;
 
-  // Only where set_streams() is used.
+  // Only if set_streams() is used.
   virtual void on_multicast_gap(const wire::MulticastGap&) {}
   virtual void on_stream_refused(const wire::StreamRefused&) {}
-  /// All nodes have looked at the streams of this version of control.
+  /// All nodes have taken or refused the streams of this version of control.
   virtual void on_streams_taken(std::uint64_t) {}
-  /// A child has told anew which leaves are below it.
+  /// A child has reported a new set of leaves below it.
   virtual void on_leaves_below(overlay::LinkId, const IntervalSet& /*before*/,
                                const IntervalSet& /*now*/) {}
 };
 
-/// Answers each back end with a leaf id and the front end as parent, so that data flows at once;
-/// when told to place, has communication processes started and moves every node to its place;
-/// passes acknowledgements and control down; watches for hosts that are gone.
+/// Answers each back end with a leaf id and the front end as parent, so that data flows at once.
+/// place() has communication processes started and moves every node to its place. Passes
+/// acknowledgements and control down; detects lost hosts.
 ///
-/// Order of calls: start(); then the events that a Node gets, in any number. Knows nothing of what
-/// packets hold. One thread; owner and network are borrowed.
+/// Order of calls: start(); then the events of a Node. Does not open packets. One thread; owner and
+/// network are borrowed.
 class Root {
  public:
   Root(RootOptions options, RootOwner& owner);
 
-  /// `control` is what the tree is to know first; its version counts from here.
+  /// `control` is the first control of the tree; its version counts from here.
   void start(overlay::Network& network, wire::Control control, Nanos now);
 
   void on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now);
@@ -107,40 +105,41 @@ class Root {
   void on_message(overlay::LinkId link, wire::Message message, Nanos now);
   void on_timer(Nanos now);
 
-  /// Makes the tree, once, with what is known of each back end's host, by leaf.
+  /// Makes the tree, once, from the facts about each back end's host, by leaf.
   void place(const std::map<LeafId, KnownHost>& known, Nanos now);
-  /// One that the owner has started, or could not start, is gone.
+  /// A communication process that the owner started has ended, or could not be started.
   void comm_process_ended(NodeId id, const std::string& why);
   bool is_placed() const noexcept { return placed_; }
-  /// It is made, and every node has attached to the parent that it was told.
+  /// The tree is placed, and every node has attached to its assigned parent.
   bool is_settled();
-  /// Nodes that have not attached to the parent that they were told.
+  /// Nodes that have not attached to their assigned parent.
   std::vector<NodeId> unsettled() const;
 
-  /// The streams of tools that are open from now on. Returns the version of control that says so;
-  /// with no node in the tree on_streams_taken() is called before it returns.
+  /// Sets the open streams of tools. Returns the version of control that announces them. If the
+  /// tree has no other node, on_streams_taken() is called before it returns.
   std::uint64_t set_streams(std::vector<wire::StreamSpec> streams);
-  /// Whole to communication processes; to a leaf that is a child of ours what `share_of` gives.
+  /// Sends a multicast: whole to communication processes, and `share_of` to each leaf that is our
+  /// child.
   using ShareOf = std::function<std::optional<wire::Multicast>(LeafId leaf)>;
   void multicast(const wire::Multicast& whole, const ShareOf& share_of);
-  /// The leaf that has this link; kNoLeaf when it is a communication process's, or nobody's yet.
+  /// The leaf of this link; kNoLeaf for a communication process or an unknown node.
   LeafId leaf_of(overlay::LinkId link) const;
-  /// Leaves that are below and still send.
+  /// The leaves below that still send.
   IntervalSet expected() const { return router_.expected(); }
-  /// All of them have joined; after a front end has taken over, or are at least below a child,
-  /// since the former one may have died before it stored what it gave out.
+  /// True if all of them have joined. In a successor a leaf below a child also counts, since the
+  /// former front end may have died before it stored the leaf's id.
   bool knows(const IntervalSet& leaves) const;
 
-  /// Tells the tree to send what is left and to dissolve.
+  /// Tells the tree to send the rest and to close.
   void finish();
   const wire::Control& control() const noexcept { return control_; }
 
-  /// To the leaves that the packets came from.
+  /// Sends acknowledgements to the leaves of the packets.
   void acknowledge(const wire::Acknowledgement& all);
-  /// The last packets of these leaves are stored: nothing more is awaited from them.
+  /// The last packets of these leaves are stored: no more are expected.
   void ended(const IntervalSet& leaves) { ended_.insert(leaves); }
 
-  /// Leaves from which more may come: neither ended, nor gone, nor given up.
+  /// Leaves that may still send: not ended, lost or given up.
   IntervalSet open_leaves() const;
   /// Bytes that wait on the fullest link.
   std::size_t longest_queue() const;
@@ -148,7 +147,7 @@ class Root {
   /// A child of the former front end may still come back.
   bool awaits_return() const noexcept { return !returning_.empty(); }
   void give_up(LeafId leaf);
-  /// At the end: who has done its work counts as having left, this front end too.
+  /// At the end: marks the nodes that have finished as left, including this front end.
   void close(Nanos now);
 
   const Overlay& overlay() const noexcept { return overlay_; }
@@ -189,10 +188,10 @@ class Root {
   Overlay overlay_;
   overlay::Router router_;
   overlay::KnownNotices notices_;
-  std::map<overlay::LinkId, wire::Role> links_;  // And who is there, as its hello said.
+  std::map<overlay::LinkId, wire::Role> links_;  // With the role from the peer's hello.
   std::map<NodeId, overlay::LinkId> link_of_node_;
   std::map<overlay::LinkId, NodeId> node_of_link_;
-  std::map<NodeId, NodeId> attached_to_;  // As the nodes themselves have told.
+  std::map<NodeId, NodeId> attached_to_;  // As reported by the nodes.
   std::set<overlay::LinkId>
       not_taken_;  // Below which the present streams are not taken everywhere.
   std::uint64_t taken_told_ = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The monitor's front end: what the root of the tree does with what MPI jobs send.
+// The monitor's front end: stores the data of MPI jobs at the root of the tree.
 
 #include <functional>
 #include <map>
@@ -25,80 +25,77 @@ struct SessionOptions {
   Nanos settle = 2 * kSecond;         ///< `--settle`
   Nanos window = 250 * kMillisecond;  ///< `--window`
   bool chunks = false;                ///< `--detail trace`
-  /// Auxiliary services of each host, numbered by their place.
+  /// Auxiliary services of each host, numbered by position.
   std::vector<wire::ServiceSpec> services{};
   /// Streams of the run, numbered from wire::kFirstStoredStream on.
   std::vector<wire::StreamSpec> streams{};
   HostChoice choice;  ///< `--placement`, `--extra-hosts` and so on.
-  /// Fuzzy placement waits for what back ends measure, from when all are there; no longer.
+  /// Maximum wait of fuzzy placement for measurements, from when all back ends have joined.
   Nanos facts_patience = 2 * kSecond;
   Nanos facts_every = 10 * kSecond;  ///< `--facts-every`; 0: hosts are not measured.
-  /// Data becomes visible and is acknowledged this often, or after so many bytes; at the end
-  /// sooner.
+  /// Interval of commits, after which data is visible and acknowledged. A commit comes earlier
+  /// after `commit_bytes`, and at the end.
   Nanos commit_interval = 200 * kMillisecond;
   std::size_t commit_bytes = 1u << 20;
-  /// What waits for a slow store: packets beyond are not taken; their hosts keep them and are asked
-  /// for them when there is room. As much again may be with the store.
+  /// Maximum size of packets that wait for a slow store. Further packets are not taken; their hosts
+  /// keep them and are asked for them when there is room. The store may hold as much again.
   std::size_t waiting_bytes = 64u << 20;
-  /// A communication process that has not reported by then is done without.
+  /// The tree does without a communication process that has not reported after this.
   Nanos start_limit = 5 * kSecond;
-  /// A host that is below no link for so long is gone.
+  /// A host that is below no link for this long is lost.
   Nanos lost_limit = 10 * kSecond;
-  /// At the end, without any progress for so long, the rest is given up.
+  /// At the end, the rest is given up after this long without progress.
   Nanos finish_limit = 15 * kSecond;
-  /// At the end a store without room is tried for so long: somebody may free some. Then what it has
-  /// not taken becomes tombstones.
+  /// At the end, how long to retry when the disk is full, since someone may free space. After that
+  /// the remaining packets become tombstones.
   Nanos full_limit = 1 * kSecond;
-  /// The control channel: lines from whoever started us; -1 for none. Borrowed.
+  /// The control channel: lines from the process that started us; -1 for none. Borrowed.
   int control_fd = -1;
   /// True while an agent of this host may still be on its way (its run folder is there).
   std::function<bool()> agent_expected = [] { return false; };
-  /// The job may run on hosts that we cannot look at.
+  /// The job may run on other hosts.
   bool remote = false;
-  /// Starts communication processes on hosts of a topology file that have no back end; none: they
-  /// must all have one. Borrowed.
+  /// Starts communication processes on hosts of a topology file without a back end; none: all hosts
+  /// must have one. Borrowed.
   launch::CommProcessLauncher* launcher = nullptr;
-  /// What former front ends of this run have left; for the first one, if anything, the epoch.
+  /// The state left by former front ends of this run; for the first one at most the epoch.
   std::optional<storage::Past> past;
-  /// Called once, when the first process has registered, or a service or a program has sent
-  /// something: from then on the run's record holds something.
+  /// Called once, when the first process has registered, or a service or a program has sent data:
+  /// from then on the run's record is not empty.
   std::function<void()> on_first_record = [] {};
 };
 
-/// What is left to say at the end.
+/// The result of a session.
 struct SessionOutcome {
   std::size_t hosts = 0;
   std::size_t ranks = 0;
   std::vector<storage::AccountLine> account;
-  /// Empty, or why the account is in no store: then it is only here.
+  /// Empty, or why the account could not be stored: then it is only here.
   std::string unstored;
-  std::string trouble;           ///< Empty, or a sentence: what is incomplete and why.
-  bool holds_something = false;  ///< As SessionOptions::on_first_record says.
+  std::string trouble;           ///< Empty, or a sentence that says what is incomplete and why.
+  bool holds_something = false;  ///< See SessionOptions::on_first_record.
   bool abandoned = false;        ///< The job was not started.
 };
 
-/// Life: begins the run in the store (the caller has done begin_run); answers each back end with a
-/// leaf id and itself as parent, so that data flows at once; when gathering is complete makes the
-/// tree and moves every node to its place; stores and acknowledges; after `finish` on the control
-/// channel (or its end) tells the tree to send the rest, waits for it, ends the run in the store
-/// and stops the network. `abandon` there does the same without waiting for anybody who may still
-/// come. While it gets on with its end it says `alive` there each second, so that whoever waits
-/// can tell.
+/// Life cycle: begins the run in the store (the caller has called begin_run); answers each back end
+/// with a leaf id and itself as parent, so that data flows at once; makes the tree when gathering
+/// is complete, and moves every node to its place; stores and acknowledges. After `finish` on the
+/// control channel (or its end) it tells the tree to send the rest, waits for it, ends the run in
+/// the store and stops the network. `abandon` does the same without waiting for processes that may
+/// still come. While the end makes progress, it writes `alive` there each second.
 ///
-/// Packets of streams that the run does not name, and of leaves that never joined, are neither
-/// stored nor acknowledged: counted, and told of once.
+/// Packets of unknown streams, and of leaves that never joined, are neither stored nor
+/// acknowledged. They are counted and reported once.
 ///
-/// Acknowledges nothing that is not committed. When the store fails, it says so once, acknowledges
-/// nothing and goes on trying. A store that is slow delays acknowledgements, nothing else.
+/// Acknowledges only committed data. When the store fails, it reports that once, acknowledges
+/// nothing and keeps trying. A slow store delays only acknowledgements.
 ///
-/// At the end of a run whose store has no room, there is nothing left to wait for. After
-/// `full_limit` all that comes becomes tombstones (wire/tombstone.h), acknowledged at once and
-/// stored together with the run's end, where room is kept for them. When not even they can be
-/// stored, the outcome has the account all the same.
+/// If the disk is full at the end of a run, all packets become tombstones (wire/tombstone.h) after
+/// `full_limit`. Tombstones are acknowledged at once and stored together with the run's end, for
+/// which room is reserved. If not even they can be stored, the outcome still has the account.
 ///
-/// When
-/// another front end has taken over the run, stops the network with kReplaced: it has stored and
-/// acknowledged nothing since, and its children find the other one by themselves.
+/// When another front end has taken over the run, stops the network with kReplaced. It has stored
+/// and acknowledged nothing since then, and its children reconnect to the other one.
 /// Single-threaded, driven by a Network.
 class Session final : public overlay::Node, private RootOwner {
  public:

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the store needs of filters, which it does not know: how waves of a run's streams become one.
+// Gives the store, which does not know filters, the function that merges waves of a run's streams.
 
 #include <memory>
 #include <vector>
@@ -12,13 +12,13 @@
 
 namespace xylem::frontend {
 
-/// For these streams. Fails as filters::aggregation_of() of the first that has none. No state but
-/// the filters; any thread may call it. With a mark, which is set while a plugin is loaded and
-/// around each call of it, one thread at a time.
+/// Makes the fold of these streams. Fails as filters::aggregation_of() for the first stream that
+/// fails. It has no state except the filters; any thread may call it. `mark`, if given, is set
+/// while a plugin is loaded or called; then only one thread at a time.
 Result<std::shared_ptr<const storage::StreamFold>> make_stream_fold(
     const std::vector<wire::StreamSpec>& streams, std::shared_ptr<launch::FoldMark> mark = nullptr);
 
-/// What the store writes down of them.
+/// The facts about them that the store records.
 std::vector<storage::StreamFacts> stream_facts(const std::vector<wire::StreamSpec>& streams);
 
 }  // namespace xylem::frontend

@@ -1,6 +1,6 @@
 #pragma once
 
-// The front end of a tool's tree: what the root does with streams that its program receives.
+// The front end of a tool's tree: the root, with streams that its program receives.
 
 #include <cstdint>
 #include <deque>
@@ -27,28 +27,28 @@ namespace xylem::frontend {
 
 struct TreeNodeOptions {
   RootOptions root;
-  /// The tree is placed when so many leaves are there; 0: `settle` after the last one.
+  /// Number of leaves at which the tree is placed; 0: `settle` after the last one.
   std::size_t expected = 0;
   Nanos settle = 2 * kSecond;
   std::size_t queue_bytes = 16u << 20;
 };
 
-/// Logic without threads: calls come one at a time, from the loop or, for those that say so, from
-/// the program under the same lock.
+/// Logic without threads: one call at a time, from the loop or, where marked, from the program
+/// under the same lock.
 class TreeNode final : public overlay::Node, private RootOwner {
  public:
   explicit TreeNode(TreeNodeOptions options);
 
   // ---- for the program, on the loop, any time after on_start() ----
 
-  /// Tells all nodes. Fails with kAlreadyExists when a stream of that name is open, and as
-  /// filters::aggregation_of().
+  /// Opens a stream on all nodes. Fails with kAlreadyExists when a stream of that name is open, and
+  /// as filters::aggregation_of().
   Result<StreamId> open(wire::StreamSpec spec);
-  /// Whether all nodes have answered; an error when one has refused. Asked until it says true.
+  /// Whether all nodes have answered; an error if one has refused. Poll it until it is true.
   Result<bool> is_open(StreamId stream) const;
-  /// An event says so, if it was open.
+  /// Closes a stream. If it was open, there is an event.
   void close(StreamId stream);
-  /// Sends what next_multicast() made. In the order of their numbers.
+  /// Sends a multicast from next_multicast(). Call it in the order of numbers.
   void multicast(const wire::Multicast& whole);
   void finish();
 
@@ -57,33 +57,33 @@ class TreeNode final : public overlay::Node, private RootOwner {
 
   // ---- for the program; these send nothing ----
 
-  /// Numbers a multicast, from 1, and settles for whom it is: `to`, or, where that is empty, those
-  /// of the stream. Fails with kUnavailable when the stream is closed, kInvalidArgument when `to`
-  /// has a leaf that is not of the stream, when the stream's narrowing does not take the fields
-  /// (tried for the first leaf), or when it would exceed a frame.
+  /// Numbers a multicast, from 1, and sets its recipients: `to`, or, if that is empty, the stream's
+  /// leaves. Fails with kUnavailable when the stream is closed, and with kInvalidArgument when `to`
+  /// has a leaf that is not in the stream, when the stream's narrowing refuses the fields (tried
+  /// for the first leaf), or when it would exceed a frame.
   Result<wire::Multicast> next_multicast(StreamId stream, const wire::Fields& fields,
                                          const IntervalSet& to = {});
   /// Null when the stream is closed.
   Inbox* inbox(StreamId stream);
   std::optional<TreeEvent> take_event();
-  /// The tree is placed, and every node that is there has found its place.
+  /// The tree is placed, and every node has attached to its parent.
   bool is_settled() { return root_.is_settled(); }
   const Overlay& overlay() const { return root_.overlay(); }
   std::size_t attached_leaves() const;
-  /// So many leaves are attached, and the tree is settled. Before the first has joined there is no
-  /// tree to settle: all of none are there.
+  /// At least `leaves` leaves are attached, and the tree is settled. True for 0 if no leaf has
+  /// joined.
   bool has_all(std::size_t leaves) {
     const IntervalSet& joined = root_.overlay().leaves();
     if (leaves == 0 && joined.empty()) return true;
     return joined.count() >= leaves && is_settled() && attached_leaves() >= leaves;
   }
-  /// Why has_all() says no, for people.
+  /// Why has_all() is false, for people.
   std::string what_is_missing(std::size_t leaves) const;
-  /// Tells the program something of a process that is no node, as a notice.
+  /// Reports a process that is not a node to the program, as a notice.
   void note(const std::string& host, std::string text);
-  /// The tree was closed: an event says so, and no other follows. Once or more often.
+  /// Adds the event that the tree was closed, as the last one. May be called again.
   void end_events(std::string text);
-  /// After finish(): everybody has left.
+  /// After finish(): all nodes have left.
   bool is_dissolved() const { return root_.control().finish && !root_.has_links(); }
   IntervalSet open_leaves() const { return root_.open_leaves(); }
 

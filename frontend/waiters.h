@@ -11,27 +11,27 @@
 
 namespace xylem::frontend {
 
-/// Who waits, each until a deadline (ns, CLOCK_MONOTONIC; the largest is never). Told the time; all
-/// calls on the loop's thread. An attempt may add others.
+/// Waiting coroutines, each with a deadline (ns, CLOCK_MONOTONIC; the largest number means none).
+/// Takes the time as an argument; all calls on the loop's thread. An attempt may add others.
 ///
-/// What an attempt holds goes when it is answered, not at its deadline: a program that awaits waves
-/// for an hour each keeps nothing of those that came. Timers cannot be taken back, so one is asked
-/// for only where none is under way that ends as early: as many as there are different time-outs
-/// under way, whatever the number of calls.
+/// An attempt's memory is freed when it is answered, not at its deadline, so a program that awaits
+/// each wave for an hour keeps nothing of earlier waves. Timers cannot be cancelled, so a new one
+/// is requested only if no running timer ends as early. The number of timers depends on the number
+/// of different timeouts, not of calls.
 class Waiters {
  public:
-  /// True when it is answered, or nobody wants the answer: it is dropped then. `last`: it will not
-  /// be asked again.
+  /// True when it is answered or no longer wanted; it is then dropped. `last`: it will not be
+  /// called again.
   using Attempt = std::function<bool(bool last)>;
 
-  /// One that was tried already, and has to wait.
+  /// Adds an attempt that was tried once and must wait.
   void add(Nanos deadline, Attempt attempt);
-  /// Tries all, in the order in which they came; for the last time those whose deadline is `now` or
-  /// was before. After each event, and when a timer ends.
+  /// Tries all in the order of their calls, and for the last time those whose deadline has passed.
+  /// Call it after each event, and when a timer ends.
   void try_all(Nanos now);
 
-  /// A timer to be started, for this time: then timer_ended() and try_all(). Nothing when none is
-  /// needed. After add() and try_all().
+  /// The time of a timer to start, if one is needed; when it ends, call timer_ended() and
+  /// try_all(). Call it after add() and try_all().
   std::optional<Nanos> next_timer();
   void timer_ended(Nanos when) { timers_.erase(when); }
 

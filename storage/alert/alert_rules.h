@@ -1,14 +1,14 @@
 #pragma once
 
-// When to tell somebody about a run: rules over windows.
+// Rules over windows that raise alerts about a run.
 //
-// Four rules, each off or with a threshold. A rank is *stalled* when it made no MPI call for so
-// long while others of its world did or wait in theirs; a world, when all of its ranks are inside
-// calls and none ended for so long; and one call that took so long is told when it is over.
-// *Imbalance* is how far the ranks with the least share of time in MPI are below the mean of their
-// world: the others wait while they compute. *Late* is the same of time in collectives alone, among
-// ranks that take part in the same ones: who comes last hardly spends time there. *Loss* counts
-// calls that are in no window, and hosts that are not heard of any more.
+// Four rules, each off or with a threshold. A rank is *stalled* when it made no MPI call for the
+// threshold while others of its world did, or wait inside a call. A world is stalled when all of
+// its ranks are inside calls and no call ended for the threshold. A single call of that length is
+// reported when it ends. *Imbalance* is how far the ranks with the smallest share of time in MPI
+// are below the mean of their world: the others wait while they compute. *Late* is the same for
+// time in collectives, among ranks in the same collectives: the rank that comes last spends almost
+// no time there. *Loss* counts calls that are in no window, and lost hosts.
 
 #include <array>
 #include <compare>
@@ -29,15 +29,15 @@ namespace xylem::storage {
 
 /// Thresholds; none: the rule is off.
 struct AlertLimits {
-  /// Shorter tells of each checkpoint that one rank writes, longer keeps people waiting in front of
-  /// a job that hangs. A job whose ranks all compute is not told of, however long.
+  /// A shorter limit reports each checkpoint that one rank writes; a longer one delays the alert
+  /// for a hanging job. A job whose ranks all compute never raises it.
   std::optional<Nanos> stalled_ns = 10 * kSecond;
-  /// Shares of time, 0 to 1. Below, a code of unequal ranks is told of all the time; above, only
-  /// what costs a third of the run.
+  /// Shares of time, 0 to 1. A lower limit always reports programs with unequal ranks; a higher one
+  /// only losses of a third of the run.
   std::optional<double> imbalance = 0.3, late = 0.3;
   std::optional<std::uint64_t> lost_calls = 1;
-  /// Shares are of so much time, and a loss is over when there was none for as long. Longer is
-  /// calmer and later.
+  /// Shares are measured over this time, and a loss is over when there was none for this long. A
+  /// longer span gives fewer and later alerts.
   Nanos span_ns = 10 * kSecond;
   bool operator==(const AlertLimits&) const = default;
 };
@@ -50,10 +50,10 @@ std::optional<AlertKind> parse_alert_kind(const std::string& name);
 struct Alert {
   std::int64_t id = 0;
   Nanos at_ns = 0;
-  std::optional<Nanos> until_ns;  ///< None: it still is so.
+  std::optional<Nanos> until_ns;  ///< None: it still lasts.
   AlertKind kind{};
   WorldId world{};
-  std::optional<std::uint64_t> rank;  ///< Of several the worst; none: not known, or all.
+  std::optional<std::uint64_t> rank;  ///< The worst of several; none: unknown, or all.
   std::string
       text;  ///< A sentence for people: how it is; once it is over, how it was at its worst.
   double value = 0;  ///< At its worst: seconds, a share, or calls.
@@ -61,7 +61,7 @@ struct Alert {
   bool operator==(const Alert&) const = default;
 };
 
-/// What a process did in a window.
+/// A process's work in a window.
 struct WindowNote {
   WorldId world{};
   std::uint64_t rank = 0;
@@ -74,7 +74,7 @@ struct WindowNote {
   std::uint64_t collectives = 0;  ///< Which of them: a bit each; some may share one.
 };
 
-/// A process that makes no calls, as its agent has seen it.
+/// A process that makes no calls, as its agent reports.
 struct SilenceNote {
   WorldId world{};
   std::uint64_t rank = 0;
@@ -86,27 +86,27 @@ struct SilenceNote {
   bool outside = false;        ///< Inside of none, that is known.
 };
 
-/// A host that is not heard of any more.
+/// A lost host.
 struct LostHostNote {
   LeafId leaf{};
   /// Its ranks that had not ended.
   std::vector<std::pair<WorldId, std::uint64_t>> ranks;
-  std::uint64_t missing_calls = 0;  ///< They had told of so many that are not stored.
+  std::uint64_t missing_calls = 0;  ///< Calls that they reported and that are not stored.
 };
 
 /// Judges windows; pure: its clock is the end of the newest window. Each alert is raised once,
 /// when its rule holds over a whole span, and closed when the value has fallen below three quarters
-/// of the threshold (a stall: with the next call), so that what swings about the threshold is one
-/// alert. Of ranks that are alike there is one alert for all of them: as long as one of those that
-/// were told is among them, it is the same. Some 400 bytes a rank.
+/// of the threshold (a stall: with the next call), so that a value around the threshold gives one
+/// alert. Similar ranks share one alert, which stays the same as long as one of its first ranks is
+/// among them. About 400 bytes a rank.
 class AlertRules {
  public:
   explicit AlertRules(AlertLimits limits);
 
-  /// Goes on with what a former front end raised; before the first note.
+  /// Continues with the open alerts of a former front end; before the first note.
   void adopt(std::span<const Alert> open, std::int64_t last_id);
-  /// And with a rank that it knew and that had not ended: its calls up to then, and those of them
-  /// that are lost, were told of by it.
+  /// Continues with a rank that it knew and that had not ended. It has already reported the given
+  /// calls and lost calls.
   void adopt_rank(WorldId world, std::uint64_t rank, LeafId leaf, Nanos progress_ns,
                   std::uint64_t captured, std::uint64_t lost_calls);
 
@@ -126,13 +126,13 @@ class AlertRules {
   /// Events of so many calls of a rank that were given up, once each.
   void note_events_given_up(WorldId world, std::uint64_t rank, std::uint64_t calls,
                             const std::string& why);
-  /// Told again of a host that is lost, it changes nothing. Its ranks are not judged meanwhile.
+  /// Repeating a lost host changes nothing. Its ranks are not judged meanwhile.
   void note_host_lost(const LostHostNote& host);
   void note_host_found(LeafId leaf);
   /// Makes no calls any more.
   void note_ended(WorldId world, std::uint64_t rank);
 
-  /// What was raised, closed or changed since the last time; to be kept by id. Looks at the
+  /// The alerts that were raised, closed or changed since the last call, to be stored by id. Judges
   /// ranks only when a fifth of a span has passed.
   std::vector<Alert> settle();
   /// The run is over: closes what is open.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where a run's file keeps what is known of its hosts by other means than services.
+// Where a run's file keeps the values of hosts that do not come from services.
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Asking a run's file, live or finished, without being able to change it.
+// Queries on a run's file, live or finished, read-only.
 //
 //   auto run = RunFile::open("run.db");
 //   run->query("SELECT rank, sum(calls) FROM function_total GROUP BY rank", sink);
@@ -33,20 +33,20 @@ class RowSink {
   /// Before each row, the bytes of its texts and blobs. False ends the query as `row` does: a row
   /// that is too large is not even copied.
   virtual bool takes(std::size_t /*bytes*/) { return true; }
-  /// The row is the sink's for the time of the call. False ends the query: enough, no failure.
+  /// The row is valid during the call. False ends the query without an error.
   virtual bool row(std::span<const Value> values) = 0;
   virtual void end() {}
 };
 
-/// How texts are answered. A store's texts come from strangers: a program's name may hold what a
-/// terminal obeys.
+/// How texts are returned. A store's texts are untrusted: a program's name may contain terminal
+/// control codes.
 enum class Texts {
-  kExact,      ///< For programs, and for what makes them safe in its own way, as HTML and JSON do.
+  kExact,      ///< For programs, and for formats with their own escaping, such as HTML and JSON.
   kPrintable,  ///< For people at a terminal: by base/printable_text.h, names of columns too.
 };
 
-/// A file opened for reading. SQL comes from people: it can read the run's tables and nothing else,
-/// whatever it says; no other file, no extension, no setting. One thread at a time.
+/// A file opened for reading. SQL comes from users: it can only read the run's tables; no other
+/// file, no extension, no setting. One thread at a time.
 class RunFile {
  public:
   /// Opens a run's file. Works while it is written (what is committed shows with the next query),
@@ -57,22 +57,24 @@ class RunFile {
                                                Texts texts = Texts::kExact);
   virtual ~RunFile() = default;
 
-  /// Runs all statements of `sql`, one after the other. Fails with kInvalidArgument on SQL that is
-  /// wrong or that names what is not there, kPermissionDenied on what only reading cannot need,
-  /// kCorrupt on a damaged file. Rows given to the sink before a failure stay given.
+  /// Runs all statements of `sql`, one after the other. Fails with kInvalidArgument on wrong SQL or
+  /// unknown names, kPermissionDenied on operations other than reading, kCorrupt on a damaged file.
+  /// Rows before a failure have been passed to the sink.
   virtual Result<void> query(std::string_view sql, RowSink& sink) = 0;
 
-  /// From here to `release` all queries see one commit, however the run goes on meanwhile. Held for
-  /// long it lets the writer's log grow. Fails as a query does.
+  /// Until `release` all queries see one commit, even while the run continues. Holding it for long
+  /// lets the writer's log grow. Fails as a query does.
   virtual Result<void> hold() = 0;
   virtual void release() = 0;
 
-  /// From then on (monotonic) queries fail with kTimedOut, also in their middle; kForever: none.
-  /// While there is a deadline a value has 16 MiB at most, so that no single step takes long.
-  /// So they do once `given_up`, unless null, is true: any thread may set it, and it outlives this.
+  /// After `deadline` (monotonic) queries fail with kTimedOut, also during execution; kForever:
+  /// none. While there is a deadline a value has at most 16 MiB, so that no single step takes long.
+  /// Queries also fail once `given_up`, if not null, is true: any thread may set it, and it must
+  /// outlive this object.
   virtual void set_deadline(Nanos deadline, const std::atomic<bool>* given_up = nullptr) = 0;
 
-  /// The same for few rows: all of them, without names. More than `most` rows is kExhausted.
+  /// The same for few rows: returns all rows, without column names. More than `most` rows is
+  /// kExhausted.
   Result<std::vector<std::vector<Value>>> rows(std::string_view sql, std::size_t most = 1'000'000);
 
   /// How many chunks of events the queries so far have opened.
@@ -81,8 +83,8 @@ class RunFile {
   virtual const std::string& path() const = 0;
 };
 
-/// Bounds what SQLite takes in this process, all connections together: a question that needs more
-/// fails with kExhausted. For servers; once, before the first file is opened.
+/// Limits SQLite's memory in this process, for all connections: a query that needs more fails with
+/// kExhausted. For servers; once, before the first file is opened.
 void limit_memory(std::int64_t bytes);
 
 /// Text as a literal of SQL. What follows a zero byte is left out, as SQLite would.
@@ -94,10 +96,9 @@ std::string to_text(const Value& value);
 /// are hex, bytes that are not UTF-8 become U+FFFD. Control characters are escaped, those of C1
 /// too.
 std::string to_json(const Value& value);
-/// 0 or "" when the value is of another kind. A real is cut to what an integer holds; of one that
-/// is no number, 0.
+/// 0 or "" if the value has another type. A real is clamped to an integer's range; NaN gives 0.
 std::int64_t integer_of(const Value& value);
-/// An integer within 146 years either way, so that any two can be subtracted whatever a file says.
+/// An integer, clamped to 146 years either way, so that any two can be subtracted without overflow.
 Nanos time_of(const Value& value);
 double real_of(const Value& value);
 std::string text_of(const Value& value);

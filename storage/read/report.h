@@ -1,7 +1,7 @@
 #pragma once
 
-// The numbers of `xylem report`, as a value: what a run was, whether its account is exact, where
-// the time went, who waited for whom, and what is missing. Lists are short however large the run.
+// The numbers of `xylem report`, as a value: the run, whether its account is exact, the time in
+// functions, waits between ranks, and losses. Lists are short for runs of any size.
 
 #include <cstdint>
 #include <optional>
@@ -160,8 +160,8 @@ struct Report {
 /// Fails as RunFile::query does.
 Result<Report> make_report(RunFile& run, const ReportLimits& limits = {});
 
-/// Counts again what the store keeps as running totals, from every stored window and chunk, and
-/// says where they differ; empty when nowhere. Reads all of the file. Fails as RunFile::query.
+/// Recomputes the store's running totals from every stored window and chunk, and lists differences;
+/// empty if there are none. Reads all of the file. Fails as RunFile::query.
 Result<std::vector<std::string>> verify_totals(RunFile& run);
 
 }  // namespace xylem::storage

@@ -1,6 +1,6 @@
 #pragma once
 
-// Sums over whole worlds, for those who ask every few seconds for a whole run in a few numbers.
+// Sums over whole worlds, for callers that read a few numbers of the run every few seconds.
 
 #include <cstdint>
 #include <vector>

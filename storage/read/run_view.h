@@ -1,13 +1,13 @@
 #pragma once
 
-// What a page, a terminal or a report may ask of a run, live or stored, as values.
+// The queries of pages, terminals and reports on a run, live or stored, as values.
 //
 //   auto view = RunView::open("run.db");
 //   auto grid = view->ranks({.begin_ns = 0, .end_ns = 60 * kSecond, .columns = 800});
 //
-// Answers are of the size of a screen however large the run is. Sums equal what SQL gives over the
-// tables of docs/storage-schema.md: nothing is smoothed, and what is an estimate says so. Times are
-// nanoseconds of the run.
+// Answers have the size of a screen for runs of any size. Sums equal those of SQL over the tables
+// of docs/storage-schema.md: nothing is smoothed, and estimates are marked. Times are nanoseconds
+// of the run.
 
 #include <cstdint>
 #include <memory>
@@ -22,14 +22,14 @@
 
 namespace xylem::storage {
 
-/// Answers over one read-only connection; cheap to open and best not kept while nothing is asked:
-/// an open reader keeps the end of a run from making it one plain file. Each answer is of one
-/// commit. One thread at a time.
+/// Answers over one read-only connection; cheap to open. Close it between queries: an open reader
+/// prevents the end of a run from making its file one plain file. Each answer is of one commit. One
+/// thread at a time.
 ///
 /// All fail as RunFile::query does (kTimedOut when a deadline is set and passes), with kNotFound
-/// for a world that is not there, and with kInvalidArgument for a range that ends before it begins
-/// and for what exceeds a bound. A run in which no rank has been seen yet is no failure: the answer
-/// is empty. Several processes that were the same rank are added up.
+/// for an unknown world, and with kInvalidArgument for a range that ends before it begins or for
+/// values above a limit. For a run without ranks so far the answer is empty; this is not an error.
+/// Several processes with the same rank are added up.
 class RunView {
  public:
   explicit RunView(std::unique_ptr<RunFile> run) : run_(std::move(run)) {}
@@ -51,7 +51,7 @@ class RunView {
   /// At most kMaxNotices.
   Result<Alerts> alerts(std::uint64_t most = 200);
 
-  /// For questions in SQL and for deadlines.
+  /// For SQL queries and deadlines.
   RunFile& file() { return *run_; }
 
  private:

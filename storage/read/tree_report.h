@@ -1,7 +1,7 @@
 #pragma once
 
-// How the overlay did, as a value: its processes with their links, now or at a time of the run, and
-// what they had to say, alike sentences gathered over hosts. What `xylem tree` and pages show.
+// The state of the overlay, as a value: its processes with their links, now or at a time of the
+// run, and their notices, grouped over hosts. Shown by `xylem tree` and pages.
 
 #include <cstdint>
 #include <map>
@@ -17,11 +17,11 @@
 namespace xylem::storage {
 
 struct TreeReport {
-  /// How a node's link to its parent did; of the front end: its way into the store.
+  /// State of a node's link to its parent; for the front end: of its writes to the store.
   struct Link {
     Nanos at_ns = 0;  ///< When it was reported, in the run's time.
     std::uint64_t queue_bytes = 0;
-    std::uint64_t refused = 0;  ///< Strangers that the node has turned away; 0 at a past time.
+    std::uint64_t refused = 0;  ///< Connections that the node has refused; 0 at a past time.
     std::string transport;      ///< "unix", "tcp", "tls", or empty; empty at a past time.
     /// Smallest of the recent pings; of the front end: its longest commit of the last second. None:
     /// not known yet.
@@ -38,8 +38,8 @@ struct TreeReport {
     std::int64_t level = 0;
     std::uint64_t ranks = 0;   ///< Of the leaf itself.
     std::optional<Link> link;  ///< None: never reported.
-    /// Attached, but not heard of for kSilentAfter or longer (while the run lives, or lived at the
-    /// time asked for): how long.
+    /// How long an attached node has been silent, if kSilentAfter or longer (while the run lives,
+    /// or lived at the requested time).
     std::optional<Nanos> silent_ns;
     /// Of a communication process: why it was placed on its host. Empty: not known.
     std::string reason{};
@@ -47,7 +47,7 @@ struct TreeReport {
     /// "cores", ...). Empty: nothing yet, or hosts are not measured.
     std::map<std::string, double> facts{};
   };
-  /// What processes of one role said, or what was said of them: alike lines as one.
+  /// Notices of or about processes of one role; similar lines are one.
   struct Notice {
     std::string role, level, text;
     std::vector<std::string> hosts;  ///< Each once, sorted.

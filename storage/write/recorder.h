@@ -1,7 +1,7 @@
 #pragma once
 
-// Puts what the front end has gathered into a store, batch by batch, without making it wait: a disk
-// that stalls for seconds must not stop heartbeats.
+// Writes the front end's data to a store in batches, without making the front end wait: a disk that
+// stalls for seconds must not stop heartbeats.
 
 #include <cstddef>
 #include <memory>
@@ -54,23 +54,23 @@ struct RunEnd {
 /// Rows that become visible together, or not at all.
 struct Batch {
   std::vector<Row> rows;  ///< In the order in which they are put.
-  Nanos at_ns = 0;        ///< The run's time of what does not tell its own.
-  /// It holds no data, only what must be stored on a disk that is full: see Store::prepare_to_end.
+  Nanos at_ns = 0;        ///< The run's time for rows without their own.
+  /// It has only rows that must be stored even on a full disk, no data: see Store::prepare_to_end.
   bool gives_up = false;
   std::optional<RunEnd> end;  ///< With the last batch.
 };
 
-/// What became of a batch.
+/// The outcome of a batch.
 struct Recorded {
-  /// Committed, or known before: to be acknowledged. Empty when the commit failed.
+  /// Packets to acknowledge: committed, or known before. Empty if the commit failed.
   std::vector<wire::PacketId> stored;
   /// The parts of merged packets that are new, while others of the same packet were not.
   std::vector<wire::PacketId> missing;
   /// Leaves whose last window is committed.
   IntervalSet ended;
-  /// Packets that no leaf can have made, a sentence each: never stored, nor acknowledged.
+  /// Invalid packets, a sentence each: neither stored nor acknowledged.
   std::vector<std::string> refused;
-  /// Nothing of the batch is stored, and why.
+  /// Why nothing of the batch was stored.
   std::optional<Error> failure;
   /// After a failure: the batch, to be recorded again. Empty for the last one.
   Batch batch;
@@ -91,7 +91,7 @@ class Recorder {
  public:
   virtual ~Recorder() = default;
 
-  /// Returns at once. Only when no batch is under way: each is taken before the next is given.
+  /// Returns at once. Call it only when no batch is under way, after take() of the previous one.
   virtual void record(Batch batch) = 0;
   /// The outcome of the batch, once, when it is there.
   virtual std::optional<Recorded> take() = 0;
@@ -99,9 +99,9 @@ class Recorder {
   virtual int fd() const = 0;
 };
 
-/// Works on a thread of its own, which is the only one that calls the store from now on until the
-/// recorder is destroyed; that waits for the batch under way. `store` is borrowed.
-/// Fails with kExhausted when the system gives no thread or descriptor.
+/// Works on its own thread. Until the recorder is destroyed, only that thread may call the store.
+/// The destructor waits for the batch under way. `store` is borrowed. Fails with kExhausted when
+/// the system gives no thread or descriptor.
 Result<std::unique_ptr<Recorder>> make_thread_recorder(Store& store);
 
 /// Works within record(): for a simulation, and for tests. `store` is borrowed.

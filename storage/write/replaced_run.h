@@ -1,6 +1,6 @@
 #pragma once
 
-// The file of an earlier run that stands where a new run's file is to be written.
+// The file of an earlier run at the path of a new run's file.
 
 #include <string>
 
@@ -15,8 +15,8 @@ struct ReplaceOptions {
   long pretend_file_system = 0;  ///< As SqliteOptions has it.
 };
 
-/// Sets an earlier run's file aside until something of the new run is recorded, so that a mistyped
-/// command costs nobody a record: PATH becomes PATH.before-RUN, in the same folder.
+/// Sets an earlier run's file aside until the new run has recorded something, so that a mistyped
+/// command destroys no record: PATH becomes PATH.before-RUN, in the same folder.
 ///
 /// Life: set_aside() before the new store is made; then keep_new() when the new run has recorded
 /// something, or undo() when it has ended without. One that is destroyed in between undoes, unless
@@ -24,9 +24,8 @@ struct ReplaceOptions {
 /// between, its successor goes on by of_former(). One thread.
 class ReplacedRun {
  public:
-  /// With `overwrite` a run of xylem at `path` is set aside. Without it only one that has ended and
-  /// in which nothing is recorded gives way. What else stands there, or nothing, is left as it is:
-  /// that is for make_sqlite_store to judge.
+  /// With `overwrite` a run of xylem at `path` is set aside. Without it only an ended run without
+  /// records is set aside. Any other file is left as it is, and make_sqlite_store decides about it.
   /// Fails with
   ///   kInvalidArgument   with `overwrite`: what stands there is a file, but not a run of xylem,
   ///   kUnavailable       another process is writing it,

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where the front end puts a run. An interface, so that the front end is tested against memory and
-// can grow into other stores.
+// The front end's interface to the store of a run. Tests use a store in memory; other stores can be
+// added.
 
 #include <cstdint>
 #include <memory>
@@ -28,17 +28,17 @@ struct StreamFacts {
   std::string name, aggregation, synchronisation;
 };
 
-/// How waves of the run's streams become one: handed in by who has filters, which a store has not.
-/// Called by the thread that calls the store.
+/// Merges waves of the run's streams. The caller provides it, since the store does not know
+/// filters. Called by the thread that calls the store.
 class StreamFold {
  public:
   virtual ~StreamFold() = default;
-  /// False: what each leaf sends is kept by itself.
+  /// False: the waves of each leaf are stored separately.
   virtual bool merges(StreamId stream) const = 0;
-  /// `other`, of disjoint leaves, into `state`. False when they do not fit; `state` is then of no
-  /// use.
+  /// `other`, of disjoint leaves, into `state`. False when they do not match; `state` is then
+  /// unusable.
   virtual bool merge(StreamId stream, wire::Fields& state, const wire::Fields& other) const = 0;
-  /// What a state means to people; nothing when it is none.
+  /// The result of a state, for people; nothing if it is not a state.
   virtual std::optional<wire::Fields> finish(StreamId stream, const wire::Fields& state) const = 0;
 };
 
@@ -58,7 +58,7 @@ struct RunFacts {
   std::vector<StreamFacts> streams{};
 };
 
-/// A node of the overlay as it stands; told again it replaces what was told before.
+/// The state of a node of the overlay. A later row replaces an earlier one.
 struct NodeRow {
   NodeId id{};
   wire::Role role = wire::Role::kBackEnd;  ///< A program that sends on streams: kProgram.
@@ -88,7 +88,7 @@ struct PastProcess {
   bool operator==(const PastProcess&) const = default;
 };
 
-/// What a successor of the front end must know of the run so far.
+/// The state of the run so far, for a successor of the front end.
 struct Past {
   std::uint64_t front_ends = 1;        ///< That have opened the store, this one included.
   Nanos epoch_ns = 0;                  ///< As RunFacts has it.
@@ -105,7 +105,7 @@ struct ClockRow {
   Nanos error_ns = 0;   ///< Bound of the offset's error.
 };
 
-/// What became of a packet. It counts only when the commit that follows succeeds.
+/// The outcome of a packet. It is valid only if the next commit succeeds.
 struct PutOutcome {
   enum class Kind {
     kStored,       ///< All its sources were new.
@@ -120,14 +120,14 @@ struct PutOutcome {
 };
 
 /// A run's store. Calls come from one thread at a time, in this order: begin_run once; then puts
-/// and commits in any number; end_run once. What is put becomes visible and outlives this process,
-/// all together, at commit.
+/// and commits in any number; end_run once. At commit all data put so far becomes visible together
+/// and outlives this process.
 ///
 /// When a commit fails, everything since the last one is undone, in the store's memory too, and the
-/// same packets may be put again later. The store stays usable. When a put fails for want of the
-/// store (not with kInvalidArgument, which concerns that packet only), the same is undone at once;
-/// further puts fail alike until commit has been called, which returns that failure: so whoever
-/// acknowledges only after a good commit never acknowledges what is undone.
+/// same packets may be put again later. The store stays usable. When a put fails because of the
+/// store (not with kInvalidArgument, which concerns only that packet), the same is undone at once.
+/// Further puts fail in the same way until commit is called, which returns that failure. So a
+/// caller that acknowledges only after a successful commit never acknowledges undone data.
 class Store {
  public:
   virtual ~Store() = default;
@@ -141,11 +141,11 @@ class Store {
   /// streams) or of those that the run's configuration names; tombstones of each. Decides from the
   /// sources stored so far whether it is new; only the root calls this, so this is the one place
   /// where duplicates are found. A payload that cannot be decoded is stored as a loss with its
-  /// reason. Fails as the store does; kInvalidArgument for a stream that it does not know and for
-  /// an identity that no leaf can have made: never to be acknowledged, nor stored later.
+  /// reason. Fails as the store does, and with kInvalidArgument for an unknown stream or an invalid
+  /// identity: such a packet must never be acknowledged or stored later.
   virtual Result<PutOutcome> put(const wire::Packet& packet) = 0;
 
-  /// Replaces what was told of the node before; that it was so is kept.
+  /// Replaces the node's previous row, which is kept as history.
   virtual Result<void> put_node(const NodeRow& node) = 0;
   virtual Result<void> put_clock(const ClockRow& clock) = 0;
   /// Replaces the node's last report. Of the past so many are kept as make a hundred a second over

@@ -1,6 +1,6 @@
 #pragma once
 
-// Who may read: a token of 256 bits for people and programs, and for browsers the rules that keep
+// Access control: a token of 256 bits for people and programs, and for browsers the rules that keep
 // other pages out.
 
 #include <array>
@@ -25,30 +25,31 @@ Result<Token> token_from_file(const std::string& path);
 
 struct AccessOptions {
   Token token{};
-  std::uint16_t port = 0;               ///< Where the server listens; names its cookie.
-  bool is_loopback = true;              ///< It does so on loopback only.
-  std::vector<std::string> host_names;  ///< Beside addresses and "localhost": of this host.
+  std::uint16_t port = 0;   ///< Where the server listens; names its cookie.
+  bool is_loopback = true;  ///< It listens only on loopback.
+  std::vector<std::string>
+      host_names;  ///< Further names of this host, besides addresses and "localhost".
 };
 
 /// Judges requests in this order, and counts each refusal by its reason:
 ///
 /// - `Host` must be there, once, and name this server: "localhost", a loopback address, or,
 ///   where it listens on more than loopback, any address or a name of this host; any port, for
-///   tunnels. A foreign name that leads here is a rebound one.
+///   tunnels. A foreign name here means DNS rebinding.
 /// - `Origin`, where a browser sends one, must be that same host and port.
 /// - The method must be GET or HEAD.
 /// - The token must be right: as `Authorization: Bearer`, in the cookie, or as the parameter
 ///   `token`, which is answered by a cookie and a redirection that takes it out of the address. It
-///   is compared in the same time whatever is wrong with it. /healthz needs none.
+///   is compared in constant time. /healthz needs none.
 ///
-/// From several threads.
+/// Thread-safe.
 class Access {
  public:
   enum class Reason { kHost, kOrigin, kMethod, kToken, kMalformed, kServer, kReasons };
 
   explicit Access(AccessOptions options) : options_(std::move(options)) {}
 
-  /// A refusal or a redirection; nothing: the request may go on.
+  /// A refusal or a redirection; nothing if the request is accepted.
   std::optional<net::HttpReply> judge(const net::HttpRequest& request, Target& target);
 
   /// Counts a refusal and makes its reply.

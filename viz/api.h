@@ -15,14 +15,14 @@
 namespace xylem::viz {
 
 struct ApiOptions {
-  std::string file;  ///< The run's; opened anew for each question, so a run may end meanwhile.
-  /// What a view may take before it fails with 504. Large stores need seconds.
+  std::string file;  ///< The run's; opened for each request, so a run may end meanwhile.
+  /// Time limit of a view, after which it fails with 504. Large stores need seconds.
   Nanos view_deadline = 10 * kSecond;
-  /// The same for SQL: people ask in endless ways.
+  /// The same for SQL, whose cost is unlimited.
   Nanos query_deadline = 5 * kSecond;
-  /// What /healthz has said is said again for so long: a stranger may ask, and a look costs.
+  /// How long an answer of /healthz is reused: anyone may ask, and a check is not free.
   Nanos health_lasts = 1 * kSecond;
-  std::uint64_t most_rows = 100'000;        ///< Of SQL; what exceeds it is cut, and said to be.
+  std::uint64_t most_rows = 100'000;        ///< Of SQL; a longer result is cut and marked.
   std::size_t most_query_bytes = 8u << 20;  ///< The same for an answer's size.
 };
 
@@ -33,11 +33,11 @@ class Api final : public net::HttpHandler {
       : options_(std::move(options)), access_(std::move(access)) {}
 
   std::optional<net::HttpReply> screen(const net::HttpRequest& request) override;
-  /// Statements that run are interrupted once it is given up. Long answers are gzip where the asker
-  /// takes it; what an answer has cost stands in Server-Timing: `cpu`, `total`, in ms.
+  /// Running statements are interrupted once `given_up` is true. Long answers use gzip if the
+  /// client accepts it. Server-Timing has the cost of the answer: `cpu`, `total`, in ms.
   net::HttpReply answer(const net::HttpRequest& request,
                         const std::atomic<bool>& given_up) override;
-  /// /healthz is open to strangers.
+  /// False for /healthz, which needs no token.
   bool knows(const net::HttpRequest& request) override;
   net::HttpReply refusal(unsigned status, const std::string& sentence) override;
   /// {"version":1,"event":"commit","number":4,"run_end_ns":...,"has_ended":false}, with a higher

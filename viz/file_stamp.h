@@ -1,14 +1,13 @@
 #pragma once
 
-// Whether a run's file has news, asked of the file system: opening the file would keep a run from
-// ending in one plain file, and cost more.
+// Detects changes of a run's file through the file system. Opening the file would cost more and
+// could prevent the run from ending in one plain file.
 
 #include <string>
 
 namespace xylem::viz {
 
-/// What tells a file and its log from what they were before their last change; empty when neither
-/// is there.
+/// A text that changes with every change of the file or its log; empty if neither exists.
 std::string file_stamp(const std::string& file);
 
 }  // namespace xylem::viz

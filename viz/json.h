@@ -21,8 +21,8 @@
 
 namespace xylem::viz {
 
-/// What is written is JSON when the calls nest as the value does. Text that is not UTF-8 gets
-/// U+FFFD for what is not; numbers that JSON has no form for are null.
+/// The output is valid JSON if the calls are nested like the value. Invalid UTF-8 becomes U+FFFD;
+/// numbers without a JSON form (NaN, infinities) become null.
 class Json {
  public:
   template <typename Inside>
@@ -81,7 +81,7 @@ class Json {
     }
   }
 
-  /// What is JSON already.
+  /// Inserts text that is already JSON.
   void written(std::string_view json) { put(json); }
   void written(std::string_view name, std::string_view json) {
     key(name);

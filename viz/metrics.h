@@ -1,7 +1,7 @@
 #pragma once
 
-// A run's totals in the text formats of OpenMetrics 1.0 and of Prometheus before it: what
-// /metrics answers. docs/http-api.md lists the metrics.
+// A run's totals in the text formats of OpenMetrics 1.0 and of older Prometheus, for /metrics.
+// docs/http-api.md lists the metrics.
 
 #include <cstdint>
 #include <map>
@@ -21,14 +21,14 @@ struct MetricsValues {
   std::map<std::string, std::uint64_t> refused;  ///< Requests by reason.
 };
 
-/// kText is what came before OpenMetrics: version 0.0.4, without units and without an end.
+/// kText is the format before OpenMetrics: version 0.0.4, without units and end mark.
 enum class MetricsFormat { kOpenMetrics, kText };
 
-/// What the header `Accept` asks for: OpenMetrics, unless it names text and not that.
+/// The format for the header `Accept`: OpenMetrics, unless it names text and not OpenMetrics.
 MetricsFormat metrics_format(std::string_view accept);
 std::string metrics_type(MetricsFormat format);
 
-/// Few series, however large the run: labels are worlds (32 at most), the 15 functions with most
+/// Few series for runs of any size: labels are worlds (32 at most), the 15 functions with most
 /// time, roles and states of the tree's processes, never ranks, hosts or commands. Counters do not
 /// fall while the run's file is the same.
 std::string metrics_text(const MetricsValues& values, MetricsFormat format);

@@ -10,7 +10,7 @@ namespace xylem::viz {
 struct PageFile {
   std::string_view path;  ///< "/" is the page itself, which names the others.
   std::string_view type;
-  bool keeps;  ///< Its path changes with what is in it, so browsers may keep it for good.
+  bool keeps;  ///< Its path changes with its contents, so browsers may cache it for ever.
   std::string_view gzip;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a request's target says: a path, and parameters by name.
+// Parses a request's target: a path, and parameters by name.
 //
 //   auto target = Target::parse("/api/v1/ranks?value=wait&begin_ns=0");
 //   target->path();                     // "/api/v1/ranks"
@@ -17,22 +17,22 @@
 
 namespace xylem::viz {
 
-/// No longer targets are read: a question in SQL has room.
+/// Maximum size of a target; enough for an SQL query.
 constexpr std::size_t kMaxTargetBytes = 12u << 10;
 
-/// A target, decoded. Parameters are read by what their readers expect; the first that is wrong, or
-/// that nobody has read, is told by `fault`, so that a mistyped name is not passed over.
+/// A target, decoded. The caller reads each parameter with its expected type. fault() reports the
+/// first one that is wrong or was not read, so that a mistyped name is an error.
 class Target {
  public:
-  /// Fails with kInvalidArgument on what is no path, on percent signs that do not decode, zero
-  /// bytes, and on a parameter that comes twice.
+  /// Fails with kInvalidArgument on an invalid path, invalid percent-encoding, zero bytes, and a
+  /// parameter that occurs twice.
   static Result<Target> parse(std::string_view target);
 
   const std::string& path() const { return path_; }
 
   /// A parameter, or nothing.
   std::optional<std::string> text(const std::string& name);
-  /// A whole number from 0; of a parameter that is not there `otherwise`.
+  /// A whole number from 0; `otherwise` if the parameter is missing.
   std::uint64_t count(const std::string& name, std::uint64_t otherwise);
   std::optional<std::uint64_t> count(const std::string& name);
   /// The number of a world or a host: of 32 bits.
@@ -41,7 +41,7 @@ class Target {
   std::optional<Nanos> nanos(const std::string& name);
   /// "0", "1", "false" or "true"; false when it is not there.
   bool flag(const std::string& name);
-  /// Which of `choices` it is, separated by '|'; the first when it is not there.
+  /// The index of the value in `choices`, separated by '|'; the first if the parameter is missing.
   std::size_t choice(const std::string& name, std::string_view choices);
 
   /// The first parameter that could not be read, or else one that nobody asked for.

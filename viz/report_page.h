@@ -26,9 +26,9 @@ struct ReportPageValues {
 /// Fails as the answers of the view do.
 Result<ReportPageValues> ask_report_page(storage::RunView& run);
 
-/// Light or dark as its reader's system is, printable, below 1 MiB however large the run: maps have
-/// 128 rows and 160 columns at most, lists are short. Every number of a table stands in a `data`
-/// element whose value is exact: ns, bytes, calls. Text of the run is shown as text.
+/// Light or dark by the reader's system settings, printable, below 1 MiB for runs of any size: maps
+/// have at most 128 rows and 160 columns, lists are short. Every number of a table is in a `data`
+/// element with the exact value: ns, bytes, calls. Text of the run is shown as text.
 std::string make_report_page(const ReportPageValues& values);
 
 /// Text as HTML shows it, between tags and in quotes. Bytes that are not UTF-8, and control

@@ -1,7 +1,7 @@
 #pragma once
 
-// Text for a terminal, as values: lines of pieces, measured in cells, with what a terminal would
-// obey taken out of it. No terminal is touched here.
+// Text for a terminal, as values: lines of pieces, measured in cells, without control codes. Does
+// not access a terminal.
 //
 //   Line line;
 //   line.push_back({padded(printable(host, utf8), 12, utf8), Look::kStrong});
@@ -33,8 +33,8 @@ struct Piece {
 using Line = std::vector<Piece>;
 
 /// `text` as a terminal may have it: control characters, bytes that are not UTF-8, and characters
-/// that are invisible or turn the direction of others become '?'. Without `utf8` so does all that
-/// is not ASCII. What stands in a run comes from strangers: a command line may hold escape
+/// that are invisible or turn the direction of others become '?'. Without `utf8` all other
+/// non-ASCII characters do too. Texts of a run are untrusted: a command line may contain escape
 /// sequences.
 std::string printable(std::string_view text, bool utf8);
 
@@ -44,7 +44,7 @@ std::size_t cells(std::string_view text);
 enum class Align { kLeft, kRight };
 
 /// Printable text in exactly `width` cells: padded, or cut with an ellipsis ("~" without `utf8`) at
-/// its last cell. Of a number that is cut nothing could be believed: kRight gives "#"s instead.
+/// its last cell. kRight gives "#"s instead of cutting, since a cut number would be wrong.
 std::string padded(std::string_view text, std::size_t width, bool utf8, Align align = Align::kLeft);
 
 /// A bar of `width` cells of which `part` is full, and `rest` more is half full: shares from 0 to

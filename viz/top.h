@@ -1,6 +1,6 @@
 #pragma once
 
-// A run in the terminal: what is asked of it, and the screen that shows the answers, as values.
+// A run in the terminal: the queries, and the screen that shows the answers, as values.
 //
 //   TopAnswers answers;
 //   ask_top(*view, question_of(choice), answers);
@@ -19,7 +19,7 @@
 
 namespace xylem::viz {
 
-/// Which parts of a run a screen needs, of what time and world. Equal questions of a file that has
+/// The parts of a run that a screen needs, with time and world. Equal questions of a file that has
 /// not changed have equal answers.
 struct TopQuestion {
   bool functions = false, ranks = false, tree = false, notices = false;
@@ -65,9 +65,9 @@ struct TopScreen {
   TopExtent extent;
 };
 
-/// Draws what there is; what was not asked for, or is empty, is said in a line. From 140 cells on
-/// the overview has two columns. Numbers have their unit, estimates a "~"; a number that has no
-/// room is "#"s, never cut.
+/// Draws the answers; a line says which parts are empty or were not queried. From 140 cells on the
+/// overview has two columns. Numbers have their unit, estimates a "~"; a number that has no room is
+/// "#"s, never cut.
 TopScreen draw_top(const TopAnswers& answers, const TopChoice& choice, const ScreenForm& form);
 
 }  // namespace xylem::viz

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a person has chosen to see of a run in the terminal, and the keys that change it. Values
-// only: what presses keys, and what draws, is elsewhere.
+// The user's choice of what to see in the terminal, and the keys that change it. Values only,
+// without input or drawing.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +40,7 @@ struct TopChoice {
   bool is_recent = false;  ///< Only the last seconds, not the whole run.
   bool is_paused = false;
   bool shows_help = false;
-  bool has_ended = false;  ///< The person has had enough.
+  bool has_ended = false;  ///< The user has quit.
   std::size_t scroll = 0;  ///< Lines of the pane that are above the screen.
 
   TopOrder order() const;
@@ -68,7 +68,7 @@ class KeyReader {
  public:
   /// Keys that are complete with these bytes.
   std::vector<Key> read(std::string_view bytes);
-  /// Nothing has followed for a while: an escape that stands alone was the key of that name.
+  /// To call after a pause in the input: an escape byte alone was the escape key.
   std::vector<Key> rest();
   /// Bytes are kept that more may follow.
   bool is_waiting() const { return !pending_.empty(); }
@@ -84,7 +84,7 @@ struct TopExtent {
   std::size_t most_scroll = 0;  ///< No line would show beyond it.
 };
 
-/// The choice after a key. Keys that mean nothing change nothing, but that help is closed by any.
+/// The choice after a key. Unknown keys change nothing, except that any key closes the help.
 TopChoice pressed(const TopChoice& choice, Key key, const TopExtent& extent);
 
 }  // namespace xylem::viz

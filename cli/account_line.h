@@ -1,6 +1,6 @@
 #pragma once
 
-// The sentence in which a run ends.
+// The sentence at the end of a run.
 
 #include <string>
 
@@ -9,9 +9,8 @@
 namespace xylem {
 
 /// For example: "4 ranks on 1 host: 1,204,113 calls captured = 1,204,113 stored + 0 lost, complete;
-/// demo.db". Says so when no process has registered, what is missing when something is, and when
-/// the store could not take the account. `keeps_old`: the record holds nothing, and the run before
-/// stays in `store`.
+/// demo.db". Also says if no process has registered, what is missing, and if the account could not
+/// be stored. `keeps_old`: the record holds nothing, and the run before stays in `store`.
 std::string account_sentence(const frontend::SessionOutcome& outcome, const std::string& store,
                              bool keeps_old = false);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// `xylem attach`: agents for a job that runs already.
+// `xylem attach`: agents for a job that is already running.
 
 #include "base/clock.h"
 #include "cli/attach_plan.h"
@@ -17,9 +17,9 @@ struct AttachOptions {
   Nanos duration = 0;  ///< End after so long; 0: with the ranks.
 };
 
-/// Brings agents to the job, and stores what they see until its ranks have ended, a signal comes or
-/// the duration is over. The job is never signalled, stopped or written to. Returns 0; 1 when no
-/// rank was found, 2 when nothing was started, each with a sentence.
+/// Starts agents on the job's hosts, and stores their data until its ranks have ended, a signal
+/// comes or the duration is over. The job is never signalled, stopped or written to. Returns 0; 1
+/// when no rank was found, 2 when nothing was started, each with a sentence.
 int attach_job(const RunOptions& options, const std::string& printed_options,
                const AttachOptions& how, const std::vector<std::string>& command_line);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where are the ranks of a job that runs already, and who brings an agent there?
+// Finds the hosts of a job that is already running, and the launcher that starts agents there.
 
 #include <cstdint>
 #include <string>
@@ -27,8 +27,8 @@ struct AttachPlan {
   bool only_here = false;  ///< No other host is needed.
 };
 
-/// Finds out. `launcher` is what `--launcher` says. Looks at processes of this host and asks Slurm,
-/// starts nothing.
+/// Makes the plan. `launcher` is the value of `--launcher`. Reads processes of this host and
+/// queries Slurm; starts no agent.
 ///
 /// Fails with a sentence: not exactly one target, a host list or job that cannot be, no such
 /// process or job, no permission, no launcher of MPI jobs, one that has not started its ranks.

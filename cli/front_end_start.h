@@ -1,7 +1,7 @@
 #pragma once
 
-// What `xylem run`, `xylem serve` and `xylem attach` have in common: a front end, agents that are
-// not started by ranks, and the end of both.
+// Common parts of `xylem run`, `xylem serve` and `xylem attach`: starting and ending a front end
+// and the agents that ranks do not start.
 
 #include <memory>
 #include <optional>
@@ -18,7 +18,7 @@
 
 namespace xylem {
 
-/// Who shall reach the front end.
+/// Which processes must be able to reach the front end.
 enum class Reach {
   kJob,         ///< A job that is started now: decided by its command, and by what may lie in it.
   kThisHost,    ///< Agents of this host alone.
@@ -50,8 +50,8 @@ std::optional<Nanos> attend(Started& started);
 /// Tells the front end that the job has ended, and waits until all is stored and nothing is left.
 void finish(Started& started, int exit_code);
 
-/// In place of finish(), when there is no job: the run leaves no store, and one that it was to
-/// replace stays.
+/// Instead of finish(), if there is no job: the run leaves no store, and the store that it would
+/// have replaced stays.
 void abandon(Started& started);
 
 /// A sentence to the user.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which runs live on this host, and where their files are: a front end notes it in its folder.
+// Finds the live runs of this host and their files, which front ends note in their folders.
 
 #include <string>
 #include <vector>

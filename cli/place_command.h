@@ -1,6 +1,6 @@
 #pragma once
 
-// `xylem place`: a tree for these hosts, planned and explained, and nothing started.
+// `xylem place`: plans and explains a tree for given hosts without starting anything.
 
 #include <iosfwd>
 #include <string>

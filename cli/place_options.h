@@ -1,6 +1,7 @@
 #pragma once
 
-// What `xylem place` is asked: settings in, hosts with their numbers and a way to place out.
+// The request of `xylem place`: turns settings into hosts with their facts and a choice of
+// placement.
 
 #include <string>
 #include <vector>

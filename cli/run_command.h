@@ -24,7 +24,8 @@ struct ServeOptions {
 /// Starts a front end in the background and prints shell commands that set its environment.
 int serve(const RunOptions& options, const std::string& printed_options, const ServeOptions& how);
 
-/// Becomes `command`, under capture. The environment comes from `env_file` when it is not empty.
+/// Replaces this process by `command` (exec), under capture. The environment comes from `env_file`
+/// when it is not empty.
 int exec_rank(const std::string& env_file, const std::vector<std::string>& command);
 
 }  // namespace xylem

@@ -1,6 +1,6 @@
 #pragma once
 
-// Options that people may write anywhere: default < configuration file < environment < flag.
+// Options that users may set in several places: default < configuration file < environment < flag.
 //
 //   SettingFlags flags(*app, run_settings());     // before parsing
 //   auto values = flags.layered(environment);     // after it; then each verb checks its values
@@ -60,7 +60,7 @@ Result<std::vector<ConfigEntry>> config_entries(const std::string& path);
 /// Puts the layers together: a value for each of `settings`. `flags` are those given on the command
 /// line; `config_flag` is the file of `--config`; `environment` holds NAME=VALUE strings.
 ///
-/// One file may serve every verb: settings of another one are passed over, and the rules of fuzzy
+/// One file can serve every verb: settings of other verbs are skipped, and the rules of fuzzy
 /// placement (placement/fuzzy_rules.h) and services (service_options.h) are checked. Fails as
 /// load_config, and with kInvalidArgument and the line on a key that nobody knows, on a list where
 /// one value belongs, or on rules and services that cannot be used.

@@ -2,9 +2,8 @@
 
 // Output onto a descriptor whose reader may pause: a pager, a pipe, a slow terminal.
 //
-// A question of a run's file reads one state of it for as long as it runs. While it does, the log
-// of whoever writes the file cannot begin anew and grows. So no question may wait for the reader of
-// its answer:
+// A query reads one state of a run's file for as long as it runs. Meanwhile the writer's log cannot
+// be restarted and grows. So no query may wait for the reader of its answer:
 //
 //   question -> 64 KiB | memory, up to 1 MiB | unlinked file in $TMPDIR | thread -> descriptor
 //                        (while no file is needed)                          (may block)
@@ -22,8 +21,8 @@
 
 namespace xylem {
 
-/// A buffer of an ostream. Whoever writes to it waits for nothing but the disk; the stream fails
-/// (is `bad()`) once the descriptor or the disk does. The descriptor is borrowed.
+/// A buffer of an ostream. Writers wait only for the disk; the stream fails (is `bad()`) once the
+/// descriptor or the disk does. The descriptor is borrowed.
 ///
 /// Order: writes, by one thread; then finish() once, which waits for the reader. Destroyed without
 /// finish(), as after a failure, it waits too.

@@ -1,6 +1,6 @@
 #pragma once
 
-// The terminal of this process, taken for a program that fills its screen, and given back.
+// Takes the terminal of this process for a full-screen program, and restores it.
 //
 //   auto terminal = Terminal::take();
 //   terminal->show(lines);
@@ -20,11 +20,11 @@
 
 namespace xylem {
 
-/// Puts keys through without an echo and shows another screen than the shell's, until it is
-/// destroyed: then all is as it was, also when SIGINT, SIGTERM, SIGHUP or SIGQUIT ends the program,
-/// which it learns as an event. Stopped by SIGTSTP (ctrl-Z) it gives the terminal back and takes it
-/// again when it is continued. Signals are read, not handled: nothing runs between two lines of a
-/// program. One at a time, in a process of one thread.
+/// Passes keys through without echo and shows the alternate screen. The destructor restores the
+/// terminal, also when SIGINT, SIGTERM, SIGHUP or SIGQUIT ends the program, which receives it as an
+/// event. On SIGTSTP (ctrl-Z) it restores the terminal and takes it again when continued. Signals
+/// are read from a descriptor, without signal handlers. One at a time, in a process with one
+/// thread.
 class Terminal {
  public:
   /// Takes the terminal that standard output is. Fails with kUnavailable when it is none, or cannot

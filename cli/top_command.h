@@ -24,9 +24,9 @@ struct TopOptions {
 };
 
 /// Shows the run until it is ended by a key or a signal, and gives the terminal back as it was.
-/// Where standard output is no terminal, or one that only prints (TERM is "dumb" or not set), it is
-/// as with `once`: of COLUMNS x LINES where they are set, else 80 wide and as long as it is.
-/// Returns 0; 1 with a sentence on `err` when the file is no run.
+/// If standard output is not a terminal, or a terminal without control codes (TERM is "dumb" or not
+/// set), it behaves as with `once`: with COLUMNS x LINES if they are set, else 80 columns and all
+/// lines. Returns 0; 1 with a sentence on `err` when the file is no run.
 int run_top(const TopOptions& options, std::ostream& out, std::ostream& err);
 
 /// Adds the subcommand; when it is chosen, parsing runs it and sets `code`, which outlives `app`.

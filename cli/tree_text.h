@@ -9,11 +9,11 @@
 
 namespace xylem {
 
-/// What the report is of; a line a process, children indented under their parent, with state, ranks
-/// here and below, and how its link does (of the front end: its way into the store); processes
-/// whose parent is not (yet) known after them. Then what each host last measured of itself; why
-/// communication processes are on their hosts; and what wants attention, hosts gathered into
-/// lists: who is lost, silent, or slow; and what processes have said, alike sentences once.
+/// A heading with the run; one line per process, children indented under their parent, with state,
+/// ranks here and below, and how its link does (of the front end: its way into the store);
+/// processes whose parent is not (yet) known after them. Then what each host last measured of
+/// itself; why communication processes are on their hosts; and what wants attention, hosts gathered
+/// into lists: who is lost, silent, or slow; and what processes have said, alike sentences once.
 std::string tree_text(const storage::TreeReport& report);
 
 /// The front end and the communication processes that are not lost, as a topology file:

@@ -6,8 +6,8 @@
 //   interval = "1s"                     # 100ms to 1h; 1s when left out
 //
 //   [service.gpu-power]                 # any other name: a program, run once an interval
-//   exec = "/opt/site/gpu-power --all"  # absolute path and arguments, separated by blanks; no
-//   shell timeout = "5s"                      # 10s when left out
+//   exec = "/opt/site/gpu-power --all"  # absolute path, arguments, separated by blanks; no shell
+//   timeout = "5s"                      # 10s when left out
 
 #include <string>
 #include <string_view>

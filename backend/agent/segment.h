@@ -95,8 +95,7 @@ class Segment {
   /// no page faults.
   void look_ahead(std::uint32_t ring);
 
-  // ---- The agent's part. Progress is read once, at map(); later the process cannot change it.
-  // ----
+  // ---- The agent's part: read once, at map(); the process cannot change it later. ----
   const RingProgress& progress(std::uint32_t ring) const { return progress_[ring]; }
   /// Raises the ring's progress to `to`, where that is larger, and lets the process overwrite
   /// records that are in both windows and chunks. Idempotent.

@@ -106,7 +106,7 @@ void wait_for_end(int pid, Started& started) {
   }
 }
 
-// What was exported must not outlive what serves: each later job would wait for it.
+// What was exported must not outlive what serves: each later job would start agents for nothing.
 void leave_environment() {
   const auto installation = launch::find_installation();
   const std::string lines = launch::lines_to_leave(

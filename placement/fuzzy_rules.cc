@@ -20,7 +20,8 @@ constexpr double kMaxOutweighed = 1000;
 
 // T. L. Saaty, The Analytic Hierarchy Process, 1980: mean consistency index of random reciprocal
 // matrices of 1, 2, ... rows.
-constexpr std::array<double, kFacts> kRandomIndex = {0, 0, 0.58, 0.90, 1.12, 1.24, 1.32};
+constexpr std::array kRandomIndex = {0.0, 0.0, 0.58, 0.90, 1.12, 1.24, 1.32};
+static_assert(kRandomIndex.size() == kFacts);
 
 Unexpected wrong(const std::string& why) { return unexpected(Code::kInvalidArgument, why); }
 

@@ -13,6 +13,7 @@ import tempfile
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([\w/.]+)"')
 ASIO = re.compile(r'^\s*#\s*include\s+<boost/(asio|beast)')
 LONGEST_README = 30
+BESIDE = {"build", "examples", "tests"}  # Not parts of the library.
 
 
 def read_layers(root):
@@ -86,9 +87,18 @@ def room_faults(root, room, layers):
                 yield f"{path}:{number}: {fault}"
 
 
+def unnamed_folders(root, layers):
+    """Folders with sources that no row is about: nothing would be checked there."""
+    for folder in sorted(path.name for path in root.iterdir() if path.is_dir()):
+        known = folder in BESIDE or any(room.split("/")[0] == folder for room in layers)
+        if not known and any(source.suffix in (".h", ".cc") for source in (root / folder).rglob("*")):
+            yield f"docs/layers.txt has no row for {folder}"
+
+
 def faults(root):
     layers = read_layers(root)
     yield from rows_faults(layers)
+    yield from unnamed_folders(root, layers)
     for room in layers:
         yield from room_faults(root, room, layers)
 
@@ -114,6 +124,7 @@ PLANTED = {
     "no README": ({"store/read/README.md": None}, "store/read/README.md is missing"),
     "a long README": ({"store/README.md": "line\n" * 31}, "has more than 30 lines"),
     "an unknown room": ({"docs/layers.txt": "base: nowhere\n"}, "unknown room nowhere"),
+    "a folder without a row": ({"new/n.cc": ""}, "has no row for new"),
     "a row in the wrong order": ({"docs/layers.txt": "store: base\nbase:\n"}, "names base, which stands below"),
 }
 

@@ -29,9 +29,16 @@ Unexpected cannot_make(const std::string& path, int why) {
   const std::string start = path + ": the store cannot be made there: ";
   switch (why) {
     case ENOENT:
-    case ENOTDIR:
+    case ENOTDIR: {
+      std::error_code failure;
+      if (std::filesystem::is_directory(folder_of(path), failure)) {
+        return unexpected(Code::kNotFound, start + "its folder takes no new files (" +
+                                               std::strerror(why) +
+                                               "); name another place by --store");
+      }
       return unexpected(Code::kNotFound, start + "there is no folder " + folder_of(path) +
                                              "; make it, or name another place by --store");
+    }
     case EACCES:
     case EPERM:
     case EROFS:

@@ -30,6 +30,7 @@ namespace xylem::storage {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr long kNfs = 0x6969;
 
@@ -195,6 +196,7 @@ TEST_F(SqliteStoreTest, SaysWhereItCannotBeMade) {
   EXPECT_THAT(nowhere.message, HasSubstr("there is no folder " + folder_.file("no")));
   const Error forbidden = refusal({"/proc/run.db"});
   EXPECT_THAT(forbidden.message, HasSubstr("/proc/run.db: the store cannot be made there"));
+  EXPECT_THAT(forbidden.message, Not(HasSubstr("there is no folder")));
   EXPECT_EQ(refusal({""}).code, Code::kInvalidArgument);
 }
 

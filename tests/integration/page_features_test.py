@@ -87,7 +87,7 @@ class PageFeatures(PageTest):
 
             counts = {row["power"]: row["n"] for row in store.rows(
                 "WITH RECURSIVE powers(power) AS (SELECT 0 UNION ALL SELECT power + 1 FROM powers WHERE power < 62)"
-                " SELECT power, count(*) AS n FROM event JOIN powers ON end_ns - begin_ns >= (1 << power)"
+                " SELECT power, count(*) AS n FROM event JOIN powers ON max(1, end_ns - begin_ns) >= (1 << power)"
                 f" AND end_ns - begin_ns < (2 << power) WHERE kind = 'mpi' AND function = '{function}' GROUP BY 1")}
             bars = {}
             for text in labels[function]["bars"]:

@@ -38,9 +38,9 @@ std::size_t size_variable(const char* name, std::size_t otherwise) {
   const std::string text = variable(name);
   std::size_t size = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), size);
-  constexpr std::size_t kMost = 10'000;
+  constexpr std::size_t kMax = 10'000;
   return fault == std::errc() && end == text.data() + text.size() && size >= 1
-             ? std::min(size, kMost)
+             ? std::min(size, kMax)
              : otherwise;
 }
 

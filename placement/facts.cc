@@ -117,9 +117,9 @@ bool is_possible(Fact fact, double value) {
 }
 
 std::uint32_t whole_cores(double cores) {
-  constexpr double kMost = 4e9;
+  constexpr double kMax = 4e9;
   if (!(cores > 0)) return 0;
-  return std::max(1u, static_cast<std::uint32_t>(std::min(cores, kMost)));
+  return std::max(1u, static_cast<std::uint32_t>(std::min(cores, kMax)));
 }
 
 std::vector<HostFacts> facts_of(std::span<const tree::Host> hosts) {

@@ -96,7 +96,7 @@ PluginCopies plugin_copies(const launch::Setup& setup) {
   return copies;
 }
 
-bool is_unfolded(const launch::Setup& setup, StreamId stream) {
+bool is_unmerged(const launch::Setup& setup, StreamId stream) {
   return std::ranges::find(setup.unmerged_streams, std::to_string(raw(stream))) !=
          setup.unmerged_streams.end();
 }
@@ -115,7 +115,7 @@ Result<std::shared_ptr<launch::FoldMark>> open_mark(const launch::Setup& setup) 
 Result<std::vector<wire::StreamSpec>> streams_of(const launch::Setup& setup,
                                                  const std::shared_ptr<launch::FoldMark>& mark) {
   const LoadPlugin load = [&](StreamId stream, const auto& loads) -> Result<void> {
-    if (is_unfolded(setup, stream)) return {};
+    if (is_unmerged(setup, stream)) return {};
     if (mark) mark->enter(stream);
     auto loaded = loads();
     if (mark) mark->leave();
@@ -129,19 +129,19 @@ Result<std::shared_ptr<const storage::StreamFold>> make_fold(
     const launch::Setup& setup, std::vector<wire::StreamSpec> streams,
     std::shared_ptr<launch::FoldMark> mark) {
   for (wire::StreamSpec& spec : streams) {
-    if (is_unfolded(setup, spec.id)) spec.aggregation.clear();
+    if (is_unmerged(setup, spec.id)) spec.aggregation.clear();
   }
   return frontend::make_stream_fold(with_copies(std::move(streams), plugin_copies(setup)),
                                     std::move(mark));
 }
 
 // In the run's file, by each that does without.
-void note_unfolded(const launch::Setup& setup, const std::vector<wire::StreamSpec>& streams,
+void note_unmerged(const launch::Setup& setup, const std::vector<wire::StreamSpec>& streams,
                    storage::ResumedStore& opened) {
   storage::Batch batch;
   batch.at_ns = std::max<Nanos>(0, monotonic_now() - opened.past.epoch_ns);
   for (const wire::StreamSpec& spec : streams) {
-    if (!is_unfolded(setup, spec.id)) continue;
+    if (!is_unmerged(setup, spec.id)) continue;
     wire::Notice notice;
     notice.role = wire::Role::kFrontEnd;
     notice.host = this_host_name();
@@ -295,7 +295,7 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   if (!replaced) return fail(control_fd, replaced.error());
   auto opened = open_store(*setup, *streams, *mark);
   if (!opened) return fail(control_fd, opened.error());
-  note_unfolded(*setup, *streams, *opened);
+  note_unmerged(*setup, *streams, *opened);
   auto recorder = storage::make_thread_recorder(*opened->store);
   if (!recorder) return fail(control_fd, recorder.error());
   answer(control_fd, "ready " + opened->store->live_path());

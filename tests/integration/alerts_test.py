@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Alerts of real jobs: the rank that all others wait for, jobs that hang, ranks that are stopped, and what is no fault."""
+"""Alerts of real jobs: a rank that all others wait for, jobs that hang, stopped ranks, and cases without an alert."""
 
 import json
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""xylem attach: to jobs of Open MPI, MPICH and Slurm that run already, on one host and on several.
+"""xylem attach: to running jobs of Open MPI, MPICH and Slurm, on one host and on several.
 
-XYLEM_ATTACHES: so many in a row; the dose of every day is short.
+XYLEM_ATTACHES is the number of attaches in a row; the default is small.
 """
 
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is mistyped is named, in one sentence that begins with xylem:, and nothing is started or overwritten."""
+"""Typing errors: one sentence that begins with xylem: names the error, and nothing is started or overwritten."""
 
 import re
 import unittest

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Faults of daily life: a clear sentence, the job unharmed, the store intact, nothing left behind."""
+"""Everyday faults: a clear sentence, the job unharmed, the store intact, nothing left behind."""
 
 import os
 import pathlib

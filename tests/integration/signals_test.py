@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Signals: each reaches the job exactly once, by whichever way it came, as it does without xylem."""
+"""Signals: each reaches the job exactly once, whatever sent it, as without xylem."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Streams of programs in the run's own tree, beside all else that it carries; an emulated cluster. Needs root."""
+"""Streams of programs in the run's own tree, beside the data of MPI calls, on an emulated cluster. Needs root."""
 
 import os
 import shutil

@@ -73,7 +73,7 @@ Answer ask(const std::vector<std::string>& words) {
 Result<AttachPlan> plan_of_job(const std::string& job, backend::RankSelection selection) {
   if (!launch::is_slurm_job(job)) {
     return unexpected(Code::kInvalidArgument,
-                      "--jobid: '" + job + "' is no number of a Slurm job, as in 1234");
+                      "--jobid: '" + job + "' is not a Slurm job number, as in 1234");
   }
   const Answer answer = ask(launch::slurm_query(job));
   if (answer.code == 127) {
@@ -82,7 +82,7 @@ Result<AttachPlan> plan_of_job(const std::string& job, backend::RankSelection se
                       "must be in PATH");
   }
   if (answer.code != 0) {
-    return unexpected(Code::kNotFound, "--jobid: Slurm does not tell of job " + job + ": " +
+    return unexpected(Code::kNotFound, "--jobid: Slurm does not know job " + job + ": " +
                                            answer.text.substr(0, answer.text.find('\n')));
   }
   auto step = launch::step_in(job, answer.text);

@@ -47,13 +47,14 @@ Result<std::string> read_line(int fd) {
     if (c == '\n') return line;
     line += c;
   }
-  return unexpected(Code::kUnavailable, "the control channel ended before the setup had come");
+  return unexpected(Code::kUnavailable, "the control channel ended before the setup arrived");
 }
 
 void answer(int fd, const std::string& line) {
   const std::string text = line + "\n";
   if (::send(fd, text.data(), text.size(), MSG_NOSIGNAL) < 0) {
-    log(Level::kWarn, "nobody hears the front end", {{"why", std::strerror(errno)}});
+    log(Level::kWarn, "the process that started the front end does not read its answers",
+        {{"why", std::strerror(errno)}});
   }
 }
 
@@ -147,8 +148,8 @@ void note_unmerged(const launch::Setup& setup, const std::vector<wire::StreamSpe
     notice.host = this_host_name();
     notice.pid = static_cast<std::uint32_t>(::getpid());
     notice.text = "stream " + spec.name + ": its plugin " + spec.plugin +
-                  " has ended front ends; its waves are kept unmerged from now on";
-    log(Level::kWarn, "a plugin has ended front ends; its stream is kept unmerged",
+                  " has crashed front ends; its waves are not merged from now on";
+    log(Level::kWarn, "a plugin has crashed front ends; its stream is not merged any more",
         {{"stream", spec.name}, {"plugin", spec.plugin}});
     batch.rows.emplace_back(storage::NoticeRow{std::move(notice), batch.at_ns});
   }

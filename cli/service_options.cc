@@ -53,7 +53,7 @@ Result<void> take(const std::string& key, const std::string& value, wire::Servic
   }
   if (key == "timeout" && is_built_in(spec.name)) {
     return unexpected(Code::kInvalidArgument,
-                      "timeout is for programs, " + spec.name + " is built in; leave it away");
+                      "timeout is for programs, " + spec.name + " is built in; leave it out");
   }
   const auto duration = to_interval(value);
   if (!duration) return unexpected(duration.error());

@@ -58,7 +58,7 @@ class AlertsTest(WholeSystemTest):
         config = self.configure(imbalance="much")
         refused = self.xylem("run", "--config", config, "--print-config")
         self.assertNotEqual(refused.returncode, 0)
-        self.assertIn("alerts.toml:2: alerts: 'much' is no share of time", refused.stderr)
+        self.assertIn("alerts.toml:2: alerts: 'much' is not a share of time", refused.stderr)
         config = self.configure(imbalance="off", late="off", stalled="off", span="2s")
         store = self.run_job(mpirun("mpich", 4, "slow_rank", 5), "--config", config)
         self.assertEqual(store.rows("SELECT * FROM alert"), [])

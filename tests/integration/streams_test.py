@@ -293,7 +293,7 @@ class FrontEndKilled(WholeSystemTest):
                                     f'plugin = "{BUILD}/tests/plugins/span.so"\n', self.two_senders(waves))
         store, said = self.finish(process)
         self.assertEqual(said.count("the front end died (signal 6)"), 3, said)
-        self.assertIn("that stream's waves are kept unmerged from now on", said)
+        self.assertIn("that stream's waves are not merged from now on", said)
         self.assert_all_stored(store, 2, waves)
         self.assertEqual(store.value("SELECT sum(json_extract(fields, '$.\"1\"')) FROM stream_value"), 2 * waves)
         self.assertIn("stream work: its plugin", store.value("SELECT min(text) FROM notice WHERE text LIKE 'stream%'"))

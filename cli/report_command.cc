@@ -307,7 +307,7 @@ std::string alerts_text(const Report& report) {
   std::string text = fmt::format("\n{}\n", plural(report.alerts_in_all, "alert", "alerts"));
   for (const Report::Alert& alert : report.alerts) {
     const std::string until =
-        alert.until_ns ? "to " + duration_text(*alert.until_ns) : "and still so";
+        alert.until_ns ? "to " + duration_text(*alert.until_ns) : "and still open";
     text += fmt::format("  {:<9}  {}  (from {} {})\n", alert.kind, alert.text,
                         duration_text(alert.at_ns), until);
   }

@@ -70,7 +70,7 @@ class AlertsTest(WholeSystemTest):
                 self.start_job(mpirun(library, 4, "behave", "deadlock"), "--config", config)
                 alert, = self.wait_for_alert(OPEN + " AND kind = 'stalled'")
                 self.assertIsNone(alert["rank"], alert)
-                self.assertRegex(alert["text"], "no rank goes on for [0-9.]+ s: 4 in MPI_Recv")
+                self.assertRegex(alert["text"], "no rank has made progress for [0-9.]+ s: 4 in MPI_Recv")
                 self.assertGreaterEqual(alert["value"], 5)
                 self.assertIn(alert["text"].split(" for ")[0], self.xylem("report", self.store.path).stdout)
                 self.end_job()

@@ -42,7 +42,8 @@ Result<std::string> read_text_file(const std::string& path, std::string_view wha
     if (!stream) break;
   }
   if (stream.bad()) {
-    return unexpected(Code::kInternal, path + ": could not be read to its end; is the disk sound?");
+    return unexpected(Code::kInternal,
+                      path + ": could not be read to its end; is the disk damaged?");
   }
   return text;
 }
@@ -55,7 +56,7 @@ Result<void> write_text_file(const std::string& path, std::string_view text, boo
   }
   if (std::filesystem::exists(status) && overwrite &&
       !std::filesystem::is_regular_file(std::filesystem::status(path, failure))) {
-    return unexpected(Code::kInvalidArgument, path + ": is no plain file; name another one");
+    return unexpected(Code::kInvalidArgument, path + ": is not a regular file; name another one");
   }
   if (std::filesystem::exists(status) && !overwrite) {
     return unexpected(Code::kInvalidArgument,

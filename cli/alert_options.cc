@@ -34,15 +34,16 @@ Result<Nanos> to_duration(const std::string& value, Nanos least, Nanos most) {
 Result<double> to_share(const std::string& value) {
   const auto share = parsed<double>(value);
   if (share && *share > 0 && *share <= 1) return *share;
-  return unexpected(Code::kInvalidArgument,
-                    "'" + value + "' is no share of time: a number above 0, up to 1, or \"off\"");
+  return unexpected(
+      Code::kInvalidArgument,
+      "'" + value + "' is not a share of time: a number above 0, up to 1, or \"off\"");
 }
 
 Result<std::uint64_t> to_calls(const std::string& value) {
   const auto calls = parsed<std::uint64_t>(value);
   if (calls && *calls > 0) return *calls;
   return unexpected(Code::kInvalidArgument,
-                    "'" + value + "' is no number of calls: 1 or more, or \"off\"");
+                    "'" + value + "' is not a number of calls: 1 or more, or \"off\"");
 }
 
 /// Sets `limit` to what `read` makes of the value, or to none.

@@ -231,16 +231,17 @@ void add_attach_command(CLI::App& app, int& code) {
     std::string duration;
   };
   CLI::App* verb = app.add_subcommand(
-      "attach", "Watch a job that runs already: xylem attach --pid LAUNCHER [OPTIONS]");
+      "attach", "Watch a job that is already running: xylem attach --pid LAUNCHER [OPTIONS]");
   const auto flags = std::make_shared<Flags>(*verb);
   AttachTarget& target = flags->how.target;
-  verb->add_option("--pid", target.pid, "Process id of its launcher (mpirun, srun) on this host");
-  verb->add_option("--jobid", target.job, "Slurm's number of the job");
+  verb->add_option("--pid", target.pid,
+                   "Process id of the job's launcher (mpirun, srun) on this host");
+  verb->add_option("--jobid", target.job, "Slurm job number");
   verb->add_option("--hosts", target.hosts, "Look for ranks on these hosts, as in node[01-16]");
   verb->add_option("--match", target.match,
                    "Only ranks whose program's file name matches this shell pattern");
   verb->add_option("--duration", flags->duration,
-                   "Leave after so long, as in 10s or 5m [when the ranks have ended]");
+                   "How long to watch, as in 10s or 5m [until the ranks have ended]");
   verb->callback([flags, &code, verb] {
     const auto checked = check(flags->settings);
     if (!checked) {

@@ -54,7 +54,7 @@ struct Answer {
 
 // The words hold nothing but letters, digits and what options are made of: see is_slurm_job().
 Answer ask(const std::vector<std::string>& words) {
-  constexpr std::size_t kMost = 64u << 10;
+  constexpr std::size_t kMaxAnswer = 64u << 10;
   std::string command;
   for (const std::string& word : words) command += "'" + word + "' ";
   const auto close_pipe = [](std::FILE* pipe) { ::pclose(pipe); };
@@ -62,7 +62,7 @@ Answer ask(const std::vector<std::string>& words) {
       ::popen((command + "2>&1 </dev/null").c_str(), "re"), close_pipe};
   Answer answer;
   char piece[4096];
-  while (pipe && answer.text.size() < kMost && std::fgets(piece, sizeof piece, pipe.get())) {
+  while (pipe && answer.text.size() < kMaxAnswer && std::fgets(piece, sizeof piece, pipe.get())) {
     answer.text += piece;
   }
   const int status = pipe ? ::pclose(pipe.release()) : -1;
@@ -73,7 +73,7 @@ Answer ask(const std::vector<std::string>& words) {
 Result<AttachPlan> plan_of_job(const std::string& job, backend::RankSelection selection) {
   if (!launch::is_slurm_job(job)) {
     return unexpected(Code::kInvalidArgument,
-                      "--jobid: '" + job + "' is no number of a Slurm job, as in 1234");
+                      "--jobid: '" + job + "' is not a Slurm job number, as in 1234");
   }
   const Answer answer = ask(launch::slurm_query(job));
   if (answer.code == 127) {
@@ -82,7 +82,7 @@ Result<AttachPlan> plan_of_job(const std::string& job, backend::RankSelection se
                       "must be in PATH");
   }
   if (answer.code != 0) {
-    return unexpected(Code::kNotFound, "--jobid: Slurm does not tell of job " + job + ": " +
+    return unexpected(Code::kNotFound, "--jobid: Slurm does not know job " + job + ": " +
                                            answer.text.substr(0, answer.text.find('\n')));
   }
   auto step = launch::step_in(job, answer.text);

@@ -30,8 +30,8 @@ struct AttachPlan {
 /// Makes the plan. `launcher` is the value of `--launcher`. Reads processes of this host and
 /// queries Slurm; starts no agent.
 ///
-/// Fails with a sentence: not exactly one target, a host list or job that cannot be, no such
-/// process or job, no permission, no launcher of MPI jobs, one that has not started its ranks.
+/// Fails with a sentence: not exactly one target, an invalid host list or job, no such process or
+/// job, no permission, not a launcher of MPI jobs, or a launcher that has not started its ranks.
 Result<AttachPlan> plan_attach(const AttachTarget& target, const std::string& launcher);
 
 }  // namespace xylem

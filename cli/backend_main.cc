@@ -329,10 +329,9 @@ int run_for_found(const std::vector<std::string>& words) {
     if (held->pidfd) present.push_back(*std::move(held));
   }
   if (!present.empty()) return run_launched(*setting, std::move(present), "");
-  say_ready(*setting, 0,
-            table.unreadable == 0
-                ? ""
-                : std::to_string(table.unreadable) + " processes may not be looked at");
+  say_ready(
+      *setting, 0,
+      table.unreadable == 0 ? "" : std::to_string(table.unreadable) + " processes may not be read");
   return 0;
 }
 

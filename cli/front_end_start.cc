@@ -242,7 +242,8 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
   }
   replaced.release();
   if (!options.tls) {
-    std::fputs("xylem: --tls off: what goes over TCP can be read and changed on its way\n", stderr);
+    std::fputs("xylem: --tls off: others on the network can read and change data on TCP links\n",
+               stderr);
   }
   for (const std::string& host : listening->reachable) {
     launch.addresses.push_back(net::address_text(host, listening->port));

@@ -47,13 +47,14 @@ Result<std::string> read_line(int fd) {
     if (c == '\n') return line;
     line += c;
   }
-  return unexpected(Code::kUnavailable, "the control channel ended before the setup had come");
+  return unexpected(Code::kUnavailable, "the control channel ended before the setup arrived");
 }
 
 void answer(int fd, const std::string& line) {
   const std::string text = line + "\n";
   if (::send(fd, text.data(), text.size(), MSG_NOSIGNAL) < 0) {
-    log(Level::kWarn, "nobody hears the front end", {{"why", std::strerror(errno)}});
+    log(Level::kWarn, "the process that started the front end does not read its answers",
+        {{"why", std::strerror(errno)}});
   }
 }
 
@@ -96,7 +97,7 @@ PluginCopies plugin_copies(const launch::Setup& setup) {
   return copies;
 }
 
-bool is_unfolded(const launch::Setup& setup, StreamId stream) {
+bool is_unmerged(const launch::Setup& setup, StreamId stream) {
   return std::ranges::find(setup.unmerged_streams, std::to_string(raw(stream))) !=
          setup.unmerged_streams.end();
 }
@@ -115,7 +116,7 @@ Result<std::shared_ptr<launch::FoldMark>> open_mark(const launch::Setup& setup) 
 Result<std::vector<wire::StreamSpec>> streams_of(const launch::Setup& setup,
                                                  const std::shared_ptr<launch::FoldMark>& mark) {
   const LoadPlugin load = [&](StreamId stream, const auto& loads) -> Result<void> {
-    if (is_unfolded(setup, stream)) return {};
+    if (is_unmerged(setup, stream)) return {};
     if (mark) mark->enter(stream);
     auto loaded = loads();
     if (mark) mark->leave();
@@ -129,26 +130,26 @@ Result<std::shared_ptr<const storage::StreamFold>> make_fold(
     const launch::Setup& setup, std::vector<wire::StreamSpec> streams,
     std::shared_ptr<launch::FoldMark> mark) {
   for (wire::StreamSpec& spec : streams) {
-    if (is_unfolded(setup, spec.id)) spec.aggregation.clear();
+    if (is_unmerged(setup, spec.id)) spec.aggregation.clear();
   }
   return frontend::make_stream_fold(with_copies(std::move(streams), plugin_copies(setup)),
                                     std::move(mark));
 }
 
 // In the run's file, by each that does without.
-void note_unfolded(const launch::Setup& setup, const std::vector<wire::StreamSpec>& streams,
+void note_unmerged(const launch::Setup& setup, const std::vector<wire::StreamSpec>& streams,
                    storage::ResumedStore& opened) {
   storage::Batch batch;
   batch.at_ns = std::max<Nanos>(0, monotonic_now() - opened.past.epoch_ns);
   for (const wire::StreamSpec& spec : streams) {
-    if (!is_unfolded(setup, spec.id)) continue;
+    if (!is_unmerged(setup, spec.id)) continue;
     wire::Notice notice;
     notice.role = wire::Role::kFrontEnd;
     notice.host = this_host_name();
     notice.pid = static_cast<std::uint32_t>(::getpid());
     notice.text = "stream " + spec.name + ": its plugin " + spec.plugin +
-                  " has ended front ends; its waves are kept unmerged from now on";
-    log(Level::kWarn, "a plugin has ended front ends; its stream is kept unmerged",
+                  " has crashed front ends; its waves are not merged from now on";
+    log(Level::kWarn, "a plugin has crashed front ends; its stream is not merged any more",
         {{"stream", spec.name}, {"plugin", spec.plugin}});
     batch.rows.emplace_back(storage::NoticeRow{std::move(notice), batch.at_ns});
   }
@@ -295,7 +296,7 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   if (!replaced) return fail(control_fd, replaced.error());
   auto opened = open_store(*setup, *streams, *mark);
   if (!opened) return fail(control_fd, opened.error());
-  note_unfolded(*setup, *streams, *opened);
+  note_unmerged(*setup, *streams, *opened);
   auto recorder = storage::make_thread_recorder(*opened->store);
   if (!recorder) return fail(control_fd, recorder.error());
   answer(control_fd, "ready " + opened->store->live_path());

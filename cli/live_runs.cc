@@ -67,12 +67,13 @@ Result<LiveRun> find_live_run(const std::string& wanted, const std::vector<LiveR
   }
   if (meant.size() == 1) return meant.front();
   if (meant.empty()) {
-    return unexpected(Code::kNotFound,
-                      (wanted.empty() ? "no run of yours lives" : "no run " + wanted + " lives") +
-                          std::string(" on this host; give the file of a stored one, or ask on the"
-                                      " host where xylem run was typed"));
+    return unexpected(
+        Code::kNotFound,
+        (wanted.empty() ? "no run of yours is" : "no run " + wanted + " is") +
+            std::string(" in progress on this host; name the file of a stored run, or try"
+                        " on the host where xylem run was typed"));
   }
-  return unexpected(Code::kInvalidArgument, "several runs live here: " + names +
+  return unexpected(Code::kInvalidArgument, "several runs are in progress here: " + names +
                                                 "; name one, as in --live " + meant.front().id);
 }
 

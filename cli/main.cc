@@ -31,7 +31,7 @@ namespace {
 // The flags that run and serve share.
 struct RunFlags {
   explicit RunFlags(CLI::App& app) : flags(app, run_settings()) {
-    app.add_flag("--print-config", print, "Print the options as such a file, and stop");
+    app.add_flag("--print-config", print, "Print the options in the form of that file, and exit");
   }
 
   SettingFlags flags;
@@ -92,8 +92,9 @@ Result<std::vector<std::string>> command_of(const CLI::App& verb, const CommandL
   std::vector<std::string> words = verb.remaining();
   if (!words.empty() && words.front().starts_with("-")) {
     return unexpected(Code::kInvalidArgument,
-                      words.front() + " is no option of xylem " + verb.get_name() + "; `xylem " +
-                          verb.get_name() + " --help` lists them, and a command goes behind --");
+                      words.front() + " is not an option of xylem " + verb.get_name() +
+                          "; `xylem " + verb.get_name() +
+                          " --help` lists them, and a command goes behind --");
   }
   if (!words.empty() && line.has_dashes) words.emplace_back("--");
   words.insert(words.end(), line.command.begin(), line.command.end());
@@ -115,9 +116,9 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
     for (const CLI::App* verb : app.get_subcommands(nullptr)) verbs.push_back(verb->get_name());
     std::string what = "a verb is missing";
     if (!strays.empty() && strays.front().starts_with("-")) {
-      what = strays.front() + " is no option of xylem";
+      what = strays.front() + " is not an option of xylem";
     } else if (!strays.empty()) {
-      what = "'" + strays.front() + "' is no verb of xylem";
+      what = "'" + strays.front() + "' is not a verb of xylem";
     }
     return fail(what + "; the verbs are " + joined(verbs, ", ") +
                 ", and `xylem --help` tells more");
@@ -130,8 +131,7 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 int run_program(int argc, char** argv) {
-  CLI::App app{"Watches MPI jobs while they run, through a tree of processes, into SQLite",
-               "xylem"};
+  CLI::App app{"Watches MPI jobs while they run, and stores the record in SQLite", "xylem"};
   app.set_version_flag("--version", std::string("xylem ") + kVersion);
   app.require_subcommand(1);
   app.footer("Manual: man xylem. Start with: xylem run -- mpirun -n 4 ./app");
@@ -159,9 +159,9 @@ int run_program(int argc, char** argv) {
   const RunFlags serve_flags(*serving);
   ServeOptions serve_options;
   serving->add_option("--until-pid", serve_options.until_pid,
-                      "End with this process [the calling shell]");
+                      "End when this process ends [the calling shell]");
   serving->add_option("--env-file", serve_options.env_file,
-                      "Also write the environment there, for xylem exec");
+                      "Also write the environment to this file, for xylem exec");
   serving->add_flag("--stop", serve_options.stop,
                     "End the front end of this environment: eval \"$(xylem serve --stop)\"");
   serving->callback([&] {

@@ -115,7 +115,7 @@ Result<Source> from_recorded(const std::string& path) {
   const auto hosts = (*run)->rows(query_of_hosts(*table, *placed));
   if (!hosts) return unexpected(hosts.error());
   if (hosts->empty()) {
-    return unexpected(Code::kNotFound, path + ": tells of no host; was an MPI job seen?");
+    return unexpected(Code::kNotFound, path + ": names no host; did the run see an MPI job?");
   }
   const auto front_end = (*run)->rows("SELECT host FROM run");
   if (!front_end) return unexpected(front_end.error());
@@ -178,7 +178,8 @@ class RequestReader {
     }
     if (*slurm) named.push_back(&setting("slurm"));
     if (named.size() > 1) {
-      return bad_setting(*named[1], "hosts are named by " + named[0]->source + " too; keep one");
+      return bad_setting(
+          *named[1], "hosts are named by " + named[0]->source + " too; leave out one of the two");
     }
     if (named.empty() && launch::variable(environment_, "SLURM_JOB_NODELIST").empty()) {
       return unexpected(Code::kInvalidArgument,
@@ -226,8 +227,8 @@ class RequestReader {
     const auto cores = counts("cores");
     if (!cores) return unexpected(cores.error());
     if (*back_ends && *ranks) {
-      return bad_setting(setting("ranks"),
-                         "processes are told by " + setting("back-ends").source + " too; keep one");
+      return bad_setting(setting("ranks"), "processes are told by " + setting("back-ends").source +
+                                               " too; leave out one of the two");
     }
     for (std::size_t i = 0; i < request_.hosts.size(); ++i) {
       tree::Host& host = request_.hosts[i];
@@ -312,7 +313,7 @@ class RequestReader {
     const auto is_flag = [](const SettingValue& it) { return it.source.starts_with("--"); };
     if (!count.value.empty() && is_flag(count) && is_flag(topology)) {
       return bad_setting(topology, "says how many communication processes there are, and so does " +
-                                       count.source + "; keep one");
+                                       count.source + "; leave out one of the two");
     }
     if (!count.value.empty() && (is_flag(count) || !is_flag(topology))) {
       const auto number = to_number(count, tree::kMaxCommProcesses - 1);
@@ -340,25 +341,27 @@ class RequestReader {
 const std::vector<Setting>& place_settings() {
   static const std::vector<Setting> kSettings = {
       {"hosts", "", false, "Hosts of the job, as in node[01-16,20],login"},
-      {"host-file", "", false, "Take them, and their slots, from an MPI host file"},
-      {"recorded", "", false, "Take them, and what was measured there, from a run's file"},
+      {"host-file", "", false, "Take hosts and slots from an MPI host file"},
+      {"recorded", "", false, "Take hosts and their measurements from a run's file"},
       {"slurm", "false", true,
-       "Take them from the Slurm job of the environment; so it is without any of these"},
+       "Take hosts from the Slurm job of the environment [if no other option names hosts]"},
       {"back-ends", "", false, "Back ends of each host, as in 8,2,2,0 or 4(x3),2, or one for all"},
-      {"ranks", "", false, "Ranks of each host, and one back end where there are any"},
-      {"cores", "", false, "Cores of each host: no more communication processes go there"},
+      {"ranks", "", false, "Ranks of each host; each host with ranks has one back end"},
+      {"cores", "", false,
+       "Cores of each host, the maximum number of communication processes there"},
       {"extra-hosts", "", false, "Further hosts, without back ends"},
       {"comm-on", "mixed", false,
        "Communication processes on hosts with back ends (compute), without (extra), or mixed"},
       {"exclude", "", false, "Hosts that carry no communication process"},
-      {"max-per-host", "", false, "No host carries more communication processes"},
+      {"max-per-host", "", false, "Maximum number of communication processes on a host"},
       {"reserve-cores", "0", false,
-       "So many cores of each host are left alone; or `processes`, one for each that is there"},
-      {"comm-processes", "", false, "So many, all below the front end, instead of a topology"},
+       "Number of cores to leave free on each host; or `processes`: one for each process there"},
+      {"comm-processes", "", false,
+       "Number of communication processes, all below the front end; replaces --topology"},
       {"topology", "kary:16", false,
        "flat, kary:K, balanced:DEPTHxFANOUT, binomial:ORDER, or a topology file"},
       {"placement", "even", false, "Policy that chooses the hosts: even or fuzzy"},
-      {"facts", "", false, "Table of what is known of hosts: idle, memory, ..."},
+      {"facts", "", false, "Table of facts of hosts: idle, memory, ..."},
       {"front-end", "", false, "Name of the front end's host [the recorded one, else this one]"},
   };
   return kSettings;

@@ -25,8 +25,8 @@ namespace xylem {
 std::string place_json(const placement::Plan& plan, std::span<const tree::Host> hosts,
                        std::span<const std::uint64_t> room);
 
-/// A graph for Graphviz: processes as ellipses, and for each host whose back ends attach somewhere
-/// a box there, with their number.
+/// A graph for Graphviz: processes are ellipses. For each host with back ends, a box below the
+/// process to which they attach has their number.
 std::string place_dot(const placement::Plan& plan, std::span<const tree::Host> hosts);
 
 }  // namespace xylem

@@ -257,15 +257,15 @@ int run_query(const QueryOptions& options, std::istream& in, std::ostream& out, 
 
 void add_query_command(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand(
-      "query", "Ask a run's file in SQL, live or finished: xylem query FILE SQL");
+      "query", "Query a run's file in SQL, live or finished: xylem query FILE SQL");
   const auto options = std::make_shared<QueryOptions>();
   command->add_option("FILE", options->file, "The run's file")->required();
-  command->add_option("SQL", options->sql, "Statements; - or none: read from standard input");
+  command->add_option("SQL", options->sql, "Statements [- or none: read from standard input]");
   const auto csv = std::make_shared<bool>(false);
   const auto json = std::make_shared<bool>(false);
   CLI::Option* as_csv = command->add_flag("--csv", *csv, "Comma-separated values");
   command->add_flag("--json", *json, "An array of objects")->excludes(as_csv);
-  command->add_flag("--schema", options->schema, "Print the tables and ready questions");
+  command->add_flag("--schema", options->schema, "Print the tables and example queries");
   command->callback([options, csv, json, &code] {
     options->format = *csv    ? ResultFormat::kCsv
                       : *json ? ResultFormat::kJson

@@ -307,7 +307,7 @@ std::string alerts_text(const Report& report) {
   std::string text = fmt::format("\n{}\n", plural(report.alerts_in_all, "alert", "alerts"));
   for (const Report::Alert& alert : report.alerts) {
     const std::string until =
-        alert.until_ns ? "to " + duration_text(*alert.until_ns) : "and still so";
+        alert.until_ns ? "to " + duration_text(*alert.until_ns) : "and still open";
     text += fmt::format("  {:<9}  {}  (from {} {})\n", alert.kind, alert.text,
                         duration_text(alert.at_ns), until);
   }
@@ -579,14 +579,14 @@ int run_report(const ReportOptions& options, std::ostream& out, std::ostream& er
 
 void add_report_command(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand(
-      "report", "What a run did: account, time per function, share of MPI, waits, losses");
+      "report", "Summarize a run: account, time per function, share of MPI, waits, losses");
   const auto options = std::make_shared<ReportOptions>();
   command->add_option("FILE", options->file, "The run's file")->required();
   command->add_flag("--json", options->json, "All numbers as one JSON object");
-  command->add_flag("--verify", options->verify, "Count the totals again from all that is stored");
-  CLI::Option* html = command->add_option("--html", options->html,
-                                          "Write a page of HTML there, which needs no other file");
-  command->add_flag("--overwrite", options->overwrite, "Write it over a file that is there")
+  command->add_flag("--verify", options->verify, "Count all totals again from the stored rows");
+  CLI::Option* html = command->add_option(
+      "--html", options->html, "Write an HTML page to this file; it needs no other file");
+  command->add_flag("--overwrite", options->overwrite, "Replace the HTML file if it exists")
       ->needs(html);
   html->excludes("--json")->excludes("--verify");
   command->callback([options, &code] { code = run_report(*options, std::cout, std::cerr); });

@@ -64,28 +64,28 @@ const std::vector<Setting>& run_settings() {
        "Policy that chooses hosts for communication processes: even, or fuzzy, by what their "
        "agents measure"},
       {"extra-hosts", "", false,
-       "Further hosts for communication processes, where --launcher starts them"},
+       "Further hosts for communication processes, which --launcher starts"},
       {"comm-on", "mixed", false,
-       "Communication processes on the job's hosts (compute), the others (extra), or mixed"},
+       "Communication processes on the job's hosts (compute), on extra hosts (extra), or mixed"},
       {"exclude", "", false, "Hosts that carry no communication process"},
-      {"max-per-host", "", false, "No host carries more communication processes"},
+      {"max-per-host", "", false, "Maximum number of communication processes on a host"},
       {"reserve-cores", "0", false,
-       "So many cores of each host are left alone; or `processes`, one for each that is there"},
-      {"facts-every", "10s", false, "Measure the hosts so often, 1s to 1h; 0: never"},
+       "Number of cores to leave free on each host; or `processes`: one for each process there"},
+      {"facts-every", "10s", false, "How often to measure the hosts, 1s to 1h; 0: never"},
       {"window", "250ms", false, "Length of a profile window, 10ms to 60s"},
-      {"settle", "2s", false, "Place the tree so long after the last newcomer at the latest"},
+      {"settle", "2s", false, "Build the tree at most this long after the last host joins"},
       {"sample", "", false,
        "Record 1 in N calls: FUNCTION=N[,FUNCTION=N], or none [of MPI_Iprobe, "
        "MPI_Improbe, MPI_Test, MPI_Testall, MPI_Testany, MPI_Testsome: 1000]"},
       {"interface", "auto", false,
-       "Where the front end listens: interface, address, all, or auto (loopback where a launcher "
+       "Where the front end listens: interface, address, all, or auto (loopback if a launcher "
        "names no other hosts; for scripts the first other address)"},
       {"port", "0", false, "TCP port of the front end; 0 takes a free one"},
       {"tls", "on", false,
-       "on: TCP links are encrypted; off: not, for measurements and networks of your own"},
+       "on: encrypt TCP links; off: do not, for measurements and private networks"},
       {"ring", "0", false,
-       "Records a thread's ring holds, a power of two; 0 is the default, 262144"},
-      {"test-size", "0", false, "Pretend so many hosts on this one, to try a tree"},
+       "Number of records in a thread's ring, a power of two; 0 is the default, 262144"},
+      {"test-size", "0", false, "Number of hosts to pretend on this one, to try a tree"},
       {"quiet", "false", true, "No account at the end"},
       {"log-level", "warn", false, "debug, info, warn or error"},
   };
@@ -115,21 +115,23 @@ Result<void> check_hosts(const RunOptions& options, const std::vector<SettingVal
   const bool is_file = options.topology.starts_with("file:");
   if (is_file && has_extra) {
     return bad_setting(setting("extra-hosts"),
-                       "the topology file names its hosts itself; leave the extra ones out");
+                       "the topology file names its hosts itself; leave out the extra hosts");
   }
   if (is_file && options.placement == "fuzzy") {
-    return bad_setting(setting("placement"),
-                       "the topology file says where communication processes run; keep one");
+    return bad_setting(
+        setting("placement"),
+        "the topology file says where communication processes run; leave out one of the two");
   }
   if (has_extra && options.launcher.empty()) {
-    return bad_setting(setting("extra-hosts"),
-                       "no agent is there to start communication processes; say how by --launcher, "
-                       "for example --launcher ssh");
+    return bad_setting(
+        setting("extra-hosts"),
+        "no agent on these hosts can start communication processes; name a command that "
+        "can, for example --launcher ssh");
   }
   if (has_extra && options.room.where == placement::CommHosts::kCompute) {
-    return bad_setting(
-        setting("comm-on"),
-        "compute leaves the hosts of " + setting("extra-hosts").source + " without use; keep one");
+    return bad_setting(setting("comm-on"), "compute does not use the hosts of " +
+                                               setting("extra-hosts").source +
+                                               "; leave out one of the two");
   }
   if (options.room.where == placement::CommHosts::kExtra && !has_extra && !is_file) {
     return bad_setting(setting("comm-on"), "there are no extra hosts; name them by --extra-hosts");
@@ -140,8 +142,9 @@ Result<void> check_hosts(const RunOptions& options, const std::vector<SettingVal
                            " are not known; give a limit per host instead (--max-per-host)");
   }
   if (options.placement == "fuzzy" && options.facts_every == 0) {
-    return bad_setting(setting("facts-every"),
-                       "fuzzy placement judges hosts by what is measured; do not turn it off");
+    return bad_setting(
+        setting("facts-every"),
+        "fuzzy placement needs measurements of the hosts; give a time from 1s to 1h");
   }
   return {};
 }
@@ -229,7 +232,7 @@ Result<RunOptions> check_settings(const std::vector<SettingValue>& values,
   const auto ring = to_number(setting("ring"), 1u << 22);
   if (!ring) return unexpected(ring.error());
   if ((*ring & (*ring - 1)) != 0 || (*ring != 0 && *ring < 64)) {
-    return bad_setting(setting("ring"), "must be a power of two from 64 on");
+    return bad_setting(setting("ring"), "must be a power of two, at least 64");
   }
   options.ring_records = static_cast<unsigned>(*ring);
   const auto test_size = to_number(setting("test-size"), 1024);

@@ -8,8 +8,8 @@ namespace xylem {
 namespace {
 
 constexpr std::string_view kPrefix = "service.";
-constexpr Nanos kLeast = 100 * kMillisecond;
-constexpr Nanos kMost = 3600 * kSecond;
+constexpr Nanos kMinTime = 100 * kMillisecond;
+constexpr Nanos kMaxTime = 3600 * kSecond;
 constexpr std::size_t kLongestProgram = 4096;
 
 bool is_built_in(const std::string& name) {
@@ -19,7 +19,7 @@ bool is_built_in(const std::string& name) {
 Result<Nanos> to_interval(const std::string& value) {
   const auto duration = parse_duration(value);
   if (!duration) return unexpected(duration.error());
-  if (*duration < kLeast || *duration > kMost) {
+  if (*duration < kMinTime || *duration > kMaxTime) {
     return unexpected(Code::kInvalidArgument, "'" + value + "' is not from 100ms to 1h");
   }
   return Nanos{*duration};
@@ -53,7 +53,7 @@ Result<void> take(const std::string& key, const std::string& value, wire::Servic
   }
   if (key == "timeout" && is_built_in(spec.name)) {
     return unexpected(Code::kInvalidArgument,
-                      "timeout is for programs, " + spec.name + " is built in; leave it away");
+                      "timeout is for programs, " + spec.name + " is built in; leave it out");
   }
   const auto duration = to_interval(value);
   if (!duration) return unexpected(duration.error());

@@ -38,9 +38,9 @@ std::size_t size_variable(const char* name, std::size_t otherwise) {
   const std::string text = variable(name);
   std::size_t size = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), size);
-  constexpr std::size_t kMost = 10'000;
+  constexpr std::size_t kMax = 10'000;
   return fault == std::errc() && end == text.data() + text.size() && size >= 1
-             ? std::min(size, kMost)
+             ? std::min(size, kMax)
              : otherwise;
 }
 
@@ -201,24 +201,25 @@ int run_top(const TopOptions& options, std::ostream& out, std::ostream& err) {
 }
 
 void add_top_command(CLI::App& app, int& code) {
-  CLI::App* command = app.add_subcommand("top", "A run in the terminal, live or finished");
+  CLI::App* command = app.add_subcommand("top", "Show a run in the terminal, live or finished");
   const auto options = std::make_shared<TopOptions>();
   command->add_option("FILE", options->file,
-                      "The run's file; with --live the begin of its id [the run that lives here]");
-  command->add_flag("--live", options->live, "A run of yours that lives on this host");
-  command->add_flag("--once", options->once, "Print one screen as plain text, and end");
-  command->add_flag("--json", options->json, "Print what it would show as one JSON object");
+                      "The run's file; with --live the begin of its id [the run in progress here]");
+  command->add_flag("--live", options->live,
+                    "Show a run of yours that is in progress on this host");
+  command->add_flag("--once", options->once, "Print one screen as plain text, and exit");
+  command->add_flag("--json", options->json, "Print the numbers of the screen as one JSON object");
   command
       ->add_option("--pane", options->pane,
                    "overview, functions, ranks, waits, tree or notices [overview]")
       ->check([](const std::string& name) {
-        return viz::pane_of(name) ? std::string() : "'" + name + "' is no pane";
+        return viz::pane_of(name) ? std::string() : "'" + name + "' is not a pane";
       });
-  command->add_option("--interval", options->interval_s, "Seconds between two looks [1]")
+  command->add_option("--interval", options->interval_s, "Seconds between two updates [1]")
       ->check(CLI::Range(0.1, 3600.0));
   command
       ->add_option("--recent", options->recent_s,
-                   "Begin with so many of the last seconds, which the key l switches [10 by l]")
+                   "Begin with only this many of the last seconds; the key l switches [10 by l]")
       ->check(CLI::Range(0.25, 86400.0));
   command->callback([options, &code] {
     if (options->file.empty()) options->live = true;

@@ -145,7 +145,7 @@ int run_tree(const TreeOptions& options, std::ostream& out, std::ostream& err) {
 }
 
 void add_tree_command(CLI::App& app, int& code) {
-  CLI::App* command = app.add_subcommand("tree", "The overlay of a run, live or finished");
+  CLI::App* command = app.add_subcommand("tree", "Show the overlay of a run, live or finished");
   const auto options = std::make_shared<TreeOptions>();
   command->add_option("FILE", options->file, "The run's file")->required();
   const auto formats = std::make_shared<std::map<TreeFormat, bool>>();
@@ -155,7 +155,7 @@ void add_tree_command(CLI::App& app, int& code) {
   const std::array flags = {
       add_format("--topology", TreeFormat::kTopology, "The inner tree as a topology file"),
       add_format("--dot", TreeFormat::kDot, "A graph for Graphviz"),
-      add_format("--csv", TreeFormat::kCsv, "A row a process, comma-separated"),
+      add_format("--csv", TreeFormat::kCsv, "One row for each process, comma-separated"),
       add_format("--json", TreeFormat::kJson, "An array of processes")};
   for (CLI::Option* one : flags) {
     for (CLI::Option* other : flags) {
@@ -165,9 +165,9 @@ void add_tree_command(CLI::App& app, int& code) {
   const auto at = std::make_shared<std::string>();
   const auto watch = std::make_shared<std::string>();
   CLI::Option* at_option =
-      command->add_option("--at", *at, "As it stood so long after the start, as in 90s")
+      command->add_option("--at", *at, "Show the tree at this time after the start, as in 90s")
           ->check(check_duration);
-  command->add_option("--watch", *watch, "Again each time so long has passed: 1s, 200ms")
+  command->add_option("--watch", *watch, "Print it again at this interval, as in 1s or 200ms")
       ->check(check_duration)
       ->excludes(at_option);
   command->callback([options, formats, at, watch, &code] {

@@ -106,15 +106,16 @@ int run_view(const ViewOptions& options, std::ostream& out, std::ostream& err) {
 
 void add_view_command(CLI::App& app, int& code) {
   CLI::App* command =
-      app.add_subcommand("view", "A page and JSON over HTTP of a run, live or finished");
+      app.add_subcommand("view", "Serve a run as a web page and JSON over HTTP, live or finished");
   const auto options = std::make_shared<ViewOptions>();
   CLI::Option* file =
       command->add_option("FILE", options->file, "The run's file; with --live the begin of its id");
-  command->add_flag("--live", options->live, "A run of yours that lives on this host");
+  command->add_flag("--live", options->live,
+                    "Show a run of yours that is in progress on this host");
   command->add_option("--listen", options->listen,
                       "ADDRESS:PORT to listen on; port 0 takes a free one [127.0.0.1:0]");
   command->add_option("--token-file", options->token_file,
-                      "File with the token, mode 0600; made when it is not there");
+                      "File with the token, mode 0600; created if it does not exist");
   command->callback([options, file, &code] {
     if (!options->live && file->count() == 0) throw CLI::RequiredError("FILE");
     code = run_view(*options, std::cout, std::cerr);

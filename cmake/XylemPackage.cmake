@@ -47,3 +47,10 @@ install(FILES ${PROJECT_BINARY_DIR}/xylem.pc DESTINATION lib/pkgconfig)
 
 install(CODE "set(headers \"${XYLEM_PUBLIC_HEADERS}\")\nset(source \"${PROJECT_SOURCE_DIR}\")")
 install(SCRIPT cmake/install_headers.cmake)
+
+# Each public header has a manual page in section 3, made from the header itself.
+string(JOIN " " headers ${XYLEM_PUBLIC_HEADERS})
+install(CODE "execute_process(
+  COMMAND \"${Python3_EXECUTABLE}\" cmake/header_page.py ${PROJECT_VERSION}
+          \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man3\" ${headers}
+  WORKING_DIRECTORY \"${PROJECT_SOURCE_DIR}\" COMMAND_ERROR_IS_FATAL ANY)")

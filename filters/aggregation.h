@@ -73,10 +73,10 @@ constexpr std::size_t kMaxPluginBytes = 64u << 20;
 ///   kNotFound          no such file; no aggregation of that name in it (the sentence names those)
 ///   kPermissionDenied  the path is not absolute; not a regular file; not owned by root or this
 ///                      process's user; writable by group or others
-///   kCorrupt           a different SHA-256; not a shared object for this machine, or one that
-///   lacks
-///                      symbols; not a plugin (xylem_plugin is missing); a later ABI version; a
-///                      missing entry point
+///   kCorrupt           a different SHA-256;
+///                      not a shared object for this machine, or it lacks symbols;
+///                      not a plugin (xylem_plugin is missing); a later ABI version;
+///                      a missing entry point
 ///   kInvalidArgument   invalid parameters; the plugin's own sentence
 ///   kExhausted         larger than kMaxPluginBytes; no memory or descriptor for the copy
 ///

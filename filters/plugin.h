@@ -1,25 +1,26 @@
 #ifndef XYLEM_FILTERS_PLUGIN_H_
 #define XYLEM_FILTERS_PLUGIN_H_
 
-/* Aggregations and narrowings in a shared object: what such an object exports, in C.
+/* The C interface of a shared object with aggregations and narrowings.
  *
- * C++ authors write a class and one line (filters/plugin_adapter.h) and need not read on.
+ * C++ authors write a class and one line (filters/plugin_adapter.h) and do not need this header.
  *
- * A plugin exports one function, xylem_plugin(), which returns what it holds. Fields cross this
- * border as the bytes that wire/waves.h makes of them (one flat Cap'n Proto message of the schema
- * wire/fields.capnp), so nothing of C++ crosses it: compiler, standard library and version may
- * differ.
+ * A plugin exports one function, xylem_plugin(), which returns a table of its aggregations and
+ * narrowings. Fields are passed as bytes in the format of wire/waves.h (one flat Cap'n Proto
+ * message of the schema wire/fields.capnp). No C++ type is passed, so compiler, standard library
+ * and version may differ.
  *
  * Rules for every function here:
- * - It may be called by any thread, several at once. It neither blocks nor forks nor changes the
- *   process (signals, locale, environment): it runs within an event loop.
- * - What it is given belongs to the caller and is gone when it returns.
- * - What it gives it writes into memory that it gets from output->allocate, once: fields when it
- *   returns XYLEM_OK; else a sentence for people, in UTF-8, without a zero at its end, or nothing.
- * - It lets no exception escape. (Those that do are caught and become an error, where the C++
- *   run-time libraries of both sides are one.) One that crashes takes the process with it; but
- *   every node first loads it, and calls xylem_plugin(), in a child process, and refuses one that
- *   crashes, throws or takes longer than a second and a half there.
+ * - Any thread may call it, several at once. It must not block, fork, or change the process
+ *   (signals, locale, environment), because it runs in an event loop.
+ * - Its arguments belong to the caller and are valid only during the call.
+ * - It writes its result into memory from output->allocate, in one call: fields if it returns
+ *   XYLEM_OK; else a sentence for people, in UTF-8 without a final zero, or nothing.
+ * - It must not throw. (If both sides use the same C++ run-time library, an exception is caught and
+ *   becomes an error.)
+ *
+ * If a plugin crashes, its process is lost. So every node first loads it, and calls xylem_plugin(),
+ * in a child process. It refuses a plugin that crashes, throws or takes longer than 1.5 s there.
  */
 
 #include <stddef.h>
@@ -29,40 +30,39 @@
 extern "C" {
 #endif
 
-/* Grows when this file changes in a way that an older reader would misunderstand.
+/* The version of this interface.
  *   1  aggregations
- *   2  narrowings as well
- * A plugin of an older version is loaded for what that version had; one of a later version is
- * refused. */
+ *   2  aggregations and narrowings
+ * Plugins of an older version are loaded with what that version had. Later versions are refused. */
 #define XYLEM_PLUGIN_ABI 2
 
 enum {
   XYLEM_OK = 0,
-  XYLEM_INVALID_ARGUMENT = 1, /* What it was given is not what it takes. */
-  XYLEM_FAILED = 2,           /* Anything else. Other values mean the same. */
-  XYLEM_NOTHING = 3           /* Only from narrow(): nothing for that leaf; no result is given. */
+  XYLEM_INVALID_ARGUMENT = 1, /* An argument is invalid. */
+  XYLEM_FAILED = 2,           /* Any other failure; so are all values not listed here. */
+  XYLEM_NOTHING = 3           /* Only from narrow(): nothing for that leaf, no result. */
 };
 
-/* Bytes of the caller, aligned to 8. */
+/* Bytes that belong to the caller, aligned to 8. */
 typedef struct xylem_input {
   const uint8_t* bytes;
   size_t size;
 } xylem_input;
 
-/* Where a result goes. */
+/* Takes a result. */
 typedef struct xylem_output {
-  /* Memory for a result of `size` bytes, aligned to 8, or NULL when there is none (then return
-   * XYLEM_FAILED). It belongs to the caller. The result of the last call counts. */
+  /* Returns memory for a result of `size` bytes, aligned to 8, or NULL if there is none (then
+   * return XYLEM_FAILED). It belongs to the caller. If called again, the last call counts. */
   uint8_t* (*allocate)(struct xylem_output* self, size_t size);
 } xylem_output;
 
-/* One aggregation: the functions of filters/aggregation.h, which says what they mean. All are
- * there. `self` is what create() made. Leaves are numbers. */
+/* One aggregation: its functions, as described in filters/aggregation.h. None may be NULL. `self`
+ * is the object from create(). Leaves are numbers. */
 typedef struct xylem_aggregation {
-  const char* name; /* Ends with a zero; lives as long as the plugin. */
+  const char* name; /* Ends with a zero; valid as long as the plugin. */
 
-  /* Makes an aggregation with these parameters (fields) and puts it into *self. On failure *self
-   * stays as it was. */
+  /* Makes an aggregation with these parameters (fields) and stores it in *self. On failure it
+   * leaves *self unchanged. */
   int (*create)(xylem_input parameters, void** self, xylem_output* fault);
   void (*destroy)(void* self);
 
@@ -71,15 +71,14 @@ typedef struct xylem_aggregation {
   int (*finish)(const void* self, xylem_input state, xylem_output* result);
 } xylem_aggregation;
 
-/* A leaf among those for whom a multicast is. */
+/* A leaf's position among the recipients of a multicast. */
 typedef struct xylem_place {
   uint32_t leaf;
   uint64_t position; /* From 0, in the order of leaf ids. */
-  uint64_t count;    /* Of these leaves. */
+  uint64_t count;    /* Number of recipients. */
 } xylem_place;
 
-/* One narrowing: the function of filters/narrowing.h. All are there; create and destroy as above.
- */
+/* One narrowing: see filters/narrowing.h. None may be NULL; create and destroy are as above. */
 typedef struct xylem_narrowing {
   const char* name;
   int (*create)(xylem_input parameters, void** self, xylem_output* fault);
@@ -88,18 +87,18 @@ typedef struct xylem_narrowing {
   int (*narrow)(const void* self, xylem_place place, xylem_input sent, xylem_output* part);
 } xylem_narrowing;
 
-/* What a plugin holds. Members stay where they are in all versions; new ones go to the end, and are
- * read only where `abi` says that they are there. */
+/* The contents of a plugin. Members keep their places in all versions. New ones are added at the
+ * end, and are read only if `abi` says that they exist. */
 typedef struct xylem_plugin_table {
   uint32_t abi;   /* XYLEM_PLUGIN_ABI */
-  uint32_t count; /* of aggregations */
+  uint32_t count; /* Number of aggregations. */
   const xylem_aggregation* aggregations;
   /* From version 2 on. */
   uint32_t narrowing_count;
   const xylem_narrowing* narrowings;
 } xylem_plugin_table;
 
-/* The name of the one symbol, and its type. The table lives as long as the plugin. */
+/* The name of the exported symbol, and its type. The table is valid as long as the plugin. */
 #define XYLEM_PLUGIN_SYMBOL "xylem_plugin"
 typedef const xylem_plugin_table* (*xylem_plugin_function)(void);
 

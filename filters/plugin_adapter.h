@@ -69,7 +69,7 @@ int guarded(xylem_output* output, const Call& call) {
   } catch (const std::exception& thrown) {
     return give(Error{Code::kInternal, thrown.what()}, output);
   } catch (...) {
-    return give(Error{Code::kInternal, "it threw what is no std::exception"}, output);
+    return give(Error{Code::kInternal, "it threw something that is not a std::exception"}, output);
   }
 }
 

@@ -98,8 +98,8 @@ Result<void> try_loading(const std::string& name, Nanos limit) {
     if (errno != EINTR) break;
   }
   if (has_said && said == kLoads) return {};
-  if (has_said) return unexpected(Code::kCorrupt, "it throws when it is loaded");
-  if (ready <= 0) return unexpected(Code::kCorrupt, "it does not come back when it is loaded");
+  if (has_said) return unexpected(Code::kCorrupt, "it throws an exception when it is loaded");
+  if (ready <= 0) return unexpected(Code::kCorrupt, "it does not return when it is loaded");
   return unexpected(Code::kCorrupt, "it crashes when it is loaded" + how_it_ended(status));
 }
 

@@ -226,7 +226,7 @@ Result<std::shared_ptr<const Aggregation>> make_quantiles(const wire::Fields& pa
     if (!given) return refused(kName, "parameter 1, the accuracy: " + given.error().message);
     accuracy = *given;
   }
-  if (!(accuracy >= quantiles::kLeastAccuracy && accuracy <= quantiles::kGreatestAccuracy)) {
+  if (!(accuracy >= quantiles::kMinAccuracy && accuracy <= quantiles::kMaxAccuracy)) {
     return refused(kName, "parameter 1, the accuracy, must be from 0.0001 to 0.5");
   }
   std::vector<double> wanted{0.5, 0.9, 0.99};

@@ -20,11 +20,11 @@
 namespace xylem::filters {
 
 namespace quantiles {
-/// Parameter: float64, the relative accuracy a, from kLeastAccuracy to kGreatestAccuracy.
+/// Parameter: float64, the relative accuracy a, from kMinAccuracy to kMaxAccuracy.
 constexpr wire::FieldNumber kAccuracy = 1;
 constexpr double kDefaultAccuracy = 0.01;
-constexpr double kLeastAccuracy = 1e-4;
-constexpr double kGreatestAccuracy = 0.5;
+constexpr double kMinAccuracy = 1e-4;
+constexpr double kMaxAccuracy = 0.5;
 /// Parameter: array of float64 from 0 to 1, the quantiles to compute. Default: 0.5, 0.9, 0.99.
 constexpr wire::FieldNumber kWanted = 2;
 

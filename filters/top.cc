@@ -145,9 +145,9 @@ Result<std::shared_ptr<const Aggregation>> make_top(const wire::Fields& paramete
     how_many = plain != nullptr ? *plain : 0;
     if (with_sign != nullptr && *with_sign > 0) how_many = static_cast<std::uint64_t>(*with_sign);
   }
-  if (how_many == 0 || how_many > top::kMost) {
-    return refused(
-        kName, "parameter 1, how many, must be an integer from 1 to " + std::to_string(top::kMost));
+  if (how_many == 0 || how_many > top::kMaxHowMany) {
+    return refused(kName, "parameter 1, how many, must be an integer from 1 to " +
+                              std::to_string(top::kMaxHowMany));
   }
   return std::shared_ptr<const Aggregation>(std::make_shared<Top>(how_many));
 }

@@ -9,10 +9,10 @@
 namespace xylem::filters {
 
 namespace top {
-/// Parameter: uint64 or int64 from 1 to kMost, the number of values.
+/// Parameter: uint64 or int64 from 1 to kMaxHowMany, the number of values.
 constexpr wire::FieldNumber kHowMany = 1;
 constexpr std::uint64_t kDefault = 10;
-constexpr std::uint64_t kMost = 65536;
+constexpr std::uint64_t kMaxHowMany = 65536;
 
 /// Takes a number, or an array of them: each element is a value.
 constexpr wire::FieldNumber kValue = 1;

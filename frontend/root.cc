@@ -271,7 +271,8 @@ void Root::place(const std::map<LeafId, KnownHost>& known, Nanos now) {
   if (std::exchange(placed_, true)) return;
   auto started = overlay_.place(options_.shape, known, options_.may_launch, options_.choice);
   if (!started) {
-    log(Level::kError, "no tree as asked for, back ends report to the front end directly",
+    log(Level::kError,
+        "the requested tree cannot be built; back ends report to the front end directly",
         {{"why", started.error().message}});
     assigned_ = true;
     return;

@@ -88,7 +88,7 @@ class RootOwner {
 };
 
 /// Answers each back end with a leaf id and the front end as parent, so that data flows at once.
-/// place() has communication processes started and moves every node to its place. Passes
+/// place() starts the communication processes and moves every node to its place. Passes
 /// acknowledgements and control down; detects lost hosts.
 ///
 /// Order of calls: start(); then the events of a Node. Does not open packets. One thread; owner and

@@ -293,7 +293,8 @@ void Session::note_placement(const std::map<LeafId, KnownHost>& known, Nanos now
       if (value) judged.facts.push_back({std::string(to_text(fact)), *value});
     }
     if (judged.facts.empty()) {
-      log(Level::kWarn, "host placed without its numbers",
+      log(Level::kWarn,
+          "the host has not measured itself in time; it is placed without measurements",
           {{"host", root_.overlay().find(leaf)->host}});
       note(*root_.overlay().find(leaf), Level::kWarn,
            "had not measured its host when the tree was placed");
@@ -336,7 +337,7 @@ bool Session::is_of_this_run(const wire::PacketId& id) const {
 void Session::refuse(const wire::PacketId& id) {
   if (++strange_packets_ > 1) return;
   const std::string leaves = id.sources.to_string().substr(0, kMaxSources);
-  log(Level::kWarn, "a packet of no stream or leaf of this run is not stored",
+  log(Level::kWarn, "a packet is not stored: this run has no such stream or leaf",
       {{"stream", id.stream}, {"leaves", leaves}});
   note(*root_.overlay().find(kFrontEndNode), Level::kWarn,
        "a packet of stream " + std::to_string(raw(id.stream)) + ", leaves " + leaves +
@@ -345,7 +346,7 @@ void Session::refuse(const wire::PacketId& id) {
 
 void Session::tell_refused() {
   if (strange_packets_ <= 1) return;
-  log(Level::kWarn, "packets of no stream or leaf of this run were not stored",
+  log(Level::kWarn, "packets were not stored: this run has no such streams or leaves",
       {{"packets", strange_packets_}});
   note(*root_.overlay().find(kFrontEndNode), Level::kWarn,
        std::to_string(strange_packets_) + " packets were not of this run and not stored");
@@ -358,8 +359,7 @@ void Session::on_packet(wire::Packet packet, Nanos now) {
   if (is_of_program || packet.id.stream == wire::kSeriesStream) note_record();
   if (waiting_bytes_ > options_.waiting_bytes) {
     if (!std::exchange(told_slow_, true)) {
-      log(Level::kWarn,
-          "the store is slower than the data, the hosts keep what it cannot take yet");
+      log(Level::kWarn, "the store is too slow; the hosts keep the data that waits");
     }
     refused_.insert(packet.id.sources);
     return;
@@ -457,7 +457,7 @@ void Session::give_up_when_full(Nanos now) {
   if (gives_up_ || !is_full_ || recording_ || is_over_ || !root_.control().finish) return;
   if (now - finishing_since_ < options_.full_limit) return;
   gives_up_ = true;
-  log(Level::kError, "the store has no room: what it has not taken is counted as lost");
+  log(Level::kError, "the store is full: data that is not stored is counted as lost");
   storage::Batch batch = std::exchange(failed_, {});
   std::ranges::move(std::exchange(waiting_, {}).rows, std::back_inserter(batch.rows));
   waiting_bytes_ = 0;

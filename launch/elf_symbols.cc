@@ -10,7 +10,7 @@ namespace xylem::launch {
 namespace {
 
 Unexpected bad(const char* why) {
-  return unexpected(Code::kCorrupt, std::string("no ELF file that can be read: ") + why);
+  return unexpected(Code::kCorrupt, std::string("not a readable ELF file: ") + why);
 }
 
 // A copy of what stands at `offset`; none beyond the end.

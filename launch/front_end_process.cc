@@ -247,7 +247,7 @@ void FrontEndProcess::blame_plugin(Nanos now) {
   restarts_ = {};  // What they died of is gone.
   setup_.unmerged_streams.push_back(std::to_string(raw(*stream)));
   blame_ = "; the plugin of a stream has ended " + std::to_string(kMaxFoldDeaths) +
-           " front ends: that stream's waves are kept unmerged from now on";
+           " front ends: that stream's waves are not merged from now on";
 }
 
 void FrontEndProcess::decide(Nanos now, const Say& say) {
@@ -300,7 +300,7 @@ std::optional<Nanos> FrontEndProcess::attend(Nanos now, const Say& say) {
 // Whoever interrupts twice is not kept waiting.
 void FrontEndProcess::answer_interrupt(const Say& say) {
   if (++interrupts_ == 1) {
-    say("the job has ended, its data is being stored; once more to give it up");
+    say("the job has ended, its data is being stored; interrupt again to give it up");
   } else if (is_there()) {
     ::kill(pid_, SIGKILL);
   } else {

@@ -186,7 +186,8 @@ Result<LauncherTable> read_launcher_table(std::uint32_t pid) {
     return unexpected(Code::kNotFound, "there is no " + who + " on this host");
   }
   if (::access((process + "/maps").c_str(), R_OK) != 0 || !std::ifstream(process + "/maps")) {
-    return unexpected(Code::kPermissionDenied, who + " may not be looked at: it is another user's");
+    return unexpected(Code::kPermissionDenied,
+                      who + " belongs to another user; you may attach to your own jobs only");
   }
   const Addresses addresses = find_table(process);
   if (addresses.empty()) {

@@ -9,11 +9,11 @@
 
 namespace xylem::launch {
 
-/// The first restart is immediate, later ones follow pauses that double, with at most kMost
+/// The first restart is immediate, later ones follow pauses that double, with at most kMaxStarts
 /// restarts within kWindow. After kWindow without a restart it begins again. Pure.
 class Restarts {
  public:
-  static constexpr std::size_t kMost = 8;
+  static constexpr std::size_t kMaxStarts = 8;
   static constexpr Nanos kWindow = 60 * kSecond;
   static constexpr Nanos kFirstPause = 250 * kMillisecond;
   static constexpr Nanos kLongestPause = 16 * kSecond;

@@ -87,7 +87,7 @@ Result<void> check_owner(Socket& socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
-    return unexpected(Code::kPermissionDenied, "the owner of the other end cannot be seen");
+    return unexpected(Code::kPermissionDenied, "the owner of the peer cannot be determined");
   }
   if (peer.uid == ::geteuid()) return {};
   return unexpected(Code::kPermissionDenied,
@@ -254,7 +254,7 @@ asio::awaitable<Result<std::unique_ptr<Transport>>> Connections::accept_transpor
   unsigned char first = 0;
   auto [error, size] = co_await socket.async_receive(asio::buffer(&first, 1),
                                                      asio::socket_base::message_peek, kAwait);
-  if (error) co_return unexpected(Code::kUnavailable, "closed before it said anything");
+  if (error) co_return unexpected(Code::kUnavailable, "closed before it sent anything");
   const bool tls = first == kTlsHandshakeRecord;
   if (tls != options_.tls) {
     if (!tls) co_await refuse_plainly(socket);

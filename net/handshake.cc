@@ -62,7 +62,8 @@ Result<wire::Message> AcceptHandshake::on_message(const wire::Message& message) 
     welcome_.proof = make_proof(key_, 's', hello_.nonce, nonce_);
     return wire::Message(welcome_);
   }
-  return unexpected(Code::kCorrupt, "the peer spoke out of turn before it had proved the key");
+  return unexpected(Code::kCorrupt,
+                    "the peer sent an unexpected message before it had proved the key");
 }
 
 ConnectHandshake::ConnectHandshake(const Key& key, wire::Hello hello)
@@ -92,7 +93,8 @@ Result<std::optional<wire::Message>> ConnectHandshake::on_message(const wire::Me
     welcome_ = *welcome;
     return std::optional<wire::Message>();
   }
-  return unexpected(Code::kCorrupt, "the peer spoke out of turn before it had proved the key");
+  return unexpected(Code::kCorrupt,
+                    "the peer sent an unexpected message before it had proved the key");
 }
 
 }  // namespace xylem::net

@@ -99,7 +99,7 @@ void Link::send(wire::Message message) {
   const bool data = overlay::is_data(message);
   if (queue_bytes() > kMaxQueueBytes && data) {
     if (!std::exchange(told_full_, true)) {
-      log(Level::kWarn, "a link is full: what it should carry is dropped, and sent again later",
+      log(Level::kWarn, "a link is full: its data is dropped, and sent again later",
           {{"queue_bytes", queue_bytes()}});
     }
     return;

@@ -60,7 +60,7 @@ Result<std::vector<Fact>> read_header(const std::vector<std::string_view>& colum
   std::vector<Fact> facts;
   for (const std::string_view name : std::span(columns).subspan(1)) {
     const auto fact = find_fact(name);
-    if (!fact) return wrong(quoted(name) + " is no factor; they are " + list_facts());
+    if (!fact) return wrong(quoted(name) + " is not a factor; they are " + list_facts());
     if (*fact == Fact::kProcesses) {
       return wrong("processes are counted, not told here; leave the column out");
     }
@@ -85,7 +85,7 @@ Result<HostFacts> read_values(const std::vector<std::string_view>& columns,
     double value = 0;
     const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
     if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
-      return wrong(quoted(text) + " is no number; write - for what is not known");
+      return wrong(quoted(text) + " is not a number; write - for what is not known");
     }
     if (!is_possible(header[i], value)) {
       return wrong(quoted(text) + " cannot be " + std::string(to_text(header[i])) +
@@ -117,9 +117,9 @@ bool is_possible(Fact fact, double value) {
 }
 
 std::uint32_t whole_cores(double cores) {
-  constexpr double kMost = 4e9;
+  constexpr double kMax = 4e9;
   if (!(cores > 0)) return 0;
-  return std::max(1u, static_cast<std::uint32_t>(std::min(cores, kMost)));
+  return std::max(1u, static_cast<std::uint32_t>(std::min(cores, kMax)));
 }
 
 std::vector<HostFacts> facts_of(std::span<const tree::Host> hosts) {

@@ -106,7 +106,8 @@ class Reader {
         name = next == std::string_view::npos ? "" : name.substr(next + 1);
       }
       if (list == nullptr || !is_word(name)) {
-        return wrong(entry->line, quoted(entry->key) + " is no key of fuzzy placement; they are " +
+        return wrong(entry->line, quoted(entry->key) +
+                                      " is not a key of fuzzy placement; they are " +
                                       std::string(kKnownKeys));
       }
       if (list->empty() || list->back().name != name) {
@@ -126,7 +127,7 @@ class Reader {
 
   Result<Fact> fact_of(const std::string& name, int line) const {
     if (const auto fact = find_fact(name)) return *fact;
-    return wrong(line, quoted(name) + " is no factor; they are " + list_facts());
+    return wrong(line, quoted(name) + " is not a factor; they are " + list_facts());
   }
 
   /// Which of two words a key has; the first where it is not there.
@@ -230,7 +231,7 @@ class Reader {
       for (const std::string& text : values.texts) {
         const auto ratio = ratio_of(text);
         if (!ratio)
-          return wrong(line, quoted(text) + " is no number; write for example 3 or \"1/3\"");
+          return wrong(line, quoted(text) + " is not a number; write for example 3 or \"1/3\"");
         row.push_back(*ratio);
       }
       rules_.factors.push_back({*fact, 0, default_functions(*fact)});
@@ -268,7 +269,8 @@ class Reader {
         if (std::ranges::find(rules_.grades, values.name, &Grade::name) != rules_.grades.end()) {
           continue;
         }
-        return wrong(values.line, quoted(values.name) + " is no grade; they are" + grade_names());
+        return wrong(values.line,
+                     quoted(values.name) + " is not a grade; they are" + grade_names());
       }
       if (auto good = check_functions(*factor, rules_.grades); !good) {
         return wrong(line, good.error().message);

@@ -184,7 +184,7 @@ Result<void> check_grades(std::span<const Grade> grades) {
   bool any = false;
   for (const Grade& grade : grades) {
     if (!names.insert(grade.name).second) {
-      return wrong("grade " + grade.name + " is there twice; keep one");
+      return wrong("grade " + grade.name + " is there twice; leave out one of the two");
     }
     if (!(grade.value >= 0 && grade.value <= 1)) {
       return wrong("grade " + grade.name + " has the value " + shortest(grade.value) +
@@ -226,7 +226,7 @@ Result<void> check(const FuzzyRules& rules) {
   for (const Factor& factor : rules.factors) {
     const std::string name(to_text(factor.fact));
     if (!facts.insert(factor.fact).second) {
-      return wrong("factor " + name + " is there twice; keep one");
+      return wrong("factor " + name + " is there twice; leave out one of the two");
     }
     if (!(factor.weight >= 0 && factor.weight <= 1 + kWeightTolerance)) {
       return wrong("factor " + name + " has the weight " + shortest(factor.weight) +

@@ -685,7 +685,7 @@ Result<void> check_readable(Connection& connection) {
   if (auto read = connection.take(); !read) return read;
   if (auto fits = judge(connection, found); !fits) return fits;
   if (is_being_made(found)) {
-    return unexpected(Code::kUnavailable, connection.name() + ": it is being made; try again");
+    return unexpected(Code::kUnavailable, connection.name() + ": it is being created; try again");
   }
   return {};
 }

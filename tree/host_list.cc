@@ -94,7 +94,7 @@ Result<std::vector<std::string>> expand(std::string_view item) {
   }
   for (const std::string& name : names) {
     if (!is_host_name(name)) {
-      return wrong(item, "is no host name; letters, digits, '.', '-' and '_' are");
+      return wrong(item, "is not a host name; use letters, digits, '.', '-' and '_'");
     }
   }
   return names;

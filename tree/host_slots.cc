@@ -56,7 +56,7 @@ Result<std::optional<std::uint32_t>> slots_of(std::string_view word) {
     }
   }
   return unexpected(Code::kInvalidArgument,
-                    quoted(word) + " is no word of a host file; write HOST slots=N or HOST:N");
+                    quoted(word) + " is not valid in a host file; write HOST slots=N or HOST:N");
 }
 
 /// The hosts of a line, with its slots.
@@ -154,7 +154,7 @@ Result<std::vector<std::uint32_t>> parse_counts(std::string_view text) {
     const auto count = count_of(item);
     if (!count || times == 0) {
       return unexpected(Code::kInvalidArgument,
-                        quoted(whole) + " is no count; write numbers as in 8,2,2,0 or 4(x3),2");
+                        quoted(whole) + " is not a count; write numbers as in 8,2,2,0 or 4(x3),2");
     }
     if (counts.size() + times > kMaxListedHosts) {
       return unexpected(Code::kInvalidArgument, quoted(whole) + " counts for too many hosts");

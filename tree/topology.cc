@@ -143,7 +143,7 @@ class CycleSearch {
 
 std::optional<TopologyFault> find_bad_name(std::span<const Branch> branches) {
   const auto fault = [](const Process& process, BranchPlace at) {
-    return TopologyFault{at, std::nullopt, "'" + process.host + "' is no host name",
+    return TopologyFault{at, std::nullopt, "'" + process.host + "' is not a host name",
                          "use letters, digits, '.', '-' and '_', at most 253 of them"};
   };
   for (std::size_t b = 0; b < branches.size(); ++b) {
@@ -239,7 +239,7 @@ Result<Topology> Topology::make(Skeleton skeleton, std::vector<Process> processe
       return unexpected(
           Code::kInvalidArgument,
           "'" + process.host +
-              "' is no host name; a topology holds letters, digits, '.', '-' and '_'");
+              "' is not a host name; a topology holds letters, digits, '.', '-' and '_'");
     }
     if (!seen.insert(process).second) {
       return unexpected(Code::kInvalidArgument, "host " + process.host +

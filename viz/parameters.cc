@@ -55,7 +55,7 @@ Result<Target> Target::parse(std::string_view target) {
   if (target.size() > kMaxTargetBytes) return wrong("the address is too long");
   // "//host" would be another server's where it is given back to a browser.
   if (!target.starts_with("/") || target.starts_with("//") || target.starts_with("/\\")) {
-    return wrong("the address is no path");
+    return wrong("the address is not a path");
   }
   if (std::ranges::any_of(target, [](char c) { return c == '\x7f' || (c >= 0 && c < ' '); })) {
     return wrong("the address has bytes that no address has");

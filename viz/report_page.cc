@@ -118,7 +118,7 @@ std::string alerts(const Alerts& alerts) {
   if (alerts.alerts.empty()) return html + "<p>None.</p>\n";
   std::vector<std::vector<Cell>> rows;
   for (const Alert& alert : alerts.alerts) {
-    const auto until = alert.until_ns ? duration_text(*alert.until_ns) : std::string("still so");
+    const auto until = alert.until_ns ? duration_text(*alert.until_ns) : std::string("still open");
     rows.push_back({text(alert_kind_name(alert.kind)), text(duration_text(alert.at_ns)),
                     text(until), text(alert.text)});
   }

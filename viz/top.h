@@ -19,47 +19,47 @@
 
 namespace xylem::viz {
 
-/// The parts of a run that a screen needs, with time and world. Equal questions of a file that has
-/// not changed have equal answers.
+/// The parts of a run that a screen needs, with time and world. Equal questions to an unchanged
+/// file have equal answers.
 struct TopQuestion {
   bool functions = false, ranks = false, tree = false, notices = false;
   WorldId world{};
-  std::optional<Nanos> recent_ns;  ///< Only so much before the run's end; none: the whole run.
+  std::optional<Nanos> recent_ns;  ///< Only this long before the run's end; none: the whole run.
   bool operator==(const TopQuestion&) const = default;
 };
 
-/// What the choice shows; paused, all of it, so that another pane needs no new question.
+/// The question for the chosen pane; when paused, for all panes, so that the user can switch.
 TopQuestion question_of(const TopChoice& choice, Nanos recent_ns);
 
-/// Each part is of one commit, and of the last time that it was asked for.
+/// Each part comes from one commit, of the last time that it was queried.
 struct TopAnswers {
   std::optional<storage::Overview> overview;
   std::optional<storage::FunctionTable> functions;
   struct Ranks {
-    storage::RankGrid mpi, wait, calls, bytes;  ///< Of one column: a row is a rank, or several.
+    storage::RankGrid mpi, wait, calls, bytes;  ///< One column; a row is a rank, or several.
   };
   std::optional<Ranks> ranks;
   std::optional<storage::Tree> tree;
   std::optional<storage::Notices> notices;
-  std::optional<storage::Alerts> alerts;  ///< With the notices, and in the overview.
-  std::string fault;  ///< A sentence: why there are no newer ones. Empty: they are the newest.
+  std::optional<storage::Alerts> alerts;  ///< For the panes notices and overview.
+  std::string fault;  ///< Why there are no newer answers; empty: these are the newest.
 };
 
-/// Asks for the parts of `question` and the overview, and puts them in place of the older ones. On
-/// a failure `fault` says it, and the older ones stay.
+/// Queries the parts of `question` and the overview, and replaces the older answers. On failure it
+/// sets `fault` and keeps the older answers.
 void ask_top(storage::RunView& run, const TopQuestion& question, TopAnswers& answers);
 
-/// All parts as one JSON object: those of docs/http-api.md under their names.
+/// All parts as one JSON object, with the names and forms of docs/http-api.md.
 std::string top_json(const TopAnswers& answers);
 
 struct ScreenForm {
   std::size_t width = 80, height = 24;
   bool utf8 = true;
-  bool is_interactive = true;  ///< Else without what only keys make sense of: a screen to keep.
+  bool is_interactive = true;  ///< False: without hints for keys, as for a screen to keep.
 };
 
-/// Exactly `height` lines of at most `width` cells; of one that is not interactive, all lines that
-/// the pane has where `height` is 0.
+/// Exactly `height` lines of at most `width` cells. If not interactive and `height` is 0: all lines
+/// of the pane.
 struct TopScreen {
   std::vector<Line> lines;
   TopExtent extent;

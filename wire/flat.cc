@@ -42,7 +42,7 @@ bool PlacedBuilder::in_one_piece() { return overflow_.empty(); }
 Unexpected corrupt(const char* what, std::size_t size, const std::string& why) {
   return unexpected(Code::kCorrupt, std::string(what) + " of " + std::to_string(size) +
                                         " bytes cannot be read: " + why +
-                                        "; the sender is no xylem, or the bytes were damaged");
+                                        "; the sender is not xylem, or the bytes were damaged");
 }
 
 Segment::Segment(std::span<const std::byte> bytes) {

@@ -151,8 +151,8 @@ Result<SeriesSample> decode_series(std::span<const std::byte> payload) {
   sample.slice = in.varint();
   sample.layout = in.u64();
   sample.captured = in.varint();
-  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<Nanos>::max());
-  if (!in.failed() && (span > kMost || sample.captured > kMost || sample.slice > kMost)) {
+  constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<Nanos>::max());
+  if (!in.failed() && (span > kMax || sample.captured > kMax || sample.slice > kMax)) {
     in.fail("a number in its head is too large");
   }
   sample.span_ns = static_cast<Nanos>(span);

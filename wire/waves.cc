@@ -40,7 +40,7 @@ template <typename Number, typename List>
 std::vector<Number> copy_out(List in) {
   const auto raw = capnp::toAny(in).getRawBytes();
   // False for a list of structs in the place of a list of numbers; Cap'n Proto allows it, we don't.
-  require(raw.size() == in.size() * sizeof(Number), "an array is no array of numbers");
+  require(raw.size() == in.size() * sizeof(Number), "an array has the wrong length");
   std::vector<Number> numbers(in.size());
   if (!numbers.empty()) std::memcpy(numbers.data(), raw.begin(), raw.size());
   return numbers;

@@ -192,7 +192,7 @@ void Agent::start_encoding(Nanos now) {
   if (encode_at_ == 0) encode_at_ = now + options_.clock_patience;
   if (!delivery_.clock_known() && now < encode_at_ && finish_at_ == 0) return;
   if (!delivery_.clock_known()) {
-    log(Level::kWarn, "front end's clock not known, this host's is taken");
+    log(Level::kWarn, "the front end's clock is unknown; this host's clock is used");
   }
   encoding_ = true;
   configure();
@@ -349,7 +349,7 @@ void Agent::give_up(const std::string& why) {
   for (const PacketKey& key : journal_.keys()) {
     if (key.stream == wire::kWindowStream) calls += journal_.calls_in(key);
   }
-  log(Level::kError, "what is left here is lost",
+  log(Level::kError, "the data that is left here is lost",
       {{"why", why},
        {"packets", journal_.keys().size()},
        {"calls", calls},

@@ -216,11 +216,11 @@ void ExecSeries::succeed(const MetricText& text, Nanos) {
     }
   }
   if (dropped != 0 && !std::exchange(told_dropped_, true)) {
-    log(Level::kWarn, "a service prints more metrics than are taken, the rest is left out",
+    log(Level::kWarn, "a service prints too many metrics; the rest is left out",
         {{"service", spec_.name}, {"taken", kMaxMetrics}});
   }
   if (text.bad_lines != 0 && told_ != kPassesOver) {
-    log(Level::kWarn, "a service prints lines that are no metrics, they are passed over",
+    log(Level::kWarn, "a service prints lines that are not metrics; they are skipped",
         {{"service", spec_.name}, {"line", text.first_bad}});
   }
   told_ = text.bad_lines != 0 ? kPassesOver : "";
@@ -240,7 +240,7 @@ void ExecSeries::fail(const std::string& why, Nanos now) {
   not_before_ = now + pause_;
   if (told_ == kind_of(why)) return;
   told_ = kind_of(why);
-  log(Level::kWarn, "a service's program failed, it is tried again",
+  log(Level::kWarn, "a service's program failed; it is tried again",
       {{"service", spec_.name}, {"program", spec_.program}, {"why", why}});
 }
 
@@ -249,7 +249,8 @@ void ExecSeries::look(Nanos now) {
   if (!killed_) {
     kill_group("took longer than " + std::to_string(spec_.timeout_ns / kMillisecond) + " ms");
   } else if (!std::exchange(told_stuck_, true)) {
-    log(Level::kWarn, "a service's program does not end although it is killed, it is waited for",
+    log(Level::kWarn,
+        "a service's program was killed and does not end; it is not started again until then",
         {{"service", spec_.name}, {"pid", child_}, {"why", killed_why_}});
   }
 }

@@ -188,7 +188,7 @@ std::optional<int> Guard::collect_worker() {
     if (started) return std::nullopt;
     log(Level::kError, started.error().message);
   }
-  log(Level::kError, "agent's worker cannot be kept running, this host's capture ends",
+  log(Level::kError, "the agent's worker cannot be restarted; capture ends on this host",
       {{"processes", held_.size()}});
   folder_.remove();
   return kGivenUp;

@@ -128,7 +128,7 @@ std::optional<SourceEvent> GuardChannel::from_guard() {
 // What the guard had accepted and not passed on is gone with it; those processes count as never
 // registered. All else goes on.
 void GuardChannel::guard_died() {
-  log(Level::kWarn, "guard died, the worker goes on alone");
+  log(Level::kWarn, "the guard died; the worker goes on alone");
   channel_.reset();
   spare_.reset();
   if (closing_) ring_after(patience_over_, patience_);
@@ -148,7 +148,7 @@ void GuardChannel::end_silent_guard() {
   socklen_t size = sizeof guard;
   const bool known =
       ::getsockopt(channel_.get(), SOL_SOCKET, SO_PEERCRED, &guard, &size) == 0 && guard.pid > 0;
-  log(Level::kWarn, "guard does not answer, it is ended", {{"pid", guard.pid}});
+  log(Level::kWarn, "the guard does not answer; it is killed", {{"pid", guard.pid}});
   if (known && guard.pid == ::getppid()) ::kill(guard.pid, SIGKILL);
   guard_died();
 }

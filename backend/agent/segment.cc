@@ -74,7 +74,7 @@ Result<Segment> Segment::map(const UniqueFd& fd) {
   struct stat file {};
   if (::fstat(fd.get(), &file) != 0 ||
       static_cast<std::uint64_t>(file.st_size) < sizeof(SegmentHeader)) {
-    return unexpected(Code::kCorrupt, "what was registered is no segment: too small");
+    return unexpected(Code::kCorrupt, "the registered memory is not a segment: too small");
   }
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
     const int seals = ::fcntl(fd.get(), F_GET_SEALS);

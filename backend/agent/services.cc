@@ -189,7 +189,7 @@ bool Services::give_names(Service& service, const Reading& reading, wire::Series
   sample.entries = under_names_of(service.last_told, layout, reading.entries);
   sample.layout = key_of(service.last_told);
   if (!std::exchange(service.told_most, true)) {
-    log(Level::kWarn, "what a service measures changes too often, new names are left out",
+    log(Level::kWarn, "the metrics of a service change too often; new ones are left out",
         {{"service", service.spec.name}, {"changes", options_.most_layouts}});
   }
   return true;

@@ -77,7 +77,7 @@ Result<RankSelection> parse_selection(const std::vector<std::string>& words) {
       good = false;
     }
     if (!good) {
-      return unexpected(Code::kInvalidArgument, "'" + word + "' is nothing to look for");
+      return unexpected(Code::kInvalidArgument, "'" + word + "' is not a valid search for ranks");
     }
   }
   return selection;

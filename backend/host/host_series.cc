@@ -162,7 +162,8 @@ void HostSeries::tell_left_out() const {
             std::strerror(part->file.error()) + ")";
   }
   if (list.empty()) return;
-  log(Level::kWarn, "the service host goes on without what it cannot read", {{"files", list}});
+  log(Level::kWarn, "the service host cannot read some files; it goes on without them",
+      {{"files", list}});
 }
 
 // ---- processors ----

@@ -96,7 +96,7 @@ Result<void> EventSource::Impl::join() {
   const bool done = wait(lock, deadline_in(options_.leaf.join_limit),
                          [this] { return recorder_.has_value() || closed_; });
   if (closed_) return unexpected(Code::kPermissionDenied, why_closed_);
-  if (!done) return unexpected(Code::kTimedOut, "the front end gave this source no place in time");
+  if (!done) return unexpected(Code::kTimedOut, "the front end did not accept this source in time");
   return {};
 }
 
@@ -107,7 +107,8 @@ Result<void> EventSource::Impl::add(const SourceCall& call, Nanos timeout) {
   };
   const bool in_time = may_go_on() || wait(lock, deadline_in(timeout), may_go_on);
   if (closed_ || finished_) return unexpected(source_closed(why_closed_));
-  if (!in_time) return unexpected(Code::kTimedOut, "the front end is too slow: nothing was taken");
+  if (!in_time)
+    return unexpected(Code::kTimedOut, "the front end is too slow: no event was accepted");
   if (auto added = recorder_->add(call); !added) return added;
   collect(monotonic_now());
   return {};
@@ -166,7 +167,7 @@ Result<void> EventSource::Impl::close(Nanos timeout) {
   // The node itself gives up at the deadline, and says what is lost.
   const bool done = wait(lock, std::min(deadline, kForever - kCloseAtEnd) + kCloseAtEnd,
                          [this] { return closed_; });
-  if (!done) return unexpected(Code::kTimedOut, "what is left was not delivered in time");
+  if (!done) return unexpected(Code::kTimedOut, "not all events were delivered in time");
   if (!why_closed_.empty()) return unexpected(Code::kTimedOut, why_closed_);
   if (was_over) return unexpected(source_closed(""));
   return {};

@@ -126,12 +126,12 @@ void Journal::format() {
 Result<void> Journal::recover() {
   Header& at = header();
   if (at.magic != kJournalMagic || at.region_bytes != region_.size()) {
-    return unexpected(Code::kCorrupt, "the journal's memory holds something else");
+    return unexpected(Code::kCorrupt, "the journal's memory does not hold a journal of this size");
   }
   std::uint64_t tail = at.tail.load(std::memory_order_acquire);
   const std::uint64_t head = at.head.load(std::memory_order_acquire);
   if (!are_places(tail, head)) {
-    return unexpected(Code::kCorrupt, "the journal is damaged: it lies from " +
+    return unexpected(Code::kCorrupt, "the journal is damaged: it claims to lie from " +
                                           std::to_string(tail) + " to " + std::to_string(head));
   }
   // The cut fell between the two stores of rewind_when_empty().

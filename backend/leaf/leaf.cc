@@ -92,7 +92,7 @@ Result<void> LeafStream::Impl::join() {
   const bool done =
       wait(lock, deadline_in(options_.join_limit), [this] { return id_.has_value() || closed_; });
   if (closed_) return unexpected(Code::kPermissionDenied, why_closed_);
-  if (!done) return unexpected(leaf_timed_out("the front end gave this leaf no place"));
+  if (!done) return unexpected(leaf_timed_out("the front end did not accept this leaf"));
   // exit() goes backwards: once more, to be before the end of what joining has made, as OpenSSL's
   // state.
   [[maybe_unused]] static const int again = std::atexit(&close_all);

@@ -293,7 +293,7 @@ void enter_world() noexcept {
   process.many_threads =
       !has_world || call_mpi(kMPI_Query_thread, &provided) != 0 || provided >= kThreadMultiple;
   if (has_world && !comms.begin(rank, size))
-    say("no memory to follow communicators: peers are left out");
+    say("no memory for communicators: records have no peers");
   find_world_key(segment.world_key);
   segment.rank = static_cast<std::uint32_t>(rank);
   segment.world_size = static_cast<std::uint32_t>(size);

@@ -146,7 +146,7 @@ std::string AlertRules::stall_text(const World& world, const Standing& standing,
   std::string text = who(world, ranks) + (is_one ? " is " : " are ");
   if (!standing.stopped.empty()) return text + "stopped by a signal, no call" + took + waiting;
   if (standing.hangs()) {
-    text = "no rank goes on" + took + ": " + where_text(world, ranks);
+    text = "no rank has made progress" + took + ": " + where_text(world, ranks);
     if (standing.gone == 0) return text;
     return text + "; " + count_text(standing.gone) + " ended or lost";
   }
@@ -154,13 +154,14 @@ std::string AlertRules::stall_text(const World& world, const Standing& standing,
     const bool is_known = !standing.outside.empty();
     text = who(world, ranks) + (is_one ? " has " : " have ") + (is_known ? "made" : "begun") +
            " no MPI call" + took;
-    if (!is_known) text += is_one ? ", it may be inside of one" : ", they may be inside of one";
+    if (!is_known) text += is_one ? ", it may be inside one" : ", they may be inside one";
     return text + (waits ? waiting : " while others did");
   }
   const std::string& inside = world.at(longest).inside;
   const bool is_same = std::ranges::all_of(
       ranks, [&](std::uint64_t rank) { return world.at(rank).inside == inside; });
-  text += "in " + (is_same ? inside : "calls") + took + " while others go on";
+  text = who(world, ranks) + (is_one ? " has been in " : " have been in ");
+  text += (is_same ? inside : "calls") + took + " while others go on";
   return is_same ? text : text + ": " + where_text(world, ranks);
 }
 

@@ -427,8 +427,8 @@ std::int64_t integer_of(const Value& value) {
 }
 
 Nanos time_of(const Value& value) {
-  constexpr Nanos kMost = std::numeric_limits<Nanos>::max() / 2;
-  return std::clamp(integer_of(value), -kMost, kMost);
+  constexpr Nanos kMax = std::numeric_limits<Nanos>::max() / 2;
+  return std::clamp(integer_of(value), -kMax, kMax);
 }
 
 double real_of(const Value& value) {

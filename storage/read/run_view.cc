@@ -62,9 +62,9 @@ bool ViewReader::check(const char* what, std::uint64_t value, std::uint64_t most
 
 bool ViewReader::resolve(const TimeRange& range, Nanos* begin_ns, Nanos* end_ns) {
   // Small enough that nothing overflows when it is widened to windows.
-  constexpr Nanos kMost = std::numeric_limits<Nanos>::max() / 8;
-  *begin_ns = std::clamp(range.begin_ns.value_or(scope.run_begin_ns), -kMost, kMost);
-  *end_ns = std::clamp(range.end_ns.value_or(std::max(scope.run_end_ns, *begin_ns)), -kMost, kMost);
+  constexpr Nanos kMax = std::numeric_limits<Nanos>::max() / 8;
+  *begin_ns = std::clamp(range.begin_ns.value_or(scope.run_begin_ns), -kMax, kMax);
+  *end_ns = std::clamp(range.end_ns.value_or(std::max(scope.run_end_ns, *begin_ns)), -kMax, kMax);
   if (*begin_ns <= *end_ns) return true;
   fail(Code::kInvalidArgument, "the range of time ends before it begins");
   return false;

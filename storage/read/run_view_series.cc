@@ -219,7 +219,7 @@ class SeriesReader {
     const auto* numbers = std::get_if<std::string>(&row[4]);
     if (meaning == meanings_.end() || numbers == nullptr) return;
     if (!numbers->starts_with('[')) {
-      return reader_.fail(Code::kCorrupt, "a sample of a service is damaged: it is no list");
+      return reader_.fail(Code::kCorrupt, "a sample of a service is damaged: it is not a list");
     }
     const auto [position, scale, per_second] = meaning->second;
     const std::optional<double> number = number_at(*numbers, position);

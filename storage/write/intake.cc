@@ -106,7 +106,7 @@ Content open_sample(const wire::Packet& packet) {
 }  // namespace
 
 Result<void> check_identity(const wire::PacketId& id) {
-  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   const bool known = id.stream == wire::kRegistrationStream || id.stream == wire::kWindowStream ||
                      id.stream == wire::kChunkStream || id.stream == wire::kSeriesStream ||
                      id.stream == wire::kStreamAccountStream || is_stored_stream(id.stream);
@@ -115,7 +115,7 @@ Result<void> check_identity(const wire::PacketId& id) {
   if (id.sources.intervals().back().end > raw(wire::kNoLeaf)) {
     return refuse(id, "its sources " + id.sources.to_string() + " are no leaves");
   }
-  if (id.wave >= id.wave_end || id.wave_end > kMost) return refuse(id, "its range is impossible");
+  if (id.wave >= id.wave_end || id.wave_end > kMax) return refuse(id, "its range is impossible");
   if (id.stream == wire::kSeriesStream) {
     if (id.sources.count() != 1) return refuse(id, "a sample is of one leaf only");
     const bool is_service = id.lane != kLeafLane && raw(id.lane) <= wire::kMaxServices;

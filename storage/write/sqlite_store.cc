@@ -448,7 +448,8 @@ void SqliteStore::sum_up(bool is_last) {
     statements_.commit.run();
     if (auto done = connection_.take(); !done) {
       roll_back();
-      log(Level::kWarn, "windows not summed up: views of long times are slow; tried again",
+      log(Level::kWarn,
+          "sums of windows cannot be written; views of long times are slow until a retry succeeds",
           {{"path", parts_->target}, {"why", done.error().message}});
       sums_up_at_ns_ = monotonic_now() + kSumUpPause;
       return;

@@ -104,7 +104,7 @@ Result<ClaimedFile> claim_file(const std::string& path, bool overwrite, bool loc
   ClaimedFile file{
       path, UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly))};
   if (!file.lock && errno == EEXIST) {
-    return unexpected(Code::kAlreadyExists, path + ": somebody else has just made it");
+    return unexpected(Code::kAlreadyExists, path + ": another process has just created it");
   }
   if (!file.lock) return cannot_make(path, errno);
   if (lock && ::flock(file.lock.get(), LOCK_EX | LOCK_NB) != 0) return cannot_make(path, errno);

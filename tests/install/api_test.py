@@ -112,7 +112,8 @@ class InstalledApi(unittest.TestCase):
 
         self.assertEqual(files(stage / "usr"), files(self.prefix))
         self.assertEqual([path.name for path in stage.iterdir()], ["usr"])
-        for wanted in ("share/man/man1/xylem.1", "bin/xylem", "libexec/xylem/xylem-commproc", "lib/pkgconfig/xylem.pc"):
+        for wanted in ("share/man/man1/xylem.1", "share/man/man3/xylem_backend_leaf.3", "bin/xylem",
+                       "libexec/xylem/xylem-commproc", "lib/pkgconfig/xylem.pc"):
             self.assertIn(wanted, files(self.prefix))
         flags = run("pkg-config", "--cflags", "--libs", "xylem",
                     env={**os.environ, "PKG_CONFIG_PATH": f"{stage}/usr/lib/pkgconfig"}).split()

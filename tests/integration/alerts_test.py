@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Alerts of real jobs: the rank that all others wait for, jobs that hang, ranks that are stopped, and what is no fault."""
+"""Alerts of real jobs: a rank that all others wait for, jobs that hang, stopped ranks, and cases without an alert."""
 
 import json
 import os
@@ -58,7 +58,7 @@ class AlertsTest(WholeSystemTest):
         config = self.configure(imbalance="much")
         refused = self.xylem("run", "--config", config, "--print-config")
         self.assertNotEqual(refused.returncode, 0)
-        self.assertIn("alerts.toml:2: alerts: 'much' is no share of time", refused.stderr)
+        self.assertIn("alerts.toml:2: alerts: 'much' is not a share of time", refused.stderr)
         config = self.configure(imbalance="off", late="off", stalled="off", span="2s")
         store = self.run_job(mpirun("mpich", 4, "slow_rank", 5), "--config", config)
         self.assertEqual(store.rows("SELECT * FROM alert"), [])
@@ -70,7 +70,7 @@ class AlertsTest(WholeSystemTest):
                 self.start_job(mpirun(library, 4, "behave", "deadlock"), "--config", config)
                 alert, = self.wait_for_alert(OPEN + " AND kind = 'stalled'")
                 self.assertIsNone(alert["rank"], alert)
-                self.assertRegex(alert["text"], "no rank goes on for [0-9.]+ s: 4 in MPI_Recv")
+                self.assertRegex(alert["text"], "no rank has made progress for [0-9.]+ s: 4 in MPI_Recv")
                 self.assertGreaterEqual(alert["value"], 5)
                 self.assertIn(alert["text"].split(" for ")[0], self.xylem("report", self.store.path).stdout)
                 self.end_job()

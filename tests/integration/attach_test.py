@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""xylem attach: to jobs of Open MPI, MPICH and Slurm that run already, on one host and on several.
+"""xylem attach: to running jobs of Open MPI, MPICH and Slurm, on one host and on several.
 
-XYLEM_ATTACHES: so many in a row; the dose of every day is short.
+XYLEM_ATTACHES is the number of attaches in a row; the default is small.
 """
 
 import os
@@ -274,10 +274,10 @@ class BadInput(WholeSystemTest):
         self.assertIn("--hosts: ", self.refused(2, "--hosts", "node[01-"))
 
     def test_job_ids_that_are_none(self):
-        self.assertIn("'12.0' is no number of a Slurm job", self.refused(2, "--jobid", "12.0"))
+        self.assertIn("'12.0' is not a Slurm job number", self.refused(2, "--jobid", "12.0"))
 
     def test_a_duration_that_is_none(self):
-        self.assertIn("--duration: 'soon' is no time", self.refused(2, "--hosts", "localhost", "--duration", "soon"))
+        self.assertIn("--duration: 'soon' is not a time", self.refused(2, "--hosts", "localhost", "--duration", "soon"))
 
     @unittest.skipUnless(os.geteuid() == 0, "another user is needed")
     def test_a_launcher_of_another_user(self):
@@ -289,7 +289,7 @@ class BadInput(WholeSystemTest):
         done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", XYLEM, "attach", "--pid",
                                str(launcher.pid)], env=environment(), capture_output=True, text=True, cwd=self.folder)
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn(f"process {launcher.pid} may not be looked at: it is another user's", done.stderr)
+        self.assertIn(f"process {launcher.pid} belongs to another user; you may attach to your own jobs only", done.stderr)
 
 
 class AttachOverHosts(Attaching, EmulatedClusterTest):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Claims about the capture library alone: capture_probe stands in for the host's agent.
+"""The capture library alone: capture_probe takes the place of the host's agent.
 
 Needs XYLEM_BUILD, the build folder.
 """

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Faults at random moments, in a tree of three levels over 16 emulated hosts: what every rank has done
-is stored once, and for a host that lost power the ledger has the rest. Needs root.
+"""Faults at random moments, in a tree of three levels over 16 emulated hosts: all calls of every rank
+are stored once; for a host that lost power, the account has the missing calls as lost. Needs root.
 
-XYLEM_SEED repeats a run's draws (the moments at which processes do things are their own),
-XYLEM_CHAOS_FAULTS says how many faults, XYLEM_CHAOS_A_RUN after how many of them another run begins,
-XYLEM_CHAOS_TELL=1 prints each of them."""
+XYLEM_SEED repeats the random choices (but not the timing of processes), XYLEM_CHAOS_FAULTS is the
+number of faults, XYLEM_CHAOS_A_RUN the number of faults before another run begins,
+XYLEM_CHAOS_TELL=1 prints each fault."""
 
 import heapq
 import os

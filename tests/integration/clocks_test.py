@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Hosts whose clocks differ by thousands of seconds: the store knows by how much, within a bound that
-it states, and no message is received before it was sent. Needs root."""
+"""Hosts whose clocks differ by thousands of seconds: the store has the differences and their largest
+error, and no message is received before it was sent. Needs root."""
 
 import statistics
 import unittest

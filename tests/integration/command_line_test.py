@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is mistyped is named, in one sentence that begins with xylem:, and nothing is started or overwritten."""
+"""Typing errors: one sentence that begins with xylem: names the error, and nothing is started or overwritten."""
 
 import re
 import unittest
@@ -30,10 +30,10 @@ class CommandLine(WholeSystemTest):
         self.assertIn("no MPI process has registered", done.stderr, "--quiet=false was taken for --quiet")
 
     def test_a_mistyped_option_is_no_command(self):
-        self.assertIn("--stor is no option of xylem run", self.refused("run", "--stor", "x", "--", "true"))
-        self.assertIn("--stor is no option", self.refused("run", "--stor", "x", "true"))
-        self.assertIn("-n is no option", self.refused("run", "-n", "4", "./app"))
-        self.assertIn("--env-fil is no option of xylem exec", self.refused("exec", "--env-fil", "x", "--", "true"))
+        self.assertIn("--stor is not an option of xylem run", self.refused("run", "--stor", "x", "--", "true"))
+        self.assertIn("--stor is not an option", self.refused("run", "--stor", "x", "true"))
+        self.assertIn("-n is not an option", self.refused("run", "-n", "4", "./app"))
+        self.assertIn("--env-fil is not an option of xylem exec", self.refused("exec", "--env-fil", "x", "--", "true"))
 
     def test_dashes_within_a_command_are_the_commands(self):
         done = self.xylem("run", "--quiet", "sh", "-c", 'echo "$0 $1"', "--", "word")
@@ -42,11 +42,11 @@ class CommandLine(WholeSystemTest):
         self.assertEqual((done.returncode, done.stdout), (0, "-- word\n"), done.stderr)
 
     def test_the_wrong_word_is_named(self):
-        self.assertIn("'fnord' is no verb of xylem; the verbs are run, serve, exec, attach, place, query, report, "
+        self.assertIn("'fnord' is not a verb of xylem; the verbs are run, serve, exec, attach, place, query, report, "
                       "top, tree, view",
                       self.refused("fnord"))
         self.assertIn("a verb is missing", self.refused())
-        self.assertIn("--fnord is no option of xylem", self.refused("--fnord", "run"))
+        self.assertIn("--fnord is not an option of xylem", self.refused("--fnord", "run"))
         for verb in ("query", "report", "tree", "view"):
             self.assertIn(f"{verb}: FILE is required", self.refused(verb))
             self.assertIn(f"{verb}: not expected: '--fnord'", self.refused(verb, "--fnord", "x.db"))

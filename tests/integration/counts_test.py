@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts are exact: what is stored equals what programs counted of themselves."""
+"""Counts are exact: the stored counts equal those that the programs made of their own calls."""
 
 import unittest
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Faults of daily life: a clear sentence, the job unharmed, the store intact, nothing left behind."""
+"""Everyday faults: a clear sentence, the job unharmed, the store intact, nothing left behind."""
 
 import os
 import pathlib
@@ -278,7 +278,7 @@ class Stores(WholeSystemTest):
         over = time.time()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("no room left on its disk", done.stderr)
-        self.assertIn("what it has not taken is counted as lost", done.stderr)
+        self.assertIn("data that is not stored is counted as lost", done.stderr)
         self.assertLess(over - (self.folder / "job-is-over").stat().st_mtime, 8, done.stderr)
         store, own = Store(self.folder / "run.db"), Own(self.folder / "own", 2)
         self.assert_intact(store)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What is too much waits where it was made: a store, a communication process or a front end that stands still
-makes no process grow past its bound, stops no rank, and costs nothing once it goes on."""
+"""Too much data waits where it was made. If a store, a communication process or a front end stands still, no process
+grows beyond its limit and no rank stops, and nothing is lost when it goes on."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is given up takes no rank's account along: every call of every rank is stored or counted as lost."""
+"""Packets that are given up: every call of every rank is still stored or counted as lost."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Hosts of which nothing is heard: taken back when they are heard of again, closed when the run ends
+"""Silent hosts: they are taken back when they are heard of again, and closed when the run ends
 without them. Needs root."""
 
 import unittest

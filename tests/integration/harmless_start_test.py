@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Start and end of a run harm nobody: no record is lost to a mistyped command, limits are those of the job, what
-stands still is not waited for, a shell gets its environment back, and little time is taken."""
+"""Start and end of a run do no harm: a mistyped command costs no record, the job keeps its limits, a process that stands
+still is not waited for, a shell gets its environment back, and start and end are quick."""
 
 import os
 import pathlib

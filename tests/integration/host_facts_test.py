@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What agents measure of their hosts, and the tree that is placed by it, on an emulated cluster: three sound
-hosts, two with little CPU time and a busy loop, one behind a slow and long cable. Needs root."""
+"""Measurements of hosts by their agents, and the tree that is placed by them, on an emulated cluster: three normal
+hosts, two with little CPU time and a busy loop, one behind a slow link. Needs root."""
 
 import json
 import pathlib

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Strangers at every door of a running tree: what they cost is bounded, counted and seen, and the run goes on. So is
-what peers cost that have the key and lie.
+"""Strangers at every listening socket of a running tree, and peers with the key that lie: their cost is limited, counted
+and shown, and the run goes on.
 
-The bounds are those of docs/security.md, "Strangers" and "Peers with the key". Needs `capnp`, which the build needs
+The limits are those of docs/security.md, "Strangers" and "Peers with the key". Needs `capnp`, which the build needs
 too.
 """
 

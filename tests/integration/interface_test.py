@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""On a host with two networks, a run is seen on the chosen one and on no other."""
+"""On a host with two networks, a run uses only the chosen one."""
 
 import os
 import pathlib

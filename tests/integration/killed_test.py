@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Processes of xylem that are killed or stopped while a job runs: the job never notices, and what is
-missing is counted."""
+"""Processes of xylem that are killed or stopped while a job runs: the job does not notice, and missing
+data is counted."""
 
 import contextlib
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""MPI_Init after half a minute: longer than any patience before the first rank. Label: long."""
+"""MPI_Init after half a minute: longer than every timeout before the first rank. Label: long."""
 
 import unittest
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Starting: of a tool's back ends by a launcher and by real ssh over an emulated cluster, launchers that fail;
-and what a start through back ends takes: no file, no login, no resource manager. Needs root."""
+"""Starting a tool's back ends by a launcher and by real ssh on an emulated cluster; launchers that fail; and starting
+communication processes through back ends, which needs no file, no login, no resource manager. Needs root."""
 
 import os
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What links go over, who may connect to them, and what travels up them besides packets."""
+"""Links: their transports, which processes may connect, and what travels up besides packets."""
 
 import os
 import pathlib

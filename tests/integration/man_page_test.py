@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""The man page and --help name the same verbs and options; the page of faults names tests that are there."""
+"""Each program and each public header has a manual page; the pages and --help name the same verbs and options; the page
+of faults names tests that are there."""
 
+import pathlib
 import re
 import subprocess
+import tempfile
 import unittest
 
-from harness import SOURCE, XYLEM
+from harness import BUILD, SOURCE, XYLEM
 
 
 class ManPage(unittest.TestCase):
@@ -23,6 +26,37 @@ class ManPage(unittest.TestCase):
             offered |= set(re.findall(r"--[a-z][a-z-]+", self.help_of(verb).split("\n\n", 1)[1]))
         offered.discard("--help")
         self.assertEqual(sorted(described), sorted(offered))
+
+    def test_each_program_has_a_page(self):
+        programs = [*(BUILD / "bin").iterdir(), *(BUILD / "libexec/xylem").iterdir()]
+        self.assertIn("xylem-commproc", [program.name for program in programs])
+        for program in programs:
+            section = 1 if program.parent.name == "bin" else 8
+            self.assertTrue((SOURCE / f"docs/man/{program.name}.{section}").exists(), program)
+
+    def test_names_every_option_of_a_communication_process(self):
+        page = (SOURCE / "docs/man/xylem-commproc.8").read_text().replace("\\-", "-")
+        offered = subprocess.run([BUILD / "libexec/xylem/xylem-commproc", "--help"], capture_output=True, text=True,
+                                 check=True).stdout
+        self.assertEqual(set(re.findall(r"--[a-z][a-z-]+", page)),
+                         set(re.findall(r"--[a-z][a-z-]+", offered)) - {"--help"})
+
+    def test_each_public_header_has_a_page_and_no_page_has_a_fault(self):
+        package = (SOURCE / "cmake/XylemPackage.cmake").read_text()
+        headers = re.search(r"set\(XYLEM_PUBLIC_HEADERS([^)]+)\)", package)[1].split()
+        self.assertIn("backend/leaf.h", headers)
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["python3", SOURCE / "cmake/header_page.py", "0.1", folder, *headers], cwd=SOURCE, check=True)
+            made = sorted(pathlib.Path(folder).iterdir())
+            self.assertEqual([page.name for page in made],
+                             sorted(f"xylem_{header[:-2].replace('/', '_')}.3" for header in headers))
+            for page in [*(SOURCE / "docs/man").iterdir(), *made]:
+                read = subprocess.run(["groff", "-man", "-k", "-ww", "-z", "-Tutf8", page], capture_output=True, text=True)
+                self.assertEqual((read.returncode, read.stderr), (0, ""), page.name)
+            for page, header in zip(made, sorted(headers, key=lambda name: name[:-2].replace("/", "_"))):
+                text = page.read_text()
+                self.assertIn(f"#include <xylem/{header}>", text)
+                self.assertNotIn("private:", text, header)
 
 
 class FaultsPage(unittest.TestCase):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`xylem tree` tells how the overlay does, live and afterwards: hosts of an emulated cluster are delayed and cut
+"""`xylem tree` shows the state of the overlay, live and afterwards: hosts of an emulated cluster are delayed and cut
 off, a communication process is killed. Needs root."""
 
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page's alerts, in a real browser on a real job with a slow rank: those of SQL, and they lead to their place."""
+"""The page's alerts, in a real browser on a real job with a slow rank: they equal SQL, and a click leads to the place."""
 
 import unittest
 

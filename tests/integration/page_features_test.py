@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the page's views can do beside showing numbers, in a real browser: order, imbalance, small charts, estimates,
-zoom; each as SQL has it, of real jobs and of large runs."""
+"""Features of the page's views besides numbers, in a real browser: order, imbalance, small charts, estimates, zoom.
+Each is compared with SQL, for real jobs and for large runs."""
 
 import re
 import sqlite3

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the first paint of each view of a large run takes: bytes over the network. The server's time, of which a release
-build on a machine that does nothing else says how much it is, is told beside."""
+"""The bytes over the network for the first paint of each view of a large run. It also prints the server's time, which
+is meaningful only for a release build on an idle machine."""
 
 import os
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""That people can read the page and work it, in a real browser, each view in both themes at 1280 x 720: contrast, names,
-the Tab key, units, nothing cut off."""
+"""The page is readable and usable, in a real browser, each view in both themes at 1280 x 720: contrast, names, the Tab
+key, units, nothing cut off."""
 
 import unittest
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the page says where something is wrong, or nothing is there, in a real browser: each by itself, with what to do."""
+"""What the page says if something is wrong or there is no data, in a real browser: each case, with what to do."""
 
 import os
 import secrets

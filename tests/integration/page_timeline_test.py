@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page's timeline, in a real browser on real jobs: single calls as SQL has them, and as quick as a map."""
+"""The page's timeline, in a real browser on real jobs: single calls equal SQL, and moving is quick."""
 
 import json
 import unittest

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page's tree, in a real browser: the processes that `xylem tree` tells of, each below its parent."""
+"""The page's tree, in a real browser: the same processes as in `xylem tree`, each below its parent."""
 
 import json
 import unittest

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times of sampled functions are estimates that can be true, and are marked so."""
+"""Times of sampled functions are plausible estimates, and are marked as such."""
 
 import json
 import unittest

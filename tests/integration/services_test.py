@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Auxiliary services of hosts in real jobs: one of each, with an exact account, whatever dies."""
+"""Auxiliary services of hosts in real jobs: each runs once, with an exact account, whichever process dies."""
 
 import os
 import pathlib

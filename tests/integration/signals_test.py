@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Signals: each reaches the job exactly once, by whichever way it came, as it does without xylem."""
+"""Signals: each reaches the job exactly once, whatever sent it, as without xylem."""
 
 import os
 import pathlib
@@ -138,7 +138,7 @@ class WithoutTerminal(WholeSystemTest):
         self.job.stdin.flush()
         wait_until(lambda: children["count_signals"] not in children_of(self.job.pid), "the job's end is seen")
         os.kill(self.job.pid, signal.SIGINT)
-        wait_until(lambda: "once more to give it up" in (self.folder / "said").read_text(), "the first is answered")
+        wait_until(lambda: "interrupt again to give it up" in (self.folder / "said").read_text(), "the first is answered")
         os.kill(self.job.pid, signal.SIGINT)
         self.assertEqual(self.job.wait(timeout=DEADLINE), 4)
         self.assertIn("before everything was stored", (self.folder / "said").read_text())

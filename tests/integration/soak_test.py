@@ -4,11 +4,10 @@ Needs root.
 
 XYLEM_SOAK_SECONDS says how long, XYLEM_SEED repeats a run's draws, XYLEM_CHAOS_TELL=1 prints each fault.
 
-Flat is: the median of the last quarter is at most the median of the second plus a twentieth and 2 MiB. The first
-quarter is for what grows to its size once: heaps, page caches, rings that are touched for the first time. Only in it
-front ends and communication processes are killed, so that the others live long enough to show what they lose; and one
-host's worker is spared for the same reason. Where workers follow one another, young ones are small: there the largest
-of each quarter counts."""
+A process has not grown if the median of the last quarter is at most the median of the second plus a twentieth and 2 MiB.
+In the first quarter heaps, page caches and rings grow to their size. Front ends and communication processes are killed
+only in that quarter, so that the later ones live long enough to show leaks; one host's worker is never killed, for the
+same reason. Young workers are small, so for workers that follow one another the largest of each quarter counts."""
 
 import os
 import pathlib

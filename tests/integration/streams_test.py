@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Streams of programs in the run's own tree, beside all else that it carries; an emulated cluster. Needs root."""
+"""Streams of programs in the run's own tree, beside the data of MPI calls, on an emulated cluster. Needs root."""
 
 import os
 import shutil
@@ -293,7 +293,7 @@ class FrontEndKilled(WholeSystemTest):
                                     f'plugin = "{BUILD}/tests/plugins/span.so"\n', self.two_senders(waves))
         store, said = self.finish(process)
         self.assertEqual(said.count("the front end died (signal 6)"), 3, said)
-        self.assertIn("that stream's waves are kept unmerged from now on", said)
+        self.assertIn("that stream's waves are not merged from now on", said)
         self.assert_all_stored(store, 2, waves)
         self.assertEqual(store.value("SELECT sum(json_extract(fields, '$.\"1\"')) FROM stream_value"), 2 * waves)
         self.assertIn("stream work: its plugin", store.value("SELECT min(text) FROM notice WHERE text LIKE 'stream%'"))

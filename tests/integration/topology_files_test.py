@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every example of topology_files/ is started: a back end on each of its hosts, a wave from all of them.
+"""Starts every example of topology_files/: a back end on each of its hosts, a wave from all of them.
 Hosts are processes with a host name of their own on this machine (UTS namespaces, so it needs root)."""
 
 import os

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Programs that do what a monitor does not expect, under both MPIs: none is harmed, each is accounted for.
+"""Unusual programs under both MPIs: none is harmed, and the account of each is true.
 
 Each program of the table runs twice: alone, and under `xylem run`. Its standard output and its exit
-code must be the same, its time may not be that of one who waits, and the account must be true: what
-the program counted itself (tests/support/mpi/unharmed/unharmed.h) is captured, or a row of `loss`
+code must be the same, its time must not show a wait, and the account must be true: all calls that
+the program counted itself (tests/support/mpi/unharmed/unharmed.h) are captured, or a row of `loss`
 says whose calls are not, and why.
 
     XYLEM_BUILD=$PWD/build/dev python3 tests/integration/unharmed_test.py     (all, both MPIs at once; or names after it)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""xylem view: what it answers over HTTP equals what SQL gives, live and stored, and who it turns away."""
+"""xylem view: its answers over HTTP equal SQL, live and stored, and it refuses strangers."""
 
 import base64
 import http.client

@@ -97,7 +97,7 @@ class Answers : public testing::Test {
     ASSERT_TRUE(store_->put_host_facts({LeafId{2}, {{"idle", 0.1}, {"cores", 1.5}}}, kSecond));
     wire::Notice notice;
     notice.host = "node2";
-    notice.text = "front end's clock not known, this host's is taken";
+    notice.text = "the front end's clock is unknown; this host's clock is used";
     ASSERT_TRUE(store_->put_notice(notice, kSecond));
     notice.dropped = 2;
     ASSERT_TRUE(store_->put_notice(notice, 2 * kSecond));

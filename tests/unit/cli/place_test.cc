@@ -197,14 +197,16 @@ TEST(Place, RefusesInOneSentenceWithItsSource) {
        "--extra-hosts: host a.b.org is named twice, before as a; name it once"},
       {"--hosts a --extra-hosts g.b.org,g",
        "--extra-hosts: host g is named twice, before as g.b.org"},
-      {"--hosts a --host-file x", "--host-file: hosts are named by --hosts too; keep one"},
-      {"--hosts a XYLEM_HOST_FILE=x", "XYLEM_HOST_FILE: hosts are named by --hosts too; keep one"},
+      {"--hosts a --host-file x",
+       "--host-file: hosts are named by --hosts too; leave out one of the two"},
+      {"--hosts a XYLEM_HOST_FILE=x",
+       "XYLEM_HOST_FILE: hosts are named by --hosts too; leave out one of the two"},
       {"--host-file none", "none: no such host file; check the path"},
       {"--recorded none", "none"},
       {"--slurm", "there is no SLURM_JOB_NODELIST in the environment"},
       {"SLURM_JOB_NODELIST=n[1-2] SLURM_TASKS_PER_NODE=2(x3)", "SLURM_JOB_NODELIST names 2 hosts"},
       {"--hosts a,b,c --back-ends 1,2", "--back-ends: 2 numbers for 3 hosts; give each one"},
-      {"--hosts a --back-ends x", "--back-ends: 'x' is no count"},
+      {"--hosts a --back-ends x", "--back-ends: 'x' is not a count"},
       {"--hosts a --back-ends 1 --ranks 1", "--ranks: processes are told by --back-ends too"},
       {"--hosts a --placement best",
        "--placement: placement policy 'best' is not known; write even "
@@ -269,7 +271,7 @@ TEST(Place, TakesTheHostsOfARecordedRun) {
   facts.version = "0.1.0";
   ASSERT_TRUE((*store)->begin_run(facts));
   ASSERT_TRUE((*store)->commit());
-  EXPECT_THAT(refusal("--recorded " + path), HasSubstr("tells of no host"));
+  EXPECT_THAT(refusal("--recorded " + path), HasSubstr("names no host"));
   for (std::uint32_t leaf = 0; leaf < 2; ++leaf) {
     std::vector<wire::ProcessRow> rows = {storage::process_row(1, leaf)};
     if (leaf == 1) rows.push_back(storage::process_row(2, 2));

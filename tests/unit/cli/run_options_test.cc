@@ -80,12 +80,12 @@ TEST(RunOptions, RefuseHostsThatDoNotGoTogether) {
     std::vector<SettingValue> flags;
     const char* sentence;
   } bad[] = {
-      {{{"extra-hosts", "gate[1-2]", "--extra-hosts"}}, "--extra-hosts: no agent is there"},
+      {{{"extra-hosts", "gate[1-2]", "--extra-hosts"}}, "--extra-hosts: no agent on these hosts"},
       {{{"comm-on", "extra", "--comm-on"}}, "--comm-on: there are no extra hosts"},
       {{{"extra-hosts", "gate", "--extra-hosts"},
         {"launcher", "ssh", "--launcher"},
         {"comm-on", "compute", "--comm-on"}},
-       "--comm-on: compute leaves the hosts of --extra-hosts without use"},
+       "--comm-on: compute does not use the hosts of --extra-hosts"},
       {{{"extra-hosts", "gate", "--extra-hosts"},
         {"launcher", "ssh", "--launcher"},
         {"reserve-cores", "1", "--reserve-cores"}},
@@ -93,7 +93,7 @@ TEST(RunOptions, RefuseHostsThatDoNotGoTogether) {
       {{{"extra-hosts", "gate,gate", "--extra-hosts"}, {"launcher", "ssh", "--launcher"}},
        "--extra-hosts: host gate is named twice"},
       {{{"placement", "fuzzy", "--placement"}, {"facts-every", "0", "--facts-every"}},
-       "--facts-every: fuzzy placement judges hosts"},
+       "--facts-every: fuzzy placement needs measurements"},
       {{{"facts-every", "10ms", "--facts-every"}}, "--facts-every: '10ms' is not 0"},
       {{{"max-per-host", "-1", "--max-per-host"}}, "--max-per-host: '-1' is not a number"},
       {{{"reserve-cores", "all", "--reserve-cores"}}, "--reserve-cores: 'all' is neither"},

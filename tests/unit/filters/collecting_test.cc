@@ -376,7 +376,7 @@ TEST(Top, RefusesNaNsAndOddParameters) {
   EXPECT_THAT(lifted.error().message, HasSubstr("holds a NaN"));
   for (const wire::FieldValue& how_many :
        {wire::FieldValue(std::int64_t{0}), wire::FieldValue(std::int64_t{-1}),
-        wire::FieldValue(0.5), wire::FieldValue(std::uint64_t{top::kMost + 1})}) {
+        wire::FieldValue(0.5), wire::FieldValue(std::uint64_t{top::kMaxHowMany + 1})}) {
     EXPECT_THAT(fault_of("top", Fields{{top::kHowMany, how_many}}), HasSubstr("from 1 to 65536"));
   }
   EXPECT_TRUE(make_aggregation("top", Fields{{top::kHowMany, std::int64_t{3}}}));

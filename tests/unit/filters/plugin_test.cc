@@ -329,9 +329,9 @@ TEST_F(Plugin, IsRefusedWhenItCrashesThrowsOrHangsAtLoad) {
   EXPECT_TRUE(loaded) << loaded.error().message;
   // Whether what is thrown gets out of the dynamic linker is the linker's affair.
   EXPECT_THAT(fault_of("throws", Code::kCorrupt),
-              AnyOf(HasSubstr("it throws when it is loaded"),
+              AnyOf(HasSubstr("it throws an exception when it is loaded"),
                     HasSubstr("it crashes when it is loaded: Aborted")));
-  EXPECT_THAT(fault_of("hangs", Code::kCorrupt), HasSubstr("it does not come back"));
+  EXPECT_THAT(fault_of("hangs", Code::kCorrupt), HasSubstr("it does not return"));
 }
 
 // Leaves of one process load it at the same time: a child that is to try it must not find the
@@ -375,7 +375,7 @@ TEST_F(Plugin, MayThrow) {
   EXPECT_THAT(merged.error().message, HasSubstr("merge has a bad day"));
   const auto finished = (*loaded)->finish({});
   ASSERT_FALSE(finished);
-  EXPECT_THAT(finished.error().message, HasSubstr("threw what is no std::exception"));
+  EXPECT_THAT(finished.error().message, HasSubstr("threw something that is not a std::exception"));
 }
 
 TEST_F(Plugin, ThatBreaksTheRulesFailsTheCall) {

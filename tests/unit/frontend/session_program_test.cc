@@ -88,7 +88,7 @@ TEST_F(ProgramTest, IsNotAwaitedByGatheringOrPlacement) {
     network_.deliver(*session_, hosts_[i], wire::HostFacts{LeafId{leaves_[i]}, {{"idle", 0.5}}});
   }
   EXPECT_EQ(ordered().size(), 2u) << "at once: each host has measured";
-  EXPECT_FALSE(was_said("without its numbers"));
+  EXPECT_FALSE(was_said("without measurements"));
   for (const auto& [host, at_ns] : store_.measured) EXPECT_NE(host.leaf, LeafId{1});
 }
 

@@ -257,7 +257,7 @@ TEST_F(SessionTest, LeavesWithTheHostsWhatAStalledStoreCannotTake) {
   ASSERT_EQ(asked.size(), 1u) << "asked once, when there is room";
   EXPECT_EQ(asked[0].stream, wire::kEveryStream);
   EXPECT_EQ(asked[0].sources, IntervalSet::of(1));
-  EXPECT_TRUE(was_said("slower than the data"));
+  EXPECT_TRUE(was_said("the store is too slow"));
   // What was left with the host comes again, and is taken.
   network_.deliver(*session_, link, window_packet(sent, 1, 10, account_row(1, 1, 10 * sent)));
   network_.advance(*session_, kSecond);

@@ -41,8 +41,8 @@ TEST(Restarts, AreNeverMoreThanTheMostWithinAnyWindow) {
     const Nanos at = restarts.next(now);
     ASSERT_GE(at, now);
     starts.push_back(at);
-    if (starts.size() > Restarts::kMost) {
-      ASSERT_GE(at - starts[starts.size() - 1 - Restarts::kMost], Restarts::kWindow) << i;
+    if (starts.size() > Restarts::kMaxStarts) {
+      ASSERT_GE(at - starts[starts.size() - 1 - Restarts::kMaxStarts], Restarts::kWindow) << i;
     }
     now = at + static_cast<Nanos>(random() % (i % 50 == 0 ? 90 : 1)) * kSecond;
   }

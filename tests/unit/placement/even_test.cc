@@ -79,10 +79,10 @@ TEST(PlaceEvenly, RefusesToPlaceOnNoHosts) {
 }
 
 TEST(PlaceEvenly, CountsUpToTheLimitAndRefusesBeyondIt) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-  EXPECT_THAT(placed({0, 0}, kMost).added, ElementsAre(kMost / 2 + 1, kMost / 2));
-  EXPECT_THAT(placed({kMost - 3, 1, 0}, 2).added, ElementsAre(0, 1, 1));
-  for (const Counts& occupied : {Counts{kMost}, Counts{kMost, kMost, 1}}) {
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_THAT(placed({0, 0}, kMax).added, ElementsAre(kMax / 2 + 1, kMax / 2));
+  EXPECT_THAT(placed({kMax - 3, 1, 0}, 2).added, ElementsAre(0, 1, 1));
+  for (const Counts& occupied : {Counts{kMax}, Counts{kMax, kMax, 1}}) {
     const auto placement = place_evenly(occupied, 1);
     ASSERT_FALSE(placement);
     EXPECT_EQ(placement.error().code, Code::kInvalidArgument);

@@ -217,11 +217,11 @@ TEST(ReadRules, RefuseWithFileAndLineAndWhatToDo) {
       {"[fuzzy.weights]\nidle = [0.5, 0.5]\n",
        "x.toml:2: idle wants one number, not '0.5' and more"},
       {"[fuzzy.weights]\nidel = 1\n",
-       "x.toml:2: 'idel' is no factor; they are idle, run_queue, memory, network, round_trip, "
+       "x.toml:2: 'idel' is not a factor; they are idle, run_queue, memory, network, round_trip, "
        "cores, "
        "processes"},
       {"[fuzzy]\nweight = 1\n",
-       "x.toml:2: 'fuzzy.weight' is no key of fuzzy placement; they are composition, score, "
+       "x.toml:2: 'fuzzy.weight' is not a key of fuzzy placement; they are composition, score, "
        "emphasis, "
        "grades.GRADE, weights.FACTOR, comparisons.FACTOR and functions.FACTOR.GRADE"},
       {"[fuzzy]\nemphasis = 5\n", "x.toml:2: emphasis is 5; give a number from 0 to 4"},
@@ -240,7 +240,7 @@ TEST(ReadRules, RefuseWithFileAndLineAndWhatToDo) {
       {"[fuzzy.comparisons]\nidle = [1, 0]\nmemory = [1, 1]\n",
        "x.toml:2: comparisons, row 1, column 2: 0 is not above 0 and at most 1000"},
       {"[fuzzy.comparisons]\nidle = [1, \"a/b\"]\nmemory = [1, 1]\n",
-       "x.toml:2: 'a/b' is no number; write for example 3 or \"1/3\""},
+       "x.toml:2: 'a/b' is not a number; write for example 3 or \"1/3\""},
       {"[fuzzy]\ncomparisons = { idle = [1, 2], memory = [0.5, 1] }\n",
        "x.toml:2: two rows of comparisons are on one line, so their order is not plain; write each "
        "on its own"},
@@ -260,17 +260,17 @@ TEST(ReadRules, RefuseWithFileAndLineAndWhatToDo) {
        "x.toml:2: factor idle has no function for the grade excellent; give each grade one"},
       {"[fuzzy.functions.idle]\nexcellent = [0, 1, 1]\ngood = [0, 0, 1]\nfair = [0, 0, 1]\n"
        "poor = [0, 0, 1]\nbest = [0, 0, 1]\n",
-       "x.toml:6: 'best' is no grade; they are excellent good fair poor"},
+       "x.toml:6: 'best' is not a grade; they are excellent good fair poor"},
       {"[fuzzy.functions.cores]\ngood = [0, 0, 1]\n",
        "x.toml:2: factor cores has functions and no weight; give it one"},
       {"[fuzzy.functions.heat]\ngood = [0, 0, 1]\n",
-       "x.toml:2: 'heat' is no factor; they are idle"},
+       "x.toml:2: 'heat' is not a factor; they are idle"},
       {"[fuzzy.grades]\ngood = 1\nbad = 0\n",
        "x.toml:2: these grades need functions of their own for idle: write [fuzzy.functions.idle]"},
       {"[fuzzy.grades]\ngood = 2\n", "x.toml:2: grade good has the value 2; give one from 0 to 1"},
       {"[fuzzy.grades]\ngood = 0\n", "x.toml:2: every grade has the value 0; give the best one 1"},
-      {"fuzzy = 1\n", "x.toml:1: 'fuzzy' is no key of fuzzy placement"},
-      {"[fuzzy.grades]\n\"a.b\" = 1\n", "x.toml:2: 'fuzzy.grades.a.b' is no key"},
+      {"fuzzy = 1\n", "x.toml:1: 'fuzzy' is not a key of fuzzy placement"},
+      {"[fuzzy.grades]\n\"a.b\" = 1\n", "x.toml:2: 'fuzzy.grades.a.b' is not a key"},
       {"[fuzzy.weights]\nidle = inf\n", "x.toml:2: idle wants one number, not 'inf'"},
   };
   for (const auto& [text, sentence] : cases)

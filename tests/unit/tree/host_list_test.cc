@@ -72,16 +72,16 @@ TEST(HostList, CrossesSeveralBrackets) {
 }
 
 TEST(HostList, SaysWhichItemIsWrong) {
-  EXPECT_THAT(refusal("a,,b"), HasSubstr("'' is no host name"));
-  EXPECT_THAT(refusal("a,"), HasSubstr("is no host name"));
+  EXPECT_THAT(refusal("a,,b"), HasSubstr("'' is not a host name"));
+  EXPECT_THAT(refusal("a,"), HasSubstr("is not a host name"));
   EXPECT_THAT(refusal("n[1-2"), HasSubstr("'n[1-2' has a bracket that is not closed"));
   EXPECT_THAT(refusal("n[[1]]"), HasSubstr("a bracket in a bracket"));
   EXPECT_THAT(refusal("n[]"), HasSubstr("without numbers"));
   EXPECT_THAT(refusal("n[3-1]"), HasSubstr("without numbers"));
   EXPECT_THAT(refusal("n[a-b]"), HasSubstr("without numbers"));
   EXPECT_THAT(refusal("n[1,]"), HasSubstr("without numbers"));
-  EXPECT_THAT(refusal("n 1"), HasSubstr("is no host name"));
-  EXPECT_THAT(refusal("n]"), HasSubstr("is no host name"));
+  EXPECT_THAT(refusal("n 1"), HasSubstr("is not a host name"));
+  EXPECT_THAT(refusal("n]"), HasSubstr("is not a host name"));
 }
 
 TEST(HostList, RefusesToGrowWithoutBound) {

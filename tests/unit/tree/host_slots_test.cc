@@ -47,10 +47,10 @@ TEST(HostFile, CountsAHostAsOftenAsItIsNamed) {
 
 TEST(HostFile, SaysWhereItIsWrong) {
   EXPECT_EQ(refusal("node1\nnode2 slot=4\n"),
-            "hosts:2: 'slot=4' is no word of a host file; write HOST slots=N or HOST:N");
+            "hosts:2: 'slot=4' is not valid in a host file; write HOST slots=N or HOST:N");
   EXPECT_THAT(refusal("node1 slots=four"), StartsWith("hosts:1: 'slots=four' tells no number"));
   EXPECT_THAT(refusal("node1:\n"), StartsWith("hosts:1: 'node1:' tells no number"));
-  EXPECT_THAT(refusal("\n\nno$name"), AllOf(StartsWith("hosts:3: "), HasSubstr("no host name")));
+  EXPECT_THAT(refusal("\n\nno$name"), AllOf(StartsWith("hosts:3: "), HasSubstr("not a host name")));
   EXPECT_THAT(refusal(":4"), StartsWith("hosts:1: a host's name is missing"));
   EXPECT_THAT(refusal("a slots=1000001"), HasSubstr("tells no number"));
   EXPECT_THAT(refusal("a slots=1000000\na"), StartsWith("hosts:2: 'a' has too many slots"));
@@ -85,7 +85,7 @@ TEST(Counts, QuoteWhatIsNone) {
     ASSERT_FALSE(counts) << text;
     EXPECT_THAT(counts.error().message, HasSubstr("'")) << text;
   }
-  EXPECT_THAT(parse_counts("2,x").error().message, StartsWith("'x' is no count"));
+  EXPECT_THAT(parse_counts("2,x").error().message, StartsWith("'x' is not a count"));
 }
 
 TEST(Slurm, TellsHostsAndTasks) {

@@ -56,7 +56,7 @@ TEST(Topology, RefusesWhatIsNoTree) {
   EXPECT_THAT(refusal({{kHead, {kA, kA}}}), HasSubstr("host a is named twice"));
   EXPECT_THAT(refusal({{kHead, {kA}}, {kHead, {kB}}}),
               HasSubstr("head:0 is a parent here and before"));
-  EXPECT_THAT(refusal({{kHead, {{"n 1", 0}}}}), HasSubstr("'n 1' is no host name"));
+  EXPECT_THAT(refusal({{kHead, {{"n 1", 0}}}}), HasSubstr("'n 1' is not a host name"));
 }
 
 TEST(Topology, BlamesTheLinkThatGoesBackUp) {

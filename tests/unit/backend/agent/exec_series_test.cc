@@ -216,7 +216,7 @@ TEST_F(ExecSeriesTest, AProgramThatDoesNotEndThoughItIsKilledIsToldOfOnce) {
   EXPECT_THAT(said_, IsEmpty());
   for (int i = 0; i < 3; ++i) series_->take(network_, told + i * 10 * kSecond);
   ASSERT_EQ(said_.size(), 1u);
-  EXPECT_THAT(said_[0], HasSubstr("does not end although it is killed"));
+  EXPECT_THAT(said_[0], HasSubstr("was killed and does not end"));
   EXPECT_EQ(series_->next_due(), 0);
   series_->begin(network_, told + 60 * kSecond);
   EXPECT_EQ(only_child(), program) << "no other run while it is there";

@@ -204,8 +204,9 @@ TEST_F(AlertRulesTest, AWorldWhoseRanksAreAllInsideCallsHangs) {
   EXPECT_EQ(alert.at_ns, 5 * kSecond);
   EXPECT_FALSE(alert.until_ns);
   EXPECT_GE(alert.value, 12);
-  EXPECT_THAT(alert.text,
-              MatchesRegex("no rank goes on for 1[0-9] s: 3 in MPI_Recv, 1 in MPI_Barrier"));
+  EXPECT_THAT(
+      alert.text,
+      MatchesRegex("no rank has made progress for 1[0-9] s: 3 in MPI_Recv, 1 in MPI_Barrier"));
   // Its end is told once, although the calls were as long.
   const Share waited{.longest_ns = 14 * kSecond};
   run(10 * kSecond, {waited, waited, waited, waited});
@@ -247,7 +248,7 @@ TEST_F(AlertRulesTest, ARankThatWaitsWhileOthersGoOnIsTold) {
   run(13 * kSecond, {{}, kSilent, {}});
   EXPECT_EQ(the(AlertKind::kStalled).rank, 1u);
   EXPECT_THAT(the(AlertKind::kStalled).text,
-              MatchesRegex("rank 1 is in MPI_Recv for 1[0-9] s while others go on"));
+              MatchesRegex("rank 1 has been in MPI_Recv for 1[0-9] s while others go on"));
 }
 
 TEST_F(AlertRulesTest, RanksThatAllComputeAreNotStalledWhenTheirAgentsSaySo) {
@@ -304,7 +305,7 @@ TEST_F(AlertRulesTest, WhoMayBeInsideOfACallIsNotSaidToBeOutside) {
   run(13 * kSecond, {kSilent, kSilent, kSilent, kSilent});
   EXPECT_EQ(the(AlertKind::kStalled).rank, 2u);
   EXPECT_THAT(the(AlertKind::kStalled).text,
-              MatchesRegex("rank 2 has begun no MPI call for 1[0-9] s, it may be inside of one; "
+              MatchesRegex("rank 2 has begun no MPI call for 1[0-9] s, it may be inside one; "
                            "3 in MPI_Barrier"));
 }
 
@@ -476,7 +477,8 @@ TEST_F(AlertRulesTest, ALossThatWentOnWhenAFrontEndTookOverIsTheSame) {
 }
 
 TEST_F(AlertRulesTest, AHangThatWentOnWhenAFrontEndTookOverIsTheSame) {
-  const Alert hang{7, kSecond, {}, AlertKind::kStalled, kWorld, {}, "no rank goes on", 50, 10};
+  const Alert hang{7,  kSecond, {}, AlertKind::kStalled, kWorld, {}, "no rank has made progress",
+                   50, 10};
   rules_.adopt(std::vector{hang}, 7);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     rules_.adopt_rank(kWorld, rank, LeafId{rank}, kSecond, captured_, 0);

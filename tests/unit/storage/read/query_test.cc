@@ -387,7 +387,7 @@ TEST_F(QueryTest, SaysWhyAFileIsNoRun) {
   EXPECT_EQ(why(empty), empty + ": it is empty, not a run's file");
   EXPECT_EQ(why(other), other + ": it is a SQLite database, but not a run of xylem");
   change_file(other, "PRAGMA application_id = 0x78796c6d");
-  EXPECT_EQ(why(other), other + ": it is being made; try again");
+  EXPECT_EQ(why(other), other + ": it is being created; try again");
   change_file(other, "PRAGMA user_version = -1");
   EXPECT_EQ(why(other), other + ": its schema cannot have version -1");
 }

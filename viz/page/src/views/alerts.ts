@@ -14,7 +14,7 @@ function columns(answer: () => Alerts, page: Page): Column<Alert>[] {
     { id: "length", head: "for", isNumber: true, value: (alert) => lengthOf(alert, answer().scope),
       cell: (alert) => duration(lengthOf(alert, answer().scope)) },
     { id: "state", head: "state", value: (alert) => Number(alert.until_ns !== null),
-      cell: (alert) => alert.until_ns === null ? el("span", { class: "bad" }, "still so") : "over" },
+      cell: (alert) => alert.until_ns === null ? el("span", { class: "bad" }, "open") : "over" },
     { id: "kind", head: "kind", value: (alert) => alert.kind, cell: (alert) => alert.kind },
     { id: "rank", head: "rank", isNumber: true, value: (alert) => alert.rank,
       cell: (alert) => alert.rank === null ? kNone : count(alert.rank) },
@@ -51,7 +51,7 @@ export const alerts: View = {
              (alert.at_ns < end && (alert.until_ns === null || alert.until_ns > begin))));
           fill(summary,
             el("b", { "data-value": "alerts" }, plural(answer.alerts_in_all, "alert")), ", ",
-            el("b", { "data-value": "open", class: answer.open > 0 ? "bad" : null }, count(answer.open)), " still so",
+            el("b", { "data-value": "open", class: answer.open > 0 ? "bad" : null }, count(answer.open)), " open",
             shown.length < answer.alerts_in_all ? `; ${count(shown.length)} shown.` : ".");
           if (shown.length === 0) {
             fill(place, answer.alerts_in_all === 0

@@ -3,7 +3,7 @@
 import "../hosts/hosts.css";
 import type { Hosts, Query, Series } from "../answers.ts";
 import { el, empty, fill } from "../dom.ts";
-import { duration, kNone, plural } from "../format.ts";
+import { duration, plural } from "../format.ts";
 import { Chart } from "../hosts/chart.ts";
 import { Chooser } from "../hosts/chooser.ts";
 import { rangeOf, type Line } from "../hosts/columns.ts";
@@ -158,8 +158,8 @@ class HostsView implements Mounted {
     const lost = answer.hosts.filter((host) => host.lost_reason !== "");
     const bounds = answer.hosts.flatMap((host) => (host.clock_error_ns === null ? [] : [host.clock_error_ns]));
     const ranks = answer.hosts.reduce((sum, host) => sum + host.ranks, 0);
-    fill(this.summary, `${plural(answer.hosts.length, "host")}, ${plural(ranks, "rank")}; clocks are right to `,
-      bounds.length === 0 ? kNone : duration(Math.max(...bounds)), ". ",
+    fill(this.summary, `${plural(answer.hosts.length, "host")}, ${plural(ranks, "rank")}; clock error: `,
+      bounds.length === 0 ? "unknown" : `at most ${duration(Math.max(...bounds))}`, ". ",
       lost.length > 0 && el("b", { class: "bad" },
         `${plural(lost.length, "host")} lost: ${lost.slice(0, 3).map((host) => `${host.host}, ${host.lost_reason}`).join("; ")}.`));
   }

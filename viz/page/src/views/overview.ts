@@ -110,7 +110,7 @@ function alertLines(answer: Alerts, page: Page): Child[] {
   return [
     el("ul", { class: "alerts" }, ...answer.alerts.slice(0, kShownAlerts).map(line)),
     answer.alerts_in_all > kShownAlerts && el("p", { class: "faint" }, `${count(answer.open)} of ` +
-      `${plural(answer.alerts_in_all, "alert")} still so; `, el("a", { href: page.link({ view: "alerts" }) }, "all")),
+      `${plural(answer.alerts_in_all, "alert")} open; `, el("a", { href: page.link({ view: "alerts" }) }, "all")),
   ];
 }
 

@@ -43,7 +43,7 @@ struct RunOptions {
   std::string log_level;
   std::vector<wire::ServiceSpec> services{};  ///< Of the configuration file.
   std::vector<ConfigEntry> streams{};         ///< Of the same, checked: see stream_options.h.
-  std::vector<ConfigEntry> alerts{};          ///< The same: read_alert_limits() takes them.
+  std::vector<ConfigEntry> alerts{};          ///< As storage::read_alert_limits takes them.
 };
 
 /// Checks every value, the topology too, and whether they go together. `entries` are those of the

@@ -250,15 +250,14 @@ void Stream::Impl::multicast_then(StreamId stream, wire::Fields fields, Interval
 }
 
 // A queue that drains is no event: it is looked at while somebody waits for it.
-void Stream::Impl::watch_down_queue(State& waiting) {
-  if (std::exchange(waiting.watches_down_queue, true)) return;
+void Stream::Impl::watch_down_queue(State& state) {
+  if (std::exchange(state.watches_down_queue, true)) return;
   loop_.post_at(monotonic_now() + kLookAgain, [this] {
-    {
-      const auto state = state_.lock();
-      state->watches_down_queue = false;
-      state->down_queue_bytes = state->node.longest_queue();
-      state.notify();
-    }
+    auto on_loop = state_.lock();
+    on_loop->watches_down_queue = false;
+    on_loop->down_queue_bytes = on_loop->node.longest_queue();
+    on_loop.unlock();
+    on_loop.notify();
     try_waiters();
   });
 }

@@ -1,15 +1,15 @@
-// The life of capture in a process, and the wrappers that are written by hand because they are it.
+// The life of capture in a process: its start, its place in the world, its end. The wrappers that
+// call this are in life_wrappers.cc, the time before the start in beginning_internal.h.
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/run_contract.h"
 #include "capture/core/agent_start_internal.h"
+#include "capture/core/beginning_internal.h"
 #include "capture/core/comm_map_internal.h"
 #include "capture/core/life_internal.h"
 #include "capture/core/process_internal.h"
@@ -20,70 +20,18 @@
 #include "capture/core/system_internal.h"
 #include "capture/core/text_internal.h"
 #include "capture/core/world_internal.h"
-#include "capture/core/wrapper_internal.h"
 
 namespace xylem::capture {
 namespace {
 
 constexpr int kThreadMultiple = 3;  // MPICH's and Open MPI's.
-
-// Calls before the process has started: MPI_Initialized, MPI_T_init_thread, ...
-struct EarlyCalls {
-  std::atomic<std::uint32_t> calls;
-  std::atomic<std::uint64_t> begin;  // Of the first one.
-};
-
-// What a process knows before and while it starts. A child of fork() knows nothing: what its parent
-// called is the parent's, and a thread of the parent that was just starting is not in the child.
-struct Beginning {
-  std::atomic<bool> is_original;  // False in a child of fork(): only its own MPI_Init starts it.
-  std::atomic<bool> is_starting;  // By one thread; others wait for it no longer than it may take.
-  std::atomic<bool> is_inside_init;
-  std::atomic<bool> is_turned_off;
-  EarlyCalls early[kMaxFunctions];
-};
 constexpr int kMaxStartPauses = 6000;
 constexpr long kStartPauseNs = 1'000'000;
 
-// In memory that the kernel empties in children, or in `spare_beginning` where there is no memory.
-// Neither needs a constructor: programs call MPI in constructors that run before this library's.
-constinit std::atomic<Beginning*> own_beginning{nullptr};
-constinit Beginning spare_beginning{};
 std::atomic<bool> has_session{false};  // MPI_Session_init has succeeded.
-
-void empty_beginning() { memset(static_cast<void*>(own_beginning.load()), 0, sizeof(Beginning)); }
-
-// Made before main, or when it is first asked for: in a signal handler perhaps.
-Beginning& beginning() {
-  if (Beginning* known = own_beginning.load(std::memory_order_acquire)) return *known;
-  void* memory = take_memory(sizeof(Beginning));
-  const bool is_emptied =
-      memory != nullptr && madvise(memory, sizeof(Beginning), MADV_WIPEONFORK) == 0;
-  Beginning* made = memory != nullptr ? static_cast<Beginning*>(memory) : &spare_beginning;
-  made->is_original.store(true, std::memory_order_relaxed);
-  Beginning* before = nullptr;
-  if (!own_beginning.compare_exchange_strong(before, made)) {
-    if (memory != nullptr) munmap(memory, sizeof(Beginning));
-    return *before;
-  }
-  // Before Linux 4.14: children that the C library makes, at least.
-  if (!is_emptied) pthread_atfork(nullptr, nullptr, &empty_beginning);
-  return *made;
-}
-
-bool is_asked_for() {
-  const char* address = getenv(kEnvAddress);
-  return address != nullptr && *address != 0;
-}
-
-// Before any process can be forked: so a child knows that it is one.
-__attribute__((constructor)) void know_the_original() {
-  if (is_asked_for()) beginning();
-}
 
 // Whoever sees it closed sees also why.
 void close_gate() { process.gate->enabled.store(nullptr, std::memory_order_release); }
-bool is_gate_open() { return process.gate->enabled.load(std::memory_order_acquire) != nullptr; }
 
 void give_ring_back(void* thread) {
   if (thread_state.thread == thread) thread_state.thread = nullptr;
@@ -131,43 +79,6 @@ bool says_yes(std::uint16_t function) {
 bool is_initialised() {
   if (has_session.load(std::memory_order_relaxed)) return true;
   return says_yes(kMPI_Initialized) && !says_yes(kMPI_Finalized);
-}
-
-void count_early_call(std::uint16_t function) {
-  EarlyCalls& early = beginning().early[function];
-  if (early.begin.load(std::memory_order_relaxed) == 0) {
-    process.use_tsc = has_invariant_tsc();
-    early.begin.store(ticks(), std::memory_order_relaxed);
-  }
-  early.calls.fetch_add(1);
-  // Another thread may have started the process meanwhile, and taken the counts before this one.
-  SegmentHeader* segment = __atomic_load_n(&process.segment, __ATOMIC_SEQ_CST);
-  if (segment != nullptr && is_gate_open())
-    segment->ringless_calls.fetch_add(early.calls.exchange(0), std::memory_order_relaxed);
-}
-
-void record_early_calls() {
-  if (!is_on()) return;
-  for (std::uint16_t f = 0; f < kFunctionCount; ++f) {
-    EarlyCalls& early = beginning().early[f];
-    const std::uint32_t calls = early.calls.exchange(0);
-    if (calls == 0) continue;
-    Call call;
-    if (!enter(call, f)) {  // No ring is left; it has counted one of them.
-      leave_unrecorded();
-      process.segment->ringless_calls.fetch_add(calls - 1, std::memory_order_relaxed);
-      continue;
-    }
-    std::atomic<std::uint64_t>& count = call.thread->ring->calls[f];
-    count.store(count.load(std::memory_order_relaxed) + calls - 1, std::memory_order_relaxed);
-    call.thread->pending[f] = 0;
-    call.calls = calls;
-    call.begin = early.begin.load(std::memory_order_relaxed);
-    call.result = 0;
-    call.end = call.begin;  // When was kept, how long was not.
-    note(call, Meaning{});
-    leave();
-  }
 }
 
 void name_library(char (&into)[sizeof SegmentHeader::mpi_library]) {
@@ -224,6 +135,12 @@ bool is_first_to_start() {
 }
 
 }  // namespace
+
+bool is_gate_open() noexcept {
+  return process.gate->enabled.load(std::memory_order_acquire) != nullptr;
+}
+
+void note_session() noexcept { has_session.store(true); }
 
 bool has_started(std::uint16_t function) noexcept {
   if (__atomic_load_n(&process.segment, __ATOMIC_ACQUIRE) != nullptr) return true;
@@ -309,58 +226,6 @@ void leave_world() noexcept {
 
 namespace {
 
-// By MPI_X or by its profiling name.
-template <class... Words>
-Word go_on(bool by_profiling_name, std::uint16_t function, Words... words) {
-  return by_profiling_name ? own<Word>(function, words...) : real(function, words...);
-}
-
-// A tool's MPI_Init may come here a second time, by its profiling name: that is MPI's alone.
-template <class... Words>
-Word initialise(bool by_profiling_name, std::uint16_t function, Words... words) {
-  if (!is_asked_for()) return go_on(by_profiling_name, function, words...);
-  std::atomic<bool>& is_inside_init = beginning().is_inside_init;
-  if (is_inside_init.exchange(true)) return go_on(by_profiling_name, function, words...);
-  start();
-  Call call;
-  const bool recorded = is_on() && enter(call, function);
-  const Word result = go_on(by_profiling_name, function, words...);
-  is_inside_init.store(false);
-  const bool is_ours = recorded && call.stop(result);
-  if (static_cast<int>(result) == 0) enter_world();
-  if (is_ours) close_plain(call);
-  if (!recorded) leave_unrecorded();
-  return result;
-}
-
-// One of the other calls by hand: `then` is done after it has succeeded.
-template <class Then, class... Words>
-Word record(bool by_profiling_name, std::uint16_t function, Then then, Words... words) {
-  Call call;
-  const bool recorded = is_on() && enter(call, function);
-  const Word result = go_on(by_profiling_name, function, words...);
-  const bool is_ours = recorded && call.stop(result);
-  if (is_ours) close_plain(call);
-  if (!recorded) leave_unrecorded();
-  if (static_cast<int>(result) == 0) then();
-  return result;
-}
-
-Word finalise(bool by_profiling_name) {
-  return record(by_profiling_name, kMPI_Finalize, [] { leave_world(); });
-}
-
-Word open_session(bool by_profiling_name, Word info, Word handler, Word session) {
-  return record(
-      by_profiling_name, kMPI_Session_init, [] { has_session.store(true); }, info, handler,
-      session);
-}
-
-Word control(bool by_profiling_name, Word level, Word a1, Word a2, Word a3, Word a4, Word a5) {
-  return record(
-      by_profiling_name, kMPI_Pcontrol, [] {}, level, a1, a2, a3, a4, a5);
-}
-
 __attribute__((destructor)) void end_of_process() {
   if (process.segment == nullptr || !is_gate_open()) return;
   process.segment->state.store(ProcessState::kExited, std::memory_order_release);
@@ -368,38 +233,3 @@ __attribute__((destructor)) void end_of_process() {
 
 }  // namespace
 }  // namespace xylem::capture
-
-using namespace xylem::capture;
-
-XYLEM_WRAPPER Word MPI_Init(Word argc, Word argv) {
-  return initialise(false, kMPI_Init, argc, argv);
-}
-XYLEM_WRAPPER Word PMPI_Init(Word argc, Word argv) {
-  return initialise(true, kMPI_Init, argc, argv);
-}
-
-XYLEM_WRAPPER Word MPI_Init_thread(Word argc, Word argv, Word required, Word provided) {
-  return initialise(false, kMPI_Init_thread, argc, argv, required, provided);
-}
-XYLEM_WRAPPER Word PMPI_Init_thread(Word argc, Word argv, Word required, Word provided) {
-  return initialise(true, kMPI_Init_thread, argc, argv, required, provided);
-}
-
-XYLEM_WRAPPER Word MPI_Finalize() { return finalise(false); }
-XYLEM_WRAPPER Word PMPI_Finalize() { return finalise(true); }
-
-XYLEM_WRAPPER Word MPI_Session_init(Word info, Word handler, Word session) {
-  return open_session(false, info, handler, session);
-}
-XYLEM_WRAPPER Word PMPI_Session_init(Word info, Word handler, Word session) {
-  return open_session(true, info, handler, session);
-}
-
-// Variadic: what came in registers goes on in registers. It is a request to a profiler that MPI
-// libraries ignore; no floating-point argument is passed on.
-XYLEM_WRAPPER Word MPI_Pcontrol(Word level, Word a1, Word a2, Word a3, Word a4, Word a5) {
-  return control(false, level, a1, a2, a3, a4, a5);
-}
-XYLEM_WRAPPER Word PMPI_Pcontrol(Word level, Word a1, Word a2, Word a3, Word a4, Word a5) {
-  return control(true, level, a1, a2, a3, a4, a5);
-}

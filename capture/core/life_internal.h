@@ -13,6 +13,10 @@ struct Thread;
 /// record per function stands for all of them.
 bool has_started(std::uint16_t function) noexcept;
 
+/// The process has its own segment, or may still get one: it is not turned off, and no child of
+/// fork() without an MPI_Init of its own. Async-signal-safe.
+bool is_gate_open() noexcept;
+
 /// Counts a call of a thread that has no ring: as lost, or, before the process has started, for the
 /// record of the early calls. Async-signal-safe.
 void count_without_ring(std::uint16_t function) noexcept;
@@ -29,6 +33,9 @@ void start() noexcept;
 /// After MPI is initialised: who am I, in which world. Asks MPI and the environment, and no other
 /// rank.
 void enter_world() noexcept;
+
+/// MPI_Session_init has succeeded: MPI is initialised from now on.
+void note_session() noexcept;
 
 /// After the real MPI_Finalize succeeded. Calls are recorded still.
 void leave_world() noexcept;

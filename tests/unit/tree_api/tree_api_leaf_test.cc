@@ -288,6 +288,32 @@ TEST_F(TreeApiLeafTest, ACoroutineReceivesWhatComesDownAnyStream) {
   task.wait();
 }
 
+Task receive_one(backend::LeafStream stream, std::promise<bool>* is_received) {
+  const auto received = co_await stream.async_receive(kPatience);
+  is_received->set_value(received.has_value());
+}
+
+TEST_F(TreeApiLeafTest, AFullQueueKeepsNothingFromACoroutineThatWaitsForAnotherStream) {
+  start(1);
+  auto unread = open({.name = "unread"});
+  auto awaited = open({.name = "awaited"});
+  const std::vector<std::uint64_t> mebibyte(1u << 17);
+  constexpr int kMore = 12;  // MiB: the queue takes 8.
+  for (int i = 0; i < kMore; ++i) {
+    ASSERT_TRUE(unread.multicast({{1, mebibyte}}, kPatience));
+  }
+  std::promise<bool> is_received;
+  Task task = receive_one(stream_of(0, "awaited"), &is_received);
+  ASSERT_TRUE(awaited.multicast({}));
+  EXPECT_TRUE(is_received.get_future().get());
+  task.wait();
+  auto of_unread = stream_of(0, "unread");
+  int kept = 0;
+  while (of_unread.receive(0)) ++kept;
+  EXPECT_GE(kept, 8);
+  EXPECT_LT(kept, kMore);
+}
+
 // Signals that each of the library's threads keeps out, as /proc shows them.
 std::vector<std::uint64_t> masks_of_leaf_threads() {
   std::vector<std::uint64_t> masks;

@@ -14,7 +14,6 @@
 namespace xylem::backend {
 namespace {
 
-using testing::HandMadeCall;
 using testing::HandMadeSegment;
 
 constexpr LeafId kLeaf{5};

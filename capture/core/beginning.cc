@@ -1,0 +1,90 @@
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/run_contract.h"
+#include "capture/core/beginning_internal.h"
+#include "capture/core/life_internal.h"
+#include "capture/core/process_internal.h"
+#include "capture/core/segment_internal.h"
+#include "capture/core/system_internal.h"
+
+namespace xylem::capture {
+namespace {
+
+// In memory that the kernel empties in children, or in `spare_beginning` where there is no memory.
+// Neither needs a constructor: programs call MPI in constructors that run before this library's.
+constinit std::atomic<Beginning*> own_beginning{nullptr};
+constinit Beginning spare_beginning{};
+
+void empty_beginning() { memset(static_cast<void*>(own_beginning.load()), 0, sizeof(Beginning)); }
+
+// Before any process can be forked: so a child knows that it is one.
+__attribute__((constructor)) void know_the_original() {
+  if (is_asked_for()) beginning();
+}
+
+}  // namespace
+
+// Made before main, or when it is first asked for: in a signal handler perhaps.
+Beginning& beginning() noexcept {
+  if (Beginning* known = own_beginning.load(std::memory_order_acquire)) return *known;
+  void* memory = take_memory(sizeof(Beginning));
+  const bool is_emptied =
+      memory != nullptr && madvise(memory, sizeof(Beginning), MADV_WIPEONFORK) == 0;
+  Beginning* made = memory != nullptr ? static_cast<Beginning*>(memory) : &spare_beginning;
+  made->is_original.store(true, std::memory_order_relaxed);
+  Beginning* before = nullptr;
+  if (!own_beginning.compare_exchange_strong(before, made)) {
+    if (memory != nullptr) munmap(memory, sizeof(Beginning));
+    return *before;
+  }
+  // Before Linux 4.14: children that the C library makes, at least.
+  if (!is_emptied) pthread_atfork(nullptr, nullptr, &empty_beginning);
+  return *made;
+}
+
+bool is_asked_for() noexcept {
+  const char* address = getenv(kEnvAddress);
+  return address != nullptr && *address != 0;
+}
+
+void count_early_call(std::uint16_t function) noexcept {
+  EarlyCalls& early = beginning().early[function];
+  if (early.begin.load(std::memory_order_relaxed) == 0) {
+    process.use_tsc = has_invariant_tsc();
+    early.begin.store(ticks(), std::memory_order_relaxed);
+  }
+  early.calls.fetch_add(1);
+  // Another thread may have started the process meanwhile, and taken the counts before this one.
+  SegmentHeader* segment = __atomic_load_n(&process.segment, __ATOMIC_SEQ_CST);
+  if (segment != nullptr && is_gate_open())
+    segment->ringless_calls.fetch_add(early.calls.exchange(0), std::memory_order_relaxed);
+}
+
+void record_early_calls() noexcept {
+  if (!is_on()) return;
+  for (std::uint16_t f = 0; f < kFunctionCount; ++f) {
+    EarlyCalls& early = beginning().early[f];
+    const std::uint32_t calls = early.calls.exchange(0);
+    if (calls == 0) continue;
+    Call call;
+    if (!enter(call, f)) {  // No ring is left; it has counted one of them.
+      leave_unrecorded();
+      process.segment->ringless_calls.fetch_add(calls - 1, std::memory_order_relaxed);
+      continue;
+    }
+    std::atomic<std::uint64_t>& count = call.thread->ring->calls[f];
+    count.store(count.load(std::memory_order_relaxed) + calls - 1, std::memory_order_relaxed);
+    call.thread->pending[f] = 0;
+    call.calls = calls;
+    call.begin = early.begin.load(std::memory_order_relaxed);
+    call.result = 0;
+    call.end = call.begin;  // When was kept, how long was not.
+    note(call, Meaning{});
+    leave();
+  }
+}
+
+}  // namespace xylem::capture

@@ -1,0 +1,100 @@
+// The wrappers that are written by hand, because they begin and end the life of capture in a
+// process: MPI_Init and MPI_Init_thread, MPI_Session_init, MPI_Finalize; and MPI_Pcontrol, which is
+// variadic.
+
+#include "capture/core/beginning_internal.h"
+#include "capture/core/life_internal.h"
+#include "capture/core/process_internal.h"
+#include "capture/core/wrapper_internal.h"
+
+namespace xylem::capture {
+namespace {
+
+// By MPI_X or by its profiling name.
+template <class... Words>
+Word go_on(bool by_profiling_name, std::uint16_t function, Words... words) {
+  return by_profiling_name ? own<Word>(function, words...) : real(function, words...);
+}
+
+// A tool's MPI_Init may come here a second time, by its profiling name: that is MPI's alone.
+template <class... Words>
+Word initialise(bool by_profiling_name, std::uint16_t function, Words... words) {
+  if (!is_asked_for()) return go_on(by_profiling_name, function, words...);
+  std::atomic<bool>& is_inside_init = beginning().is_inside_init;
+  if (is_inside_init.exchange(true)) return go_on(by_profiling_name, function, words...);
+  start();
+  Call call;
+  const bool recorded = is_on() && enter(call, function);
+  const Word result = go_on(by_profiling_name, function, words...);
+  is_inside_init.store(false);
+  const bool is_ours = recorded && call.stop(result);
+  if (static_cast<int>(result) == 0) enter_world();
+  if (is_ours) close_plain(call);
+  if (!recorded) leave_unrecorded();
+  return result;
+}
+
+// One of the other calls by hand: `then` is done after it has succeeded.
+template <class Then, class... Words>
+Word record(bool by_profiling_name, std::uint16_t function, Then then, Words... words) {
+  Call call;
+  const bool recorded = is_on() && enter(call, function);
+  const Word result = go_on(by_profiling_name, function, words...);
+  const bool is_ours = recorded && call.stop(result);
+  if (is_ours) close_plain(call);
+  if (!recorded) leave_unrecorded();
+  if (static_cast<int>(result) == 0) then();
+  return result;
+}
+
+Word finalise(bool by_profiling_name) {
+  return record(by_profiling_name, kMPI_Finalize, [] { leave_world(); });
+}
+
+Word open_session(bool by_profiling_name, Word info, Word handler, Word session) {
+  return record(
+      by_profiling_name, kMPI_Session_init, [] { note_session(); }, info, handler, session);
+}
+
+Word control(bool by_profiling_name, Word level, Word a1, Word a2, Word a3, Word a4, Word a5) {
+  return record(
+      by_profiling_name, kMPI_Pcontrol, [] {}, level, a1, a2, a3, a4, a5);
+}
+
+}  // namespace
+}  // namespace xylem::capture
+
+using namespace xylem::capture;
+
+XYLEM_WRAPPER Word MPI_Init(Word argc, Word argv) {
+  return initialise(false, kMPI_Init, argc, argv);
+}
+XYLEM_WRAPPER Word PMPI_Init(Word argc, Word argv) {
+  return initialise(true, kMPI_Init, argc, argv);
+}
+
+XYLEM_WRAPPER Word MPI_Init_thread(Word argc, Word argv, Word required, Word provided) {
+  return initialise(false, kMPI_Init_thread, argc, argv, required, provided);
+}
+XYLEM_WRAPPER Word PMPI_Init_thread(Word argc, Word argv, Word required, Word provided) {
+  return initialise(true, kMPI_Init_thread, argc, argv, required, provided);
+}
+
+XYLEM_WRAPPER Word MPI_Finalize() { return finalise(false); }
+XYLEM_WRAPPER Word PMPI_Finalize() { return finalise(true); }
+
+XYLEM_WRAPPER Word MPI_Session_init(Word info, Word handler, Word session) {
+  return open_session(false, info, handler, session);
+}
+XYLEM_WRAPPER Word PMPI_Session_init(Word info, Word handler, Word session) {
+  return open_session(true, info, handler, session);
+}
+
+// Variadic: what came in registers goes on in registers. It is a request to a profiler that MPI
+// libraries ignore; no floating-point argument is passed on.
+XYLEM_WRAPPER Word MPI_Pcontrol(Word level, Word a1, Word a2, Word a3, Word a4, Word a5) {
+  return control(false, level, a1, a2, a3, a4, a5);
+}
+XYLEM_WRAPPER Word PMPI_Pcontrol(Word level, Word a1, Word a2, Word a3, Word a4, Word a5) {
+  return control(true, level, a1, a2, a3, a4, a5);
+}

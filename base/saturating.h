@@ -13,7 +13,8 @@ template <std::integral T>
 constexpr T saturating_cast(double value) {
   // As doubles, the maxima of integer types round up to powers of two, which T cannot hold.
   constexpr auto kLeast = static_cast<double>(std::numeric_limits<T>::min());
-  constexpr auto kBeyond = 2 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
+  constexpr T kHalf = std::numeric_limits<T>::max() / 2 + 1;
+  constexpr double kBeyond = 2 * static_cast<double>(kHalf);
   if (value != value) return 0;
   if (value >= kBeyond) return std::numeric_limits<T>::max();
   return value <= kLeast ? std::numeric_limits<T>::min() : static_cast<T>(value);

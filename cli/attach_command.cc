@@ -15,10 +15,10 @@
 #include <utility>
 
 #include "base/config.h"
-#include "cli/alert_options.h"
 #include "cli/front_end_start.h"
-#include "cli/service_options.h"
+#include "frontend/service_options.h"
 #include "launch/job.h"
+#include "storage/alert/alert_options.h"
 #include "tree/host_list.h"
 #include "wire/series.h"
 
@@ -122,7 +122,7 @@ std::string watch(Started& started, Nanos duration) {
 }
 
 // Says who was not found; true when there is somebody.
-bool is_anybody(const Census& census, const AttachPlan& plan, const std::string& failures) {
+bool is_anybody(const Census& census, const launch::AttachPlan& plan, const std::string& failures) {
   const std::string none = census.without.empty() ? "" : " on " + tree::fold_hosts(census.without);
   if (!failures.empty()) say("attach: " + failures);
   if (census.ranks != 0) {
@@ -136,7 +136,7 @@ bool is_anybody(const Census& census, const AttachPlan& plan, const std::string&
 }
 
 // With the agents on their way.
-int watch_to_the_end(Started& started, const AttachPlan& plan, const RunOptions& options,
+int watch_to_the_end(Started& started, const launch::AttachPlan& plan, const RunOptions& options,
                      const AttachOptions& how) {
   const Nanos begin = monotonic_now();
   int signal = 0;
@@ -184,7 +184,7 @@ Result<Checked> check(const SettingFlags& flags) {
   if (!entries) return unexpected(entries.error());
   auto options = check_settings(*values, *entries);
   if (!options) return unexpected(std::move(options.error()));
-  auto services = read_services(*entries, file);
+  auto services = frontend::read_services(*entries, file);
   if (!services) return unexpected(std::move(services.error()));
   // They are what there is to see of ranks that were not preloaded.
   for (const std::string_view name : {wire::kHostService, wire::kProcessService}) {
@@ -195,10 +195,11 @@ Result<Checked> check(const SettingFlags& flags) {
     }
   }
   options->services = *std::move(services);
-  const auto limits = read_alert_limits(*entries, file);
+  const auto limits = storage::read_alert_limits(*entries, file);
   if (!limits) return unexpected(limits.error());
   std::string printed = print_settings(*values, sections_of(*options)) +
-                        print_services(options->services) + print_alert_limits(*limits);
+                        frontend::print_services(options->services) +
+                        storage::print_alert_limits(*limits);
   return Checked{*std::move(options), std::move(printed)};
 }
 
@@ -206,7 +207,7 @@ Result<Checked> check(const SettingFlags& flags) {
 
 int attach_job(const RunOptions& options, const std::string& printed_options,
                const AttachOptions& how, const std::vector<std::string>& command_line) {
-  auto plan = plan_attach(how.target, options.launcher);
+  auto plan = launch::plan_attach(how.target, options.launcher);
   if (!plan) return fail(plan.error().message);
   const launch::SignalGate gate;
   RunOptions ours = options;
@@ -233,7 +234,7 @@ void add_attach_command(CLI::App& app, int& code) {
   CLI::App* verb = app.add_subcommand(
       "attach", "Watch a job that is already running: xylem attach --pid LAUNCHER [OPTIONS]");
   const auto flags = std::make_shared<Flags>(*verb);
-  AttachTarget& target = flags->how.target;
+  launch::AttachTarget& target = flags->how.target;
   verb->add_option("--pid", target.pid,
                    "Process id of the job's launcher (mpirun, srun) on this host");
   verb->add_option("--jobid", target.job, "Slurm job number");

@@ -3,8 +3,8 @@
 // `xylem attach`: agents for a job that is already running.
 
 #include "base/clock.h"
-#include "cli/attach_plan.h"
 #include "cli/run_options.h"
+#include "launch/attach_plan.h"
 
 namespace CLI {
 class App;
@@ -13,7 +13,7 @@ class App;
 namespace xylem {
 
 struct AttachOptions {
-  AttachTarget target;
+  launch::AttachTarget target;
   Nanos duration = 0;  ///< How long to watch; 0: until the ranks end.
 };
 

@@ -14,8 +14,8 @@
 #include "base/printable_text.h"
 #include "base/run_contract.h"
 #include "capture/core/ring.h"
-#include "cli/stream_options.h"
 #include "filters/plugin_copy.h"
+#include "frontend/stream_options.h"
 #include "launch/slurm.h"
 #include "net/address.h"
 #include "net/key.h"
@@ -180,7 +180,7 @@ void start_agents_beside(Started& started) {
 // All front ends of the run have the plugins as they are now.
 Result<launch::FrontEndProcess> start_with_plugins(const std::string& program, launch::Setup setup,
                                                    std::vector<UniqueFd> listening) {
-  setup.plugins = plugins_of(setup.streams);
+  setup.plugins = frontend::plugins_of(setup.streams);
   std::vector<UniqueFd> copies;
   for (const std::string& file : setup.plugins) {
     auto copy = filters::copy_plugin(file);

@@ -22,18 +22,18 @@
 #include "base/own_process.h"
 #include "base/this_host.h"
 #include "cli/account_line.h"
-#include "cli/alert_options.h"
 #include "cli/live_runs.h"
-#include "cli/stream_options.h"
 #include "cli/version.h"
 #include "filters/plugin_copy.h"
 #include "frontend/session.h"
 #include "frontend/stream_fold.h"
+#include "frontend/stream_options.h"
 #include "launch/comm_process_launch.h"
 #include "launch/front_end_process.h"
 #include "launch/launch.h"
 #include "launch/setup.h"
 #include "net/runtime.h"
+#include "storage/alert/alert_options.h"
 #include "storage/write/replaced_run.h"
 #include "storage/write/store.h"
 
@@ -87,8 +87,8 @@ bool agent_on_this_host(const std::string& run, const std::string& run_folder) {
 }
 
 // Whoever started us holds the copies too, for our successors; nobody whom we start shall.
-PluginCopies plugin_copies(const launch::Setup& setup) {
-  PluginCopies copies;
+frontend::PluginCopies plugin_copies(const launch::Setup& setup) {
+  frontend::PluginCopies copies;
   for (std::size_t i = 0; i < setup.plugins.size(); ++i) {
     const int fd = static_cast<int>(setup.first_plugin_fd) + static_cast<int>(i);
     ::fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -115,14 +115,14 @@ Result<std::shared_ptr<launch::FoldMark>> open_mark(const launch::Setup& setup) 
 // A plugin that has ended front ends is not even loaded here, where it may have done so.
 Result<std::vector<wire::StreamSpec>> streams_of(const launch::Setup& setup,
                                                  const std::shared_ptr<launch::FoldMark>& mark) {
-  const LoadPlugin load = [&](StreamId stream, const auto& loads) -> Result<void> {
+  const frontend::LoadPlugin load = [&](StreamId stream, const auto& loads) -> Result<void> {
     if (is_unmerged(setup, stream)) return {};
     if (mark) mark->enter(stream);
     auto loaded = loads();
     if (mark) mark->leave();
     return loaded;
   };
-  return read_streams(setup.streams, "configuration", plugin_copies(setup), load);
+  return frontend::read_streams(setup.streams, "configuration", plugin_copies(setup), load);
 }
 
 // Of streams whose plugin has ended front ends nothing is merged here.
@@ -132,7 +132,7 @@ Result<std::shared_ptr<const storage::StreamFold>> make_fold(
   for (wire::StreamSpec& spec : streams) {
     if (is_unmerged(setup, spec.id)) spec.aggregation.clear();
   }
-  return frontend::make_stream_fold(with_copies(std::move(streams), plugin_copies(setup)),
+  return frontend::make_stream_fold(frontend::with_copies(std::move(streams), plugin_copies(setup)),
                                     std::move(mark));
 }
 
@@ -161,7 +161,7 @@ Result<storage::ResumedStore> open_store(const launch::Setup& setup,
                                          std::shared_ptr<launch::FoldMark> mark) {
   auto fold = make_fold(setup, streams, std::move(mark));
   if (!fold) return unexpected(std::move(fold.error()));
-  auto alerts = read_alert_limits(setup.alerts, "configuration");
+  auto alerts = storage::read_alert_limits(setup.alerts, "configuration");
   if (!alerts) return unexpected(std::move(alerts.error()));
   if (!setup.live_path.empty()) {
     storage::ResumeOptions former;

@@ -10,20 +10,20 @@
 #include <vector>
 
 #include "base/own_process.h"
-#include "cli/alert_options.h"
 #include "cli/attach_command.h"
 #include "cli/place_command.h"
 #include "cli/query_command.h"
 #include "cli/report_command.h"
 #include "cli/run_command.h"
 #include "cli/run_options.h"
-#include "cli/service_options.h"
 #include "cli/settings.h"
 #include "cli/top_command.h"
 #include "cli/tree_command.h"
 #include "cli/version.h"
 #include "cli/view_command.h"
+#include "frontend/service_options.h"
 #include "launch/launch.h"
+#include "storage/alert/alert_options.h"
 
 namespace xylem {
 namespace {
@@ -53,13 +53,14 @@ int with_options(const RunFlags& flags,
   if (!entries) return fail(entries.error().message);
   auto options = check_settings(*values, *entries);
   if (!options) return fail(options.error().message);
-  auto services = read_services(*entries, file);
+  auto services = frontend::read_services(*entries, file);
   if (!services) return fail(services.error().message);
   options->services = *std::move(services);
-  const auto limits = read_alert_limits(*entries, file);
+  const auto limits = storage::read_alert_limits(*entries, file);
   if (!limits) return fail(limits.error().message);
   const std::string printed = print_settings(*values, sections_of(*options)) +
-                              print_services(options->services) + print_alert_limits(*limits);
+                              frontend::print_services(options->services) +
+                              storage::print_alert_limits(*limits);
   if (flags.print) {
     std::fputs(printed.c_str(), stdout);
     return 0;

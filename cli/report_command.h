@@ -28,8 +28,6 @@ int run_report(const ReportOptions& options, std::ostream& out, std::ostream& er
 
 /// The page: every number has its unit, every formula is stated.
 std::string report_text(const storage::Report& report);
-/// One JSON object with the members of Report; times in ns, shares as fractions.
-std::string report_json(const storage::Report& report);
 
 /// Adds the subcommand; when it is chosen, parsing runs it and sets `code`, which outlives `app`.
 void add_report_command(CLI::App& app, int& code);

@@ -7,11 +7,11 @@
 #include "base/config.h"
 #include "capture/core/ring.h"
 #include "capture/core/sampling.h"
-#include "cli/alert_options.h"
 #include "cli/room_options.h"
-#include "cli/stream_options.h"
+#include "frontend/stream_options.h"
 #include "placement/fuzzy_rules.h"
 #include "placement/place.h"
+#include "storage/alert/alert_options.h"
 #include "tree/shape.h"
 #include "tree/topology_text.h"
 
@@ -158,8 +158,8 @@ Result<void> read_hosts(RunOptions& options, const std::vector<SettingValue>& va
   options.placement = policy.value;
   for (const ConfigEntry& entry : entries) {
     if (placement::is_fuzzy_key(entry.key)) options.fuzzy.push_back(entry);
-    if (is_stream_key(entry.key)) options.streams.push_back(entry);
-    if (is_alert_key(entry.key)) options.alerts.push_back(entry);
+    if (frontend::is_stream_key(entry.key)) options.streams.push_back(entry);
+    if (storage::is_alert_key(entry.key)) options.alerts.push_back(entry);
   }
   // The reader of the file sorts keys by name; a person means their order in the text.
   std::ranges::stable_sort(options.fuzzy, {}, &ConfigEntry::line);

@@ -43,7 +43,7 @@ struct RunOptions {
   std::string log_level;
   std::vector<wire::ServiceSpec> services{};  ///< From the configuration file.
   std::vector<ConfigEntry> streams{};         ///< From that file, checked: see stream_options.h.
-  std::vector<ConfigEntry> alerts{};          ///< Likewise, for read_alert_limits().
+  std::vector<ConfigEntry> alerts{};          ///< Likewise, for storage::read_alert_limits.
 };
 
 /// Checks every value, also the topology, and whether they fit together. `entries` are those of the

@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "base/check.h"
-#include "cli/alert_options.h"
 #include "cli/place_options.h"
 #include "cli/run_options.h"
-#include "cli/service_options.h"
-#include "cli/stream_options.h"
+#include "frontend/service_options.h"
+#include "frontend/stream_options.h"
 #include "launch/launch.h"
 #include "placement/fuzzy_rules.h"
+#include "storage/alert/alert_options.h"
 
 namespace xylem {
 namespace {
@@ -103,8 +103,8 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& set
     const std::string where = path + ":" + std::to_string(entry.line) + ": ";
     if (put(entry.key, entry.value, where + entry.key)) continue;
     if (is_among(run_settings(), entry.key) || is_among(place_settings(), entry.key)) continue;
-    if (placement::is_fuzzy_key(entry.key) || is_service_key(entry.key) ||
-        is_stream_key(entry.key) || is_alert_key(entry.key)) {
+    if (placement::is_fuzzy_key(entry.key) || frontend::is_service_key(entry.key) ||
+        frontend::is_stream_key(entry.key) || storage::is_alert_key(entry.key)) {
       continue;
     }
     return unexpected(
@@ -114,13 +114,13 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& set
   if (auto rules = placement::read_fuzzy_rules(*entries, path); !rules) {
     return unexpected(std::move(rules.error()));
   }
-  if (auto limits = read_alert_limits(*entries, path); !limits) {
+  if (auto limits = storage::read_alert_limits(*entries, path); !limits) {
     return unexpected(std::move(limits.error()));
   }
-  if (auto services = read_services(*entries, path); !services) {
+  if (auto services = frontend::read_services(*entries, path); !services) {
     return unexpected(std::move(services.error()));
   }
-  if (auto streams = read_streams(*entries, path); !streams) {
+  if (auto streams = frontend::read_streams(*entries, path); !streams) {
     return unexpected(std::move(streams.error()));
   }
   for (const Setting& setting : settings) {

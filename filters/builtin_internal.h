@@ -58,6 +58,11 @@ class StateReader {
   std::string fault_;
 };
 
+template <typename T>
+bool is_nan(T number) {
+  return std::isnan(static_cast<double>(number));  // An integer never is.
+}
+
 /// One NaN for all, so that which of two comes first does not show.
 inline double canonical(double value) {
   return value != value ? std::numeric_limits<double>::quiet_NaN() : value;

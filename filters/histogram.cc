@@ -45,7 +45,7 @@ class Histogram final : public Aggregation {
     const wire::FieldValue* value = sent.find(histogram::kValue);
     const bool taken = value != nullptr && internal::take_numbers(*value, [&](auto held) {
                          for (const auto number : held) {
-                           if (number != number) {
+                           if (internal::is_nan(number)) {
                              ++not_numbers;
                            } else {
                              ++counts[bucket_of(number)];

@@ -11,7 +11,6 @@ namespace xylem::filters {
 namespace {
 
 using internal::refused;
-using internal::StateReader;
 using Numbers = std::vector<std::uint64_t>;
 
 constexpr std::string_view kName = "matrix";

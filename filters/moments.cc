@@ -86,7 +86,8 @@ class Moments final : public Aggregation {
       state.set(moments::kMin, numbers[0]).set(moments::kMax, numbers[0]);
     } else {
       state.set(moments::kMean, numbers).set(kSquares, std::vector<double>(numbers.size()));
-      state.set(moments::kMin, numbers).set(moments::kMax, std::move(numbers));
+      state.set(moments::kMin, numbers);
+      state.set(moments::kMax, std::move(numbers));
     }
     return state;
   }

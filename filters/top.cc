@@ -76,7 +76,7 @@ class Top final : public Aggregation {
           std::vector<Entry<Number>> entries;
           entries.reserve(held.size());
           for (const Number number : held) {
-            all_numbers = all_numbers && number == number;
+            all_numbers = all_numbers && !internal::is_nan(number);
             entries.push_back({number, raw(leaf), entries.size()});
           }
           if (!all_numbers) return;

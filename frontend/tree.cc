@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "base/check.h"
 #include "frontend/tree_internal.h"
 #include "launch/back_end_launch.h"
 #include "net/address.h"
@@ -83,29 +84,30 @@ Result<std::unique_ptr<Stream::Impl::Parts>> Stream::Impl::prepare(TreeOptions o
 }
 
 Stream::Impl::Impl(std::unique_ptr<Parts> parts)
-    : parts_(std::move(parts)), node_(parts_->node), loop_(*this, std::move(parts_->network)) {
-  thread_ = std::thread([this] { loop_.run(); });
+    : parts_(std::move(parts)), state_(parts_->node), loop_(*this, std::move(parts_->network)) {
+  thread_.start("xylem-tree", [this] { loop_.run(); });
 }
 
 Result<void> Stream::Impl::start() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return network_ != nullptr; });
-  lock.unlock();
+  auto state = state_.lock();
+  state.wait_until(kForever, [&] { return state->network != nullptr; });
+  state.unlock();
   const TreeOptions& options = parts_->options;
   if (options.back_end.empty()) return {};
   const Nanos deadline = deadline_in(options.start_limit);
   if (auto launched = launch_all(); !launched) return launched;
-  lock.lock();
+  state.lock();
   const std::size_t count = parts_->node.expected;
-  wait_until(lock, deadline, [&] { return !back_end_failures_.empty() || node_.has_all(count); });
-  if (!back_end_failures_.empty() && !node_.has_all(count)) {
+  const auto& failures = state->back_end_failures;
+  wait_until(state, deadline, [&] { return !failures.empty() || state->node.has_all(count); });
+  if (!failures.empty() && !state->node.has_all(count)) {
     // What fails on one host mostly fails on others too: one sentence for all.
-    wait_until(lock, std::min(deadline, deadline_in(kGatherFailures)),
-               [&] { return back_end_failures_.size() == children_.size(); });
-    return unexpected(Code::kUnavailable, gather_failures(back_end_failures_));
+    wait_until(state, std::min(deadline, deadline_in(kGatherFailures)),
+               [&] { return failures.size() == state->children.size(); });
+    return unexpected(Code::kUnavailable, gather_failures(failures));
   }
-  if (node_.has_all(count)) return {};
-  return unexpected(tree_timed_out(node_.what_is_missing(count) + not_there()));
+  if (state->node.has_all(count)) return {};
+  return unexpected(tree_timed_out(state->node.what_is_missing(count) + not_there(*state)));
 }
 
 Result<void> Stream::Impl::launch_all() {
@@ -120,26 +122,28 @@ Result<void> Stream::Impl::launch_all() {
       Child child{host, *std::move(launched),
                   UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))), false};
       const int fd = child.pidfd.get();
-      const std::lock_guard lock(mutex_);
-      children_.emplace(pid, std::move(child));
-      if (fd >= 0) loop_.post([this, fd] { network_->watch(fd); });
-      if (said >= 0) loop_.post([this, said] { network_->watch(said); });
+      const auto state = state_.lock();
+      state->children.emplace(pid, std::move(child));
+      overlay::Network* const network = state->network;
+      if (fd >= 0) loop_.post([network, fd] { network->watch(fd); });
+      if (said >= 0) loop_.post([network, said] { network->watch(said); });
     }
   }
   return {};
 }
 
 Result<void> Stream::Impl::wait_for_leaves(std::size_t count, Nanos timeout) {
-  std::unique_lock lock(mutex_);
-  wait_until(lock, deadline_in(timeout), [&] { return closed_ || node_.has_all(count); });
-  if (closed_) return unexpected(tree_closed());
-  if (node_.has_all(count)) return {};
-  return unexpected(tree_timed_out(node_.what_is_missing(count) + not_there()));
+  auto state = state_.lock();
+  wait_until(state, deadline_in(timeout),
+             [&] { return state->closed || state->node.has_all(count); });
+  if (state->closed) return unexpected(tree_closed());
+  if (state->node.has_all(count)) return {};
+  return unexpected(tree_timed_out(state->node.what_is_missing(count) + not_there(*state)));
 }
 
-std::string Stream::Impl::not_there() const {
+std::string Stream::Impl::not_there(const State& state) const {
   std::set<std::string> seen;
-  for (const auto& [id, node] : node_.overlay().nodes()) seen.insert(node.host);
+  for (const auto& [id, node] : state.node.overlay().nodes()) seen.insert(node.host);
   std::string missing;
   for (const std::string& host : parts_->options.hosts) {
     if (!launch::is_this_host(host) && !seen.contains(host)) missing += " " + host;
@@ -149,63 +153,63 @@ std::string Stream::Impl::not_there() const {
 
 // ---- the node, under the lock ----
 
-void Stream::Impl::note_event() {
-  if (!node_.is_dissolved() || !stopping_) return;
-  closed_ = true;
-  node_.end_events("the tree was closed");
-  network_->stop(0);
+void Stream::Impl::end_when_dissolved(State& state) {
+  if (!state.node.is_dissolved() || !state.stopping) return;
+  state.closed = true;
+  state.node.end_events("the tree was closed");
+  state.network->stop(0);
 }
 
-// Coroutines go on here, on the loop and without the lock, when their turn has come.
 void Stream::Impl::try_waiters() {
-  if (waiters_.empty()) return;
-  waiters_.try_all(monotonic_now());
-  arm_waiters_timer();
+  if (state_.lock()->closed) {
+    waiters_.end();
+  } else {
+    net::try_waiters(waiters_, loop_);
+  }
 }
 
 void Stream::Impl::on_start(overlay::Network& network, Nanos now) {
-  on_event([&] {
-    network_ = &network;
-    node_.on_start(network, now);
+  on_event([&](State& state) {
+    state.network = &network;
+    state.node.on_start(network, now);
   });
 }
 
 void Stream::Impl::on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) {
-  on_event([&] { node_.on_link_up(link, peer, now); });
+  on_event([&](State& state) { state.node.on_link_up(link, peer, now); });
 }
 
 void Stream::Impl::on_connect_failed(NodeId node, const Error& why, Nanos now) {
-  on_event([&] { node_.on_connect_failed(node, why, now); });
+  on_event([&](State& state) { state.node.on_connect_failed(node, why, now); });
 }
 
 void Stream::Impl::on_message(overlay::LinkId link, wire::Message message, Nanos now) {
   if (!std::holds_alternative<wire::Packet>(message)) {
-    return on_event([&] { node_.on_message(link, std::move(message), now); });
+    return on_event([&](State& state) { state.node.on_message(link, std::move(message), now); });
   }
   // The node's timer follows when all that came together was taken: then whoever waits is told.
-  const std::lock_guard lock(mutex_);
-  node_.on_message(link, std::move(message), now);
+  state_.lock()->node.on_message(link, std::move(message), now);
 }
 
 void Stream::Impl::on_link_down(overlay::LinkId link, const Error& why, Nanos now) {
-  on_event([&] { node_.on_link_down(link, why, now); });
+  on_event([&](State& state) { state.node.on_link_down(link, why, now); });
 }
 
 void Stream::Impl::on_timer(Nanos now) {
-  on_event([&] { node_.on_timer(now); });
+  on_event([&](State& state) { state.node.on_timer(now); });
 }
 
 // One of the processes that were started here says something, or has ended.
 void Stream::Impl::on_readable(int fd, Nanos) {
-  on_event([&] {
-    for (auto& [pid, child] : children_) {
-      if (child.launched.said() == fd && !child.launched.hear()) network_->unwatch(fd);
-      if (child.pidfd.get() == fd && collect(pid, child)) network_->unwatch(fd);
+  on_event([&](State& state) {
+    for (auto& [pid, child] : state.children) {
+      if (child.launched.said() == fd && !child.launched.hear()) state.network->unwatch(fd);
+      if (child.pidfd.get() == fd && collect(state, pid, child)) state.network->unwatch(fd);
     }
   });
 }
 
-bool Stream::Impl::collect(pid_t pid, Child& child) {
+bool Stream::Impl::collect(State& state, pid_t pid, Child& child) {
   if (child.has_ended) return true;
   int status = 0;
   const pid_t ended = ::waitpid(pid, &status, WNOHANG);
@@ -219,8 +223,8 @@ bool Stream::Impl::collect(pid_t pid, Child& child) {
   const std::string& said = child.launched.last_line();
   const launch::BackEndFailure failure{child.host, how + (said.empty() ? "" : ": " + said),
                                        child.launched.by()};
-  if (!stopping_) node_.note(child.host, gather_failures(std::span(&failure, 1)));
-  back_end_failures_.push_back(failure);
+  if (!state.stopping) state.node.note(child.host, gather_failures(std::span(&failure, 1)));
+  state.back_end_failures.push_back(failure);
   return true;
 }
 
@@ -228,21 +232,23 @@ bool Stream::Impl::collect(pid_t pid, Child& child) {
 
 Result<void> Stream::Impl::close(Nanos timeout) {
   const Nanos deadline = deadline_in(timeout);
-  std::unique_lock lock(mutex_);
-  const bool is_first = !std::exchange(stopping_, true);
-  if (is_first && !closed_) loop_.post([this] { on_event([&] { node_.finish(); }); });
-  wait_until(lock, deadline, [&] { return closed_; });
+  auto state = state_.lock();
+  const bool is_first = !std::exchange(state->stopping, true);
+  if (is_first && !state->closed) {
+    loop_.post([this] { on_event([](State& on_loop) { on_loop.node.finish(); }); });
+  }
+  wait_until(state, deadline, [&] { return state->closed; });
   Result<void> outcome;
-  if (!closed_) {
-    const IntervalSet open = node_.open_leaves();
+  if (!state->closed) {
+    const IntervalSet open = state->node.open_leaves();
     outcome =
         unexpected(tree_timed_out(open.empty() ? "not all communication processes left"
                                                : "leaves " + open.to_string() + " did not leave"));
-    closed_ = true;
-    node_.end_events("the tree was closed: " + outcome.error().message);
-    loop_.post([this] { on_event([&] { network_->stop(0); }); });
+    state->closed = true;
+    state->node.end_events("the tree was closed: " + outcome.error().message);
+    loop_.post([this] { on_event([](State& on_loop) { on_loop.network->stop(0); }); });
   }
-  lock.unlock();
+  state.unlock();
   end_children(std::max(deadline, deadline_in(kKillPatience)));
   return outcome;
 }
@@ -251,10 +257,10 @@ Result<void> Stream::Impl::close(Nanos timeout) {
 // asked, then made to.
 void Stream::Impl::end_children(Nanos deadline) {
   const auto all_have_ended = [this](int signal) {
-    const std::lock_guard lock(mutex_);
+    const auto state = state_.lock();
     bool all = true;
-    for (auto& [pid, child] : children_) {
-      if (collect(pid, child)) continue;
+    for (auto& [pid, child] : state->children) {
+      if (collect(*state, pid, child)) continue;
       all = false;
       if (signal != 0) ::kill(pid, signal);
     }
@@ -271,9 +277,9 @@ void Stream::Impl::end_children(Nanos deadline) {
 }
 
 void Stream::Impl::stop() {
-  CHECK(!is_on_own_thread());  // A coroutine must not end the tree that resumed it.
+  CHECK(!thread_.is_current());  // A coroutine must not end the tree that resumed it.
   static_cast<void>(close(kCloseAtEnd));
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 // ---- the public face ----

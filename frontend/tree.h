@@ -154,7 +154,8 @@ class Stream {
   StreamId id_{};
 };
 
-/// One thread of the library serves the links. All functions are thread-safe.
+/// One thread of the library serves the links. It gets none of the program's signals. All functions
+/// are thread-safe.
 class Tree {
  public:
   /// Listens, starts the back ends if requested, and waits until all have joined and the tree is

@@ -50,33 +50,26 @@ Error stream_closed() { return {Code::kUnavailable, "the stream is closed"}; }
 
 }  // namespace
 
-bool Stream::Impl::wait_until(std::unique_lock<std::mutex>& lock, Nanos deadline,
-                              const std::function<bool()>& done) {
-  if (is_on_own_thread()) return done();
-  const auto until = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline));
-  return changed_.wait_until(lock, until, done);
-}
-
 // What is posted under the lock before the tree is closed runs: the loop is stopped after that.
 template <typename T>
-Result<T> Stream::Impl::on_loop(const std::function<Result<T>()>& work) {
-  std::unique_lock lock(mutex_);
-  if (closed_ || stopping_) return unexpected(tree_closed());
-  if (is_on_own_thread()) return work();
+Result<T> Stream::Impl::on_loop(const std::function<Result<T>(State&)>& work) {
+  auto state = state_.lock();
+  if (state->is_closing()) return unexpected(tree_closed());
+  if (thread_.is_current()) return work(*state);
   std::optional<Result<T>> outcome;
   loop_.post([&] {
-    const std::lock_guard on_loop_lock(mutex_);
-    outcome.emplace(work());
-    changed_.notify_all();
+    const auto on_loop = state_.lock();
+    outcome.emplace(work(*on_loop));
+    on_loop.notify();
   });
-  changed_.wait(lock, [&] { return outcome.has_value(); });
+  state.wait_until(kForever, [&] { return outcome.has_value(); });
   return *std::move(outcome);
 }
 
 std::vector<LeafFacts> Stream::Impl::leaves() const {
-  const std::lock_guard lock(mutex_);
+  const auto state = state_.lock();
   std::vector<LeafFacts> leaves;
-  for (const auto& [id, node] : node_.overlay().nodes()) {
+  for (const auto& [id, node] : state->node.overlay().nodes()) {
     if (node.leaf == wire::kNoLeaf) continue;
     leaves.push_back({node.leaf, node.host, node_state_name(node.state)});
   }
@@ -84,16 +77,16 @@ std::vector<LeafFacts> Stream::Impl::leaves() const {
 }
 
 Result<std::string> Stream::Impl::topology() const {
-  const std::lock_guard lock(mutex_);
-  const auto topology = node_.overlay().topology();
+  const auto state = state_.lock();
+  const auto topology = state->node.overlay().topology();
   if (!topology) return unexpected(topology.error());
   return tree::print(*topology);
 }
 
 std::string Stream::Impl::print() const {
-  const std::lock_guard lock(mutex_);
+  const auto state = state_.lock();
   std::ostringstream out;
-  for (const auto& [id, node] : node_.overlay().nodes()) {
+  for (const auto& [id, node] : state->node.overlay().nodes()) {
     out << raw(id) << ' ' << wire::role_name(node.role) << ' ' << node.host << " pid " << node.pid
         << " level " << node.level;
     if (id != kFrontEndNode) out << " below " << raw(node.parent);
@@ -105,8 +98,9 @@ std::string Stream::Impl::print() const {
 
 // The front end is the first node that may refuse a plugin.
 Error Stream::Impl::refused_here(const Error& why) const {
-  const std::lock_guard lock(mutex_);
-  return {why.code, "host " + node_.overlay().nodes().at(kFrontEndNode).host + ": " + why.message};
+  const auto state = state_.lock();
+  return {why.code,
+          "host " + state->node.overlay().nodes().at(kFrontEndNode).host + ": " + why.message};
 }
 
 Result<StreamId> Stream::Impl::open(const StreamOptions& options, Nanos timeout) {
@@ -122,17 +116,17 @@ Result<StreamId> Stream::Impl::open(const StreamOptions& options, Nanos timeout)
     *sha256 = *fingerprint;
   }
   const bool has_plugin = !spec.plugin.empty() || !spec.narrowing_plugin.empty();
-  auto stream = on_loop<StreamId>([&] { return node_.open(std::move(spec)); });
+  auto stream = on_loop<StreamId>([&](State& state) { return state.node.open(std::move(spec)); });
   if (!stream && has_plugin) return unexpected(refused_here(stream.error()));
   if (!stream) return stream;
-  std::unique_lock lock(mutex_);
+  auto state = state_.lock();
   Result<bool> is_open = false;
-  wait_until(lock, deadline_in(timeout), [&] {
-    is_open = node_.is_open(*stream);
-    return closed_ || !is_open || *is_open;
+  wait_until(state, deadline_in(timeout), [&] {
+    is_open = state->node.is_open(*stream);
+    return state->closed || !is_open || *is_open;
   });
-  const bool is_closed = closed_;
-  lock.unlock();
+  const bool is_closed = state->closed;
+  state.unlock();
   if (is_open && *is_open) return stream;
   close_stream(*stream);
   if (!is_open) return unexpected(std::move(is_open.error()));
@@ -141,70 +135,53 @@ Result<StreamId> Stream::Impl::open(const StreamOptions& options, Nanos timeout)
 }
 
 void Stream::Impl::close_stream(StreamId stream) {
-  loop_.post([this, stream] { on_event([&] { node_.close(stream); }); });
+  loop_.post([this, stream] { on_event([&](State& state) { state.node.close(stream); }); });
 }
 
-std::optional<Wave> Stream::Impl::take_wave(StreamId stream) {
-  Inbox* inbox = node_.inbox(stream);
+std::optional<Wave> Stream::Impl::take_wave(State& state, StreamId stream) {
+  Inbox* inbox = state.node.inbox(stream);
   if (inbox == nullptr) return std::nullopt;
   const bool was_full = inbox->is_full();
   auto wave = inbox->receive();
   if (was_full && inbox->owes_acknowledgement()) {
-    loop_.post([this] {
-      const std::lock_guard lock(mutex_);
-      node_.on_timer(monotonic_now());
-    });
+    loop_.post([this] { state_.lock()->node.on_timer(monotonic_now()); });
   }
   return wave;
 }
 
 Result<Wave> Stream::Impl::receive(StreamId stream, Nanos timeout) {
-  std::unique_lock lock(mutex_);
+  auto state = state_.lock();
   std::optional<Wave> wave;
-  wait_until(lock, deadline_in(timeout), [&] {
-    wave = take_wave(stream);
-    return wave || closed_ || node_.inbox(stream) == nullptr;
+  wait_until(state, deadline_in(timeout), [&] {
+    wave = take_wave(*state, stream);
+    return wave || state->closed || state->node.inbox(stream) == nullptr;
   });
   if (wave) return *std::move(wave);
-  if (closed_) return unexpected(tree_closed());
-  if (node_.inbox(stream) == nullptr) {
+  if (state->closed) return unexpected(tree_closed());
+  if (state->node.inbox(stream) == nullptr) {
     return unexpected(stream_closed());
   }
   return unexpected(tree_timed_out("no wave was complete"));
 }
 
-// `attempt` is tried on the loop: now, after each event, and for the last time at the time-out.
-// When the loop is gone, or about to go, here and for the last time.
+// `attempt` is tried on the loop: now, after each event, and for the last time at the timeout. When
+// the tree is closed, here and for the last time.
 void Stream::Impl::wait_then(Nanos timeout, Waiters::Attempt attempt) {
-  std::unique_lock lock(mutex_);
-  if (closed_) {
-    lock.unlock();
+  if (state_.lock()->closed) {
     attempt(true);
     return;
   }
-  loop_.post([this, deadline = deadline_in(timeout), attempt = std::move(attempt)]() mutable {
-    if (attempt(false)) return;
-    waiters_.add(deadline, std::move(attempt));
-    arm_waiters_timer();
-  });
-}
-
-void Stream::Impl::arm_waiters_timer() {
-  const auto when = waiters_.next_timer();
-  if (!when) return;
-  loop_.post_at(*when, [this, when = *when] {
-    waiters_.timer_ended(when);
-    try_waiters();
-  });
+  waiters_.add(deadline_in(timeout), std::move(attempt));
+  loop_.post([this] { try_waiters(); });
 }
 
 void Stream::Impl::receive_then(StreamId stream, Nanos timeout, Completion<Result<Wave>> then) {
   wait_then(timeout, [this, stream, then = std::move(then)](bool last) {
     if (!then.is_wanted()) return true;
-    std::unique_lock lock(mutex_);
-    auto wave = take_wave(stream);
-    const bool is_closed = closed_ || node_.inbox(stream) == nullptr;
-    lock.unlock();
+    auto state = state_.lock();
+    auto wave = take_wave(*state, stream);
+    const bool is_closed = state->closed || state->node.inbox(stream) == nullptr;
+    state.unlock();
     if (wave) {
       then(*std::move(wave));
     } else if (is_closed) {
@@ -218,24 +195,23 @@ void Stream::Impl::receive_then(StreamId stream, Nanos timeout, Completion<Resul
   });
 }
 
-bool Stream::Impl::has_room_down() const {
-  return closed_ || stopping_ || posted_down_bytes_ + down_queue_bytes_ <= kMaxDown;
+bool Stream::Impl::State::has_room_down() const {
+  return is_closing() || posted_down_bytes + down_queue_bytes <= kMaxDown;
 }
 
-// Under the lock.
-Result<std::uint64_t> Stream::Impl::hand_down(StreamId stream, const wire::Fields& fields,
-                                              const IntervalSet& to) {
-  if (closed_ || stopping_) return unexpected(tree_closed());
-  auto whole = node_.next_multicast(stream, fields, to);
+Result<std::uint64_t> Stream::Impl::hand_down(State& state, StreamId stream,
+                                              const wire::Fields& fields, const IntervalSet& to) {
+  if (state.is_closing()) return unexpected(tree_closed());
+  auto whole = state.node.next_multicast(stream, fields, to);
   if (!whole) return unexpected(std::move(whole.error()));
   const std::uint64_t number = whole->number;
   const std::size_t bytes = cost_of(fields);
-  posted_down_bytes_ += bytes;
+  state.posted_down_bytes += bytes;
   loop_.post([this, whole = *std::move(whole), bytes] {
-    const std::lock_guard on_loop_lock(mutex_);
-    node_.multicast(whole);
-    posted_down_bytes_ -= bytes;
-    down_queue_bytes_ = node_.longest_queue();
+    const auto on_loop = state_.lock();
+    on_loop->node.multicast(whole);
+    on_loop->posted_down_bytes -= bytes;
+    on_loop->down_queue_bytes = on_loop->node.longest_queue();
   });
   return number;
 }
@@ -243,14 +219,14 @@ Result<std::uint64_t> Stream::Impl::hand_down(StreamId stream, const wire::Field
 Result<std::uint64_t> Stream::Impl::multicast(StreamId stream, const wire::Fields& fields,
                                               const IntervalSet& to, Nanos timeout) {
   if (auto fits = check_size(fields); !fits) return unexpected(std::move(fits.error()));
-  std::unique_lock lock(mutex_);
-  const bool has_room = wait_until(lock, deadline_in(timeout), [&] {
-    if (has_room_down()) return true;
-    watch_down_queue();
+  auto state = state_.lock();
+  const bool has_room = wait_until(state, deadline_in(timeout), [&] {
+    if (state->has_room_down()) return true;
+    watch_down_queue(*state);
     return false;
   });
   if (!has_room) return unexpected(tree_timed_out("the tree takes no more multicasts"));
-  return hand_down(stream, fields, to);
+  return hand_down(*state, stream, fields, to);
 }
 
 void Stream::Impl::multicast_then(StreamId stream, wire::Fields fields, IntervalSet to,
@@ -259,59 +235,59 @@ void Stream::Impl::multicast_then(StreamId stream, wire::Fields fields, Interval
                       then = std::move(then)](bool last) {
     if (!then.is_wanted()) return true;
     if (auto fits = check_size(fields); !fits) return then(unexpected(fits.error())), true;
-    std::unique_lock lock(mutex_);
-    if (!has_room_down()) {
-      watch_down_queue();
-      lock.unlock();
+    auto state = state_.lock();
+    if (!state->has_room_down()) {
+      watch_down_queue(*state);
+      state.unlock();
       if (last) then(unexpected(tree_timed_out("the tree takes no more multicasts")));
       return last;
     }
-    auto number = hand_down(stream, fields, to);
-    lock.unlock();
+    auto number = hand_down(*state, stream, fields, to);
+    state.unlock();
     then(std::move(number));
     return true;
   });
 }
 
 // A queue that drains is no event: it is looked at while somebody waits for it.
-void Stream::Impl::watch_down_queue() {
-  if (std::exchange(watches_down_queue_, true)) return;
+void Stream::Impl::watch_down_queue(State& waiting) {
+  if (std::exchange(waiting.watches_down_queue, true)) return;
   loop_.post_at(monotonic_now() + kLookAgain, [this] {
     {
-      const std::lock_guard lock(mutex_);
-      watches_down_queue_ = false;
-      down_queue_bytes_ = node_.longest_queue();
+      const auto state = state_.lock();
+      state->watches_down_queue = false;
+      state->down_queue_bytes = state->node.longest_queue();
+      state.notify();
     }
-    changed_.notify_all();
     try_waiters();
   });
 }
 
 StreamAccount Stream::Impl::account(StreamId stream) const {
-  const std::lock_guard lock(mutex_);
-  const Inbox* inbox = const_cast<TreeNode&>(node_).inbox(stream);
+  const auto state = state_.lock();
+  const Inbox* inbox = const_cast<TreeNode&>(state->node).inbox(stream);
   return inbox == nullptr ? StreamAccount{} : inbox->account();
 }
 
 Result<TreeEvent> Stream::Impl::next_event(Nanos timeout) {
-  std::unique_lock lock(mutex_);
+  auto state = state_.lock();
   std::optional<TreeEvent> event;
-  wait_until(lock, deadline_in(timeout), [&] {
-    event = node_.take_event();
-    return event || closed_;
+  wait_until(state, deadline_in(timeout), [&] {
+    event = state->node.take_event();
+    return event || state->closed;
   });
   if (event) return *std::move(event);
-  if (closed_) return unexpected(tree_closed());
+  if (state->closed) return unexpected(tree_closed());
   return unexpected(tree_timed_out("nothing has happened to the tree"));
 }
 
 void Stream::Impl::next_event_then(Nanos timeout, Completion<Result<TreeEvent>> then) {
   wait_then(timeout, [this, then = std::move(then)](bool last) {
     if (!then.is_wanted()) return true;
-    std::unique_lock lock(mutex_);
-    auto event = node_.take_event();
-    const bool is_closed = closed_;
-    lock.unlock();
+    auto state = state_.lock();
+    auto event = state->node.take_event();
+    const bool is_closed = state->closed;
+    state.unlock();
     if (event) {
       then(*std::move(event));
     } else if (is_closed || last) {

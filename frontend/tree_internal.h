@@ -5,32 +5,31 @@
 
 #include <sys/types.h>
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/awaitable.h"
-#include "base/check.h"
 #include "base/ids.h"
+#include "base/shared_state.h"
 #include "base/unique_fd.h"
+#include "base/waiters.h"
 #include "frontend/tree.h"
 #include "frontend/tree_node.h"
-#include "frontend/waiters.h"
 #include "launch/back_end_launch.h"
+#include "net/loop_thread.h"
+#include "net/loop_waiters.h"
 #include "net/runtime.h"
 
 namespace xylem::frontend {
 
-/// The node under a lock: the loop's thread takes it for each event, the program for each call.
-/// What sends is done on the loop. Whoever holds the Tree calls stop(); names that outlive it find
+/// The node is in State: the loop's thread locks it for each event, the program for each call. What
+/// sends is done on the loop. The owner of the Tree calls stop(); streams that outlive it find
 /// everything closed.
 class Stream::Impl final : public overlay::Node {
  public:
@@ -42,7 +41,6 @@ class Stream::Impl final : public overlay::Node {
   };
   static Result<std::unique_ptr<Parts>> prepare(TreeOptions options);
   explicit Impl(std::unique_ptr<Parts> parts);
-  ~Impl() override { CHECK(!thread_.joinable()); }
 
   Result<void> start();
   const std::vector<std::string>& environment() const { return parts_->environment; }
@@ -82,55 +80,61 @@ class Stream::Impl final : public overlay::Node {
     bool has_ended = false;
   };
 
+  struct State {
+    explicit State(TreeNodeOptions options) : node(std::move(options)) {}
+    bool is_closing() const { return closed || stopping; }
+    bool has_room_down() const;
+
+    TreeNode node;
+    overlay::Network* network = nullptr;  // From on_start() on.
+    bool stopping = false;
+    bool closed = false;
+    std::map<pid_t, Child> children;
+    std::vector<launch::BackEndFailure> back_end_failures;  // At most one a child.
+    std::size_t posted_down_bytes = 0;                      // Multicasts on their way to the loop,
+    std::size_t down_queue_bytes = 0;  // and on the fullest link, when it was last looked at.
+    bool watches_down_queue = false;
+  };
+  using Locked = SharedState<State>::Locked;
+
   template <typename Event>
   void on_event(const Event& event) {
-    {
-      const std::lock_guard lock(mutex_);
-      event();
-      note_event();
-    }
-    changed_.notify_all();
+    auto state = state_.lock();
+    event(*state);
+    end_when_dissolved(*state);
+    state.unlock();
+    state.notify();
     try_waiters();
   }
-  void note_event();
+  static void end_when_dissolved(State& state);
+  /// On the loop: coroutines go on, without the lock, when their turn has come.
   void try_waiters();
-  void arm_waiters_timer();
 
   /// Runs `work` on the loop, under the lock, and gives its outcome. Fails when the tree is closed.
   template <typename T>
-  Result<T> on_loop(const std::function<Result<T>()>& work);
+  Result<T> on_loop(const std::function<Result<T>(State&)>& work);
   /// Until `done` or the deadline, and whether it is done. On the loop's thread, where coroutines
   /// go on, there is nobody to wait for: it only looks.
-  bool wait_until(std::unique_lock<std::mutex>& lock, Nanos deadline,
-                  const std::function<bool()>& done);
+  template <typename Done>
+  bool wait_until(Locked& state, Nanos deadline, const Done& done) {
+    return thread_.is_current() ? done() : state.wait_until(deadline, done);
+  }
   void wait_then(Nanos timeout, Waiters::Attempt attempt);
-  bool is_on_own_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
-  std::optional<Wave> take_wave(StreamId stream);
-  bool has_room_down() const;
-  Result<std::uint64_t> hand_down(StreamId stream, const wire::Fields& fields,
+  std::optional<Wave> take_wave(State& state, StreamId stream);
+  Result<std::uint64_t> hand_down(State& state, StreamId stream, const wire::Fields& fields,
                                   const IntervalSet& to);
-  void watch_down_queue();
+  void watch_down_queue(State& state);
   Error refused_here(const Error& why) const;
-  std::string not_there() const;
+  std::string not_there(const State& state) const;
   Result<void> launch_all();
-  bool collect(pid_t pid, Child& child);
+  static bool collect(State& state, pid_t pid, Child& child);
   void end_children(Nanos deadline);
 
   std::unique_ptr<Parts> parts_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  TreeNode node_;
-  Waiters waiters_;  // Of the loop alone: it needs no lock.
-  bool stopping_ = false;
-  bool closed_ = false;
-  std::map<pid_t, Child> children_;
-  std::vector<launch::BackEndFailure> back_end_failures_;  // At most one a child.
-  std::size_t posted_down_bytes_ = 0;                      // Multicasts on their way to the loop,
-  std::size_t down_queue_bytes_ = 0;  // and on the fullest link, when it was last looked at.
-  bool watches_down_queue_ = false;
-  overlay::Network* network_ = nullptr;  // From on_start() on.
+  SharedState<State> state_;
+  Waiters waiters_;
   net::EventLoop loop_;
-  std::thread thread_;  // Last: it uses all of the above.
+  net::LoopThread thread_;  // Last: it uses all of the above.
 };
 
 Error tree_closed();

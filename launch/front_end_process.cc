@@ -199,6 +199,7 @@ void FrontEndProcess::reap_if_dead(Nanos now) {
   hear();  // Its last words.
   pid_ = -1;
   control_.reset();
+  is_death_undecided_ = true;
   death_ = killed_at_ != 0 ? "it stood still" : how_it_ended(status);
   blame_plugin(now);
 }
@@ -274,8 +275,9 @@ std::optional<Nanos> FrontEndProcess::attend(Nanos now, const Say& say) {
     hear();
     reap_if_dead(now);
     end_if_still(now, say);
-    if (!is_there() && !is_done_ && !is_given_up_) decide(now, say);
   }
+  // It may also have died right after it was ready, while its start was still waited for.
+  if (std::exchange(is_death_undecided_, false) && !is_done_ && !is_given_up_) decide(now, say);
   if (is_there() && is_ready_ && !failure_said_.empty()) {
     failure_said_.clear();
     say("a front end has taken over");

@@ -119,8 +119,9 @@ class FrontEndProcess {
   std::string heard_;  // Of the line that is not yet whole.
   bool is_ready_ = false;
   bool is_done_ = false;
-  std::string failure_;  // What the present one answered instead of ready.
-  std::string death_;    // How the last one ended.
+  std::string failure_;              // What the present one answered instead of ready.
+  std::string death_;                // How the last one ended.
+  bool is_death_undecided_ = false;  // What follows from it: attend() decides.
 
   Restarts restarts_;
   Nanos restart_at_ = 0;  // Of the next one, while there is none.

@@ -48,8 +48,8 @@ std::vector<MappedFile> mapped_files(const std::string& process) {
   for (std::string line; files.size() < kMaxFiles && std::getline(lines, line);) {
     const auto slash = line.find('/');
     const auto mode = line.find(' ');
-    const auto offset = mode == line.npos ? mode : line.find(' ', mode + 1);
-    if (slash == line.npos || offset == line.npos) continue;
+    const auto offset = mode == std::string_view::npos ? mode : line.find(' ', mode + 1);
+    if (slash == std::string_view::npos || offset == std::string_view::npos) continue;
     if (line.compare(offset + 1, 9, "00000000 ") != 0) continue;
     MappedFile file;
     std::from_chars(line.data(), line.data() + mode, file.begin, 16);

@@ -64,7 +64,8 @@ Result<SlurmStep> step_in(std::string_view job, std::string_view answer) {
   const std::string name = "Slurm job " + std::string(job);
   const std::string_view line = answer.substr(0, answer.find('\n'));
   const auto first = line.find(' ');
-  const auto second = line.find(' ', first == line.npos ? line.npos : first + 1);
+  const auto second =
+      line.find(' ', first == std::string_view::npos ? std::string_view::npos : first + 1);
   const std::string_view state = line.substr(0, first);
   if (line.empty()) return unexpected(Code::kNotFound, name + " is not known, or has ended");
   if (answer.size() > line.size() + 1) {
@@ -74,7 +75,7 @@ Result<SlurmStep> step_in(std::string_view job, std::string_view answer) {
   if (state != "RUNNING") {
     return unexpected(Code::kNotFound, name + " does not run: it is " + std::string(state));
   }
-  if (second == line.npos) {
+  if (second == std::string_view::npos) {
     return unexpected(Code::kInvalidArgument, name + ": no hosts in '" + std::string(line) + "'");
   }
   const unsigned nodes = number_of(line.substr(first + 1, second - first - 1));

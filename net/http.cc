@@ -185,7 +185,7 @@ class HttpServer::Loop {
   bool make_room();
   awaitable<void> refuse(beast::tcp_stream& stream, Refused why);
   awaitable<HttpReply> ask(beast::tcp_stream& stream, HttpRequest request);
-  void watch(tcp::socket& socket, std::shared_ptr<Pending> pending);
+  void watch(tcp::socket& socket, const std::shared_ptr<Pending>& pending);
   awaitable<bool> write(beast::tcp_stream& stream, HttpReply reply, const Parser* parser);
   awaitable<void> subscribe(beast::tcp_stream stream, const Parser& parser);
   awaitable<void> write_news(std::shared_ptr<Subscriber> subscriber);
@@ -308,7 +308,7 @@ awaitable<void> HttpServer::Loop::refuse(beast::tcp_stream& stream, Refused why)
 
 // A peer that goes is seen by the end of what it sends. One that has sent its next request already
 // is not looked after.
-void HttpServer::Loop::watch(tcp::socket& socket, std::shared_ptr<Pending> pending) {
+void HttpServer::Loop::watch(tcp::socket& socket, const std::shared_ptr<Pending>& pending) {
   socket.async_wait(
       tcp::socket::wait_read, [this, &socket, pending](const beast::error_code& failure) {
         if (pending->is_answered) return;  // The socket may be gone by now.

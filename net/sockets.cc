@@ -173,7 +173,7 @@ std::vector<std::string> reachable_addresses(const std::string& host,
       if ((takes_v6 || !is_v6(it)) && it.loopback == loopback) found.push_back(it.address);
     }
   }
-  if (found.empty()) found.push_back(takes_v6 ? "::1" : "127.0.0.1");
+  if (found.empty()) found.emplace_back(takes_v6 ? "::1" : "127.0.0.1");
   return found;
 }
 

@@ -7,6 +7,7 @@
 
 #include "viz/json.h"
 #include "viz/reply.h"
+#include "viz/report_json.h"
 
 namespace xylem::viz {
 namespace {
@@ -36,123 +37,6 @@ std::string answer(const char* view, const Scope& scope, Inside inside) {
     inside(json);
   });
   return json.take();
-}
-
-void write_run(Json& json, const Report::Run& run) {
-  json.object("run", [&] {
-    json.field("id", run.run_id);
-    json.field("command", run.command);
-    json.field("directory", run.directory);
-    json.field("user", run.user);
-    json.field("host", run.host);
-    json.field("xylem", run.version);
-    json.field("detail", run.detail);
-    json.field("started_ns", run.started_realtime_ns);
-    json.field("elapsed_ns", run.elapsed_ns);
-    json.field("exit_code", run.exit_code);
-    json.field("hosts", run.hosts);
-    json.array("mpi_libraries", run.mpi_libraries, [&](const auto& name) { json.value(name); });
-  });
-}
-
-void write_share(Json& json, const Report::RankShare& share) {
-  json.object([&] {
-    json.field("rank", share.rank);
-    json.field("mpi_ns", share.mpi_ns);
-    json.field("span_ns", share.span_ns);
-    json.field("estimated", share.estimated);
-  });
-}
-
-void write_worlds(Json& json, const Report& report) {
-  json.array("worlds", report.worlds, [&](const Report::World& world) {
-    json.object([&] {
-      json.field("world", world.id);
-      json.field("program", world.program);
-      json.field("size", world.size);
-      json.field("registered", world.registered);
-      json.field("clock", world.clock);
-    });
-  });
-  json.array("shares", report.shares, [&](const Report::WorldShare& share) {
-    json.object([&] {
-      json.field("world", share.world);
-      json.field("ranks", share.ranks);
-      json.field("mean_mpi_share", share.mean);
-      json.field("estimated", share.estimated);
-      json.field("mpi_imbalance", share.mpi_imbalance);
-      json.field("other_imbalance", share.other_imbalance);
-      json.array("shown", share.shown, [&](const auto& rank) { write_share(json, rank); });
-    });
-  });
-}
-
-void write_account(Json& json, const Report& report) {
-  const Report::Account& account = report.account;
-  json.object("account", [&] {
-    json.field("ranks", account.ranks);
-    json.field("complete_ranks", account.complete_ranks);
-    json.field("captured", account.captured);
-    json.field("stored", account.stored);
-    json.field("lost", account.lost);
-    json.field("lost_of_unknown_ranks", account.lost_of_unknown_ranks);
-    json.field("inexact_ranks", account.inexact_ranks);
-    json.array("inexact", account.inexact, [&](const AccountLine& line) {
-      json.object([&] {
-        json.field("world", line.world);
-        json.field("rank", line.rank);
-        json.field("captured", line.captured);
-        json.field("stored", line.stored);
-        json.field("lost", line.lost);
-        json.field("complete", line.complete);
-      });
-    });
-  });
-  const Report::EventAccount& events = report.events;
-  json.object("events", [&] {
-    json.field("told", events.told);
-    json.field("stored", events.stored);
-    json.field("lost", events.lost);
-    json.field("ranks", events.ranks);
-    json.field("complete_ranks", events.complete_ranks);
-  });
-}
-
-void write_lists(Json& json, const Report& report) {
-  json.field("mpi_ns", report.mpi_ns);
-  json.field("functions_in_all", report.functions_in_all);
-  json.array("functions", report.functions, [&](const Report::Function& function) {
-    json.object([&] {
-      json.field("function", function.name);
-      json.field("class", function.function_class);
-      json.field("calls", function.calls);
-      json.field("time_ns", function.time_ns);
-      json.field("max_ns", function.max_ns);
-      json.field("bytes", function.bytes);
-      json.field("share", function.share);
-      json.field("estimated", function.estimated);
-    });
-  });
-  json.array("waits", report.waits, [&](const Report::Wait& wait) {
-    json.object([&] {
-      json.field("world", wait.world);
-      json.field("rank", wait.rank);
-      json.field("peer", wait.peer);
-      json.field("time_ns", wait.time_ns);
-      json.field("calls", wait.calls);
-    });
-  });
-  json.array("losses", report.losses, [&](const Report::Loss& loss) {
-    json.object([&] {
-      json.field("part", loss.part);
-      json.field("host", loss.host);
-      json.field("reason", loss.reason);
-      json.field("count", loss.count);
-      json.field("calls", loss.calls);
-      json.field("messages", loss.messages);
-      json.field("bytes", loss.bytes);
-    });
-  });
 }
 
 /// A number as JSON with so many digits, rounded half up, and an exponent; whole where it is one
@@ -213,24 +97,9 @@ void write_link(Json& json, const TreeReport::Link& link) {
 
 std::string to_json(const Overview& overview) {
   return answer("overview", overview.scope, [&](Json& json) {
-    const Report& report = overview.report;
-    write_run(json, report.run);
     json.field("window_ns", overview.window_ns);
     json.field("calls_per_s", overview.calls_per_s);
-    write_worlds(json, report);
-    write_account(json, report);
-    json.array("services", report.services, [&](const Report::Service& service) {
-      json.object([&] {
-        json.field("service", service.name);
-        json.field("back_ends", service.back_ends);
-        json.field("complete", service.complete);
-        json.field("captured", service.captured);
-        json.field("stored", service.stored);
-        json.field("lost", service.lost);
-        if (service.captured == 0) json.field("why", service.why);
-      });
-    });
-    write_lists(json, report);
+    write_report(json, overview.report);
   });
 }
 

@@ -144,7 +144,7 @@ void write_shares(Exposition& out, const Report& report) {
 
 void write_events(Exposition& out, const Report::EventAccount& events) {
   out.counter("xylem_events_recorded", "Single events that were recorded; 0 without traces.");
-  out.sample({}, events.told);
+  out.sample({}, events.recorded);
   out.counter("xylem_events_stored", "Single events that are in the store.");
   out.sample({}, events.stored);
   out.counter("xylem_events_lost", "Single events that are known to be lost.");

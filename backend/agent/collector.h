@@ -5,29 +5,40 @@
 //
 // First the journal commits, then the ring's tail moves. So a Collector may be destroyed at any
 // point: a new one with the same journal and segments continues from the journal's state.
+//
+// It decides the order of the work; the work itself is done by:
+//
+//   registration_writer.h   who is watched
+//   silence_watch.h         processes that make no calls
+//   window_writer.h         rings -> windows, with the account of each process
+//   chunk_writer.h          rings -> chunks, if the run wants them
+//   loss_writer.h           rings that cannot be mapped -> tombstones
+//
+// Each of them reads rings by record_reader.h and journals by packet_writer.h. The values of one
+// drain are in drain.h, those of a process in watched_process.h.
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "backend/agent/chunk_writer.h"
+#include "backend/agent/drain.h"
+#include "backend/agent/loss_writer.h"
+#include "backend/agent/packet_writer.h"
+#include "backend/agent/record_reader.h"
+#include "backend/agent/registration_writer.h"
 #include "backend/agent/segment.h"
 #include "backend/agent/silence.h"
+#include "backend/agent/silence_watch.h"
+#include "backend/agent/watched_process.h"
+#include "backend/agent/window_writer.h"
 #include "backend/leaf/journal.h"
 #include "backend/leaf/tick_clock.h"
-#include "backend/leaf/window_builder.h"
 #include "base/clock.h"
 #include "base/ids.h"
-#include "wire/chunk.h"
 #include "wire/message.h"
 #include "wire/packet.h"
-#include "wire/profile.h"
 #include "wire/registration.h"
 
 namespace xylem::backend {
@@ -67,19 +78,21 @@ struct DrainOutcome {
 class Collector {
  public:
   Collector(CollectorOptions options, Journal& journal);
+  Collector(const Collector&) = delete;
+  Collector& operator=(const Collector&) = delete;
 
   /// Adds a process that registered or that a predecessor had. Applies the journal's progress to
   /// its segment. The process may have ended already.
   void add(Lane lane, Segment segment, bool ended, Nanos now);
   /// Reports a process that cannot be watched (row.unwatched) and finishes it.
-  void add_unwatched(const wire::ProcessRow& row);
+  void add_unwatched(const wire::ProcessRow& row) { registrations_.add_unwatched(row); }
   /// The process has ended: no more records follow those in its rings.
   void process_ended(Lane lane);
 
   /// Must precede all encoding. May be called again; a new window length applies from the next
   /// slice on.
   void configure(LeafId leaf, const wire::Control& control);
-  bool is_configured() const noexcept { return builder_.has_value(); }
+  bool is_configured() const noexcept { return is_configured_; }
   /// This host's monotonic clock + offset = the front end's.
   void set_offset(Nanos offset_ns) noexcept { offset_ns_ = offset_ns; }
 
@@ -97,13 +110,13 @@ class Collector {
   bool seal_last(Nanos now);
 
   /// The journal may have room again: an acknowledgement came.
-  void resume() noexcept { retry_at_ = 0; }
+  void resume() noexcept { packets_.resume(); }
 
   /// Packets journalled since the last call, in order.
-  std::vector<PacketKey> take_appended();
+  std::vector<PacketKey> take_appended() { return packets_.take_written(); }
   /// Processes whose last account was journalled since the last call. The collector has forgotten
   /// them.
-  std::vector<Lane> take_finished();
+  std::vector<Lane> take_finished() { return processes_.take_finished(); }
 
   /// True while a process has not returned from MPI_Init, since many records may follow at once. At
   /// most kLongestStart after the process registered.
@@ -117,120 +130,29 @@ class Collector {
   bool is_idle() const;
 
  private:
-  struct RingCursor {
-    std::uint64_t position = 0;  // Read into the open window.
-    // An unfinished group of completions: where, how many records, met in which drain.
-    std::uint64_t held_position = 0;
-    std::uint64_t held_count = 0;
-    std::uint64_t held_round = 0;
-  };
-  struct Process {
-    Process(Lane number, Segment mapped, Nanos now)
-        : lane(number), segment(std::move(mapped)), added_at(now), silence(now) {}
-    Lane lane;
-    Segment segment;
-    std::vector<RingCursor> cursors{capture::kMaxThreads};
-    bool ended = false;
-    bool final_counted = false;  // Its pending calls are in the open window: the last one.
-    bool announced = false;
-    bool announced_world = false;
-    bool announced_functions = false;
-    std::uint64_t windowed = 0;  // Calls in journalled windows.
-    Nanos added_at;
-    Nanos chunk_since = 0;       // Since when records wait for a chunk; 0: none does.
-    Nanos unreadable_since = 0;  // Nothing but rings that are not mapped is left; 0: something is.
-    Silence silence;
-    bool tells_silence = false;  // With the next window.
-    wire::AccountRow told;
-  };
-
   DrainOutcome work(Nanos now, bool everything);
-  void read_clock(Nanos now);
-  bool is_readable(const Process& process) const;
-  static bool is_filling(const Process& process);
-  bool announce();
-  bool announce(Process& process);
-  bool append_registration(const wire::Registration& registration);
-
-  void watch_silence();
-  void describe_silence(const Process& process, wire::AccountRow& row) const;
-
-  // Windows.
-  bool drain_windows();
-  bool open_next_slice();
-  void open_slice(std::uint64_t slice);
-  bool is_worth_sealing() const;
-  bool read_rings();
-  bool read_ring(Process& process, std::uint32_t ring);
-  double fullest_ring() const;
-  bool is_any_filling() const;
-  bool is_read(const Process& process) const;
-  void count_ended();
-  // Calls that are in no window and not lost.
-  std::uint64_t pending_calls(const Process& process, FunctionId function) const;
-
-  // Records of rings that cannot be mapped.
-  bool has_unreadable(const Process& process) const;
-  bool give_up_unreadable();
-  bool give_up_calls(Process& process);
-  bool give_up_events(Process& process);
-  static std::string why_given_up(const Process& process);
-  // Of the next window: of that slice, or of the first wave after it that is free.
-  wire::PacketId window_id(std::uint64_t slice) const;
-  // Of the process's next chunk; where it ends is left open.
-  wire::PacketId chunk_id(const Process& process) const;
-  bool seal(bool last);
-  void fill_accounts(wire::ProfileWindow& window, Progress& progress);
-  wire::AccountRow account_of(const Process& process) const;
-  void apply(const Progress& progress);
-  Nanos next_due() const;
-
-  // Chunks.
-  bool drain_chunks();
-  std::uint64_t chunk_pending(const Process& process) const;
-  bool make_chunk(Process& process);
-
-  bool append(const Draft& draft);
-  std::size_t read(const Process& process, std::uint32_t ring, std::uint64_t position,
-                   std::span<capture::Record> out);
-  // Times of a process's records as they stand while a batch of them is taken.
-  struct RunTimes {
-    TickReader ticks;
-    Nanos shift;
-    Nanos latest;
-    /// Begin and end on the run's clock; 0 <= begin <= end <= latest.
-    std::pair<Nanos, Nanos> of(const capture::Record& record);
-  };
-  RunTimes times_of(const Process& process) const;
-  void spend(std::size_t records);
-  Nanos run_shift() const;
-  Nanos run_time(Nanos monotonic) const;
+  bool write_all(Drain& drain);
+  Drain begin(Nanos now, bool everything) const;
+  double fullest_ring(const Drain& drain);
+  Nanos next_due(const Drain& drain) const;
 
   CollectorOptions options_;
   Journal& journal_;
-  TickClock clock_;
-  std::map<Lane, std::unique_ptr<Process>> processes_;
-  std::vector<wire::ProcessRow> unwatched_;  // Not told of yet.
-  std::set<std::uint64_t> tables_;           // Hashes of the function tables told.
-  std::optional<WindowBuilder> builder_;
-  wire::ChunkEncoder encoder_;
+  bool is_configured_ = false;
   LeafId leaf_{};
   wire::Control control_;
   Nanos offset_ns_ = 0;
-  Nanos run_now_ = 0;  // Of the drain under way, when it began.
-  Nanos read_at_ = 0;  // Of the drain under way, when it last read records; run time.
-  Nanos now_ = 0;
-  std::size_t budget_ = 0;
-  double fill_ = 0;
-  bool everything_ = false;
   std::uint64_t round_ = 0;
-  Nanos retry_at_ = 0;  // The journal was full: nothing is read before.
-  bool told_full_ = false;
-  std::vector<capture::Record> batch_;
-  std::vector<TimedRecord> timed_;
-  std::vector<wire::Event> events_;
-  std::vector<PacketKey> appended_;
-  std::vector<Lane> finished_;
+
+  // Each borrows those above it.
+  WatchedProcesses processes_;
+  PacketWriter packets_;
+  RecordReader records_;
+  RegistrationWriter registrations_;
+  SilenceWatch silence_;
+  WindowWriter windows_;
+  ChunkWriter chunks_;
+  LossWriter losses_;
 };
 
 }  // namespace xylem::backend

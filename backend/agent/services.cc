@@ -169,7 +169,7 @@ bool Services::put(Service& service, const Reading& reading) {
   draft.packet = wire::Packet(identity(wire::kSeriesStream, service.lane, number, number + 1),
                               wire::encode(sample));
   draft.calls = 1;
-  if (whole && append(std::move(draft))) return true;
+  if (whole && append(draft)) return true;
   service.was_full = true;
   return false;
 }
@@ -207,7 +207,7 @@ bool Services::tell_lost(Service& service) {
       service.was_full ? "the agent's journal was full" : "the agent's worker died over it",
       end - first});
   draft.calls = end - first;
-  if (!append(std::move(draft))) return false;
+  if (!append(draft)) return false;
   service.was_full = false;
   return true;
 }
@@ -221,7 +221,7 @@ bool Services::announce_processes() {
   const std::uint64_t wave = journal_.next_wave(wire::kRegistrationStream);
   draft.packet = wire::Packet(identity(wire::kRegistrationStream, kLeafLane, wave, wave + 1),
                               wire::encode(registration));
-  if (!append(std::move(draft))) return false;
+  if (!append(draft)) return false;
   to_announce_.clear();
   return true;
 }
@@ -237,12 +237,12 @@ bool Services::announce(std::vector<wire::SeriesLayout> layouts) {
   const std::uint64_t wave = journal_.next_wave(wire::kRegistrationStream);
   draft.packet = wire::Packet(identity(wire::kRegistrationStream, kLeafLane, wave, wave + 1),
                               wire::encode(registration));
-  if (!append(std::move(draft))) return false;
+  if (!append(draft)) return false;
   for (const auto& service : services_) service->announced = service->had;
   return true;
 }
 
-bool Services::append(Draft draft) {
+bool Services::append(const Draft& draft) {
   if (!journal_.append(draft)) return false;
   appended_.push_back(key_of(draft.packet.id));
   return true;

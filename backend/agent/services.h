@@ -98,7 +98,7 @@ class Services final : public ProcessWatch {
   bool announce_processes();
   bool announce(std::vector<wire::SeriesLayout> layouts);
   bool give_names(Service& service, const Reading& reading, wire::SeriesSample& sample);
-  bool append(Draft draft);
+  bool append(const Draft& draft);
   wire::PacketId identity(StreamId stream, Lane lane, std::uint64_t wave, std::uint64_t end) const;
 
   ServicesOptions options_;

@@ -50,8 +50,7 @@ constexpr std::array<Source, 5> kSources = {{
 
 std::string job_of(Family family, std::string_view environment, const LaunchIds& ids) {
   const std::string space = text_of(environment, "PMIX_NAMESPACE");
-  const std::string step =
-      ids.slurm_job.empty() ? "" : "slurm " + ids.slurm_job + "." + ids.slurm_step;
+  std::string step = ids.slurm_job.empty() ? "" : "slurm " + ids.slurm_job + "." + ids.slurm_step;
   switch (family) {
     case Family::kOpenMpi:
       // Drawn by each mpirun; the name space tells its jobs apart, spawned ones too.

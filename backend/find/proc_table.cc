@@ -95,7 +95,7 @@ std::string mpi_library_in(std::string_view maps) {
     const std::string_view line = maps.substr(0, maps.find('\n'));
     maps.remove_prefix(std::min(maps.size(), line.size() + 1));
     const auto slash = line.rfind('/');
-    if (slash == line.npos) continue;
+    if (slash == std::string_view::npos) continue;
     const std::string_view name = line.substr(slash + 1);
     // "libmpi.so.40", "libmpich.so.12", "libmpi_abi.so.0", "libmpi_cray.so", "libmpicxx" not.
     for (const std::string_view begin : {"libmpi.so", "libmpich.so", "libmpi_abi.so",

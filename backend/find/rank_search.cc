@@ -18,7 +18,7 @@ namespace {
 constexpr int kDeepest = 64;
 
 std::string_view file_name(std::string_view path) {
-  return path.substr(path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1);
+  return path.substr(path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/') + 1);
 }
 
 bool is_one_of(std::string_view name, std::span<const std::string_view> names) {

@@ -19,7 +19,7 @@ bool read_listed(std::string_view text, RankSelection& selection) {
     const auto colon = item.find(':');
     std::uint32_t rank = 0;
     std::uint32_t pid = 0;
-    if (colon == item.npos || !read_number(item.substr(0, colon), rank) ||
+    if (colon == std::string_view::npos || !read_number(item.substr(0, colon), rank) ||
         !read_number(item.substr(colon + 1), pid) || pid == 0) {
       return false;
     }
@@ -55,7 +55,7 @@ Result<RankSelection> parse_selection(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     const auto equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    const std::string value = equals == word.npos ? "" : word.substr(equals + 1);
+    const std::string value = equals == std::string_view::npos ? "" : word.substr(equals + 1);
     bool good = !value.empty();
     if (name == "match") {
       selection.match = value;

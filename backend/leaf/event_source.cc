@@ -1,20 +1,16 @@
 #include "backend/event_source.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
-#include <functional>
-#include <limits>
-#include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "backend/leaf/event_recorder.h"
 #include "backend/leaf/joining_internal.h"
 #include "backend/leaf/journal.h"
 #include "backend/leaf/leaf_node.h"
-#include "base/check.h"
+#include "base/shared_state.h"
+#include "net/loop_thread.h"
 #include "net/runtime.h"
 
 namespace xylem::backend {
@@ -33,7 +29,7 @@ Error source_closed(const std::string& why) {
 }  // namespace
 
 // The program's thread fills the recorder, the loop's thread carries packets to the journal; they
-// meet under the mutex. The node is only touched on the loop.
+// meet in State. The node is only touched on the loop.
 class EventSource::Impl final : public LeafOwner {
  public:
   Impl(EventSourceOptions options, Joining joining, Journal journal)
@@ -42,7 +38,6 @@ class EventSource::Impl final : public LeafOwner {
         journal_(std::move(journal)),
         node_(joining_.node, journal_, *joining_.starter, *this),
         loop_(node_, std::move(joining_.network)) {}
-  ~Impl() override { CHECK(!thread_.joinable()); }
 
   Result<void> join();
   Result<void> add(const SourceCall& call, Nanos timeout);
@@ -50,6 +45,17 @@ class EventSource::Impl final : public LeafOwner {
   void stop();
 
  private:
+  struct State {
+    std::optional<EventRecorder> recorder;  // Since the front end has given us a place.
+    std::deque<Draft> outgoing;
+    std::size_t outgoing_bytes = 0;
+    Nanos last_chunks = 0;
+    bool pump_is_posted = false;
+    bool finished = false;  // The last window is made.
+    bool closed = false;
+    std::string why_closed;
+  };
+
   // LeafOwner, on the loop.
   void on_joined(LeafId leaf) override;
   void on_streams(std::vector<LeafStreamState> streams) override;
@@ -57,168 +63,134 @@ class EventSource::Impl final : public LeafOwner {
   void on_room() override { pump(); }
   void on_finish() override;
   void on_closed(const std::string& why) override;
-  std::size_t packets_to_put() const override;
+  std::size_t packets_to_put() const override { return state_.lock()->outgoing.size(); }
 
-  bool wait(std::unique_lock<std::mutex>& lock, Nanos deadline, const std::function<bool()>& done);
-  void collect(Nanos now);
-  void finish();
-  void pump_soon();
+  /// The packets that the recorder has ready go out.
+  void collect(State& state, Nanos now);
+  void finish(State& state);
   void pump();
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<EventRecorder> recorder_;  // Since the front end has given us a place.
-  std::deque<Draft> outgoing_;
-  std::size_t outgoing_bytes_ = 0;
-  Nanos last_chunks_ = 0;
-  bool pump_is_posted_ = false;
-  bool finished_ = false;  // The last window is made.
-  bool closed_ = false;
-  std::string why_closed_;
-
+  SharedState<State> state_;
   const EventSourceOptions options_;
   Joining joining_;
   Journal journal_;
   LeafNode node_;
   net::EventLoop loop_;
-  std::thread thread_;  // Last: it uses all of the above.
+  net::LoopThread thread_;  // Last: it uses all of the above.
 };
 
-bool EventSource::Impl::wait(std::unique_lock<std::mutex>& lock, Nanos deadline,
-                             const std::function<bool()>& done) {
-  const auto until = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline));
-  return changed_.wait_until(lock, until, done);
-}
-
 Result<void> EventSource::Impl::join() {
-  thread_ = std::thread([this] { loop_.run(); });
-  std::unique_lock lock(mutex_);
-  const bool done = wait(lock, deadline_in(options_.leaf.join_limit),
-                         [this] { return recorder_.has_value() || closed_; });
-  if (closed_) return unexpected(Code::kPermissionDenied, why_closed_);
+  thread_.start("xylem-source", [this] { loop_.run(); });
+  auto state = state_.lock();
+  const bool done = state.wait_until(deadline_in(options_.leaf.join_limit),
+                                     [&] { return state->recorder || state->closed; });
+  if (state->closed) return unexpected(Code::kPermissionDenied, state->why_closed);
   if (!done) return unexpected(Code::kTimedOut, "the front end did not accept this source in time");
   return {};
 }
 
 Result<void> EventSource::Impl::add(const SourceCall& call, Nanos timeout) {
-  std::unique_lock lock(mutex_);
-  const auto may_go_on = [this] {
-    return closed_ || finished_ || outgoing_bytes_ < kOutgoingBytes;
+  auto state = state_.lock();
+  const auto may_go_on = [&] {
+    return state->closed || state->finished || state->outgoing_bytes < kOutgoingBytes;
   };
-  const bool in_time = may_go_on() || wait(lock, deadline_in(timeout), may_go_on);
-  if (closed_ || finished_) return unexpected(source_closed(why_closed_));
+  const bool in_time = may_go_on() || state.wait_until(deadline_in(timeout), may_go_on);
+  if (state->closed || state->finished) return unexpected(source_closed(state->why_closed));
   if (!in_time)
     return unexpected(Code::kTimedOut, "the front end is too slow: no event was accepted");
-  if (auto added = recorder_->add(call); !added) return added;
-  collect(monotonic_now());
+  if (auto added = state->recorder->add(call); !added) return added;
+  collect(*state, monotonic_now());
   return {};
 }
 
-// Under the lock: what the recorder has ready goes out.
-void EventSource::Impl::collect(Nanos now) {
-  if (recorder_->has_pending() && now >= last_chunks_ + kChunkAge) {
-    recorder_->make_chunks();
-    last_chunks_ = now;
+void EventSource::Impl::collect(State& state, Nanos now) {
+  if (state.recorder->has_pending() && now >= state.last_chunks + kChunkAge) {
+    state.recorder->make_chunks();
+    state.last_chunks = now;
   }
-  for (Draft& draft : recorder_->take()) {
-    outgoing_bytes_ += draft.packet.payload.size();
-    outgoing_.push_back(std::move(draft));
+  for (Draft& draft : state.recorder->take()) {
+    state.outgoing_bytes += draft.packet.payload.size();
+    state.outgoing.push_back(std::move(draft));
   }
-  if (!outgoing_.empty()) pump_soon();
-}
-
-// Under the lock.
-void EventSource::Impl::finish() {
-  if (std::exchange(finished_, true) || !recorder_) return;
-  recorder_->finish();
-  collect(monotonic_now());
-}
-
-void EventSource::Impl::pump_soon() {
-  if (std::exchange(pump_is_posted_, true)) return;
+  if (state.outgoing.empty() || std::exchange(state.pump_is_posted, true)) return;
   loop_.post([this] { pump(); });
+}
+
+void EventSource::Impl::finish(State& state) {
+  if (std::exchange(state.finished, true) || !state.recorder) return;
+  state.recorder->finish();
+  collect(state, monotonic_now());
 }
 
 // On the loop: into the journal, as far as there is room.
 void EventSource::Impl::pump() {
-  const std::lock_guard lock(mutex_);
-  pump_is_posted_ = false;
+  auto state = state_.lock();
+  state->pump_is_posted = false;
   const Nanos now = monotonic_now();
-  while (!outgoing_.empty()) {
-    const std::size_t bytes = outgoing_.front().packet.payload.size();
-    if (!node_.put(std::move(outgoing_.front()), now)) break;
-    outgoing_bytes_ -= bytes;
-    outgoing_.pop_front();
+  while (!state->outgoing.empty()) {
+    const std::size_t bytes = state->outgoing.front().packet.payload.size();
+    if (!node_.put(std::move(state->outgoing.front()), now)) break;
+    state->outgoing_bytes -= bytes;
+    state->outgoing.pop_front();
   }
-  changed_.notify_all();
+  state.notify();
 }
 
 Result<void> EventSource::Impl::close(Nanos timeout) {
   const Nanos deadline = deadline_in(timeout);
-  std::unique_lock lock(mutex_);
-  const bool was_over = finished_;
-  if (!closed_) finish();
-  lock.unlock();
+  auto state = state_.lock();
+  const bool was_over = state->finished;
+  if (!state->closed) finish(*state);
+  state.unlock();
   loop_.post([this, deadline] {
     pump();
     node_.leave(deadline, monotonic_now());
   });
-  lock.lock();
+  state.lock();
   // The node itself gives up at the deadline, and says what is lost.
-  const bool done = wait(lock, std::min(deadline, kForever - kCloseAtEnd) + kCloseAtEnd,
-                         [this] { return closed_; });
+  const bool done = state.wait_until(std::min(deadline, kForever - kCloseAtEnd) + kCloseAtEnd,
+                                     [&] { return state->closed; });
   if (!done) return unexpected(Code::kTimedOut, "not all events were delivered in time");
-  if (!why_closed_.empty()) return unexpected(Code::kTimedOut, why_closed_);
+  if (!state->why_closed.empty()) return unexpected(Code::kTimedOut, state->why_closed);
   if (was_over) return unexpected(source_closed(""));
   return {};
 }
 
 void EventSource::Impl::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (closed_ && !thread_.joinable()) return;
-  }
+  if (state_.lock()->closed && !thread_.is_running()) return;
   static_cast<void>(close(kCloseAtEnd));
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 // ---- from the node ----
 
 void EventSource::Impl::on_joined(LeafId leaf) {
-  const std::lock_guard lock(mutex_);
+  auto state = state_.lock();
   const wire::Control& control = *node_.control();
-  recorder_.emplace(options_, leaf, control.window_ns, control.chunks);
-  collect(monotonic_now());
-  changed_.notify_all();
+  state->recorder.emplace(options_, leaf, control.window_ns, control.chunks);
+  collect(*state, monotonic_now());
+  state.notify();
 }
 
 // Told with each new version of control.
 void EventSource::Impl::on_streams(std::vector<LeafStreamState>) {
-  const std::lock_guard lock(mutex_);
-  if (finished_) return;
+  auto state = state_.lock();
+  if (state->finished) return;
   const wire::Control& control = *node_.control();
-  recorder_->configure(control.window_ns, control.chunks);
+  state->recorder->configure(control.window_ns, control.chunks);
 }
 
 void EventSource::Impl::on_finish() {
-  {
-    const std::lock_guard lock(mutex_);
-    finish();
-  }
+  finish(*state_.lock());
   pump();
   node_.leave(deadline_in(options_.leaf.join_limit), monotonic_now());
 }
 
-std::size_t EventSource::Impl::packets_to_put() const {
-  const std::lock_guard lock(mutex_);
-  return outgoing_.size();
-}
-
 void EventSource::Impl::on_closed(const std::string& why) {
-  const std::lock_guard lock(mutex_);
-  closed_ = true;
-  why_closed_ = why;
-  changed_.notify_all();
+  auto state = state_.lock();
+  state->closed = true;
+  state->why_closed = why;
+  state.notify();
 }
 
 // ---- the public face ----

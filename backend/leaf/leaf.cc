@@ -1,7 +1,5 @@
 #include "backend/leaf.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,24 +16,12 @@ namespace xylem::backend {
 namespace {
 
 constexpr Nanos kCloseAtEnd = 1 * kSecond;
-// At exit(), for calls on other threads: one that holds the mutex or runs the loop, and a
+// At exit(), for calls on other threads: one that holds the state or runs the loop, and a
 // destructor, which takes twice kCloseAtEnd at most.
 constexpr Nanos kLongestCall = 100 * kMillisecond;
 constexpr Nanos kLongestStop = 3 * kCloseAtEnd;
 // A front end acknowledges what it has taken, not what it has stored: within a round trip or a few.
 constexpr std::size_t kMaxInFlight = 1u << 20;
-
-// A thread that gets no signal of the program's: its handlers run where it expects them.
-std::thread quiet_thread(std::function<void()> work) {
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread(std::move(work));
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  ::pthread_setname_np(thread.native_handle(), "xylem-leaf");
-  return thread;
-}
 
 }  // namespace
 
@@ -88,10 +74,10 @@ LeafStream::Impl::Impl(const LeafOptions& options, Parts parts)
 
 Result<void> LeafStream::Impl::join() {
   if (auto started = start(); !started) return started;
-  std::unique_lock lock(mutex_);
+  auto state = state_.lock();
   const bool done =
-      wait(lock, deadline_in(options_.join_limit), [this] { return id_.has_value() || closed_; });
-  if (closed_) return unexpected(Code::kPermissionDenied, why_closed_);
+      wait(state, deadline_in(options_.join_limit), [&] { return state->id || state->closed; });
+  if (state->closed) return unexpected(Code::kPermissionDenied, state->why_closed);
   if (!done) return unexpected(leaf_timed_out("the front end did not accept this leaf"));
   // exit() goes backwards: once more, to be before the end of what joining has made, as OpenSSL's
   // state.
@@ -103,9 +89,9 @@ Result<void> LeafStream::Impl::join() {
 Result<void> LeafStream::Impl::start() {
   if (options_.threading == Threading::kCaller) return {};
   const Turn::Hold starting(stopping_, kForever);
-  const std::lock_guard lock(mutex_);
-  if (leaving_) return unexpected(leaf_closed("the program ends"));
-  thread_ = quiet_thread([this] {
+  const auto state = state_.lock();
+  if (state->leaving) return unexpected(leaf_closed("the program ends"));
+  thread_.start("xylem-leaf", [this] {
     const Turn::Hold in_loop(in_loop_, kForever);
     loop_.run();
   });
@@ -114,21 +100,19 @@ Result<void> LeafStream::Impl::start() {
 
 // With a thread of our own the loop runs there, and we wait for what it tells; without, it runs
 // here.
-bool LeafStream::Impl::wait(std::unique_lock<std::mutex>& lock, Nanos deadline,
-                            const std::function<bool()>& done) {
+bool LeafStream::Impl::wait(Locked& state, Nanos deadline, const std::function<bool()>& done) {
   if (is_on_own_thread()) return done();
-  if (options_.threading == Threading::kOwnThread) {
-    const auto until = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline));
-    return changed_.wait_until(lock, until, done);
-  }
-  lock.unlock();
+  if (options_.threading == Threading::kOwnThread) return state.wait_until(deadline, done);
+  state.unlock();
   run_loop(
       [&] {
-        const std::lock_guard again(mutex_);
-        return done();
+        state.lock();
+        const bool is_done = done();
+        state.unlock();
+        return is_done;
       },
       deadline);
-  lock.lock();
+  state.lock();
   return done();
 }
 
@@ -142,17 +126,17 @@ void LeafStream::Impl::run_loop(const std::function<bool()>& done, Nanos deadlin
 // ---- end ----
 
 Result<void> LeafStream::Impl::wait_until_closed(Nanos timeout) {
-  std::unique_lock lock(mutex_);
-  if (!wait(lock, deadline_in(timeout), [this] { return closed_; })) {
+  auto state = state_.lock();
+  if (!wait(state, deadline_in(timeout), [&] { return state->closed; })) {
     return unexpected(leaf_timed_out("the tree was not closed"));
   }
-  if (!why_closed_.empty()) return unexpected(leaf_closed(why_closed_));
+  if (!state->why_closed.empty()) return unexpected(leaf_closed(state->why_closed));
   return {};
 }
 
 void LeafStream::Impl::leave(Nanos deadline) {
-  const std::lock_guard lock(mutex_);
-  leaving_ = true;
+  const auto state = state_.lock();
+  state->leaving = true;
   loop_.post([this, deadline] {
     pump();
     node_.leave(deadline, monotonic_now());
@@ -176,7 +160,7 @@ void LeafStream::Impl::stop() {
   CHECK(!is_on_own_thread());  // A coroutine must not end the leaf that resumed it.
   const Turn::Hold only_one(stopping_, kForever);  // exit() may meet the destructor.
   static_cast<void>(close(kCloseAtEnd));
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 bool LeafStream::Impl::is_of_parent() const { return ::getpid() != owner_pid_; }
@@ -184,11 +168,6 @@ bool LeafStream::Impl::is_left() const { return is_of_parent() || is_left_; }
 
 // What a program's leaves share: exit() must find those that live still, on any thread, when the
 // destructors of its static objects are about to run. Never destroyed, for the same reason.
-struct LeafStream::Impl::Living {
-  std::mutex mutex;
-  std::vector<std::weak_ptr<Impl>> leaves;
-};
-
 LeafStream::Impl::Living& LeafStream::Impl::living() {
   static Living* const all = [] {
     // What a leaf's thread uses to its end must have been made before: exit() goes backwards.
@@ -200,10 +179,9 @@ LeafStream::Impl::Living& LeafStream::Impl::living() {
 }
 
 void LeafStream::Impl::close_at_exit(const std::shared_ptr<Impl>& leaf) {
-  Living& all = living();
-  const std::lock_guard lock(all.mutex);
-  std::erase_if(all.leaves, [](const auto& one) { return one.expired(); });
-  all.leaves.push_back(leaf);
+  const auto all = living().lock();
+  std::erase_if(*all, [](const auto& one) { return one.expired(); });
+  all->push_back(leaf);
 }
 
 // A signal's handler may call exit() in the midst of a call of ours, which then never ends. Such a
@@ -211,17 +189,16 @@ void LeafStream::Impl::close_at_exit(const std::shared_ptr<Impl>& leaf) {
 bool LeafStream::Impl::may_be_entered() {
   constexpr auto kPause = std::chrono::milliseconds(1);
   const Nanos deadline = monotonic_now() + kLongestCall;
-  while (!mutex_.try_lock()) {
+  while (!state_.try_lock()) {
     if (monotonic_now() > deadline) return false;
     std::this_thread::sleep_for(kPause);
   }
-  mutex_.unlock();
   if (options_.threading == Threading::kOwnThread) return true;
   return static_cast<bool>(Turn::Hold(in_loop_, deadline));
 }
 
-// Nothing here waits on changed_: if a handler has interrupted a wait on it, it cannot be waited on
-// again.
+// Nothing here waits for state_ to change: if a handler has interrupted such a wait, there cannot
+// be another one.
 bool LeafStream::Impl::end_at_exit() {
   if (is_on_own_thread() || !may_be_entered()) return false;
   const Turn::Hold stopping(stopping_, monotonic_now() + kLongestStop);
@@ -232,15 +209,12 @@ bool LeafStream::Impl::end_at_exit() {
   // Else its destructor was interrupted, and its thread is about to end.
   if (stopping) leave(deadline_in(kCloseAtEnd));
   if (!Turn::Hold(in_loop_, monotonic_now() + kLongestStop)) return false;
-  if (stopping && thread_.joinable()) thread_.join();
+  if (stopping) thread_.join();
   return static_cast<bool>(stopping);
 }
 
 void LeafStream::Impl::close_all() {
-  Living& all = living();
-  std::unique_lock lock(all.mutex);
-  const auto leaves = std::exchange(all.leaves, {});
-  lock.unlock();
+  const auto leaves = std::exchange(*living().lock(), {});
   for (const auto& one : leaves) {
     const auto leaf = one.lock();
     if (leaf && !leaf->is_of_parent() && !leaf->end_at_exit()) leaf->is_left_ = true;

@@ -6,15 +6,11 @@
 #include <sys/types.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <limits>
-#include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -26,8 +22,11 @@
 #include "backend/leaf/journal.h"
 #include "backend/leaf/leaf_node.h"
 #include "base/awaitable.h"
-#include "base/check.h"
 #include "base/interval_set.h"
+#include "base/shared_state.h"
+#include "base/waiters.h"
+#include "net/loop_thread.h"
+#include "net/loop_waiters.h"
 #include "net/runtime.h"
 
 namespace xylem::backend {
@@ -61,8 +60,8 @@ class Turn {
   std::atomic<std::thread::id> holder_{};
 };
 
-/// Calls of the program and of the node meet here, under the mutex. The node itself is only touched
-/// on the loop. Whoever holds the Leaf calls stop(); names that outlive it find everything closed.
+/// Calls of the program and of the node meet in State. The node itself is only touched on the loop.
+/// The owner of the Leaf calls stop(); streams that outlive it find everything closed.
 class LeafStream::Impl final : public LeafOwner {
  public:
   static Result<std::shared_ptr<Impl>> make(const LeafOptions& options);
@@ -73,13 +72,9 @@ class LeafStream::Impl final : public LeafOwner {
     std::optional<Journal> journal;
   };
   Impl(const LeafOptions& options, Parts parts);
-  ~Impl() override { CHECK(!thread_.joinable()); }
 
   Result<void> join();
-  LeafId id() const {
-    const std::lock_guard lock(mutex_);
-    return id_.value_or(wire::kNoLeaf);
-  }
+  LeafId id() const { return state_.lock()->id.value_or(wire::kNoLeaf); }
   Result<void> wait_for_stream(const std::string& name, Nanos timeout);
   Result<void> send(const std::string& name, std::optional<std::uint64_t> wave,
                     const wire::Fields& fields, Nanos timeout);
@@ -116,22 +111,32 @@ class LeafStream::Impl final : public LeafOwner {
     IntervalSet lost;     // Given up, and that is not journalled yet; only touched on the loop.
     bool is_put() const { return outgoing.empty() && refused.empty() && lost.empty(); }
   };
-  struct Waiter {
-    Nanos deadline = 0;
-    std::string stream;  // Empty: any.
-    Completion<Result<Received>> then;
+  struct State {
+    Open* find(const std::string& name);
+    /// A wave of the stream can be taken over, or never will be.
+    bool has_room(const std::string& name);
+    std::optional<Received> take_received(const std::string& name);
+    Result<void> delivery_outcome() const;
+    bool owes_last_account() const;
+
+    std::optional<LeafId> id;  // Since the front end has given us a place.
+    std::map<StreamId, Open> streams;
+    bool streams_fixed = false;  // Those of a run: no others will be opened.
+    std::deque<Received> received;
+    std::size_t received_bytes = 0;
+    bool pump_is_posted = false;
+    Nanos last_pump = 0;
+    bool last_account_is_put = false;
+    bool delivered = true;
+    bool leaving = false;
+    bool closed = false;
+    std::string why_closed;
   };
-  // A coroutine that waits to send or until all is delivered. Both functions run under the mutex.
-  struct Pending {
-    Nanos deadline = 0;
-    std::function<bool()> may_end;
-    std::function<Result<void>(bool in_time)> end;
-    Completion<Result<void>> then;
-  };
+  using Locked = SharedState<State>::Locked;
 
   Result<void> start();
   bool is_of_parent() const;
-  struct Living;
+  using Living = SharedState<std::vector<std::weak_ptr<Impl>>>;
   static Living& living();
   static void close_all();
   /// False where it cannot be: on its own thread, or where exit() has interrupted a call of it.
@@ -147,39 +152,29 @@ class LeafStream::Impl final : public LeafOwner {
   void on_finish() override;
   void on_closed(const std::string& why) override;
   std::size_t packets_to_put() const override;
-  void on_timer(Nanos now) override;
 
   /// Until `done` or the deadline, and whether it is done. On our own thread, where coroutines go
   /// on, there is nobody to wait for: it only looks.
-  bool wait(std::unique_lock<std::mutex>& lock, Nanos deadline, const std::function<bool()>& done);
+  bool wait(Locked& state, Nanos deadline, const std::function<bool()>& done);
+  /// Tries at once, then on the loop: after each event, and for the last time at the timeout.
+  void wait_then(Nanos timeout, Waiters::Attempt attempt);
   /// Under Threading::kCaller: pumps, and runs the loop until `done` or the deadline. Does neither
   /// while another thread does, or when it is called from within.
   void run_loop(const std::function<bool()>& done, Nanos deadline);
-  Open* find(const std::string& name);
   Result<wire::Fields> lift(const std::string& name, const wire::Fields& fields);
-  /// These under the mutex: whether a wave can be taken over or never will be; and does it.
-  bool has_room(const std::string& name);
-  Result<void> take_over(const std::string& name, std::optional<std::uint64_t> wave,
+  Result<void> take_over(State& state, const std::string& name, std::optional<std::uint64_t> wave,
                          wire::Fields lifted, bool in_time);
-  Result<void> delivery_outcome() const;
-  void add_pending(std::unique_lock<std::mutex>& lock, Pending pending);
-  /// On the loop: those who may end at `now` go on.
-  void end_pending(Nanos now);
-  void wake_at(Nanos deadline);
-  void enqueue(Open& open, std::uint64_t wave, wire::Fields fields);
+  void enqueue(State& state, Open& open, std::uint64_t wave, wire::Fields fields) const;
   /// Where a stream that drops has waiting what it may: one wave or run less. True: it was the new
   /// wave.
-  bool drop_one(Open& open, std::uint64_t wave);
-  void pump_soon();
+  static bool drop_one(Open& open, std::uint64_t wave);
+  void pump_soon(State& state);
   void pump();
   /// What the fields of a wave or of a run may take at most, so that the journal can hold it.
   std::size_t most_bytes() const;
   bool put(StreamId stream, Open& open, const Run& run);
   void put_lost(StreamId stream, Open& open);
-  void put_account(std::unique_lock<std::mutex>& lock, Nanos now);
-  bool owes_last_account() const;
-  void set_timer();
-  std::optional<Received> take_received(const std::string& name);
+  void put_account(Locked& state, Nanos now);
   bool is_on_own_thread() const {
     return options_.threading == Threading::kOwnThread && in_loop_.is_mine();
   }
@@ -188,33 +183,17 @@ class LeafStream::Impl final : public LeafOwner {
   Turn stopping_;
   Turn in_loop_;
   std::atomic<bool> is_left_{false};
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<LeafId> id_;  // Since the front end has given us a place.
-  std::map<StreamId, Open> streams_;
-  bool streams_fixed_ = false;  // Those of a run: no others will be opened.
-  std::deque<Received> received_;
-  std::size_t received_bytes_ = 0;
-  std::list<Waiter> waiters_;
-  std::list<Pending> pending_;
-  Nanos next_deadline_ = kForever;  // For which the node's timer is set: no waiter's is earlier.
-  std::size_t sweep_at_ = 0;        // So many waiters, and those that nobody wants are removed.
-  bool pump_is_posted_ = false;
-  Nanos last_pump_ = 0;
-  std::uint64_t accounts_ = 0;  // Put so far; only touched on the loop.
+  SharedState<State> state_;
+  Waiters waiters_;
+  std::uint64_t accounts_ = 0;  // Put so far; only touched on the loop, as the next.
   Nanos last_account_ = 0;
-  bool last_account_is_put_ = false;
-  bool delivered_ = true;
-  bool leaving_ = false;
-  bool closed_ = false;
-  std::string why_closed_;
 
   const LeafOptions options_;
   pid_t owner_pid_ = -1;
   Parts parts_;
   LeafNode node_;
   net::EventLoop loop_;
-  std::thread thread_;  // Last: it uses all of the above.
+  net::LoopThread thread_;  // Last: it uses all of the above.
 };
 
 Error leaf_closed(const std::string& why);

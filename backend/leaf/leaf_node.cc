@@ -240,16 +240,7 @@ void LeafNode::leave(Nanos deadline, Nanos now) {
   if (network_ != nullptr) schedule(now);
 }
 
-void LeafNode::set_owner_timer(Nanos when, Nanos now) {
-  owner_timer_ = std::max<Nanos>(1, when);
-  if (network_ != nullptr) schedule(now);
-}
-
 void LeafNode::on_timer(Nanos now) {
-  if (owner_timer_ != 0 && now >= owner_timer_ && !ended_) {
-    owner_timer_ = 0;
-    owner_.on_timer(now);
-  }
   delivery_.on_timer(now);
   trim_when_quiet(now);
   end_when_done(now);
@@ -295,7 +286,6 @@ void LeafNode::schedule(Nanos now) {
   Nanos next = options_.orphan_limit > kForever - now ? kForever : now + options_.orphan_limit;
   if (const Nanos due = delivery_.next_due(); due != 0) next = std::min(next, due);
   if (leave_by_ != 0) next = std::min(next, leave_by_);
-  if (owner_timer_ != 0) next = std::min(next, owner_timer_);
   network_->set_timer(std::max(next, now));
 }
 

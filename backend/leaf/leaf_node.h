@@ -49,8 +49,6 @@ class LeafOwner {
   /// Number of packets for which the journal had no room yet; a leaving node waits for them. Called
   /// after on_room() and by leave().
   virtual std::size_t packets_to_put() const { return 0; }
-  /// The timer set by LeafNode::set_owner_timer().
-  virtual void on_timer(Nanos) {}
 };
 
 struct LeafNodeOptions {
@@ -88,9 +86,6 @@ class LeafNode final : public overlay::Node {
   /// Ends when everything is put and acknowledged, or at `deadline`: then on_closed() says how many
   /// packets were not delivered.
   void leave(Nanos deadline, Nanos now);
-  /// Calls the owner's on_timer() once, not before `when`; replaces an earlier setting. Not after
-  /// on_closed().
-  void set_owner_timer(Nanos when, Nanos now);
 
   void on_start(overlay::Network& network, Nanos now) override;
   void on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) override;
@@ -126,8 +121,7 @@ class LeafNode final : public overlay::Node {
   Nanos next_look_ = 0;
   bool joined_ = false;
   bool finish_told_ = false;
-  Nanos leave_by_ = 0;     // 0: not leaving.
-  Nanos owner_timer_ = 0;  // 0: not set.
+  Nanos leave_by_ = 0;  // 0: not leaving.
   bool ended_ = false;
 };
 

@@ -1,5 +1,5 @@
-// What a leaf's program sends and receives. The program's threads and the loop meet under the
-// mutex; the node is only touched on the loop.
+// What a leaf's program sends and receives. The program's threads and the loop meet in State; the
+// node is only touched on the loop.
 
 #include <algorithm>
 #include <utility>
@@ -21,8 +21,6 @@ constexpr Nanos kGather = 100 * kMicrosecond;
 // An entry of the journal lies in one piece, whatever lies there already.
 constexpr std::size_t kJournalShare = 4;
 constexpr std::size_t kFrameHead = 64u << 10;
-// Waiters, among whom a few may be of coroutines that were destroyed.
-constexpr std::size_t kSweep = 64;
 
 // Who looks at a live run sees by it what is on its way.
 constexpr Nanos kAccountInterval = 1 * kSecond;
@@ -36,24 +34,26 @@ std::size_t cost_of(const wire::Fields& fields) { return fields.bytes() + sizeof
 
 // ---- sending ----
 
-LeafStream::Impl::Open* LeafStream::Impl::find(const std::string& name) {
-  for (auto& [id, open] : streams_) {
+LeafStream::Impl::Open* LeafStream::Impl::State::find(const std::string& name) {
+  for (auto& [stream, open] : streams) {
     if (open.state.spec.name == name) return &open;
   }
   return nullptr;
 }
 
 Result<void> LeafStream::Impl::wait_for_stream(const std::string& name, Nanos timeout) {
-  std::unique_lock lock(mutex_);
+  auto state = state_.lock();
   // A run's streams are all there from the start. Front ends that do not say that they are fixed
   // may name some all the same.
-  const auto is_run = [this] {
-    return streams_fixed_ || std::any_of(streams_.begin(), streams_.end(),
-                                         [](const auto& entry) { return is_stored(entry.first); });
+  const auto is_run = [&] {
+    return state->streams_fixed ||
+           std::any_of(state->streams.begin(), state->streams.end(),
+                       [](const auto& entry) { return is_stored(entry.first); });
   };
-  wait(lock, deadline_in(timeout), [&] { return closed_ || find(name) != nullptr || is_run(); });
-  if (closed_) return unexpected(leaf_closed(why_closed_));
-  if (find(name) != nullptr) return {};
+  const auto is_open = [&] { return state->find(name) != nullptr; };
+  wait(state, deadline_in(timeout), [&] { return state->closed || is_open() || is_run(); });
+  if (state->closed) return unexpected(leaf_closed(state->why_closed));
+  if (is_open()) return {};
   if (!is_run()) {
     return unexpected(leaf_timed_out("no stream '" + name +
                                      "' was opened (in a run its configuration file must have a "
@@ -61,7 +61,7 @@ Result<void> LeafStream::Impl::wait_for_stream(const std::string& name, Nanos ti
                                      name + "])"));
   }
   std::string known;
-  for (const auto& [id, open] : streams_) {
+  for (const auto& [id, open] : state->streams) {
     known += (known.empty() ? "" : ", ") + open.state.spec.name;
   }
   const std::string section = "[stream." + name + "]";
@@ -75,12 +75,12 @@ Result<void> LeafStream::Impl::wait_for_stream(const std::string& name, Nanos ti
 }
 
 Result<wire::Fields> LeafStream::Impl::lift(const std::string& name, const wire::Fields& fields) {
-  std::unique_lock lock(mutex_);
-  const Open* open = find(name);
-  if (closed_ || leaving_) return unexpected(leaf_closed(why_closed_));
+  auto state = state_.lock();
+  const Open* open = state->find(name);
+  if (state->closed || state->leaving) return unexpected(leaf_closed(state->why_closed));
   if (open == nullptr) return unexpected(Code::kUnavailable, "stream '" + name + "' is closed");
   const auto aggregation = open->state.aggregation;
-  lock.unlock();
+  state.unlock();
   Result<wire::Fields> lifted = fields;
   if (aggregation) lifted = aggregation->lift(id(), fields);
   if (!lifted) return lifted;
@@ -95,16 +95,17 @@ Result<wire::Fields> LeafStream::Impl::lift(const std::string& name, const wire:
 }
 
 // A stream that drops always has room: its program never waits, however slow the loop is.
-bool LeafStream::Impl::has_room(const std::string& name) {
+bool LeafStream::Impl::State::has_room(const std::string& name) {
   const Open* open = find(name);
-  return closed_ || open == nullptr || open->outgoing_bytes < kOutgoingBytes ||
+  return closed || open == nullptr || open->outgoing_bytes < kOutgoingBytes ||
          open->state.spec.when_full != wire::WhenFull::kBlock;
 }
 
-Result<void> LeafStream::Impl::take_over(const std::string& name, std::optional<std::uint64_t> wave,
-                                         wire::Fields lifted, bool in_time) {
-  Open* open = find(name);
-  if (closed_ || last_account_is_put_) return unexpected(leaf_closed(why_closed_));
+Result<void> LeafStream::Impl::take_over(State& state, const std::string& name,
+                                         std::optional<std::uint64_t> wave, wire::Fields lifted,
+                                         bool in_time) {
+  Open* open = state.find(name);
+  if (state.closed || state.last_account_is_put) return unexpected(leaf_closed(state.why_closed));
   if (open == nullptr) return unexpected(Code::kUnavailable, "stream '" + name + "' is closed");
   if (!in_time) {
     return unexpected(leaf_timed_out("stream '" + name +
@@ -116,8 +117,8 @@ Result<void> LeafStream::Impl::take_over(const std::string& name, std::optional<
                       "stream '" + name + "': wave " + std::to_string(*wave) +
                           " was sent before; the next is " + std::to_string(open->next_wave));
   }
-  enqueue(*open, wave.value_or(open->next_wave), std::move(lifted));
-  if (options_.threading == Threading::kOwnThread) pump_soon();
+  enqueue(state, *open, wave.value_or(open->next_wave), std::move(lifted));
+  if (options_.threading == Threading::kOwnThread) pump_soon(state);
   return {};
 }
 
@@ -125,17 +126,17 @@ Result<void> LeafStream::Impl::send(const std::string& name, std::optional<std::
                                     const wire::Fields& fields, Nanos timeout) {
   auto lifted = lift(name, fields);
   if (!lifted) return unexpected(std::move(lifted.error()));
-  std::unique_lock lock(mutex_);
-  const auto may_go_on = [&] { return has_room(name); };
-  const bool in_time = may_go_on() || wait(lock, deadline_in(timeout), may_go_on);
-  const bool idle = delivered_;
-  if (auto taken = take_over(name, wave, *std::move(lifted), in_time); !taken) return taken;
+  auto state = state_.lock();
+  const auto may_go_on = [&] { return state->has_room(name); };
+  const bool in_time = may_go_on() || wait(state, deadline_in(timeout), may_go_on);
+  const bool idle = state->delivered;
+  if (auto taken = take_over(*state, name, wave, *std::move(lifted), in_time); !taken) return taken;
   if (options_.threading == Threading::kOwnThread) return {};
   // A system call for each wave would cost more than all else: while others are on their way, what
   // follows closely shares a packet.
-  const bool full = find(name)->outgoing.size() > 1;
-  if (!idle && !full && monotonic_now() < last_pump_ + kGather) return {};
-  lock.unlock();
+  const bool full = state->find(name)->outgoing.size() > 1;
+  if (!idle && !full && monotonic_now() < state->last_pump + kGather) return {};
+  state.unlock();
   serve(0);
   return {};
 }
@@ -145,12 +146,17 @@ void LeafStream::Impl::send_then(const std::string& name, std::optional<std::uin
                                  Completion<Result<void>> then) {
   auto lifted = lift(name, fields);
   if (!lifted) return then(unexpected(std::move(lifted.error())));
-  std::unique_lock lock(mutex_);
-  add_pending(lock, {deadline_in(timeout), [this, name] { return has_room(name); },
-                     [this, name, wave, fields_of_wave = *std::move(lifted)](bool in_time) {
-                       return take_over(name, wave, fields_of_wave, in_time);
-                     },
-                     std::move(then)});
+  wait_then(timeout,
+            [this, name, wave, lifted = *std::move(lifted), then = std::move(then)](bool last) {
+              if (!then.is_wanted()) return true;
+              auto state = state_.lock();
+              const bool in_time = state->has_room(name);
+              if (!in_time && !last) return false;
+              auto taken = take_over(*state, name, wave, lifted, in_time);
+              state.unlock();
+              then(std::move(taken));
+              return true;
+            });
 }
 
 std::size_t LeafStream::Impl::most_bytes() const {
@@ -170,10 +176,11 @@ bool LeafStream::Impl::drop_one(Open& open, std::uint64_t wave) {
   return false;
 }
 
-void LeafStream::Impl::enqueue(Open& open, std::uint64_t wave, wire::Fields fields) {
+void LeafStream::Impl::enqueue(State& state, Open& open, std::uint64_t wave,
+                               wire::Fields fields) const {
   open.next_wave = wave + 1;
   ++open.sent;
-  delivered_ = false;
+  state.delivered = false;
   while (open.outgoing_bytes >= kOutgoingBytes) {
     if (drop_one(open, wave)) return;
   }
@@ -188,29 +195,29 @@ void LeafStream::Impl::enqueue(Open& open, std::uint64_t wave, wire::Fields fiel
   open.outgoing_bytes += bytes;
 }
 
-void LeafStream::Impl::pump_soon() {
-  if (std::exchange(pump_is_posted_, true)) return;
+void LeafStream::Impl::pump_soon(State& state) {
+  if (std::exchange(state.pump_is_posted, true)) return;
   loop_.post([this] { pump(); });
 }
 
 // On the loop: from the program's hands into the journal, as far as there is room.
 void LeafStream::Impl::pump() {
   const Nanos now = monotonic_now();
-  std::unique_lock lock(mutex_);
-  last_pump_ = now;
-  pump_is_posted_ = false;
-  for (auto& [stream, open] : streams_) {
+  auto state = state_.lock();
+  state->last_pump = now;
+  state->pump_is_posted = false;
+  for (auto& [stream, open] : state->streams) {
     for (const auto& range : open.refused.intervals()) open.lost.insert(range.first, range.end);
     open.refused = {};
-    lock.unlock();
+    state.unlock();
     put_lost(stream, open);
-    lock.lock();
+    state.lock();
     while (!open.outgoing.empty()) {
       Run run = std::move(open.outgoing.front());
       open.outgoing.pop_front();
-      lock.unlock();
+      state.unlock();
       const bool taken = put(stream, open, run);
-      lock.lock();
+      state.lock();
       if (!taken) {
         open.outgoing.push_front(std::move(run));
         break;
@@ -218,62 +225,64 @@ void LeafStream::Impl::pump() {
       open.outgoing_bytes -= run.bytes;
     }
   }
-  put_account(lock, now);
-  delivered_ = node_.is_delivered();
-  for (const auto& [stream, open] : streams_) {
-    delivered_ = delivered_ && open.is_put();
+  put_account(state, now);
+  state->delivered = node_.is_delivered();
+  for (const auto& [stream, open] : state->streams) {
+    state->delivered = state->delivered && open.is_put();
   }
-  changed_.notify_all();
-  lock.unlock();
-  end_pending(now);
+  state.notify();
+  state.unlock();
+  net::try_waiters(waiters_, loop_);
 }
 
 std::size_t LeafStream::Impl::packets_to_put() const {
-  const std::lock_guard lock(mutex_);
+  const auto state = state_.lock();
   std::size_t packets = 0;
-  for (const auto& [stream, open] : streams_) {
+  for (const auto& [stream, open] : state->streams) {
     packets +=
         open.outgoing.size() + open.refused.intervals().size() + open.lost.intervals().size();
   }
-  return packets + (owes_last_account() ? 1 : 0);
+  return packets + (state->owes_last_account() ? 1 : 0);
 }
 
-// Under the mutex. Only a run's front end stores, and wants an account of what it should have.
-bool LeafStream::Impl::owes_last_account() const {
-  return leaving_ && !last_account_is_put_ &&
-         std::any_of(streams_.begin(), streams_.end(),
+// Only a run's front end stores, and wants an account of what it should have.
+bool LeafStream::Impl::State::owes_last_account() const {
+  return leaving && !last_account_is_put &&
+         std::any_of(streams.begin(), streams.end(),
                      [](const auto& entry) { return is_stored(entry.first); });
 }
 
-// On the loop, under the mutex: how much was sent, now and then, and at the end behind all else.
-void LeafStream::Impl::put_account(std::unique_lock<std::mutex>& lock, Nanos now) {
+// On the loop: how much was sent, now and then, and at the end behind all else.
+void LeafStream::Impl::put_account(Locked& state, Nanos now) {
   std::vector<std::uint64_t> streams;
   std::vector<std::uint64_t> sent;
   bool is_news = false;
   bool all_put = true;
-  for (const auto& [id, open] : streams_) {
+  for (const auto& [id, open] : state->streams) {
     if (!is_stored(id)) continue;
     streams.push_back(raw(id));
     sent.push_back(open.sent);
     is_news = is_news || open.sent != open.sent_told;
     all_put = all_put && open.is_put();
   }
-  const bool is_last = owes_last_account() && all_put;
-  const bool is_due = is_news && !last_account_is_put_ && now >= last_account_ + kAccountInterval;
+  const bool is_last = state->owes_last_account() && all_put;
+  const bool is_due =
+      is_news && !state->last_account_is_put && now >= last_account_ + kAccountInterval;
   if (!is_last && !is_due) return;
   const wire::Fields account{{wire::kAccountStreams, streams}, {wire::kAccountSent, sent}};
-  last_account_is_put_ = is_last;  // Before the lock is free: nothing may be taken over any more.
-  lock.unlock();
+  // Before the lock is free: nothing may be taken over any more.
+  state->last_account_is_put = is_last;
+  state.unlock();
   const bool taken = node_.put_account(accounts_, account, is_last, now);
-  lock.lock();
+  state.lock();
   if (!taken) {
-    last_account_is_put_ = false;
+    state->last_account_is_put = false;
     return;
   }
   ++accounts_;
   last_account_ = now;
   std::size_t next = 0;
-  for (auto& [id, open] : streams_) {
+  for (auto& [id, open] : state->streams) {
     if (is_stored(id)) open.sent_told = sent[next++];
   }
 }
@@ -299,197 +308,144 @@ void LeafStream::Impl::put_lost(StreamId stream, Open& open) {
   open.lost.erase(0, put_until);  // Once: each time all that is left is moved.
 }
 
-Result<void> LeafStream::Impl::delivery_outcome() const {
-  if (delivered_) return {};
-  if (closed_) return unexpected(leaf_closed(why_closed_));
+Result<void> LeafStream::Impl::State::delivery_outcome() const {
+  if (delivered) return {};
+  if (closed) return unexpected(leaf_closed(why_closed));
   return unexpected(leaf_timed_out("not everything was acknowledged"));
 }
 
 Result<void> LeafStream::Impl::flush(Nanos timeout) {
-  std::unique_lock lock(mutex_);
-  wait(lock, deadline_in(timeout), [this] { return closed_ || delivered_; });
-  return delivery_outcome();
+  auto state = state_.lock();
+  wait(state, deadline_in(timeout), [&] { return state->closed || state->delivered; });
+  return state->delivery_outcome();
 }
 
 void LeafStream::Impl::flush_then(Nanos timeout, Completion<Result<void>> then) {
-  std::unique_lock lock(mutex_);
-  add_pending(lock, {deadline_in(timeout), [this] { return closed_ || delivered_; },
-                     [this](bool) { return delivery_outcome(); }, std::move(then)});
+  wait_then(timeout, [this, then = std::move(then)](bool last) {
+    if (!then.is_wanted()) return true;
+    auto state = state_.lock();
+    if (!state->closed && !state->delivered && !last) return false;
+    auto outcome = state->delivery_outcome();
+    state.unlock();
+    then(std::move(outcome));
+    return true;
+  });
 }
 
-void LeafStream::Impl::add_pending(std::unique_lock<std::mutex>& lock, Pending pending) {
-  if (pending.may_end()) {
-    auto outcome = pending.end(true);
-    lock.unlock();
-    return pending.then(std::move(outcome));
-  }
-  wake_at(pending.deadline);
-  pending_.push_back(std::move(pending));
-}
+// ---- coroutines ----
 
-void LeafStream::Impl::end_pending(Nanos now) {
-  std::vector<std::pair<Completion<Result<void>>, Result<void>>> ended;
-  {
-    const std::lock_guard lock(mutex_);
-    pending_.remove_if([&](const Pending& one) {
-      if (!one.then.is_wanted()) return true;
-      const bool may_end = one.may_end();
-      if (!may_end && now < one.deadline) return false;
-      ended.emplace_back(one.then, one.end(may_end));
-      return true;
-    });
-  }
-  for (auto& [then, outcome] : ended) then(std::move(outcome));
+void LeafStream::Impl::wait_then(Nanos timeout, Waiters::Attempt attempt) {
+  if (attempt(false)) return;
+  waiters_.add(deadline_in(timeout), std::move(attempt));
+  loop_.post([this] { net::try_waiters(waiters_, loop_); });
 }
 
 // ---- receiving ----
 
-std::optional<Received> LeafStream::Impl::take_received(const std::string& name) {
-  for (auto it = received_.begin(); it != received_.end(); ++it) {
-    if (!name.empty() && it->stream != name) continue;
-    Received received = std::move(*it);
-    received_.erase(it);
-    received_bytes_ -= cost_of(received.fields);
-    return received;
-  }
-  return std::nullopt;
+std::optional<Received> LeafStream::Impl::State::take_received(const std::string& name) {
+  const auto it = std::find_if(received.begin(), received.end(), [&](const Received& one) {
+    return name.empty() || one.stream == name;
+  });
+  if (it == received.end()) return std::nullopt;
+  Received taken = std::move(*it);
+  received.erase(it);
+  received_bytes -= cost_of(taken.fields);
+  return taken;
 }
 
 Result<Received> LeafStream::Impl::receive(const std::string& name, Nanos timeout) {
-  std::unique_lock lock(mutex_);
+  auto state = state_.lock();
   std::optional<Received> received;
-  wait(lock, deadline_in(timeout), [&] {
-    if (!received) received = take_received(name);
-    return received.has_value() || closed_;
+  wait(state, deadline_in(timeout), [&] {
+    if (!received) received = state->take_received(name);
+    return received.has_value() || state->closed;
   });
   if (received) return *std::move(received);
-  if (closed_) return unexpected(leaf_closed(why_closed_));
+  if (state->closed) return unexpected(leaf_closed(state->why_closed));
   return unexpected(leaf_timed_out("nothing was received"));
 }
 
 void LeafStream::Impl::receive_then(const std::string& name, Nanos timeout,
                                     Completion<Result<Received>> then) {
-  std::unique_lock lock(mutex_);
-  auto received = take_received(name);
-  if (received || closed_) {
-    lock.unlock();
-    if (received) return then(*std::move(received));
-    return then(unexpected(leaf_closed(why_closed_)));
-  }
-  if (waiters_.size() >= sweep_at_) {
-    waiters_.remove_if([](const Waiter& one) { return !one.then.is_wanted(); });
-    sweep_at_ = 2 * waiters_.size() + kSweep;
-  }
-  const Nanos deadline = deadline_in(timeout);
-  waiters_.push_back({deadline, name, std::move(then)});
-  wake_at(deadline);
-}
-
-// Under the mutex.
-void LeafStream::Impl::wake_at(Nanos deadline) {
-  if (deadline >= next_deadline_) return;
-  next_deadline_ = deadline;
-  loop_.post([this] { set_timer(); });
-}
-
-// On the loop. All who wait share the node's one timer: who is answered leaves nothing behind.
-void LeafStream::Impl::set_timer() {
-  std::unique_lock lock(mutex_);
-  const Nanos when = next_deadline_;
-  lock.unlock();
-  if (when != kForever) node_.set_owner_timer(when, monotonic_now());
-}
-
-void LeafStream::Impl::on_timer(Nanos now) {
-  std::list<Waiter> late;
-  {
-    const std::lock_guard lock(mutex_);
-    next_deadline_ = kForever;
-    for (auto it = waiters_.begin(); it != waiters_.end();) {
-      const auto waiter = it++;
-      if (waiter->deadline <= now) {
-        late.splice(late.end(), waiters_, waiter);
-      } else {
-        next_deadline_ = std::min(next_deadline_, waiter->deadline);
-      }
+  wait_then(timeout, [this, name, then = std::move(then)](bool last) {
+    if (!then.is_wanted()) return true;
+    auto state = state_.lock();
+    auto received = state->take_received(name);
+    if (!received && !state->closed && !last) return false;
+    const Error why_not =
+        state->closed ? leaf_closed(state->why_closed) : leaf_timed_out("nothing was received");
+    state.unlock();
+    if (received) {
+      then(*std::move(received));
+    } else {
+      then(unexpected(why_not));
     }
-    for (const Pending& one : pending_) {
-      if (one.deadline > now) next_deadline_ = std::min(next_deadline_, one.deadline);
-    }
-  }
-  set_timer();
-  end_pending(now);
-  for (const Waiter& waiter : late) waiter.then(unexpected(leaf_timed_out("nothing was received")));
+    return true;
+  });
 }
 
 // ---- from the node ----
 
 void LeafStream::Impl::on_joined(LeafId leaf) {
-  const std::lock_guard lock(mutex_);
-  id_ = leaf;
-  changed_.notify_all();
+  const auto state = state_.lock();
+  state->id = leaf;
+  state.notify();
 }
 
 void LeafStream::Impl::on_streams(std::vector<LeafStreamState> streams) {
-  const std::lock_guard lock(mutex_);
-  std::map<StreamId, Open> former = std::exchange(streams_, {});
-  streams_fixed_ = node_.control() && node_.control()->streams_fixed;
+  const auto state = state_.lock();
+  std::map<StreamId, Open> former = std::exchange(state->streams, {});
+  state->streams_fixed = node_.control() && node_.control()->streams_fixed;
   parts_.droppable->clear();
-  for (LeafStreamState& state : streams) {
-    const StreamId id = state.spec.id;
-    if (state.spec.when_full == wire::WhenFull::kDropOldest) parts_.droppable->insert(id);
+  for (LeafStreamState& stream : streams) {
+    const StreamId id = stream.spec.id;
+    if (stream.spec.when_full == wire::WhenFull::kDropOldest) parts_.droppable->insert(id);
     const auto known = former.find(id);
     Open open = known == former.end() ? Open{} : std::move(known->second);
-    open.state = std::move(state);
-    streams_.emplace(id, std::move(open));
+    open.state = std::move(stream);
+    state->streams.emplace(id, std::move(open));
   }
-  changed_.notify_all();
-  pump_soon();  // What waited on a stream that is closed now need not be delivered.
+  state.notify();
+  pump_soon(*state);  // What waited on a stream that is closed now need not be delivered.
 }
 
+// Where the queue is full, only a coroutine that waits for the stream gets it.
 bool LeafStream::Impl::on_multicast(StreamId stream, std::uint64_t number, wire::Fields fields) {
-  std::unique_lock lock(mutex_);
-  const auto it = streams_.find(stream);
-  if (it == streams_.end()) return false;
-  Received received{it->second.state.spec.name, number, std::move(fields)};
-  waiters_.remove_if([](const Waiter& one) { return !one.then.is_wanted(); });
-  const auto waiter = std::find_if(waiters_.begin(), waiters_.end(), [&](const Waiter& one) {
-    return one.stream.empty() || one.stream == received.stream;
-  });
-  if (waiter != waiters_.end()) {
-    const auto resume = waiter->then;
-    waiters_.erase(waiter);
-    lock.unlock();
-    resume(std::move(received));
-    return true;
+  auto state = state_.lock();
+  const auto it = state->streams.find(stream);
+  if (it == state->streams.end()) return false;
+  const bool is_full = state->received_bytes > kReceivedBytes;
+  const std::string name = it->second.state.spec.name;
+  state->received_bytes += cost_of(fields);
+  state->received.push_back({name, number, std::move(fields)});
+  state.unlock();
+  net::try_waiters(waiters_, loop_);
+  state.lock();
+  if (is_full && !state->received.empty() && state->received.back().stream == name &&
+      state->received.back().number == number) {
+    state->received_bytes -= cost_of(state->received.back().fields);
+    state->received.pop_back();
+    return false;
   }
-  if (received_bytes_ > kReceivedBytes) return false;
-  received_bytes_ += cost_of(received.fields);
-  received_.push_back(std::move(received));
-  changed_.notify_all();
+  state.notify();
   return true;
 }
 
 void LeafStream::Impl::on_room() { pump(); }
 
 void LeafStream::Impl::on_finish() {
-  {
-    const std::lock_guard lock(mutex_);
-    leaving_ = true;
-  }
+  state_.lock()->leaving = true;
   pump();
   node_.leave(deadline_in(options_.join_limit), monotonic_now());
 }
 
 void LeafStream::Impl::on_closed(const std::string& why) {
-  std::unique_lock lock(mutex_);
-  closed_ = true;
-  why_closed_ = why;
-  std::list<Waiter> waiters = std::exchange(waiters_, {});
-  changed_.notify_all();
-  lock.unlock();
-  for (Waiter& waiter : waiters) waiter.then(unexpected(leaf_closed(why)));
-  end_pending(monotonic_now());  // Each may end: it is closed.
+  auto state = state_.lock();
+  state->closed = true;
+  state->why_closed = why;
+  state.notify();
+  state.unlock();
+  waiters_.end();
 }
 
 }  // namespace xylem::backend

@@ -53,7 +53,7 @@ struct Start {
 
 // The library's own clone() may be another's in the application: thread sanitizers take it for a
 // fork. So may all that is called by name in a child; the children make system calls alone.
-long start_child(int (*run)(void*), void* argument, char* stack, unsigned long flags) {
+long start_child(int (*run)(void*), void* argument, const char* stack, unsigned long flags) {
 #if defined(__x86_64__)
   auto** top = reinterpret_cast<void**>(reinterpret_cast<std::uintptr_t>(stack) & ~15ul);
   *--top = argument;

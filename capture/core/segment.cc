@@ -35,12 +35,11 @@ MappedRecords mapped;
 // With fewer rings first: few programs call MPI from many threads. False when there is no less.
 bool shrink(std::uint32_t& rings, std::uint32_t& records) {
   constexpr std::uint32_t kFewRings = 4;
-  if (rings > kFewRings) {
+  const bool smaller_rings = records > kMinRingRecords;
+  if (rings > kFewRings || (rings > 1 && !smaller_rings)) {
     rings /= 2;
-  } else if (records > kMinRingRecords) {
+  } else if (smaller_rings) {
     records /= 2;
-  } else if (rings > 1) {
-    rings /= 2;
   } else {
     return false;
   }

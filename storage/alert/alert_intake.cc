@@ -255,10 +255,10 @@ bool AlertIntake::keep(std::vector<Alert> changed) {
   return !unwritten_.empty();
 }
 
-bool AlertIntake::settle() {
+bool AlertIntake::judge() {
   if (!rules_) return false;
   tell_rules();
-  return keep(rules_->settle());
+  return keep(rules_->judge());
 }
 
 bool AlertIntake::finish() {

@@ -41,8 +41,8 @@ class AlertIntake {
   /// What was noted was undone.
   void discard();
 
-  /// What was noted is committed. True: there is something to write.
-  bool settle();
+  /// What was noted is committed: the rules judge it. True: there is something to write.
+  bool judge();
   /// The same, and no window will come any more.
   bool finish();
   /// In a transaction.

@@ -342,7 +342,7 @@ void AlertRules::close_adopted() {
   }
 }
 
-std::vector<Alert> AlertRules::settle() {
+std::vector<Alert> AlertRules::judge() {
   close_adopted();
   if (limits_.lost_calls) judge_losses();
   if (now_ns_ && judged_ < part_) {
@@ -360,7 +360,7 @@ std::vector<Alert> AlertRules::settle() {
 }
 
 std::vector<Alert> AlertRules::finish() {
-  auto changed = settle();
+  auto changed = judge();
   while (!open_.empty()) close(open_.begin(), now_ns_.value_or(0));
   std::ranges::move(std::exchange(changed_, {}), std::back_inserter(changed));
   return changed;

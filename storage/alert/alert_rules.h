@@ -134,7 +134,7 @@ class AlertRules {
 
   /// The alerts that were raised, closed or changed since the last call, to be stored by id. Judges
   /// ranks only when a fifth of a span has passed.
-  std::vector<Alert> settle();
+  std::vector<Alert> judge();
   /// The run is over: closes all open alerts.
   std::vector<Alert> finish();
 

@@ -54,7 +54,7 @@ struct Report {
   };
   /// The same for single events; all zero without --detail trace.
   struct EventAccount {
-    std::uint64_t told = 0, stored = 0, lost = 0, ranks = 0, complete_ranks = 0;
+    std::uint64_t recorded = 0, stored = 0, lost = 0, ranks = 0, complete_ranks = 0;
   };
   /// Over all ranks of all worlds.
   struct Function {

@@ -369,7 +369,7 @@ Result<void> SqliteStore::commit() {
     }
     in_transaction_ = false;
     pending_bytes_ = 0;
-    const bool has_alerts = intake_.alerts().settle();
+    const bool has_alerts = intake_.alerts().judge();
     if (is_ending_) return {};  // They are written behind the end.
     if (has_alerts) write_alerts();
     sum_up(false);

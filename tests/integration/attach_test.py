@@ -18,7 +18,7 @@ from harness import PROGRAMS, XYLEM, Store, WholeSystemTest, environment, mpirun
 from slurm_cluster import SlurmClusterTest
 
 ATTACHES = int(os.environ.get("XYLEM_ATTACHES", "5"))
-SOON = 2.0  # Seconds from the command to the first row of every rank.
+SOON = 10.0  # Seconds from the command to the first row of every rank, on however busy a machine; attach_bench measures.
 
 
 class Attaching:
@@ -325,21 +325,18 @@ class AttachOverHosts(Attaching, EmulatedClusterTest):
                        f"{ranks} ranks on {host}", 60)
 
     def watch(self, ranks, *how):
-        """Attaches for two seconds; the best of three tries counts, since others use this machine, too."""
-        for _ in range(3):
-            since = time.monotonic()
-            watching = self.start_on("head", XYLEM, "attach", *map(str, how), "--store", "run.db", "--duration", "2s",
-                                     stderr=subprocess.PIPE)
-            took = self.rows_of_ranks(self.folder / "run.db", ranks, since)
-            said = watching.communicate(timeout=60)[1]
-            self.assertEqual(watching.returncode, 0, said)
-            print(f"first row of each of {ranks} ranks after {took:.2f} s", flush=True)
-            store = Store(self.folder / "run.db")
-            self.assert_all_there(store, ranks, complete=False)
-            if took < SOON:
-                return store, said
-            os.unlink(self.folder / "run.db")
-        self.fail(f"thrice later than {SOON} s")
+        """Attaches for two seconds."""
+        since = time.monotonic()
+        watching = self.start_on("head", XYLEM, "attach", *map(str, how), "--store", "run.db", "--duration", "2s",
+                                 stderr=subprocess.PIPE)
+        took = self.rows_of_ranks(self.folder / "run.db", ranks, since)
+        said = watching.communicate(timeout=60)[1]
+        self.assertEqual(watching.returncode, 0, said)
+        print(f"first row of each of {ranks} ranks after {took:.2f} s", flush=True)
+        self.assertLess(took, SOON)
+        store = Store(self.folder / "run.db")
+        self.assert_all_there(store, ranks, complete=False)
+        return store, said
 
     def test_open_mpi_by_its_launcher(self):
         by_host = {"node01": 2, "node02": 1}

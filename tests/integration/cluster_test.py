@@ -158,7 +158,7 @@ class Cluster(EmulatedClusterTest):
             os.kill(front_end, signal.SIGKILL)
             wait_until(lambda: self.asked("SELECT front_ends FROM run") == number, "another one has taken over", 60)
             self.assertIsNone(process.poll(), "the job is too short to show anything")
-        _, said = process.communicate(timeout=300)
+        _, said = process.communicate(timeout=900)
         self.assertEqual(process.returncode, 0, said)
         store = Store(self.folder / "run.db")
         self.assert_intact(store)

@@ -12,7 +12,7 @@ TEST(TerminalText, HoldsNothingThatATerminalObeys) {
                       true),
             "?31m")
       << "CSI in one character";
-  EXPECT_EQ(printable("\u202egnp.exe", true), "?gnp.exe") << "turns the direction";
+  EXPECT_EQ(printable("\xe2\x80\xaegnp.exe", true), "?gnp.exe") << "turns the direction";
   EXPECT_EQ(printable("e\u0301", true), "e?") << "combines with what is before it";
   EXPECT_EQ(printable("\xff\xc0\x80\xed\xa0\x80\xe2\x82", true), "????????") << "no UTF-8";
   EXPECT_EQ(printable("gr\u00fcn \u8a08\u7b97", true), "gr\u00fcn \u8a08\u7b97");

@@ -18,11 +18,13 @@ interface OfRun {
   scope: Scope;
 }
 
-export interface RankShare { rank: number; mpi_ns: number; span_ns: number; estimated: boolean }
+export interface RankShare { rank: number; mpi_ns: number; span_ns: number; share: number; estimated: boolean }
 
 export interface WorldShare {
   world: number;
   ranks: number;
+  least: RankShare;
+  most: RankShare;
   mean_mpi_share: number;
   estimated: boolean;
   mpi_imbalance: number | null;
@@ -42,12 +44,12 @@ export interface Account {
 
 export interface Overview extends OfRun {
   run: {
-    id: string;
+    run_id: string;
     command: string;
     directory: string;
     user: string;
     host: string;
-    xylem: string;
+    version: string;
     detail: string;
     started_ns: number | null;
     elapsed_ns: number | null;
@@ -58,15 +60,19 @@ export interface Overview extends OfRun {
   window_ns: number | null;
   calls_per_s: number | null;
   worlds: { world: number; program: string; size: number; registered: number; clock: string }[];
-  shares: WorldShare[];
+  worlds_in_all: number;
   account: Account;
-  events: { told: number; stored: number; lost: number; ranks: number; complete_ranks: number };
+  events: { recorded: number; stored: number; lost: number; ranks: number; complete_ranks: number };
   services: {
     service: string; back_ends: number; complete: number; captured: number; stored: number; lost: number;
+    /** Of one without samples. */
+    why?: string;
   }[];
   mpi_ns: number;
+  mpi_estimated: boolean;
   functions_in_all: number;
   functions: FunctionLine[];
+  shares: WorldShare[];
   waits: { world: number; rank: number; peer: number; time_ns: number; calls: number }[];
   losses: {
     part: string; host: string; reason: string; count: number | null; calls: number | null;

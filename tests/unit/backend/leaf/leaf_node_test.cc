@@ -21,9 +21,7 @@ struct Owner final : LeafOwner {
   void on_finish() override {}
   void on_closed(const std::string& why) override { closed = why; }
   std::size_t packets_to_put() const override { return to_put; }
-  void on_timer(Nanos now) override { timers.push_back(now); }
   std::size_t to_put = 0;
-  std::vector<Nanos> timers;
   std::optional<std::string> closed;
 };
 
@@ -55,14 +53,6 @@ TEST_F(LeafNodeTest, EndsWhenItsOwnerHasNothingMoreToPut) {
   owner_.to_put = 0;
   network_.deliver(*node_, front_end_, wire::Acknowledgement{});
   EXPECT_EQ(owner_.closed, "");
-}
-
-TEST_F(LeafNodeTest, CallsItsOwnerOnceAtTheTimeThatWasSetLast) {
-  const Nanos begin = network_.now;
-  node_->set_owner_timer(begin + 300 * kMillisecond, begin);
-  node_->set_owner_timer(begin + 200 * kMillisecond, begin);
-  network_.advance(*node_, kSecond);
-  EXPECT_EQ(owner_.timers, (std::vector<Nanos>{begin + 200 * kMillisecond}));
 }
 
 }  // namespace

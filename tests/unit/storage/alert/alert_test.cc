@@ -47,7 +47,7 @@ class AlertRulesTest : public testing::Test {
       if (share.calls != 0) rules_.note(note);
       rules_.note_leaf(note.leaf, now_);
     }
-    for (const Alert& alert : rules_.settle()) alerts_[alert.id] = alert;
+    for (const Alert& alert : rules_.judge()) alerts_[alert.id] = alert;
   }
   void run(Nanos length, const std::vector<Share>& shares) {
     for (const Nanos end = now_ + length; now_ < end;) next(shares);
@@ -173,7 +173,7 @@ TEST_F(AlertRulesTest, ARankWhoseHostIsLateOrThatHasEndedIsNotStalled) {
     now_ += kWindow;
     rules_.note({kWorld, 0, LeafId{0}, begin, now_, 10, 1000, 1000, 100, ""});
     rules_.note_leaf(LeafId{2}, now_);
-    for (const Alert& alert : rules_.settle()) alerts_[alert.id] = alert;
+    for (const Alert& alert : rules_.judge()) alerts_[alert.id] = alert;
   }
   EXPECT_THAT(alerts(AlertKind::kStalled), IsEmpty());
 }
@@ -354,7 +354,7 @@ TEST_F(AlertRulesTest, RanksOfOneHostAreToldWithIt) {
   rules_.name_host(LeafId{1}, "node02");
   for (; now_ < 20 * kSecond; now_ += kWindow) {
     for (std::uint64_t rank = 0; rank < 6; ++rank) window(rank, rank < 2 ? 0.1 : 0.9);
-    for (const Alert& alert : rules_.settle()) alerts_[alert.id] = alert;
+    for (const Alert& alert : rules_.judge()) alerts_[alert.id] = alert;
   }
   EXPECT_THAT(the(AlertKind::kImbalance).text, HasSubstr("2 ranks (0, 1, all on node01) are in"));
 }
@@ -394,7 +394,7 @@ TEST_F(AlertRulesTest, ALostHostIsALossUntilItIsHeardOfAgain) {
     now_ += kWindow;
     rules_.note({kWorld, 0, LeafId{0}, begin, now_, here.calls, 1000, 1000, 100, ""});
     rules_.note({kWorld, 2, LeafId{2}, begin, now_, here.calls, 1000, 1000, 100, ""});
-    for (const Alert& alert : rules_.settle()) alerts_[alert.id] = alert;
+    for (const Alert& alert : rules_.judge()) alerts_[alert.id] = alert;
   }
   const Alert alert = the(AlertKind::kLoss);
   EXPECT_EQ(alert.rank, 1u);
@@ -486,7 +486,7 @@ TEST_F(AlertRulesTest, AHangThatWentOnWhenAFrontEndTookOverIsTheSame) {
   now_ = 100 * kSecond;
   rules_.note_leaf(LeafId{0}, now_);
   rules_.note_leaf(LeafId{0}, now_ + 3 * kSecond);
-  EXPECT_THAT(rules_.settle(), IsEmpty());  // Of the other one nothing is known.
+  EXPECT_THAT(rules_.judge(), IsEmpty());  // Of the other one nothing is known.
   captured_ -= 1;
   silent(0, now_, "MPI_Recv");
   captured_ -= 1;
@@ -510,7 +510,7 @@ TEST_F(AlertRulesTest, NobodySaysWhoWaitsForWhomBeforeEachHostIsHeardOf) {
     rules_.note_leaf(LeafId{rank}, now_ + 3 * kSecond);
     rules_.note_silence({kWorld, rank, LeafId{rank}, kSecond, 10, "MPI_Allreduce", false, false});
   }
-  EXPECT_THAT(rules_.settle(), IsEmpty());
+  EXPECT_THAT(rules_.judge(), IsEmpty());
   rules_.note_leaf(LeafId{2}, now_);
   rules_.note_silence({kWorld, 2, LeafId{2}, kSecond, 10, "", false, true});
   run(8 * kSecond, {kSilent, kSilent, kSilent});
@@ -575,7 +575,7 @@ TEST_F(AlertRulesTest, AnAdoptedAlertOfARankOfALostHostIsClosed) {
     for (const std::uint32_t rank : {0u, 2u}) {
       rules_.note({kWorld, rank, LeafId{rank}, begin, now_, 10, 1000, 1000, 100, ""});
     }
-    for (const Alert& alert : rules_.settle()) alerts_[alert.id] = alert;
+    for (const Alert& alert : rules_.judge()) alerts_[alert.id] = alert;
   }
   EXPECT_TRUE(the(AlertKind::kImbalance).until_ns);
 }

@@ -1,6 +1,6 @@
 // What runs, how much of it is in MPI, who waits for whom, and the account that says what is missing.
 
-import type { Alert, Alerts, Overview, RankShare, WorldShare } from "../answers.ts";
+import type { Alert, Alerts, Overview, WorldShare } from "../answers.ts";
 import { el, empty, fill, type Child } from "../dom.ts";
 import { bytes, count, date, duration, estimate, kNone, moment, percent, plural, rate } from "../format.ts";
 import { meter, metered } from "../spark.ts";
@@ -52,12 +52,8 @@ function account(answer: Overview): HTMLElement {
 /** Half of them with the least, half with the most. */
 const kShownRanks = 8;
 
-function partOf(rank: RankShare): number {
-  return rank.span_ns > 0 ? rank.mpi_ns / rank.span_ns : 0;
-}
-
 function shareOf(share: WorldShare, page: Page): HTMLElement {
-  const sorted = [...share.shown].sort((a, b) => partOf(a) - partOf(b));
+  const sorted = [...share.shown].sort((a, b) => a.share - b.share);
   const shown = sorted.filter((_, at) => at < kShownRanks / 2 || at >= sorted.length - kShownRanks / 2)
     .sort((a, b) => a.rank - b.rank);
   return el("div", { class: "shares" },
@@ -67,13 +63,10 @@ function shareOf(share: WorldShare, page: Page): HTMLElement {
     share.mpi_imbalance !== null && el("p", { class: "faint", title: "How far the rank with most is above the mean" },
       `imbalance: ${percent(share.mpi_imbalance)} in MPI`,
       share.other_imbalance !== null && `, ${percent(share.other_imbalance)} outside`),
-    el("div", { class: "bars" }, ...shown.flatMap((rank) => {
-      const part = partOf(rank);
-      return [
-        el("a", { href: page.link({ view: "timeline", world: share.world, rank: rank.rank }) }, `rank ${rank.rank}`),
-        meter(part), el("span", { class: "number" }, estimate(rank.estimated, percent(part))),
-      ];
-    })),
+    el("div", { class: "bars" }, ...shown.flatMap((rank) => [
+      el("a", { href: page.link({ view: "timeline", world: share.world, rank: rank.rank }) }, `rank ${rank.rank}`),
+      meter(rank.share), el("span", { class: "number" }, estimate(rank.estimated, percent(rank.share))),
+    ])),
     share.ranks > shown.length &&
       el("p", { class: "faint" }, "The lowest and the highest shares; ",
         el("a", { href: page.link({ view: "ranks", world: share.world }) }, `all ${count(share.ranks)}`)));

@@ -1,4 +1,4 @@
-#include "cli/attach_plan.h"
+#include "launch/attach_plan.h"
 
 #include <poll.h>
 #include <sys/wait.h>
@@ -20,7 +20,7 @@
 #include "launch/slurm.h"
 #include "tree/host_list.h"
 
-namespace xylem {
+namespace xylem::launch {
 namespace {
 
 std::vector<std::string> arguments_of(const backend::RankSelection& selection) {
@@ -40,7 +40,7 @@ AttachPlan plan_of_hosts(const std::vector<std::string>& hosts,
   plan.only_here = launcher.empty();
   for (const std::string& host : hosts) {
     plan.places.push_back({host, 1, arguments_of(selection)});
-    plan.only_here = plan.only_here && launch::is_this_host(host);
+    plan.only_here = plan.only_here && is_this_host(host);
   }
   return plan;
 }
@@ -71,11 +71,11 @@ Answer ask(const std::vector<std::string>& words) {
 }
 
 Result<AttachPlan> plan_of_job(const std::string& job, backend::RankSelection selection) {
-  if (!launch::is_slurm_job(job)) {
+  if (!is_slurm_job(job)) {
     return unexpected(Code::kInvalidArgument,
                       "--jobid: '" + job + "' is not a Slurm job number, as in 1234");
   }
-  const Answer answer = ask(launch::slurm_query(job));
+  const Answer answer = ask(slurm_query(job));
   if (answer.code == 127) {
     return unexpected(Code::kNotFound,
                       "--jobid: squeue is not there; on a host of the cluster Slurm's commands "
@@ -85,7 +85,7 @@ Result<AttachPlan> plan_of_job(const std::string& job, backend::RankSelection se
     return unexpected(Code::kNotFound, "--jobid: Slurm does not know job " + job + ": " +
                                            answer.text.substr(0, answer.text.find('\n')));
   }
-  auto step = launch::step_in(job, answer.text);
+  auto step = step_in(job, answer.text);
   if (!step) return unexpected(step.error().code, "--jobid: " + step.error().message);
   selection.slurm_job = job;
   selection.is_named = true;
@@ -101,12 +101,12 @@ Result<AttachPlan> plan_of_job(const std::string& job, backend::RankSelection se
 // ---- a launcher ----
 
 // Each host's part of the table.
-AttachPlan plan_of_table(const launch::LauncherTable& table, std::uint32_t pid,
-                         const AttachTarget& target, const std::string& launcher) {
+AttachPlan plan_of_table(const LauncherTable& table, std::uint32_t pid, const AttachTarget& target,
+                         const std::string& launcher) {
   std::vector<std::string> hosts;
   std::map<std::string, backend::RankSelection> selections;
   for (std::size_t rank = 0; rank < table.ranks.size(); ++rank) {
-    const launch::LauncherEntry& entry = table.ranks[rank];
+    const LauncherEntry& entry = table.ranks[rank];
     const auto [it, is_new] = selections.try_emplace(entry.host);
     if (is_new) hosts.push_back(entry.host);
     it->second.listed[entry.pid] = static_cast<std::uint32_t>(rank);
@@ -123,7 +123,7 @@ AttachPlan plan_of_table(const launch::LauncherTable& table, std::uint32_t pid,
     selection.world =
         "launcher " + std::to_string(pid) + " " + std::to_string(backend::start_time_of(pid));
     plan.places.push_back({host, 1, arguments_of(selection)});
-    plan.only_here = plan.only_here && launch::is_this_host(host);
+    plan.only_here = plan.only_here && is_this_host(host);
   }
   plan.sought =
       "the processes in the table of launcher " + std::to_string(pid) + named(target.match);
@@ -198,12 +198,12 @@ Result<AttachPlan> plan_of_proxies(const AttachTarget& target, const std::string
 }
 
 // A launcher fills its table in a moment of its own: an empty or half a one is looked at again.
-Result<launch::LauncherTable> read_whole_table(std::uint32_t pid) {
+Result<LauncherTable> read_whole_table(std::uint32_t pid) {
   constexpr Nanos kPatience = 2 * kSecond;
   constexpr int kPauseMs = 20;
   const Nanos deadline = monotonic_now() + kPatience;
   for (;;) {
-    auto table = launch::read_launcher_table(pid);
+    auto table = read_launcher_table(pid);
     const bool is_whole = table ? !table->slurm_job.empty() || !table->ranks.empty()
                                 : table.error().code != Code::kCorrupt;
     if (is_whole || monotonic_now() >= deadline) return table;
@@ -252,4 +252,4 @@ Result<AttachPlan> plan_attach(const AttachTarget& target, const std::string& la
   return plan;
 }
 
-}  // namespace xylem
+}  // namespace xylem::launch

@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "wire/series.h"
 
-namespace xylem {
+namespace xylem::frontend {
 
 /// True for a key of a service's section, right or wrong: read_services() judges it.
 bool is_service_key(std::string_view key);
@@ -33,4 +33,4 @@ Result<std::vector<wire::ServiceSpec>> read_services(const std::vector<ConfigEnt
 /// As sections of a file that name the same services; empty for none.
 std::string print_services(const std::vector<wire::ServiceSpec>& services);
 
-}  // namespace xylem
+}  // namespace xylem::frontend

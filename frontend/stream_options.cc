@@ -1,4 +1,4 @@
-#include "cli/stream_options.h"
+#include "frontend/stream_options.h"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 #include "filters/stream_filter.h"
 #include "wire/series.h"
 
-namespace xylem {
+namespace xylem::frontend {
 namespace {
 
 constexpr std::string_view kPrefix = "stream.";
@@ -153,4 +153,4 @@ std::vector<wire::StreamSpec> with_copies(std::vector<wire::StreamSpec> streams,
   return streams;
 }
 
-}  // namespace xylem
+}  // namespace xylem::frontend

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "launch/launched_agents.h"
 
-namespace xylem {
+namespace xylem::launch {
 
 /// What the user named: exactly one of hosts, launcher and job.
 struct AttachTarget {
@@ -21,7 +21,7 @@ struct AttachTarget {
 
 struct AttachPlan {
   std::string launcher;  ///< See launch_on(); empty: directly here, by ssh elsewhere.
-  std::vector<launch::AgentPlace> places;
+  std::vector<AgentPlace> places;
   /// "processes of srun job 12"; to follow "looked for".
   std::string sought;
   bool only_here = false;  ///< No other host is needed.
@@ -34,4 +34,4 @@ struct AttachPlan {
 /// job, no permission, not a launcher of MPI jobs, or a launcher that has not started its ranks.
 Result<AttachPlan> plan_attach(const AttachTarget& target, const std::string& launcher);
 
-}  // namespace xylem
+}  // namespace xylem::launch

@@ -1,12 +1,14 @@
-#include "frontend/waiters.h"
+#include "base/waiters.h"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <limits>
 #include <memory>
+#include <thread>
 #include <vector>
 
-namespace xylem::frontend {
+namespace xylem {
 namespace {
 
 constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
@@ -126,5 +128,40 @@ TEST(Waiters, NeedAnotherTimerForAnEarlierDeadlineAndNoneTwice) {
   }
 }
 
+TEST(Waiters, AreTriedForTheLastTimeAtTheEnd) {
+  Waiters waiters;
+  Tried waiting, late;
+  waiters.add(kNever, waiting.attempt());
+  waiters.end();
+  EXPECT_EQ(waiting.last, (std::vector{true}));
+  EXPECT_TRUE(waiters.empty());
+  waiters.add(kNever, late.attempt());
+  EXPECT_EQ(late.last, (std::vector{true})) << "at once: no event will come";
+  EXPECT_TRUE(waiters.empty());
+}
+
+// The loop tries while the program's threads add.
+TEST(Waiters, AreAllTriedWhicheverThreadAddsThem) {
+  constexpr int kEach = 1000;
+  Waiters waiters;
+  std::atomic<int> answered = 0;
+  std::atomic<bool> over = false;
+  std::thread loop([&] {
+    while (!over) waiters.try_all(1);
+    waiters.try_all(1);
+  });
+  std::vector<std::thread> programs;
+  for (int i = 0; i < 3; ++i) {
+    programs.emplace_back([&] {
+      for (int n = 0; n < kEach; ++n) waiters.add(kNever, [&](bool) { return ++answered, true; });
+    });
+  }
+  for (std::thread& program : programs) program.join();
+  over = true;
+  loop.join();
+  EXPECT_EQ(answered, 3 * kEach);
+  EXPECT_TRUE(waiters.empty());
+}
+
 }  // namespace
-}  // namespace xylem::frontend
+}  // namespace xylem

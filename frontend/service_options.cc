@@ -1,10 +1,10 @@
-#include "cli/service_options.h"
+#include "frontend/service_options.h"
 
 #include <map>
 
 #include "base/clock.h"
 
-namespace xylem {
+namespace xylem::frontend {
 namespace {
 
 constexpr std::string_view kPrefix = "service.";
@@ -119,4 +119,4 @@ std::string print_services(const std::vector<wire::ServiceSpec>& services) {
   return text;
 }
 
-}  // namespace xylem
+}  // namespace xylem::frontend

@@ -1,17 +1,17 @@
-#include "cli/alert_options.h"
+#include "storage/alert/alert_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/config.h"
 
-namespace xylem {
+namespace xylem::storage {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-Result<storage::AlertLimits> read(const std::string& text) {
+Result<AlertLimits> read(const std::string& text) {
   const auto entries = parse_config(text, "x.toml");
   EXPECT_TRUE(entries) << entries.error().message;
   return read_alert_limits(*entries, "x.toml");
@@ -43,4 +43,4 @@ TEST(AlertOptions, RefuseWhatIsNoThresholdAndSayWhere) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::storage

@@ -20,7 +20,7 @@
 #include "base/result.h"
 #include "wire/stream.h"
 
-namespace xylem {
+namespace xylem::frontend {
 
 /// Maximum for a run: every node gets the names of all.
 constexpr std::size_t kMaxStreams = 64;
@@ -57,4 +57,4 @@ std::vector<std::string> plugins_of(const std::vector<ConfigEntry>& entries);
 std::vector<wire::StreamSpec> with_copies(std::vector<wire::StreamSpec> streams,
                                           const PluginCopies& copies);
 
-}  // namespace xylem
+}  // namespace xylem::frontend

@@ -1,11 +1,11 @@
-#include "cli/service_options.h"
+#include "frontend/service_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/config.h"
 
-namespace xylem {
+namespace xylem::frontend {
 namespace {
 
 using ::testing::StartsWith;
@@ -38,4 +38,4 @@ TEST(ServiceOptions, ATimeOutIsForProgramsOnly) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::frontend

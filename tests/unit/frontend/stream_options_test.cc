@@ -1,4 +1,4 @@
-#include "cli/stream_options.h"
+#include "frontend/stream_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "base/unique_fd.h"
 
-namespace xylem {
+namespace xylem::frontend {
 namespace {
 
 using ::testing::HasSubstr;
@@ -95,4 +95,4 @@ TEST(StreamOptions, AreNoMoreThanSoMany) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::frontend

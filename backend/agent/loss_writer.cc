@@ -1,58 +1,51 @@
-// Records of rings that the agent could not map, for want of address space or memory: they are
-// lost, and the account says so. What is lost stands in the journal as a window and a chunk that
-// were given up (wire/tombstone.h), so that a worker's death over it loses nothing twice.
-//
-//   ring 0, mapped       3 calls, read       -> rows of windows: 3 calls
-//   ring 1, not mapped   5 calls, records    -> tombstone of a window: 5 calls
-//                        1 call in a handler -> counted without a record, as ever: 1 call
+#include "backend/agent/loss_writer.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
-#include "backend/agent/collector.h"
+#include "backend/agent/chunk_writer.h"
 #include "wire/tombstone.h"
 
 namespace xylem::backend {
+namespace {
 
-bool Collector::has_unreadable(const Process& process) const {
-  for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
-    std::uint64_t position = process.cursors[ring].position;
-    if (control_.chunks)
-      position = std::min(position, process.segment.progress(ring).chunk_position);
-    if (process.segment.unreadable(ring, position) != 0) return true;
-  }
-  return false;
+std::string why_given_up(const WatchedProcess& process) {
+  return "the agent could not read a thread's records: " + process.segment.why_unreadable();
 }
 
-// While a process lives, its records wait in the ring; once the ring is full, new ones are lost.
-// False: the journal is full.
-bool Collector::give_up_unreadable() {
+}  // namespace
+
+bool LossWriter::drain(const Drain& drain) {
+  const bool chunks = drain.control.chunks;
   for (auto& [lane, process] : processes_) {
-    const bool is_over = process->ended || everything_;
-    if (!is_over || process->final_counted || !is_readable(*process) || !has_unreadable(*process)) {
-      process->unreadable_since = 0;
+    const bool is_over = process.ended || drain.everything;
+    if (!is_over || process.final_counted || !records_.is_readable(process, drain) ||
+        !process.has_unreadable(chunks)) {
+      process.unreadable_since = 0;
       continue;
     }
-    if (process->unreadable_since == 0) process->unreadable_since = now_;
-    if (now_ < process->unreadable_since + options_.mapping_patience) continue;
-    if (control_.chunks && !give_up_events(*process)) return false;
-    if (!give_up_calls(*process)) return false;
+    if (process.unreadable_since == 0) process.unreadable_since = drain.now;
+    if (drain.now < process.unreadable_since + patience_) continue;
+    if (chunks && !give_up_events(process, drain)) return false;
+    if (!give_up_calls(process, drain)) return false;
   }
   return true;
 }
 
-std::string Collector::why_given_up(const Process& process) {
-  return "the agent could not read a thread's records: " + process.segment.why_unreadable();
+Nanos LossWriter::next_due(const WatchedProcess& process) const {
+  return process.unreadable_since == 0 ? 0 : process.unreadable_since + patience_;
 }
 
 // As a window of its own that is lost: its calls count as in a window, and are not stored.
-bool Collector::give_up_calls(Process& process) {
+bool LossWriter::give_up_calls(WatchedProcess& process, const Drain& drain) {
   Draft draft;
   std::vector<std::uint32_t> rings;
   for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
     if (process.segment.unreadable(ring, process.cursors[ring].position) == 0) continue;
     RingMark mark{process.lane, ring, process.segment.progress(ring)};
     mark.to.window_position = process.segment.end(ring);
-    if (!control_.chunks) mark.to.chunk_position = mark.to.window_position;
+    if (!drain.control.chunks) mark.to.chunk_position = mark.to.window_position;
     draft.progress.rings.push_back(mark);
     rings.push_back(ring);
   }
@@ -63,28 +56,27 @@ bool Collector::give_up_calls(Process& process) {
     for (const std::uint32_t ring : rings) unread += process.segment.recorded_calls(ring, function);
     // A predecessor may have read some of them. What is pending of other rings, sampled calls for
     // one, may then be counted as lost in their place: the sum is right.
-    unread = std::min(unread, pending_calls(process, function));
+    unread = std::min(unread, windows_.pending_calls(process, function));
     if (unread == 0) continue;
     const std::uint64_t so_far = process.segment.windowed_calls(function) + unread;
     draft.progress.calls.push_back({process.lane, function, so_far});
     draft.calls += unread;
   }
-  const std::uint64_t slice =
-      builder_->is_open() ? builder_->slice() : slice_of(run_now_, control_.window_ns);
-  draft.packet.id = window_id(slice);
+  draft.packet.id = windows_.next_id(drain);
   draft.packet.tombstone = true;
   wire::Tombstone tombstone{why_given_up(process), draft.calls};
-  tombstone.lanes.push_back({leaf_, process.lane, draft.calls});
+  tombstone.lanes.push_back({drain.leaf, process.lane, draft.calls});
   draft.packet.payload = wire::encode(tombstone);
-  if (!append(draft)) return false;
+  if (!packets_.write(draft, drain.now)) return false;
   process.windowed += draft.calls;
-  for (const RingMark& mark : draft.progress.rings)
+  for (const RingMark& mark : draft.progress.rings) {
     process.cursors[mark.ring].position = mark.to.window_position;
-  apply(draft.progress);
+  }
+  processes_.apply(draft.progress);
   return true;
 }
 
-bool Collector::give_up_events(Process& process) {
+bool LossWriter::give_up_events(WatchedProcess& process, const Drain& drain) {
   Draft draft;
   std::uint64_t all_events = 0;
   for (std::uint32_t ring = 0; ring < process.segment.rings(); ++ring) {
@@ -92,8 +84,9 @@ bool Collector::give_up_events(Process& process) {
     const std::uint64_t events = process.segment.unreadable(ring, mark.to.chunk_position);
     if (events == 0) continue;
     std::uint64_t calls = 0;
-    for (std::uint32_t f = 0; f < process.segment.function_count(); ++f)
+    for (std::uint32_t f = 0; f < process.segment.function_count(); ++f) {
       calls += process.segment.recorded_calls(ring, FunctionId{static_cast<std::uint16_t>(f)});
+    }
     calls -= std::min(calls, mark.to.chunk_calls);
     all_events += events;
     draft.calls += calls;
@@ -103,12 +96,12 @@ bool Collector::give_up_events(Process& process) {
     draft.progress.rings.push_back(mark);
   }
   if (all_events == 0) return true;
-  draft.packet.id = chunk_id(process);
+  draft.packet.id = ChunkWriter::next_id(process, drain.leaf);
   draft.packet.id.wave_end = draft.packet.id.wave + all_events;
   draft.packet.tombstone = true;
   draft.packet.payload = wire::encode(wire::Tombstone{why_given_up(process), draft.calls});
-  if (!append(draft)) return false;
-  apply(draft.progress);
+  if (!packets_.write(draft, drain.now)) return false;
+  processes_.apply(draft.progress);
   return true;
 }
 

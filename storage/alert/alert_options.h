@@ -19,7 +19,7 @@
 #include "base/result.h"
 #include "storage/alert/alert_rules.h"
 
-namespace xylem {
+namespace xylem::storage {
 
 /// True for a key of the section, right or wrong: read_alert_limits() judges it.
 bool is_alert_key(std::string_view key);
@@ -27,10 +27,10 @@ bool is_alert_key(std::string_view key);
 /// Defaults for what is not set. Keys of other sections are passed over; `path` is what errors call
 /// the file. Fails with kInvalidArgument and "PATH:LINE: why" on an unknown key and on a value out
 /// of range.
-Result<storage::AlertLimits> read_alert_limits(const std::vector<ConfigEntry>& entries,
-                                               const std::string& path);
+Result<AlertLimits> read_alert_limits(const std::vector<ConfigEntry>& entries,
+                                      const std::string& path);
 
 /// As the section of a file that sets the same; empty when all are defaults.
-std::string print_alert_limits(const storage::AlertLimits& limits);
+std::string print_alert_limits(const AlertLimits& limits);
 
-}  // namespace xylem
+}  // namespace xylem::storage

@@ -1,6 +1,6 @@
 #pragma once
 
-// Coroutines that wait for something of a tool's tree.
+// Coroutines that wait for something which a loop's thread may bring.
 
 #include <functional>
 #include <list>
@@ -8,11 +8,13 @@
 #include <set>
 
 #include "base/clock.h"
+#include "base/shared_state.h"
 
-namespace xylem::frontend {
+namespace xylem {
 
-/// Waiting coroutines, each with a deadline (ns, CLOCK_MONOTONIC; the largest number means none).
-/// Takes the time as an argument; all calls on the loop's thread. An attempt may add others.
+/// A queue of waiting coroutines, each with a deadline (ns, CLOCK_MONOTONIC; kForever: none). Any
+/// thread may add; the loop's thread calls the rest. An attempt is called without a lock and may
+/// add others.
 ///
 /// An attempt's memory is freed when it is answered, not at its deadline, so a program that awaits
 /// each wave for an hour keeps nothing of earlier waves. Timers cannot be cancelled, so a new one
@@ -24,27 +26,33 @@ class Waiters {
   /// called again.
   using Attempt = std::function<bool(bool last)>;
 
-  /// Adds an attempt that was tried once and must wait.
+  /// Adds an attempt that must wait. Afterwards the caller makes the loop call try_all(), since the
+  /// event may have come before. After end() it tries the attempt at once, for the last time.
   void add(Nanos deadline, Attempt attempt);
   /// Tries all in the order of their calls, and for the last time those whose deadline has passed.
   /// Call it after each event, and when a timer ends.
   void try_all(Nanos now);
+  /// Tries all for the last time: no event will come any more.
+  void end();
 
   /// The time of a timer to start, if one is needed; when it ends, call timer_ended() and
-  /// try_all(). Call it after add() and try_all().
+  /// try_all(). Call it after try_all().
   std::optional<Nanos> next_timer();
-  void timer_ended(Nanos when) { timers_.erase(when); }
+  void timer_ended(Nanos when) { state_.lock()->timers.erase(when); }
 
-  bool empty() const noexcept { return waiting_.empty(); }
+  bool empty() const { return state_.lock()->waiting.empty(); }
 
  private:
   struct Waiter {
     Nanos deadline;
     Attempt attempt;
   };
-
-  std::list<Waiter> waiting_;
-  std::set<Nanos> timers_;  // Under way.
+  struct State {
+    std::list<Waiter> waiting;
+    std::set<Nanos> timers;  // Under way.
+    bool ended = false;
+  };
+  SharedState<State> state_;
 };
 
-}  // namespace xylem::frontend
+}  // namespace xylem

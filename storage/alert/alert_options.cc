@@ -1,11 +1,11 @@
-#include "cli/alert_options.h"
+#include "storage/alert/alert_options.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <optional>
 
-namespace xylem {
+namespace xylem::storage {
 namespace {
 
 constexpr std::string_view kPrefix = "alerts.";
@@ -57,7 +57,7 @@ Result<void> set(std::optional<Limit>& limit, const std::string& value, Read rea
   return {};
 }
 
-Result<void> take(std::string_view key, const std::string& value, storage::AlertLimits& limits) {
+Result<void> take(std::string_view key, const std::string& value, AlertLimits& limits) {
   if (key == "stalled") {
     return set(limits.stalled_ns, value, [](const std::string& text) {
       return to_duration(text, 100 * kMillisecond, 24 * kHour);
@@ -81,9 +81,9 @@ Result<void> take(std::string_view key, const std::string& value, storage::Alert
 
 bool is_alert_key(std::string_view key) { return key.starts_with(kPrefix) || key == "alerts"; }
 
-Result<storage::AlertLimits> read_alert_limits(const std::vector<ConfigEntry>& entries,
-                                               const std::string& path) {
-  storage::AlertLimits limits;
+Result<AlertLimits> read_alert_limits(const std::vector<ConfigEntry>& entries,
+                                      const std::string& path) {
+  AlertLimits limits;
   for (const ConfigEntry& entry : entries) {
     if (!entry.key.starts_with(kPrefix)) continue;
     const auto taken =
@@ -96,8 +96,8 @@ Result<storage::AlertLimits> read_alert_limits(const std::vector<ConfigEntry>& e
   return limits;
 }
 
-std::string print_alert_limits(const storage::AlertLimits& limits) {
-  if (limits == storage::AlertLimits{}) return {};
+std::string print_alert_limits(const AlertLimits& limits) {
+  if (limits == AlertLimits{}) return {};
   const std::string off = "\"off\"";
   const auto share = [&](const std::optional<double>& of) {
     return of ? fmt::format("{}", *of) : off;
@@ -109,4 +109,4 @@ std::string print_alert_limits(const storage::AlertLimits& limits) {
                      print_text(print_duration(limits.span_ns)));
 }
 
-}  // namespace xylem
+}  // namespace xylem::storage

@@ -1,0 +1,37 @@
+#pragma once
+
+// One drain of all rings: the values that hold while it lasts, passed to whoever takes part.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "wire/message.h"
+
+namespace xylem::backend {
+
+/// Lives for one Collector::drain(), flush() or seal_last(). Borrows the control message.
+struct Drain {
+  LeafId leaf{};
+  const wire::Control& control;
+  Nanos shift = 0;  ///< Run time = monotonic time of this host + shift.
+
+  Nanos now = 0;      ///< When it began, monotonic.
+  Nanos run_now = 0;  ///< When it began, run time.
+  /// When it last read records, run time. No record that was read ended later.
+  Nanos read_at = 0;
+  std::uint64_t round = 0;  ///< Drains are numbered from 1.
+  /// A flush: reads and seals everything, whatever its age. Capture has been stopped before, so
+  /// nothing is written meanwhile.
+  bool everything = false;
+  std::size_t budget = 0;  ///< How many records it may still read.
+
+  Nanos run_time(Nanos monotonic) const { return std::max<Nanos>(0, monotonic + shift); }
+  bool is_spent() const { return budget == 0; }
+  /// A step without records counts as one, so that every drain ends.
+  void spend(std::size_t records) { budget -= std::min(budget, std::max<std::size_t>(1, records)); }
+};
+
+}  // namespace xylem::backend

@@ -1,0 +1,45 @@
+#pragma once
+
+// The way of all packets from the rings into the journal.
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/leaf/journal.h"
+#include "base/clock.h"
+#include "base/ids.h"
+#include "wire/packet.h"
+
+namespace xylem::backend {
+
+/// Writes packets into the journal and lists them for sending. When the journal is full, writing
+/// pauses: the caller reads no more records until may_write(). One thread. Borrows the journal.
+class PacketWriter {
+ public:
+  PacketWriter(Journal& journal, Nanos full_pause) : journal_(journal), full_pause_(full_pause) {}
+
+  /// False when the journal is full; the pause begins. True for a packet that the journal has
+  /// already, from a predecessor: it is not listed again. Logs once when the journal gives up
+  /// older packets for this one.
+  bool write(const Draft& draft, Nanos now);
+
+  bool may_write(Nanos now) const noexcept { return now >= retry_at_; }
+  /// The end of the pause.
+  Nanos retry_at() const noexcept { return retry_at_; }
+  /// Ends the pause: there may be room again.
+  void resume() noexcept { retry_at_ = 0; }
+
+  /// The first wave of the stream that has not been used.
+  std::uint64_t next_wave(StreamId stream) const { return journal_.next_wave(stream); }
+  /// Packets written since the last call, in order.
+  std::vector<PacketKey> take_written();
+
+ private:
+  Journal& journal_;
+  Nanos full_pause_;
+  Nanos retry_at_ = 0;
+  bool told_full_ = false;
+  std::vector<PacketKey> written_;
+};
+
+}  // namespace xylem::backend

@@ -1,0 +1,52 @@
+#include "backend/agent/record_reader.h"
+
+#include <algorithm>
+
+namespace xylem::backend {
+namespace {
+
+// The clock's estimate beyond its last pair may be this far ahead. A record that claims to have
+// ended later than it was read is wrong.
+constexpr Nanos kAhead = 1 * kMillisecond;
+
+bool uses_ticks(const WatchedProcess& process) {
+  return process.segment.clock() == capture::ClockKind::kTsc;
+}
+
+}  // namespace
+
+void RecordReader::read_clock(const WatchedProcesses& processes, Nanos now) {
+  const bool needed = std::any_of(processes.begin(), processes.end(),
+                                  [](const auto& entry) { return uses_ticks(entry.second); });
+  if (needed && now >= ticks_.next_pair()) ticks_.add(read_pair_());
+}
+
+Nanos RecordReader::next_pair(const WatchedProcess& process) const {
+  return uses_ticks(process) && !ticks_.is_ready() ? ticks_.next_pair() : 0;
+}
+
+bool RecordReader::is_readable(const WatchedProcess& process, const Drain& drain) const {
+  if (!process.announced) return false;
+  if (uses_ticks(process) && !ticks_.is_ready()) return false;
+  if (process.announced_world || process.ended || drain.everything) return true;
+  return process.is_filling();
+}
+
+// A drain may take long: ranks write meanwhile. Before a flush they were stopped, and what it is to
+// seal must not grow under it.
+std::size_t RecordReader::read(const WatchedProcess& process, std::uint32_t ring,
+                               std::uint64_t position, std::span<capture::Record> out,
+                               Drain& drain) const {
+  const std::size_t count = process.segment.read(ring, position, out);
+  if (count > 0 && !drain.everything) {
+    drain.read_at = std::max(drain.read_at, drain.run_time(clock_()));
+  }
+  return count;
+}
+
+RunTimes RecordReader::times_of(const WatchedProcess& process, const Drain& drain) const {
+  return {TickReader(ticks_, process.segment.clock()), drain.shift,
+          drain.everything ? drain.read_at : drain.read_at + kAhead};
+}
+
+}  // namespace xylem::backend

@@ -1,0 +1,64 @@
+#pragma once
+
+// Reads records out of rings and gives their times on the run's clock.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include "backend/agent/drain.h"
+#include "backend/agent/watched_process.h"
+#include "backend/leaf/tick_clock.h"
+#include "base/clock.h"
+#include "capture/core/ring.h"
+
+namespace xylem::backend {
+
+/// Times of one process's records. Valid until the clock is read again.
+struct RunTimes {
+  TickReader ticks;
+  Nanos shift;
+  Nanos latest;
+
+  /// Begin and end on the run's clock; 0 <= begin <= end <= latest.
+  std::pair<Nanos, Nanos> of(const capture::Record& record) {
+    const Nanos end = std::min(std::max<Nanos>(0, ticks(record.end) + shift), latest);
+    return {std::min(std::max<Nanos>(0, ticks(record.begin) + shift), end), end};
+  }
+};
+
+/// Order in each drain: read_clock(), then the others. One thread.
+class RecordReader {
+ public:
+  /// Records taken at a time: these and their times stay in the first level of a processor's cache.
+  static constexpr std::size_t kBatch = 256;
+
+  /// `clock` is the clock of Drain::now; `read_pair` reads a tick counter and that clock together.
+  RecordReader(std::function<Nanos()> clock, std::function<TickPair()> read_pair)
+      : clock_(std::move(clock)), read_pair_(std::move(read_pair)) {}
+
+  /// Reads a pair if one is due and a process's clock is the tick counter.
+  void read_clock(const WatchedProcesses& processes, Nanos now);
+  /// When read_clock() must be called again before this process is readable; 0: it need not be.
+  Nanos next_pair(const WatchedProcess& process) const;
+
+  /// The process's records may be read now: it is registered and its clock is known. Records from
+  /// before the end of MPI_Init wait until its rank is known, unless the process has ended or a
+  /// ring fills.
+  bool is_readable(const WatchedProcess& process, const Drain& drain) const;
+
+  /// Copies up to out.size() records from `position` on; returns how many.
+  std::size_t read(const WatchedProcess& process, std::uint32_t ring, std::uint64_t position,
+                   std::span<capture::Record> out, Drain& drain) const;
+  /// For records that were read in this drain.
+  RunTimes times_of(const WatchedProcess& process, const Drain& drain) const;
+
+ private:
+  std::function<Nanos()> clock_;
+  std::function<TickPair()> read_pair_;
+  TickClock ticks_;
+};
+
+}  // namespace xylem::backend

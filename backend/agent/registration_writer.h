@@ -1,0 +1,45 @@
+#pragma once
+
+// Journals who is watched: the packets by which the store knows processes and functions.
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backend/agent/drain.h"
+#include "backend/agent/packet_writer.h"
+#include "backend/agent/watched_process.h"
+#include "wire/registration.h"
+
+namespace xylem::backend {
+
+/// Announces each process once when it registers, and again when it knows its rank or its
+/// functions. A function table that several processes share is journalled once. One thread.
+/// Borrows its arguments.
+class RegistrationWriter {
+ public:
+  RegistrationWriter(std::string host, PacketWriter& packets, WatchedProcesses& processes)
+      : host_(std::move(host)), packets_(packets), processes_(processes) {}
+
+  /// A process that cannot be watched (row.unwatched): it is announced, then finished.
+  void add_unwatched(const wire::ProcessRow& row) { unwatched_.push_back(row); }
+
+  /// Announces what is new. False: the journal is full; the rest waits for the next drain.
+  bool announce(const Drain& drain);
+
+  /// Nothing waits.
+  bool is_idle() const noexcept { return unwatched_.empty(); }
+
+ private:
+  bool announce(WatchedProcess& process, const Drain& drain);
+  bool write(const wire::Registration& registration, const Drain& drain);
+
+  std::string host_;
+  PacketWriter& packets_;
+  WatchedProcesses& processes_;
+  std::vector<wire::ProcessRow> unwatched_;  // Not announced yet.
+  std::set<std::uint64_t> tables_;           // Hashes of the function tables announced.
+};
+
+}  // namespace xylem::backend

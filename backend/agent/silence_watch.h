@@ -1,0 +1,41 @@
+#pragma once
+
+// Applies the rules of silence.h to all watched processes, and writes silences into accounts.
+
+#include <cstdint>
+#include <functional>
+
+#include "backend/agent/drain.h"
+#include "backend/agent/watched_process.h"
+#include "backend/leaf/window_builder.h"
+#include "wire/profile.h"
+
+namespace xylem::backend {
+
+/// Order: look() in each drain, before the windows; describe() for each account of a window; told()
+/// when that window is journalled. One thread. Borrows the processes.
+class SilenceWatch {
+ public:
+  /// `is_stopped`: whether a signal has stopped the process of that pid and start time.
+  SilenceWatch(WatchedProcesses& processes,
+               std::function<bool(std::uint32_t pid, std::uint64_t start_time)> is_stopped)
+      : processes_(processes), is_stopped_(std::move(is_stopped)) {}
+
+  /// Looks at the counters that are due. If one process's silence must be reported, marks all that
+  /// are silent (tells_silence), so that one window has them all.
+  void look(const Drain& drain);
+
+  /// Fills in the silence in `row`, whose counters are set. `builder` has the open window.
+  void describe(const WatchedProcess& process, const WindowBuilder& builder, const Drain& drain,
+                wire::AccountRow& row) const;
+  /// The account of the process is journalled.
+  static void told(WatchedProcess& process, Nanos now);
+  /// Reports all silences again, since the receiver of the last reports may be gone.
+  void tell_again();
+
+ private:
+  WatchedProcesses& processes_;
+  std::function<bool(std::uint32_t, std::uint64_t)> is_stopped_;
+};
+
+}  // namespace xylem::backend

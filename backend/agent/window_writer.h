@@ -1,0 +1,79 @@
+#pragma once
+
+// Reads rings into the open window (backend/leaf/window_builder.h) and journals windows that are
+// due.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/agent/drain.h"
+#include "backend/agent/packet_writer.h"
+#include "backend/agent/record_reader.h"
+#include "backend/agent/silence_watch.h"
+#include "backend/agent/watched_process.h"
+#include "backend/leaf/timed_record.h"
+#include "backend/leaf/window_builder.h"
+#include "base/clock.h"
+#include "base/ids.h"
+#include "wire/packet.h"
+#include "wire/profile.h"
+
+namespace xylem::backend {
+
+/// Order: start() first; in each drain drain(), then count_ended(), which may make another drain()
+/// necessary. A window is journalled when its slice is over, when it grows too large, and when a
+/// ring fills. Its accounts move the rings' tails. One thread. Borrows its arguments.
+class WindowWriter {
+ public:
+  /// A window is sealed before it exceeds `window_bytes`.
+  WindowWriter(PacketWriter& packets, const RecordReader& records, SilenceWatch& silence,
+               WatchedProcesses& processes, std::size_t window_bytes);
+
+  /// The leaf's id is known, or has changed: an open window is dropped.
+  void start(LeafId leaf) { builder_ = WindowBuilder(leaf); }
+
+  /// Reads all that belongs to slices up to the present one. False: the journal is full.
+  bool drain(Drain& drain);
+  /// Counts the calls of ended processes that will never have a record: the rest of a sampled
+  /// function, or the call in which the process died. The account in the next window is the
+  /// process's last one.
+  void count_ended(const Drain& drain);
+  /// Journals the leaf's last window (Packet.last), empty or not. False: the journal is full.
+  bool seal_last(const Drain& drain);
+
+  /// The open window has rows, or accounts that must be told.
+  bool is_worth_sealing() const;
+  /// The end of the open window on the host's monotonic clock; 0: nothing waits.
+  Nanos next_due(const Drain& drain) const;
+
+  /// The id of the next window: in the open slice or the present one, at the first free wave.
+  wire::PacketId next_id(const Drain& drain) const;
+  /// Calls that are in no window and not lost.
+  std::uint64_t pending_calls(const WatchedProcess& process, FunctionId function) const;
+
+ private:
+  bool open_next_slice(Drain& drain);
+  void open_slice(std::uint64_t slice, const Drain& drain);
+  bool read_rings(Drain& drain);
+  bool read_ring(WatchedProcess& process, std::uint32_t ring, Drain& drain);
+  std::span<const TimedRecord> read_batch(const WatchedProcess& process, std::uint32_t ring,
+                                          std::size_t room, Drain& drain);
+  bool is_any_filling() const;
+  wire::PacketId id_in(std::uint64_t slice, LeafId leaf) const;
+  bool seal(bool last, const Drain& drain);
+  void fill_accounts(wire::ProfileWindow& window, Progress& progress, const Drain& drain) const;
+  wire::AccountRow account_of(const WatchedProcess& process, const Drain& drain) const;
+
+  PacketWriter& packets_;
+  const RecordReader& records_;
+  SilenceWatch& silence_;
+  WatchedProcesses& processes_;
+  std::size_t window_bytes_;
+  WindowBuilder builder_{LeafId{}};
+  std::vector<capture::Record> batch_;
+  std::vector<TimedRecord> timed_;
+};
+
+}  // namespace xylem::backend

@@ -1,0 +1,200 @@
+// The parts of the Collector alone: packet_writer.h, registration_writer.h, record_reader.h,
+// silence_watch.h, chunk_writer.h. The whole is tested in collector_test.cc and, with deaths of the
+// worker, in exactly_once_test.cc.
+
+#include <gtest/gtest.h>
+
+#include "backend/agent/chunk_writer.h"
+#include "backend/agent/packet_writer.h"
+#include "backend/agent/record_reader.h"
+#include "backend/agent/registration_writer.h"
+#include "backend/agent/silence_watch.h"
+#include "tests/support/hand_made_segment.h"
+
+namespace xylem::backend {
+namespace {
+
+using testing::HandMadeCall;
+using testing::HandMadeSegment;
+
+constexpr LeafId kLeaf{5};
+constexpr Nanos kPause = 200 * kMillisecond;
+constexpr Nanos kChunkAge = 100 * kMillisecond;
+
+/// Two processes and a journal, without a Collector.
+class WritersTest : public ::testing::Test {
+ protected:
+  WritersTest() : memory_(Journal::kSmallest), journal_(*Journal::open(memory_.bytes())) {
+    control_.enabled = true;
+    control_.chunks = true;
+    control_.window_ns = 1 * kSecond;
+    processes_.add(WatchedProcess(Lane{1}, first_.view(), 0));
+    processes_.add(WatchedProcess(Lane{2}, second_.view(), 0));
+  }
+
+  Drain drain() {
+    Drain drain{.leaf = kLeaf, .control = control_};
+    drain.now = drain.run_now = drain.read_at = now_;
+    drain.round = ++round_;
+    drain.budget = 1000;
+    return drain;
+  }
+  /// Both have registered and are in MPI_COMM_WORLD.
+  void enter_world() {
+    first_.enter_world(0, 2);
+    second_.enter_world(1, 2);
+    for (auto& [lane, process] : processes_) process.announced = process.announced_world = true;
+  }
+  std::vector<wire::Registration> registrations() {
+    std::vector<wire::Registration> found;
+    for (const PacketKey& key : journal_.keys()) {
+      if (key.stream != wire::kRegistrationStream) continue;
+      found.push_back(*wire::decode_registration(journal_.read(key).payload));
+    }
+    return found;
+  }
+  Draft draft_of(std::uint64_t wave, std::size_t bytes) {
+    Draft draft;
+    draft.packet.id.stream = wire::kWindowStream;
+    draft.packet.id.wave = wave;
+    draft.packet.id.wave_end = wave + 1;
+    draft.packet.id.sources = IntervalSet::of(raw(kLeaf));
+    draft.packet.payload.resize(bytes);
+    return draft;
+  }
+
+  Nanos now_ = 100 * kSecond;
+  std::uint64_t round_ = 0;
+  wire::Control control_;
+  testing::Memory memory_;
+  Journal journal_;
+  HandMadeSegment first_, second_;
+  WatchedProcesses processes_;
+  PacketWriter packets_{journal_, kPause};
+  RecordReader records_{[this] { return now_; }, [] { return TickPair{}; }};
+};
+
+TEST_F(WritersTest, AFullJournalPausesWritingUntilThePauseEndsOrRoomIsReported) {
+  EXPECT_FALSE(packets_.write(draft_of(1, 2 * Journal::kSmallest), now_));
+  EXPECT_TRUE(packets_.take_written().empty());
+  EXPECT_FALSE(packets_.may_write(now_));
+  EXPECT_EQ(packets_.retry_at(), now_ + kPause);
+  EXPECT_TRUE(packets_.may_write(now_ + kPause));
+  packets_.resume();
+  EXPECT_TRUE(packets_.may_write(now_));
+}
+
+TEST_F(WritersTest, APacketThatAPredecessorWroteIsNotListedAgain) {
+  ASSERT_TRUE(PacketWriter(journal_, kPause).write(draft_of(1, 10), now_));
+  EXPECT_TRUE(packets_.write(draft_of(1, 10), now_));
+  EXPECT_TRUE(packets_.take_written().empty());
+  EXPECT_TRUE(packets_.write(draft_of(2, 10), now_));
+  EXPECT_EQ(packets_.take_written().size(), 1u);
+}
+
+TEST_F(WritersTest, ProcessesAreAnnouncedOnceAndAgainWithTheirRank) {
+  RegistrationWriter writer("host", packets_, processes_);
+  EXPECT_TRUE(writer.announce(drain()));
+  EXPECT_TRUE(writer.announce(drain()));
+  ASSERT_EQ(registrations().size(), 2u);
+  EXPECT_FALSE(registrations()[0].processes[0].initialised);
+  first_.enter_world(0, 2);
+  EXPECT_TRUE(writer.announce(drain()));
+  ASSERT_EQ(registrations().size(), 3u);
+  EXPECT_TRUE(registrations()[2].processes[0].initialised);
+}
+
+TEST_F(WritersTest, ASharedFunctionTableIsJournalledOnce) {
+  RegistrationWriter writer("host", packets_, processes_);
+  EXPECT_TRUE(writer.announce(drain()));
+  ASSERT_EQ(registrations().size(), 2u);
+  EXPECT_FALSE(registrations()[0].functions.empty());
+  EXPECT_TRUE(registrations()[1].functions.empty());
+}
+
+TEST_F(WritersTest, AProcessThatCannotBeWatchedIsAnnouncedAndFinished) {
+  RegistrationWriter writer("host", packets_, processes_);
+  wire::ProcessRow row;
+  row.lane = Lane{3};
+  row.unwatched = "no shared memory";
+  writer.add_unwatched(row);
+  EXPECT_FALSE(writer.is_idle());
+  EXPECT_TRUE(writer.announce(drain()));
+  EXPECT_TRUE(writer.is_idle());
+  EXPECT_EQ(processes_.take_finished(), std::vector<Lane>{Lane{3}});
+  ASSERT_EQ(registrations().size(), 3u);
+  EXPECT_EQ(registrations()[0].processes[0].unwatched, "no shared memory");
+}
+
+TEST_F(WritersTest, RecordsWaitUntilTheRankIsKnownOrTheProcessHasEnded) {
+  WatchedProcess& process = processes_.at(Lane{1});
+  EXPECT_FALSE(records_.is_readable(process, drain())) << "it is not announced";
+  process.announced = true;
+  EXPECT_FALSE(records_.is_readable(process, drain()));
+  process.ended = true;
+  EXPECT_TRUE(records_.is_readable(process, drain()));
+  process.ended = false;
+  process.announced_world = true;
+  EXPECT_TRUE(records_.is_readable(process, drain()));
+}
+
+TEST_F(WritersTest, NoTimeIsLaterThanTheReadOrBeforeTheRun) {
+  Drain flush = drain();
+  flush.everything = true;
+  flush.shift = -50 * kSecond;
+  RunTimes times = records_.times_of(processes_.at(Lane{1}), flush);
+  capture::Record record{};
+  record.begin = 10 * kSecond;
+  record.end = 500 * kSecond;
+  EXPECT_EQ(times.of(record), std::pair(Nanos{0}, flush.read_at));
+}
+
+TEST_F(WritersTest, OneSilenceThatIsDueMarksAllThatAreSilent) {
+  enter_world();
+  SilenceWatch watch(processes_, [](std::uint32_t, std::uint64_t) { return false; });
+  now_ = Silence::kShortest - 1;  // Since 0, when both were added.
+  watch.look(drain());
+  EXPECT_FALSE(processes_.at(Lane{1}).tells_silence);
+  now_ = Silence::kShortest;
+  watch.look(drain());
+  SilenceWatch::told(processes_.at(Lane{1}), now_);
+  SilenceWatch::told(processes_.at(Lane{2}), now_);
+  EXPECT_FALSE(processes_.at(Lane{1}).tells_silence);
+
+  second_.count(0, 1);  // The second calls, the first does not.
+  now_ += Silence::kLookEvery;
+  watch.look(drain());
+  EXPECT_TRUE(processes_.at(Lane{1}).tells_silence);
+  EXPECT_FALSE(processes_.at(Lane{2}).tells_silence);
+}
+
+TEST_F(WritersTest, AChunkIsDueWhenItsOldestRecordIs) {
+  enter_world();
+  ChunkWriter writer(packets_, records_, processes_, kChunkAge);
+  first_.write(0, {.function = 1, .begin = 1, .end = 2});
+  Drain early = drain();
+  EXPECT_TRUE(writer.drain(early));
+  EXPECT_TRUE(journal_.keys().empty());
+  EXPECT_EQ(writer.next_due(processes_.at(Lane{1})), now_ + kChunkAge);
+  now_ += kChunkAge;
+  Drain late = drain();
+  EXPECT_TRUE(writer.drain(late));
+  ASSERT_EQ(journal_.keys().size(), 1u);
+  EXPECT_EQ(writer.next_due(processes_.at(Lane{1})), 0);
+  EXPECT_EQ(processes_.at(Lane{1}).segment.progress(0).chunk_events, 1u);
+  EXPECT_EQ(ChunkWriter::next_id(processes_.at(Lane{1}), kLeaf).wave, 1u);
+}
+
+TEST_F(WritersTest, ARunWithoutChunksGetsNone) {
+  enter_world();
+  control_.chunks = false;
+  ChunkWriter writer(packets_, records_, processes_, kChunkAge);
+  first_.write(0, {.function = 1, .begin = 1, .end = 2});
+  processes_.at(Lane{1}).ended = true;
+  Drain now = drain();
+  EXPECT_TRUE(writer.drain(now));
+  EXPECT_TRUE(journal_.keys().empty());
+}
+
+}  // namespace
+}  // namespace xylem::backend

@@ -1,0 +1,39 @@
+#include "net/loop_thread.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+
+namespace xylem::net {
+namespace {
+
+TEST(LoopThread, RunsTheWorkOnAThreadThatKnowsItself) {
+  LoopThread thread;
+  bool is_current = false;
+  EXPECT_FALSE(thread.is_running());
+  thread.start("test", [&] { is_current = thread.is_current(); });
+  EXPECT_TRUE(thread.is_running());
+  EXPECT_FALSE(thread.is_current());
+  thread.join();
+  thread.join();  // Nothing is left to wait for.
+  EXPECT_FALSE(thread.is_running());
+  EXPECT_TRUE(is_current);
+}
+
+TEST(LoopThread, GetsNoneOfTheProgramsSignals) {
+  LoopThread thread;
+  sigset_t before;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  sigset_t there;
+  thread.start("test", [&] { ::pthread_sigmask(SIG_SETMASK, nullptr, &there); });
+  thread.join();
+  sigset_t after;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  for (const int signal : {SIGINT, SIGTERM, SIGALRM, SIGUSR1, SIGCHLD}) {
+    EXPECT_EQ(::sigismember(&there, signal), 1) << signal;
+    EXPECT_EQ(::sigismember(&after, signal), ::sigismember(&before, signal)) << signal;
+  }
+}
+
+}  // namespace
+}  // namespace xylem::net

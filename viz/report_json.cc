@@ -1,0 +1,231 @@
+#include "viz/report_json.h"
+
+namespace xylem::viz {
+namespace {
+
+using storage::Report;
+
+void write_run(Json& json, const Report::Run& run) {
+  json.object("run", [&] {
+    json.field("run_id", run.run_id);
+    json.field("command", run.command);
+    json.field("directory", run.directory);
+    json.field("user", run.user);
+    json.field("host", run.host);
+    json.field("version", run.version);
+    json.field("detail", run.detail);
+    json.field("started_ns", run.started_realtime_ns);
+    json.field("elapsed_ns", run.elapsed_ns);
+    json.field("exit_code", run.exit_code);
+    json.field("hosts", run.hosts);
+    json.array("mpi_libraries", run.mpi_libraries, [&](const auto& name) { json.value(name); });
+  });
+}
+
+void write_worlds(Json& json, const Report& report) {
+  json.array("worlds", report.worlds, [&](const Report::World& world) {
+    json.object([&] {
+      json.field("world", world.id);
+      json.field("program", world.program);
+      json.field("size", world.size);
+      json.field("registered", world.registered);
+      json.field("clock", world.clock);
+    });
+  });
+  json.field("worlds_in_all", report.worlds_in_all);
+}
+
+void write_account(Json& json, const Report& report) {
+  const Report::Account& account = report.account;
+  json.object("account", [&] {
+    json.field("ranks", account.ranks);
+    json.field("complete_ranks", account.complete_ranks);
+    json.field("captured", account.captured);
+    json.field("stored", account.stored);
+    json.field("lost", account.lost);
+    json.field("lost_of_unknown_ranks", account.lost_of_unknown_ranks);
+    json.field("inexact_ranks", account.inexact_ranks);
+    json.array("inexact", account.inexact, [&](const storage::AccountLine& line) {
+      json.object([&] {
+        json.field("world", line.world);
+        json.field("rank", line.rank);
+        json.field("captured", line.captured);
+        json.field("stored", line.stored);
+        json.field("lost", line.lost);
+        json.field("complete", line.complete);
+      });
+    });
+  });
+  const Report::EventAccount& events = report.events;
+  json.object("events", [&] {
+    json.field("recorded", events.recorded);
+    json.field("stored", events.stored);
+    json.field("lost", events.lost);
+    json.field("ranks", events.ranks);
+    json.field("complete_ranks", events.complete_ranks);
+  });
+}
+
+void write_services(Json& json, const Report& report) {
+  json.array("services", report.services, [&](const Report::Service& service) {
+    json.object([&] {
+      json.field("service", service.name);
+      json.field("back_ends", service.back_ends);
+      json.field("complete", service.complete);
+      json.field("captured", service.captured);
+      json.field("stored", service.stored);
+      json.field("lost", service.lost);
+      if (service.captured == 0) json.field("why", service.why);
+    });
+  });
+}
+
+void write_functions(Json& json, const Report& report) {
+  json.field("mpi_ns", report.mpi_ns);
+  json.field("mpi_estimated", report.mpi_estimated);
+  json.field("functions_in_all", report.functions_in_all);
+  json.array("functions", report.functions, [&](const Report::Function& function) {
+    json.object([&] {
+      json.field("function", function.name);
+      json.field("class", function.function_class);
+      json.field("calls", function.calls);
+      json.field("time_ns", function.time_ns);
+      json.field("max_ns", function.max_ns);
+      json.field("bytes", function.bytes);
+      json.field("share", function.share);
+      json.field("estimated", function.estimated);
+    });
+  });
+}
+
+void write_rank_fields(Json& json, const Report::RankShare& rank) {
+  json.field("rank", rank.rank);
+  json.field("mpi_ns", rank.mpi_ns);
+  json.field("span_ns", rank.span_ns);
+  json.field("share", rank.share());
+  json.field("estimated", rank.estimated);
+}
+
+void write_shares(Json& json, const Report& report) {
+  json.array("shares", report.shares, [&](const Report::WorldShare& share) {
+    json.object([&] {
+      json.field("world", share.world);
+      json.field("ranks", share.ranks);
+      json.object("least", [&] { write_rank_fields(json, share.least); });
+      json.object("most", [&] { write_rank_fields(json, share.most); });
+      json.field("mean_mpi_share", share.mean);
+      json.field("estimated", share.estimated);
+      json.field("mpi_imbalance", share.mpi_imbalance);
+      json.field("other_imbalance", share.other_imbalance);
+      json.array("shown", share.shown, [&](const Report::RankShare& rank) {
+        json.object([&] { write_rank_fields(json, rank); });
+      });
+    });
+  });
+}
+
+void write_waits(Json& json, const Report& report) {
+  json.array("waits", report.waits, [&](const Report::Wait& wait) {
+    json.object([&] {
+      json.field("world", wait.world);
+      json.field("rank", wait.rank);
+      json.field("peer", wait.peer);
+      json.field("time_ns", wait.time_ns);
+      json.field("calls", wait.calls);
+    });
+  });
+}
+
+void write_losses(Json& json, const Report& report) {
+  json.array("losses", report.losses, [&](const Report::Loss& loss) {
+    json.object([&] {
+      json.field("part", loss.part);
+      json.field("host", loss.host);
+      json.field("reason", loss.reason);
+      json.field("count", loss.count);
+      json.field("calls", loss.calls);
+      json.field("messages", loss.messages);
+      json.field("bytes", loss.bytes);
+    });
+  });
+}
+
+void write_streams(Json& json, const Report& report) {
+  json.array("streams", report.streams, [&](const Report::Stream& stream) {
+    json.object([&] {
+      json.field("name", stream.name);
+      json.field("waves", stream.waves);
+      json.field("leaves", stream.leaves);
+      json.field("complete", stream.complete);
+      json.field("sent", stream.sent);
+      json.field("stored", stream.stored);
+      json.field("lost", stream.lost);
+    });
+  });
+}
+
+void write_host_loads(Json& json, const Report& report) {
+  json.array("host_loads", report.host_loads, [&](const Report::HostLoad& load) {
+    json.object([&] {
+      json.field("host", load.host);
+      json.field("processors_busy", load.processors_busy);
+      json.field("load", load.load);
+      json.field("samples", load.samples);
+      json.field("least_available_bytes", load.least_available_bytes);
+    });
+  });
+}
+
+void write_notices(Json& json, const Report& report) {
+  json.array("notices", report.notices, [&](const Report::Notice& notice) {
+    json.object([&] {
+      json.field("host", notice.host);
+      json.field("role", notice.role);
+      json.field("level", notice.level);
+      json.field("text", notice.text);
+      json.field("times", notice.times);
+    });
+  });
+  json.field("notices_dropped", report.notices_dropped);
+}
+
+void write_alerts(Json& json, const Report& report) {
+  json.array("alerts", report.alerts, [&](const Report::Alert& alert) {
+    json.object([&] {
+      json.field("kind", alert.kind);
+      json.field("at_ns", alert.at_ns);
+      json.field("until_ns", alert.until_ns);
+      json.field("text", alert.text);
+      json.field("value", alert.value);
+      json.field("threshold", alert.threshold);
+    });
+  });
+}
+
+}  // namespace
+
+void write_report(Json& json, const Report& report) {
+  write_run(json, report.run);
+  write_worlds(json, report);
+  write_account(json, report);
+  write_services(json, report);
+  write_functions(json, report);
+  write_shares(json, report);
+  write_waits(json, report);
+  write_losses(json, report);
+}
+
+std::string report_json(const Report& report) {
+  Json json;
+  json.object([&] {
+    write_report(json, report);
+    write_streams(json, report);
+    write_host_loads(json, report);
+    write_notices(json, report);
+    write_alerts(json, report);
+    json.array("faults", report.faults, [&](const std::string& fault) { json.value(fault); });
+  });
+  return json.take() + '\n';
+}
+
+}  // namespace xylem::viz

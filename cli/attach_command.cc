@@ -252,8 +252,7 @@ void add_attach_command(CLI::App& app, int& code) {
     if (!flags->duration.empty()) {
       const auto duration = parse_duration(flags->duration);
       if (!duration || *duration <= 0) {
-        code =
-            fail("--duration: '" + flags->duration + "' is no time from 1ns on, as in 10s or 5m");
+        code = fail("--duration: '" + flags->duration + "' is not a time, as in 10s or 5m");
         return;
       }
       flags->how.duration = *duration;

@@ -14,7 +14,7 @@ namespace xylem {
 
 struct AttachOptions {
   launch::AttachTarget target;
-  Nanos duration = 0;  ///< End after so long; 0: with the ranks.
+  Nanos duration = 0;  ///< How long to watch; 0: until the ranks end.
 };
 
 /// Starts agents on the job's hosts, and stores their data until its ranks have ended, a signal

@@ -20,7 +20,7 @@ namespace xylem {
 
 /// Which processes must be able to reach the front end.
 enum class Reach {
-  kJob,         ///< A job that is started now: decided by its command, and by what may lie in it.
+  kJob,         ///< A job that starts now: its command decides, with its options and files.
   kThisHost,    ///< Agents of this host alone.
   kOtherHosts,  ///< Agents of other hosts, too.
 };
@@ -28,23 +28,23 @@ enum class Reach {
 /// Everything that is up before a job can start.
 struct Started {
   launch::FrontEndProcess front_end;
-  launch::Environment environment;             ///< Of the job: where the front end is, and so on.
-  std::unique_ptr<backend::RunFolder> folder;  ///< Of its Unix socket, if there is one.
-  /// Those that are not started by ranks.
+  launch::Environment environment;  ///< The job's environment: address of the front end etc.
+  std::unique_ptr<backend::RunFolder> folder;  ///< The folder of its Unix socket, if any.
+  /// The agents that ranks do not start.
   std::optional<launch::LaunchedAgents> agents;
   std::string store, run;  ///< The run's file and id.
 };
 
-/// Starts the front end of a run whose command is `command`, or is written down as that. With
-/// Reach::kJob, inside a Slurm allocation, the agents too; that this failed is said, and no
-/// failure. Fails with a sentence, and nothing is left then.
+/// Starts the front end of a run; `command` is the job's command, or a text for the record. With
+/// Reach::kJob inside a Slurm allocation it also starts the agents; if that fails, it only prints
+/// a sentence. Fails with a sentence, and then leaves nothing behind.
 Result<Started> start_front_end(const RunOptions& options, const std::string& printed_options,
                                 const std::vector<std::string>& command, Reach reach);
 
 /// How agents are started by `launcher` for this run.
 launch::AgentLaunchOptions agent_launch(const Started& started, const std::string& launcher);
 
-/// Looks after front end and agents; as FrontEndProcess::attend().
+/// Supervises front end and agents; see FrontEndProcess::attend().
 std::optional<Nanos> attend(Started& started);
 
 /// Tells the front end that the job has ended, and waits until all is stored and nothing is left.

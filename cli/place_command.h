@@ -22,13 +22,13 @@ enum class PlaceFormat {
 };
 
 struct PlaceOptions {
-  std::vector<SettingValue> values;  ///< Of place_settings(), layered.
+  std::vector<SettingValue> values;  ///< For place_settings(), layered.
   std::string config;                ///< The file with the rules of fuzzy placement; "": defaults.
   PlaceFormat format = PlaceFormat::kTopology;
 };
 
-/// Prints the plan. `environment` holds NAME=VALUE strings. Where fuzzy placement had to leave out
-/// factors that it knows of no host, a sentence on `err` says so. Returns 0; 2 with a sentence on
+/// Prints the plan. `environment` holds NAME=VALUE strings. If fuzzy placement leaves out factors
+/// that are unknown for all hosts, a sentence on `err` says so. Returns 0; 2 with a sentence on
 /// `err` when there is no plan.
 int run_place(const PlaceOptions& options, const std::vector<std::string>& environment,
               std::ostream& out, std::ostream& err);

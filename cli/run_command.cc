@@ -130,7 +130,7 @@ int stop_serving() {
   }
   pollfd watched{pidfd.get(), POLLIN, 0};
   if (::poll(&watched, 1, 60'000) > 0) return 0;
-  return fail("the front end still stores what is there after a minute; it goes on");
+  return fail("a minute has passed and the front end is still storing data; it goes on");
 }
 
 // Whoever reads our standard error through a pipe waits for its end, which must not be that of the

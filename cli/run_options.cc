@@ -61,8 +61,8 @@ const std::vector<Setting>& run_settings() {
        "Starts communication processes on hosts that the job does not use: ssh, or any command "
        "that runs `LAUNCHER HOST sh`"},
       {"placement", "even", false,
-       "Policy that chooses hosts for communication processes: even, or fuzzy, by what their "
-       "agents measure"},
+       "Policy that chooses hosts for communication processes: even, or fuzzy (by the "
+       "measurements of their agents)"},
       {"extra-hosts", "", false,
        "Further hosts for communication processes, which --launcher starts"},
       {"comm-on", "mixed", false,

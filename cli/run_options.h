@@ -41,25 +41,25 @@ struct RunOptions {
   unsigned test_size = 0;
   bool quiet = false;
   std::string log_level;
-  std::vector<wire::ServiceSpec> services{};  ///< Of the configuration file.
-  std::vector<ConfigEntry> streams{};         ///< Of the same, checked: see stream_options.h.
-  std::vector<ConfigEntry> alerts{};          ///< As storage::read_alert_limits takes them.
+  std::vector<wire::ServiceSpec> services{};  ///< From the configuration file.
+  std::vector<ConfigEntry> streams{};         ///< From that file, checked: see stream_options.h.
+  std::vector<ConfigEntry> alerts{};          ///< Likewise, for storage::read_alert_limits.
 };
 
-/// Checks every value, the topology too, and whether they go together. `entries` are those of the
-/// configuration file: of them the rules of fuzzy placement are kept. Fails with kInvalidArgument
+/// Checks every value, also the topology, and whether they fit together. `entries` are those of the
+/// configuration file; the rules of fuzzy placement are kept. Fails with kInvalidArgument
 /// and a sentence that begins with the source.
 Result<RunOptions> check_settings(const std::vector<SettingValue>& values,
                                   const std::vector<ConfigEntry>& entries = {});
 
-/// What the configuration file said of placement and streams.
+/// The sections of the configuration file for placement and streams.
 std::vector<ConfigEntry> sections_of(const RunOptions& options);
 
-/// As a configuration file that gives the same values again, and the same rules and streams.
+/// A configuration file with the same values, rules and streams.
 std::string print_settings(const std::vector<SettingValue>& values,
                            const std::vector<ConfigEntry>& sections = {});
 
-/// The topology as it can be handed to another process: a file's path made absolute.
+/// The topology for another process: the path of a file is made absolute.
 Result<std::string> check_topology(const std::string& text);
 
 }  // namespace xylem

@@ -51,7 +51,7 @@ Result<bool> to_switch(const SettingValue& setting);
 /// A whole number from 0 to `most`. Fails with kInvalidArgument.
 Result<std::uint64_t> to_number(const SettingValue& setting, std::uint64_t most);
 
-/// The configuration file that counts: that of `--config`, else that of XYLEM_CONFIG; "" for none.
+/// The configuration file: that of `--config`, else that of XYLEM_CONFIG; "" for none.
 std::string config_file(const std::string& flag, const std::vector<std::string>& environment);
 
 /// Its entries; none without a file. Fails as load_config.
@@ -62,14 +62,14 @@ Result<std::vector<ConfigEntry>> config_entries(const std::string& path);
 ///
 /// One file can serve every verb: settings of other verbs are skipped, and the rules of fuzzy
 /// placement (placement/fuzzy_rules.h) and services (service_options.h) are checked. Fails as
-/// load_config, and with kInvalidArgument and the line on a key that nobody knows, on a list where
-/// one value belongs, or on rules and services that cannot be used.
+/// load_config, and with kInvalidArgument and the line for an unknown key, for a list instead of
+/// one value, or for invalid rules and services.
 Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& settings,
                                                  const std::vector<SettingValue>& flags,
                                                  const std::string& config_flag,
                                                  const std::vector<std::string>& environment);
 
-/// The flags of a verb, `--config` among them. Must stay where it is while `app` parses.
+/// The flags of a verb, including `--config`. Must not move or end while `app` parses.
 class SettingFlags {
  public:
   SettingFlags(CLI::App& app, const std::vector<Setting>& settings);
@@ -79,7 +79,7 @@ class SettingFlags {
   /// All layers, once `app` has parsed. Fails as layer_settings.
   Result<std::vector<SettingValue>> layered(const std::vector<std::string>& environment) const;
 
-  /// What stands behind `--config`; "" when it does not.
+  /// The value of `--config`; "" if it is not given.
   const std::string& config() const { return config_; }
 
  private:

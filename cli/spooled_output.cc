@@ -119,7 +119,7 @@ bool SpooledOutput::spool(const std::string& piece) {
     spool_end_ += at;
     return true;
   }
-  failure_ = "the answer is not read, and there is no room for it in " + folder + ": " +
+  failure_ = "nobody reads the answer, and there is no room for it in " + folder + ": " +
              std::strerror(errno) + "; ask for less, or name another folder by TMPDIR";
   return false;
 }

@@ -27,8 +27,8 @@ namespace xylem {
 /// thread.
 class Terminal {
  public:
-  /// Takes the terminal that standard output is. Fails with kUnavailable when it is none, or cannot
-  /// be set.
+  /// Takes the terminal of standard output. Fails with kUnavailable when it is not a terminal, or
+  /// cannot be set.
   static Result<Terminal> take();
   Terminal(Terminal&& other) noexcept;
   ~Terminal();
@@ -36,12 +36,12 @@ class Terminal {
   struct Size {
     std::size_t width = 80, height = 24;
   };
-  /// As it is now; 80 x 24 where the terminal does not tell.
+  /// The present size; 80 x 24 if the terminal does not report it.
   Size size() const;
 
-  /// Shows so many lines from the top, each with its escapes and not wider than the screen; `fill`
-  /// says of each whether it reaches the right edge. What the terminal does not take at once (it is
-  /// stopped by ctrl-S, or far away) is written in wait(); while it is, newer screens are left out.
+  /// Shows these lines from the top, each with its escapes and not wider than the screen; `fill`
+  /// says for each whether it reaches the right edge. If the terminal is slow (stopped by ctrl-S,
+  /// or far away), wait() writes the rest; until then newer screens are skipped.
   struct Row {
     std::string text;
     bool reaches_edge = false;
@@ -50,11 +50,11 @@ class Terminal {
 
   struct Event {
     std::string keys;         ///< As the terminal sends them.
-    bool is_changed = false;  ///< Its size, or we were away: the screen must be shown anew.
-    bool has_ended = false;   ///< By a signal, or there is no terminal any more.
+    bool is_changed = false;  ///< New size, or we were stopped: show the screen again.
+    bool has_ended = false;   ///< A signal ended it, or the terminal is gone.
   };
-  /// Waits for something to happen, `timeout` at most; an event in which nothing is set: it was in
-  /// vain.
+  /// Waits for an event, `timeout` at most. After a timeout the event is
+  /// empty.
   Event wait(Nanos timeout);
 
  private:

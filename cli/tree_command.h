@@ -1,6 +1,6 @@
 #pragma once
 
-// `xylem tree`: the overlay of a run, live or finished, as its file tells it.
+// `xylem tree`: the overlay of a run, live or finished, from its file.
 
 #include <iosfwd>
 #include <optional>
@@ -18,20 +18,20 @@ enum class TreeFormat {
   kText,      ///< For people; see cli/tree_text.h.
   kTopology,  ///< The inner tree in MRNet's format, as --topology of a run reads it.
   kDot,       ///< Graphviz.
-  kCsv,       ///< A row a process.
+  kCsv,       ///< One row for each process.
   kJson,      ///< An array of processes.
 };
 
 struct TreeOptions {
   std::string file;
   TreeFormat format = TreeFormat::kText;
-  std::optional<Nanos> at_ns{};     ///< As it stood so long after the run's start; none: now.
-  std::optional<Nanos> watch_ns{};  ///< Again each time so long has passed, until the run ends.
+  std::optional<Nanos> at_ns{};     ///< At this time after the run's start; none: now.
+  std::optional<Nanos> watch_ns{};  ///< Print it again at this interval until the run ends.
 };
 
-/// Prints the tree. With `watch_ns` a terminal shows the newest one only; elsewhere they follow
-/// each other, an empty line between. Returns 0; 1 with a sentence on `err` when the file cannot be
-/// read, tells of no tree (at that time), or of none that can be written so.
+/// Prints the tree. With `watch_ns` a terminal shows only the newest one; other outputs get one
+/// after the other, with an empty line between. Returns 0; 1 with a sentence on `err` when the file
+/// cannot be read, has no tree (at that time), or one that this format cannot express.
 int run_tree(const TreeOptions& options, std::ostream& out, std::ostream& err);
 
 /// Adds the subcommand; when it is chosen, parsing runs it and sets `code`, which outlives `app`.

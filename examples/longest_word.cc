@@ -33,7 +33,7 @@ class LongestWord final : public xylem::filters::Aggregation {
     const auto mine = state.get<std::string>(kWord);
     const auto theirs = other.get<std::string>(kWord);
     if (!mine || !theirs) {
-      return xylem::unexpected(xylem::Code::kInvalidArgument, "longest_word: that is no state");
+      return xylem::unexpected(xylem::Code::kInvalidArgument, "longest_word: not a state");
     }
     const bool is_longer = theirs->size() > mine->size();
     if (is_longer || (theirs->size() == mine->size() && *theirs < *mine)) {

@@ -34,7 +34,7 @@ void StateReader::note(wire::FieldNumber number, const wire::FieldValue& wanted)
 }
 
 Unexpected StateReader::error() const {
-  return refused(filter_, "what came is no state of this filter: " + fault_ +
+  return refused(filter_, "the received bytes are not a state of this filter: " + fault_ +
                               "; all nodes of a stream must run the same filter");
 }
 

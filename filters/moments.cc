@@ -40,7 +40,8 @@ const char* fault(const wire::Fields& state) {
     const wire::FieldValue* value = state.find(number);
     if (value == nullptr || value->index() != first->index()) return "a moment is missing";
     const auto* array = std::get_if<std::vector<double>>(value);
-    if (array == nullptr && !std::holds_alternative<double>(*value)) return "a moment is no number";
+    if (array == nullptr && !std::holds_alternative<double>(*value))
+      return "a moment is not a number";
     if (array != nullptr && array->size() != std::get<std::vector<double>>(*first).size()) {
       return "its moments have different lengths";
     }

@@ -106,7 +106,7 @@ class Library {
         reinterpret_cast<xylem_plugin_function>(::dlsym(handle_, XYLEM_PLUGIN_SYMBOL));
     if (entry == nullptr) {
       return plugin_refused(Code::kCorrupt, path_,
-                            "it exports no " XYLEM_PLUGIN_SYMBOL "; it is no plugin");
+                            "it exports no " XYLEM_PLUGIN_SYMBOL "; it is not a plugin");
     }
     try {
       table_ = entry();
@@ -115,7 +115,7 @@ class Library {
     }
     if (table_ == nullptr) {
       return plugin_refused(Code::kCorrupt, path_,
-                            XYLEM_PLUGIN_SYMBOL "() failed; it is no plugin");
+                            XYLEM_PLUGIN_SYMBOL "() failed; it is not a plugin");
     }
     if (table_->abi == 0 || table_->abi > XYLEM_PLUGIN_ABI) {
       return plugin_refused(Code::kCorrupt, path_,

@@ -43,7 +43,7 @@ Result<UniqueFd> open_trusted(const std::string& path) {
   const auto denied = [&](const char* why) {
     return plugin_refused(Code::kPermissionDenied, path, why);
   };
-  if (!S_ISREG(status.st_mode)) return denied("it is no regular file");
+  if (!S_ISREG(status.st_mode)) return denied("it is not a regular file");
   if (status.st_uid != 0 && status.st_uid != ::geteuid()) {
     return denied("it belongs to another user; own it, or let root own it");
   }

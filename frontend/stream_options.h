@@ -3,12 +3,12 @@
 // The streams that a configuration file names, for programs of the run that link xylem::backend:
 //
 //   [stream.energy]
-//   aggregation = "sum"                 # what is computed of a wave on the way; none: each leaf's
-//                                       # waves are kept by themselves
-//   synchronisation = "time_out 500ms"  # or wait_for_all (when left out), as_it_comes
-//   when_full = "drop_newest"           # (when left out), drop_oldest, or block: what a leaf does
-//                                       # when its journal is full. block makes its program wait
-//   plugin = "/opt/site/filters.so"     # has the aggregation; left out: it is built in
+//   aggregation = "sum"                 # computed from a wave on its way; default: none, each
+//                                       # leaf's waves are kept separately
+//   synchronisation = "time_out 500ms"  # or wait_for_all (the default), as_it_comes
+//   when_full = "drop_newest"           # (the default), drop_oldest, or block: what a leaf does
+//                                       # when its journal is full. With block the program waits
+//   plugin = "/opt/site/filters.so"     # has the aggregation; default: it is built in
 
 #include <functional>
 #include <map>
@@ -22,14 +22,14 @@
 
 namespace xylem::frontend {
 
-/// Of one run: all are named to every node.
+/// Maximum for a run: every node gets the names of all.
 constexpr std::size_t kMaxStreams = 64;
 
 /// True for a key of a stream's section, right or wrong: read_streams() judges it.
 bool is_stream_key(std::string_view key);
 
-/// Where a copy of a plugin's file is (filters::name_of_copy), by the file's path: it is opened in
-/// the file's place.
+/// The copy of each plugin's file (filters::name_of_copy), by the file's path: the copy is opened
+/// instead of the file.
 using PluginCopies = std::map<std::string, std::string>;
 
 /// Loads the plugin of that stream, or not.
@@ -37,14 +37,14 @@ using LoadPlugin =
     std::function<Result<void>(StreamId stream, const std::function<Result<void>()>& loads)>;
 
 /// By name, numbered from wire::kFirstStoredStream on: the same entries give the same numbers. Keys
-/// of other sections are passed over; `path` is what errors call the file. The plugin is opened, so
-/// that every node can be told what is in it, and loaded, to see whether it can be: by `load`,
-/// where there is one, which calls what it is given or does without.
+/// of other sections are skipped; `path` is the file's name in errors. Opens the plugin, so that
+/// every node can be told its SHA-256, and loads it, to see whether this works. `load`, if given,
+/// decides whether a plugin is loaded.
 ///
-/// Fails with kInvalidArgument and "PATH:LINE: why" on a name that is none (up to 32 of a-z, 0-9, _
-/// and -, first a letter), an unknown key or word, a time-out that is not from 1ms to 1h, an
-/// aggregation that is not known or needs parameters, a plugin without an aggregation or one that
-/// cannot be loaded, and too many streams.
+/// Fails with kInvalidArgument and "PATH:LINE: why": an invalid name (up to 32 of a-z, 0-9, _ and
+/// -, first a letter), an unknown key or word, a timeout that is not from 1ms to 1h, an
+/// aggregation that is unknown or needs parameters, a plugin without an aggregation or one that
+/// cannot be loaded, or too many streams.
 Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry>& entries,
                                                    const std::string& path,
                                                    const PluginCopies& copies = {},
@@ -53,7 +53,7 @@ Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry
 /// The plugins of these entries, each file once, in their order.
 std::vector<std::string> plugins_of(const std::vector<ConfigEntry>& entries);
 
-/// The same streams for this process alone, which loads copies in the place of files.
+/// The same streams for this process only, which loads the copies instead of the files.
 std::vector<wire::StreamSpec> with_copies(std::vector<wire::StreamSpec> streams,
                                           const PluginCopies& copies);
 

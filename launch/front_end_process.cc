@@ -264,7 +264,7 @@ void FrontEndProcess::decide(Nanos now, const Say& say) {
     say("the front end died (" + death_ + "); the job goes on, another front end" + when + blame_);
   } else if (failure_ != failure_said_) {
     say("no front end can take over for now: " + failure_ +
-        "; the job goes on, its hosts keep for a minute what is not stored");
+        "; the job goes on, its hosts keep data that is not stored for a minute");
   }
   failure_said_ = failure_;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the HTTP server answers: paths and parameters of docs/http-api.md, and the page at "/".
+// Answers of the HTTP server: paths and parameters of docs/http-api.md, and the page at "/".
 
 #include <atomic>
 #include <mutex>
@@ -15,18 +15,18 @@
 namespace xylem::viz {
 
 struct ApiOptions {
-  std::string file;  ///< The run's; opened for each request, so a run may end meanwhile.
+  std::string file;  ///< The run's file; opened for each request, so the run may end.
   /// Time limit of a view, after which it fails with 504. Large stores need seconds.
   Nanos view_deadline = 10 * kSecond;
   /// The same for SQL, whose cost is unlimited.
   Nanos query_deadline = 5 * kSecond;
   /// How long an answer of /healthz is reused: anyone may ask, and a check is not free.
   Nanos health_lasts = 1 * kSecond;
-  std::uint64_t most_rows = 100'000;        ///< Of SQL; a longer result is cut and marked.
+  std::uint64_t most_rows = 100'000;        ///< Limit for SQL; a longer result is cut and marked.
   std::size_t most_query_bytes = 8u << 20;  ///< The same for an answer's size.
 };
 
-/// Answers from a file that it only reads. Called as net::HttpHandler says.
+/// Answers requests from a file, which it only reads. Called as described for net::HttpHandler.
 class Api final : public net::HttpHandler {
  public:
   Api(ApiOptions options, AccessOptions access)

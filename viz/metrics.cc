@@ -81,7 +81,7 @@ void write_run(Exposition& out, const Overview& overview) {
   const Scope& scope = overview.scope;
   out.fact("xylem_run", "Which run this is.",
            {{"run", run.run_id}, {"version", run.version}, {"detail", run.detail}});
-  out.gauge("xylem_run_running", "1 while the run goes on, 0 when it has ended.");
+  out.gauge("xylem_run_running", "1 while the run is in progress, 0 when it has ended.");
   out.sample({}, scope.has_ended ? 0 : 1);
   out.gauge("xylem_run_start_time_seconds", "When the run began, since 1970.", "seconds");
   out.sample({}, seconds(run.started_realtime_ns));

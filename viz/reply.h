@@ -11,7 +11,7 @@
 
 namespace xylem::viz {
 
-/// What each JSON object begins with; a change that breaks readers raises it, and the paths' `v1`.
+/// The `version` of each JSON object. A change that breaks readers increases it, and `v1` in paths.
 constexpr int kApiVersion = 1;
 
 /// A reply with headers that forbid caching, content sniffing, framing and reading by other

@@ -20,11 +20,11 @@ constexpr std::size_t kTopPanes = 6;
 std::string_view name(TopPane pane);
 std::optional<TopPane> pane_of(std::string_view name);
 
-/// What lines are sorted by. Numbers begin with the largest, names and numbers of ranks and nodes
-/// with the smallest.
+/// The sort order of lines. Quantities begin with the largest; names, ranks and nodes with the
+/// smallest.
 enum class TopOrder { kTime, kCalls, kBytes, kLongest, kName, kShare, kWait, kRank, kQueue, kNode };
 std::string_view name(TopOrder order);
-/// The orders that a pane has; the first is what it begins with. Of the overview those of ranks.
+/// The orders of a pane; the first is the default. The overview has those of ranks.
 const std::vector<TopOrder>& orders_of(TopPane pane);
 
 struct TopChoice {
@@ -33,7 +33,7 @@ struct TopChoice {
   TopOrder rank_order = TopOrder::kShare;
   TopOrder tree_order = TopOrder::kNode;
   bool is_reversed = false;
-  /// Lines that hold it, whatever the case; of digits alone, or with a dash between, ranks.
+  /// Shows lines that contain it, in any case; digits, or digits-digits, select ranks.
   std::string filter;
   bool is_typing = false;  ///< The filter is being typed; keys are its letters.
   WorldId world{};
@@ -62,22 +62,22 @@ enum class Key : std::uint16_t {
 };
 constexpr Key key(char letter) { return static_cast<Key>(static_cast<unsigned char>(letter)); }
 
-/// Finds keys in what a terminal sends. Sequences that it does not know are skipped whole; so are
-/// letters that are not ASCII.
+/// Finds keys in the input from a terminal. Unknown sequences are skipped, and so are letters that
+/// are not ASCII.
 class KeyReader {
  public:
-  /// Keys that are complete with these bytes.
+  /// The keys that are complete after these bytes.
   std::vector<Key> read(std::string_view bytes);
   /// To call after a pause in the input: an escape byte alone was the escape key.
   std::vector<Key> rest();
-  /// Bytes are kept that more may follow.
+  /// An incomplete sequence is kept until the rest comes.
   bool is_waiting() const { return !pending_.empty(); }
 
  private:
   std::string pending_;
 };
 
-/// How much of the run there is to choose from.
+/// The extent of the run and of the screen, which limits the choice.
 struct TopExtent {
   std::size_t worlds = 1;
   std::size_t page = 10;        ///< Lines of the pane on the screen.

@@ -118,7 +118,7 @@ SeriesLayout read(schema::SeriesLayout::Reader in, std::size_t size) {
         {text(row.getName()), text(row.getUnit()), row.getScale(), row.getPerSecond()});
     require(!layout.rows.back().name.empty(), "a metric has no name");
     // Equal layouts have equal keys; a number that is not equal to itself has none.
-    require(std::isfinite(layout.rows.back().scale), "the scale of a metric is no number");
+    require(std::isfinite(layout.rows.back().scale), "the scale of a metric is not a number");
   }
   return layout;
 }

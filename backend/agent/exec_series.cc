@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr int kNotStarted = 127;
-constexpr std::string_view kPassesOver = "lines that are no metrics";
+constexpr std::string_view kPassesOver = "lines that are not metrics";
 
 // Without what was printed, which may be another text each time.
 std::string_view kind_of(std::string_view why) { return why.substr(0, why.find('\'')); }

@@ -32,8 +32,8 @@ struct AlertLimits {
   /// A shorter limit reports each checkpoint that one rank writes; a longer one delays the alert
   /// for a hanging job. A job whose ranks all compute never raises it.
   std::optional<Nanos> stalled_ns = 10 * kSecond;
-  /// Shares of time, 0 to 1. A lower limit always reports programs with unequal ranks; a higher one
-  /// only losses of a third of the run.
+  /// Shares of time, 0 to 1. With a lower limit programs with unequal ranks always raise alerts;
+  /// with a higher one only losses of a third of the run do.
   std::optional<double> imbalance = 0.3, late = 0.3;
   std::optional<std::uint64_t> lost_calls = 1;
   /// Shares are measured over this time, and a loss is over when there was none for this long. A
@@ -54,8 +54,8 @@ struct Alert {
   AlertKind kind{};
   WorldId world{};
   std::optional<std::uint64_t> rank;  ///< The worst of several; none: unknown, or all.
-  std::string
-      text;  ///< A sentence for people: how it is; once it is over, how it was at its worst.
+  /// A sentence for people: the present state; once closed, the worst state.
+  std::string text;
   double value = 0;  ///< At its worst: seconds, a share, or calls.
   double threshold = 0;
   bool operator==(const Alert&) const = default;
@@ -81,9 +81,9 @@ struct SilenceNote {
   LeafId leaf{};
   Nanos since_ns = 0;
   std::uint64_t captured = 0;  ///< Its calls so far.
-  std::string inside;          ///< The function that it is inside of; empty: none, or not known.
+  std::string inside;          ///< The function that it is inside; empty: none, or unknown.
   bool stopped = false;        ///< By a signal.
-  bool outside = false;        ///< Inside of none, that is known.
+  bool outside = false;        ///< It is known to be inside none.
 };
 
 /// A lost host.
@@ -110,32 +110,32 @@ class AlertRules {
   void adopt_rank(WorldId world, std::uint64_t rank, LeafId leaf, Nanos progress_ns,
                   std::uint64_t captured, std::uint64_t lost_calls);
 
-  /// The name of a host, for sentences; before it is told of.
+  /// The name of a host, for sentences. Call it before the host's first alert.
   void name_host(LeafId leaf, const std::string& name) { hosts_[leaf].name = name; }
 
   void note(const WindowNote& window);
-  /// After the windows up to then.
+  /// Call it after the windows up to that time.
   void note_silence(const SilenceNote& silence);
-  /// Windows of these leaves up to then are known, whatever is in them.
+  /// All windows of these leaves up to that time are known, even empty ones.
   void note_leaf(LeafId leaf, Nanos end_ns);
   /// Calls of the rank that met a full ring, so far.
   void note_lost(WorldId world, std::uint64_t rank, std::uint64_t lost_calls);
   /// Calls of a host, or of several, that were given up, once each; none: not known how many.
   void note_given_up(std::optional<LeafId> leaf, std::optional<std::uint64_t> calls,
                      const std::string& why);
-  /// Events of so many calls of a rank that were given up, once each.
+  /// Number of a rank's calls whose events were given up, once each.
   void note_events_given_up(WorldId world, std::uint64_t rank, std::uint64_t calls,
                             const std::string& why);
-  /// Repeating a lost host changes nothing. Its ranks are not judged meanwhile.
+  /// Repeating a lost host changes nothing. Its ranks are not judged while it is lost.
   void note_host_lost(const LostHostNote& host);
   void note_host_found(LeafId leaf);
-  /// Makes no calls any more.
+  /// The rank makes no more calls.
   void note_ended(WorldId world, std::uint64_t rank);
 
   /// The alerts that were raised, closed or changed since the last call, to be stored by id. Judges
   /// ranks only when a fifth of a span has passed.
   std::vector<Alert> judge();
-  /// The run is over: closes what is open.
+  /// The run is over: closes all open alerts.
   std::vector<Alert> finish();
 
   const AlertLimits& limits() const { return limits_; }

@@ -63,7 +63,7 @@ class TreeReader {
     if (inquiry_.failure) return unexpected(*std::move(inquiry_.failure));
     if (!std::ranges::any_of(report_.nodes, [](const auto& node) { return !node.parent; })) {
       return unexpected(Code::kNotFound,
-                        run_.path() + ": it tells of no front end" +
+                        run_.path() + ": it has no front end" +
                             (asked_ns_ ? " at that time" : "; the run ended before it had a tree"));
     }
     return std::move(report_);

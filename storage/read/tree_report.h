@@ -23,11 +23,11 @@ struct TreeReport {
     std::uint64_t queue_bytes = 0;
     std::uint64_t refused = 0;  ///< Connections that the node has refused; 0 at a past time.
     std::string transport;      ///< "unix", "tcp", "tls", or empty; empty at a past time.
-    /// Smallest of the recent pings; of the front end: its longest commit of the last second. None:
-    /// not known yet.
+    /// The smallest of the recent pings; for the front end its longest commit of the last second.
+    /// None: not known yet.
     std::optional<Nanos> round_trip_ns;
-    /// Messages and bytes a second, the link's own pings among them, over the last five seconds, or
-    /// of an ended run as a whole. None: fewer than two reports.
+    /// Messages and bytes a second, including pings, over the last five seconds; for a finished run
+    /// over all of it. None: fewer than two reports.
     std::optional<double> packets_per_s, bytes_per_s;
   };
   struct Node {
@@ -36,15 +36,15 @@ struct TreeReport {
     std::string state;             ///< As in the table `node`.
     std::optional<NodeId> parent;  ///< None: the front end.
     std::int64_t level = 0;
-    std::uint64_t ranks = 0;   ///< Of the leaf itself.
+    std::uint64_t ranks = 0;   ///< Ranks of the leaf itself.
     std::optional<Link> link;  ///< None: never reported.
     /// How long an attached node has been silent, if kSilentAfter or longer (while the run lives,
     /// or lived at the requested time).
     std::optional<Nanos> silent_ns;
-    /// Of a communication process: why it was placed on its host. Empty: not known.
+    /// Why a communication process was placed on its host. Empty: unknown.
     std::string reason{};
-    /// Of a back end: what it last measured of its host, by the names of placement/facts.h ("idle",
-    /// "cores", ...). Empty: nothing yet, or hosts are not measured.
+    /// A back end's last measurements of its host, by the names in placement/facts.h ("idle",
+    /// "cores", ...). Empty: none yet, or hosts are not measured.
     std::map<std::string, double> facts{};
   };
   /// Notices of or about processes of one role; similar lines are one.
@@ -56,21 +56,21 @@ struct TreeReport {
 
   std::string run_id, command;
   Nanos started_realtime_ns = 0;
-  bool has_ended = false;   ///< By the time asked for.
-  Nanos at_ns = 0;          ///< The run's time that this shows: of the newest report, or its end.
-  std::vector<Node> nodes;  ///< By id.
+  bool has_ended = false;             ///< At the requested time.
+  Nanos at_ns = 0;                    ///< The run's time of the newest report, or of its end.
+  std::vector<Node> nodes;            ///< By id.
   std::vector<Notice> notices;        ///< Errors first, then by the time of the first.
-  std::uint64_t notices_dropped = 0;  ///< By processes that had too much to say.
+  std::uint64_t notices_dropped = 0;  ///< Dropped by processes that logged too much.
 };
 
-/// Nodes report each second, and so does the front end: this many seconds without a report, while
-/// the front end goes on, are no accident.
+/// Nodes and the front end report each second. A node without a report for this long, while the
+/// front end still reports, counts as silent.
 constexpr Nanos kSilentAfter = 4 * kSecond;
 
-/// The overlay as the file has it now; or, with `at_ns`, as it stood then in the run's time.
-/// Nodes that were not there yet are left out. A file of an older xylem has no past: the newest
-/// state is given whatever `at_ns` says, without rates.
-/// Fails as RunFile::query does, and with kNotFound when the file tells of no front end (by then).
+/// The overlay as the file has it now; or, with `at_ns`, at that time of the run. Nodes that
+/// did not exist yet are left out. A file of an older xylem has no history: then the result is
+/// the newest state, without rates, for every `at_ns`.
+/// Fails as RunFile::query does, and with kNotFound when the file has no front end (at that time).
 Result<TreeReport> make_tree_report(RunFile& run, std::optional<Nanos> at_ns = std::nullopt);
 
 }  // namespace xylem::storage

@@ -24,7 +24,7 @@ std::string stranger_among(const wire::ProfileWindow& window, const IntervalSet&
     for (const auto& row : rows) {
       if (row.leaf == last) continue;
       if (!sources.contains(raw(row.leaf))) {
-        stranger = "it tells of leaf " + std::to_string(raw(row.leaf)) + ", its sources are " +
+        stranger = "it is about leaf " + std::to_string(raw(row.leaf)) + ", its sources are " +
                    sources.to_string();
         return;
       }
@@ -44,7 +44,7 @@ std::string stranger_among(const wire::Tombstone& tombstone, const IntervalSet& 
   const auto look = [&](const auto& rows) {
     for (const auto& row : rows) {
       if (sources.contains(raw(row.leaf))) continue;
-      stranger = "it tells of leaf " + std::to_string(raw(row.leaf)) + ", its sources are " +
+      stranger = "it is about leaf " + std::to_string(raw(row.leaf)) + ", its sources are " +
                  sources.to_string();
       return;
     }
@@ -113,7 +113,7 @@ Result<void> check_identity(const wire::PacketId& id) {
   if (!known) return refuse(id, "the store does not know this stream");
   if (id.sources.empty()) return refuse(id, "it has no sources");
   if (id.sources.intervals().back().end > raw(wire::kNoLeaf)) {
-    return refuse(id, "its sources " + id.sources.to_string() + " are no leaves");
+    return refuse(id, "its sources " + id.sources.to_string() + " are not leaves");
   }
   if (id.wave >= id.wave_end || id.wave_end > kMax) return refuse(id, "its range is impossible");
   if (id.stream == wire::kSeriesStream) {

@@ -42,14 +42,14 @@ class StreamFold {
   virtual std::optional<wire::Fields> finish(StreamId stream, const wire::Fields& state) const = 0;
 };
 
-/// What is known of a run when it begins.
+/// The facts about a run at its start.
 struct RunFacts {
   std::string run_id;
   std::vector<std::string> command;
   std::string directory;
   std::string user;
-  std::string host;     ///< Of the front end.
-  std::string version;  ///< Of xylem.
+  std::string host;     ///< The front end's host.
+  std::string version;  ///< Version of xylem.
   std::string options;  ///< As `--print-config` shows them.
   Nanos started_realtime_ns = 0;
   Nanos window_ns = 0;
@@ -68,16 +68,16 @@ struct NodeRow {
   std::uint32_t pid = 0;
   LeafId leaf = wire::kNoLeaf;
   std::string state;          ///< "started", "attached", "left", "lost"
-  std::string host_key = {};  ///< Tells hosts apart whose names are the same.
+  std::string host_key = {};  ///< Tells hosts with the same name apart.
   /// Where it listens; for a successor of the front end only.
   std::vector<wire::Address> addresses = {};
-  Nanos at_ns = 0;  ///< Since when, in the run's time.
-  /// Of a communication process: why it was placed on that host, in one clause; empty: not known.
+  Nanos at_ns = 0;  ///< When this state began, in the run's time.
+  /// Why a communication process was placed on that host, in one clause; empty: unknown, or other.
   std::string reason = {};
   bool operator==(const NodeRow&) const = default;
 };
 
-/// A process that was heard of; the rest is known once it is initialised.
+/// A process that has been reported. All but leaf and lane are known once it is initialised.
 struct PastProcess {
   LeafId leaf{};
   Lane lane{};
@@ -90,32 +90,32 @@ struct PastProcess {
 
 /// The state of the run so far, for a successor of the front end.
 struct Past {
-  std::uint64_t front_ends = 1;        ///< That have opened the store, this one included.
-  Nanos epoch_ns = 0;                  ///< As RunFacts has it.
+  std::uint64_t front_ends = 1;        ///< Number that have opened the store, this one included.
+  Nanos epoch_ns = 0;                  ///< As in RunFacts.
   std::vector<NodeRow> nodes;          ///< By id.
   std::vector<PastProcess> processes;  ///< By leaf and lane.
   IntervalSet ended;                   ///< Leaves whose last window is stored.
 };
 
-/// How a host's clock stands to the front end's.
+/// The offset between a host's clock and the front end's.
 struct ClockRow {
   LeafId leaf{};
-  Nanos at_ns = 0;      ///< Of the run's epoch.
+  Nanos at_ns = 0;      ///< Since the run's epoch.
   Nanos offset_ns = 0;  ///< Host's clock + offset = front end's clock.
-  Nanos error_ns = 0;   ///< Bound of the offset's error.
+  Nanos error_ns = 0;   ///< Maximum error of the offset.
 };
 
 /// The outcome of a packet. It is valid only if the next commit succeeds.
 struct PutOutcome {
   enum class Kind {
     kStored,       ///< All its sources were new.
-    kDuplicate,    ///< All were known; dropped, to be acknowledged all the same.
-    kPartlyKnown,  ///< Dropped whole; `missing` are to resend alone.
+    kDuplicate,    ///< All were known: dropped, but must be acknowledged.
+    kPartlyKnown,  ///< Dropped; the leaves in `missing` must resend alone.
   };
   Kind kind = Kind::kStored;
   IntervalSet missing;
-  /// A packet of the run's streams whose waves are not all alike: what is stored or known, to be
-  /// acknowledged, and what is to be sent again, alone. Both empty: `kind` is of the whole packet.
+  /// If the waves of a packet differ (run's streams only): the parts to acknowledge, stored or
+  /// known, and the parts to resend alone. If both are empty, `kind` is for the whole packet.
   std::vector<wire::PacketId> settled{}, again{};
 };
 
@@ -134,7 +134,7 @@ class Store {
 
   virtual Result<void> begin_run(const RunFacts& facts) = 0;
 
-  /// The run's time of what is put from now on, where it does not say so itself.
+  /// The run's time for data put from now on that has no time itself.
   virtual void set_time(Nanos /*at_ns*/) {}
 
   /// Takes a packet of the monitor's streams (registration, window, chunk, series, accounts of
@@ -148,35 +148,35 @@ class Store {
   /// Replaces the node's previous row, which is kept as history.
   virtual Result<void> put_node(const NodeRow& node) = 0;
   virtual Result<void> put_clock(const ClockRow& clock) = 0;
-  /// Replaces the node's last report. Of the past so many are kept as make a hundred a second over
-  /// all nodes.
+  /// Replaces the node's last report. Earlier reports are kept up to a hundred a second over all
+  /// nodes.
   virtual Result<void> put_link(const wire::LinkReport& report, Nanos at_ns) = 0;
 
-  /// What a host's back end measured, at `at_ns` of the run's time: a row of host_metric each.
+  /// Measurements of a host by its back end at `at_ns` of the run's time: rows of host_metric.
   virtual Result<void> put_host_facts(const wire::HostFacts& host, Nanos at_ns) = 0;
 
   /// A warning or an error that a process of the tree has logged at `at_ns` of the run's time.
   virtual Result<void> put_notice(const wire::Notice& notice, Nanos at_ns) = 0;
 
-  /// A leaf is not heard of any more and has not said its last. A host's accounts stay incomplete,
-  /// with the reason in `loss`. Those of a program's streams do, too, but that it is a program and
-  /// lost, or is heard of again, is what put_node has told: stream_account's reason is made of
-  /// that. An empty reason takes a host's loss back: it was heard of again. For good it is gone
-  /// with end_run.
+  /// A leaf is silent and has not sent its last packet. The accounts of a host stay incomplete,
+  /// with the reason in `loss`. So do the stream accounts of a program; their reason comes from
+  /// put_node, which has the role and the state.
+  /// An empty reason: the host was heard of again, and its loss is undone. end_run makes the loss
+  /// final.
   virtual Result<void> put_host_lost(LeafId leaf, const std::string& reason) = 0;
 
   /// Bytes put since the last commit, to decide when to commit.
   virtual std::size_t pending_bytes() const = 0;
 
-  /// Makes everything put so far visible; from then on it outlives all processes. It outlives a
-  /// power failure of the host only later: the file's log reaches the disk when it is folded into
-  /// the file. Fails with kExhausted when the disk is full, kUnavailable when the store cannot be
-  /// written now, kSuperseded when another front end has opened the run meanwhile (nothing can be
-  /// stored by this one any more), else kInternal.
+  /// Makes everything put so far visible; from then on it outlives all processes. A power failure
+  /// of the host can lose it until the log is folded into the file, since only then it reaches the
+  /// disk. Fails with kExhausted when the disk is full, kUnavailable when the store cannot be
+  /// written now, kSuperseded when another front end has opened the run meanwhile (this one can
+  /// store nothing any more), else kInternal.
   virtual Result<void> commit() = 0;
 
-  /// Only what must be stored comes from now on: tombstones, state and the end. Room that was kept
-  /// aside for them on the disk may be used. end_run does it too.
+  /// From now on only tombstones, state and the end are put. The store may use the disk space that
+  /// it has reserved for them. end_run does this too.
   virtual void prepare_to_end() {}
 
   /// The file that is being written and that readers on this host should open; not always the one
@@ -186,25 +186,25 @@ class Store {
   /// Writes the end of the run and commits. `exit_code` as `xylem run` returns it; -1 if unknown.
   /// Closes the hosts that count as lost: one tombstone for all that their ranks had reported and
   /// that is not stored, so that captured = stored + lost holds for them too, as last reported.
-  /// When what was put before cannot be committed, the end is written all the same, and the failure
-  /// returned. Nothing may be put afterwards.
+  /// If earlier data cannot be committed, the end is still written, and the failure is returned.
+  /// Nothing may be put afterwards.
   virtual Result<void> end_run(int exit_code, Nanos ended_realtime_ns) = 0;
 
   /// From committed data, by world and rank. `stored` is counted, never computed from the others.
   virtual Result<std::vector<AccountLine>> account() = 0;
-  /// The same, with what has been put since the last commit: what the account will be if the next
-  /// commit succeeds.
+  /// The same including data put since the last commit: the account if the next commit
+  /// succeeds.
   virtual Result<std::vector<AccountLine>> pending_account() = 0;
 };
 
 /// A store in memory, with the same decisions as the real one; for tests.
 std::unique_ptr<Store> make_memory_store();
 
-/// What memory stores have committed: outlives them, as a file outlives processes. One thread.
+/// The data that memory stores have committed. It outlives them, like a file. One thread.
 class MemoryRun {
  public:
-  /// `checks_epoch` = false breaks a rule: whoever was superseded may still commit. For the test
-  /// that shows that the model of the tree notices.
+  /// `checks_epoch` = false breaks a rule: a superseded store may still commit. This is for the
+  /// test which checks that the model of the tree notices it.
   explicit MemoryRun(bool checks_epoch = true);
   ~MemoryRun();
   MemoryRun(const MemoryRun&) = delete;
@@ -218,7 +218,7 @@ class MemoryRun {
   bool checks_epoch_;
 };
 
-/// A store and what was there before it was opened.
+/// A store and its state before it was opened.
 struct ResumedStore {
   std::unique_ptr<Store> store;
   Past past;
@@ -232,14 +232,14 @@ ResumedStore open_memory_store(MemoryRun& run);
 struct SqliteOptions {
   std::string path;
   bool overwrite = false;  ///< An existing file is refused otherwise.
-  /// For tests: what statfs would say; 0 asks the system. On a network file system, where WAL
+  /// For tests: the result of statfs; 0: ask the system. On a network file system, where WAL
   /// cannot work, the live file is kept in $TMPDIR and copied to `path` each minute and at the end.
   long pretend_file_system = 0;
-  AlertLimits alerts = {};  ///< When something is told of in the table `alert`.
-  /// For the run's streams; none: every leaf's waves are kept by themselves.
+  AlertLimits alerts = {};  ///< Thresholds of alerts.
+  /// For the run's streams; none: the waves of each leaf are kept separately.
   std::shared_ptr<const StreamFold> fold{};
-  /// A write-ahead log beyond this is folded into the file as soon as no reader holds an old state
-  /// of it; while one does, the log grows, which is told once.
+  /// A write-ahead log beyond this is folded into the file as soon as no reader uses an old state
+  /// of it. While one does, the log grows, and one warning says so.
   std::uint64_t log_bytes = 64u << 20;
 };
 
@@ -248,23 +248,23 @@ struct SqliteOptions {
 /// names the path.
 Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options);
 
-/// Which file a successor of the front end goes on with.
+/// The file that a successor of the front end continues.
 struct ResumeOptions {
-  std::string path;  ///< As SqliteOptions had it.
-  /// As live_path() of the former store said. When only `path` is left of the two, the former one
-  /// had come to its very end: `path` is gone on with.
+  std::string path;  ///< As in SqliteOptions.
+  /// live_path() of the former store. If only `path` exists, the former store was complete, and
+  /// `path` is continued.
   std::string live_path;
-  std::string run_id;                        ///< As RunFacts had it.
-  AlertLimits alerts = {};                   ///< As SqliteOptions had it.
-  std::shared_ptr<const StreamFold> fold{};  ///< As SqliteOptions had it.
+  std::string run_id;                        ///< As in RunFacts.
+  AlertLimits alerts = {};                   ///< As in SqliteOptions.
+  std::shared_ptr<const StreamFold> fold{};  ///< As in SqliteOptions.
 };
 
-/// Goes on with the run of a front end that is dead, or counts as dead: from now on each commit of
-/// its store fails with kSuperseded. begin_run must not be called again. Commits and counts as if
-/// there had been one store all along, after the former one's end_run, too.
-/// Fails with kNotFound, kPermissionDenied, kExhausted or kUnavailable (among others while a former
-/// front end stands still in the middle of a commit: to be tried again), kInvalidArgument when
-/// another run's file stands there, kCorrupt when the file does not hold what it must.
+/// Continues the run of a front end that is dead, or counts as dead: from now on each commit of
+/// its store fails with kSuperseded. Do not call begin_run again. Commits and counts continue as if
+/// there were only one store, even after end_run of the former one.
+/// Fails with kNotFound, kPermissionDenied, kExhausted or kUnavailable (for instance while a former
+/// front end hangs in a commit: try again), kInvalidArgument when the file is another run's,
+/// kCorrupt when its contents are invalid.
 Result<ResumedStore> resume_sqlite_store(const ResumeOptions& options);
 
 }  // namespace xylem::storage

@@ -429,7 +429,7 @@ TEST_F(Answers, TreeSaysWhenThereIsNone) {
   begin();
   const Answer tree = answer(run_tree, TreeOptions{path_});
   EXPECT_EQ(tree.code, 1);
-  EXPECT_THAT(tree.err, HasSubstr("it tells of no front end"));
+  EXPECT_THAT(tree.err, HasSubstr("it has no front end"));
 }
 
 /// Commits, and changes the file past the store.

@@ -166,11 +166,11 @@ TEST_F(Plugin, IsRefusedWhenItBelongsToAnother) {
 
 TEST_F(Plugin, IsRefusedWhenItIsNoRegularFile) {
   expect_refused(load_aggregation(folder_.string(), {}, "span", {}), Code::kPermissionDenied,
-                 "no regular file");
+                 "not a regular file");
   const std::string pipe = (folder_ / "pipe").string();
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   expect_refused(load_aggregation(pipe, {}, "span", {}), Code::kPermissionDenied,
-                 "no regular file");
+                 "not a regular file");
 }
 
 TEST_F(Plugin, IsRefusedWhenOneByteDiffers) {

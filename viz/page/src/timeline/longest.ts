@@ -76,6 +76,6 @@ export class Longest {
     const isExact = calls.every((call) => call.endNs - call.beginNs === call.durationNs);
     this.owner.show(calls, [
       rank === null ? "" : `Of rank ${rank}; Esc shows those of all ranks.`,
-      isExact ? "" : "Each lies somewhere in a window: the button leads there."].join(" ").trim());
+      isExact ? "" : "Each is somewhere in a window; the button shows that window."].join(" ").trim());
   }
 }

@@ -14,11 +14,11 @@ export function statusOf(scene: Scene, view: Viewport, isWaiting: boolean): Chil
     el("span", { "data-value": "range" },
       `${moment(view.beginNs, length / 100)} to ${moment(view.endNs, length / 100)}, ${duration(length)}: `),
     el("span", { "data-value": "detail", "data-detail": answer.detail }, detailOf(scene)),
-    isWaiting && " More is on its way.",
+    isWaiting && " Loading more.",
     answer.scope.estimated && " ~ Some times are estimates: calls that were not timed are scaled up.",
     lost > 0 && el("b", { class: "bad", "data-value": "lost" },
       ` ${plural(lost, "call")} of this run were lost and cannot be shown.`),
-    incomplete > 0 && el("b", { class: "bad" }, ` Of ${plural(incomplete, "rank")} something may be missing.`),
+    incomplete > 0 && el("b", { class: "bad" }, ` Data of ${plural(incomplete, "rank")} may be missing.`),
   ];
 }
 

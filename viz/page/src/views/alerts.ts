@@ -55,11 +55,11 @@ export const alerts: View = {
             shown.length < answer.alerts_in_all ? `; ${count(shown.length)} shown.` : ".");
           if (shown.length === 0) {
             fill(place, answer.alerts_in_all === 0
-              ? empty("Nothing was found that a person should look at.",
-                      "What is looked for, and how much of it is allowed: docs/alerts.md.")
-              : empty(rank === null ? "There is none of this time."
-                                    : `There is none of this time whose worst rank is ${rank}.`,
-                      "Of several ranks an alert stands under the worst. Show all ranks and all of the time: press Esc."));
+              ? empty("There are no alerts.",
+                      "docs/alerts.md describes the rules and their thresholds.")
+              : empty(rank === null ? "There are no alerts in this time."
+                                    : `In this time there is no alert with rank ${rank} as the worst.`,
+                      "An alert of several ranks is listed under the worst one. Press Esc to show all ranks and times."));
             return;
           }
           table.show(shown);

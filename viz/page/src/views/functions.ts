@@ -22,7 +22,7 @@ function columns(answer: () => Functions): Column<FunctionRow>[] {
     } },
     { id: "share", head: "of MPI time", isNumber: true, value: share,
       cell: (row) => metered(share(row), percent(share(row))) },
-    { id: "time", head: "time", isNumber: true, value: (row) => row.time_ns, title: "Of all ranks together",
+    { id: "time", head: "time", isNumber: true, value: (row) => row.time_ns, title: "Sum over all ranks",
       cell: (row) => estimate(row.estimated, duration(row.time_ns)) },
     { id: "calls", head: "calls", isNumber: true, value: (row) => row.calls, cell: (row) => count(row.calls) },
     { id: "mean", head: "mean", isNumber: true, value: (row) => row.time_ns / Math.max(1, row.calls),

@@ -33,10 +33,10 @@ class Section {
     const lines = answer.lines.slice(0, kMostCharts);
     const all = answer.ranks_in_all ?? answer.hosts_in_all ?? lines.length;
     this.note.textContent = lines.length === 0
-      ? "Nothing of it was measured in this time: press Esc for all of the time."
+      ? "It was not measured in this time: press Esc for the whole run."
       : [
         all > lines.length ? `The first ${lines.length} of ${plural(all, choice.isOfRanks ? "rank" : "host")}.` : "",
-        answer.look_ns === undefined ? "" : `Of each only one sample in ${duration(answer.look_ns)} is looked at; choose a shorter time for all.`,
+        answer.look_ns === undefined ? "" : `Only one sample in ${duration(answer.look_ns)} of each is used; choose a shorter time to use all.`,
       ].join(" ").trim();
     const keys = lines.map((line) => `${line.leaf} ${line.rank ?? ""}`);
     for (const [key, chart] of this.charts) {

@@ -40,7 +40,7 @@ function table(waits: boolean, answer: () => Matrix, page: Page): Table<Pair> {
       cell: (pair) => pair.count === 0 ? kNone
         : waits ? duration(pair.amount / pair.count) : bytes(pair.amount / pair.count) },
   ], {
-    caption: "The pairs with most",
+    caption: "The highest pairs",
     sortedBy: "amount",
     hint: (pair) => `Show the timeline of rank ${pair.row}`,
     choose: (pair) => page.go({ view: "timeline", rank: pair.row }),

@@ -36,7 +36,7 @@ function account(answer: Overview): HTMLElement {
   const state = missing > 0
     ? `${plural(missing, "call")} lost: the list of what is missing says where and why.`
     : rest === 0 ? "Every call of every rank is stored."
-    : hasEnded ? `${plural(rest, "rank")} did not end well: their last calls may be missing.`
+    : hasEnded ? `${plural(rest, "rank")} did not end in order: their last calls may be missing.`
     : `Nothing is lost so far; ${rest === ranks ? "the ranks are" : `${plural(rest, "rank")} still`} running.`;
   return card("The account", "account",
     el("div", { class: "equation" },
@@ -68,7 +68,7 @@ function shareOf(share: WorldShare, page: Page): HTMLElement {
       meter(rank.share), el("span", { class: "number" }, estimate(rank.estimated, percent(rank.share))),
     ])),
     share.ranks > shown.length &&
-      el("p", { class: "faint" }, "Those with the least and the most; ",
+      el("p", { class: "faint" }, "The lowest and the highest shares; ",
         el("a", { href: page.link({ view: "ranks", world: share.world }) }, `all ${count(share.ranks)}`)));
 }
 
@@ -93,7 +93,7 @@ function facts(answer: Overview): HTMLElement {
 
 /** What the rules have found: what still is so, then the newest. */
 function alertLines(answer: Alerts, page: Page): Child[] {
-  if (answer.alerts_in_all === 0) return [el("p", { class: "good" }, "No rule has found anything.")];
+  if (answer.alerts_in_all === 0) return [el("p", { class: "good" }, "There are no alerts.")];
   const line = (alert: Alert): HTMLElement => el("li", { class: alert.until_ns === null ? "bad" : null },
     alert.rank === null ? alert.text
       : el("a", { href: page.link({ view: "timeline", world: alert.world ?? 0, rank: alert.rank }) }, alert.text),
@@ -173,7 +173,7 @@ export const overview: View = {
             el("div", { class: "column" }, account(answer), alerts, card("Who waits for whom", "waits",
               ...(answer.waits.length > 0
                 ? [waiting.element]
-                : [empty("Nobody has waited for a single rank.", "Collectives are in the functions and the ranks.")])),
+                : [empty("No rank has waited for another one.", "Collectives are in the functions and the ranks.")])),
               answer.services.length > 0 && card("Services", "services", kServices.element)),
             facts(answer),
             card("Time in MPI", "share", ...(answer.shares.length > 0

@@ -51,7 +51,7 @@ export const query: View = {
     const copies = (answer: Query): HTMLElement[] => {
       const copy = el("button", { type: "button", click: () => {
         navigator.clipboard.writeText(csv(answer.columns, answer.rows)).then(
-          () => copy.textContent = "Copied", () => copy.textContent = "The browser does not let it be copied");
+          () => copy.textContent = "Copied", () => copy.textContent = "The browser does not allow copying");
       } }, "Copy as CSV");
       const save = el("button", { type: "button", click: () => {
         const url = URL.createObjectURL(new Blob([csv(answer.columns, answer.rows)], { type: "text/csv" }));
@@ -66,7 +66,7 @@ export const query: View = {
       const hidden = answer.rows.length > kShownRows ? `; the first ${kShownRows} are shown` : "";
       fill(said, `${rows} in ${duration(tookMs * 1e6)}${cut}${hidden} `, ...copies(answer));
       fill(result, answer.rows.length > 0 ? table(answer)
-        : empty("No row fits the question.", "Loosen a condition, or look at Tables for what there is."));
+        : empty("The query has no rows.", "Loosen a condition, or see Tables for the data."));
     };
     const failed = (message: string): void => {
       const at = errorOffset(message, editor.value);
@@ -103,8 +103,8 @@ export const query: View = {
               ask();
             } }, title)))),
       result);
-    fill(said, el("span", { class: "faint" }, "One statement that reads. Ctrl+Enter asks it."));
-    fill(result, empty("Nothing is asked yet.", "Take a ready question, and change it. The document storage-schema.md says what the tables mean."));
+    fill(said, el("span", { class: "faint" }, "One statement that reads. Ctrl+Enter runs it."));
+    fill(result, empty("There is no query yet.", "Choose a ready query and change it. The document storage-schema.md describes the tables."));
     return { refresh, unmount() {} };
   },
 };

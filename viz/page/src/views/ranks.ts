@@ -128,7 +128,7 @@ export const ranks: View = {
         drawTools();
         if (newest.rows.length === 0 || newest.columns === 0) {
           map.show(null, "rank");
-          fill(body, empty("There is nothing of this time.", "Windows come twice a second; Esc shows all of the time."));
+          fill(body, empty("There is no data in this time.", "Windows come twice a second; Esc shows all of the time."));
           return;
         }
         map.show(newest, order());

@@ -222,7 +222,7 @@ class TimelineView implements Mounted {
     this.changed();
     this.toolbar.show(this.hasMessages(), scene?.answer.detail !== "windows", this.page.theme);
     if (scene === null) {
-      this.status.textContent = "What is shown here is on its way.";
+      this.status.textContent = "Loading.";
       return;
     }
     const like = this.wanted ?? (this.chosen === null ? null : listed(this.chosen));

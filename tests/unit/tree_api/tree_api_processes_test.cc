@@ -526,7 +526,7 @@ TEST_F(PluginOnFourHosts, IsRefusedWhereItHangs) {
                              std::filesystem::copy_options::overwrite_existing);
   for (const std::string host : {"h1", "h4"}) {
     start(host, "export XYLEM_TEST_HANG=1");
-    expect_says(refusal(), {"host " + host + ": ", folder_ / "plugin.so", "it does not come back"});
+    expect_says(refusal(), {"host " + host + ": ", folder_ / "plugin.so", "it does not return"});
     auto odd = tree_->open({.name = "odd", .aggregation = "sum"}, kPatience);
     ASSERT_TRUE(odd) << odd.error().message;
     ASSERT_TRUE(tree_->wait_for_leaves(4, kPatience)) << tree_->print();
@@ -553,7 +553,7 @@ TEST_F(PluginOnFourHosts, IsRefusedWhereItHangsThoughItIsAskedForTwice) {
                                    .narrowing_plugin = path},
                                   kPatience);
   ASSERT_FALSE(stream);
-  expect_says(stream.error().message, {"host h1: ", path, "it does not come back"});
+  expect_says(stream.error().message, {"host h1: ", path, "it does not return"});
 }
 
 TEST_F(PluginOnFourHosts, IsRefusedAtTheFrontEndFirst) {

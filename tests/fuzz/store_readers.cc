@@ -103,7 +103,7 @@ class Readers {
     const int code = read(out, err);
     const std::string text = std::move(out).str(), sentence = std::move(err).str();
     // All readers open it in the same way, and each would wait a second for its maker.
-    is_being_made_ = is_being_made_ || sentence.find("it is being made") != std::string::npos;
+    is_being_made_ = is_being_made_ || sentence.find("it is being created") != std::string::npos;
     if (text.size() > kMaxText) fault_ = name + ": too much text";
     if (code != 0 && sentence.empty() && text.empty()) fault_ = name + ": it failed silently";
     if (!is_for_terminals(sentence)) fault_ = name + ": controls in its sentence: " + sentence;

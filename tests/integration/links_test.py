@@ -29,7 +29,7 @@ class Links(WholeSystemTest):
                 store = self.run_job(mpirun("mpich", 2, "count_calls", 20_000, 1, 9, self.folder / "own"),
                                      "--test-size", 2, *options, name=name)
                 self.assertEqual(self.transports(store), {expected})
-                self.assertEqual("can be read and changed" in self.done.stderr, expected == "tcp")
+                self.assertEqual("can read and change data" in self.done.stderr, expected == "tcp")
                 self.assertTrue(all(r["complete"] for r in store.account()))
         self.assert_nothing_left()
 

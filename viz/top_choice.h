@@ -85,6 +85,6 @@ struct TopExtent {
 };
 
 /// The choice after a key. Unknown keys change nothing, except that any key closes the help.
-TopChoice pressed(const TopChoice& choice, Key key, const TopExtent& extent);
+TopChoice pressed(const TopChoice& before, Key pressed, const TopExtent& extent);
 
 }  // namespace xylem::viz

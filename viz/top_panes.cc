@@ -26,17 +26,11 @@ bool holds(std::string_view text, std::string_view filter) {
 struct RankFilter {
   explicit RankFilter(std::string_view text) {
     const char* const end = text.data() + text.size();
-    auto [at, fault] = std::from_chars(text.data(), end, first);
-    if (fault != std::errc()) return;
+    std::from_chars_result read = std::from_chars(text.data(), end, first);
+    if (read.ec != std::errc()) return;
     last = first;
-    if (at != end && *at == '-') {
-      std::tie(at, fault) = [&] {
-        const auto read = std::from_chars(at + 1, end, last);
-        return std::pair{read.ptr, read.ec};
-      }();
-      if (fault != std::errc()) return;
-    }
-    is_ranks = at == end;
+    if (read.ptr != end && *read.ptr == '-') read = std::from_chars(read.ptr + 1, end, last);
+    is_ranks = read.ec == std::errc() && read.ptr == end;
   }
   std::uint64_t first = 0, last = 0;
   bool is_ranks = false;

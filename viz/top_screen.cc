@@ -186,6 +186,7 @@ std::vector<Line> help_lines() {
       "other MPI. ~ is an estimate: not all calls of that function were timed.",
   };
   std::vector<Line> lines;
+  lines.reserve(std::size(kHelp));
   for (const char* line : kHelp) lines.push_back({{line}});
   return lines;
 }

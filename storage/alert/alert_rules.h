@@ -127,7 +127,7 @@ class AlertRules {
   void note_events_given_up(WorldId world, std::uint64_t rank, std::uint64_t calls,
                             const std::string& why);
   /// Repeating a lost host changes nothing. Its ranks are not judged while it is lost.
-  void note_host_lost(const LostHostNote& host);
+  void note_host_lost(const LostHostNote& note);
   void note_host_found(LeafId leaf);
   /// The rank makes no more calls.
   void note_ended(WorldId world, std::uint64_t rank);

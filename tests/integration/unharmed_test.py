@@ -57,6 +57,7 @@ class Program:
     mpis: tuple = ("mpich", "openmpi")
     output: bool = True
     code: int = 0          # With which it ends alone; not looked at where `account` is KILLED or NO_MPI.
+    either: tuple = ()     # The launcher ends it with one of these codes, as it happens, also when it runs alone.
     told: str = ""         # What standard error must say of it.
     most_value: int = -1   # What the program measures may be this much more than without xylem.
     environment: tuple = ()
@@ -205,9 +206,11 @@ TABLE = [
     *each("unharmed_life",
           a_million_clock_reads="clock",
           calls_before_the_start_and_after_the_end="at-exit",
-          no_finalize=("_exit", KILLED),
           many_communicators="communicators",
           ranks_that_never_call_mpi=("never", NO_MPI)),
+    Program("no_finalize", ranks("unharmed_life", "_exit"), KILLED, mpis=OPEN_MPI_ONLY),
+    # Hydra may end a rank that is about to leave when it sees another leave: 2 of 100 times without xylem.
+    Program("no_finalize", ranks("unharmed_life", "_exit"), KILLED, mpis=MPICH_ONLY, output=False, either=(0, 1)),
     *(Program(name, ranks("unharmed_life", how), KILLED, output=False)
       for name, how in [("mpi_abort", "abort"), ("a_killed_rank", "killed"), ("a_rank_with_a_segfault", "segfault")]),
     Program("an_exit_code", ranks("unharmed_life", "exit-code"), code=3),
@@ -335,7 +338,7 @@ class Unharmed:
         """What the program has of xylem."""
         if program.account in (WATCHED, TOLD, UNSEEN) and alone.code != program.code:
             yield f"does not run here without xylem either: exit code {alone.code}: {alone.said[-300:]}"
-        if watched.code != alone.code:
+        if watched.code != alone.code and not {watched.code, alone.code} <= set(program.either):
             yield f"exit code {watched.code} instead of {alone.code}"
         if program.output and watched.lines != alone.lines:
             more, less = (collections.Counter(run.lines) for run in (watched, alone))

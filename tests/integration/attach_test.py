@@ -120,6 +120,7 @@ class AttachHere(Attaching, WholeSystemTest):
 
     def test_ranks_of_a_host_by_the_name_of_their_program(self):
         jobs = [self.start_job(library, 2, "behave", "loop", "60") for library in ("openmpi", "mpich", "mpich")]
+        self.wait_for_ranks("mpich", 4, "behave", jobs[-1].pid)
         done = self.xylem("attach", "--hosts", "localhost", "--match", "behave.mpi*", "--store", "run.db", "--duration",
                           "300ms")
         self.assertEqual(done.returncode, 0, done.stderr)

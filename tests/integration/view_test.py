@@ -164,7 +164,7 @@ class View(WholeSystemTest):
         wait_until(path.exists, "the store is there")
         missing = self.xylem("view", "--live", "nosuchrun")
         self.assertEqual(missing.returncode, 1)
-        self.assertIn("no run nosuchrun lives", missing.stderr)
+        self.assertIn("no run nosuchrun is in progress on this host", missing.stderr)
         # A file that is being made cannot be read yet, and says so.
         begun = ("query", path, "SELECT run_id FROM run")
         wait_until(lambda: self.xylem(*begun).returncode == 0, "the store is made")

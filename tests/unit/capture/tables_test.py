@@ -76,7 +76,7 @@ class Tables(unittest.TestCase):
             subprocess.run([sys.executable, CAPTURE / "generate/generate_wrappers.py",
                             CAPTURE / "prototypes.tsv", CAPTURE / "meaning.tsv", folder], check=True)
             text = "".join(p.read_text() for p in pathlib.Path(folder).glob("*wrappers_*.cc"))
-            text += (CAPTURE / "core/life.cc").read_text()
+            text += (CAPTURE / "core/life_wrappers.cc").read_text()
             wrapped = set(re.findall(r"XYLEM_WRAPPER (?:Word|double) (\w+)\(", text))
             wrapped |= set(re.findall(r"XYLEM_WRAPPER_OF_MANY\((\w+),", text))
             self.assertEqual({name for name, *_ in rows()} - wrapped, set())

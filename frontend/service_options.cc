@@ -3,11 +3,12 @@
 #include <map>
 
 #include "base/clock.h"
+#include "frontend/named_section_internal.h"
 
 namespace xylem::frontend {
 namespace {
 
-constexpr std::string_view kPrefix = "service.";
+constexpr std::string_view kKind = "service";
 constexpr Nanos kMinTime = 100 * kMillisecond;
 constexpr Nanos kMaxTime = 3600 * kSecond;
 constexpr std::size_t kLongestProgram = 4096;
@@ -63,7 +64,7 @@ Result<void> take(const std::string& key, const std::string& value, wire::Servic
 
 }  // namespace
 
-bool is_service_key(std::string_view key) { return key.starts_with(kPrefix) || key == "service"; }
+bool is_service_key(std::string_view key) { return internal::is_of_kind(key, kKind); }
 
 Result<std::vector<wire::ServiceSpec>> read_services(const std::vector<ConfigEntry>& entries,
                                                      const std::string& path) {
@@ -73,22 +74,16 @@ Result<std::vector<wire::ServiceSpec>> read_services(const std::vector<ConfigEnt
   };
   std::map<std::string, Named> services;
   const auto refuse = [&path](int line, const std::string& why) {
-    return unexpected(Code::kInvalidArgument, path + ":" + std::to_string(line) + ": " + why);
+    return internal::refused_line(path, line, why);
   };
   for (const ConfigEntry& entry : entries) {
     if (!is_service_key(entry.key)) continue;
-    const std::string rest = entry.key.substr(std::min(kPrefix.size(), entry.key.size()));
-    const std::size_t dot = rest.find('.');
-    const std::string name = rest.substr(0, dot);
-    if (!wire::is_service_name(name)) {
-      return refuse(entry.line, "'" + name +
-                                    "' cannot be the name of a service: up to 32 of a-z, 0-9, _ "
-                                    "and -, first a letter; write [service.NAME]");
-    }
+    const auto split = internal::split_key(entry.key, kKind);
+    if (!split) return refuse(entry.line, split.error().message);
+    const auto& [name, key] = *split;
     Named& named = services[name];
     named.spec.name = name;
     if (named.line == 0) named.line = entry.line;
-    const std::string key = dot == std::string::npos ? "" : rest.substr(dot + 1);
     if (auto good = take(key, entry.value, named.spec); !good) {
       return refuse(entry.line, "service " + name + ": " + good.error().message);
     }

@@ -6,12 +6,13 @@
 
 #include "base/clock.h"
 #include "filters/stream_filter.h"
+#include "frontend/named_section_internal.h"
 #include "wire/series.h"
 
 namespace xylem::frontend {
 namespace {
 
-constexpr std::string_view kPrefix = "stream.";
+constexpr std::string_view kKind = "stream";
 constexpr std::string_view kTimeOut = "time_out ";
 
 Result<void> take_synchronisation(const std::string& value, wire::StreamSpec& spec) {
@@ -87,7 +88,7 @@ Result<void> try_filter(wire::StreamSpec& spec, const PluginCopies& copies,
 
 }  // namespace
 
-bool is_stream_key(std::string_view key) { return key.starts_with(kPrefix) || key == "stream"; }
+bool is_stream_key(std::string_view key) { return internal::is_of_kind(key, kKind); }
 
 Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry>& entries,
                                                    const std::string& path,
@@ -99,22 +100,16 @@ Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry
   };
   std::map<std::string, Named> streams;
   const auto refuse = [&path](int line, const std::string& why) {
-    return unexpected(Code::kInvalidArgument, path + ":" + std::to_string(line) + ": " + why);
+    return internal::refused_line(path, line, why);
   };
   for (const ConfigEntry& entry : entries) {
     if (!is_stream_key(entry.key)) continue;
-    const std::string rest = entry.key.substr(std::min(kPrefix.size(), entry.key.size()));
-    const std::size_t dot = rest.find('.');
-    const std::string name = rest.substr(0, dot);
-    if (!wire::is_service_name(name)) {
-      return refuse(entry.line, "'" + name +
-                                    "' cannot be the name of a stream: up to 32 of a-z, 0-9, _ and "
-                                    "-, first a letter; write [stream.NAME]");
-    }
+    const auto split = internal::split_key(entry.key, kKind);
+    if (!split) return refuse(entry.line, split.error().message);
+    const auto& [name, key] = *split;
     Named& named = streams[name];
     named.spec.name = name;
     if (named.line == 0) named.spec.when_full = wire::WhenFull::kDropNewest;
-    const std::string key = dot == std::string::npos ? "" : rest.substr(dot + 1);
     if (named.line == 0 || key == "aggregation" || key == "plugin") named.line = entry.line;
     if (auto good = take(key, entry.value, named.spec); !good) {
       return refuse(entry.line, "stream " + name + ": " + good.error().message);
@@ -136,7 +131,7 @@ Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry
 std::vector<std::string> plugins_of(const std::vector<ConfigEntry>& entries) {
   std::vector<std::string> files;
   for (const ConfigEntry& entry : entries) {
-    const bool is_plugin = entry.key.starts_with(kPrefix) && entry.key.ends_with(".plugin");
+    const bool is_plugin = is_stream_key(entry.key) && entry.key.ends_with(".plugin");
     if (is_plugin && std::ranges::find(files, entry.value) == files.end()) {
       files.push_back(entry.value);
     }

@@ -12,7 +12,8 @@ identifier in the code, without comments and strings, of any source file of the 
 import pathlib
 import re
 import sys
-import tempfile
+
+import planted
 
 # Functions of other libraries that comments name and no code calls: name -> reason. None so far.
 KNOWN_FUNCTIONS: dict[str, str] = {}
@@ -112,30 +113,6 @@ PLANTED = {
 }
 
 
-def found_in(files):
-    with tempfile.TemporaryDirectory() as folder:
-        root = pathlib.Path(folder)
-        for path, text in files.items():
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_text(text)
-        return list(faults(root))
-
-
-def planted_faults():
-    if said := found_in(IN_ORDER):
-        yield f"in order, and yet: {said}"
-    for what, (files, expected) in PLANTED.items():
-        said = found_in({**IN_ORDER, **files})
-        if not any(expected in line for line in said):
-            yield f"{what}: not found among {said}"
-
-
-def main():
-    planted = sys.argv[1] == "--planted"
-    found = list(planted_faults() if planted else faults(pathlib.Path(sys.argv[1])))
-    print("\n".join(found) or ("every stale name is found" if planted else "every name in a comment exists"))
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(planted.main(faults, IN_ORDER, PLANTED, all_found="every stale name is found",
+                          all_good="every name in a comment exists"))

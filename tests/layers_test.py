@@ -8,7 +8,8 @@
 import pathlib
 import re
 import sys
-import tempfile
+
+import planted
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([\w/.]+)"')
 ASIO = re.compile(r'^\s*#\s*include\s+<boost/(asio|beast)')
@@ -129,31 +130,6 @@ PLANTED = {
 }
 
 
-def found_in(files):
-    with tempfile.TemporaryDirectory() as folder:
-        root = pathlib.Path(folder)
-        for path, text in files.items():
-            if text is not None:
-                (root / path).parent.mkdir(parents=True, exist_ok=True)
-                (root / path).write_text(text)
-        return list(faults(root))
-
-
-def planted_faults():
-    if said := found_in(IN_ORDER):
-        yield f"in order, and yet: {said}"
-    for what, (files, expected) in PLANTED.items():
-        said = found_in({**IN_ORDER, **files})
-        if not any(expected in line for line in said):
-            yield f"{what}: not found among {said}"
-
-
-def main():
-    planted = sys.argv[1] == "--planted"
-    found = list(planted_faults() if planted else faults(pathlib.Path(sys.argv[1])))
-    print("\n".join(found) or ("every breach is found" if planted else "every include is allowed by docs/layers.txt"))
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(planted.main(faults, IN_ORDER, PLANTED, all_found="every breach is found",
+                          all_good="every include is allowed by docs/layers.txt"))

@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/bench/instructions.h"
 #include "tests/support/event_streams.h"
 #include "wire/chunk.h"
 
@@ -151,6 +152,7 @@ void pack_raw(benchmark::State& state, const Stream& stream) {
 void encode(benchmark::State& state, const Stream& stream) {
   ChunkEncoder encoder;
   const auto slices = slices_of(stream);
+  const testing::CountedInstructions counted(state, "encode/" + stream.name);
   for (auto _ : state) {
     for (const auto slice : slices) benchmark::DoNotOptimize(encoder.encode(slice));
   }
@@ -159,6 +161,7 @@ void encode(benchmark::State& state, const Stream& stream) {
 void decode(benchmark::State& state, const Stream& stream) {
   ChunkDecoder decoder;
   const auto chunks = chunks_of(stream);
+  const testing::CountedInstructions counted(state, "decode/" + stream.name);
   for (auto _ : state) {
     for (const Bytes& chunk : chunks) {
       const auto events = decoder.decode(chunk);
@@ -170,6 +173,7 @@ void decode(benchmark::State& state, const Stream& stream) {
 
 void summarize(benchmark::State& state, const Stream& stream) {
   const auto chunks = chunks_of(stream);
+  const testing::CountedInstructions counted(state, "summarize/" + stream.name);
   for (auto _ : state) {
     for (const Bytes& chunk : chunks) benchmark::DoNotOptimize(read_chunk_summary(chunk));
   }
@@ -272,7 +276,8 @@ int main(int count, char** words) {
     for (const auto& [name, measured] : kMeasured) {
       benchmark::RegisterBenchmark((name + ("/" + stream.name)).c_str(), measured,
                                    std::cref(stream))
-          ->Unit(benchmark::kMicrosecond);
+          ->Unit(benchmark::kMicrosecond)
+          ->Apply(xylem::testing::when_counted<1>);
     }
   }
   LeastTimes times;

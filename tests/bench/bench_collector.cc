@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "backend/agent/collector.h"
+#include "tests/bench/instructions.h"
 #include "tests/support/hand_made_segment.h"
 
 namespace xylem::backend {
@@ -246,7 +247,7 @@ void copy(benchmark::State& state, MakeScript make) {
   count(state);
 }
 
-void drain(benchmark::State& state, MakeScript make, bool chunks) {
+void drain(benchmark::State& state, MakeScript make, bool chunks, const std::string& name) {
   testing::Memory memory(Journal::kDefaultBytes);
   Journal journal = *Journal::open(memory.bytes());
   std::vector<Rank> ranks = make_ranks(make);
@@ -266,22 +267,25 @@ void drain(benchmark::State& state, MakeScript make, bool chunks) {
   control.chunks = chunks;
   control.enabled = true;
   collector.configure(LeafId{1}, control);
-  const auto finish_look = [&] {
+  const auto prepare = [&] {
+    const testing::NotCounted not_counted;
     for (const PacketKey& key : collector.take_appended()) journal.acknowledge(key);
+    now = write_all(ranks);
+  };
+  const auto drain_all = [&] {
+    while (collector.drain(now).unfinished) {
+    }
   };
   for (int i = 0; i < 4; ++i) {  // The clock's first piece, registrations, buffers.
-    now = write_all(ranks);
-    while (collector.drain(now).unfinished) {
-    }
-    finish_look();
+    prepare();
+    drain_all();
   }
+  const testing::CountedInstructions counted(state, name);
   for (auto _ : state) {
-    now = write_all(ranks);
+    prepare();
     const Nanos before = cpu_time();
-    while (collector.drain(now).unfinished) {
-    }
+    drain_all();
     state.SetIterationTime(static_cast<double>(cpu_time() - before) * 1e-9);
-    finish_look();
   }
   for (const Rank& rank : ranks) {
     if (rank.lost() != 0) state.SkipWithError("records were lost");
@@ -326,11 +330,13 @@ int main(int count, char** words) {
   for (const auto& [mix, make] : mixes) {
     const auto name = [mix = mix](const char* what) { return std::string(what) + "/" + mix; };
     const auto as_measured = [](benchmark::internal::Benchmark* made) {
-      made->Unit(benchmark::kMicrosecond)->UseManualTime();
+      made->Unit(benchmark::kMicrosecond)->UseManualTime()->Apply(xylem::testing::when_counted<8>);
     };
     as_measured(benchmark::RegisterBenchmark(name("copy").c_str(), copy, make));
-    as_measured(benchmark::RegisterBenchmark(name("profile").c_str(), drain, make, false));
-    as_measured(benchmark::RegisterBenchmark(name("trace").c_str(), drain, make, true));
+    for (const auto& [detail, chunks] : {std::pair{"profile", false}, {"trace", true}}) {
+      as_measured(
+          benchmark::RegisterBenchmark(name(detail).c_str(), drain, make, chunks, name(detail)));
+    }
   }
   LeastTimes times;
   benchmark::RunSpecifiedBenchmarks(&times);

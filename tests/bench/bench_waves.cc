@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "filters/aggregation.h"
+#include "tests/bench/instructions.h"
 #include "wire/waves.h"
 
 namespace {
@@ -37,14 +38,18 @@ void per_wave(benchmark::State& state) {
 
 void EncodeBatch(benchmark::State& state) {
   const auto waves = small_waves(static_cast<std::size_t>(state.range(0)));
+  const testing::CountedInstructions counted(state,
+                                             "EncodeBatch/" + std::to_string(state.range(0)));
   for (auto _ : state) benchmark::DoNotOptimize(wire::encode_waves(waves));
   per_wave(state);
 }
-BENCHMARK(EncodeBatch)->Arg(1)->Arg(100);
+BENCHMARK(EncodeBatch)->Arg(1)->Arg(100)->Apply(testing::when_counted<100>);
 
 void DecodeBatch(benchmark::State& state) {
   const auto count = static_cast<std::size_t>(state.range(0));
   const wire::Bytes bytes = wire::encode_waves(small_waves(count));
+  const testing::CountedInstructions counted(state,
+                                             "DecodeBatch/" + std::to_string(state.range(0)));
   for (auto _ : state) {
     auto waves = wire::decode_waves(bytes, count);
     CHECK(waves);
@@ -52,7 +57,7 @@ void DecodeBatch(benchmark::State& state) {
   }
   per_wave(state);
 }
-BENCHMARK(DecodeBatch)->Arg(1)->Arg(100);
+BENCHMARK(DecodeBatch)->Arg(1)->Arg(100)->Apply(testing::when_counted<100>);
 
 void CopyArray(benchmark::State& state) {
   const std::vector<std::byte> from(kArrayBytes);
@@ -62,17 +67,19 @@ void CopyArray(benchmark::State& state) {
   }
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * kArrayBytes));
 }
-BENCHMARK(CopyArray);
+BENCHMARK(CopyArray)->Apply(testing::when_counted<100>);
 
 void EncodeArray(benchmark::State& state) {
   const wire::Fields fields = large_array();
+  const testing::CountedInstructions counted(state, "EncodeArray");
   for (auto _ : state) benchmark::DoNotOptimize(wire::encode_fields(fields));
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * kArrayBytes));
 }
-BENCHMARK(EncodeArray);
+BENCHMARK(EncodeArray)->Apply(testing::when_counted<100>);
 
 void DecodeArray(benchmark::State& state) {
   const wire::Bytes bytes = wire::encode_fields(large_array());
+  const testing::CountedInstructions counted(state, "DecodeArray");
   for (auto _ : state) {
     auto fields = wire::decode_fields(bytes);
     CHECK(fields);
@@ -80,25 +87,27 @@ void DecodeArray(benchmark::State& state) {
   }
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * kArrayBytes));
 }
-BENCHMARK(DecodeArray);
+BENCHMARK(DecodeArray)->Apply(testing::when_counted<100>);
 
 void merge_states(benchmark::State& state, const filters::Aggregation& filter,
-                  const wire::Fields& sent) {
+                  const wire::Fields& sent, const char* name) {
   const wire::Fields other = *filter.lift(LeafId{2}, sent);
   wire::Fields into = *filter.lift(LeafId{1}, sent);
+  const testing::CountedInstructions counted(state, name);
   for (auto _ : state) CHECK(filter.merge(into, other));
 }
 
 void MergeSum(benchmark::State& state) {
-  merge_states(state, **filters::make_aggregation("sum", {}), wire::Fields{{1, std::int64_t{1}}});
+  merge_states(state, **filters::make_aggregation("sum", {}), wire::Fields{{1, std::int64_t{1}}},
+               "MergeSum");
 }
-BENCHMARK(MergeSum);
+BENCHMARK(MergeSum)->Apply(testing::when_counted<100>);
 
 void MergeSumOfArrays(benchmark::State& state) {
-  merge_states(state, **filters::make_aggregation("sum", {}), large_array());
+  merge_states(state, **filters::make_aggregation("sum", {}), large_array(), "MergeSumOfArrays");
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * kArrayBytes));
 }
-BENCHMARK(MergeSumOfArrays);
+BENCHMARK(MergeSumOfArrays)->Apply(testing::when_counted<100>);
 
 void MergeInPlugin(benchmark::State& state) {
   const std::string path = XYLEM_TEST_PLUGINS "/span.so";
@@ -106,9 +115,9 @@ void MergeInPlugin(benchmark::State& state) {
   CHECK(sha256);
   const auto span = filters::load_aggregation(path, *sha256, "span", {});
   CHECK(span);
-  merge_states(state, **span, wire::Fields{{1, std::int64_t{1}}});
+  merge_states(state, **span, wire::Fields{{1, std::int64_t{1}}}, "MergeInPlugin");
 }
-BENCHMARK(MergeInPlugin);
+BENCHMARK(MergeInPlugin)->Apply(testing::when_counted<100>);
 
 }  // namespace
 

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <benchmark/benchmark.h>
+#include <valgrind/callgrind.h>
+
+#include <string>
+
+namespace xylem::testing {
+
+/// Counts the instructions that a benchmark executes while this object lives, for ratchet.py. Only
+/// `valgrind --tool=callgrind --collect-atstart=no` counts; elsewhere it costs a few instructions
+/// at the beginning and at the end. One thread at a time.
+///
+/// When it ends, callgrind writes a profile called "instructions NAME ITERATIONS".
+class CountedInstructions {
+ public:
+  CountedInstructions(const benchmark::State& state, std::string name)
+      : state_(state), name_(std::move(name)) {
+    CALLGRIND_ZERO_STATS;
+    CALLGRIND_TOGGLE_COLLECT;
+  }
+  ~CountedInstructions() {
+    const std::string title = "instructions " + name_ + " " + std::to_string(state_.iterations());
+    CALLGRIND_DUMP_STATS_AT(title.c_str());
+    CALLGRIND_TOGGLE_COLLECT;
+  }
+  CountedInstructions(const CountedInstructions&) = delete;
+  CountedInstructions& operator=(const CountedInstructions&) = delete;
+
+ private:
+  const benchmark::State& state_;
+  std::string name_;
+};
+
+/// What is executed while it lives does not count.
+class NotCounted {
+ public:
+  NotCounted() { CALLGRIND_TOGGLE_COLLECT; }
+  ~NotCounted() { CALLGRIND_TOGGLE_COLLECT; }
+  NotCounted(const NotCounted&) = delete;
+  NotCounted& operator=(const NotCounted&) = delete;
+};
+
+/// Under valgrind a benchmark has so many iterations and no trial before them; elsewhere as usual.
+template <int kIterations>
+void when_counted(benchmark::internal::Benchmark* made) {
+  if (RUNNING_ON_VALGRIND) made->Iterations(kIterations);
+}
+
+}  // namespace xylem::testing

@@ -8,7 +8,7 @@
 //
 //   auto source = xylem::backend::EventSource::join({.world = "ring of 64", .world_size = 64,
 //                                                    .ranks = 64, .functions = {{"MPI_Send"}}});
-//   (*source)->add({.rank = Rank{3}, .begin_ns = 100, .end_ns = 250, .peer = 4, .bytes = 8});
+//   (*source)->add({.rank = Rank{3}, .begin_ns = 100, .end_ns = 250, .peer = Rank{4}, .bytes = 8});
 //   (*source)->close(10 * xylem::kSecond);
 //
 // It works under `xylem run` or after `eval "$(xylem serve)"`; a tool's tree has no store.
@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,7 +58,7 @@ struct SourceCall {
   Nanos end_ns = 0;
   std::uint16_t function = 0;  ///< Place in EventSourceOptions::functions.
   Direction direction = Direction::kNone;
-  std::int32_t peer = -1;  ///< World rank; -1: none.
+  std::optional<Rank> peer{};  ///< The other side; empty: none.
   std::int32_t tag = -2147483647 - 1;
   std::uint64_t bytes = 0;
   std::uint32_t thread = 0;

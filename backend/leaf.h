@@ -101,6 +101,9 @@ class LeafStream {
   std::string name_;
 };
 
+/// A leaf of a tool's tree. Thread-safe unless it is under Threading::kCaller. Every call but
+/// serve() fails as those of LeafStream do.
+///
 /// A process may have several. Without the capture library, the first removes the key from the
 /// environment, so a program with several must read the key before and pass it to each.
 ///
@@ -126,7 +129,7 @@ class Leaf {
   /// The next multicast of any stream without a waiting LeafStream::receive().
   Result<Received> receive(Nanos timeout);
   Awaitable<Result<Received>> async_receive(Nanos timeout);
-  /// Under Threading::kCaller: serves the links for `time` ns.
+  /// Only under Threading::kCaller: serves the links for `time` ns.
   void serve(Nanos time);
   /// Waits until the front end has closed the tree and all is delivered.
   Result<void> wait_until_closed(Nanos timeout);

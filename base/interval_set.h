@@ -50,6 +50,7 @@ class IntervalSet {
   bool contains(const IntervalSet& other) const noexcept;
   bool intersects(const IntervalSet& other) const noexcept;
 
+  /// Adds or removes [first, end); nothing when first >= end.
   void insert(std::uint64_t number) { insert(number, number + 1); }
   void insert(std::uint64_t first, std::uint64_t end);
   void insert(const IntervalSet& other);

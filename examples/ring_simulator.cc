@@ -50,7 +50,7 @@ std::vector<SourceCall> simulate_round(std::uint32_t ranks, std::uint32_t round,
                      .end_ns = sent[rank],
                      .function = kSend,
                      .direction = SourceCall::Direction::kSend,
-                     .peer = static_cast<std::int32_t>((rank + 1) % ranks),
+                     .peer = Rank{(rank + 1) % ranks},
                      .tag = 1,
                      .bytes = kBytes});
   }
@@ -63,7 +63,7 @@ std::vector<SourceCall> simulate_round(std::uint32_t ranks, std::uint32_t round,
                      .end_ns = received[rank],
                      .function = kReceive,
                      .direction = SourceCall::Direction::kReceive,
-                     .peer = static_cast<std::int32_t>(left),
+                     .peer = Rank{left},
                      .tag = 1,
                      .bytes = kBytes});
   }

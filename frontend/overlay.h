@@ -88,7 +88,7 @@ class Overlay {
   std::vector<NodeId> remove(NodeId comm_process, NodeState state);
   bool all_started() const;
 
-  /// Gives a late leaf a parent: one on its own host with room, else the least loaded (O11, O12).
+  /// Gives a late leaf a parent: one on its own host with room, else the least loaded.
   /// Its own host is found by name, since a program reports no other identity of its host.
   void attach_late(NodeId late);
 

@@ -50,6 +50,7 @@ class TreeNode final : public overlay::Node, private RootOwner {
   void close(StreamId stream);
   /// Sends a multicast from next_multicast(). Call it in the order of numbers.
   void multicast(const wire::Multicast& whole);
+  /// Ends the run: all nodes send what they have and leave.
   void finish();
 
   /// Bytes that wait on the fullest link.
@@ -63,7 +64,7 @@ class TreeNode final : public overlay::Node, private RootOwner {
   /// for the first leaf), or when it would exceed a frame.
   Result<wire::Multicast> next_multicast(StreamId stream, const wire::Fields& fields,
                                          const IntervalSet& to = {});
-  /// Null when the stream is closed.
+  /// Valid until the stream is closed; null when it is closed.
   Inbox* inbox(StreamId stream);
   std::optional<TreeEvent> take_event();
   /// The tree is placed, and every node has attached to its parent.

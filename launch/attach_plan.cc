@@ -109,7 +109,7 @@ AttachPlan plan_of_table(const LauncherTable& table, std::uint32_t pid, const At
     const LauncherEntry& entry = table.ranks[rank];
     const auto [it, is_new] = selections.try_emplace(entry.host);
     if (is_new) hosts.push_back(entry.host);
-    it->second.listed[entry.pid] = static_cast<std::uint32_t>(rank);
+    it->second.listed[entry.pid] = Rank{static_cast<std::uint32_t>(rank)};
   }
   AttachPlan plan;
   plan.launcher = launcher;
@@ -188,7 +188,7 @@ Result<AttachPlan> plan_of_proxies(const AttachTarget& target, const std::string
   const auto ids = backend::launch_ids(backend::read_start(folder + "/environ", kMaxEnvironment));
   if (ids) {
     return unexpected(Code::kInvalidArgument,
-                      "--pid: " + who + " is rank " + std::to_string(ids->rank) +
+                      "--pid: " + who + " is rank " + std::to_string(raw(ids->rank)) +
                           " of a job, not its launcher (mpirun, srun); name that, or the hosts "
                           "(--hosts)");
   }

@@ -40,8 +40,8 @@ struct HttpReply {
 };
 
 /// Makes the answers. The server's thread calls `screen` and `refusal`, which must be quick. Worker
-/// threads call `answer` and `news`, several at a time; these may take as long as the client should
-/// wait.
+/// threads call `answer`, several at a time, and `news`, one at a time; these may take as long as
+/// the client should wait.
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;

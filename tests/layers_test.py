@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks every #include against docs/layers.txt, and that each room has a README of <= 30 lines.
+"""Checks every #include, and what each library of the build uses, against docs/layers.txt; each room has a README of <= 30 lines.
 
     layers_test.py ROOT        the checkout
     layers_test.py --planted   that a breach of each kind is found, in folders made for it
@@ -11,6 +11,7 @@ import sys
 
 import planted
 
+USES = re.compile(r"xylem_library\((\w+)[^)]*?USES ([^)]*?)(?:LINKS[^)]*)?\)", re.DOTALL)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([\w/.]+)"')
 ASIO = re.compile(r'^\s*#\s*include\s+<boost/(asio|beast)')
 LONGEST_README = 30
@@ -88,6 +89,33 @@ def room_faults(root, room, layers):
                 yield f"{path}:{number}: {fault}"
 
 
+def included(root, layers):
+    """{room: rooms whose headers it includes}."""
+    rooms = {room: set() for room in layers}
+    for source in sorted(root.rglob("*")):
+        room = room_of(str(source.relative_to(root)), layers) if source.suffix in (".h", ".cc") else None
+        if room in rooms:
+            found = (INCLUDE.match(line) for line in source.read_text().splitlines())
+            rooms[room].update(room_of(line[1], layers) for line in found if line)
+    return rooms
+
+
+def unused_permissions(root, layers):
+    """What a row or a library of the build names though no file includes it."""
+    rooms = included(root, layers)
+    for room, allowed in layers.items():
+        for name in allowed:
+            if name != "*" and not any(other and allows(name, other) for other in rooms[room]):
+                yield f"docs/layers.txt: {room} names {name}, but includes nothing of it"
+    for build in sorted(root.glob("*/CMakeLists.txt")):
+        library = USES.search(build.read_text())
+        folder = build.parent.name
+        used = {other.split("/")[0] for room in rooms if room.split("/")[0] == folder for other in rooms[room] if other}
+        for name in re.findall(r"xylem::(\w+)", library[2]) if library else ():
+            if name not in used:
+                yield f"{folder}/CMakeLists.txt: the library uses {name}, but includes nothing of it"
+
+
 def unnamed_folders(root, layers):
     """Folders with sources that no row is about: nothing would be checked there."""
     for folder in sorted(path.name for path in root.iterdir() if path.is_dir()):
@@ -100,6 +128,7 @@ def faults(root):
     layers = read_layers(root)
     yield from rows_faults(layers)
     yield from unnamed_folders(root, layers)
+    yield from unused_permissions(root, layers)
     for room in layers:
         yield from room_faults(root, room, layers)
 
@@ -110,8 +139,9 @@ IN_ORDER = {
     **{f"{room}/README.md": "what it is\n" for room in ("base", "store", "store/read", "store/write", "ends")},
     "base/a.h": "#include <string>\n",
     "store/table.h": '#include "base/a.h"\n',
-    "store/read/r_internal.h": '#include "store/table.h"\n',
-    "store/write/w.cc": '#include "store/read/r_internal.h"\n',
+    "store/read/r_internal.h": '#include "store/table.h"\n#include "base/a.h"\n',
+    "store/write/w.cc": '#include "store/read/r_internal.h"\n#include "store/table.h"\n#include "base/a.h"\n',
+    "store/CMakeLists.txt": "xylem_library(store\n  SOURCES w.cc\n  USES xylem::base LINKS zlib)\n",
     "ends/e.cc": '#include "store/read/r.h"\n',
 }
 PLANTED = {
@@ -126,6 +156,8 @@ PLANTED = {
     "a long README": ({"store/README.md": "line\n" * 31}, "has more than 30 lines"),
     "an unknown room": ({"docs/layers.txt": "base: nowhere\n"}, "unknown room nowhere"),
     "a folder without a row": ({"new/n.cc": ""}, "has no row for new"),
+    "a permission that nothing needs": ({"base/a.h": "", "docs/layers.txt": "base:\nstore:\nends: store base\n"}, "ends names base, but"),
+    "a library that nothing needs": ({"store/CMakeLists.txt": "xylem_library(store USES xylem::ends)"}, "the library uses ends, but"),
     "a row in the wrong order": ({"docs/layers.txt": "store: base\nbase:\n"}, "names base, which stands below"),
 }
 

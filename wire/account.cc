@@ -6,7 +6,7 @@ namespace xylem::wire::internal {
 namespace {
 
 constexpr std::size_t kAccountWords = 13;
-constexpr std::size_t kFewestAccountWords = 8;  // As versions before 0.2 wrote them.
+constexpr std::size_t kFewestAccountWords = 8;  // As written before receives were counted.
 constexpr std::size_t kLossWords = 2;
 constexpr std::uint16_t kNoFunction = 65535;
 

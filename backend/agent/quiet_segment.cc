@@ -31,7 +31,7 @@ void describe(const FoundRank& rank, capture::SegmentHeader& header) {
   header.pid = rank.pid;
   header.clock = capture::ClockKind::kMonotonic;
   header.start_time = rank.start_time;
-  header.rank = rank.rank;
+  header.rank = raw(rank.rank);
   header.world_size = rank.size;
   const auto key = world_key_of(rank.job);
   std::memcpy(header.world_key, key.data(), std::min(key.size(), sizeof header.world_key));

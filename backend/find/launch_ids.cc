@@ -84,7 +84,7 @@ std::optional<LaunchIds> launch_ids(std::string_view environment) {
     if (!rank) continue;
     if (source.family == Family::kSlurm && !is_in_a_step(environment)) continue;
     LaunchIds ids;
-    ids.rank = *rank;
+    ids.rank = Rank{*rank};
     ids.size = number_of(value_of(environment, source.size)).value_or(0);
     ids.source = source.rank;
     ids.slurm_job = text_of(environment, "SLURM_JOB_ID");

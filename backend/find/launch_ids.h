@@ -7,10 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/ids.h"
+
 namespace xylem::backend {
 
 struct LaunchIds {
-  std::uint32_t rank = 0;
+  Rank rank{};
   std::uint32_t size = 0;  ///< Size of the world; 0: unknown.
   /// Equal in all ranks of one job, on all hosts, and nowhere else: "slurm 12.0",
   /// "openmpi ...". Empty if the environment does not say: Hydra, see control_port().

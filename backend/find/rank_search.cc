@@ -93,13 +93,12 @@ const SeenProcess& choose(const ById& all, const std::vector<const SeenProcess*>
   return chosen == nullptr ? *candidates.front() : *chosen;
 }
 
-FoundRank make_rank(const SeenProcess& process, std::uint32_t rank, std::uint32_t size,
-                    std::string job) {
+FoundRank make_rank(const SeenProcess& process, Rank rank, std::uint32_t size, std::string job) {
   FoundRank found;
   found.pid = process.pid;
   found.start_time = process.start_time;
   found.rank = rank;
-  found.size = std::max(size, rank == UINT32_MAX ? rank : rank + 1);
+  found.size = std::max(size, raw(rank) == UINT32_MAX ? raw(rank) : raw(rank) + 1);
   found.job = std::move(job);
   found.program = process.program;
   found.mpi_library = process.mpi_library;
@@ -113,7 +112,7 @@ bool matches(const SeenProcess& process, const RankSelection& selection) {
 }
 
 std::vector<FoundRank> find_listed(const ById& all, const RankSelection& selection) {
-  std::map<std::uint32_t, std::vector<const SeenProcess*>> by_rank;
+  std::map<Rank, std::vector<const SeenProcess*>> by_rank;
   for (const auto& [pid, process] : all) {
     auto listed = selection.listed.find(pid);
     if (listed == selection.listed.end()) {
@@ -151,7 +150,7 @@ std::vector<FoundRank> find_ranks(std::span<const SeenProcess> processes,
   for (const SeenProcess& process : processes) all.emplace(process.pid, &process);
   if (!selection.listed.empty()) return find_listed(all, selection);
 
-  std::map<std::pair<std::string, std::uint32_t>, std::vector<const SeenProcess*>> by_rank;
+  std::map<std::pair<std::string, Rank>, std::vector<const SeenProcess*>> by_rank;
   for (const auto& [pid, process] : all) {
     if (!process->ids || is_launcher(*process)) continue;
     const std::string port = process->ids->job.empty() || !selection.control_port.empty()

@@ -37,7 +37,7 @@ struct RankSelection {
   /// Process -> rank, from a launcher's own table. Then `world` and `size` are the launcher's too,
   /// and of the conditions only `match` applies. If the table lists a wrapper, the rank is searched
   /// below it.
-  std::map<std::uint32_t, std::uint32_t> listed;
+  std::map<std::uint32_t, Rank> listed;
   std::string world;
   std::uint32_t size = 0;
   /// Processes without an MPI library count as ranks too, because the job was named.
@@ -47,7 +47,7 @@ struct RankSelection {
 struct FoundRank {
   std::uint32_t pid = 0;
   std::uint64_t start_time = 0;
-  std::uint32_t rank = 0;
+  Rank rank{};
   std::uint32_t size = 0;  ///< At least rank + 1.
   std::string job;         ///< Distinguishes worlds.
   std::string program;

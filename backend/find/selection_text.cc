@@ -23,7 +23,7 @@ bool read_listed(std::string_view text, RankSelection& selection) {
         !read_number(item.substr(colon + 1), pid) || pid == 0) {
       return false;
     }
-    selection.listed[pid] = rank;
+    selection.listed[pid] = Rank{rank};
   }
   return true;
 }
@@ -43,7 +43,7 @@ std::vector<std::string> to_words(const RankSelection& selection) {
   if (selection.size != 0) add("size", std::to_string(selection.size));
   std::string listed;
   for (const auto& [pid, rank] : selection.listed) {
-    listed += (listed.empty() ? "" : ",") + std::to_string(rank) + ":" + std::to_string(pid);
+    listed += (listed.empty() ? "" : ",") + std::to_string(raw(rank)) + ":" + std::to_string(pid);
   }
   add("listed", listed);
   if (selection.is_named) add("named", "yes");

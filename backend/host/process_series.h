@@ -24,7 +24,9 @@ class ProcessSeries final : public SeriesSource {
   explicit ProcessSeries(std::string root = "")
       : root_(std::move(root)), delay_accounting_(root_ + "/proc/sys/kernel/task_delayacct") {}
 
+  /// Measures a process from now on. A lane that is there already gets the new process.
   void add(Lane lane, std::uint32_t pid);
+  /// Does nothing for an unknown lane.
   void remove(Lane lane) { processes_.erase(lane); }
 
   void begin(overlay::Network& network, Nanos now) override;

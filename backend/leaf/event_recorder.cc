@@ -36,6 +36,12 @@ wire::WorldKey key_of_world(const EventSourceOptions& options) {
   return key;
 }
 
+// The classes are those of the records; event_source.h names them for users of the library.
+static_assert(static_cast<int>(SourceFunction::Class::kPointToPoint) ==
+              static_cast<int>(capture::FunctionClass::kPointToPoint));
+static_assert(static_cast<int>(SourceFunction::Class::kTool) ==
+              static_cast<int>(capture::FunctionClass::kTool));
+
 std::uint8_t flags_of(SourceCall::Direction direction) {
   if (direction == SourceCall::Direction::kSend) return capture::kRecordSend;
   if (direction == SourceCall::Direction::kReceive) return capture::kRecordReceive;
@@ -49,7 +55,7 @@ TimedRecord record_of(const SourceCall& event) {
   timed.record = {};
   timed.record.bytes = event.bytes;
   timed.record.comm = wire::kNoComm;
-  timed.record.peer = event.peer;
+  timed.record.peer = event.peer ? static_cast<std::int32_t>(raw(*event.peer)) : capture::kNoPeer;
   timed.record.tag = event.tag;
   timed.record.result = event.result;
   timed.record.calls = 1;
@@ -159,6 +165,10 @@ Result<void> EventRecorder::check(const SourceCall& event) const {
   }
   if (event.function >= options_.functions.size()) {
     return wrong("function " + std::to_string(event.function) + " was not named");
+  }
+  if (event.peer && raw(*event.peer) >= options_.world_size) {
+    return wrong("the peer " + std::to_string(raw(*event.peer)) + " is not one of the world's " +
+                 std::to_string(options_.world_size) + " ranks");
   }
   if (event.begin_ns < 0 || event.end_ns < event.begin_ns) {
     return wrong("an event from " + std::to_string(event.begin_ns) + " to " +

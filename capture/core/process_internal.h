@@ -5,7 +5,7 @@
 //   wrapper:  if (!is_on()) return next(f, ...);           dormant or inert: nothing else
 //             if (!enter(call, f))                         nested, or a thread without a ring
 //               return pass_unrecorded(call, ...);
-//             result = pass(call, ...);                    the job's call comes first (T4)
+//             result = pass(call, ...);                    the job's call comes first
 //             if (!call.stop(result)) return result;
 //             after_<shape>(call, ...);                    says what the call meant, writes records
 //             leave();

@@ -27,6 +27,23 @@ class ManPage(unittest.TestCase):
         offered.discard("--help")
         self.assertEqual(sorted(described), sorted(offered))
 
+    # The sentence that refuses a key names those that there are.
+    def test_names_every_key_of_the_sections(self):
+        page = (SOURCE / "docs/man/xylem.1").read_text()
+        for section, heading in (("stream.s", "STREAMS"), ("service.s", "SERVICES"), ("alerts", "ALERTS"),
+                                 ("fuzzy", "FUZZY PLACEMENT")):
+            with self.subTest(section), tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+                file.write(f"[{section}]\nno_such_key = 1\n")
+                file.flush()
+                said = subprocess.run([XYLEM, "run", "--config", file.name, "--print-config", "--", "true"],
+                                      capture_output=True, text=True, check=False).stderr
+                listed = re.search(r"(?:there are|has the keys|they are) (.*?)(?:, not .*)?$", said.strip())
+                self.assertIsNotNone(listed, said)
+                keys = [key.split(".")[0] for key in re.split(r", | and ", listed[1])]
+                part = page.split(f".SH {heading}\n")[1].split("\n.SH")[0]
+                described = re.findall(r"^\.BI \"?(\w+)(?: =|\.)", part, re.MULTILINE)
+                self.assertEqual(sorted(described), sorted(keys))
+
     def test_each_program_has_a_page(self):
         programs = [*(BUILD / "bin").iterdir(), *(BUILD / "libexec/xylem").iterdir()]
         self.assertIn("xylem-commproc", [program.name for program in programs])

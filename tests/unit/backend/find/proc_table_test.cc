@@ -60,7 +60,7 @@ TEST(ProcTable, ShowsARankAndWhoseChildItIs) {
   const SeenProcess* seen = find(table, rank.pid());
   ASSERT_NE(seen, nullptr);
   ASSERT_TRUE(seen->ids);
-  EXPECT_EQ(seen->ids->rank, 3u);
+  EXPECT_EQ(seen->ids->rank, Rank{3});
   EXPECT_EQ(seen->ids->size, 8u);
   EXPECT_EQ(seen->parent, static_cast<std::uint32_t>(::getpid()));
   EXPECT_EQ(std::filesystem::path(seen->program).filename(), "sleep");
@@ -105,7 +105,7 @@ FoundRank rank_of(const Sleeper& sleeper) {
   FoundRank rank;
   rank.pid = sleeper.pid();
   rank.start_time = start_time_of(rank.pid);
-  rank.rank = 3;
+  rank.rank = Rank{3};
   rank.size = 8;
   rank.job = "slurm 12.0";
   rank.program = "/opt/app";

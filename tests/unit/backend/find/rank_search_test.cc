@@ -43,12 +43,12 @@ const std::string kOpenMpiInSlurm =
 TEST(LaunchIds, AreReadFromWhatEachLauncherSets) {
   const auto open_mpi = launch_ids(kOpenMpi);
   ASSERT_TRUE(open_mpi);
-  EXPECT_EQ(open_mpi->rank, 1u);
+  EXPECT_EQ(open_mpi->rank, Rank{1});
   EXPECT_EQ(open_mpi->size, 2u);
   EXPECT_EQ(open_mpi->job, "openmpi a3c24549066a5f23-66606d87f8b0a4da 389021697");
   const auto hydra = launch_ids(kHydra);
   ASSERT_TRUE(hydra);
-  EXPECT_EQ(hydra->rank, 1u);
+  EXPECT_EQ(hydra->rank, Rank{1});
   EXPECT_EQ(hydra->size, 2u);
   EXPECT_EQ(hydra->job, "") << "its environment names no job";
   const auto pmi2 = launch_ids(kSlurmPmi2);
@@ -57,7 +57,7 @@ TEST(LaunchIds, AreReadFromWhatEachLauncherSets) {
   EXPECT_EQ(pmi2->size, 4u);
   const auto pmix = launch_ids(kSlurmPmix);
   ASSERT_TRUE(pmix);
-  EXPECT_EQ(pmix->rank, 2u);
+  EXPECT_EQ(pmix->rank, Rank{2});
   EXPECT_EQ(pmix->size, 4u);
   EXPECT_EQ(pmix->job, "slurm 12.0");
   EXPECT_EQ(pmix->slurm_job, "12");
@@ -70,7 +70,7 @@ TEST(LaunchIds, AreReadFromWhatEachLauncherSets) {
 TEST(LaunchIds, PreferTheLauncherThatIsNearestToTheRank) {
   const auto ids = launch_ids(kOpenMpiInSlurm);
   ASSERT_TRUE(ids);
-  EXPECT_EQ(ids->rank, 5u);
+  EXPECT_EQ(ids->rank, Rank{5});
   EXPECT_EQ(ids->size, 8u);
   EXPECT_EQ(ids->slurm_job, "12");
 }
@@ -141,7 +141,7 @@ TEST(RankSearch, TakesTheProgramAndNeitherItsWrapperNorItsChildren) {
       process(12, 11, "/opt/app", kOpenMpi), process(13, 11, "/usr/bin/gzip", kOpenMpi, "")};
   const auto found = find_ranks(seen, {});
   EXPECT_EQ(pids(found), std::vector<std::uint32_t>{11});
-  EXPECT_EQ(found[0].rank, 1u);
+  EXPECT_EQ(found[0].rank, Rank{1});
   EXPECT_EQ(found[0].size, 2u);
   EXPECT_EQ(found[0].program, "/opt/app");
 }
@@ -199,13 +199,13 @@ TEST(RankSearch, BelievesALaunchersTableAndLooksBelowAWrapper) {
                                          process(11, 10, "/opt/app", kHydra),
                                          process(20, 1, "/opt/app", ""), process(30, 1, "/x", "")};
   RankSelection selection;
-  selection.listed = {{10, 0}, {20, 7}, {99, 3}};
+  selection.listed = {{10, Rank{0}}, {20, Rank{7}}, {99, Rank{3}}};
   selection.size = 8;
   selection.world = "launcher 4 5";
   const auto found = find_ranks(seen, selection);
   EXPECT_EQ(pids(found), (std::vector<std::uint32_t>{11, 20}));
-  EXPECT_EQ(found[0].rank, 0u) << "the table's number, not the environment's";
-  EXPECT_EQ(found[1].rank, 7u);
+  EXPECT_EQ(found[0].rank, Rank{0}) << "the table's number, not the environment's";
+  EXPECT_EQ(found[1].rank, Rank{7});
   EXPECT_EQ(found[1].size, 8u);
   EXPECT_EQ(found[0].job, "launcher 4 5");
   selection.match = "a?p";
@@ -228,7 +228,7 @@ TEST(Wish, GoesThroughWordsAndBack) {
   selection.control_port = "vm:1";
   selection.world = "launcher 4 5";
   selection.size = 9;
-  selection.listed = {{4711, 0}, {4712, 1}};
+  selection.listed = {{4711, Rank{0}}, {4712, Rank{1}}};
   selection.is_named = true;
   const auto words = to_words(selection);
   const auto read = parse_selection(words);

@@ -114,7 +114,7 @@ TEST_F(EventRecorderTest, StoresWhatASimulationToldInTheTablesOfMpi) {
        .end_ns = 30,
        .function = kSend,
        .direction = SourceCall::Direction::kSend,
-       .peer = 1,
+       .peer = Rank{1},
        .tag = 5,
        .bytes = 100});
   add({.rank = Rank{1},
@@ -122,7 +122,7 @@ TEST_F(EventRecorderTest, StoresWhatASimulationToldInTheTablesOfMpi) {
        .end_ns = 40,
        .function = kReceive,
        .direction = SourceCall::Direction::kReceive,
-       .peer = 0,
+       .peer = Rank{0},
        .tag = 5,
        .bytes = 100});
   add(call(2, 0, 50));
@@ -250,6 +250,9 @@ TEST_F(EventRecorderTest, RefusesWhatItCannotPlaceAndGoesOn) {
   EXPECT_THAT(why(call(3, 10, 20)), HasSubstr("rank 3 is not its own"));
   EXPECT_THAT(why(call(6, 10, 20)), HasSubstr("rank 6 is not its own"));
   EXPECT_THAT(why(call(4, 10, 20, 3)), HasSubstr("function 3 was not named"));
+  SourceCall far = call(4, 10, 20);
+  far.peer = Rank{8};
+  EXPECT_THAT(why(far), HasSubstr("the peer 8 is not one of the world's 8 ranks"));
   EXPECT_THAT(why(call(4, 20, 19)), HasSubstr("from 20 to 19 ns"));
   EXPECT_THAT(why(call(4, -1, 19)), HasSubstr("from -1"));
   EXPECT_THAT(why(call(5, 0, 9)), HasSubstr("in the order in which they end"));

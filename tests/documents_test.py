@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks that every file which a document names is there: links, and names in backquotes; that every label of
-ctest which documents and scripts name belongs to a test; and that they let ctest fail where no test matches.
+ctest which documents and scripts name belongs to a test; and that they let ctest fail where no test matches;
+that docs/protocol.md has each message.
 
     documents_test.py SOURCE_FOLDER [BUILD_FOLDER]
 
@@ -103,9 +104,20 @@ def silent_commands(root):
                 yield f"{where}: this ctest succeeds when no test matches; --no-tests=error is missing"
 
 
+def message_faults(root):
+    """The messages of the schema and those of the table in docs/protocol.md are the same."""
+    schema = (root / "wire/xylem.capnp").read_text()
+    messages = set(re.findall(r"(\w+) @\d+ :", schema.split("struct Message {")[1].split("\n}")[0]))
+    rows = (root / "docs/protocol.md").read_text().split("| message |")[1].split("\n\n")[0].splitlines()
+    described = {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])} if rows else set()
+    for name in sorted(messages ^ described):
+        where = "docs/protocol.md" if name in messages else "wire/xylem.capnp"
+        yield f"{where}: there is no message {name}"
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
-    found = [*faults(root), *silent_commands(root)]
+    found = [*faults(root), *silent_commands(root), *message_faults(root)]
     if len(sys.argv) > 2:
         found += label_faults(root, sys.argv[2])
     for fault in found:

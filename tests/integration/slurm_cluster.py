@@ -159,5 +159,15 @@ class SlurmClusterTest(EmulatedClusterTest):
     def batch(self, script, *options, seconds=180):
         """sbatch, and waits for the job's end; returns its output."""
         job = self.submit(script, *options)
-        wait_until(lambda: job not in self.jobs(), f"job {job} has ended", seconds)
+        try:
+            wait_until(lambda: job not in self.jobs(), f"job {job} has ended", seconds)
+        except AssertionError as late:
+            self.fail(f"{late}\n{self.state_of(job)}")
         return self.output_of(job)
+
+    def state_of(self, job):
+        """What Slurm and the job say, and which processes there are: for who reads a failure."""
+        queue = self.on("head", "squeue", "--steps").stdout + self.on("head", "scontrol", "show", "job", job).stdout
+        processes = subprocess.run(["ps", "-eo", "pid,ppid,stat,wchan:20,args"], capture_output=True, text=True).stdout
+        logs = "".join(f"-- {log.name}\n{log.read_text()[-2000:]}" for log in sorted(self.slurm.glob("*.log")))
+        return f"{queue}-- output\n{self.output_of(job)}\n-- processes\n{processes}{logs}"

@@ -93,8 +93,8 @@ class Collector {
   /// Notes that the process has ended: it writes no more records.
   void process_ended(Lane lane);
 
-  /// Must be called before the first drain. May be called again; a new window length applies from
-  /// the next slice on.
+  /// Sets leaf and control; until then drain() does nothing. May be called again; a new window
+  /// length applies from the next slice on.
   void configure(LeafId leaf, const wire::Control& control);
   bool is_configured() const noexcept { return is_configured_; }
   /// This host's monotonic clock + offset = the front end's.

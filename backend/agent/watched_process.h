@@ -66,8 +66,8 @@ struct WatchedProcess {
   Nanos chunk_since = 0;  ///< Since when records wait for a chunk; 0: no record waits.
 
   // LossWriter.
-  Nanos unreadable_since = 0;  ///< Since when only unmapped rings have records; 0: other records
-                               ///< remain, or none.
+  Nanos unreadable_since = 0;  ///< Since when records of this ended process are unreadable; 0: they
+                               ///< are not.
 };
 
 /// All watched processes of a host, by lane. One thread. References stay valid until the process is

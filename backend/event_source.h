@@ -85,8 +85,8 @@ struct EventSourceOptions {
 /// Order of calls: join(); any number of add(); close(). Only one thread may call it at a time. A
 /// thread of the library serves the links.
 ///
-/// An event taken by add() is stored exactly once, whichever node dies. If this process or its host
-/// dies, the account reports the loss. The run's detail decides what is stored. With `profile`
+/// An event accepted by add() is stored exactly once, whichever node dies. If this process or its
+/// host dies, the account reports the loss. The run's detail decides what is stored. With `profile`
 /// these are windows of time, as long as the run's windows but on the source's clock. With `trace`
 /// each event is stored too.
 class EventSource {

@@ -12,7 +12,7 @@
 // are no multicasts.
 //
 // The leaf keeps a wave until the root has it. As long as this process lives, the wave arrives
-// exactly once, whichever other node dies.
+// exactly once, even if nodes between the leaf and the root die.
 
 #include <cstddef>
 #include <cstdint>

@@ -11,8 +11,8 @@
 
 namespace xylem {
 
-/// Receives the outcome of an operation. It is called once, from any thread. Copies are cheap and
-/// stand for the same operation.
+/// Receives the outcome of an operation. The operation calls it once, from any thread. Copies are
+/// cheap and stand for the same operation.
 template <typename T>
 class Completion {
  public:

@@ -20,9 +20,9 @@ struct ConfigEntry {
   int line;
 };
 
-/// Reads TOML text. `name` is what error messages call the file.
-/// Fails with kInvalidArgument and "NAME:LINE: why" on a syntax error, a duplicate key, or a value
-/// that is not a string, a number, a boolean or a non-empty array of those.
+/// Reads TOML text. `name` is the file's name in error messages. Fails with kInvalidArgument and
+/// "NAME:LINE: why" on a syntax error, a duplicate key, or a value that is not a string, a number,
+/// a boolean or a non-empty array of these.
 Result<std::vector<ConfigEntry>> parse_config(std::string_view text, std::string_view name);
 
 /// Reads a file. Fails as parse_config and read_text_file (text_file.h) do. Fails with

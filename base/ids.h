@@ -11,7 +11,7 @@ namespace xylem {
 
 /// The number of a process in its MPI_COMM_WORLD.
 enum class Rank : std::uint32_t {};
-/// One MPI_COMM_WORLD of a run. The front end numbers them from 0 in order of appearance.
+/// One MPI_COMM_WORLD of a run. The front end numbers the worlds from 0 in order of appearance.
 enum class WorldId : std::uint32_t {};
 /// An index into the host list that the function or struct in question uses.
 enum class HostId : std::uint32_t {};

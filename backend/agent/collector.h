@@ -45,7 +45,7 @@
 namespace xylem::backend {
 
 struct CollectorOptions {
-  std::string host;  ///< Displayed name, sent with every registration.
+  std::string host;  ///< The host's displayed name, sent with every registration.
   /// Maximum age of a record before it goes into a chunk.
   Nanos chunk_age = 100 * kMillisecond;
   /// Maximum number of records that a drain reads (about 20 ms of work), so that heartbeats
@@ -97,7 +97,7 @@ class Collector {
   /// length applies from the next slice on.
   void configure(LeafId leaf, const wire::Control& control);
   bool is_configured() const noexcept { return is_configured_; }
-  /// This host's monotonic clock + offset = the front end's.
+  /// Sets the offset between clocks: time of the front end = monotonic time of this host + offset.
   void set_offset(Nanos offset_ns) noexcept { offset_ns_ = offset_ns; }
 
   /// Reads rings and seals windows and chunks that are due.
@@ -130,7 +130,7 @@ class Collector {
   std::size_t processes() const noexcept { return processes_.size(); }
   /// Processes that have not ended.
   std::size_t living() const;
-  /// True when all rings are empty and all that was read is journalled.
+  /// True when all rings are empty and all records that were read are journalled.
   bool is_idle() const;
 
  private:

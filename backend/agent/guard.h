@@ -31,7 +31,8 @@ struct GuardOptions {
   int restarts_a_minute = 10;
 };
 
-/// What a worker gets from its guard, in addition to a copy of the guard's memory at the fork.
+/// The resources that a worker gets from its guard, in addition to a copy of the guard's memory at
+/// the fork.
 struct WorkerInheritance {
   UniqueFd channel;   ///< For GuardChannel.
   UniqueFd listener;  ///< For GuardChannel.

@@ -29,7 +29,7 @@ class PacketWriter {
   /// Ends the pause, because there may be room again.
   void resume() noexcept { retry_at_ = 0; }
 
-  /// The lowest unused wave number of the stream.
+  /// The wave number after the last used number of the stream.
   std::uint64_t next_wave(StreamId stream) const { return journal_.next_wave(stream); }
   /// Packets written since the last call, in order.
   std::vector<PacketKey> take_written();

@@ -1,6 +1,7 @@
 #pragma once
 
-// The agent's source of processes to watch: the guard's channel in a program, a list in a test.
+// The agent's source of processes to watch. In a program it is the guard's channel, in a test a
+// list.
 
 #include <cstdint>
 
@@ -18,8 +19,8 @@ struct NewProcess {
   std::uint64_t start_time = 0;
   UniqueFd segment;  ///< If there is none, `row` says why.
   UniqueFd pidfd;  ///< Readable when the process has ended. If there is none, it has ended already.
-  /// The process's own description. If `unwatched` gives a reason, there is no segment, and no
-  /// pidfd is needed.
+  /// The process's own description. If `unwatched` gives a reason, there is no segment, and there
+  /// may be no pidfd.
   wire::ProcessRow row;
 };
 
@@ -47,7 +48,7 @@ class ProcessSource {
   /// The descriptor to watch. May change in take() or close().
   virtual int fd() const = 0;
   virtual SourceEvent take() = 0;
-  /// The process is accounted for: its segment is no longer needed.
+  /// Call it when the last account of the process is journalled: its segment is no longer needed.
   virtual void forget(Lane lane) = 0;
   /// Asks to end registration. The answer, from take(), is kClosed; or it is kOpen, after the
   /// processes that have registered meanwhile.

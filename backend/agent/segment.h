@@ -24,8 +24,8 @@ namespace xylem::backend {
 
 /// A process's counters, summed over its threads.
 struct SegmentCounters {
-  std::uint64_t calls = 0;          ///< Ringless calls included.
-  std::uint64_t lost = 0;           ///< Ringless calls included.
+  std::uint64_t calls = 0;          ///< All calls, also ringless calls.
+  std::uint64_t lost = 0;           ///< Lost calls, also ringless calls.
   std::uint64_t lost_messages = 0;  ///< Sends whose record was dropped because the ring was full.
   std::uint64_t lost_message_bytes = 0;
   std::uint64_t lost_receives = 0;       ///< Receives whose record was dropped because the ring was
@@ -38,7 +38,8 @@ struct SegmentCounters {
 /// mapped when the ring is first used; this needs no descriptor.
 class Segment {
  public:
-  /// Seals the file against shrinking, checks it and maps all of it except the records.
+  /// Seals the file of the segment against shrinking, checks it and maps all of it except the
+  /// records.
   ///
   /// Fails with kCorrupt when the file is too small or its magic, version or sizes are invalid.
   /// Fails with kPermissionDenied when the file cannot be sealed (it is not a memfd made with

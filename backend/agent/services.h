@@ -26,7 +26,7 @@
 namespace xylem::backend {
 
 struct ServicesOptions {
-  std::string host;    ///< Displayed name, sent with each registration.
+  std::string host;    ///< The host's displayed name, sent with each registration.
   std::string folder;  ///< The run's folder on this host, used to elect the back end of each
                        ///< service; empty: no election.
   /// Prefix of /proc and /sys, for tests.
@@ -66,7 +66,7 @@ class Services final : public ProcessWatch {
   void start(overlay::Network& network) { network_ = &network; }
   /// Takes the services of `control`. Later changes of a service's interval or program are ignored.
   void configure(LeafId leaf, const wire::Control& control);
-  /// This host's monotonic clock + offset = the front end's.
+  /// Sets the offset between clocks: time of the front end = monotonic time of this host + offset.
   void set_offset(Nanos offset_ns) { offset_ns_ = offset_ns; }
 
   void run(Nanos now);

@@ -37,8 +37,8 @@ struct WatchedProcess {
   /// True if records remain in a ring that could not be mapped. If `chunks` is set, records that
   /// are in a window but in no chunk count too.
   bool has_unreadable(bool chunks) const;
-  /// True if no record remains to be read. If `chunks` is set, a record without a chunk remains
-  /// too.
+  /// True if all records are in windows (also in the open window) and, if `chunks` is set, in
+  /// chunks.
   bool is_read(bool chunks) const;
 
   Lane lane;

@@ -10,9 +10,9 @@
 
 namespace xylem::backend {
 
-/// The number of cores of which control groups allow this process at least one processor. If hwloc
-/// sees no cores, the number of processors. Takes tens of milliseconds and about 2 MB. Fails with
-/// kUnavailable.
+/// Counts the cores that have at least one processor which control groups allow this process to
+/// use. If hwloc sees no cores, counts processors. Takes tens of milliseconds and about 2 MB. Fails
+/// with kUnavailable.
 Result<double> count_cores();
 
 /// Runs count_cores() in a child process. One thread.

@@ -4,15 +4,15 @@
 // process's control groups (v1 or v2). So in a container, or if processes may use only a part of
 // the machine, the facts describe only that part:
 //
-//   idle       with a CPU quota: 1 - time used / time granted, by the tightest group's counters,
-//   and
-//              at most 1 - throttled periods / periods; else the idle share of the processors that
-//              this process may use
-//   run_queue  per core: with a quota the group's runnable processes, else the machine's; the mean
-//              of several looks
-//   memory     MemAvailable, or what the tightest group's limit leaves, page cache not counted
-//   cores      given (count_cores, core_count.h), or processors that this process may use; no more
-//              than the quota grants, which may be less than one
+//   idle       With a CPU quota: 1 - time used / time granted, from the counters of the group with
+//              the tightest quota, but at most 1 - throttled periods / periods. Without a quota:
+//              the idle share of the processors that this process may use.
+//   run_queue  Runnable processes per core, mean of several looks. With a quota these are the
+//              group's processes, else the machine's.
+//   memory     MemAvailable, or what the tightest group's limit leaves free, if that is less. Page
+//              cache does not count as used.
+//   cores      The number given to set_cores(), else the processors that this process may use. At
+//              most what the quota grants, which may be less than one.
 
 #include <cstdint>
 #include <optional>

@@ -16,7 +16,7 @@
 namespace xylem::backend {
 
 struct HostWatchOptions {
-  /// See HostMeter.
+  /// Prefix of all paths; see HostMeter.
   std::string root;
   /// Gbit/s towards the front end; nullopt: not known.
   std::function<std::optional<double>()> network_rate = [] { return std::nullopt; };

@@ -59,7 +59,7 @@ std::vector<wire::SeriesEntry> under_names_of(const wire::SeriesLayout& to,
 ///
 ///   readout.begin(layout);
 ///   readout.counter("cpu", "0", ".user", "%", 1, ticks);
-///   readout.end();  // `layout` is what has been named, and may be another one than before
+///   readout.end();  // `layout` has the names of this readout; it may have changed
 ///
 /// If the names change, a counter that existed before still gives its growth.
 class Readout {

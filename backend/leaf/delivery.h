@@ -41,8 +41,8 @@ struct DeliveryOptions {
 /// events of a Node, and add() for each journalled packet; end() last. Place, control and clock are
 /// kept in the journal, so that a successor with the same journal continues as the same leaf.
 ///
-/// Sends only to the parent, and only while its link has room. The Outbox decides what is resent:
-/// to each new parent, on request, and if there is no acknowledgement. One thread; journal and
+/// Sends only to the parent, and only while its link has room. Packets are sent again to each new
+/// parent, on request, and if there is no acknowledgement (see Outbox). One thread; journal and
 /// network are borrowed.
 class Delivery {
  public:
@@ -91,7 +91,7 @@ class Delivery {
   /// Updates the offset from the upward link. True if it has changed.
   bool follow_clock();
   bool clock_known() const { return clock_known_; }
-  /// This host's monotonic clock + offset = the front end's.
+  /// The offset between clocks: time of the front end = monotonic time of this host + offset.
   Nanos offset_ns() const { return offset_ns_; }
 
  private:

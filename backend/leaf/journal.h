@@ -5,7 +5,7 @@
 // The journal is a circular log in shared memory. It outlives the worker, because the guard holds
 // the memory. Each entry has a packet and the positions to which it advances the rings. A worker
 // may die at any point. If the packet is not in the journal then, its records are still in the
-// rings. If it is, a successor first moves the rings past its records:
+// rings. If it is, a successor first moves the rings past its records. The order of writes is:
 //
 //   append: bytes of the entry | head (release: committed) | the caller moves rings
 //   free:   entry's state      | tail over the freed ones
@@ -145,13 +145,13 @@ class Journal {
   /// segment before any other use of the journal.
   Progress progress_of(Lane lane) const;
 
-  /// The lowest wave that this leaf has not used on the stream.
+  /// The wave number after the last that this leaf has used on the stream.
   std::uint64_t next_wave(StreamId stream) const;
 
   /// Sample numbers of a service. `service` is the lane of its packets; there are at most
-  /// wire::kMaxServices. next_sample() is the lowest number that no entry has used. samples_taken()
-  /// is how many numbers take_sample_number() has given. Numbers between the two were taken but not
-  /// journalled, for example because a worker died.
+  /// wire::kMaxServices. next_sample() is the number after the last journalled sample.
+  /// samples_taken() is how many numbers take_sample_number() has given. Numbers between the two
+  /// were taken but not journalled, for example because a worker died.
   std::uint64_t next_sample(Lane service) const;
   std::uint64_t samples_taken(Lane service) const;
   std::uint64_t take_sample_number(Lane service);

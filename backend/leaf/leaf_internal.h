@@ -149,7 +149,7 @@ class LeafStream::Impl final : public LeafOwner {
   bool may_be_entered();
   void leave(Nanos deadline);
 
-  // LeafOwner, on the loop.
+  // Functions of LeafOwner, called on the loop.
   void on_joined(LeafId leaf) override;
   void on_streams(std::vector<LeafStreamState> streams) override;
   bool on_multicast(StreamId stream, std::uint64_t number, wire::Fields fields) override;

@@ -41,8 +41,9 @@ class Outbox {
   /// Adds a packet that a predecessor journalled and may have sent.
   void add_recovered(const PacketKey& key);
 
-  /// Returns true if the packet may be sent now, because no added packet waits before it. It then
-  /// counts as sent. Else it is added as by add().
+  /// Returns true if the packet may be sent now; it then counts as sent. Returns false if older
+  /// packets wait, the limit of bytes in flight is reached, or it is the leaf's last packet; it is
+  /// then added as by add().
   bool add_and_send(const wire::Packet& packet, Nanos now);
 
   /// The packets to send now, oldest first; they count as sent.
@@ -58,8 +59,8 @@ class Outbox {
   /// resends every packet that has one of the waves. The stream kEveryStream stands for all
   /// streams.
   void resend(const wire::PacketId& id);
-  /// Resends all packets that are not acknowledged by `when`. Call it when the path of the packets
-  /// was lost or has changed.
+  /// At the time `when`, all packets that are still not acknowledged become due again. Call it when
+  /// the path of the packets was lost or has changed.
   void resend_everything(Nanos when);
 
   std::size_t packets() const noexcept { return states_.size(); }

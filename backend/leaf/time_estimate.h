@@ -9,9 +9,10 @@
 // calls. So:
 //
 //   Iprobe                Send               Iprobe (1000 calls)
-//   ...---|               |--|               |----| end       free: all between the two ends of
-//       ^ its last record's end                               Iprobe but the Send, and what others
-//                                                             stood for meanwhile
+//   ...---|               |--|               |----| end
+//       ^ end of its previous record
+//
+//   free = time between the two ends of Iprobe, less the time that other records there stand for
 //
 //   time = min(duration * calls, free), and never less than the duration itself.
 //
@@ -60,9 +61,10 @@ class TimeEstimate {
     return time;
   }
 
-  /// Time in ns of `calls` calls that have no record. It is the mean of the function's recorded
-  /// calls times `calls`, but at most the free time before `until`; if a thread has a record later
-  /// than the function's, before the end of the thread's last record. 0 if no call was ever timed.
+  /// Time in ns of `calls` calls that have no record. It is the mean time of the function's
+  /// recorded calls times `calls`, but at most the threads' free time since the function's last
+  /// record. In each thread the free time ends with the thread's last record, or at `until` if that
+  /// record is the function's. 0 if no call was ever timed.
   std::uint64_t of_unrecorded(FunctionId function, std::uint64_t calls, Nanos until) const;
 
  private:

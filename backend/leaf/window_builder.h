@@ -6,9 +6,11 @@
 // Only one slice is open at a time. Records come ring by ring, in the order of each ring. A record
 // belongs to the slice in which it ends:
 //
-//   ring 0:  r1 r2 r3 | r4        r1..r3 end in the open slice (or before it: late ones count in
-//   ring 1:  r5 | r6              the open slice too), r4 and r6 end later and are not taken yet
-//                     ^ so a ring's position cuts exactly between this window and the next
+//   ring 0:  r1 r2 r3 | r4        r1, r2, r3 and r5 end in the open slice. r4 and r6 end later and
+//   ring 1:  r5 | r6              are not taken yet. So a ring's position separates this window
+//               ^                 exactly from the next.
+//
+// A record that ends before the open slice (a late one) counts in the open slice too.
 //
 // When the slice is over and all rings have been read up to its end, the caller takes the window
 // and opens the next slice. If a ring fills, the caller may take the window earlier; then the slice
@@ -37,14 +39,19 @@ constexpr std::uint64_t slice_of(Nanos end_ns, Nanos window_ns) {
 
 /// Collects one slice's records of all processes of a host. One thread.
 ///
-/// Calls: the sum of `calls` of all records. Completions do not count. Time: the duration of a
-/// record. If the record stands for several calls, the time is an estimate
-/// (backend/leaf/time_estimate.h), and the row is marked estimated. Minimum and maximum are those
-/// of timed calls. The histogram counts the timed call in its own bucket, and the calls without
-/// times in the bucket of their mean. Bytes: the sum of recorded bytes, never scaled. Completions
-/// count, since receives that sampling leaves out come as completions. Matrix: a record with
-/// kRecordSend and a peer adds its bytes and one message. Waits: a record with kRecordReceive and a
-/// peer adds its time. Completions share the time of their call evenly. Sums stop at 2^64 - 1.
+/// - Calls: the sum of `calls` of all records. Completions do not count.
+/// - Time: the duration of a record. If the record stands for several calls, the time is an
+///   estimate (backend/leaf/time_estimate.h), and the row is marked estimated.
+/// - Minimum and maximum: those of timed calls.
+/// - Histogram: a timed call counts in its own bucket. The calls without times of the same record
+///   count in the bucket of their mean.
+/// - Bytes: the sum of recorded bytes, never scaled. Completions count, since receives that
+///   sampling leaves out come as completions.
+/// - Matrix: a record with kRecordSend and a peer adds its bytes and one message.
+/// - Waits: a record with kRecordReceive and a peer adds its time. Completions share the time of
+///   their call evenly.
+///
+/// Sums stop at 2^64 - 1.
 class WindowBuilder {
  public:
   /// Maximum size of a group of completions. A larger group is counted in parts, each with a share

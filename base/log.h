@@ -5,8 +5,9 @@
 //   log(Level::kWarn, "link lost", {{"peer", node}, {"silent_ms", 4200}});
 //   -> 12:03:44.120 xylem-commproc[812] warn link lost peer=7 silent_ms=4200
 //
-// error: a person must act; warn: degraded, but running; info: a few lines per process; debug: off.
-// Nothing is logged per event. An error is logged once, where it is handled.
+// Levels: error if a person must act, warn if a function is degraded, info for a few lines per
+// process. debug is normally off. Nothing is logged per event. An error is logged once, where it is
+// handled.
 
 #include <concepts>
 #include <functional>

@@ -111,7 +111,7 @@ class Agent final : public overlay::Node {
   void process_gone(int pidfd, Nanos now);
   void forget_finished();
 
-  // Orders.
+  // Reports.
   wire::HostReport host_report() const;
 
   void report_host(Nanos now);

@@ -7,8 +7,8 @@
 //
 //   lock -> connect to the socket "agent"
 //             no agent listens: bind it, start xylem-backend with the listening socket, connect
-//        -> send Registration with the segment's descriptor, or with the reason why there is none;
-//        close
+//        -> send Registration with the segment's descriptor, or with the reason why there is none
+//        -> close
 //
 // The agent is a grandchild that the application does not notice. Its parent is a child made by
 // clone() without an exit signal, so the application gets no SIGCHLD and wait() does not return the

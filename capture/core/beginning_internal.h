@@ -33,7 +33,7 @@ struct Beginning {
 /// The state of this process. It is made by a constructor or at the first use. Async-signal-safe.
 Beginning& beginning() noexcept;
 
-/// The environment contains a run's address: capture is wanted.
+/// Returns whether the environment contains a run's address, so that capture is wanted.
 bool is_asked_for() noexcept;
 
 /// Remembers a call for record_early_calls(). If another thread has started capture meanwhile,

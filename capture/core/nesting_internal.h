@@ -10,7 +10,7 @@
 //                    and is not counted.
 //   an inner call    The program calls MPI from a signal handler or a callback. The call counts in
 //                    inner_calls and has no record, because what a record needs belongs to the
-//                    outer call. In a thread without a ring it counts as any call there.
+//                    outer call. In a thread without a ring it counts like any other call there.
 //   a new call       An exception or longjmp has left the outer wrapper, which never returns. The
 //                    outer call is forgotten, and the new call is recorded as any other.
 //

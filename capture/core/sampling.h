@@ -11,9 +11,10 @@
 
 namespace xylem::capture {
 
-/// By default one call in this many gets a record for functions that programs poll (MPI_Iprobe,
-/// MPI_Improbe, MPI_Test, MPI_Testall, MPI_Testany, MPI_Testsome), and for local ones: clocks,
-/// ranks, sizes, queries of types, statuses and handles (the table is in sampling.cc).
+/// The default N for two kinds of functions; all other functions have a record for each call.
+/// Programs poll the first kind: MPI_Iprobe, MPI_Improbe, MPI_Test, MPI_Testall, MPI_Testany and
+/// MPI_Testsome. The second kind is local: clocks, ranks, sizes, queries of types, statuses and
+/// handles. The table is in sampling.cc.
 constexpr std::uint32_t kDefaultSampling = 1000;
 
 /// Returns whether the default applies to a function. All these functions return at once, whatever

@@ -1,8 +1,8 @@
 #pragma once
 
-// A simulator, or any program that produces events of processes with times of its own clock, as a
-// source of events for the monitor. Its events are stored in the same tables and views as those of
-// MPI jobs, with an account.
+// Lets a simulator, or any other program, send events of processes to the monitor, with times of
+// its own clock. The events are stored in the same tables and views as the events of MPI jobs, with
+// an account.
 //
 //   xylem run --detail trace -- ./simulator
 //
@@ -11,7 +11,8 @@
 //   (*source)->add({.rank = Rank{3}, .begin_ns = 100, .end_ns = 250, .peer = Rank{4}, .bytes = 8});
 //   (*source)->close(10 * xylem::kSecond);
 //
-// It works under `xylem run` or after `eval "$(xylem serve)"`; a tool's tree has no store.
+// It works under `xylem run` or after `eval "$(xylem serve)"`. It does not work in a tool's tree,
+// which has no store.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +28,7 @@
 
 namespace xylem::backend {
 
-/// As the table `function` shows it.
+/// A function, as it appears in the table `function`.
 struct SourceFunction {
   enum class Class : std::uint8_t {
     kOther = 0,
@@ -50,13 +51,13 @@ struct SourceFunction {
 struct SourceCall {
   enum class Direction : std::uint8_t {
     kNone,
-    kSend,     ///< Counts `bytes` to `peer` in comm_matrix.
-    kReceive,  ///< Counts the time as spent waiting for `peer` in wait_matrix.
+    kSend,     ///< Adds `bytes` to the traffic to `peer` in comm_matrix.
+    kReceive,  ///< Adds the call's time to the waits for `peer` in wait_matrix.
   };
   Rank rank{};
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
-  std::uint16_t function = 0;  ///< Place in EventSourceOptions::functions.
+  std::uint16_t function = 0;  ///< Index into EventSourceOptions::functions.
   Direction direction = Direction::kNone;
   std::optional<Rank> peer{};  ///< The other side; empty: none.
   std::int32_t tag = -2147483647 - 1;
@@ -66,14 +67,15 @@ struct SourceCall {
 };
 
 struct EventSourceOptions {
-  /// Address, displayed host name, journal (at least 8 MiB) and limits. The threading is always
-  /// kOwnThread. Nothing is given up while the front end lives: add() waits instead.
+  /// Address, displayed host name, size of the journal (at least 8 MiB) and limits. The threading
+  /// is always kOwnThread. While the front end lives, no event is given up: add() waits instead.
   LeafOptions leaf{};
-  /// Describes the clock of its times, for people: column `clock` of the view `rank`.
+  /// Name of the clock of the times, for people. It is shown in column `clock` of the view `rank`.
   std::string clock = "simulated";
-  std::string program{};  ///< Shown as the program of its ranks. At most 256 bytes, as all names.
-  /// Its MPI_COMM_WORLD. Sources with the same name and size, also in different processes, share
-  /// one world.
+  std::string program{};  ///< Shown as the program of the source's ranks. This and all other names
+                          ///< have at most 256 bytes.
+  /// Name of the source's MPI_COMM_WORLD. Sources with the same name and size share one world, also
+  /// if they are in different processes.
   std::string world = "world";
   std::uint32_t world_size = 0;
   std::uint32_t first_rank = 0;  ///< This source has the ranks [first_rank, first_rank + ranks).
@@ -81,32 +83,34 @@ struct EventSourceOptions {
   std::vector<SourceFunction> functions{};  ///< At most 1024, each with a name.
 };
 
-/// Order of calls: join(); any number of add(); close(). Called by one thread at a time; a thread
-/// of the library serves the links.
+/// Order of calls: join(); any number of add(); close(). Only one thread may call it at a time. A
+/// thread of the library serves the links.
 ///
-/// An event taken by add() is stored exactly once, whichever node dies. If this process or its host
-/// dies, the account reports the loss. The run's detail decides what is stored: with `profile`
-/// windows of time (by the source's clock, as long as the run's), with `trace` each event too.
+/// An event accepted by add() is stored exactly once, whichever node dies. If this process or its
+/// host dies, the account reports the loss. The run's detail decides what is stored. With `profile`
+/// these are windows of time, as long as the run's windows but on the source's clock. With `trace`
+/// each event is stored too.
 class EventSource {
  public:
-  /// Waits until the front end has given it a place. Fails as Leaf::join() does, and with
-  /// kInvalidArgument when ranks, world or functions make no sense.
+  /// Joins the run, and waits until the front end has assigned a place in the tree. Fails as
+  /// Leaf::join() does, and with kInvalidArgument when ranks, world or functions are not valid.
   static Result<std::unique_ptr<EventSource>> join(EventSourceOptions options);
-  /// Closes, with 1 s to deliver the rest.
+  /// Closes the source, with 1 s to deliver the rest.
   ~EventSource();
   EventSource(const EventSource&) = delete;
   EventSource& operator=(const EventSource&) = delete;
 
-  /// Add events in the order of their ends, over all ranks of the source, as a discrete-event
-  /// simulation produces them. Waits while the journal is full. An event becomes visible when a
-  /// tenth of a second or a window has passed and another event comes, or at close(). Fails with
-  /// kInvalidArgument for an event that ends before the last one or before it begins, or whose rank
-  /// or function is not the source's. That event is not taken; later ones may be. Fails with
-  /// kTimedOut (`timeout` in ns from now), and with kUnavailable when the run is over.
+  /// Adds an event. Events must come in the order of their ends, over all ranks of the source, as a
+  /// discrete-event simulation produces them. Waits while the journal is full. An event becomes
+  /// visible when a tenth of a second or a window has passed and another event comes, or at
+  /// close(). Fails with kInvalidArgument if the event ends before the previous event or before its
+  /// own begin, or if its rank or function is not the source's. That event is not stored; later
+  /// valid events are. Fails with kTimedOut after `timeout` (ns from now), and with kUnavailable
+  /// when the run is over.
   Result<void> add(const SourceCall& call, Nanos timeout = 60 * kSecond);
 
-  /// Ends the ranks, delivers the rest and leaves. Fails with kTimedOut and says what is lost;
-  /// kUnavailable when the run ended before.
+  /// Ends the ranks, delivers the rest and leaves the run. Fails with kTimedOut; the message then
+  /// says what is lost. Fails with kUnavailable when the run has already ended.
   Result<void> close(Nanos timeout);
 
  private:

@@ -7,8 +7,9 @@
 
 namespace xylem {
 
-/// A pointer to each of `words`, then a null. Valid until `words` is changed or destroyed. Call it
-/// before fork(): nothing may be allocated between fork and exec.
+/// Returns a pointer to each of `words`, then a null pointer. The pointers are valid until `words`
+/// is changed or destroyed. Call it before fork(), because nothing may be allocated between fork
+/// and exec.
 inline std::vector<char*> argv_of(std::vector<std::string>& words) {
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);

@@ -11,7 +11,8 @@
 
 namespace xylem {
 
-/// Receives the outcome of an operation. Called once, from any thread. A handle, cheap to copy.
+/// Receives the outcome of an operation. The operation calls it once, from any thread. Copies are
+/// cheap and stand for the same operation.
 template <typename T>
 class Completion {
  public:
@@ -43,11 +44,11 @@ class Completion {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-/// One operation. It starts when it is awaited, once. The coroutine resumes on the thread that ends
-/// the operation: the library's thread, which it must not block. If the operation ends at once, the
-/// coroutine continues on its own thread, without a deeper stack. A coroutine that is destroyed
-/// while it waits is not resumed. It must be destroyed on the thread that would resume it, or while
-/// no outcome can arrive.
+/// An operation that a coroutine awaits once; awaiting starts it. The coroutine resumes on the
+/// thread that ends the operation. This is the library's thread, so the coroutine must not block
+/// it. If the operation ends at once, the coroutine continues on its own thread, without a deeper
+/// stack. A coroutine that is destroyed while it waits is not resumed. It must be destroyed on the
+/// thread that would resume it, or while no outcome can arrive.
 template <typename T>
 class [[nodiscard]] Awaitable {
  public:
@@ -59,7 +60,7 @@ class [[nodiscard]] Awaitable {
   ~Awaitable() { completion_.state_->phase.store(Phase::kAbandoned); }
 
   bool await_ready() const noexcept { return false; }
-  /// False: the outcome is already there.
+  /// Returns false if the outcome is already there.
   bool await_suspend(std::coroutine_handle<> waiting) {
     const auto state = completion_.state_;
     state->waiting = waiting;

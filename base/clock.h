@@ -13,10 +13,10 @@ using Nanos = std::int64_t;
 constexpr Nanos kMicrosecond = 1'000;
 constexpr Nanos kMillisecond = 1'000'000;
 constexpr Nanos kSecond = 1'000'000'000;
-/// No timeout; a deadline that is never reached.
+/// As a timeout: none. As a deadline: never reached.
 constexpr Nanos kForever = std::numeric_limits<Nanos>::max();
 
-/// CLOCK_MONOTONIC of this host: the only clock for deadlines and for offsets between hosts.
+/// CLOCK_MONOTONIC of this host. All deadlines and all offsets between hosts use this clock.
 Nanos monotonic_now() noexcept;
 
 /// `timeout` from now. kForever if the sum exceeds the clock's range; now if `timeout` is negative.
@@ -26,7 +26,7 @@ inline Nanos deadline_in(Nanos timeout) noexcept {
   return timeout < 0 ? now : now + timeout;
 }
 
-/// CLOCK_REALTIME: only to say when a run took place, never to measure.
+/// CLOCK_REALTIME. Use it only to say when a run took place, never to measure.
 Nanos realtime_now() noexcept;
 
 }  // namespace xylem

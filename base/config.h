@@ -20,27 +20,28 @@ struct ConfigEntry {
   int line;
 };
 
-/// Reads TOML text. `name` is what error messages call the file.
-/// Fails with kInvalidArgument and "NAME:LINE: why" on a syntax error, a duplicate key, or a value
-/// that is not a string, a number, a boolean or a non-empty array of those.
+/// Reads TOML text. `name` is the file's name in error messages. Fails with kInvalidArgument and
+/// "NAME:LINE: why" on a syntax error, a duplicate key, or a value that is not a string, a number,
+/// a boolean or a non-empty array of these.
 Result<std::vector<ConfigEntry>> parse_config(std::string_view text, std::string_view name);
 
-/// Reads a file. Fails as parse_config and as read_text_file (text_file.h), and with
-/// kInvalidArgument when it has more than kMaxTextBytes.
+/// Reads a file. Fails as parse_config and read_text_file (text_file.h) do. Fails with
+/// kInvalidArgument when the file has more than kMaxTextBytes.
 Result<std::vector<ConfigEntry>> load_config(const std::string& path);
 
-/// "200ms", "2s", "1.5s", "10us", "1m" to nanoseconds. A number other than 0 needs its unit.
+/// Converts "200ms", "2s", "1.5s", "10us" or "1m" to nanoseconds. Only 0 may stand without a unit.
 /// Fails with kInvalidArgument on anything else, on negative values and on overflow.
 Result<long long> parse_duration(std::string_view text);
 
-/// The inverse of parse_duration, in the largest unit up to seconds that divides the time: "2s",
-/// "250ms".
+/// The inverse of parse_duration: "2s", "250ms". Uses the largest unit, at most seconds, that gives
+/// a whole number.
 std::string print_duration(long long ns);
 
 /// `text` as a TOML string, in double quotes.
 std::string print_text(std::string_view text);
 
-/// "64k", "1M", "2G" or a bare number to bytes (powers of 1024). Fails with kInvalidArgument.
+/// Converts "64k", "1M", "2G" or a number without a unit to bytes (powers of 1024). Fails with
+/// kInvalidArgument.
 Result<long long> parse_size(std::string_view text);
 
 }  // namespace xylem

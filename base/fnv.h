@@ -1,6 +1,7 @@
 #pragma once
 
-// FNV-1a over bytes: distinguishes small values. Not for input that may be made to collide.
+// The hash FNV-1a, for small values. Do not use it where someone could choose the input to cause
+// collisions.
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Ids are types, so that a rank is never passed where a leaf is meant. Only Rank and WorldId are
-// shown to people; the others are only compared.
+// Each kind of id has its own type, so that a rank is never passed where a leaf is meant. Only Rank
+// and WorldId are shown to people.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,19 +9,20 @@
 
 namespace xylem {
 
-/// A process of a world, by its number in that world's MPI_COMM_WORLD.
+/// The number of a process in its MPI_COMM_WORLD.
 enum class Rank : std::uint32_t {};
-/// One MPI_COMM_WORLD of a run, numbered by the front end in order of appearance, from 0.
+/// One MPI_COMM_WORLD of a run. The front end numbers the worlds from 0 in order of appearance.
 enum class WorldId : std::uint32_t {};
-/// An index into the host list at hand.
+/// An index into the host list that the function or struct in question uses.
 enum class HostId : std::uint32_t {};
 /// A node of the overlay tree. The front end is 0.
 enum class NodeId : std::uint32_t {};
-/// A source of packets: the agent of one host. Assigned by the front end, kept across restarts.
+/// A source of packets, for example the agent of one host. The front end assigns the id; the leaf
+/// keeps it when it restarts.
 enum class LeafId : std::uint32_t {};
-/// A numbered flow of packets.
+/// A flow of packets of one kind through the tree.
 enum class StreamId : std::uint32_t {};
-/// A function of the table that a back end registers; unique within its run and world.
+/// An index into the function table that a back end registers; unique within its run and world.
 enum class FunctionId : std::uint16_t {};
 /// One monitored process of a leaf, in order of registration, from 1. Lane 0 is the leaf itself.
 enum class Lane : std::uint32_t {};

@@ -12,11 +12,11 @@
 
 namespace xylem {
 
-/// A set of unsigned numbers below 2^64 - 1. Value type; equal sets compare equal. Allocates from
-/// the second interval on.
+/// A set of unsigned numbers below 2^64 - 1. Equal sets compare equal. A set of one interval
+/// allocates no memory.
 class IntervalSet {
  public:
-  /// The numbers first, first + 1, ..., end - 1. Never empty inside a set.
+  /// The numbers first, first + 1, ..., end - 1. A set contains no empty intervals.
   struct Interval {
     std::uint64_t first;
     std::uint64_t end;
@@ -46,7 +46,7 @@ class IntervalSet {
   bool contains(std::uint64_t number) const noexcept;
   /// How many numbers of the set are less than `number`. For a member, this is its index, from 0.
   std::uint64_t count_below(std::uint64_t number) const noexcept;
-  /// True when every number of `other` is here.
+  /// True when every number of `other` is in this set.
   bool contains(const IntervalSet& other) const noexcept;
   bool intersects(const IntervalSet& other) const noexcept;
 
@@ -59,7 +59,7 @@ class IntervalSet {
   IntervalSet intersection(const IntervalSet& other) const;
   IntervalSet difference(const IntervalSet& other) const;
 
-  /// In ascending order, disjoint and not touching. Valid until the next change.
+  /// The intervals in ascending order; there is a gap between any two. Valid until the next change.
   std::span<const Interval> intervals() const& noexcept {
     if (!many_.empty()) return many_;
     return {&one_, one_.first < one_.end ? std::size_t{1} : std::size_t{0}};
@@ -73,8 +73,8 @@ class IntervalSet {
  private:
   static IntervalSet of_ascending(std::vector<Interval> intervals);
 
-  Interval one_{0, 0};          // The only interval (the usual case); else 0, 0.
-  std::vector<Interval> many_;  // Two or more, or none.
+  Interval one_{0, 0};          // The interval, if there is only one (the usual case); else 0, 0.
+  std::vector<Interval> many_;  // All intervals, if there are two or more; else empty.
 };
 
 }  // namespace xylem

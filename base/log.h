@@ -5,8 +5,9 @@
 //   log(Level::kWarn, "link lost", {{"peer", node}, {"silent_ms", 4200}});
 //   -> 12:03:44.120 xylem-commproc[812] warn link lost peer=7 silent_ms=4200
 //
-// error: a person must act; warn: degraded, but running; info: a few lines per process; debug: off.
-// Nothing is logged per event. An error is logged once, where it is handled.
+// Levels: error if a person must act, warn if a function is degraded, info for a few lines per
+// process. debug is normally off. Nothing is logged per event. An error is logged once, where it is
+// handled.
 
 #include <concepts>
 #include <functional>
@@ -35,20 +36,20 @@ struct LogField {
       : key(k), value(std::to_string(static_cast<std::underlying_type_t<T>>(v))) {}
 };
 
-/// Writes one line, if `level` is at or above the configured level. Any thread.
+/// Writes one line, if `level` is at or above the configured level. Any thread may call it.
 void log(Level level, std::string_view message, std::initializer_list<LogField> fields = {});
 
-/// Sets where lines go and the lowest level that is written. Call it once, in main; the default is
-/// standard error from kWarn on, under the name "xylem". An empty `file` means standard error; if
-/// the file cannot be opened, the log goes to standard error, with a line that says so.
+/// Sets where lines go and the lowest level that is written. Call it once, in main. Without it,
+/// warnings and errors go to standard error under the name "xylem". An empty `file` means standard
+/// error. If the file cannot be opened, the log goes to standard error, with a line that says so.
 void configure_log(std::string_view program, Level level, const std::string& file = {});
 
-/// "debug", "info", "warn", "error"; anything else gives kWarn.
+/// Converts "debug", "info", "warn" or "error"; any other text gives kWarn.
 Level parse_level(std::string_view name);
 
-/// `listener` also gets warnings and errors, whatever the configured level, on the thread that logs
-/// them, until an empty function is set. Meant for a process whose own log nobody reads. Everything
-/// that the listener refers to must live until then. The listener must not log.
+/// Passes warnings and errors also to `listener`, whatever the configured level. This is for a
+/// process whose log file nobody reads. The listener is called on the thread that logs, until an
+/// empty function is set; everything that it refers to must live until then. It must not log.
 void set_log_listener(std::function<void(Level, std::string_view line)> listener);
 
 /// For tests: `sink` gets every line instead of the file, until an empty function is set.

@@ -1,7 +1,6 @@
 #pragma once
 
-// Process setup: for xylem's programs when they start, and for programs that they start on behalf
-// of the user.
+// Process setup for xylem's own programs and for programs that they start on behalf of the user.
 
 namespace xylem {
 

@@ -11,8 +11,8 @@ namespace xylem {
 /// - bytes that are not UTF-8: "\xff",
 /// - characters that are invisible or change the text direction, such as U+202E: "\u202e".
 ///
-/// Everything else stays unchanged, backslashes too: the result is for people and cannot be parsed
-/// back. Printable text stays as it is.
+/// All other characters stay unchanged, backslashes too. So the result is for people and cannot be
+/// parsed back.
 std::string printable(std::string_view text);
 
 }  // namespace xylem

@@ -9,13 +9,14 @@
 
 namespace xylem {
 
-/// "1,204,113".
+/// For example "1,204,113".
 std::string count_text(std::uint64_t count);
-/// "999 ns", "1.23 us", "12.3 ms", "1.23 s", "4 m 03 s", "2 h 05 m"; "-5 ns". Accepts any number.
+/// For example "999 ns", "1.23 us", "12.3 ms", "1.23 s", "4 m 03 s", "2 h 05 m" or "-5 ns". Accepts
+/// any number.
 std::string duration_text(Nanos ns);
-/// "12.3 %" of 0.123.
+/// Gives "12.3 %" for 0.123.
 std::string percent_text(double share);
-/// "999 B", "1.23 KiB", "12.3 MiB".
+/// For example "999 B", "1.23 KiB", "12.3 MiB".
 std::string bytes_text(std::uint64_t bytes);
 
 }  // namespace xylem

@@ -12,11 +12,11 @@
 
 namespace xylem {
 
-/// For decisions in code. People read the message.
+/// The kind of an error, for decisions in code. People read the message instead.
 enum class Code {
   kInvalidArgument,   ///< The request is wrong; repeating it will not help.
-  kNotFound,          ///< A file, host or name that should be there is not.
-  kAlreadyExists,     ///< Something that should not be there is.
+  kNotFound,          ///< A file, host or name that should exist does not.
+  kAlreadyExists,     ///< Something exists that should not.
   kPermissionDenied,  ///< Not allowed, by the system or by a wrong key.
   kUnavailable,       ///< A peer or resource cannot be reached now; a retry may succeed.
   kExhausted,         ///< A limit is reached: disk, memory, descriptors, a bounded queue.
@@ -26,7 +26,7 @@ enum class Code {
   kInternal,          ///< The system refused something that normally works.
 };
 
-/// A code, and one sentence: what, on what, why, what to do.
+/// A code and a sentence for people: what failed, on which object, why, and what to do.
 struct Error {
   Code code;
   std::string message;
@@ -41,7 +41,7 @@ inline Unexpected unexpected(Code code, std::string message) {
   return Unexpected{Error{code, std::move(message)}};
 }
 
-/// Either a T or an Error. Reading the one that it does not hold is a bug and stops the program.
+/// Either a T or an Error. Reading the wrong one of the two is a bug and stops the program.
 template <typename T>
 class [[nodiscard]] Result {
  public:

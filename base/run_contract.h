@@ -1,25 +1,26 @@
 #pragma once
 
-// Names that the processes of a run share: the run's folder on a host and the files in it, the
-// environment that `xylem run` passes to launchers, ranks and agents, and the descriptors that an
-// agent starts with. Freestanding: the capture library includes it in the application's process.
+// Names and numbers that the processes of a run share: its folder on a host and the files in it,
+// the environment that `xylem run` passes to launchers, ranks and agents, and the first descriptors
+// of an agent. This header needs no library, because the capture library includes it in the
+// application's process.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace xylem {
 
-/// The folder of a run on a host: /dev/shm/xylem-USER-RUN, for simulated hosts
-/// /dev/shm/xylem-USER-RUN-HOST. USER is the *effective* user id, because that id decides who may
-/// connect to a process. Mode 0700.
+/// Beginning of a run's folder on a host, /dev/shm/xylem-USER-RUN. For simulated hosts the folder
+/// is /dev/shm/xylem-USER-RUN-HOST. USER is the *effective* user id, because this id decides who
+/// may connect to a process. The folder's mode is 0700.
 constexpr char kRunFolders[] = "/dev/shm/xylem-";
 constexpr std::size_t kRunIdDigits = 16;
-/// Room for kRunFolders, a user id, two hyphens, a run id and the zero.
+/// Size of kRunFolders, a user id, two hyphens, a run id and the final zero.
 constexpr std::size_t kRunFolderBytes = sizeof kRunFolders + 10 + 2 + kRunIdDigits;
 
-/// Writes the folder's path without -HOST, and a zero, to `into` (kRunFolderBytes); returns it.
-/// `run` is cut at kRunIdDigits. If it is empty, the result is the common prefix of all of this
-/// user's runs.
+/// Writes the folder's path without -HOST, and a final zero, to `into` (kRunFolderBytes). Returns
+/// `into`. `run` is cut at kRunIdDigits. If it is empty, the result is the common prefix of all of
+/// this user's runs.
 inline const char* write_run_folder(char* into, std::uint32_t user, const char* run) noexcept {
   char* at = into;
   for (const char* from = kRunFolders; *from != 0;) *at++ = *from++;
@@ -36,23 +37,26 @@ inline const char* write_run_folder(char* into, std::uint32_t user, const char* 
 
 /// Names in that folder.
 constexpr const char* kAgentSocketName = "agent";  ///< The guard listens here (SOCK_STREAM).
-constexpr const char* kAgentLockName = "lock";     ///< flock: held while an agent starts or ends.
+constexpr const char* kAgentLockName = "lock";     ///< Locked with flock() while an agent starts or
+                                                   ///< ends.
 
-/// Environment between `xylem run`, launchers and the processes of the job.
+/// Environment variables that `xylem run` passes through launchers to the processes of the job.
 constexpr const char* kEnvAddress = "XYLEM_ADDRESS";  ///< host:port[,host:port] of the front end.
-constexpr const char* kEnvRun = "XYLEM_RUN";          ///< Run id, kRunIdDigits hexadecimal digits.
+constexpr const char* kEnvRun = "XYLEM_RUN";          ///< Run id: kRunIdDigits hexadecimal digits.
 constexpr const char* kEnvKey = "XYLEM_KEY";          ///< 64 hexadecimal digits; a rank removes it.
 constexpr const char* kEnvTls = "XYLEM_TLS";          ///< "on" or "off".
 constexpr const char* kEnvBackend = "XYLEM_BACKEND";  ///< Absolute path of xylem-backend.
 constexpr const char* kEnvSample =
     "XYLEM_SAMPLE";  ///< "none" or FUNCTION=N[,FUNCTION=N]; FUNCTION may end in *.
-constexpr const char* kEnvRing = "XYLEM_RING";           ///< Records per ring, a power of two.
-constexpr const char* kEnvTestSize = "XYLEM_TEST_SIZE";  ///< Hosts to simulate on this one.
-constexpr const char* kEnvWorld = "XYLEM_WORLD";  ///< Random, from launchers: distinguishes worlds.
+constexpr const char* kEnvRing = "XYLEM_RING";  ///< Records per ring, a power of two.
+/// Number of hosts to simulate on this host.
+constexpr const char* kEnvTestSize = "XYLEM_TEST_SIZE";
+constexpr const char* kEnvWorld = "XYLEM_WORLD";  ///< Random text that a launcher draws; it
+                                                  ///< distinguishes worlds.
 
-/// Additional environment of a new xylem-backend.
+/// Additional environment variables of a new xylem-backend.
 constexpr const char* kEnvFolder = "XYLEM_FOLDER";  ///< The run's folder on this host.
-constexpr const char* kEnvHost = "XYLEM_HOST";      ///< The host's name to show.
+constexpr const char* kEnvHost = "XYLEM_HOST";      ///< The name to show for this host.
 constexpr const char* kEnvLogLevel = "XYLEM_LOG_LEVEL";
 constexpr const char* kEnvLogFile = "XYLEM_LOG_FILE";
 /// Descriptors of a new xylem-backend: the listening agent socket, and a pipe from which it reads

@@ -1,14 +1,14 @@
 #pragma once
 
-// Arithmetic on untrusted numbers: results are clamped to the type's range, without undefined
-// behaviour.
+// Arithmetic on untrusted numbers. Results are limited to the type's range, and no input causes
+// undefined behaviour.
 
 #include <concepts>
 #include <limits>
 
 namespace xylem {
 
-/// The integer part of `value`, clamped to T's range; 0 for NaN.
+/// The integer part of `value`, limited to T's range; 0 for NaN.
 template <std::integral T>
 constexpr T saturating_cast(double value) {
   // As doubles, the maxima of integer types round up to powers of two, which T cannot hold.

@@ -1,7 +1,7 @@
 #pragma once
 
-// State that threads share: it can only be reached under its lock, and a thread can wait for it to
-// change.
+// State that several threads share. Code can reach it only under its lock, and a thread can wait
+// until it changes.
 //
 //   SharedState<Queue> queue;
 //
@@ -19,34 +19,36 @@
 
 namespace xylem {
 
-/// A value with a lock. Any thread.
+/// A value with a lock, for any number of threads.
 template <typename Value>
 class SharedState {
  public:
-  /// The arguments are those of the value's constructor.
+  /// Passes its arguments to the value's constructor.
   template <typename... Arguments>
   explicit SharedState(Arguments&&... arguments) : value_(std::forward<Arguments>(arguments)...) {}
   SharedState(const SharedState&) = delete;
   SharedState& operator=(const SharedState&) = delete;
 
-  /// The value, locked as long as this object lives or until unlock(). A thread has one at a time.
+  /// The value, locked while this object lives or until unlock(). A thread may have only one Access
+  /// to a value at a time.
   template <typename Seen>
   class Access {
    public:
     Seen* operator->() const { return seen_; }
     Seen& operator*() const { return *seen_; }
 
-    /// Waits until `done()` or the deadline (CLOCK_MONOTONIC; kForever: none), and returns
-    /// `done()`. `done` is called under the lock, which other threads can take meanwhile.
+    /// Waits until `done()` is true or the deadline (CLOCK_MONOTONIC; kForever: none) has passed.
+    /// Returns the last result of `done()`, which is called under the lock. While this thread
+    /// waits, the lock is free for other threads.
     template <typename Done>
     bool wait_until(Nanos deadline, const Done& done) {
       const std::chrono::steady_clock::time_point until{std::chrono::nanoseconds(deadline)};
       return changed_->wait_until(lock_, until, done);
     }
-    /// Lets all that wait look again.
+    /// Wakes all waiting threads, so that they check their condition again.
     void notify() const { changed_->notify_all(); }
 
-    /// Between the two the value must not be touched.
+    /// The value must not be used between unlock() and lock().
     void unlock() { lock_.unlock(); }
     void lock() { lock_.lock(); }
     /// False if try_lock() has failed.
@@ -64,7 +66,7 @@ class SharedState {
 
   Locked lock() { return {std::unique_lock(mutex_), &changed_, &value_}; }
   Access<const Value> lock() const { return {std::unique_lock(mutex_), &changed_, &value_}; }
-  /// Does not wait: the result is false when another thread has it.
+  /// Does not wait. The result is false when another thread holds the lock.
   Locked try_lock() { return {std::unique_lock(mutex_, std::try_to_lock), &changed_, &value_}; }
 
  private:

@@ -22,7 +22,7 @@ class UniqueFd {
 
   explicit operator bool() const noexcept { return fd_ >= 0; }
   int get() const noexcept { return fd_; }
-  /// Gives the descriptor away; the caller closes it.
+  /// Passes the descriptor to the caller, who must close it.
   [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
   void reset(int fd = -1) noexcept {
     if (fd_ >= 0) ::close(fd_);

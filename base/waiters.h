@@ -1,6 +1,6 @@
 #pragma once
 
-// Coroutines that wait for something which a loop's thread may bring.
+// Coroutines that wait for an event of an event loop.
 
 #include <functional>
 #include <list>
@@ -13,30 +13,31 @@
 namespace xylem {
 
 /// A queue of waiting coroutines, each with a deadline (ns, CLOCK_MONOTONIC; kForever: none). Any
-/// thread may add; the loop's thread calls the rest. An attempt is called without a lock and may
-/// add others.
+/// thread may call add(); only the loop's thread calls the other functions. Attempts are called
+/// without a lock, so an attempt may add others.
 ///
-/// An attempt's memory is freed when it is answered, not at its deadline, so a program that awaits
-/// each wave for an hour keeps nothing of earlier waves. Timers cannot be cancelled, so a new one
-/// is requested only if no running timer ends as early. The number of timers depends on the number
-/// of different timeouts, not of calls.
+/// An attempt's memory is freed when it succeeds, not at its deadline. So a program that awaits
+/// each wave with a timeout of an hour keeps no memory of earlier waves. Timers cannot be
+/// cancelled, so a new timer is requested only if no running timer ends as early. The number of
+/// timers depends on the number of different timeouts, not on the number of calls.
 class Waiters {
  public:
-  /// True when it is answered or no longer wanted; it is then dropped. `last`: it will not be
-  /// called again.
+  /// Returns true when its outcome was delivered or is no longer wanted; it is then removed. If
+  /// `last` is true, this is the last call.
   using Attempt = std::function<bool(bool last)>;
 
-  /// Adds an attempt that must wait. Afterwards the caller makes the loop call try_all(), since the
-  /// event may have come before. After end() it tries the attempt at once, for the last time.
+  /// Adds an attempt that must wait. Afterwards the caller must make the loop call try_all(), since
+  /// the event may have come before add(). After end(), add() tries the attempt at once, for the
+  /// last time.
   void add(Nanos deadline, Attempt attempt);
-  /// Tries all in the order of their calls, and for the last time those whose deadline has passed.
-  /// Call it after each event, and when a timer ends.
+  /// Tries all attempts in the order in which they were added. If an attempt's deadline has passed,
+  /// this is its last try. Call try_all() after each event, and when a timer ends.
   void try_all(Nanos now);
-  /// Tries all for the last time: no event will come any more.
+  /// Tries all attempts for the last time, because no more events will come.
   void end();
 
-  /// The time of a timer to start, if one is needed; when it ends, call timer_ended() and
-  /// try_all(). Call it after try_all().
+  /// Returns when the next timer must end, if a new timer is needed. Start it; when it ends, call
+  /// timer_ended() and try_all(). Call next_timer() after each try_all().
   std::optional<Nanos> next_timer();
   void timer_ended(Nanos when) { state_.lock()->timers.erase(when); }
 
@@ -49,7 +50,7 @@ class Waiters {
   };
   struct State {
     std::list<Waiter> waiting;
-    std::set<Nanos> timers;  // Under way.
+    std::set<Nanos> timers;  // Timers that are running, by their end.
     bool ended = false;
   };
   SharedState<State> state_;

@@ -27,9 +27,10 @@
 namespace xylem::backend {
 
 struct AgentOptions {
-  /// Addresses of the front end: the agent reports there first, and it is the last fall-back.
+  /// Addresses of the front end. The agent reports to it first, and uses it as the last fall-back
+  /// parent.
   std::vector<wire::Address> front_end;
-  /// Description of this host; load and number of processes are filled in when it is sent. Its
+  /// Description of this host. Load and number of processes are filled in when it is sent. The
   /// host_key stays the same when the worker restarts, so that the front end recognises the leaf.
   wire::HostReport host;
   std::function<double()> load = [] { return 0.0; };
@@ -39,22 +40,23 @@ struct AgentOptions {
   OutboxOptions outbox;
   ServicesOptions services;
 
-  /// The agent drains rings at an interval between these bounds, chosen so that at the present rate
-  /// the fullest ring is filled to `wanted_fill`. On a host whose cores are all busy each drain
-  /// takes processor time from a rank, so drains should be rare and find much: every 33 ms at a
-  /// million records a second and a ring of 262,144. The rest of the ring is for bursts and for an
-  /// agent that waits for a processor. `busy_interval` is for ranks that poll: ten million records
-  /// a second fill such a ring in 26 ms. A longer `idle_interval` saves wake-ups, the main cost of
-  /// an idle agent, but a burst that fills a ring between two drains loses records. An idle agent
-  /// wakes at multiples of `idle_interval` of the run's time, when windows end and samples are
-  /// taken too. After the end of the run it drains at least eight times a second, since the user
-  /// waits for it.
+  /// The agent drains rings at an interval between these two limits. It chooses the interval so
+  /// that at the present rate the fullest ring is filled to `wanted_fill`. If all cores of a host
+  /// are busy, each drain takes processor time from a rank. So drains should be rare and find many
+  /// records. For example, with a million records a second and a ring of 262,144, the agent drains
+  /// every 33 ms. The rest of the ring is for bursts, and for the time that the agent waits for a
+  /// processor. `busy_interval` is for ranks that poll: ten million records a second fill such a
+  /// ring in 26 ms. A longer `idle_interval` saves wake-ups, the main cost of an idle agent, but a
+  /// burst that fills a ring between two drains loses records. An idle agent wakes when the run's
+  /// time is a multiple of `idle_interval`, because windows end and samples are taken at such times
+  /// too. After the end of the run it drains at least eight times a second, since the user waits
+  /// for it.
   Nanos busy_interval = 5 * kMillisecond;
   Nanos idle_interval = 125 * kMillisecond;
   double wanted_fill = 1.0 / 8;
   /// If the front end's clock is unknown for this long, the agent uses this host's clock.
   Nanos clock_patience = 1 * kSecond;
-  /// The agent ends this long after the last process has ended, if no new one registers.
+  /// The agent ends this long after the last process has ended, if no new process registers.
   Nanos linger = 2 * kSecond;
   /// Maximum wait for the first process.
   Nanos first_linger = 30 * kSecond;
@@ -62,22 +64,23 @@ struct AgentOptions {
   Nanos finish_patience = 2 * kSecond;
   /// Maximum time without a front end; then undelivered data is lost.
   Nanos orphan_limit = 60 * kSecond;
-  /// The same after the front end has ended the run.
+  /// The same limit after the front end has ended the run.
   Nanos finish_orphan_limit = 5 * kSecond;
-  /// A descriptor that becomes readable when the agent must shut down; -1 for none. Borrowed.
+  /// A borrowed descriptor that becomes readable when the agent must shut down; -1 for none.
   int terminate_fd = -1;
 };
 
-/// Life cycle: takes over all processes of a predecessor from the source; connects to the front end
-/// and reports its host; gets leaf id, parents and control; connects to its parent; drains,
-/// journals, sends, resends. It ends when the run is over, or when all processes have ended and no
-/// new one has come for a while: it closes the listener, sends the last window, waits for all
-/// acknowledgements, says goodbye, removes the host's folder and stops the network with code 0.
+/// Life cycle: the agent first takes over all processes of a predecessor from the source. It
+/// connects to the front end, reports its host, and gets leaf id, parents and control. Then it
+/// connects to its parent and drains, journals, sends and resends. It ends when the run is over, or
+/// when all processes have ended and no new process has come for a while. To end, it closes the
+/// listener, sends the last window, waits for all acknowledgements, says goodbye, removes the
+/// host's folder and stops the network with code 0.
 ///
-/// After too long without a front end it logs how many calls are lost and ends with kGaveUp. It
-/// does so at once if the front end refuses its first connection, since a wrong key stays wrong. A
-/// worker may die at any point: a new Agent with the same journal and segments continues.
-/// Single-threaded, driven by a Network. All references are borrowed.
+/// After too long without a front end, the agent logs how many calls are lost and ends with
+/// kGaveUp. It ends at once if the front end refuses its first connection, since a wrong key stays
+/// wrong. A worker may die at any point; then a new Agent with the same journal and segments
+/// continues. Single-threaded, driven by a Network. All references are borrowed.
 class Agent final : public overlay::Node {
  public:
   static constexpr int kGaveUp = 1;
@@ -94,11 +97,11 @@ class Agent final : public overlay::Node {
 
  private:
   enum class Phase {
-    kRecovering,  // Takes over a predecessor's processes.
+    kRecovering,  // The agent takes over a predecessor's processes.
     kWatching,
-    kFinishing,   // The run is over: the rings are drained.
-    kClosing,     // Has asked the source to close; no answer yet.
-    kDelivering,  // The last window is journalled; waits for acknowledgements.
+    kFinishing,   // The run is over; the agent drains the rings.
+    kClosing,     // The agent has asked the source to close and has no answer yet.
+    kDelivering,  // The last window is journalled; the agent waits for acknowledgements.
     kDone,
   };
 
@@ -108,7 +111,7 @@ class Agent final : public overlay::Node {
   void process_gone(int pidfd, Nanos now);
   void forget_finished();
 
-  // Orders.
+  // Reports.
   wire::HostReport host_report() const;
 
   void report_host(Nanos now);
@@ -138,26 +141,27 @@ class Agent final : public overlay::Node {
   ProcessSource& source_;
   CommProcesses comm_processes_;
   HostWatch host_watch_;
-  std::optional<overlay::LinkId> front_end_link_;  // While there is one.
+  std::optional<overlay::LinkId> front_end_link_;  // Empty while there is no link.
   Collector collector_;
   Delivery delivery_;
   Services services_;
-  overlay::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
+  overlay::Network* network_ = nullptr;  // Borrowed; set from on_start() on.
   Phase phase_ = Phase::kRecovering;
 
   int source_fd_ = -1;
   std::map<int, std::pair<Lane, UniqueFd>> pidfds_;
   std::size_t processes_seen_ = 0;
 
-  Nanos encode_at_ = 0;  // The latest time, even without a clock; 0: place or control is missing.
+  Nanos encode_at_ = 0;  // Encoding starts at this time, even if the clock is unknown; 0: place or
+                         // control is missing.
   bool encoding_ = false;
 
   Nanos next_drain_ = 0;
   Nanos last_drain_ = 0;
   Nanos interval_ = 0;
-  Nanos quiet_since_ = 0;  // When the last process came or went.
+  Nanos quiet_since_ = 0;  // When the last process registered or ended.
   bool door_is_closed_ = false;
-  Nanos finish_at_ = 0;  // The run is over since then; 0: it is not.
+  Nanos finish_at_ = 0;  // When the run ended; 0: it has not ended.
 };
 
 }  // namespace xylem::backend

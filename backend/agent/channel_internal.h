@@ -1,6 +1,6 @@
 #pragma once
 
-// What guard and worker tell each other, over a pair of SOCK_SEQPACKET sockets.
+// Messages between guard and worker, over a pair of SOCK_SEQPACKET sockets.
 
 #include <sys/types.h>
 
@@ -16,12 +16,13 @@ namespace xylem::backend {
 
 enum class ChannelKind : std::uint32_t {
   // Guard to worker.
-  kProcess = 1,  ///< All that follows; descriptor: the segment, unless `unwatched` says why not.
-  kReady = 2,    ///< All that were held have been told; lane is the next free one.
-  kDrained = 3,  ///< Answer to kDrain: who had connected by then has been told.
+  kProcess = 1,  ///< A process; all fields are set. Descriptor: its segment, unless `unwatched`
+                 ///< says why there is none.
+  kReady = 2,    ///< The guard has sent all processes that it held; `lane` is the next free lane.
+  kDrained = 3,  ///< Answer to kDrain: the guard has sent all processes that had connected.
   // Worker to guard.
-  kForget = 16,  ///< lane
-  kDrain = 17,   ///< The socket's name is gone: accept who is left.
+  kForget = 16,  ///< The process of `lane` is accounted for.
+  kDrain = 17,   ///< The socket's name is removed: accept the connections that are left.
   kListen = 18,  ///< Descriptor: the new listening socket.
 };
 
@@ -33,21 +34,22 @@ struct ChannelMessage {
   std::uint32_t world_size = 0;
   std::uint64_t start_time = 0;
   wire::WorldKey world_key{};
-  char program[128] = {};  // Texts are cut, and end with a zero.
+  char program[128] = {};  // Both texts are cut to their size, and end with a zero.
   char unwatched[160] = {};
 };
 
-/// What a process said of itself, there and back.
+/// Convert a process's description to a message and back.
 ChannelMessage message_of(Lane lane, std::uint32_t pid, std::uint64_t start_time,
                           const wire::ProcessRow& row);
 wire::ProcessRow row_of(const ChannelMessage& message);
 
-/// Receives without waiting; at most two descriptors, more are closed. As recvmsg: bytes, 0 at the
-/// end, -1 and errno. `were_cut` says whether descriptors came for which there was no room.
+/// Receives without waiting. It accepts at most two descriptors and closes any others. Returns the
+/// same as recvmsg: bytes, 0 at the end, -1 with errno. `were_cut` is set to true if the kernel had
+/// to drop descriptors.
 ssize_t receive_with_fds(int socket, void* bytes, std::size_t size,
                          std::vector<UniqueFd>& descriptors, bool* were_cut = nullptr);
 
-/// Sends without waiting. False and errno when it could not be sent whole.
+/// Sends without waiting. Returns false with errno if the message could not be sent completely.
 bool send_with_fds(int socket, const void* bytes, std::size_t size,
                    const std::vector<int>& descriptors);
 

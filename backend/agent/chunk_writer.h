@@ -15,22 +15,23 @@
 
 namespace xylem::backend {
 
-/// Makes a chunk of a process when it has enough records, when they are old enough, when a ring
-/// fills, and when the process has ended. One thread. Borrows its arguments.
+/// Makes a chunk of a process when there are enough records, when they are old enough, when a ring
+/// fills, or when the process has ended. One thread. Borrows its arguments.
 class ChunkWriter {
  public:
   /// `chunk_age`: maximum age of a record before it goes into a chunk.
   ChunkWriter(PacketWriter& packets, const RecordReader& records, WatchedProcesses& processes,
               Nanos chunk_age);
 
-  /// Journals all chunks that are due; none if the run wants no chunks. False: the journal is full.
+  /// Journals all chunks that are due. Does nothing if the run wants no chunks. False: the journal
+  /// is full.
   bool drain(Drain& drain);
 
-  /// When the process's records must go into a chunk; 0: none waits.
+  /// When the process's records must go into a chunk; 0: no record waits.
   Nanos next_due(const WatchedProcess& process) const;
 
-  /// The id of the process's next chunk; the caller sets wave_end. The wave is the number of the
-  /// first event among all events of the process.
+  /// The id of the process's next chunk, without wave_end, which the caller sets. The wave is the
+  /// number of the chunk's first event, counted over all events of the process.
   static wire::PacketId next_id(const WatchedProcess& process, LeafId leaf);
 
  private:
@@ -43,7 +44,7 @@ class ChunkWriter {
   Nanos chunk_age_;
   wire::ChunkEncoder encoder_;
   std::vector<capture::Record> batch_;
-  std::vector<wire::Event> events_;  // Of the chunk that is being made.
+  std::vector<wire::Event> events_;  // Events of the chunk that is being made.
 };
 
 }  // namespace xylem::backend

@@ -3,10 +3,11 @@
 // Takes records out of all rings of a host and puts packets into the journal: registrations,
 // windows, chunks. The core of the agent, without network, timers or processes.
 //
-// First the journal commits, then the ring's tail moves. So a Collector may be destroyed at any
-// point: a new one with the same journal and segments continues from the journal's state.
+// A ring's tail moves only after the journal has committed the records. So a Collector may be
+// destroyed at any point. A new Collector with the same journal and segments continues from the
+// journal's state.
 //
-// It decides the order of the work; the work itself is done by:
+// The Collector decides the order of the work. These classes do the work:
 //
 //   registration_writer.h   who is watched
 //   silence_watch.h         processes that make no calls
@@ -14,8 +15,8 @@
 //   chunk_writer.h          rings -> chunks, if the run wants them
 //   loss_writer.h           rings that cannot be mapped -> tombstones
 //
-// Each of them reads rings by record_reader.h and journals by packet_writer.h. The values of one
-// drain are in drain.h, those of a process in watched_process.h.
+// They read rings through record_reader.h and journal through packet_writer.h. The values of a
+// drain are in drain.h, and the values of a process are in watched_process.h.
 
 #include <cstdint>
 #include <functional>
@@ -44,22 +45,25 @@
 namespace xylem::backend {
 
 struct CollectorOptions {
-  std::string host;  ///< Displayed name, sent with every registration.
+  std::string host;  ///< The host's displayed name, sent with every registration.
   /// Maximum age of a record before it goes into a chunk.
   Nanos chunk_age = 100 * kMillisecond;
-  /// Maximum number of records in one drain (about 20 ms), so that heartbeats continue.
+  /// Maximum number of records that a drain reads (about 20 ms of work), so that heartbeats
+  /// continue.
   std::size_t records_per_drain = 200'000;
   /// A window is sealed before it exceeds this size.
   std::size_t window_bytes = 1u << 20;
   /// Pause before the next try after the journal was full; an acknowledgement ends it early.
   Nanos full_pause = 200 * kMillisecond;
-  /// How long to retry mapping the rings of an ended process for which there was no address space:
-  /// other processes that end may free some. After that their records are lost.
+  /// If there was no address space to map the rings of an ended process, mapping is retried for
+  /// this long, since other processes that end may free address space. Then the records are lost.
   Nanos mapping_patience = 1 * kSecond;
-  /// Whether a signal has stopped the process. Called for processes that make no calls.
+  /// Returns whether a signal has stopped the process. It is called for processes that make no
+  /// calls.
   std::function<bool(std::uint32_t pid, std::uint64_t start_time)> is_stopped = backend::is_stopped;
-  /// The clock of `now`. Read when a drain begins and after it has read records, as an upper bound
-  /// of their end; the argument `now` may be old by then.
+  /// The clock of the `now` arguments. It is read when a drain begins, and again after the drain
+  /// has read records: no record that was read ended later. The argument `now` may be too old for
+  /// this.
   std::function<Nanos()> clock = monotonic_now;
   /// The source of tick pairs.
   std::function<TickPair()> read_pair = read_tick_pair;
@@ -67,40 +71,40 @@ struct CollectorOptions {
 
 /// The result of a drain.
 struct DrainOutcome {
-  /// The largest share of a ring filled since the last drain, 0 to 1.
+  /// Share of a ring, 0 to 1, that was filled since the last drain; the maximum over all rings.
   double fill = 0;
   bool unfinished = false;  ///< Records are left: drain again at once.
-  Nanos next_due = 0;       ///< When something must be sealed (monotonic); 0: nothing waits.
+  Nanos next_due = 0;  ///< When a window or chunk must be sealed (monotonic); 0: nothing waits.
 };
 
-/// Order of calls: add() for each process, those of a predecessor included; configure() when leaf
-/// id and control are known; then drain() repeatedly. One thread. Borrows the journal.
+/// Order of calls: add() for each process, also for each process of a predecessor; configure() when
+/// leaf id and control are known; then drain() repeatedly. One thread. Borrows the journal.
 class Collector {
  public:
   Collector(CollectorOptions options, Journal& journal);
   Collector(const Collector&) = delete;
   Collector& operator=(const Collector&) = delete;
 
-  /// Adds a process that registered or that a predecessor had. Applies the journal's progress to
-  /// its segment. The process may have ended already.
+  /// Adds a process that has registered or that a predecessor watched. Applies the journal's
+  /// progress to its segment. The process may have ended already.
   void add(Lane lane, Segment segment, bool ended, Nanos now);
   /// Reports a process that cannot be watched (row.unwatched) and finishes it.
   void add_unwatched(const wire::ProcessRow& row) { registrations_.add_unwatched(row); }
-  /// The process has ended: no more records follow those in its rings.
+  /// Notes that the process has ended: it writes no more records.
   void process_ended(Lane lane);
 
-  /// Must precede all encoding. May be called again; a new window length applies from the next
-  /// slice on.
+  /// Sets leaf and control; until then drain() does nothing. May be called again; a new window
+  /// length applies from the next slice on.
   void configure(LeafId leaf, const wire::Control& control);
   bool is_configured() const noexcept { return is_configured_; }
-  /// This host's monotonic clock + offset = the front end's.
+  /// Sets the offset between clocks: time of the front end = monotonic time of this host + offset.
   void set_offset(Nanos offset_ns) noexcept { offset_ns_ = offset_ns; }
 
   /// Reads rings and seals windows and chunks that are due.
   DrainOutcome drain(Nanos now);
 
-  /// As drain, and seals everything, whatever its age. For the end; call it until `unfinished` is
-  /// false.
+  /// As drain, but also seals all windows and chunks, whatever their age. Use it at the end; call
+  /// it until `unfinished` is false.
   DrainOutcome flush(Nanos now);
 
   /// Switches capture off in all remaining processes; later records are not read.
@@ -109,7 +113,7 @@ class Collector {
   /// Journals the leaf's last window (Packet.last), empty or not. False when the journal is full.
   bool seal_last(Nanos now);
 
-  /// The journal may have room again: an acknowledgement came.
+  /// Call it when the journal may have room again, because an acknowledgement came.
   void resume() noexcept { packets_.resume(); }
 
   /// Packets journalled since the last call, in order.
@@ -118,15 +122,15 @@ class Collector {
   /// them.
   std::vector<Lane> take_finished() { return processes_.take_finished(); }
 
-  /// True while a process has not returned from MPI_Init, since many records may follow at once. At
-  /// most kLongestStart after the process registered.
+  /// True while a process is in MPI_Init, at most kLongestStart after it registered. Many records
+  /// may follow as soon as MPI_Init returns.
   bool is_anybody_starting(Nanos now) const;
   static constexpr Nanos kLongestStart = 60 * kSecond;
 
   std::size_t processes() const noexcept { return processes_.size(); }
   /// Processes that have not ended.
   std::size_t living() const;
-  /// True when all rings are empty and all that was read is journalled.
+  /// True when all rings are empty and all records that were read are journalled.
   bool is_idle() const;
 
  private:
@@ -144,7 +148,7 @@ class Collector {
   Nanos offset_ns_ = 0;
   std::uint64_t round_ = 0;
 
-  // Each borrows those above it.
+  // Each member borrows members above it.
   WatchedProcesses processes_;
   PacketWriter packets_;
   RecordReader records_;

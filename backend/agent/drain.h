@@ -1,6 +1,6 @@
 #pragma once
 
-// One drain of all rings: the values that hold while it lasts, passed to whoever takes part.
+// The values of one drain of all rings. They are passed to each class that takes part.
 
 #include <algorithm>
 #include <cstddef>
@@ -18,15 +18,15 @@ struct Drain {
   const wire::Control& control;
   Nanos shift = 0;  ///< Run time = monotonic time of this host + shift.
 
-  Nanos now = 0;      ///< When it began, monotonic.
-  Nanos run_now = 0;  ///< When it began, run time.
-  /// When it last read records, run time. No record that was read ended later.
+  Nanos now = 0;      ///< Begin of the drain, monotonic.
+  Nanos run_now = 0;  ///< Begin of the drain, run time.
+  /// When the drain last read records, run time. No record that was read ended later.
   Nanos read_at = 0;
   std::uint64_t round = 0;  ///< Drains are numbered from 1.
-  /// A flush: reads and seals everything, whatever its age. Capture has been stopped before, so
-  /// nothing is written meanwhile.
+  /// True in a flush: everything is read and sealed, whatever its age. Capture has been stopped
+  /// before, so processes write nothing meanwhile.
   bool everything = false;
-  std::size_t budget = 0;  ///< How many records it may still read.
+  std::size_t budget = 0;  ///< Number of records that the drain may still read.
 
   Nanos run_time(Nanos monotonic) const { return std::max<Nanos>(0, monotonic + shift); }
   bool is_spent() const { return budget == 0; }

@@ -1,6 +1,7 @@
 #pragma once
 
-// A service that is a program. It runs once an interval, and its standard output is the sample.
+// A service whose samples come from a program. The program runs once per interval, and its standard
+// output is the sample.
 
 #include <sys/types.h>
 
@@ -15,17 +16,17 @@
 
 namespace xylem::backend {
 
-/// One run at a time, each in its own process group, which is killed with it. A run gives a sample
-/// if it ends with code 0 and has printed at least one number; metric_text.h parses it. A run fails
-/// if it cannot be started, ends with an error, exceeds the timeout, or prints more than kMaxOutput
-/// or no number. The failure is logged once, until a run succeeds again, and the pause before the
-/// next run doubles with each failure, up to kLongestPause. A killed program that has not ended
-/// after kLongestDeath, because it waits for a device, is logged, and no other run starts until it
-/// has ended.
+/// Only one run of the program exists at a time. Each run has its own process group, which is
+/// killed with it. A run gives a sample if it ends with code 0 and has printed at least one number;
+/// metric_text.h parses the output. A run fails if it cannot be started, ends with an error,
+/// exceeds the timeout, or prints more than kMaxOutput or no number. Only the first of consecutive
+/// failures is logged. The pause before the next run doubles with each failure, up to
+/// kLongestPause. If a killed program has not ended after kLongestDeath, because it waits for a
+/// device, this is logged. No other run starts until it has ended.
 ///
-/// The program gets no standard input, the agent's environment, and SIGKILL when the agent's worker
-/// dies. Its own children are killed when it ends, or by the guard when the worker was killed.
-/// Blocks only for a fork, and for at most 20 ms when it is stopped. One thread.
+/// The program has the agent's environment and no standard input. It gets SIGKILL when the agent's
+/// worker dies. Its children are killed when it ends; if the worker was killed, the guard kills
+/// them. Calls block only for a fork, and stop() for at most 20 ms. One thread.
 class ExecSeries final : public SeriesSource {
  public:
   static constexpr std::size_t kMaxOutput = 256u << 10;
@@ -44,7 +45,7 @@ class ExecSeries final : public SeriesSource {
   std::optional<Reading> take(overlay::Network& network, Nanos now) override;
   const wire::SeriesLayout& layout() const override { return layout_; }
   bool on_readable(overlay::Network& network, int fd, Nanos now) override;
-  /// When the running program must be killed, or logged.
+  /// When the running program must be killed, or must be logged because it has not ended.
   Nanos next_due() const override { return child_ > 0 && !told_stuck_ ? look_at_ : 0; }
   void stop(overlay::Network& network) override;
 
@@ -64,8 +65,8 @@ class ExecSeries final : public SeriesSource {
   ProgramGroups* groups_;
   std::size_t place_in_groups_;
   wire::SeriesLayout layout_;
-  std::map<std::string, std::size_t, std::less<>> place_;  // Of a metric in the layout.
-  std::vector<double> before_;                             // Counters by place; NaN: none.
+  std::map<std::string, std::size_t, std::less<>> place_;  // Position of each metric in the layout.
+  std::vector<double> before_;  // Previous counters, by that position; NaN: none.
 
   pid_t child_ = 0;
   UniqueFd pidfd_, output_;
@@ -78,7 +79,7 @@ class ExecSeries final : public SeriesSource {
   Nanos last_ns_ = 0;
   Nanos not_before_ = 0;
   Nanos pause_ = 0;
-  std::string told_;  // The trouble that was said last; empty: none.
+  std::string told_;  // The failure that was logged last; empty after a success.
   bool told_dropped_ = false;
   std::optional<Reading> reading_;
 };

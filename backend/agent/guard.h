@@ -1,14 +1,14 @@
 #pragma once
 
-// The small and therefore robust half of the agent: it holds the memory of rings and journal, and
-// restarts the worker, which does everything else, when the worker dies.
+// The small and therefore robust half of the agent. It holds the memory of rings and journal, and
+// restarts the worker when the worker dies. The worker does everything else.
 //
 //   rank --registers--> guard --segment, pidfd--> worker --packets--> tree
 //                        | memfds of rings and journal
 //                        '- waits for the worker; starts another one
 //
-// It uses no Asio, allocates almost nothing, and depends on no input except the few bytes of a
-// registration.
+// The guard does not use Asio, allocates almost no memory, and has no input except the few bytes of
+// a registration.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,18 +27,18 @@ namespace xylem::backend {
 struct GuardOptions {
   std::string folder;  ///< The host's run folder.
   std::size_t journal_bytes = 64u << 20;
-  /// The guard gives up if workers die more often than this within a minute: restarting does not
-  /// help.
+  /// The guard gives up if workers die more often than this within a minute.
   int restarts_a_minute = 10;
 };
 
-/// What a worker gets from its guard, in addition to a copy of the guard's memory at the fork.
+/// The resources that a worker gets from its guard, in addition to a copy of the guard's memory at
+/// the fork.
 struct WorkerInheritance {
   UniqueFd channel;   ///< For GuardChannel.
   UniqueFd listener;  ///< For GuardChannel.
-  UniqueFd journal;   ///< Memory for Journal, options.journal_bytes of it.
-  /// For programs of services; the guard kills programs that a worker leaves there. Never null in a
-  /// worker.
+  UniqueFd journal;   ///< Memory for the Journal: options.journal_bytes.
+  /// Process groups of the programs of services. The guard kills programs that a dead worker has
+  /// left there. Never null in a worker.
   ProgramGroups* programs = nullptr;
 };
 
@@ -46,8 +46,9 @@ struct WorkerInheritance {
 struct HeldProcess {
   std::uint32_t pid = 0;
   std::uint64_t start_time = 0;
-  UniqueFd segment;  ///< None: `row` says why it is not watched.
-  UniqueFd pidfd;    ///< None: it has ended. The guard does not need it and closes it.
+  UniqueFd segment;  ///< If there is none, `row` says why the process is not watched.
+  UniqueFd pidfd;    ///< If there is none, the process has ended. The guard does not need the pidfd
+                     ///< and closes it.
   wire::ProcessRow row;
 };
 
@@ -55,18 +56,19 @@ struct HeldProcess {
 /// ignored.
 using WorkerMain = std::function<int(WorkerInheritance)>;
 
-/// A guard without free descriptors continues: processes that register then are not watched, but it
-/// keeps the descriptors that it needs to restart the worker and to listen again.
+/// If the guard has no free descriptors, it continues. Processes that register then are not
+/// watched. It always keeps the descriptors that it needs to restart the worker and to listen
+/// again.
 ///
 /// Accepts registrations at `listener`, treats the processes in `present` as if they had
-/// registered, and keeps a worker running. Returns the exit code of a worker that has exited, or 3,
-/// after removing the folder, if workers die too often. It passes SIGTERM on to the worker, which
-/// shuts down; SIGINT and SIGHUP do nothing. Must be called in a process without other threads.
+/// registered, and keeps a worker running. Returns the exit code of a worker that has exited. If
+/// workers die too often, removes the folder and returns 3. SIGTERM is forwarded to the worker,
+/// which shuts down; SIGINT and SIGHUP do nothing. Call it in a process without other threads.
 /// Fails with kExhausted or kInternal when memory or a process cannot be created at the start.
 Result<int> run_guard(const GuardOptions& options, UniqueFd listener, const WorkerMain& worker,
                       std::vector<HeldProcess> present = {});
 
-/// Forks a daemon out of the caller's session. Returns false in the calling process, which should
+/// Forks a daemon with a session of its own. Returns false in the calling process, which should
 /// exit, and true in the daemon, which has no controlling terminal. Fails with kExhausted when the
 /// system cannot create a process.
 Result<bool> daemonize();

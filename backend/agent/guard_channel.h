@@ -14,17 +14,17 @@
 
 namespace xylem::backend {
 
-/// The processes that the guard holds and accepts. When the guard dies, the channel accepts on its
-/// own copy of the listening socket. A guard that does not answer close() within the patience (it
-/// is stopped or hangs) is killed and counts as dead: only one process may accept at the listener,
-/// and an agent must not wait for ever. While a process waits at the listener for want of a
-/// descriptor, the listener is not closed either, for the same patience. One thread; nothing
-/// blocks.
+/// The source of the processes that the guard holds and accepts. When the guard dies, the channel
+/// itself accepts registrations, with its copy of the listening socket. If the guard does not
+/// answer close() within `patience`, it is stopped or hangs. It is then killed and counts as dead,
+/// because only one process may accept at the listener. If a process waits at the listener because
+/// no descriptor is free, close() also waits up to `patience` before it closes the listener. One
+/// thread; nothing blocks.
 class GuardChannel final : public ProcessSource {
  public:
   static constexpr Nanos kPatience = 5 * kSecond;
 
-  /// `channel` leads to the guard, `listener` is the socket at which it accepts.
+  /// `channel` is the connection to the guard. `listener` is the socket at which the guard accepts.
   GuardChannel(UniqueFd channel, UniqueFd listener, const RunFolder& folder,
                Nanos patience = kPatience);
 
@@ -43,13 +43,13 @@ class GuardChannel final : public ProcessSource {
   SourceEvent process_event(Lane lane, NewProcess process);
 
   UniqueFd channel_;
-  UniqueFd patience_over_;  // A timer, set while close() waits for the guard.
-  UniqueFd poll_;           // An epoll of the two.
+  UniqueFd patience_over_;  // A timer that runs while close() waits for the guard.
+  UniqueFd poll_;           // An epoll of channel and timer.
   UniqueFd spare_;          // Released when the listener needs a descriptor.
   Nanos patience_;
   UniqueFd listener_;
   RunFolder folder_;
-  std::unique_ptr<RegistrationListener> registrations_;  // When the guard is dead.
+  std::unique_ptr<RegistrationListener> registrations_;  // Set when the guard is dead.
   std::deque<SourceEvent> events_;
   bool ready_ = false;
   bool closing_ = false;

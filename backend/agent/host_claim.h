@@ -14,14 +14,14 @@
 namespace xylem::backend {
 
 struct HostClaim {
-  std::unique_ptr<RunFolder> folder;  ///< Created, and held.
-  UniqueFd listener;  ///< The agent's listener; none: another agent is already there.
+  std::unique_ptr<RunFolder> folder;  ///< The folder, which exists and is held.
+  UniqueFd listener;  ///< The agent's listener. If there is none, another agent is already running.
 };
 
-/// Makes the run's folder at `path`, mode 0700, and opens the listener in it, under the folder's
-/// lock. Fails with kPermissionDenied when `path` is not a private folder of this user, with
-/// kUnavailable when another process holds the lock for longer than `patience`, and as
-/// RunFolder::listen.
+/// Makes the run's folder at `path` (mode 0700) and opens the listener in it, while it holds the
+/// folder's lock. Fails with kPermissionDenied when `path` is not a private folder of this user,
+/// and with kUnavailable when another process holds the lock for longer than `patience`. Also fails
+/// as RunFolder::listen does.
 Result<HostClaim> claim_host(const std::string& path, Nanos patience = 5 * kSecond);
 
 }  // namespace xylem::backend

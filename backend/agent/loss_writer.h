@@ -1,12 +1,12 @@
 #pragma once
 
-// Records of rings that the agent could not map, for want of address space or memory: they are
-// lost, and the account says so. The journal has them as a window and a chunk that were given up
-// (wire/tombstone.h), so that the death of a worker loses nothing twice.
+// Handles records of rings that the agent could not map because address space or memory was
+// missing. These records are lost, and the account says so. The journal gets them as tombstones of
+// a window and a chunk (wire/tombstone.h), so that they are not counted twice if a worker dies.
 //
 //   ring 0, mapped       3 calls, read       -> rows of windows: 3 calls
 //   ring 1, not mapped   5 calls, records    -> tombstone of a window: 5 calls
-//                        1 call in a handler -> counted without a record, as ever: 1 call
+//                        1 call in a handler -> counted without a record, as always: 1 call
 
 #include <string>
 
@@ -19,9 +19,9 @@
 
 namespace xylem::backend {
 
-/// Gives up the unreadable records of ended processes. While a process lives, they wait in its
-/// ring, since other processes that end may free address space; once the ring is full, new ones
-/// are lost. One thread. Borrows its arguments.
+/// Gives up the unreadable records of ended processes. While a process lives, its unreadable
+/// records wait in the ring, since other processes that end may free address space. When the ring
+/// is full, new records are lost. One thread. Borrows its arguments.
 class LossWriter {
  public:
   /// `patience`: how long to retry mapping after the end of a process.
@@ -33,10 +33,11 @@ class LossWriter {
         processes_(processes),
         patience_(patience) {}
 
-  /// After windows and chunks have read what is readable. False: the journal is full.
+  /// Call it in each drain after windows and chunks have read all readable records. False: the
+  /// journal is full.
   bool drain(const Drain& drain);
 
-  /// When the process's unreadable records are given up; 0: it has none.
+  /// When the process's unreadable records are given up; 0: there are none.
   Nanos next_due(const WatchedProcess& process) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// The way of all packets from the rings into the journal.
+// Writes all packets that are made from rings into the journal.
 
 #include <cstdint>
 #include <vector>
@@ -18,18 +18,18 @@ class PacketWriter {
  public:
   PacketWriter(Journal& journal, Nanos full_pause) : journal_(journal), full_pause_(full_pause) {}
 
-  /// False when the journal is full; the pause begins. True for a packet that the journal has
-  /// already, from a predecessor: it is not listed again. Logs once when the journal gives up
-  /// older packets for this one.
+  /// Returns false when the journal is full; then the pause begins. Returns true also for a packet
+  /// that a predecessor has already journalled; it is not listed again. When the journal gives up
+  /// older packets to make room, this is logged once.
   bool write(const Draft& draft, Nanos now);
 
   bool may_write(Nanos now) const noexcept { return now >= retry_at_; }
   /// The end of the pause.
   Nanos retry_at() const noexcept { return retry_at_; }
-  /// Ends the pause: there may be room again.
+  /// Ends the pause, because there may be room again.
   void resume() noexcept { retry_at_ = 0; }
 
-  /// The first wave of the stream that has not been used.
+  /// The wave number after the last used number of the stream.
   std::uint64_t next_wave(StreamId stream) const { return journal_.next_wave(stream); }
   /// Packets written since the last call, in order.
   std::vector<PacketKey> take_written();

@@ -1,6 +1,7 @@
 #pragma once
 
-// The agent's source of processes to watch: the guard's channel in a program, a list in a test.
+// The agent's source of processes to watch. In a program it is the guard's channel, in a test a
+// list.
 
 #include <cstdint>
 
@@ -16,21 +17,21 @@ struct NewProcess {
   Lane lane{};
   std::uint32_t pid = 0;
   std::uint64_t start_time = 0;
-  UniqueFd segment;  ///< None: see `row`.
-  UniqueFd pidfd;    ///< Readable when the process has ended; none: it has ended already.
-  /// The process's own description. If `unwatched` gives a reason, there is no segment, and no
-  /// pidfd is needed.
+  UniqueFd segment;  ///< If there is none, `row` says why.
+  UniqueFd pidfd;  ///< Readable when the process has ended. If there is none, it has ended already.
+  /// The process's own description. If `unwatched` gives a reason, there is no segment, and there
+  /// may be no pidfd.
   wire::ProcessRow row;
 };
 
 /// An event from a source.
 struct SourceEvent {
   enum class Kind {
-    kNothing,  ///< No event now. Wait until fd() is readable.
+    kNothing,  ///< There is no event now. Wait until fd() is readable.
     kProcess,
-    kReady,   ///< All processes of a predecessor have been delivered.
-    kClosed,  ///< After close(): no process can register any more.
-    kOpen,    ///< After close(): not closed, because a process has registered or is about to.
+    kReady,   ///< All processes that a predecessor watched have been returned.
+    kClosed,  ///< Answer to close(): no process can register any more.
+    kOpen,    ///< Answer to close(): still open, because a process has registered or is about to.
   };
   Kind kind = Kind::kNothing;
   NewProcess process;
@@ -38,8 +39,8 @@ struct SourceEvent {
 
 /// One thread. Nothing blocks.
 ///
-/// Order: call take() until kReady, before any use of the journal; then whenever fd() is readable,
-/// until kNothing.
+/// Order: before any use of the journal, call take() until it returns kReady. Then, whenever fd()
+/// is readable, call take() until it returns kNothing.
 class ProcessSource {
  public:
   virtual ~ProcessSource() = default;
@@ -47,13 +48,13 @@ class ProcessSource {
   /// The descriptor to watch. May change in take() or close().
   virtual int fd() const = 0;
   virtual SourceEvent take() = 0;
-  /// The process is accounted for: its segment is no longer needed.
+  /// Call it when the last account of the process is journalled: its segment is no longer needed.
   virtual void forget(Lane lane) = 0;
-  /// Asks to end registration. The answer is kClosed, or kOpen after the processes that came in
-  /// between.
+  /// Asks to end registration. The answer, from take(), is kClosed; or it is kOpen, after the
+  /// processes that have registered meanwhile.
   virtual void close() = 0;
-  /// After kClosed: removes the host's run folder, so that a later job starts fresh. Leaves a
-  /// folder alone that is not ours or no longer ours; may be called again.
+  /// After kClosed: removes the host's run folder, so that a later job starts fresh. Does not touch
+  /// a folder that another agent has made. May be called again.
   virtual void remove_folder() = 0;
 };
 

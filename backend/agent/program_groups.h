@@ -15,15 +15,15 @@
 
 namespace xylem::backend {
 
-/// One number per service, in memory that is shared with all processes forked afterwards. The child
-/// enters its group before exec, so the program never runs unregistered.
+/// One process group number per service, in memory that is shared with all processes forked
+/// afterwards. The child enters its group before exec, so the program never runs without an entry.
 ///
 /// The kernel does not reuse a group's number while a process of the group lives, so end_all()
 /// kills no other processes. The exception is a group that ended just before the worker was killed
 /// and whose number was reused at once.
 class ProgramGroups {
  public:
-  /// If there is no memory, the object does nothing.
+  /// If there is no memory, all calls do nothing.
   ProgramGroups();
   ~ProgramGroups();
   ProgramGroups(const ProgramGroups&) = delete;
@@ -32,9 +32,9 @@ class ProgramGroups {
   /// Enters the caller's `group` as the program of service `place`, which is below
   /// wire::kMaxServices. Async-signal-safe, for use between fork and exec.
   void enter(std::size_t place, pid_t group) noexcept;
-  /// The whole group has been killed and collected.
+  /// Removes the entry when the whole group has been killed and collected.
   void leave(std::size_t place) noexcept { enter(place, 0); }
-  /// Kills all groups that were entered and not left. For the guard, when no worker runs.
+  /// Kills all groups that still have an entry. The guard calls it when no worker runs.
   void end_all() noexcept;
 
  private:

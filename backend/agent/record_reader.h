@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads records out of rings and gives their times on the run's clock.
+// Reads records from rings and converts their times to the run's clock.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,23 +16,24 @@
 
 namespace xylem::backend {
 
-/// Times of one process's records. Valid until the clock is read again.
+/// Converts times of one process's records. Valid until the clock is read again.
 struct RunTimes {
   TickReader ticks;
   Nanos shift;
   Nanos latest;
 
-  /// Begin and end on the run's clock; 0 <= begin <= end <= latest.
+  /// Begin and end of the record on the run's clock; 0 <= begin <= end <= latest.
   std::pair<Nanos, Nanos> of(const capture::Record& record) {
     const Nanos end = std::min(std::max<Nanos>(0, ticks(record.end) + shift), latest);
     return {std::min(std::max<Nanos>(0, ticks(record.begin) + shift), end), end};
   }
 };
 
-/// Order in each drain: read_clock(), then the others. One thread.
+/// In each drain call read_clock() first. One thread.
 class RecordReader {
  public:
-  /// Records taken at a time: these and their times stay in the first level of a processor's cache.
+  /// Number of records read at a time. They and their times fit into a processor's first-level
+  /// cache.
   static constexpr std::size_t kBatch = 256;
 
   /// `clock` is the clock of Drain::now; `read_pair` reads a tick counter and that clock together.
@@ -41,18 +42,18 @@ class RecordReader {
 
   /// Reads a pair if one is due and a process's clock is the tick counter.
   void read_clock(const WatchedProcesses& processes, Nanos now);
-  /// When read_clock() must be called again before this process is readable; 0: it need not be.
+  /// When to call read_clock() again to make this process readable; 0: not necessary.
   Nanos next_pair(const WatchedProcess& process) const;
 
-  /// The process's records may be read now: it is registered and its clock is known. Records from
-  /// before the end of MPI_Init wait until its rank is known, unless the process has ended or a
-  /// ring fills.
+  /// True when the process's records may be read: it is registered and its clock is known. Records
+  /// from before the end of MPI_Init wait until the rank is known, unless the process has ended or
+  /// a ring fills.
   bool is_readable(const WatchedProcess& process, const Drain& drain) const;
 
   /// Copies up to out.size() records from `position` on; returns how many.
   std::size_t read(const WatchedProcess& process, std::uint32_t ring, std::uint64_t position,
                    std::span<capture::Record> out, Drain& drain) const;
-  /// For records that were read in this drain.
+  /// The times of records that were read in this drain.
   RunTimes times_of(const WatchedProcess& process, const Drain& drain) const;
 
  private:

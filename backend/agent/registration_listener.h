@@ -18,10 +18,10 @@ namespace xylem::backend {
 /// All others are refused. It does not check whether the process still lives, so the result has no
 /// pidfd.
 ///
-/// When no descriptor is left, a process is taken without its segment, and its row gives that as
-/// the reason. A connection that cannot even be accepted stays in the listener's queue. Then the
-/// listener pauses: fd() does not report the listener, and becomes readable after kRetryDelay, so
-/// that take() tries again. Nothing blocks. One thread.
+/// If no descriptor is free for a segment, the process is taken without its segment, and its row
+/// says why. If no descriptor is free even for the connection, the connection stays in the socket's
+/// queue, and the listener pauses: fd() ignores the socket and becomes readable after kRetryDelay,
+/// so that take() tries again. Nothing blocks. One thread.
 class RegistrationListener {
  public:
   /// Maximum number of connections that have not registered yet; beyond it the oldest are closed.
@@ -31,19 +31,19 @@ class RegistrationListener {
   /// Takes a listening Unix stream socket.
   explicit RegistrationListener(UniqueFd socket);
 
-  /// Replaces the socket. Connections that were accepted stay. Needs no new descriptor.
+  /// Replaces the socket. Accepted connections stay open. Needs no new descriptor.
   void listen_at(UniqueFd socket);
 
-  /// Gives the socket away and closes everything else.
+  /// Returns the socket to the caller and closes everything else.
   UniqueFd close();
 
   /// Readable when take() may have something.
   int fd() const noexcept { return poll_.get(); }
 
-  /// The next process that registered, without a lane; nothing if there is none.
+  /// Returns the next process that has registered, without a lane; nothing if there is none.
   std::optional<NewProcess> take();
 
-  /// The last take() left connections in the socket's queue for want of a descriptor.
+  /// True if the last take() left connections in the socket's queue because no descriptor was free.
   bool is_paused() const noexcept { return is_paused_; }
 
  private:
@@ -53,9 +53,9 @@ class RegistrationListener {
   void resume();
 
   UniqueFd socket_;
-  UniqueFd poll_;         // An epoll of all the others but the spare.
+  UniqueFd poll_;         // An epoll of all other descriptors except `spare_`.
   UniqueFd retry_timer_;  // Runs while the listener is paused.
-  UniqueFd spare_;        // Given up to accept a connection when no descriptor is left.
+  UniqueFd spare_;        // Closed to accept a connection when no descriptor is free.
   std::vector<UniqueFd> waiting_;
   bool is_paused_ = false;
   bool pause_was_said_ = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Journals who is watched: the packets by which the store knows processes and functions.
+// Journals registrations: the packets that announce processes and functions to the store.
 
 #include <cstdint>
 #include <set>
@@ -15,20 +15,20 @@
 namespace xylem::backend {
 
 /// Announces each process once when it registers, and again when it knows its rank or its
-/// functions. A function table that several processes share is journalled once. One thread.
+/// functions. If several processes have the same function table, it is journalled once. One thread.
 /// Borrows its arguments.
 class RegistrationWriter {
  public:
   RegistrationWriter(std::string host, PacketWriter& packets, WatchedProcesses& processes)
       : host_(std::move(host)), packets_(packets), processes_(processes) {}
 
-  /// A process that cannot be watched (row.unwatched): it is announced, then finished.
+  /// Adds a process that cannot be watched (row.unwatched). It is announced, then finished.
   void add_unwatched(const wire::ProcessRow& row) { unwatched_.push_back(row); }
 
-  /// Announces what is new. False: the journal is full; the rest waits for the next drain.
+  /// Journals new announcements. False: the journal is full; the rest waits for the next drain.
   bool announce(const Drain& drain);
 
-  /// Nothing waits.
+  /// True if no process added by add_unwatched() waits.
   bool is_idle() const noexcept { return unwatched_.empty(); }
 
  private:
@@ -39,7 +39,7 @@ class RegistrationWriter {
   PacketWriter& packets_;
   WatchedProcesses& processes_;
   std::vector<wire::ProcessRow> unwatched_;  // Not announced yet.
-  std::set<std::uint64_t> tables_;           // Hashes of the function tables announced.
+  std::set<std::uint64_t> tables_;           // Hashes of announced function tables.
 };
 
 }  // namespace xylem::backend

@@ -3,9 +3,9 @@
 // The agent's view of a monitored process's segment (capture/core/ring.h).
 //
 // The process is not trusted: it may write anything, at any time. This class checks all its data,
-// so that a hostile segment can only make the numbers of its own process wrong: sizes are checked
-// against the file, which is sealed against shrinking; offsets follow from constants; indices are
-// masked; records are copied before use.
+// so that a hostile segment can only make the numbers of its own process wrong. Sizes are checked
+// against the file, which is sealed against shrinking. Offsets are computed from constants, indices
+// are masked, and records are copied before use.
 
 #include <cstdint>
 #include <span>
@@ -24,27 +24,29 @@ namespace xylem::backend {
 
 /// A process's counters, summed over its threads.
 struct SegmentCounters {
-  std::uint64_t calls = 0;          ///< Ringless calls included.
-  std::uint64_t lost = 0;           ///< Ringless calls included.
-  std::uint64_t lost_messages = 0;  ///< Sends whose record met a full ring.
+  std::uint64_t calls = 0;          ///< All calls, also ringless calls.
+  std::uint64_t lost = 0;           ///< Lost calls, also ringless calls.
+  std::uint64_t lost_messages = 0;  ///< Sends whose record was dropped because the ring was full.
   std::uint64_t lost_message_bytes = 0;
-  std::uint64_t lost_receives = 0;       ///< Receives whose record met a full ring.
+  std::uint64_t lost_receives = 0;       ///< Receives whose record was dropped because the ring was
+                                         ///< full.
   std::uint64_t untracked_receives = 0;  ///< Receives whose completion could not be followed.
   bool operator==(const SegmentCounters&) const = default;
 };
 
-/// One mapped segment. Used by one thread. It works the same whether the process lives or not.
-/// Records are mapped when their ring is first used; this needs no descriptor.
+/// A mapped segment, used by one thread. The process may have ended. The records of a ring are
+/// mapped when the ring is first used; this needs no descriptor.
 class Segment {
  public:
-  /// Seals the file against shrinking, checks it and maps all but the records.
+  /// Seals the file of the segment against shrinking, checks it and maps all of it except the
+  /// records.
   ///
-  /// Fails with kCorrupt when it is too small or its magic, version or sizes are invalid, and with
-  /// kPermissionDenied when it cannot be sealed (not a memfd made with MFD_ALLOW_SEALING), since
-  /// the process could then truncate it during use.
+  /// Fails with kCorrupt when the file is too small or its magic, version or sizes are invalid.
+  /// Fails with kPermissionDenied when the file cannot be sealed (it is not a memfd made with
+  /// MFD_ALLOW_SEALING), since the process could then truncate it during use.
   static Result<Segment> map(const UniqueFd& fd);
 
-  // ---- What the process says. Texts are cut and made printable. ----
+  // ---- Data that the process has written. Texts are cut and made printable. ----
   std::uint32_t pid() const noexcept { return pid_; }
   std::uint64_t start_time() const noexcept { return start_time_; }
   capture::ClockKind clock() const noexcept { return clock_; }
@@ -55,39 +57,40 @@ class Segment {
   std::vector<wire::FunctionRow> functions() const;
   std::uint32_t function_count() const noexcept;
 
-  /// Rings that have been used so far: 0 .. rings() - 1; at most kMaxThreads.
+  /// Number of rings used so far, at most kMaxThreads.
   std::uint32_t rings() const noexcept;
-  /// Slots of a ring.
+  /// Number of slots of a ring.
   std::uint32_t capacity(std::uint32_t ring) const noexcept;
   SegmentCounters counters() const;
-  /// Calls (including inner calls) and losses of one function, over all threads.
+  /// Calls (with inner calls) and lost calls of a function, over all threads.
   std::uint64_t calls(FunctionId function) const;
   std::uint64_t lost(FunctionId function) const;
-  /// Only some calls of the function leave a record.
+  /// True if only some calls of the function have a record.
   bool is_sampled(FunctionId function) const;
-  /// The function returns at once, whatever other ranks do.
+  /// True if the function returns at once, whatever other ranks do.
   bool never_waits(FunctionId function) const;
 
   // ---- Records ----
-  /// How many records can be read from `position` on: 0 to capacity(ring). 0 if the head is not
-  /// within the ring after the tail (it is invalid), or if there is no address space to map the
-  /// ring.
+  /// Number of records that can be read from `position` on, at most capacity(ring). 0 if the head
+  /// is invalid (before the tail or more than a ring after it), or if there is no address space to
+  /// map the ring.
   std::uint64_t available(std::uint32_t ring, std::uint64_t position) const noexcept;
-  /// The number of records from `position` on that cannot be read because their ring could not be
-  /// mapped. available() is 0 then.
+  /// Number of records from `position` on that cannot be read because their ring could not be
+  /// mapped. In this case available() is 0.
   std::uint64_t unreadable(std::uint32_t ring, std::uint64_t position) const noexcept;
   /// Allows mapping rings again after a failure, until the next failure.
   void retry_mapping() noexcept { has_failed_ = false; }
   /// The system's error for the last ring that could not be mapped; empty if there was none.
   const std::string& why_unreadable() const noexcept { return why_unreadable_; }
-  /// Calls of a function for which the ring's records, or its next record, stand.
+  /// Calls of a function that the ring's records stand for, or that its next record will stand for.
   std::uint64_t recorded_calls(std::uint32_t ring, FunctionId function) const;
-  /// The end of the ring for reading: at freeze(), or now.
+  /// The number after the last record: at freeze(), or now if the segment is not frozen.
   std::uint64_t end(std::uint32_t ring) const noexcept;
   /// Copies up to out.size() records from `position` on; returns how many.
   std::size_t read(std::uint32_t ring, std::uint64_t position,
                    std::span<capture::Record> out) const;
-  /// Records written from now on cannot be read: the process has ended, or its time is up.
+  /// Records written from now on will not be read, because the process has ended or the run is
+  /// over.
   void freeze();
   /// True when more than half of the ring waits to be journalled.
   bool is_filling(std::uint32_t ring) const noexcept;
@@ -95,10 +98,10 @@ class Segment {
   /// no page faults.
   void look_ahead(std::uint32_t ring);
 
-  // ---- The agent's part: read once, at map(); the process cannot change it later. ----
+  // ---- The agent's part. It is read once, in map(), so the process cannot change it later. ----
   const RingProgress& progress(std::uint32_t ring) const { return progress_[ring]; }
-  /// Raises the ring's progress to `to`, where that is larger, and lets the process overwrite
-  /// records that are in both windows and chunks. Idempotent.
+  /// Raises each number of the ring's progress to that of `to`, if `to` is larger. Then the process
+  /// may overwrite records that are in both windows and chunks. Idempotent.
   void advance(std::uint32_t ring, const RingProgress& to);
   std::uint64_t windowed_calls(FunctionId function) const;
   void advance_windowed(FunctionId function, std::uint64_t calls);
@@ -112,24 +115,24 @@ class Segment {
   Segment(Mapping mapping, std::uint32_t max_rings, std::uint32_t ring_records);
   capture::SegmentHeader& header() const;
   capture::ThreadRing& ring_at(std::uint32_t ring) const;
-  /// The ring's memory, mapped; empty when it cannot be.
+  /// The ring's records, mapped; empty if they cannot be mapped.
   std::span<std::byte> records(std::uint32_t ring) const;
-  /// Records from `position` on, mapped or not.
+  /// Number of records from `position` on, mapped or not.
   std::uint64_t waiting(std::uint32_t ring, std::uint64_t position) const noexcept;
   void read_progress();
 
-  Mapping mapping_;                       // Header and rings.
-  mutable std::vector<Mapping> records_;  // Of each ring, empty until it is asked for.
-  mutable std::string why_unreadable_;    // Said when it is first set.
-  mutable bool has_failed_ = false;       // To map a ring, since retry_mapping().
-  std::vector<std::uint32_t> populated_;  // Blocks of each ring that have memory.
+  Mapping mapping_;                       // The header and the rings without records.
+  mutable std::vector<Mapping> records_;  // Records of each ring; empty until they are first used.
+  mutable std::string why_unreadable_;    // Logged when it is first set.
+  mutable bool has_failed_ = false;  // Mapping a ring has failed since the last retry_mapping().
+  std::vector<std::uint32_t> populated_;  // Number of blocks of each ring that have memory.
   std::uint32_t max_rings_ = 0;
   std::uint32_t ring_records_ = 0;
   std::uint32_t pid_ = 0;
   std::uint64_t start_time_ = 0;
   capture::ClockKind clock_ = capture::ClockKind::kMonotonic;
-  std::vector<RingProgress> progress_;  // kMaxThreads of them.
-  std::vector<std::uint64_t> ends_;     // Heads when it was frozen; empty before.
+  std::vector<RingProgress> progress_;  // kMaxThreads elements.
+  std::vector<std::uint64_t> ends_;     // Head of each ring at freeze(); empty before.
 };
 
 }  // namespace xylem::backend

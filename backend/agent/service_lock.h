@@ -1,6 +1,7 @@
 #pragma once
 
-// Elects the back end that takes a service's samples on a host: the first one.
+// Elects the back end that takes a service's samples on a host. The first back end that tries is
+// elected.
 
 #include <string>
 
@@ -12,10 +13,11 @@ namespace xylem::backend {
 /// ends. A file that is no longer in the folder does not count. One thread.
 class ServiceLock {
  public:
-  /// `folder` is the run's; empty: there is no other back end, and try_hold() always succeeds.
+  /// `folder` is the run's folder. If it is empty, there is no other back end, and try_hold()
+  /// always succeeds.
   ServiceLock(const std::string& folder, const std::string& service);
 
-  /// True if this object now holds the lock. Never waits. Each try without success opens the file.
+  /// True if this object now holds the lock. Never waits. Each failed try opens the file once.
   bool try_hold();
   bool is_held() const { return held_; }
   /// Releases the lock. The file stays until the folder is removed.

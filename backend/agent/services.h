@@ -1,7 +1,7 @@
 #pragma once
 
-// The auxiliary services of a host: one back end of the host measures the services in the
-// configuration and journals each sample like a window.
+// The auxiliary services of a host. One back end of the host measures the services that the
+// configuration names, and journals each sample like a window.
 
 #include <cstdint>
 #include <functional>
@@ -26,34 +26,36 @@
 namespace xylem::backend {
 
 struct ServicesOptions {
-  std::string host;    ///< Displayed name, sent with each registration.
-  std::string folder;  ///< The run's on this host, where services are elected; empty: no election.
+  std::string host;    ///< The host's displayed name, sent with each registration.
+  std::string folder;  ///< The run's folder on this host, used to elect the back end of each
+                       ///< service; empty: no election.
   /// Prefix of /proc and /sys, for tests.
   std::string root;
-  /// How often this back end tries to take over a service that another one on the host has.
+  /// Interval at which this back end tries to take over a service that another back end on the host
+  /// measures.
   Nanos election_interval = 1 * kSecond;
-  /// Maximum number of layouts of a service during the life of a worker, since each is sent and
-  /// stored. After that the last layout stays, and metrics that are not in it are left out, which
-  /// is logged once.
+  /// Maximum number of layouts of a service during the life of a worker, since each layout is sent
+  /// and stored. At the maximum the last layout stays. Metrics that are not in it are left out, and
+  /// this is logged once.
   std::size_t most_layouts = 64;
-  /// The clock for the begin of a sample, which may be later than the argument of run(), so that
-  /// rates are exact. Empty: the argument of run().
+  /// The clock for the begin of a sample, so that rates are exact: the sample may begin later than
+  /// the time passed to run(). Empty: the time passed to run() is used.
   std::function<Nanos()> clock;
-  /// The guard's, borrowed; null: children of programs outlive a killed worker.
+  /// The guard's process groups, borrowed. If null, children of programs survive a killed worker.
   ProgramGroups* programs = nullptr;
 };
 
-/// Order of calls: start(); add() and remove() as processes come and go; configure() when leaf and
-/// control are known and with each change; then run() at next_due(), and on_readable() for watched
-/// descriptors; at the end finish(), until it returns true. One thread, nothing blocks. Journal and
-/// network are borrowed.
+/// Order of calls: start() first. add() and remove() when processes register and end. configure()
+/// when leaf and control are known, and when control changes. Then run() at next_due(), and
+/// on_readable() for watched descriptors. At the end finish(), until it returns true. One thread;
+/// nothing blocks. Journal and network are borrowed.
 ///
-/// Samples are taken when the run's time is a multiple of the interval, on all hosts at once, and
-/// at the begin and the end. Each sample takes a number from the journal before it is journalled. A
-/// sample that is not journalled, for lack of room or because the worker died, is reported as lost
-/// with the next one. Registrations with this back end's services, names and layouts precede the
-/// samples, again after a death of the worker. A service is announced when this back end takes it,
-/// even if it never gives a sample.
+/// Samples are taken when the run's time is a multiple of the interval, so at the same time on all
+/// hosts. Samples are also taken at the begin and at the end. Each sample gets a number from the
+/// journal before it is journalled. If a sample is not journalled (no room, or the worker died),
+/// the next sample reports it as lost. Registrations with this back end's services, names and
+/// layouts come before the samples; a worker that replaces a dead worker sends them again. A
+/// service is announced when this back end takes it, even if it never gives a sample.
 class Services final : public ProcessWatch {
  public:
   Services(ServicesOptions options, Journal& journal);
@@ -64,18 +66,18 @@ class Services final : public ProcessWatch {
   void start(overlay::Network& network) { network_ = &network; }
   /// Takes the services of `control`. Later changes of a service's interval or program are ignored.
   void configure(LeafId leaf, const wire::Control& control);
-  /// This host's monotonic clock + offset = the front end's.
+  /// Sets the offset between clocks: time of the front end = monotonic time of this host + offset.
   void set_offset(Nanos offset_ns) { offset_ns_ = offset_ns; }
 
   void run(Nanos now);
   /// When to call run(); 0: never.
   Nanos next_due() const;
-  /// False when the descriptor is not watched by a service.
+  /// False when no service watches the descriptor.
   bool on_readable(int fd, Nanos now);
 
   /// Takes the last samples and ends measuring. False while the journal is full: call it again.
   bool finish(Nanos now);
-  /// A process came after finish(): services continue.
+  /// Continues the services when a process has come after finish().
   void resume() { finished_ = false; }
 
   /// Packets journalled since the last call, in order.
@@ -89,7 +91,7 @@ class Services final : public ProcessWatch {
 
   std::unique_ptr<SeriesSource> make_source(const wire::ServiceSpec& spec, Lane of);
   Nanos run_time(Nanos monotonic) const { return monotonic + offset_ns_ - control_.epoch_ns; }
-  /// `now`, or later by what has been done since.
+  /// The begin of a sample: the time of options_.clock, but not before `now`.
   Nanos time_of_begin(Nanos now) const;
   void run(Service& service, Nanos now);
   void take(Service& service, Nanos now);
@@ -112,7 +114,7 @@ class Services final : public ProcessWatch {
 
   std::vector<std::unique_ptr<Service>> services_;
   std::map<Lane, std::uint32_t> pids_;
-  ProcessSeries* processes_ = nullptr;  // Of the service `process`, if this run has it.
+  ProcessSeries* processes_ = nullptr;  // Source of the service `process`, if this run has it.
   std::vector<wire::ProcessRow> to_announce_;
   std::vector<PacketKey> appended_;
 };

@@ -1,11 +1,12 @@
 #pragma once
 
-// Detects processes that make no MPI calls, and where they are: inside a call that does not return,
-// outside MPI, or stopped by a signal. A process without calls produces no windows, so without this
-// a hanging job would go unnoticed.
+// Detects processes that make no MPI calls, and finds where they are: inside a call that does not
+// return, outside MPI, or stopped by a signal. A process without calls produces no windows, so
+// without this detection a hanging job would go unnoticed.
 //
-// A call is counted before it begins and has its record when it has ended (capture/core/ring.h). So
-// a call that is counted, has no record and is not sampled is under way:
+// A call is counted before it begins, and its record is written when it has ended
+// (capture/core/ring.h). So if a function is not sampled, a counted call without a record is under
+// way:
 //
 //   calls[MPI_Recv] = 12    in windows 11, lost 0    ->  it is inside its 12th MPI_Recv
 
@@ -20,15 +21,15 @@
 namespace xylem::backend {
 
 /// Decides when to look at a process's counter of calls and when to report its silence. Times are
-/// of the host's monotonic clock. Pure.
+/// on the host's monotonic clock. Pure.
 class Silence {
  public:
-  /// Interval of looks: the start of a silence is up to this much too late.
+  /// Interval of looks. The reported start of a silence is too late by at most this interval.
   static constexpr Nanos kLookEvery = 1 * kSecond;
   /// Shorter silences are not reported.
   static constexpr Nanos kShortest = 2 * kSecond;
-  /// A silence is reported again when it has grown by 1/kGrowth and a second: about ninety times a
-  /// day.
+  /// A silence is reported again when it has grown by 1/kGrowth and a second. This gives about
+  /// ninety reports in a day.
   static constexpr Nanos kGrowth = 8;
 
   explicit Silence(Nanos now) : since_(now), looked_(now), tell_at_(now + kShortest) {}
@@ -36,15 +37,15 @@ class Silence {
   bool is_time_to_look(Nanos now) const { return now >= looked_ + kLookEvery || now >= tell_at_; }
   /// `calls` is the number of calls so far, including those under way.
   void look(std::uint64_t calls, Nanos now);
-  /// The silence has lasted long enough to be reported.
+  /// True if the silence has lasted long enough to be reported.
   bool is_silent(Nanos now) const { return now >= since_ + kShortest; }
-  /// The silence must be reported now; after a look.
+  /// True if the silence must be reported now. Ask after look().
   bool is_due(Nanos now) const { return now >= tell_at_; }
   void told(Nanos now);
   /// Reports the silence again, since the receiver of the last report may be gone.
   void tell_again();
 
-  /// No call since then.
+  /// Start of the silence: no call has begun since.
   Nanos since() const { return since_; }
   std::uint64_t calls() const { return calls_; }
 
@@ -55,26 +56,27 @@ class Silence {
   std::uint64_t calls_ = 0;
 };
 
-/// Where a process is. Neither field set: unknown, because a sampled function that can wait (unlike
-/// MPI_Test, MPI_Iprobe and the like) may be under way, or because only some of its threads are
-/// inside a call.
+/// Where a process is. If neither field is set, this is unknown. Either a sampled function that can
+/// wait (unlike MPI_Test or MPI_Iprobe) may be under way, or only some of its threads are inside a
+/// call.
 struct Whereabouts {
   std::optional<FunctionId> inside;  ///< The function of the call under way.
-  bool outside = false;              ///< It is in no call.
+  bool outside = false;              ///< The process is in no call.
   bool operator==(const Whereabouts&) const = default;
 };
 
-/// For a process whose rings have been read to their ends, into journalled windows or into
-/// `builder`.
+/// Finds where a process is. Its rings must have been read to their ends, into journalled windows
+/// or into `builder`.
 Whereabouts whereabouts(const Segment& segment, const WindowBuilder& builder, Lane lane);
 
 /// Logs, for the user, that a process ended without reaching MPI_Finalize or its normal exit: by a
-/// crash, a signal, or _exit(). Logs nothing for other ends, or for a process that was watched
-/// without its calls. `where` is from its last moment.
+/// crash, a signal, or _exit(). Logs nothing for normal ends, or for a process that was watched
+/// without its calls. `where` is its state at the end.
 void tell_sudden_end(const Segment& segment, const Whereabouts& where);
 
-/// A signal (SIGSTOP, SIGTSTP, a debugger's) has stopped the process. False if no process with this
-/// pid and start time (field 22 of /proc/PID/stat) exists, for example in another pid namespace.
+/// True if a signal (SIGSTOP, SIGTSTP, or a debugger's) has stopped the process. False if no
+/// process with this pid and start time (field 22 of /proc/PID/stat) exists, for example in another
+/// pid namespace.
 bool is_stopped(std::uint32_t pid, std::uint64_t start_time);
 
 }  // namespace xylem::backend

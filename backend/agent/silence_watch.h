@@ -1,6 +1,6 @@
 #pragma once
 
-// Applies the rules of silence.h to all watched processes, and writes silences into accounts.
+// Applies the rules of silence.h to all watched processes, and adds silences to their accounts.
 
 #include <cstdint>
 #include <functional>
@@ -16,19 +16,19 @@ namespace xylem::backend {
 /// when that window is journalled. One thread. Borrows the processes.
 class SilenceWatch {
  public:
-  /// `is_stopped`: whether a signal has stopped the process of that pid and start time.
+  /// `is_stopped` returns whether a signal has stopped the process with this pid and start time.
   SilenceWatch(WatchedProcesses& processes,
                std::function<bool(std::uint32_t pid, std::uint64_t start_time)> is_stopped)
       : processes_(processes), is_stopped_(std::move(is_stopped)) {}
 
-  /// Looks at the counters that are due. If one process's silence must be reported, marks all that
-  /// are silent (tells_silence), so that one window has them all.
+  /// Looks at the counters that are due. If the silence of one process must be reported, marks all
+  /// silent processes (tells_silence), so that one window reports them all.
   void look(const Drain& drain);
 
-  /// Fills in the silence in `row`, whose counters are set. `builder` has the open window.
+  /// Fills in the silence in `row`, whose counters are set. `builder` is that of the open window.
   void describe(const WatchedProcess& process, const WindowBuilder& builder, const Drain& drain,
                 wire::AccountRow& row) const;
-  /// The account of the process is journalled.
+  /// Notes that the account of the process is journalled.
   static void told(WatchedProcess& process, Nanos now);
   /// Reports all silences again, since the receiver of the last reports may be gone.
   void tell_again();

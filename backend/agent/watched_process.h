@@ -1,6 +1,6 @@
 #pragma once
 
-// The processes whose rings the agent drains, and how far it has come with each.
+// The processes whose rings the agent drains, and the progress of each.
 
 #include <cstdint>
 #include <map>
@@ -17,32 +17,34 @@ namespace xylem::backend {
 
 /// How far the records of one ring have been read into windows.
 struct RingCursor {
-  std::uint64_t position = 0;  ///< Read into the open window.
+  std::uint64_t position = 0;  ///< Number of the next record to read into the open window.
   // An unfinished group of completions: its position, its length, and the drain that found it.
   std::uint64_t held_position = 0;
   std::uint64_t held_count = 0;
   std::uint64_t held_round = 0;
 };
 
-/// One process. The writers of a Collector share it; each changes only its own part, which is
-/// marked below.
+/// A watched process. The writers of a Collector share it. Each writer changes only its own part,
+/// which is marked below.
 struct WatchedProcess {
-  /// Continues where the segment's progress says.
+  /// Starts reading at the segment's progress.
   WatchedProcess(Lane number, Segment mapped, Nanos now);
 
-  /// A ring is more than half full of records that are not journalled.
+  /// True if more than half of a ring's records are not journalled.
   bool is_filling() const;
-  /// Records that are in no chunk and can be read.
+  /// Number of records that are in no chunk and can be read.
   std::uint64_t waiting_for_chunks() const;
-  /// Records remain in a ring that could not be mapped; `chunks`: those without a chunk count too.
+  /// True if records remain in a ring that could not be mapped. If `chunks` is set, records that
+  /// are in a window but in no chunk count too.
   bool has_unreadable(bool chunks) const;
-  /// No record remains, readable or not.
+  /// True if all records are in windows (also in the open window) and, if `chunks` is set, in
+  /// chunks.
   bool is_read(bool chunks) const;
 
   Lane lane;
   Segment segment;
   Nanos added_at;
-  bool ended = false;  ///< No more records follow those in its rings.
+  bool ended = false;  ///< The process has ended and writes no more records.
 
   // RegistrationWriter.
   bool announced = false;
@@ -52,18 +54,20 @@ struct WatchedProcess {
   // WindowWriter.
   std::vector<RingCursor> cursors;
   std::uint64_t windowed = 0;  ///< Calls in journalled windows.
-  bool final_counted = false;  ///< Its pending calls are in the open window: its last one.
-  wire::AccountRow told;       ///< In the last window with an account of it.
+  bool final_counted = false;  ///< Its pending calls are counted in the open window, which is its
+                               ///< last.
+  wire::AccountRow told;       ///< Its account in the last window that had one.
 
   // SilenceWatch.
   Silence silence;
-  bool tells_silence = false;  ///< With the next window.
+  bool tells_silence = false;  ///< Its silence is reported with the next window.
 
   // ChunkWriter.
-  Nanos chunk_since = 0;  ///< Since when records wait for a chunk; 0: none waits.
+  Nanos chunk_since = 0;  ///< Since when records wait for a chunk; 0: no record waits.
 
   // LossWriter.
-  Nanos unreadable_since = 0;  ///< Since when only unmapped rings have records; 0: not so.
+  Nanos unreadable_since = 0;  ///< Since when records of this ended process are unreadable; 0: they
+                               ///< are not.
 };
 
 /// All watched processes of a host, by lane. One thread. References stay valid until the process is
@@ -71,14 +75,15 @@ struct WatchedProcess {
 class WatchedProcesses {
  public:
   void add(WatchedProcess process);
-  /// nullptr: unknown, or finished.
+  /// Returns nullptr for an unknown or finished lane.
   WatchedProcess* find(Lane lane);
   /// The lane must be known.
   WatchedProcess& at(Lane lane) { return processes_.at(lane); }
 
-  /// What was journalled: moves the tails of rings and forgets processes that are finished.
+  /// Applies what an entry of the journal commits: moves the tails of rings and forgets processes
+  /// that are finished.
   void apply(const Progress& progress);
-  /// The lane is accounted for: it will be in take_finished().
+  /// Adds the lane, whose last account is journalled, to take_finished().
   void note_finished(Lane lane) { finished_.push_back(lane); }
   std::vector<Lane> take_finished();
 

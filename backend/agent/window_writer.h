@@ -22,35 +22,37 @@
 
 namespace xylem::backend {
 
-/// Order: start() first; in each drain drain(), then count_ended(), which may make another drain()
-/// necessary. A window is journalled when its slice is over, when it grows too large, and when a
-/// ring fills. Its accounts move the rings' tails. One thread. Borrows its arguments.
+/// Order: start() first. Then, in each drain of the Collector, drain() and count_ended(), which may
+/// make another drain() necessary. A window is journalled when its slice is over, when it grows too
+/// large, and when a ring fills. When it is journalled, its progress moves the rings' tails. One
+/// thread. Borrows its arguments.
 class WindowWriter {
  public:
   /// A window is sealed before it exceeds `window_bytes`.
   WindowWriter(PacketWriter& packets, const RecordReader& records, SilenceWatch& silence,
                WatchedProcesses& processes, std::size_t window_bytes);
 
-  /// The leaf's id is known, or has changed: an open window is dropped.
+  /// Sets the leaf's id. If the id has changed, an open window is dropped.
   void start(LeafId leaf) { builder_ = WindowBuilder(leaf); }
 
-  /// Reads all that belongs to slices up to the present one. False: the journal is full.
+  /// Reads all records of slices up to the present one. False: the journal is full.
   bool drain(Drain& drain);
-  /// Counts the calls of ended processes that will never have a record: the rest of a sampled
+  /// Counts the calls of ended processes that will never have a record: the last calls of a sampled
   /// function, or the call in which the process died. The account in the next window is the
-  /// process's last one.
+  /// process's last account.
   void count_ended(const Drain& drain);
   /// Journals the leaf's last window (Packet.last), empty or not. False: the journal is full.
   bool seal_last(const Drain& drain);
 
-  /// The open window has rows, or accounts that must be told.
+  /// True if the open window has rows, or accounts that must be reported.
   bool is_worth_sealing() const;
-  /// The end of the open window on the host's monotonic clock; 0: nothing waits.
+  /// The end of the open window (monotonic); 0: nothing waits.
   Nanos next_due(const Drain& drain) const;
 
-  /// The id of the next window: in the open slice or the present one, at the first free wave.
+  /// The id of the next window. It is in the open slice, else in the present slice, and has the
+  /// first free wave number.
   wire::PacketId next_id(const Drain& drain) const;
-  /// Calls that are in no window and not lost.
+  /// Number of calls that are in no window and not lost.
   std::uint64_t pending_calls(const WatchedProcess& process, FunctionId function) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// A process's rank and job, from the environment that its launcher set.
+// Reads a process's rank and job from the environment that its launcher set.
 
 #include <cstdint>
 #include <optional>
@@ -14,26 +14,30 @@ namespace xylem::backend {
 struct LaunchIds {
   Rank rank{};
   std::uint32_t size = 0;  ///< Size of the world; 0: unknown.
-  /// Equal in all ranks of one job, on all hosts, and nowhere else: "slurm 12.0",
-  /// "openmpi ...". Empty if the environment does not say: Hydra, see control_port().
+  /// A text that is equal in all ranks of one job, on all hosts, and different in other jobs:
+  /// "slurm 12.0", "openmpi ...". Empty if the environment does not contain it (Hydra; see
+  /// control_port()).
   std::string job;
-  /// Slurm's numbers, also for processes that another launcher started inside a step; empty: none.
+  /// Slurm's job and step numbers; empty: none. They are also set for processes that another
+  /// launcher started inside a step.
   std::string slurm_job;
   std::string slurm_step;
   /// The variable that gave the rank.
   const char* source = "";
 };
 
-/// Reads /proc/PID/environ: NAME=VALUE, each ended by a zero; the process may have changed it
-/// arbitrarily. The most specific variable counts: a launcher inside a Slurm step has SLURM_PROCID,
-/// which its children inherit, but their rank is a different one. None: not a rank of a job. Pure.
+/// Parses the text of /proc/PID/environ: NAME=VALUE, each ended by a zero. The process may have
+/// changed it arbitrarily. The most specific variable counts. For example, a launcher inside a
+/// Slurm step passes its SLURM_PROCID to its children, but that is not their rank. Returns nothing
+/// for a process that is not a rank of a job. Pure.
 std::optional<LaunchIds> launch_ids(std::string_view environment);
 
-/// The variables that launch_ids() reads for the rank, for messages.
+/// Names of the variables from which launch_ids() reads the rank, for messages.
 std::string rank_variables();
 
-/// The control port of a Hydra proxy ("head:36251"), one per job and the same on all hosts, from
-/// its command line as in /proc/PID/cmdline; empty if it is not a proxy's command line. Pure.
+/// The control port of a Hydra proxy ("head:36251"), from the proxy's command line as in
+/// /proc/PID/cmdline. Each job has one control port, the same on all hosts. Empty for other command
+/// lines. Pure.
 std::string control_port(std::string_view command_line);
 
 }  // namespace xylem::backend

@@ -1,11 +1,11 @@
 #pragma once
 
-// Finds the processes of a host that are the selected ranks. Pure: takes the table of processes
-// (proc_table.h) and gives ranks, each once.
+// Finds the processes of a host that are the selected ranks, in a table of processes
+// (proc_table.h). Each rank is found once. Pure.
 //
 // Several processes can have a rank's environment: a wrapper script, the program, the program's
-// children. The rank is the uppermost of those that have an MPI library mapped; if there is none
-// (static MPI, or no MPI), the uppermost that is not a shell.
+// children. The rank is the uppermost process that has an MPI library mapped. If no process has one
+// (static MPI, or no MPI), the rank is the uppermost process that is not a shell.
 
 #include <cstdint>
 #include <map>
@@ -22,25 +22,26 @@ struct SeenProcess {
   std::uint32_t pid = 0;
   std::uint32_t parent = 0;
   std::uint64_t start_time = 0;  ///< Field 22 of /proc/PID/stat.
-  std::string program;           ///< Path of its executable; empty: not readable.
-  std::string command_line;      ///< As /proc/PID/cmdline, cut.
-  std::optional<LaunchIds> ids;  ///< None: not a rank, or another user's.
-  std::string mpi_library;       ///< Its file's name, "libmpich.so.12.2.0"; empty: none mapped.
+  std::string program;           ///< Path of its executable; empty if not readable.
+  std::string command_line;      ///< The beginning of /proc/PID/cmdline.
+  std::optional<LaunchIds> ids;  ///< Empty if the process is not a rank or is another user's.
+  std::string mpi_library;  ///< File name of its MPI library, for example "libmpich.so.12.2.0";
+                            ///< empty if none is mapped.
 };
 
-/// The selection. All conditions must hold.
+/// Conditions that a rank must meet. All of them must hold.
 struct RankSelection {
   std::string match;         ///< Shell pattern for the program's file name; empty: any.
   std::string slurm_job;     ///< Empty: any.
   std::string slurm_step;    ///< Empty: any.
-  std::string control_port;  ///< Of a Hydra job; empty: any.
-  /// Process -> rank, from a launcher's own table. Then `world` and `size` are the launcher's too,
-  /// and of the conditions only `match` applies. If the table lists a wrapper, the rank is searched
-  /// below it.
+  std::string control_port;  ///< Control port of a Hydra job; empty: any.
+  /// Pid -> rank, from a launcher's own table. If it is set, `world` and `size` come from the
+  /// launcher too, and only the condition `match` applies. If the table lists a wrapper script, the
+  /// rank is searched among the wrapper's children.
   std::map<std::uint32_t, Rank> listed;
   std::string world;
   std::uint32_t size = 0;
-  /// Processes without an MPI library count as ranks too, because the job was named.
+  /// The user has named the job, so processes without an MPI library count as ranks too.
   bool is_named = false;
 };
 
@@ -54,11 +55,11 @@ struct FoundRank {
   std::string mpi_library;
 };
 
-/// In the order of job and rank.
+/// Returns the selected ranks in the order of job and rank.
 std::vector<FoundRank> find_ranks(std::span<const SeenProcess> processes,
                                   const RankSelection& selection);
 
-/// A 16-byte key of a job's text; equal texts give equal keys.
+/// A 16-byte key for the text of a job; equal texts give equal keys.
 std::vector<std::uint8_t> world_key_of(const std::string& job);
 
 }  // namespace xylem::backend

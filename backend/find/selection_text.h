@@ -1,6 +1,7 @@
 #pragma once
 
-// A RankSelection as command-line arguments, from `xylem attach` to the agents that it starts.
+// Converts a RankSelection to command-line arguments and back. `xylem attach` passes it to the
+// agents that it starts.
 
 #include <string>
 #include <vector>
@@ -14,7 +15,8 @@ namespace xylem::backend {
 /// size, listed ("0:4711,1:4712", rank and process), named.
 std::vector<std::string> to_words(const RankSelection& selection);
 
-/// Parses these words. Fails with kInvalidArgument and the word.
+/// Parses the result of to_words(). Fails with kInvalidArgument; the message quotes the invalid
+/// word.
 Result<RankSelection> parse_selection(const std::vector<std::string>& words);
 
 }  // namespace xylem::backend

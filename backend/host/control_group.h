@@ -8,20 +8,20 @@
 
 namespace xylem::backend {
 
-/// The folders with a controller's files for this process: its own group first, then the groups
-/// above it. `controller` is "cpu", "cpuacct" or "memory". `groups` is the text of
-/// /proc/self/cgroup and `mounts` of /proc/self/mountinfo; of several matching mounts the last
-/// counts. In a mount that shows only a container's own group, the search starts there. Empty:
-/// none.
+/// The folders with a controller's files for this process: the folder of its own group first, then
+/// those of the groups above. `controller` is "cpu", "cpuacct" or "memory". `groups` is the text of
+/// /proc/self/cgroup, and `mounts` that of /proc/self/mountinfo. If several mounts match, the last
+/// counts. If a mount shows only a container's own group, the search starts at that group. Empty if
+/// there is no such folder.
 std::vector<std::string> group_folders(std::string_view controller, std::string_view groups,
                                        std::string_view mounts);
 
-/// The same for this process. Reads both texts once, in the constructor; a text that cannot be read
+/// Finds the groups of this process. The constructor reads both texts; a text that cannot be read
 /// is empty.
 class OwnGroups {
  public:
   OwnGroups() = default;
-  /// `root` is a prefix of /proc, for tests; not of the returned folders.
+  /// `root` is a prefix of /proc, for tests. The returned folders do not have it.
   explicit OwnGroups(const std::string& root);
   std::vector<std::string> folders(std::string_view controller) const {
     return group_folders(controller, groups_, mounts_);

@@ -1,7 +1,7 @@
 #pragma once
 
 // Counts the cores that processes of this host may use, with hwloc. hwloc is slow and its memory
-// stays allocated, so a child process does it and ends.
+// stays allocated, so a child process counts and then ends.
 
 #include <optional>
 
@@ -10,12 +10,12 @@
 
 namespace xylem::backend {
 
-/// The number of cores with at least one processor that control groups allow this process; the
-/// number of processors if hwloc sees no cores. Takes tens of milliseconds and about 2 MB. Fails
+/// Counts the cores that have at least one processor which control groups allow this process to
+/// use. If hwloc sees no cores, counts processors. Takes tens of milliseconds and about 2 MB. Fails
 /// with kUnavailable.
 Result<double> count_cores();
 
-/// count_cores() in a child process. One thread.
+/// Runs count_cores() in a child process. One thread.
 class CoreCount {
  public:
   CoreCount() = default;
@@ -26,9 +26,10 @@ class CoreCount {
 
   /// Fails with kExhausted when the system cannot create a process or pipe.
   Result<void> start();
-  /// Readable when the child has ended; -1 when there is none.
+  /// Readable when the child has ended; -1 when there is no child.
   int fd() const { return pipe_.get(); }
-  /// Call it when fd() is readable: collects the child. nullopt when counting failed.
+  /// Collects the child and returns its count, or nullopt when counting failed. Call it when fd()
+  /// is readable.
   std::optional<double> collect();
 
  private:

@@ -12,13 +12,13 @@
 
 namespace xylem::backend {
 
-/// Reads files of /proc and /sys. A file that is missing or unreadable is left out; the first
-/// reading logs these files once. If a file becomes unreadable later, its metrics stay in the
-/// layout with unknown values. An interface, disk or processor that appears or disappears changes
-/// the layout. One thread.
+/// Reads files of /proc and /sys. Files that are missing or unreadable at the first reading are
+/// left out. They are logged once, except missing files that not every Linux has. If a file becomes
+/// unreadable later, its metrics stay in the layout with unknown values. The layout changes when an
+/// interface, disk or processor appears or disappears. One thread.
 class HostSeries final : public SeriesSource {
  public:
-  /// `root` is a prefix of /proc and /sys: a folder of recorded files in tests, else empty.
+  /// `root` is a prefix of /proc and /sys. In tests it is a folder of recorded files, else empty.
   explicit HostSeries(const std::string& root = "");
 
   void begin(overlay::Network& network, Nanos now) override;
@@ -33,9 +33,9 @@ class HostSeries final : public SeriesSource {
     ProcFile file;
     Parse parse;
     std::string label;
-    bool expected;  // Every Linux has it: log if it is missing.
+    bool expected;  // Every Linux has this file: log if it is missing.
     bool left_out = false;
-    std::size_t first = 0, count = 0;  // Its rows in the readout before.
+    std::size_t first = 0, count = 0;  // Position and number of its rows in the previous readout.
   };
 
   void add(const std::string& path, Parse parse, std::string label = "", bool expected = true);

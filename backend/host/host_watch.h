@@ -16,27 +16,30 @@
 namespace xylem::backend {
 
 struct HostWatchOptions {
-  /// See HostMeter.
+  /// Prefix of all paths; see HostMeter.
   std::string root;
   /// Gbit/s towards the front end; nullopt: not known.
   std::function<std::optional<double>()> network_rate = [] { return std::nullopt; };
-  /// Interval for `idle` in the first report: some periods of a CPU quota, some ticks of the
-  /// kernel's clock. In later reports it is the time since the previous report.
+  /// Interval over which `idle` is measured for the first report. It has several periods of a CPU
+  /// quota and several ticks of the kernel's clock. In later reports the interval is the time since
+  /// the previous report.
   Nanos first_interval = 300 * kMillisecond;
-  /// Minimum time between samples of the run queue. They are taken during the last `first_interval`
-  /// before a report; if the report is not awaited, only at its begin, when the agent wakes for
-  /// other work, and with the report.
+  /// Minimum time between samples of the run queue. Samples are taken during the last
+  /// `first_interval` before a report. If the front end does not wait for the report, they are
+  /// taken only at the begin of this time, when the agent wakes for other work, and with the
+  /// report.
   Nanos look_interval = 50 * kMillisecond;
   /// Delay of the first report if the front end does not wait for it.
   Nanos unhurried = 1 * kSecond;
-  /// If hwloc has not counted the cores after this long, the count of the kernel's mask is
-  /// reported.
+  /// If hwloc has not counted the cores after this time, the number of processors in the kernel's
+  /// mask is reported.
   Nanos count_patience = 1 * kSecond;
 };
 
-/// Measures at the interval in control. The first time is at once after reaching a front end that
-/// waits for it (Control.factsAtOnce), else some time after control has come. It does nothing
-/// before, so that the start stays fast. hwloc runs once, in a child (core_count.h).
+/// Measures at the interval that control sets. If the front end waits for the first report
+/// (Control.factsAtOnce), it is measured at once, else some time after control has come. Before
+/// that the class does nothing, so that the start stays fast. hwloc runs once, in a child
+/// (core_count.h).
 ///
 /// Order of calls: start(); then the others in any order. One thread; the network is borrowed.
 class HostWatch {
@@ -47,14 +50,16 @@ class HostWatch {
   /// A link to the front end has come up; the front end may not have this host's facts.
   void meet_front_end(Nanos now);
   void configure(const wire::Control& control, Nanos now);
-  /// For a link directly to the front end; 0: unknown. The last known value is reported.
+  /// Sets the round trip of a direct link to the front end; 0: unknown. The last known value is
+  /// reported.
   void note_round_trip(Nanos round_trip);
-  /// A watched descriptor is readable; false when it is not ours.
+  /// Call it when a watched descriptor is readable. False when the descriptor belongs to another
+  /// object.
   bool on_readable(int fd);
 
-  /// The facts to report now, if any; not before the leaf has its id.
+  /// The facts to report now, if any. None before the leaf has its id.
   std::optional<wire::HostFacts> on_timer(LeafId leaf, Nanos now);
-  /// When on_timer() has something to do; 0: not before something happens.
+  /// When to call on_timer(); 0: not scheduled.
   Nanos next_due() const;
 
  private:
@@ -66,13 +71,13 @@ class HostWatch {
   HostMeter meter_;
   CoreCount core_count_;
   overlay::Network* network_ = nullptr;  // Valid from start() on.
-  Nanos interval_ = 0;                   // 0: nothing is measured.
+  Nanos interval_ = 0;                   // Interval of reports; 0: nothing is measured.
   bool at_once_ = false;
   bool front_end_is_new_ = false;
-  bool has_counted_ = false;  // Cores: begun, at least.
+  bool has_counted_ = false;  // True when counting the cores has been started.
   bool is_measuring_ = false;
-  bool is_awaited_ = false;  // The next report.
-  bool has_looked_ = false;  // Since the last one.
+  bool is_awaited_ = false;  // The front end waits for the next report.
+  bool has_looked_ = false;  // The run queue was sampled since the last report.
   Nanos next_report_ = 0;
   Nanos next_look_ = 0;
   Nanos round_trip_ = 0;

@@ -12,17 +12,17 @@ namespace xylem::backend {
 
 /// A line with a name and a number.
 struct MetricLine {
-  std::string name;         ///< With its labels, as printed: `gpu_power{gpu="0"}`.
-  std::string unit;         ///< From a `# UNIT` line; else empty.
-  bool is_counter = false;  ///< `# TYPE ... counter`: it grows.
+  std::string name;         ///< The name with its labels, as printed: `gpu_power{gpu="0"}`.
+  std::string unit;         ///< Unit from a `# UNIT` line; else empty.
+  bool is_counter = false;  ///< True after a `# TYPE ... counter` line: the number only grows.
   double number = 0;
 };
 
 struct MetricText {
   std::vector<MetricLine> lines;  ///< In order; if a name occurs twice, the last one counts.
-  std::size_t bad_lines = 0;      ///< Neither a number with a name nor a comment.
-  std::size_t dropped = 0;        ///< Good ones beyond kMaxMetrics.
-  std::string first_bad;          ///< At most 60 bytes of it, printable.
+  std::size_t bad_lines = 0;      ///< Lines that are neither a name with a number nor a comment.
+  std::size_t dropped = 0;        ///< Valid lines beyond kMaxMetrics.
+  std::string first_bad;          ///< At most 60 printable bytes of the first bad line.
 };
 
 constexpr std::size_t kMaxMetrics = 1024;
@@ -30,7 +30,7 @@ constexpr std::size_t kLongestMetricName = 200;
 
 /// Accepts any bytes. Names consist of letters, digits and `_:./-`; a timestamp or an exemplar
 /// after the number is ignored. A number beyond the range of double is infinite. `# EOF` ends the
-/// text. Linear in its size.
+/// text. The run time is linear in the size of `text`.
 MetricText parse_metrics(std::string_view text);
 
 }  // namespace xylem::backend

@@ -7,13 +7,13 @@
 
 namespace xylem::backend {
 
-/// Gbit/s of the interface that leads to `host` (a numeric address): the rate from its driver, or a
-/// lower limit of its queueing discipline (tbf, htb). Nothing is sent, and the kernel answers at
-/// once. nullopt: unknown, for example for the loopback interface, most virtual ones, without a
-/// cable, or without a route.
+/// Rate, in Gbit/s, of the interface that leads to `host` (a numeric address). This is the rate
+/// from the driver, or the limit of the interface's queueing discipline (tbf, htb) if that is
+/// lower. Sends nothing and does not wait. nullopt if unknown: for the loopback interface, most
+/// virtual interfaces, without a cable, or without a route.
 std::optional<double> network_rate(const std::string& host);
 
-/// The same for an interface by name.
+/// The same for the interface with this name.
 std::optional<double> interface_rate(const std::string& interface);
 
 }  // namespace xylem::backend

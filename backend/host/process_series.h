@@ -13,11 +13,12 @@
 
 namespace xylem::backend {
 
-/// Reads /proc/PID of each process that was added, four files a process and sample. One file stays
-/// open, so that a process that has ended is recognised even if its pid is reused; it is not read
-/// again. A process that cannot be read for another reason (no free descriptor) has no entry in
-/// this sample, which is logged once, and is tried again. Values that may not be read are left out
-/// and logged once too. One entry per process; a sample without processes is empty. One thread.
+/// Reads /proc/PID of each added process: four files per process and sample. A file of each process
+/// stays open, so that its end is recognised even if the pid is reused. A process that has ended is
+/// not read again. If a process cannot be read for another reason (no free descriptor), the sample
+/// has no entry for it. This is logged once, and the next sample tries again. Values that may not
+/// be read are left out, which is also logged once. A sample has one entry per process, or none.
+/// One thread.
 class ProcessSeries final : public SeriesSource {
  public:
   /// `root` is a prefix of /proc, for tests.
@@ -38,7 +39,8 @@ class ProcessSeries final : public SeriesSource {
     explicit Process(const std::string& folder);
     ProcFile stat, status, io, schedstat;
     Readout readout;
-    std::optional<double> started;  // Ticks since boot; empty: not read yet.
+    std::optional<double> started;  // Start of the process in ticks since boot; empty: not read
+                                    // yet.
   };
   enum class Outcome { kRead, kGone, kNotNow };
 
@@ -50,7 +52,8 @@ class ProcessSeries final : public SeriesSource {
   std::string root_;
   std::map<Lane, Process> processes_;
   ProcFile delay_accounting_;
-  std::optional<bool> counts_waits_;  // Waits for storage; empty: the kernel does not say.
+  std::optional<bool> counts_waits_;  // Whether the kernel counts waits for storage; empty:
+                                      // unknown.
   wire::SeriesLayout layout_{std::string(wire::kProcessService), {}};
   std::string text_;
   bool told_refused_ = false;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The source of a service's samples, used by services.h: the host's own numbers, those of
-// processes, or a program.
+// The interface of a source of samples for services.h. The samples describe the host or processes,
+// or come from a program.
 
 #include <cmath>
 #include <cstddef>
@@ -18,28 +18,29 @@
 
 namespace xylem::backend {
 
-/// A sample without its number in the run.
+/// A sample that has no number yet.
 struct Reading {
-  Nanos at_ns = 0;    ///< Monotonic, of this host.
-  Nanos span_ns = 0;  ///< Since the previous reading; 0 in the first.
+  Nanos at_ns = 0;    ///< Time of the sample, on this host's monotonic clock.
+  Nanos span_ns = 0;  ///< Time since the previous reading; 0 in the first.
   std::vector<wire::SeriesEntry> entries;
 };
 
-/// One thread. Nothing blocks. Order: begin() each time a sample is due, then take() at once and
-/// after each on_readable() and at next_due(), until it gives the reading or there is none.
+/// One thread. Nothing blocks. Order: begin() each time a sample is due. Then take(): at once,
+/// after each on_readable() and at next_due(), until it returns the reading or the sample has
+/// failed.
 class SeriesSource {
  public:
   virtual ~SeriesSource() = default;
 
-  /// Starts a sample. If the source is still busy with the previous one, that one continues and
-  /// this one is skipped.
+  /// Starts a sample. If the previous sample is still running, it continues and the new sample is
+  /// skipped.
   virtual void begin(overlay::Network& network, Nanos now) = 0;
-  /// The reading; nullopt: not yet, or none.
+  /// The reading. nullopt if it is not ready or the sample has failed.
   virtual std::optional<Reading> take(overlay::Network& network, Nanos now) = 0;
   /// Names of the numbers of the last reading. Changes when the set of metrics changes.
   virtual const wire::SeriesLayout& layout() const = 0;
 
-  /// A watched descriptor is readable; false when it is not this source's.
+  /// Call it when a watched descriptor is readable. False when the descriptor is not this source's.
   virtual bool on_readable(overlay::Network&, int, Nanos) { return false; }
   /// When to call take() without an event; 0: not scheduled.
   virtual Nanos next_due() const { return 0; }
@@ -53,29 +54,29 @@ std::vector<wire::SeriesEntry> under_names_of(const wire::SeriesLayout& to,
                                               const wire::SeriesLayout& from,
                                               const std::vector<wire::SeriesEntry>& entries);
 
-/// Collects the numbers of one subject in the order of a layout. The names are kept from one
-/// readout to the next, so that a name costs only a comparison.
+/// Collects the numbers of a host or process in the order of a layout. Names are kept from one
+/// readout to the next, so that a name usually costs only a comparison.
 ///
 ///   readout.begin(layout);
 ///   readout.counter("cpu", "0", ".user", "%", 1, ticks);
-///   readout.end();  // `layout` is what has been named, and may be another one than before
+///   readout.end();  // `layout` has the names of this readout; it may have changed
 ///
-/// If the names change, counters that existed before still give their growth.
+/// If the names change, a counter that existed before still gives its growth.
 class Readout {
  public:
   void begin(wire::SeriesLayout& layout);
-  /// A number as it is. Its name is the concatenation of the three parts.
+  /// Adds a number. Its name is the concatenation of the three parts.
   void gauge(std::string_view prefix, std::string_view label, std::string_view suffix,
              std::string_view unit, double scale, double number) {
     name(prefix, label, suffix, unit, scale, false);
     numbers_.push_back(number);
   }
-  /// A growing number. Gives its growth since the previous readout; unknown in the first one and
-  /// after it has decreased.
+  /// Adds the growth of a number since the previous readout. It is unknown in the first readout,
+  /// and when the number has decreased.
   void counter(std::string_view prefix, std::string_view label, std::string_view suffix,
                std::string_view unit, double scale, double number);
   /// Repeats the names of `count` rows of the previous readout, from `first` on, with unknown
-  /// values. Call it at their position among the other rows.
+  /// values. Call it where these rows belong among the other rows.
   void unknown(std::size_t first, std::size_t count);
   void end();
 
@@ -91,9 +92,11 @@ class Readout {
 
   wire::SeriesLayout* layout_ = nullptr;
   std::vector<double> numbers_;
-  std::vector<double> before_, counted_;  // Counters by position; NaN: none.
+  std::vector<double> before_, counted_;  // Counter values by position; NaN: none. `before_` is
+                                          // from the previous readout.
 
-  // Rows that other names have taken the places of, in this readout: all from this position on.
+  // If a name of this readout differs, all rows of the previous readout from this position on are
+  // saved here.
   bool changed_ = false;
   std::size_t replaced_from_ = 0;
   std::vector<wire::MetricRow> replaced_;

@@ -22,7 +22,8 @@ class CommProcesses {
   /// Starts and watches a child. Returns a report for the front end if it could not be started.
   std::optional<wire::CommProcessReport> start(const wire::StartCommProcess& order,
                                                overlay::Network& network);
-  /// A watched descriptor is readable. Returns a report if a child has ended with an error.
+  /// Call it when a watched descriptor is readable. Returns a report if a child has ended with an
+  /// error.
   std::optional<wire::CommProcessReport> collect(int pidfd, overlay::Network& network);
 
  private:

@@ -19,37 +19,40 @@
 namespace xylem::backend {
 
 struct DeliveryOptions {
-  /// Addresses of the front end: the leaf reports there first, and it is the last fall-back.
+  /// Addresses of the front end. The leaf reports to it first, and uses it as the last fall-back
+  /// parent.
   std::vector<wire::Address> front_end;
-  wire::Role role = wire::Role::kBackEnd;  ///< Or kProgram.
-  /// Stays the same across restarts, so that the front end recognises the leaf.
+  wire::Role role = wire::Role::kBackEnd;  ///< kBackEnd or kProgram.
+  /// The same after a restart, so that the front end recognises the leaf.
   std::string host_key;
   /// Makes the report of this leaf for the front end.
   std::function<wire::HostReport()> report;
   OutboxOptions outbox;
-  /// How long the link report, due each second, may be delayed to be sent with other work.
+  /// The link report is due each second. It may be delayed by this time, to be sent together with
+  /// other work.
   Nanos report_slack = 0;
 };
 
-/// The leaf's side of the tree: its place (node, leaf, line of parents), the run's control and
-/// clock, and the packets of its journal until they are acknowledged. Does not know where packets
-/// come from: an agent makes them from rings, other programs in their own code.
+/// Keeps the leaf's place in the tree (node, leaf, list of parents), the run's control and clock,
+/// and the journal's packets until they are acknowledged. The source of the packets does not
+/// matter: an agent makes them from rings, other programs in their own code.
 ///
 /// Order of calls: start(); connect() when the journal is up to date with its source; then the
-/// events of a Node, and add() for each packet journalled; end() last. The journal keeps place,
-/// control and clock, so that a successor with the same journal continues as the same leaf.
+/// events of a Node, and add() for each journalled packet; end() last. Place, control and clock are
+/// kept in the journal, so that a successor with the same journal continues as the same leaf.
 ///
-/// Sends only to a parent, while its link has room. Resends as the Outbox says: to each new parent,
-/// on request, and if there is no acknowledgement. One thread; journal and network are borrowed.
+/// Sends only to the parent, and only while its link has room. Packets are sent again to each new
+/// parent, on request, and if there is no acknowledgement (see Outbox). One thread; journal and
+/// network are borrowed.
 class Delivery {
  public:
   /// The effect of a message.
   enum class News {
-    kNotOurs,  ///< Not a message for delivery: the caller handles it.
+    kNotOurs,  ///< The message is not for this class; the caller handles it.
     kNothing,
-    kAcknowledged,  ///< There may be room in the journal.
-    kControl,       ///< control() is newer.
-    kPlace,         ///< leaf() and node() are known.
+    kAcknowledged,  ///< The journal may have room again.
+    kControl,       ///< control() has changed.
+    kPlace,         ///< leaf() and node() are set.
   };
 
   Delivery(DeliveryOptions options, Journal& journal);
@@ -67,17 +70,17 @@ class Delivery {
   /// When to call on_timer(); 0: not scheduled.
   Nanos next_due() const;
 
-  /// A packet was just journalled. The next send_due() sends it.
+  /// Adds a packet that was just journalled. The next send_due() sends it.
   void add(const PacketKey& key) { outbox_.add(key); }
-  /// The same with the packet itself; also sends what is due.
+  /// The same with the packet itself. Also sends all due packets.
   void add(wire::Packet packet, Nanos now);
   void send_due(Nanos now);
-  /// Everything journalled is acknowledged.
+  /// True if all journalled packets are acknowledged.
   bool is_done() const { return outbox_.packets() == 0; }
   /// Says goodbye and makes no more connections.
   void end(const std::string& why);
 
-  /// For reports: keeps a few while there is no upward link.
+  /// Sends a report to the parent. While there is no upward link, a few reports are kept.
   void send_up(wire::Message message);
 
   NodeId node() const { return node_; }
@@ -85,15 +88,15 @@ class Delivery {
   const std::optional<wire::Control>& control() const { return control_; }
   const overlay::Uplink& uplink() const { return uplink_; }
 
-  /// Reads the upward link's clock. True if the offset has changed.
+  /// Updates the offset from the upward link. True if it has changed.
   bool follow_clock();
   bool clock_known() const { return clock_known_; }
-  /// This host's monotonic clock + offset = the front end's.
+  /// The offset between clocks: time of the front end = monotonic time of this host + offset.
   Nanos offset_ns() const { return offset_ns_; }
 
  private:
   wire::Hello hello() const;
-  /// The parent, unless its link is full.
+  /// The link to the parent; empty if there is no parent or its link is full.
   std::optional<overlay::LinkId> may_send() const;
   void react(overlay::Uplink::Change change, Nanos now);
   void take_assignment(const wire::Assignment& assignment, Nanos now);
@@ -116,7 +119,7 @@ class Delivery {
   bool clock_known_ = false;
   Nanos offset_ns_ = 0;
   Nanos next_report_ = 0;
-  std::vector<wire::Message> held_;  // For the next parent.
+  std::vector<wire::Message> held_;  // Reports kept for the next parent.
 };
 
 }  // namespace xylem::backend

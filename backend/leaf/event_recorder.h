@@ -1,7 +1,7 @@
 #pragma once
 
-// Turns a source's events into the same packets that an agent makes from rings: registrations,
-// windows and chunks.
+// Makes packets from a source's events: registrations, windows and chunks, the same as an agent
+// makes from rings.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,12 +19,12 @@
 
 namespace xylem::backend {
 
-/// Pure: takes the events; the caller limits the age of chunks with make_chunks(). Memory: 72 bytes
-/// for each event that waits for its chunk (at most kMaxPending), the open window (about 1 MiB), 8
+/// Reads no clock: the caller limits the age of chunks with make_chunks(). Memory: 72 bytes for
+/// each event that waits for its chunk (at most kMaxPending), the open window (about 1 MiB), 8
 /// bytes per rank and function, and packets that take() has not fetched. Not thread-safe.
 ///
-/// A window is sealed when an event of a later slice comes, or when it is large; a slice may have
-/// several parts. Account rows count the events passed to add().
+/// A window is sealed when an event of a later slice comes, or when it is large. So a slice may
+/// have several windows, called parts. Account rows count the events passed to add().
 class EventRecorder {
  public:
   static constexpr std::size_t kMaxPending = 64u << 10;
@@ -34,10 +34,10 @@ class EventRecorder {
   /// The options must be valid (check()). take() returns the registrations at once.
   EventRecorder(const EventSourceOptions& options, LeafId leaf, Nanos window_ns, bool chunks);
 
-  /// Fails with kInvalidArgument and what is wrong.
+  /// Fails with kInvalidArgument; the message says what is wrong.
   static Result<void> check(const EventSourceOptions& options);
 
-  /// The run's control has changed; applies from the next event on.
+  /// Applies a change of the run's control from the next event on.
   void configure(Nanos window_ns, bool chunks);
 
   /// As EventSource::add().
@@ -47,11 +47,11 @@ class EventRecorder {
   void make_chunks();
   bool has_pending() const noexcept { return pending_ != 0; }
 
-  /// Ends the ranks: seals everything, and marks the last window as last. Call it once, as the last
-  /// call but take().
+  /// Ends the ranks: seals everything, and marks the last window as last. Call it once; afterwards
+  /// call only take().
   void finish();
 
-  /// The packets to journal, in order, each once.
+  /// Returns the packets to journal, in order. Each packet is returned once.
   std::vector<Draft> take();
 
  private:
@@ -60,7 +60,7 @@ class EventRecorder {
     std::uint64_t windowed = 0;
     std::uint64_t events = 0;
     std::uint64_t event_calls = 0;
-    std::vector<std::uint64_t> calls_so_far;  // By function.
+    std::vector<std::uint64_t> calls_so_far;  // Calls of each function.
     std::vector<wire::Event> pending;
     wire::AccountRow told;
   };
@@ -80,10 +80,10 @@ class EventRecorder {
   bool chunks_;
   WindowBuilder builder_;
   wire::ChunkEncoder encoder_;
-  std::vector<Process> processes_;  // By rank, from first_rank on; lanes are one more.
+  std::vector<Process> processes_;  // Process i has rank first_rank + i and lane i + 1.
   std::size_t pending_ = 0;
   Nanos last_end_ = 0;
-  std::uint64_t next_wave_ = 0;  // Of the window stream.
+  std::uint64_t next_wave_ = 0;  // Next wave of the window stream.
   std::vector<Draft> ready_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What every program needs to be a leaf, from its options and environment.
+// Prepares the options of a leaf from a program's options and environment.
 
 #include <memory>
 
@@ -13,17 +13,18 @@
 
 namespace xylem::backend {
 
-/// Outlives the node that is made of it.
+/// The parts of a leaf. They must outlive the LeafNode that is made from them.
 struct Joining {
   LeafNodeOptions node;
   net::RuntimeOptions network;
-  Mapping memory;  ///< For a journal of journal_bytes.
+  Mapping memory;  ///< Memory for a journal of journal_bytes.
   std::unique_ptr<CommProcessStarter> starter;
 };
 
-/// Takes the key out of the environment when the options have none; in a process with the capture
-/// library, which may have done that before, it comes from there (capture/core/run_key.h). Fails
-/// with kInvalidArgument (no address, run or key, or they are none) or as make_memory() does.
+/// If the options have no key, takes the key from the environment and removes it there. In a
+/// process with the capture library, the key comes from that library, which may have removed it
+/// already (capture/core/run_key.h). Fails with kInvalidArgument when address, run or key is
+/// missing or invalid, or as make_memory() does.
 Result<Joining> prepare_joining(const LeafOptions& options);
 
 }  // namespace xylem::backend

@@ -1,11 +1,11 @@
 #pragma once
 
-// Packets that an agent has made from the rings and the root has not yet stored.
+// Keeps packets that an agent has made from the rings and that the root has not yet stored.
 //
-// A circular log in shared memory that outlives the worker, because the guard holds it. Each entry
-// has a packet and the positions to which it advances the rings. So after a death at any point,
-// either the packet is not there and its records are still in the rings, or it is there and a
-// successor moves the rings past its records before it reads on:
+// The journal is a circular log in shared memory. It outlives the worker, because the guard holds
+// the memory. Each entry has a packet and the positions to which it advances the rings. A worker
+// may die at any point. If the packet is not in the journal then, its records are still in the
+// rings. If it is, a successor first moves the rings past its records. The order of writes is:
 //
 //   append: bytes of the entry | head (release: committed) | the caller moves rings
 //   free:   entry's state      | tail over the freed ones
@@ -13,15 +13,15 @@
 //   region: [ page of header | ...freed | oldest live entry ... newest entry | free... ]
 //                                        ^tail                                ^head
 //
-// head and tail count all bytes ever written; modulo the size they are positions. An entry never
-// wraps around the end of the region. A recovery applies only absolute, growing numbers, so
-// applying it again changes nothing.
+// head and tail count all bytes ever written; their remainders modulo the size are positions in the
+// log. An entry never wraps around the end of the region. A recovery only raises numbers to
+// absolute values, so a second recovery changes nothing.
 //
-// Giving up: when the log is full, its oldest packets are replaced by tombstones of the same
-// identity at the new end, which keep what the account needs (wire/tombstone.h). Registrations are
-// small and never given up, nor are packets of blocking streams: the caller of append() must wait.
-// If at least half of the log is free but blocked by one old entry, that entry is moved unchanged,
-// and nothing is lost.
+// Giving up: when the log is full, its oldest packets are removed, and tombstones with the same
+// identities are appended. A tombstone has the data that the account needs (wire/tombstone.h).
+// Registrations are small and never given up. Packets of blocking streams are not given up either:
+// the caller of append() must wait. If at least half of the log is free but an old entry blocks it,
+// the entry is moved to the end unchanged, and nothing is lost.
 
 #include <compare>
 #include <cstdint>
@@ -46,7 +46,7 @@ struct RingMark {
   RingProgress to;
 };
 
-/// Calls of a function in windows, including this entry.
+/// Number of calls of a function in all windows up to this entry.
 struct CallsMark {
   Lane lane{};
   FunctionId function{};
@@ -62,12 +62,12 @@ struct Progress {
 
 /// A packet to be journalled.
 struct Draft {
-  wire::Packet packet;      ///< Sources: one leaf.
-  std::uint64_t calls = 0;  ///< Calls lost if it is given up.
+  wire::Packet packet;      ///< The packet; its only source is this leaf.
+  std::uint64_t calls = 0;  ///< Number of calls that are lost if the packet is given up.
   Progress progress;
 };
 
-/// Names an entry; a leaf sends each at most once, apart from resends.
+/// Identifies an entry. A leaf uses each key only once, apart from resends.
 struct PacketKey {
   StreamId stream{};
   Lane lane{};
@@ -76,9 +76,9 @@ struct PacketKey {
 };
 PacketKey key_of(const wire::PacketId& id);
 
-/// State for a successor besides the packets: its place in the tree and the run's clock.
+/// Further state for a successor: the place in the tree and the run's clock.
 struct Memo {
-  std::uint32_t known = 0;  ///< 0: nothing yet.
+  std::uint32_t known = 0;  ///< 1 if the other fields are set; else 0.
   std::uint32_t leaf = 0;
   std::uint32_t node = 0;
   std::uint32_t level = 0;
@@ -93,61 +93,65 @@ struct Memo {
 };
 
 struct JournalOptions {
-  /// The reason for tombstones, for the account.
+  /// The reason that tombstones give for the account.
   std::string reason = "the agent's journal was full";
-  /// Whether packets of a stream may become tombstones to make room; empty: all but registrations.
+  /// Returns whether packets of a stream may become tombstones to make room. Empty: all packets
+  /// except registrations.
   std::function<bool(StreamId)> may_give_up;
-  /// Freed memory is returned to the system in portions of this size; kKeepAll: only by trim(). The
-  /// region must be mapped from a memfd. Writing returned memory again costs page faults, several
-  /// times the cost of copying, so programs that send much at once should keep it.
+  /// Freed memory is returned to the system in portions of this size. With kKeepAll, only trim()
+  /// returns it. The region must be mapped from a memfd. Writing to returned memory causes page
+  /// faults, which cost several times as much as copying. So programs that send much data at once
+  /// should keep it.
   std::size_t give_back_bytes = 256u << 10;
   /// Called after every store into the region, for tests of interruption.
   std::function<void()> on_store;
 };
 
-/// The journal over a region that outlives it. One thread. The region is borrowed, page-aligned and
-/// at least kSmallest bytes; its size bounds the data that an agent keeps (default 64 MiB; memory
-/// is allocated only as used).
+/// The journal in a memory region that outlives it. One thread. The region is borrowed,
+/// page-aligned and has at least kSmallest bytes. Its size limits the data that an agent keeps
+/// (default 64 MiB; memory is allocated only as used).
 class Journal {
  public:
   static constexpr std::size_t kSmallest = 64u << 10;
   static constexpr std::size_t kDefaultBytes = 64u << 20;
   static constexpr std::size_t kKeepAll = std::numeric_limits<std::size_t>::max();
 
-  /// Opens a predecessor's journal, or makes one in zeroed memory. Fails with kInvalidArgument when
-  /// the region is too small, and with kCorrupt when it is neither zero nor a journal of this
-  /// version and size.
+  /// Opens a predecessor's journal, or makes a journal in zeroed memory. Fails with
+  /// kInvalidArgument when the region is too small. Fails with kCorrupt when the region is neither
+  /// zero nor a journal of this version and size.
   static Result<Journal> open(std::span<std::byte> region, JournalOptions options = {});
 
   /// Writes and commits an entry, atomically even if the process dies. Fails with kExhausted when
   /// there is no room even after giving up packets. Then nothing was written, and the caller must
-  /// take no more from the rings. Fails with kAlreadyExists when an entry with that identity is
-  /// live: a process has tampered with its segment.
+  /// not read more records from the rings. Fails with kAlreadyExists when an entry with the same
+  /// identity is live; this means that a process has tampered with its segment.
   Result<void> append(const Draft& draft);
 
-  /// Frees the entry. False if there is none: already acknowledged, or not ours.
+  /// Frees the entry. False if there is no such entry, because it is already acknowledged or was
+  /// never in this journal.
   bool acknowledge(const PacketKey& key);
 
   bool empty() const noexcept { return offset_of_.empty(); }
   bool contains(const PacketKey& key) const { return offset_of_.contains(key); }
   /// Live entries, oldest first.
   std::vector<PacketKey> keys() const;
-  /// The packet of a live entry: what was appended, or its tombstone.
+  /// The packet of a live entry, or its tombstone.
   wire::Packet read(const PacketKey& key) const;
   std::size_t payload_bytes(const PacketKey& key) const;
   std::uint64_t calls_in(const PacketKey& key) const;
   bool is_last(const PacketKey& key) const;  ///< Packet.last
 
-  /// The progress of a lane by the entries found at open(). Apply it to the lane's segment before
-  /// any other use of the journal.
+  /// The progress of a lane according to the entries found by open(). Apply it to the lane's
+  /// segment before any other use of the journal.
   Progress progress_of(Lane lane) const;
 
-  /// The lowest wave that this leaf has not used on the stream.
+  /// The wave number after the last that this leaf has used on the stream.
   std::uint64_t next_wave(StreamId stream) const;
 
-  /// Sample numbers of a service, by the lane of its packets (at most wire::kMaxServices): the
-  /// lowest number in no entry, and the count taken by take_sample_number(). Numbers between were
-  /// taken and not journalled, for example because a worker died.
+  /// Sample numbers of a service. `service` is the lane of its packets; there are at most
+  /// wire::kMaxServices. next_sample() is the number after the last journalled sample.
+  /// samples_taken() is how many numbers take_sample_number() has given. Numbers between the two
+  /// were taken but not journalled, for example because a worker died.
   std::uint64_t next_sample(Lane service) const;
   std::uint64_t samples_taken(Lane service) const;
   std::uint64_t take_sample_number(Lane service);
@@ -199,7 +203,8 @@ class Journal {
   std::map<std::uint64_t, PacketKey> key_at_;
   std::map<Lane, Progress> recovered_;
   std::size_t live_bytes_ = 0;
-  std::uint64_t given_back_ = 0;  // Log bytes before it need not be given back to the system.
+  std::uint64_t given_back_ = 0;  // Log bytes before this offset need not be returned to the
+                                  // system.
   std::uint64_t given_up_packets_ = 0;
   std::uint64_t given_up_calls_ = 0;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-// What is behind Leaf and LeafStream: leaf.cc makes, joins and closes it, leaf_traffic.cc sends and
-// receives.
+// The implementation of Leaf and LeafStream. leaf.cc makes, joins and closes a leaf;
+// leaf_traffic.cc sends and receives.
 
 #include <sys/types.h>
 
@@ -31,16 +31,17 @@
 
 namespace xylem::backend {
 
-/// One thread's at a time, and it is known whose: where the handler of a signal calls exit(), that
-/// must not wait for the call which the handler interrupts.
+/// A lock that knows its holder. A signal handler that calls exit() must not wait for the call that
+/// it has interrupted in the same thread, so take() fails at once there.
 class Turn {
  public:
-  /// Waits for other threads until the deadline. False then, and at once when this thread has it.
+  /// Takes the turn; waits for other threads until the deadline. Returns false at the deadline, and
+  /// at once if this thread already has the turn.
   bool take(Nanos deadline);
   void give_back() { holder_.store(std::thread::id()); }
   bool is_mine() const { return holder_.load() == std::this_thread::get_id(); }
 
-  /// Takes it and, if so, gives it back.
+  /// Takes the turn in its constructor. If it got the turn, gives it back in its destructor.
   class Hold {
    public:
     Hold(Turn& turn, Nanos deadline) : turn_(turn), is_taken_(turn.take(deadline)) {}
@@ -60,14 +61,14 @@ class Turn {
   std::atomic<std::thread::id> holder_{};
 };
 
-/// Calls of the program and of the node meet in State. The node itself is only touched on the loop.
-/// The owner of the Leaf calls stop(); streams that outlive it find everything closed.
+/// Calls of the program and of the node share the State. Only the event loop uses the node itself.
+/// The owner of the Leaf calls stop(). A stream that outlives the Leaf finds everything closed.
 class LeafStream::Impl final : public LeafOwner {
  public:
   static Result<std::shared_ptr<Impl>> make(const LeafOptions& options);
   struct Parts {
     Joining joining;
-    // Streams whose packets may be given up; the journal asks, on the loop.
+    // Streams whose packets may be given up. The journal reads this set, on the loop.
     std::unique_ptr<std::set<StreamId>> droppable;
     std::optional<Journal> journal;
   };
@@ -87,11 +88,13 @@ class LeafStream::Impl final : public LeafOwner {
   Result<void> wait_until_closed(Nanos timeout);
   Result<void> close(Nanos timeout);
   void serve(Nanos time);
-  /// Closes what is not closed and waits for the thread. Stops the program when called on it.
+  /// Closes the leaf if it is open, and waits for the thread to end. Calling it on that thread is a
+  /// bug, which stops the program.
   void stop();
-  /// True in a child of fork(), and where exit() could not stop it: nothing of it may be touched.
+  /// True in a child of fork(), and after exit() could not stop the leaf. Then no member may be
+  /// used.
   bool is_left() const;
-  /// From now on exit() stops it, if it lives then.
+  /// Makes exit() stop the leaf, if it still exists.
   static void close_at_exit(const std::shared_ptr<Impl>& leaf);
 
  private:
@@ -103,25 +106,26 @@ class LeafStream::Impl final : public LeafOwner {
   struct Open {
     LeafStreamState state;
     std::uint64_t next_wave = 0;
-    std::uint64_t sent = 0;       // Waves that were taken over.
-    std::uint64_t sent_told = 0;  // The same in the last account; only touched on the loop.
+    std::uint64_t sent = 0;       // Number of waves accepted from the program.
+    std::uint64_t sent_told = 0;  // `sent` in the last account; used only on the loop.
     std::deque<Run> outgoing;
     std::size_t outgoing_bytes = 0;
-    IntervalSet refused;  // Given up before the loop saw them.
-    IntervalSet lost;     // Given up, and that is not journalled yet; only touched on the loop.
+    IntervalSet refused;  // Waves that were given up before the loop saw them.
+    IntervalSet lost;  // Waves that were given up and whose tombstones are not journalled yet; used
+                       // only on the loop.
     bool is_put() const { return outgoing.empty() && refused.empty() && lost.empty(); }
   };
   struct State {
     Open* find(const std::string& name);
-    /// A wave of the stream can be taken over, or never will be.
+    /// True if send() need not wait: a wave of the stream can be accepted now, or never again.
     bool has_room(const std::string& name);
     std::optional<Received> take_received(const std::string& name);
     Result<void> delivery_outcome() const;
     bool owes_last_account() const;
 
-    std::optional<LeafId> id;  // Since the front end has given us a place.
+    std::optional<LeafId> id;  // Set when the front end has assigned a place.
     std::map<StreamId, Open> streams;
-    bool streams_fixed = false;  // Those of a run: no others will be opened.
+    bool streams_fixed = false;  // The streams are those of a run; no others will be opened.
     std::deque<Received> received;
     std::size_t received_bytes = 0;
     bool pump_is_posted = false;
@@ -139,12 +143,13 @@ class LeafStream::Impl final : public LeafOwner {
   using Living = SharedState<std::vector<std::weak_ptr<Impl>>>;
   static Living& living();
   static void close_all();
-  /// False where it cannot be: on its own thread, or where exit() has interrupted a call of it.
+  /// Stops the leaf at exit(). Returns false if that is not possible: on the leaf's own thread, or
+  /// if exit() has interrupted a call of the leaf.
   bool end_at_exit();
   bool may_be_entered();
   void leave(Nanos deadline);
 
-  // LeafOwner, on the loop.
+  // Functions of LeafOwner, called on the loop.
   void on_joined(LeafId leaf) override;
   void on_streams(std::vector<LeafStreamState> streams) override;
   bool on_multicast(StreamId stream, std::uint64_t number, wire::Fields fields) override;
@@ -153,24 +158,25 @@ class LeafStream::Impl final : public LeafOwner {
   void on_closed(const std::string& why) override;
   std::size_t packets_to_put() const override;
 
-  /// Until `done` or the deadline, and whether it is done. On our own thread, where coroutines go
-  /// on, there is nobody to wait for: it only looks.
+  /// Waits until `done()` or the deadline, and returns `done()`. On the library's own thread, where
+  /// coroutines resume, it does not wait.
   bool wait(Locked& state, Nanos deadline, const std::function<bool()>& done);
-  /// Tries at once, then on the loop: after each event, and for the last time at the timeout.
+  /// Tries `attempt` at once. If that fails, tries it on the loop after each event, and for the
+  /// last time at the timeout.
   void wait_then(Nanos timeout, Waiters::Attempt attempt);
-  /// Under Threading::kCaller: pumps, and runs the loop until `done` or the deadline. Does neither
-  /// while another thread does, or when it is called from within.
+  /// With Threading::kCaller: calls pump() and runs the loop until `done` or the deadline. If
+  /// another thread runs the loop, waits for it, at most until the deadline. Does nothing when
+  /// called from within the loop.
   void run_loop(const std::function<bool()>& done, Nanos deadline);
   Result<wire::Fields> lift(const std::string& name, const wire::Fields& fields);
   Result<void> take_over(State& state, const std::string& name, std::optional<std::uint64_t> wave,
                          wire::Fields lifted, bool in_time);
   void enqueue(State& state, Open& open, std::uint64_t wave, wire::Fields fields) const;
-  /// Where a stream that drops has waiting what it may: one wave or run less. True: it was the new
-  /// wave.
+  /// Gives up a wave or run of a dropping stream whose queue is full. True if that is the new wave.
   static bool drop_one(Open& open, std::uint64_t wave);
   void pump_soon(State& state);
   void pump();
-  /// What the fields of a wave or of a run may take at most, so that the journal can hold it.
+  /// Maximum size of the fields of a wave or a run, so that the journal can hold them.
   std::size_t most_bytes() const;
   bool put(StreamId stream, Open& open, const Run& run);
   void put_lost(StreamId stream, Open& open);
@@ -179,13 +185,16 @@ class LeafStream::Impl final : public LeafOwner {
     return options_.threading == Threading::kOwnThread && in_loop_.is_mine();
   }
 
-  // In this order: who starts or ends our thread; who runs the loop, our thread until it ends.
+  // Take these turns in this order. `stopping_` belongs to the thread that starts or ends the
+  // library's thread. `in_loop_` belongs to the thread that runs the loop: the library's thread
+  // until it ends.
   Turn stopping_;
   Turn in_loop_;
   std::atomic<bool> is_left_{false};
   SharedState<State> state_;
   Waiters waiters_;
-  std::uint64_t accounts_ = 0;  // Put so far; only touched on the loop, as the next.
+  std::uint64_t accounts_ = 0;  // Number of accounts put so far. This and the next member are used
+                                // only on the loop.
   Nanos last_account_ = 0;
 
   const LeafOptions options_;
@@ -193,7 +202,7 @@ class LeafStream::Impl final : public LeafOwner {
   Parts parts_;
   LeafNode node_;
   net::EventLoop loop_;
-  net::LoopThread thread_;  // Last: it uses all of the above.
+  net::LoopThread thread_;  // The last member, because it uses all members above.
 };
 
 Error leaf_closed(const std::string& why);

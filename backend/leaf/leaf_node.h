@@ -1,6 +1,6 @@
 #pragma once
 
-// The leaf of a tool's tree: streams instead of rings.
+// The leaf of a tool's tree. Its packets come from streams instead of rings.
 
 #include <cstdint>
 #include <functional>
@@ -28,7 +28,7 @@ namespace xylem::backend {
 /// A stream at this leaf.
 struct LeafStreamState {
   wire::StreamSpec spec;
-  std::shared_ptr<const filters::Aggregation> aggregation;  ///< Null: it has none.
+  std::shared_ptr<const filters::Aggregation> aggregation;  ///< Null if the stream has none.
 };
 
 /// The owner of a LeafNode. Called from within the LeafNode's calls.
@@ -36,15 +36,17 @@ class LeafOwner {
  public:
   virtual ~LeafOwner() = default;
   virtual void on_joined(LeafId leaf) = 0;
-  /// All open streams that include this leaf. Called with each new version of control.
+  /// Called with each new version of control. `streams` are all open streams that include this
+  /// leaf.
   virtual void on_streams(std::vector<LeafStreamState> streams) = 0;
-  /// Called once for each number of a stream, in order. False: no room; it counts as missed.
+  /// Called once for each number of a stream, in order. Return false if there is no room; the
+  /// multicast then counts as missed.
   virtual bool on_multicast(StreamId stream, std::uint64_t number, wire::Fields fields) = 0;
-  /// The journal may have room again; something may have been acknowledged.
+  /// The journal may have room again, because packets may have been acknowledged.
   virtual void on_room() = 0;
-  /// The tree is closing: put the remaining data now; leave() follows.
+  /// The tree is closing. Put the remaining data now; leave() follows.
   virtual void on_finish() = 0;
-  /// The node has ended. `why` is empty if all was delivered.
+  /// The node has ended. `why` is empty if all data was delivered.
   virtual void on_closed(const std::string& why) = 0;
   /// Number of packets for which the journal had no room yet; a leaving node waits for them. Called
   /// after on_room() and by leave().
@@ -61,30 +63,31 @@ struct LeafNodeOptions {
   Nanos orphan_limit = 60 * kSecond;
 };
 
-/// Life cycle: connects, reports, gets a leaf id and the streams; journals and delivers packets;
-/// leaves on request when all is acknowledged. Starts communication processes on its host when the
-/// front end asks for it. One thread; references are borrowed.
+/// Life cycle: the node connects, reports its host, and gets a leaf id and the streams. It journals
+/// and delivers packets. On request it leaves, when all packets are acknowledged. When the front
+/// end asks, it starts communication processes on its host. One thread; references are borrowed.
 class LeafNode final : public overlay::Node {
  public:
   LeafNode(LeafNodeOptions options, Journal& journal, ProcessStarter& starter, LeafOwner& owner);
 
-  /// Journals the waves `first`, `first + 1`, ... of a stream, already lifted. False if there is no
-  /// room: call it again after on_room().
+  /// Journals the waves `first`, `first + 1`, ... of a stream. The caller has already lifted them
+  /// (filters/aggregation.h). False if there is no room; then call it again after on_room().
   bool put(StreamId stream, std::uint64_t first, std::span<const wire::Fields> waves, Nanos now);
-  /// Journals the waves as lost: a tombstone says that they were given up here.
+  /// Journals the waves as lost, with a tombstone that says that they were given up here.
   bool put_lost(StreamId stream, std::uint64_t first, std::uint64_t end, Nanos now);
   /// Journals the account of waves sent on the run's streams (wire/stream.h), with number `number`;
-  /// `is_last` marks the leaf's last packet.
+  /// `is_last` marks it as the leaf's last packet.
   bool put_account(std::uint64_t number, const wire::Fields& account, bool is_last, Nanos now);
-  /// Journals a packet of any stream from this leaf. False as put() above; then `draft` is
+  /// Journals a packet of any stream from this leaf. False if there is no room; then `draft` is
   /// unchanged.
   bool put(Draft&& draft, Nanos now);
-  /// The run's control; set from on_joined() on.
+  /// The run's control. It is set before on_joined() is called.
   const std::optional<wire::Control>& control() const { return delivery_.control(); }
-  /// Everything that was put is acknowledged. Ignores packets that the owner has not put yet.
+  /// True if all packets that were put are acknowledged. Packets that the owner has not put yet do
+  /// not count.
   bool is_delivered() const { return delivery_.is_done(); }
-  /// Ends when everything is put and acknowledged, or at `deadline`: then on_closed() says how many
-  /// packets were not delivered.
+  /// Leaves the tree when all packets are put and acknowledged, or at `deadline`. At the deadline,
+  /// on_closed() gets the number of packets that were not delivered.
   void leave(Nanos deadline, Nanos now);
 
   void on_start(overlay::Network& network, Nanos now) override;
@@ -114,10 +117,11 @@ class LeafNode final : public overlay::Node {
   overlay::Network* network_ = nullptr;  // Valid from on_start() on.
   std::map<StreamId, LeafStreamState> streams_;
   std::map<StreamId, std::uint64_t> last_multicast_;
-  std::map<StreamId, IntervalSet> gaps_;  // Told; again to each new parent, which may not know.
+  std::map<StreamId, IntervalSet> gaps_;  // Gaps that were reported. They are reported again to
+                                          // each new parent.
   std::optional<overlay::LinkId> gaps_told_to_;
   std::uint64_t streams_version_ = 0;
-  bool has_put_ = false;  // Since the journal was looked at last.
+  bool has_put_ = false;  // Something was put since trim_when_quiet() last looked.
   Nanos next_look_ = 0;
   bool joined_ = false;
   bool finish_told_ = false;

@@ -11,7 +11,7 @@
 
 namespace xylem::backend {
 
-/// Memory mapped from a descriptor, readable, writable and shared. Unmapped by the destructor; the
+/// Shared memory mapped from a descriptor, readable and writable. The destructor unmaps it; the
 /// descriptor may be closed earlier. Movable, not copyable.
 class Mapping {
  public:
@@ -23,17 +23,17 @@ class Mapping {
   }
   ~Mapping();
 
-  /// Maps the first `size` bytes. The caller must make sure that the file is that large. Fails with
-  /// kInternal when the system refuses.
+  /// Maps the first `size` bytes. The caller must make sure that the file has at least this size.
+  /// Fails with kInternal when the system refuses.
   static Result<Mapping> of(int fd, std::size_t size);
 
-  /// Maps `size` bytes from `offset` on of the same file that `beginning` maps from its start,
-  /// without a descriptor. Both must be whole pages, and the file must be large enough. Fails with
-  /// kExhausted when there is no address space.
+  /// Maps `size` bytes from `offset` on, of the file that `beginning` maps from its start. Needs no
+  /// descriptor. `offset` and `size` must be whole pages, and the file must be large enough. Fails
+  /// with kExhausted when there is no address space.
   static Result<Mapping> more_of(const Mapping& beginning, std::size_t offset, std::size_t size);
 
   /// Asks the system to allocate pages in advance, so that the first write does not wait for them.
-  /// Only advice.
+  /// The system may ignore this.
   void populate(std::size_t offset, std::size_t size) const noexcept;
 
   std::span<std::byte> bytes() const noexcept { return bytes_; }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Chooses the journalled packets to send now: new ones in order, within a limit of bytes in flight,
-// and unacknowledged ones again.
+// Chooses the journalled packets to send now. New packets are sent in order, within a limit of
+// bytes in flight. Unacknowledged packets are sent again.
 
 #include <cstdint>
 #include <deque>
@@ -21,43 +21,46 @@ struct OutboxOptions {
   /// Maximum size of packets sent and not yet acknowledged. Waiting packets stay in the journal and
   /// are not copied.
   std::size_t max_in_flight = 8u << 20;
-  /// A packet is resent after this long without an acknowledgement; the pause doubles each time.
+  /// A packet is resent if it is not acknowledged after this time. The time doubles with each
+  /// resend, up to `longest_resend`.
   Nanos first_resend = 5 * kSecond;
   Nanos longest_resend = 60 * kSecond;
 };
 
-/// The state of each journalled packet on its way. Does not send. One thread; the journal is
-/// borrowed. A packet that was sent before, also by a predecessor, is marked `alone`: the first
-/// copy may have been merged into another packet, and the root stores whichever arrives first. The
-/// leaf's last packet is sent when all others are acknowledged. So when the root has stored it,
-/// nothing more can come from this leaf.
+/// Keeps the delivery state of each journalled packet. It does not send. One thread; the journal is
+/// borrowed. A packet that was sent before, also by a predecessor, is marked `alone`: its first
+/// copy may have been merged into another packet, and the root stores the copy that arrives first.
+/// The leaf's last packet is sent only when all others are acknowledged. So when the root has
+/// stored it, nothing more can come from this leaf.
 class Outbox {
  public:
   Outbox(OutboxOptions options, Journal& journal);
 
-  /// A packet was just journalled.
+  /// Adds a packet that was just journalled.
   void add(const PacketKey& key);
-  /// A packet that a predecessor journalled and may have sent.
+  /// Adds a packet that a predecessor journalled and may have sent.
   void add_recovered(const PacketKey& key);
 
-  /// As add(), with the packet itself. True if it may be sent now, before all added packets; it
-  /// then counts as sent. Else it is added.
+  /// Returns true if the packet may be sent now; it then counts as sent. Returns false if older
+  /// packets wait, the limit of bytes in flight is reached, or it is the leaf's last packet; it is
+  /// then added as by add().
   bool add_and_send(const wire::Packet& packet, Nanos now);
 
   /// The packets to send now, oldest first; they count as sent.
   std::vector<wire::Packet> take_due(Nanos now);
-  /// When take_due() next has a packet without a further event; 0: not scheduled.
+  /// When to call take_due() if nothing else happens; 0: not scheduled.
   Nanos next_due() const;
 
   /// The root has stored the packet: removes it here and from the journal. Ignores unknown packets.
-  /// On tools' streams `id` names waves; a packet is removed when all of its waves are
+  /// On tools' streams `id` stands for waves, and a packet is removed when all of its waves are
   /// acknowledged.
   void acknowledge(const wire::PacketId& id);
-  /// The root, or a node on the way, asks for the packet again; on tools' streams, for every packet
-  /// with one of the waves. The stream kEveryStream stands for all streams.
+  /// Resends the packet, because the root or a node on the way asked for it. On tools' streams,
+  /// resends every packet that has one of the waves. The stream kEveryStream stands for all
+  /// streams.
   void resend(const wire::PacketId& id);
-  /// The path of the packets was lost or has changed: resends all packets that are not acknowledged
-  /// by `when`.
+  /// At the time `when`, all packets that are still not acknowledged become due again. Call it when
+  /// the path of the packets was lost or has changed.
   void resend_everything(Nanos when);
 
   std::size_t packets() const noexcept { return states_.size(); }
@@ -68,11 +71,11 @@ class Outbox {
     bool sent = false;
     bool last = false;
     bool alone = false;
-    Nanos due = 0;  // When it is to be sent again; meaningless before it was sent.
+    Nanos due = 0;  // When to resend it; no meaning before it was sent.
     Nanos pause = 0;
     std::size_t bytes = 0;
-    std::uint64_t wave_end = 0;  // Known when it was sent.
-    IntervalSet acknowledged;    // Of its waves, on tools' streams.
+    std::uint64_t wave_end = 0;  // Set when it is sent.
+    IntervalSet acknowledged;    // Its acknowledged waves, on tools' streams.
   };
   using States = std::map<PacketKey, State>;
   std::vector<States::iterator> sent_overlapping(const wire::PacketId& id);
@@ -85,10 +88,11 @@ class Outbox {
   OutboxOptions options_;
   Journal& journal_;
   States states_;
-  std::deque<PacketKey> fresh_;                // Not sent by us yet; may hold acknowledged ones.
-  std::set<std::pair<Nanos, PacketKey>> due_;  // Sent ones.
+  std::deque<PacketKey> fresh_;  // Packets not sent by this object yet. Some may already be
+                                 // acknowledged.
+  std::set<std::pair<Nanos, PacketKey>> due_;  // Sent packets, by the time of their resend.
   std::size_t in_flight_ = 0;
-  std::size_t others_ = 0;  // Packets that are not the last.
+  std::size_t others_ = 0;  // Number of packets except the last packet.
 };
 
 }  // namespace xylem::backend

@@ -14,7 +14,7 @@
 
 namespace xylem::backend {
 
-/// A child that was started.
+/// A started child process.
 struct StartedProcess {
   int pid = 0;
   UniqueFd pidfd;  ///< Readable when it has ended.
@@ -24,7 +24,7 @@ struct StartedProcess {
 class ProcessStarter {
  public:
   virtual ~ProcessStarter() = default;
-  /// Starts a communication process. Fails with a sentence that names the program.
+  /// Starts a communication process. The message of an error contains the program's path.
   virtual Result<StartedProcess> start(NodeId node, std::uint32_t level) = 0;
   /// Collects a child that has ended. Empty if it ended normally, else the reason.
   virtual std::string collect(int pid) = 0;
@@ -40,18 +40,20 @@ struct CommProcessSetting {
   std::string host_key;
   bool tls = true;
   std::string log_level = "warn";
-  Nanos orphan_limit = 60 * kSecond;  ///< It ends after this long without a parent; at most a day.
+  Nanos orphan_limit = 60 * kSecond;  ///< The process ends after this time without a parent; at
+                                      ///< most a day.
   net::Key key{};
 };
 
-/// Starts each program in its own session, with standard input and output on /dev/null, standard
-/// error in a pipe to us that never blocks it, and without our other descriptors. The command line
-/// is
+/// Starts each program in its own session. Standard input and output are /dev/null. Standard error
+/// is a pipe to this process, which never blocks the program. The program inherits none of our
+/// other descriptors. The command line is
 ///   xylem-commproc --run RUN --node N --level N --front-end ADDRESSES --key-fd 4 --host NAME
 ///                  --host-key KEY --socket FOLDER/commproc-N --tls on|off --log-level LEVEL
 ///                  --orphan-limit SECONDS
-/// If it ended with an error, the text of collect() ends with the last line of its standard error.
-/// The key is in the pipe on descriptor 4, never on a command line or in an environment.
+/// If the program ended with an error, the text of collect() ends with the last line of its
+/// standard error. The program reads the key from a pipe, descriptor 4. The key is never on a
+/// command line or in an environment.
 class CommProcessStarter final : public ProcessStarter {
  public:
   explicit CommProcessStarter(CommProcessSetting setting);
@@ -60,7 +62,7 @@ class CommProcessStarter final : public ProcessStarter {
 
  private:
   CommProcessSetting setting_;
-  std::map<int, UniqueFd> errors_;  // Standard error of each child, by its process id.
+  std::map<int, UniqueFd> errors_;  // Standard error of each child, by pid.
 };
 
 }  // namespace xylem::backend

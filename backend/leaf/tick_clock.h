@@ -1,9 +1,10 @@
 #pragma once
 
-// Turns the ticks of records into CLOCK_MONOTONIC of this host.
+// Converts the ticks of records to CLOCK_MONOTONIC of this host.
 //
-// Idea: both clocks are read together from time to time. Time is linear between two such pairs, so
-// a record, which is always in the past, is interpolated between the pairs around it:
+// Idea: both clocks are read together from time to time, which gives pairs. Between two pairs time
+// is taken as linear. A record is always in the past, so its time is interpolated between the pair
+// before and the pair after it:
 //
 //   ns |            p2      The slope of each piece follows what the kernel does to
 //      |        .--'        CLOCK_MONOTONIC (it is steered by up to 500 ppm), and no
@@ -11,8 +12,9 @@
 //      |  .'
 //      +------------- ticks
 //
-// A pair is read as monotonic, ticks, monotonic; the closest of several tries counts. Half the
-// distance bounds its error (about 20 to 50 ns).
+// To read a pair, read CLOCK_MONOTONIC, then the ticks, then CLOCK_MONOTONIC again. Of several
+// tries, keep the pair whose two CLOCK_MONOTONIC readings are closest. The error of the pair is at
+// most half the difference of these two readings (about 20 to 50 ns).
 
 #include <cstdint>
 #include <deque>
@@ -26,53 +28,58 @@ namespace xylem::backend {
 struct TickPair {
   std::uint64_t ticks = 0;
   Nanos monotonic_ns = 0;
-  Nanos error_ns = 0;  ///< monotonic_ns is off by at most this.
+  Nanos error_ns = 0;  ///< Maximum error of monotonic_ns.
 };
 
-/// Reads the time-stamp counter against CLOCK_MONOTONIC, the closest of 16 tries: about 1 µs.
+/// Reads both clocks 16 times and returns the most exact pair. Takes about 1 µs.
 TickPair read_tick_pair();
 
-/// One host's clock; processes of a host share it. A value: takes pairs and reads no clock itself.
+/// The clock of one host, for all its processes. It reads no clock itself: the caller adds the
+/// pairs.
 ///
-/// Times never step back by more than error_ns(): pieces meet in their pairs, only the open end
-/// beyond the last pair is estimated from the piece before it.
+/// Times never go back by more than error_ns(). Each piece ends at the pair where the next begins,
+/// so there is no jump between pieces. Times after the last pair are estimated with the slope of
+/// the last finished piece.
 class TickClock {
  public:
-  /// The first piece must be this long for its slope to be good: 100 ns in 20 ms are 5 ppm.
+  /// Minimum length of the first piece. Its two pairs are wrong by up to 50 ns each; over 20 ms
+  /// this is a slope error of 5 ppm.
   static constexpr Nanos kFirstPiece = 20 * kMillisecond;
   static constexpr Nanos kPiece = 250 * kMillisecond;
-  /// Maximum number of pieces: no record waits longer in a ring.
+  /// Maximum number of pieces kept. No record waits in a ring for longer than they cover.
   static constexpr std::size_t kPieces = 512;
 
-  /// Takes a pair if the last one is old enough. May be called at any rate.
+  /// Adds the pair if the last pair is old enough, else ignores it. May be called at any rate.
   void add(const TickPair& pair);
   /// When the next pair is worth reading.
   Nanos next_pair() const;
-  /// True from the second pair on. Before, to_monotonic() must not be called.
+  /// True from the second pair on. Until then to_monotonic() must not be called.
   bool is_ready() const noexcept { return pairs_.size() >= 2; }
 
   /// CLOCK_MONOTONIC at `ticks`. Accepts any number without overflow.
   Nanos to_monotonic(std::uint64_t ticks) const;
 
-  /// Bound of the error of times between the first and the last pair, and up to kPiece after.
+  /// Maximum error of times from the first pair to kPiece after the last pair.
   Nanos error_ns() const noexcept { return error_ns_; }
 
  private:
   friend class TickReader;
   struct Piece {
     TickPair begin;
-    double ns_per_tick = 0;  // Up to the next piece's begin; the last one's is the estimate.
+    double ns_per_tick = 0;  // Slope from this piece's begin to the next piece's begin. The last
+                             // piece has no end yet: it uses the slope of the piece before.
   };
   std::deque<Piece> pairs_;
   Nanos error_ns_ = 0;
 };
 
-/// Times of a record by the clock its process uses. kMonotonic passes through.
+/// Converts a time of a record to CLOCK_MONOTONIC. A kMonotonic time is returned unchanged, up to a
+/// maximum.
 Nanos record_time(const TickClock& clock, capture::ClockKind kind, std::uint64_t ticks);
 
-/// The same times for many consecutive records, in about a nanosecond each: it keeps the last
-/// record's piece and searches only for ticks outside it. Borrows the clock; valid until the
-/// clock's next add(). A kTsc reader needs a clock that is ready.
+/// Fast record_time() for many consecutive records, about 1 ns each. The reader keeps the piece of
+/// the last record and searches only when the ticks are outside it. Borrows the clock; valid until
+/// the clock's next add(). A kTsc reader needs a clock that is ready.
 class TickReader {
  public:
   TickReader(const TickClock& clock, capture::ClockKind kind) noexcept
@@ -86,20 +93,22 @@ class TickReader {
       if (!look_up(ticks)) return clock_.to_monotonic(ticks);
       after = ticks - begin_.ticks;
     }
-    // Signed, since only such a conversion is one instruction; a length fits.
+    // Converting a signed integer to double is one instruction; converting an unsigned one is not.
+    // `length_` is at most 2^62, so the cast is safe.
     const auto signed_after = static_cast<std::int64_t>(after);
     return begin_.monotonic_ns +
            static_cast<Nanos>(static_cast<double>(signed_after) * ns_per_tick_);
   }
 
  private:
-  // False when the ticks are in no piece, or so far beyond the last that time must be bounded.
+  // Returns false if the ticks are in no piece, or so far after the last pair that the result must
+  // be limited.
   bool look_up(std::uint64_t ticks);
 
   const TickClock& clock_;
   bool is_tsc_;
   TickPair begin_;
-  std::uint64_t length_ = 0;  // In ticks; none yet.
+  std::uint64_t length_ = 0;  // In ticks; 0 until look_up() has found a piece.
   double ns_per_tick_ = 0;
 };
 

@@ -1,16 +1,18 @@
 #pragma once
 
-// Estimates the time that a record stands for when it also stands for calls that sampling left out.
+// Estimates the time of all calls that a record stands for, if sampling has left out some of them.
 //
-// The simple estimate, duration times calls, is wrong when the timed call was unusual: a poll of
-// 200 ns that the kernel preempted for 4 ms would give 4 s of MPI for 1000 calls that took 4.2 ms.
-// The calls of a record lie between the previous record of that function and its end, and nothing
-// else of that thread was done in their time, so:
+// The simple estimate, duration times calls, is wrong when the timed call was unusual. For example,
+// 1000 polls of 200 ns take 4.2 ms if the kernel preempts one of them for 4 ms. If that poll is
+// timed, the simple estimate is 4 s. But all calls of a record lie between the end of the
+// function's previous record and the record's own end, and the thread did nothing else during these
+// calls. So:
 //
 //   Iprobe                Send               Iprobe (1000 calls)
-//   ...---|               |--|               |----| end       free: all between the two ends of
-//       ^ its last record's end                               Iprobe but the Send, and what others
-//                                                             stood for meanwhile
+//   ...---|               |--|               |----| end
+//       ^ end of its previous record
+//
+//   free = time between the two ends of Iprobe, less the time that other records there stand for
 //
 //   time = min(duration * calls, free), and never less than the duration itself.
 //
@@ -30,13 +32,13 @@
 
 namespace xylem::backend {
 
-/// The calls of one process, over all its threads and windows. About 2 KiB a thread.
+/// The estimates for one process, over all its threads and windows. Uses about 2 KiB per thread.
 class TimeEstimate {
  public:
   /// Time in ns that a record stands for; calls >= 1, begin <= end, `thread` any number. Records of
-  /// a thread must come in order. For overlapping records the sum may exceed the time passed.
-  /// `since` is the earliest begin of calls of a thread without an earlier record: a worker that
-  /// replaces a dead one has not seen the previous record.
+  /// a thread must come in order. If records overlap, the sum may exceed the time passed. `since`
+  /// is used for the first record of a thread: its calls began no earlier. (A worker that replaces
+  /// a dead worker has not seen the previous records.)
   std::uint64_t take(std::uint32_t thread, FunctionId function, Nanos begin, Nanos end,
                      std::uint64_t calls, Nanos since) {
     // A hostile record may name any thread.
@@ -59,23 +61,24 @@ class TimeEstimate {
     return time;
   }
 
-  /// Time in ns of `calls` calls that left no record: the mean of the function's recorded calls,
-  /// within the time that is free before `until`, or before the end of a thread's last record if
-  /// one came later than the function's. 0 if no call was ever timed.
+  /// Time in ns of `calls` calls that have no record. It is the mean time of the function's
+  /// recorded calls times `calls`, but at most the threads' free time since the function's last
+  /// record. In each thread the free time ends with the thread's last record, or at `until` if that
+  /// record is the function's. 0 if no call was ever timed.
   std::uint64_t of_unrecorded(FunctionId function, std::uint64_t calls, Nanos until) const;
 
  private:
   struct Timed {
-    Nanos end = 0;             // Of the last record ...
-    std::uint64_t before = 0;  // ... and what the thread's records stood for until then.
+    Nanos end = 0;             // End of the function's last record.
+    std::uint64_t before = 0;  // Time that all records of the thread stood for until then.
     std::uint64_t time_ns = 0;
     std::uint64_t calls = 0;
   };
   struct Thread {
     Nanos first = 0;
     Nanos last = 0;
-    std::uint64_t given = 0;                                 // What its records stood for.
-    std::array<std::uint16_t, capture::kMaxFunctions> at{};  // Into timed, + 1.
+    std::uint64_t given = 0;                                 // Time that its records stand for.
+    std::array<std::uint16_t, capture::kMaxFunctions> at{};  // Index into `timed`, plus 1; 0: none.
     std::vector<Timed> timed;
   };
 
@@ -90,7 +93,7 @@ class TimeEstimate {
   static std::uint64_t time_of_many(const Thread& in, const Timed& timed, std::uint64_t duration,
                                     Nanos end, std::uint64_t calls);
 
-  std::vector<std::unique_ptr<Thread>> threads_;  // By number; null: no record yet.
+  std::vector<std::unique_ptr<Thread>> threads_;  // By thread number; null: no record yet.
 };
 
 }  // namespace xylem::backend

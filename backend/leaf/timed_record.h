@@ -17,7 +17,7 @@ struct TimedRecord {
   Nanos end_ns = 0;
 };
 
-/// The event of a chunk for a record and its times. `thread` is the ring of the record; the
+/// Makes the event that a chunk stores for this record. `thread` is the ring of the record; the
 /// record's own field is not trusted. A completion stands for no call.
 inline wire::Event event_of(const capture::Record& from, Nanos begin_ns, Nanos end_ns,
                             std::uint32_t thread) {

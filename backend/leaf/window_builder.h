@@ -1,17 +1,20 @@
 #pragma once
 
-// Makes windows from records: what each process of this host did per function in a slice of time.
+// Makes windows from records. A window has the sums of each process and function of this host in a
+// slice of time.
 //
-// One slice is open at a time. Records come ring by ring, each ring in its order, and belong to the
-// slice in which they end:
+// Only one slice is open at a time. Records come ring by ring, in the order of each ring. A record
+// belongs to the slice in which it ends:
 //
-//   ring 0:  r1 r2 r3 | r4        r1..r3 end in the open slice (or before it: late ones count in
-//   ring 1:  r5 | r6              the open slice too), r4 and r6 end later and are not taken yet
-//                     ^ so a ring's position cuts exactly between this window and the next
+//   ring 0:  r1 r2 r3 | r4        r1, r2, r3 and r5 end in the open slice. r4 and r6 end later and
+//   ring 1:  r5 | r6              are not taken yet. So a ring's position separates this window
+//               ^                 exactly from the next.
 //
-// When all rings have been read up to that point and the slice is over, the caller takes the window
-// and opens the next slice. It may take the window earlier, when a ring fills up: the slice then
-// continues in a further part. Pure: no clock, no shared memory.
+// A record that ends before the open slice (a late one) counts in the open slice too.
+//
+// When the slice is over and all rings have been read up to its end, the caller takes the window
+// and opens the next slice. If a ring fills, the caller may take the window earlier; then the slice
+// continues in a further part. Pure: it uses no clock and no shared memory.
 
 #include <array>
 #include <cstdint>
@@ -29,25 +32,30 @@
 
 namespace xylem::backend {
 
-/// The slice in which a record that ends then is counted.
+/// The slice of a record that ends at `end_ns`.
 constexpr std::uint64_t slice_of(Nanos end_ns, Nanos window_ns) {
   return static_cast<std::uint64_t>(end_ns / window_ns);
 }
 
 /// Collects one slice's records of all processes of a host. One thread.
 ///
-/// Rules. Calls: the sum of `calls` of records that are not completions; those never change a count
-/// of calls. Time: a record's duration; when it stands for several calls, an estimate from it
-/// (backend/leaf/time_estimate.h) and the row is marked estimated. Minimum and maximum are of timed
-/// calls; the histogram has the timed call in its bucket and the others in the bucket of their
-/// mean. Bytes: as recorded, never scaled, completions included, since receives that sampling
-/// leaves out come as completions. Matrix: a record with kRecordSend and a peer adds its bytes and
-/// one message. Waits: a record with kRecordReceive and a peer adds its time; completions share the
-/// time of their call evenly. Sums stop at 2^64 - 1.
+/// - Calls: the sum of `calls` of all records. Completions do not count.
+/// - Time: the duration of a record. If the record stands for several calls, the time is an
+///   estimate (backend/leaf/time_estimate.h), and the row is marked estimated.
+/// - Minimum and maximum: those of timed calls.
+/// - Histogram: a timed call counts in its own bucket. The calls without times of the same record
+///   count in the bucket of their mean.
+/// - Bytes: the sum of recorded bytes, never scaled. Completions count, since receives that
+///   sampling leaves out come as completions.
+/// - Matrix: a record with kRecordSend and a peer adds its bytes and one message.
+/// - Waits: a record with kRecordReceive and a peer adds its time. Completions share the time of
+///   their call evenly.
+///
+/// Sums stop at 2^64 - 1.
 class WindowBuilder {
  public:
-  /// Maximum size of a group of completions. A larger one is counted in parts, each with a share of
-  /// the time.
+  /// Maximum size of a group of completions. A larger group is counted in parts, each with a share
+  /// of the time.
   static constexpr std::size_t kLargestGroup = 1024;
 
   explicit WindowBuilder(LeafId leaf) : leaf_(leaf) {}
@@ -58,41 +66,41 @@ class WindowBuilder {
   Nanos begin_ns() const noexcept { return static_cast<Nanos>(slice_) * window_ns_; }
   Nanos end_ns() const noexcept { return begin_ns() + window_ns_; }
 
-  /// Opens a slice and drops the previous content. window_ns > 0.
+  /// Opens a slice and drops the previous content. `window_ns` must be positive.
   void open(std::uint64_t slice, Nanos window_ns);
   /// Closes the slice; its window has been taken.
   void close() noexcept { open_ = false; }
 
-  /// Takes records of one ring from the first on and returns how many: it stops at the first one of
-  /// a later slice, and before a call's completions at the end of `records` unless `complete` says
-  /// that no more of them can come.
+  /// Takes records of one ring, from the first on, and returns how many it has taken. It stops at
+  /// the first record of a later slice. If `records` ends with completions of a call, it stops
+  /// before them, unless `complete` says that no more completions can follow.
   std::size_t add(Lane lane, std::span<const TimedRecord> records, bool complete);
 
-  /// Counts calls that will never have a record, and marks the row estimated. Their time is the
-  /// mean of the function's recorded calls in this process so far; 0 when there is none.
+  /// Counts calls that will never have a record, and marks the row estimated. Each is given the
+  /// mean time of the function's recorded calls in this process so far; 0 if there are none.
   void add_calls(Lane lane, FunctionId function, std::uint64_t calls);
 
   bool empty() const noexcept { return rows_.empty(); }
-  /// The approximate size of the window: the caller takes it before it grows too large.
+  /// The approximate size of the window, so that the caller can take it before it grows too large.
   std::size_t approximate_bytes() const;
-  /// Calls of a process, or of one of its functions, that are in this part.
+  /// Number of calls of a process, or of one of its functions, in this part.
   std::uint64_t calls(Lane lane) const;
   std::uint64_t calls(Lane lane, FunctionId function) const;
-  /// A process has ended: frees its memory, unless it is still in this part.
+  /// Frees the memory of a process that has ended, unless the process is still in this part.
   void forget(Lane lane);
 
-  /// The window so far, its rows in order of lane and function or peer; the caller fills in
-  /// `calls_so_far` and accounts. The builder keeps its content until clear(), which the caller
-  /// calls when the window is journalled.
+  /// The window so far. Its rows are in the order of lane, then function or peer. The caller fills
+  /// in `calls_so_far` and the accounts. The builder keeps its content until clear(). Call clear()
+  /// when the window is journalled.
   wire::ProfileWindow build() const;
   /// Begins the next part of the slice.
   void clear();
 
  private:
-  // What is kept of a process between windows.
+  // Data of a process that is kept between windows.
   struct Process {
-    std::vector<std::uint32_t> row_of;  // Function -> index into rows_ + 1.
-    std::vector<std::uint32_t> rows;    // Indices into rows_.
+    std::vector<std::uint32_t> row_of;  // For each function, the index into rows_ plus 1; 0: none.
+    std::vector<std::uint32_t> rows;    // The process's indices into rows_.
     TimeEstimate times;
   };
   Process& process(Lane lane);
@@ -112,8 +120,8 @@ class WindowBuilder {
     return std::uint64_t{raw(lane)} << 32 | static_cast<std::uint32_t>(peer);
   }
 
-  // Sums of pairs of a process and a peer. The pairs met last are found without a search: a
-  // process has few neighbours, and its records come many at a time.
+  // Sums for pairs of a process and a peer. The most recent pairs are found without a search, since
+  // a process has few neighbours and its records come many at a time.
   template <typename Sums>
   class Pairs {
    public:
@@ -134,7 +142,7 @@ class WindowBuilder {
     static constexpr std::size_t kRecent = 64;
     struct Recent {
       std::uint64_t key = 0;
-      Sums* sums = nullptr;  // In sums_, where they stay until clear().
+      Sums* sums = nullptr;  // Points into sums_; valid until clear().
     };
     std::unordered_map<std::uint64_t, Sums> sums_;
     std::array<Recent, kRecent> recent_{};

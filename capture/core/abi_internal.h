@@ -1,22 +1,23 @@
 #pragma once
 
-// What differs between MPI libraries in memory: handles, special values, the shape of a status.
+// What differs between MPI libraries in memory: handles, special values and the layout of a status.
 //
-// Wrappers take every argument as a machine word, so one library serves MPICH's ABI (also Intel
-// MPI) and Open MPI's. A further ABI is one more Abi value in abi.cc.
+// Wrappers take every argument as a machine word. So one capture library works with the ABI of
+// MPICH (also Intel MPI) and with that of Open MPI. To add another ABI, add an Abi value in abi.cc.
 
 #include <cstdint>
 
 namespace xylem::capture {
 
-/// An argument or result as it stands in a register. The upper half of an int is undefined.
+/// An argument or result, as passed in a register. The upper half of an int is undefined.
 using Word = std::uintptr_t;
 
-/// One MPI's values. Found once, when the process starts MPI; constant from then on.
+/// The values of one MPI. They are determined once, when the process starts MPI, and then stay
+/// constant.
 struct Abi {
-  Word handle_mask = 0;         ///< The bits of a word that are the handle: 32 or 64.
-  unsigned handle_bytes = 0;    ///< Of one element in an array of handles.
-  bool size_in_handle = false;  ///< A predefined datatype's handle tells its size (MPICH).
+  Word handle_mask = 0;         ///< Mask of a word's bits that belong to the handle: 32 or 64 bits.
+  unsigned handle_bytes = 0;    ///< Size of an element in an array of handles.
+  bool size_in_handle = false;  ///< The handle of a predefined datatype contains the size (MPICH).
 
   Word comm_world = 0;
   Word comm_self = 0;
@@ -28,7 +29,7 @@ struct Abi {
   int proc_null = 0;
   int root = 0;
   int undefined = 0;
-  int cartesian = 0;  ///< MPI_Topo_test's answers.
+  int cartesian = 0;  ///< This value and the next two are results of MPI_Topo_test.
   int graph = 0;
   int dist_graph = 0;
   int error_in_status = 0;
@@ -38,20 +39,21 @@ struct Abi {
   Word statuses_ignore = 0;
   Word in_place = 0;
 
-  unsigned status_bytes = 0;  ///< From one status to the next in an array.
-  unsigned source_at = 0;     ///< Byte offsets inside a status.
+  unsigned status_bytes = 0;  ///< Size of an element in an array of statuses.
+  unsigned source_at = 0;     ///< This value and the next two are byte offsets in a status.
   unsigned tag_at = 0;
   unsigned error_at = 0;
 };
 
-/// The largest status of any ABI: room to give to an MPI that was passed MPI_STATUS_IGNORE.
+/// Size of the largest status of any ABI. The library passes a buffer of this size to MPI if the
+/// program passed MPI_STATUS_IGNORE.
 constexpr unsigned kLargestStatus = 32;
 
-/// The ABI of the MPI in this process: Open MPI's when its world communicator is there, else
-/// MPICH's. `library` is a dlopen handle in which to look after the global scope, or null.
+/// The ABI of the MPI in this process: Open MPI's if the symbol of its world communicator exists,
+/// else MPICH's. `library` is a dlopen handle to search after the global scope, or null.
 Abi find_abi(void* library) noexcept;
 
-// What a received status says. All are plain reads: no call, no failure.
+// Reads of a received status. They only read memory and cannot fail.
 
 /// A field of a status; `at` is its offset in bytes.
 template <class T>
@@ -80,7 +82,7 @@ inline bool status_cancelled(const Abi& abi, const unsigned char* status) noexce
   return (status_field<std::uint32_t>(status, kMpichCountHighAndCancelled) & 1) != 0;
 }
 
-/// Payload that arrived, whatever its type.
+/// Size of the received payload, whatever its type.
 inline std::uint64_t status_bytes(const Abi& abi, const unsigned char* status) noexcept {
   if (abi.handle_bytes == 8) return status_field<std::uint64_t>(status, kOpenMpiCount);
   const std::uint64_t high = status_field<std::uint32_t>(status, kMpichCountHighAndCancelled) >> 1;

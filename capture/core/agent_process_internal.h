@@ -1,6 +1,6 @@
 #pragma once
 
-// Starting the agent's process without the application noticing; see agent_start_internal.h.
+// Starts the agent's process without effects on the application; see agent_start_internal.h.
 
 #include <cstdint>
 
@@ -14,18 +14,18 @@ struct AgentProcess {
   const char* key = nullptr;  ///< 64 hexadecimal digits.
   int listener = -1;          ///< The agent's listening socket.
 
-  /// What is started: XYLEM_BACKEND.
+  /// Path of the agent's program, from XYLEM_BACKEND.
   const char* program() const noexcept;
 };
 
-/// Starts it and waits until its first process has ended, having left a daemon behind. The agent
-/// gets descriptors 3 and 4 (ring.h), standard streams on /dev/null, nothing else that is open
-/// here; the whole machine's processors; the folder / ; and of the environment only PATH, HOME,
-/// TMPDIR, USER, LANG, XYLEM_ADDRESS, XYLEM_RUN, XYLEM_LOG*, and XYLEM_FOLDER and XYLEM_HOST made
-/// from this.
+/// Starts the agent. Its first process starts a daemon and ends; this call waits for that end. The
+/// agent gets descriptors 3 and 4 (base/run_contract.h), standard streams on /dev/null, and no
+/// other descriptor of this process. It may use all processors of the machine, and its working
+/// folder is /. Its environment has only PATH, HOME, TMPDIR, USER, LANG, XYLEM_ADDRESS, XYLEM_RUN
+/// and XYLEM_LOG*, and XYLEM_FOLDER and XYLEM_HOST with the values in `agent`.
 ///
-/// Returns 0; an errno when it could not be started (ETIMEDOUT after `deadline`, CLOCK_MONOTONIC
-/// ns); -1 when it was, and ended with an error.
+/// Returns 0 on success. Returns an errno when the agent could not be started (ETIMEDOUT after
+/// `deadline`, CLOCK_MONOTONIC ns), and -1 when its first process ended with an error.
 int start_agent(const AgentProcess& agent, std::uint64_t deadline) noexcept;
 
 }  // namespace xylem::capture

@@ -1,28 +1,32 @@
 #pragma once
 
-// The first rank of a host starts the host's agent; every rank gives the agent its segment.
+// The first rank on a host starts the host's agent. Every rank gives its segment to the agent.
 //
-// All in the run's folder, /dev/shm/xylem-UID-RUN[-HOST], mode 0700, under its lock:
+// Both happen in the run's folder, /dev/shm/xylem-UID-RUN[-HOST] (mode 0700), under the folder's
+// lock:
 //
 //   lock -> connect to the socket "agent"
-//             nobody there: bind it, start xylem-backend with the listening socket, connect
-//        -> send Registration with the segment's descriptor, or why there is none; close
+//             no agent listens: bind it, start xylem-backend with the listening socket, connect
+//        -> send Registration with the segment's descriptor, or with the reason why there is none
+//        -> close
 //
-// The agent is a grandchild that the application does not notice: its parent is a child made by
-// clone() with no exit signal (no SIGCHLD, not seen by wait()). It has none of the application's
-// descriptors, affinity or environment. It leaves to a session of its own at once; its first
-// process is waited for here. The key goes through a pipe, and out of the rank's environment.
+// The agent is a grandchild that the application does not notice. Its parent is a child made by
+// clone() without an exit signal, so the application gets no SIGCHLD and wait() does not return the
+// child. The agent does not inherit the application's descriptors, affinity or environment, and it
+// moves to a session of its own at once. This library waits for the agent's first process. The
+// agent gets the key through a pipe; the key is removed from the rank's environment.
 //
 // Every wait has a deadline. No descriptor stays open in the application.
 
 namespace xylem::capture {
 
-/// Room for a sentence that says what went wrong.
+/// Maximum size of the sentence that says what failed.
 constexpr unsigned kReasonBytes = 256;
 
-/// Gives `segment_fd` to the host's agent, starting it when there is none. Without a segment
-/// (`unwatched` says why, else it is empty) the agent is told that this process cannot be watched.
-/// False when that failed; `reason` says why, to follow "capture is off: ".
+/// Gives `segment_fd` to the host's agent, and starts the agent if there is none. If there is no
+/// segment, `unwatched` says why, and the agent is told that this process cannot be watched; else
+/// `unwatched` is empty. Returns false on failure; `reason` then says why, in words that can follow
+/// "capture is off: ".
 bool register_with_agent(int segment_fd, const char* unwatched,
                          char (&reason)[kReasonBytes]) noexcept;
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A process before capture has started in it: is it the original or a child of fork(), who starts
-// it, and which calls it has made already.
+// State of a process before capture has started in it: whether it is a child of fork(), whether a
+// thread is starting capture, and which calls it has made already.
 
 #include <atomic>
 #include <cstdint>
@@ -10,33 +10,37 @@
 
 namespace xylem::capture {
 
-// Calls before the process has started: MPI_Initialized, MPI_T_init_thread, ...
+// Calls of one function before capture has started, for example MPI_Initialized or
+// MPI_T_init_thread.
 struct EarlyCalls {
   std::atomic<std::uint32_t> calls;
-  std::atomic<std::uint64_t> begin;  // Of the first one.
+  std::atomic<std::uint64_t> begin;  // Begin of the first call.
 };
 
-// What a process knows before and while it starts. A child of fork() knows nothing: what its parent
-// called is the parent's, and a thread of the parent that was just starting is not in the child.
+// State before and while capture starts. In a child of fork() it is empty: the calls of the parent
+// do not count in the child, and a thread of the parent that was starting capture does not exist in
+// the child.
 struct Beginning {
-  std::atomic<bool> is_original;  // False in a child of fork(): only its own MPI_Init starts it.
-  std::atomic<bool> is_starting;  // By one thread; others wait for it no longer than it may take.
+  std::atomic<bool> is_original;  // False in a child of fork(): there only its own MPI_Init starts
+                                  // capture.
+  std::atomic<bool> is_starting;  // A thread is starting capture; other threads wait for it, with a
+                                  // time limit.
   std::atomic<bool> is_inside_init;
   std::atomic<bool> is_turned_off;
   EarlyCalls early[kMaxFunctions];
 };
 
-/// The process's own, from a constructor on or from the first use. Async-signal-safe.
+/// The state of this process. It is made by a constructor or at the first use. Async-signal-safe.
 Beginning& beginning() noexcept;
 
-/// The environment names a run: capture is wanted.
+/// Returns whether the environment contains a run's address, so that capture is wanted.
 bool is_asked_for() noexcept;
 
-/// Remembers a call for record_early_calls(), or counts it as ringless if another thread has
-/// started the process meanwhile. Async-signal-safe.
+/// Remembers a call for record_early_calls(). If another thread has started capture meanwhile,
+/// counts it as ringless instead. Async-signal-safe.
 void count_early_call(std::uint16_t function) noexcept;
 
-/// When the process has started: writes one record per function for all its calls so far.
+/// Writes one record per function for all its early calls. Call it when capture has started.
 void record_early_calls() noexcept;
 
 }  // namespace xylem::capture

@@ -1,13 +1,13 @@
 #pragma once
 
-// From a communicator's handle to its identity in the world and its members' world ranks.
+// Maps a communicator's handle to its identity in the world and to its members' world ranks.
 //
-// Made when a communicator's constructor returns; for those made where no wrapper sees it, at the
-// first use. Forgotten when the communicator is freed. Looking up takes no lock; adding does, and
-// asks MPI (local operations only), and is given up when another thread holds the lock for too
-// long: that communicator is unknown then. World-rank tables are shared by all communicators with
-// equal members and live as long as the process, so a request may point to one after its
-// communicator was freed; their memory is bounded.
+// An entry is added when the function that made the communicator returns, or at the first use if no
+// wrapper saw that function. It is removed when the communicator is freed. A look-up takes no lock.
+// Adding an entry takes a lock and calls MPI (local operations only). If another thread holds the
+// lock for too long, the communicator stays unknown. Communicators with equal members share one
+// table of world ranks. The tables live as long as the process, so a request may point to a table
+// after its communicator was freed. Their total memory is limited.
 
 #include <atomic>
 #include <cstdint>
@@ -17,26 +17,27 @@
 
 namespace xylem::capture {
 
-/// Who belongs to a communicator, in order. Of an intercommunicator: the remote group, since
-/// peers and roots are ranks of it.
+/// The members of a communicator, in order of rank. For an intercommunicator these are the members
+/// of the remote group, since peers and roots are ranks in it.
 struct Members {
-  std::uint64_t hash;      ///< Of local and remote members, the same on both sides.
-  std::uint64_t own_hash;  ///< Of all that tells two Members of one process apart.
+  std::uint64_t hash;      ///< Hash of local and remote members, the same on both sides.
+  std::uint64_t own_hash;  ///< Hash of everything in which two Members of one process can differ.
   std::int32_t size;
-  std::int32_t rank;  ///< Of this process, in the local group.
+  std::int32_t rank;  ///< Rank of this process in the local group.
   bool is_inter;
-  bool is_world_order;              ///< Rank r is world rank r: no table.
-  std::atomic<std::uint32_t> made;  ///< Communicators with these members so far.
+  bool is_world_order;              ///< Each rank equals its world rank, so there is no table.
+  std::atomic<std::uint32_t> made;  ///< Number of communicators made with these members so far.
   Members* next;
 
-  /// World rank of each, behind this in memory; -1 for processes of other worlds.
+  /// World rank of each member; -1 for processes of other worlds. The table follows this object in
+  /// memory.
   std::int32_t* table() noexcept { return reinterpret_cast<std::int32_t*>(this + 1); }
   const std::int32_t* table() const noexcept {
     return reinterpret_cast<const std::int32_t*>(this + 1);
   }
 
-  /// World rank of `rank`; kNoPeer when it is none of ours, MPI_PROC_NULL, MPI_ROOT or out of
-  /// range.
+  /// World rank of the member `rank_here`. kNoPeer for a process of another world, MPI_PROC_NULL,
+  /// MPI_ROOT, or a number out of range.
   std::int32_t world_rank(std::int32_t rank_here) const noexcept {
     if (rank_here < 0 || rank_here >= size) return kNoPeer;
     return is_world_order ? rank_here : table()[rank_here];
@@ -44,36 +45,38 @@ struct Members {
 };
 
 struct CommEntry {
-  std::atomic<Word> key{0};  ///< The handle; 0 is free.
+  std::atomic<Word> key{0};  ///< The handle; 0 in a free entry.
   const Members* members = nullptr;
   std::uint32_t identity = 0;  ///< See kCommWorld in ring.h.
 };
 
-/// All communicators that one process may hold at a time; more are recorded without peer.
+/// Together they limit how many communicators are known at a time. Calls on further communicators
+/// are recorded without peer.
 constexpr std::uint32_t kCommSets = 1024;
 constexpr std::uint32_t kCommWays = 8;
 
-/// Of all rank tables together. Taken from the system in blocks, as they are needed.
+/// Maximum size of all rank tables together. The memory is taken from the system in blocks, when
+/// needed.
 constexpr std::uint64_t kMembersBytes = 256u << 20;
 constexpr std::uint64_t kMembersBlockBytes = 256u << 10;
 
 class CommMap {
  public:
-  /// Adds MPI_COMM_WORLD and MPI_COMM_SELF. To be called once MPI is initialised. False when there
-  /// is no memory: every communicator is unknown then.
+  /// Adds MPI_COMM_WORLD and MPI_COMM_SELF. Call it when MPI is initialised. Returns false when
+  /// there is no memory; then every communicator is unknown.
   bool begin(std::int32_t world_rank, std::int32_t world_size) noexcept;
 
-  /// The communicator under a wrapper's argument; null for MPI_COMM_NULL and for communicators
-  /// beyond the bounds above.
+  /// Finds the communicator that was passed to a wrapper. Null for MPI_COMM_NULL and for
+  /// communicators beyond the limits above.
   const CommEntry* find(Word comm) noexcept {
     const Word key = comm & handle_mask_;
     return __builtin_expect(key == world_key_, 1) ? world_ : find_other(key);
   }
 
-  /// A constructor has made `comm`. MPI_COMM_NULL is ignored.
+  /// Adds `comm`, which MPI has just made. Ignores MPI_COMM_NULL.
   void add(Word comm) noexcept;
 
-  /// `comm` is about to be freed.
+  /// Removes `comm`, which is about to be freed.
   void forget(Word comm) noexcept;
 
  private:
@@ -86,19 +89,20 @@ class CommMap {
   CommEntry* put(Word key, const Members* members, std::uint32_t identity) noexcept;
 
   CommEntry entries_[kCommSets * kCommWays];
-  const CommEntry* world_ = nullptr;  // Most calls are on it. Null before begin().
+  const CommEntry* world_ = nullptr;  // Entry of MPI_COMM_WORLD, which most calls use. Null before
+                                      // begin().
   Word world_key_ = 0;
   Word handle_mask_ = 0;
   Members* known_ = nullptr;        // All rank tables, newest first.
-  unsigned char* block_ = nullptr;  // Where the next one goes: [block_, block_ + used_) is taken.
+  unsigned char* block_ = nullptr;  // Block for the next table; its first `used_` bytes are in use.
   std::uint64_t block_bytes_ = 0;
   std::uint64_t used_ = 0;
-  std::uint64_t taken_ = 0;  // Bytes of all blocks.
+  std::uint64_t taken_ = 0;  // Size of all blocks.
   std::int32_t world_size_ = 0;
   std::atomic<bool> locked_{false};
 };
 
-/// The process's own.
+/// The map of this process.
 extern CommMap comms [[gnu::visibility("hidden")]];
 
 }  // namespace xylem::capture

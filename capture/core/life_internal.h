@@ -8,36 +8,36 @@ namespace xylem::capture {
 
 struct Thread;
 
-/// Whether calls can be recorded. Starts the process where MPI turns out to be initialised although
-/// no wrapper of MPI_Init saw it; else remembers a call of `function`: when the process starts, one
-/// record per function stands for all of them.
+/// Returns whether calls can be recorded. If MPI is initialised although no wrapper of MPI_Init saw
+/// it, starts capture. If not, remembers a call of `function`; when capture starts, one record per
+/// function stands for all its remembered calls.
 bool has_started(std::uint16_t function) noexcept;
 
-/// The process has its own segment, or may still get one: it is not turned off, and no child of
-/// fork() without an MPI_Init of its own. Async-signal-safe.
+/// Returns whether the process has its own segment or may still get one. False when capture is
+/// turned off, and in a child of fork() that has not called MPI_Init itself. Async-signal-safe.
 bool is_gate_open() noexcept;
 
-/// Counts a call of a thread that has no ring: as lost, or, before the process has started, for the
-/// record of the early calls. Async-signal-safe.
+/// Counts a call of a thread that has no ring. It counts as lost, or as an early call if capture
+/// has not started yet. Async-signal-safe.
 void count_without_ring(std::uint16_t function) noexcept;
 
-/// Gives the calling thread's ring back when the thread ends.
+/// Makes sure that the calling thread's ring is given back when the thread ends.
 void watch_thread_end(Thread* thread) noexcept;
 
-/// Before the real MPI_Init: makes the segment, finds or starts the host's agent, registers. On any
-/// trouble says one sentence and turns the library off; the job does not notice. Calling it again
-/// does nothing, except in a child of fork(), which starts anew. Threads that come at the same time
-/// wait for the first.
+/// Makes the segment, finds or starts the host's agent, and registers. Call it before the real
+/// MPI_Init. On any failure it prints one sentence and turns capture off; the job continues.
+/// Further calls do nothing, except that a child of fork() starts capture of its own. If several
+/// threads call it at the same time, the later ones wait for the first.
 void start() noexcept;
 
-/// After MPI is initialised: who am I, in which world. Asks MPI and the environment, and no other
-/// rank.
+/// Finds out this process's rank and world. Call it when MPI is initialised. It asks MPI and the
+/// environment, and does not communicate with other ranks.
 void enter_world() noexcept;
 
-/// MPI_Session_init has succeeded: MPI is initialised from now on.
+/// Notes that MPI_Session_init has succeeded: MPI is initialised from now on.
 void note_session() noexcept;
 
-/// After the real MPI_Finalize succeeded. Calls are recorded still.
+/// Notes that the real MPI_Finalize has succeeded. Later calls are still recorded.
 void leave_world() noexcept;
 
 }  // namespace xylem::capture

@@ -1,26 +1,27 @@
 #pragma once
 
-// Calls that begin while another call of the same thread is under way, and calls that were left.
+// Recognises calls that begin while another call of the same thread is under way, and calls that
+// were left by an exception or longjmp.
 //
-// A thread remembers the frame of the wrapper that it is in. When another MPI function is called
-// before that wrapper has returned, it is one of these:
+// A thread remembers the stack frame of the wrapper that it is in. When another MPI function is
+// called before that wrapper has returned, there are three cases:
 //
-//   a part of it     MPI calls itself, or another tool calls MPI: passed on, not counted
-//   an inner call    the program calls, from a signal handler or a callback: counted (inner_calls)
-//                    without a record, since the outer call holds what a record needs.
-//                    Where the thread has no ring: as any call without one
-//   a call anew      the outer wrapper never returns: an exception or longjmp has left it.
-//   Forgotten,
-//                    and the call is recorded as any other
+//   a part of it     MPI calls itself, or another tool calls MPI. The call goes to the next MPI_X
+//                    and is not counted.
+//   an inner call    The program calls MPI from a signal handler or a callback. The call counts in
+//                    inner_calls and has no record, because what a record needs belongs to the
+//                    outer call. In a thread without a ring it counts like any other call there.
+//   a new call       An exception or longjmp has left the outer wrapper, which never returns. The
+//                    outer call is forgotten, and the new call is recorded as any other.
 //
-// A frame was left when the new call's frame is not below it on the same stack (stacks grow
-// down), or when the return address that stood in it is there no longer. It is the same stack
-// unless the thread handles a signal on its alternate stack, or the two frames lie in different
-// mappings (fibres). Parts come from MPI's own objects, and from those that hold the next MPI_X in
-// line; the caller's return address tells.
+// A frame was left if the new call's frame is not below it on the same stack (stacks grow down), or
+// if its return address has been overwritten. The stack is the same unless the thread handles a
+// signal on its alternate stack, or the two frames lie in different mappings (fibres). A call is a
+// part if its return address lies in MPI's own library or in the library with the next MPI_X in
+// line.
 //
-// A stale frame that nothing has written over, below which the program calls again, is taken for a
-// live one: such calls are counted as inner calls, so that they have no records but are not missed.
+// A frame that was left but not overwritten looks live if the program makes its next call below it.
+// Such calls are counted as inner calls: they have no records, but they are counted.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,13 +30,14 @@ namespace xylem::capture {
 
 struct ThreadState;
 
-/// Whether a call of `function` by the wrapper at `frame`, which returns to `caller`, is one anew.
-/// Counts it when it is an inner call. Async-signal-safe; no locks.
+/// Returns whether a call of `function` is a new call, not a part or an inner call. `frame` is its
+/// wrapper's frame, and `caller` is the wrapper's return address. Counts an inner call.
+/// Async-signal-safe; takes no locks.
 [[gnu::cold, gnu::noinline]] bool begins_anew(ThreadState& state, std::uint16_t function,
                                               const void* frame, const void* caller) noexcept;
 
-/// Finds where the code of the object with `function` lies: [begin, begin + bytes). Both 0 when
-/// /proc does not tell.
+/// Finds the code of the library that contains `function`: [begin, begin + bytes). Both are 0 if it
+/// is not found in /proc.
 void find_text(const void* function, std::uintptr_t& begin, std::size_t& bytes) noexcept;
 
 }  // namespace xylem::capture

@@ -1,30 +1,30 @@
 #pragma once
 
-// The one state of the capture library in a process, and the path that every MPI call takes.
+// The state of the capture library in a process, and the path that every MPI call takes.
 //
-//   wrapper:  if (!is_on()) return next(f, ...);           dormant or inert: nothing else
-//             if (!enter(call, f))                         nested, or a thread without a ring
+//   wrapper:  if (!is_on()) return next(f, ...);           capture is off: only the real call
+//             if (!enter(call, f))                         nested call, or thread without a ring
 //               return pass_unrecorded(call, ...);
-//             result = pass(call, ...);                    the job's call comes first
+//             result = pass(call, ...);                    the real call comes before any record
 //             if (!call.stop(result)) return result;
-//             after_<shape>(call, ...);                    says what the call meant, writes records
+//             after_<shape>(call, ...);                    finds the call's meaning, writes records
 //             leave();
 //
-// Nothing on this path locks, allocates, blocks or enters the kernel. A thread's first call takes a
-// ring of the segment, and maps its memory; a destructor of thread-specific storage gives the ring
-// back for the next thread.
+// Nothing on this path locks, allocates, blocks or enters the kernel. The exception is a thread's
+// first call: it takes a ring of the segment and maps the ring's memory. When the thread ends, a
+// destructor of thread-specific storage gives the ring back for another thread.
 //
-// One record per call of the program. A wrapper MPI_X calls the next MPI_X in line, which may be
-// another tool's, and tools and language bindings call PMPI_X in the end; PMPI_X is wrapped as
-// well, for calls that reach MPI without passing MPI_X (Fortran, a tool in the program itself).
-// Within the wrapper of one call, calls from MPI and from tools are its parts and pass
-// (nesting_internal.h), also where there is no ring to record the outer call in.
+// Each call of the program has one record. A wrapper MPI_X calls the next MPI_X in line, which may
+// be another tool's. Tools and language bindings finally call PMPI_X. PMPI_X is wrapped too, for
+// calls that reach MPI without MPI_X (from Fortran, or from a tool in the program itself). While a
+// wrapper runs, calls from MPI and from tools are parts of its call and have no records
+// (nesting_internal.h). This also holds if the outer call has no ring.
 //
-// Life: waiting -> started (segment made and registered), inert (no XYLEM_ADDRESS), or turned off,
-// when something failed. A process starts in MPI_Init, or, where no wrapper saw that, at its first
-// call for which MPI is initialised. After fork() the child is inert: the word that leads to the
-// segment lies in memory that the kernel wipes in children. A child that calls MPI_Init itself
-// starts anew.
+// States: a process is first waiting. Then it is started (its segment is made and registered),
+// inert (no XYLEM_ADDRESS), or turned off (something failed). Capture starts in MPI_Init. If no
+// wrapper saw MPI_Init, it starts at the first call at which MPI is initialised. After fork() the
+// child is inert, because the pointer to the segment is in memory that the kernel wipes in
+// children. If the child itself calls MPI_Init, capture starts in it too.
 
 #include <atomic>
 #include <cstddef>
@@ -39,10 +39,10 @@ namespace xylem::capture {
 
 struct Members;
 
-/// A receive or persistent request that follows its request handle; see request_table_internal.h.
+/// A receive or persistent request whose completion is followed; see request_table_internal.h.
 struct TrackedRequest;
 
-/// What one record says beyond times and function; see Record.
+/// The fields of a record besides times and function; see Record.
 struct Meaning {
   std::uint64_t request = 0;
   std::uint64_t bytes = 0;
@@ -52,33 +52,33 @@ struct Meaning {
   std::uint8_t flags = 0;
 };
 
-/// A ring's writer: private memory of this process, one per ring in use, kept when the ring is
-/// passed on to another thread (what is pending belongs to the ring).
+/// The writer of a ring, in private memory of this process. There is one per ring in use. It stays
+/// with the ring when another thread takes the ring, since `pending` belongs to the ring.
 struct Thread {
   ThreadRing* ring = nullptr;
   Record* records = nullptr;
   const std::atomic<std::uint32_t>* sample_every = nullptr;
-  Record* block = nullptr;         ///< Where the block under way lies.
+  Record* block = nullptr;         ///< Start of the current block.
   std::uint64_t block_mask = 0;    ///< Records in a block - 1.
-  std::uint64_t room_until = 0;    ///< The first record after the block under way.
-  std::uint64_t taken_blocks = 0;  ///< A bit for each block that holds records not read.
-  std::uint64_t oldest_block = 0;  ///< The number of the first block, in order, that is taken.
+  std::uint64_t room_until = 0;    ///< Number of the first record after the current block.
+  std::uint64_t taken_blocks = 0;  ///< A bit for each block that has unread records.
+  std::uint64_t oldest_block = 0;  ///< Position of the oldest such block in the order of writing.
   std::uint32_t number = 0;
   std::atomic<std::uint32_t> taken{0};  ///< 1 while a thread writes this ring.
 
-  // What a call that completes requests remembers from before it.
-  std::uint32_t request_room = 0;       ///< Elements of `requests` and `statuses`.
-  std::uint32_t request_count = 0;      ///< Of the call under way.
-  TrackedRequest** requests = nullptr;  ///< Null where a request is not tracked.
+  // State that a completing call (wait, test) keeps from before the real call.
+  std::uint32_t request_room = 0;       ///< Allocated size of the three arrays below, in elements.
+  std::uint32_t request_count = 0;      ///< Number of requests of the current call.
+  TrackedRequest** requests = nullptr;  ///< Null for a request that is not tracked.
   Word* request_handles = nullptr;
-  unsigned char* statuses = nullptr;                ///< For MPI_STATUSES_IGNORE.
-  alignas(8) unsigned char status[kLargestStatus];  ///< For MPI_STATUS_IGNORE.
-  std::uint32_t freed_comm = kNoComm;               ///< Of MPI_Comm_free.
+  unsigned char* statuses = nullptr;                ///< Used in place of MPI_STATUSES_IGNORE.
+  alignas(8) unsigned char status[kLargestStatus];  ///< Used in place of MPI_STATUS_IGNORE.
+  std::uint32_t freed_comm = kNoComm;  ///< Identity of the communicator that MPI_Comm_free frees.
 
   std::uint32_t pending[kMaxFunctions] = {};  ///< Calls since the last record of a function.
 };
 
-/// Into its caller always: what a call is and means stays in registers then.
+/// Always inlined, so that the data of a call stay in registers.
 #define XYLEM_INLINE inline __attribute__((always_inline))
 
 /// One MPI call under way. It lives in the wrapper's registers, unless it is passed to a function
@@ -88,102 +88,109 @@ struct Call {
   bool by_profiling_name;  ///< The program called PMPI_X.
   std::uint64_t begin;
   std::uint64_t end;
-  std::uint32_t calls;  ///< That its record will stand for; 0: sampling leaves the record out.
+  std::uint32_t calls;  ///< Number of calls that the record stands for; 0: sampling leaves the
+                        ///< record out.
   std::uint16_t function;
   std::int32_t result;
 
-  // Of a call that completes one request; see before_wait.
+  // For a call that completes one request; see before_wait.
   TrackedRequest* tracked;  ///< Null when the request is not tracked.
-  Word request;             ///< Its handle; 0 for none.
+  Word request;             ///< The request's handle; 0 for none.
 
-  /// MPI has returned. False when the call is no longer the thread's: nothing more is known of it.
+  /// Call it when MPI has returned. False if the thread has left this call (nesting_internal.h):
+  /// then it gets no record.
   XYLEM_INLINE bool stop(Word returned) noexcept;
 };
 
-/// Per thread: small, since it lives in the static TLS of foreign programs.
+/// State of each thread. It is small, since it is in the static TLS of the application.
 struct ThreadState {
   Thread* thread;
-  const void* frame;   ///< Of the wrapper that the thread is in; null: in none.
-  const void* caller;  ///< Where that wrapper returns to.
-  bool is_starting;    ///< It makes the segment and registers.
+  const void* frame;   ///< Frame of the wrapper that the thread is in; null if none.
+  const void* caller;  ///< Return address of that wrapper.
+  bool is_starting;    ///< The thread is making the segment and registering.
 };
 
-/// What a child of fork() must not inherit; on a page of its own that the kernel wipes then.
+/// The state that a child of fork() must not inherit. It is on a page of its own, which the kernel
+/// wipes in children.
 struct Gate {
   std::atomic<const std::atomic<std::uint32_t>*> enabled;
 };
 
 struct Process {
   Gate* gate;                        ///< Never null.
-  SegmentHeader* segment = nullptr;  ///< Null unless started.
-  Thread* threads = nullptr;         ///< kMaxThreads of them.
-  std::uintptr_t mpi_text = 0;       ///< Where the code of MPI's library lies.
+  SegmentHeader* segment = nullptr;  ///< Null unless capture has started.
+  Thread* threads = nullptr;         ///< An array of kMaxThreads.
+  std::uintptr_t mpi_text = 0;       ///< Address of the code of MPI's library.
   std::size_t mpi_text_bytes = 0;
   bool use_tsc = false;
   bool many_threads = false;  ///< MPI_THREAD_MULTIPLE was granted.
   Abi abi;
 };
 
-/// Known to assembly too (wrapper_internal.h), which relies on `gate` being first.
+/// Assembly uses it too (wrapper_internal.h), and needs `gate` as the first member.
 [[gnu::visibility("hidden")]] extern Process process __asm__("xylem_capture_process");
 static_assert(offsetof(Process, gate) == 0 && offsetof(Gate, enabled) == 0);
-/// Until a process has one of its own.
+/// The gate of a process that has not yet made its own.
 [[gnu::visibility("hidden")]] extern Gate first_gate;
 extern constinit thread_local ThreadState thread_state
     [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
 
-/// First MPI call of a thread, of a thread without a ring, or before the process has started: gives
-/// the thread's ring, or null when there is nothing to record in (which has then been counted).
+/// Finds a ring for a thread that has none. Returns null if the call cannot be recorded; the call
+/// has then been counted.
 Thread* take_ring(std::uint16_t function) noexcept;
 
-/// The writer has come to the end of a block: looks how far the reader is, and goes on to the first
-/// block that is free. False when none is: then `calls`, and the payload that `flags` and `bytes`
-/// tell of, count as lost.
+/// Called when the writer has reached the end of a block: looks how far the reader is, and
+/// continues in the first free block. Returns false if no block is free. Then `calls`, and the
+/// payload described by `flags` and `bytes`, count as lost.
 [[gnu::cold]] bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function,
                              std::uint32_t calls, std::uint8_t flags, std::uint64_t bytes) noexcept;
 
-/// Makes room for `count` requests in `thread`; false when memory is out: none is tracked then.
+/// Makes room for `count` requests in `thread`. Returns false when there is no memory; then none of
+/// them is tracked.
 bool make_request_room(Thread& thread, std::uint32_t count) noexcept;
 
-/// Zeroed memory from the kernel, never given back; null when there is none.
+/// Takes zeroed memory from the kernel, which is never given back. Null when there is none.
 void* take_memory(std::size_t bytes) noexcept;
 
-/// Ticks of the segment's clock.
+/// The time now, in ticks of the segment's clock.
 XYLEM_INLINE std::uint64_t ticks() noexcept;
 std::uint64_t monotonic_ns() noexcept;
 
-/// Whether calls may be recorded now: false when inert, dormant, switched off or in a forked child.
+/// Returns whether calls may be recorded now. False before capture has started, when it is inert or
+/// off, and in a forked child.
 XYLEM_INLINE bool is_on() noexcept;
 
-/// Begins a call. False: do nothing but pass it on, and then leave_unrecorded().
+/// Begins a call. False: make the real call, then call leave_unrecorded(), and do nothing else.
 XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept;
 
-/// The function that a call goes on to: the next in line, or MPI's own for a call of PMPI_X.
+/// The function that the wrapper must call: the next in line, or MPI's own for a call of PMPI_X.
 XYLEM_INLINE void* next_of(const Call& call) noexcept;
 
-/// Begins a call that came by its profiling name; the wrapper goes on as that of MPI_X. False: pass
-/// it to PMPI_X, do nothing else.
+/// Begins a call of the profiling name PMPI_X; the wrapper continues as the wrapper of MPI_X.
+/// False: call MPI's PMPI_X and do nothing else.
 XYLEM_INLINE bool enter_by_profiling_name(std::uint16_t function) noexcept;
 
-/// Writes the call's own record, if sampling does not leave it out. A call left out that moved
-/// payload leaves a completion record instead, so that messages and bytes stay exact.
+/// Writes the call's own record, unless sampling leaves it out. If such a call moved payload, it
+/// gets a completion record instead, so that messages and bytes stay exact.
 XYLEM_INLINE void note(const Call& call, const Meaning& meaning) noexcept;
 
-/// Writes one more record of the call: payload of one of several requests.
+/// Writes another record of the call: the payload of one of several requests.
 XYLEM_INLINE void note_completion(const Call& call, const Meaning& meaning) noexcept;
 
-/// The same for a call that sampling leaves out: it has no times, the record gets the present one.
+/// Writes a completion record for a call that sampling leaves out. The call has no times, so the
+/// record gets the present time.
 void note_left_out(Call call, Meaning meaning) noexcept;
 
 /// Ends a call.
 XYLEM_INLINE void leave() noexcept { thread_state.frame = nullptr; }
 
-/// Ends a call for which enter() said false: the thread may be in it nevertheless.
+/// Ends a call for which enter() returned false. The thread's frame may be that of this call
+/// nevertheless.
 XYLEM_INLINE void leave_unrecorded() noexcept {
   if (thread_state.frame == __builtin_frame_address(0)) leave();
 }
 
-/// A call without meaning: its record and its end.
+/// Writes the record of a call without further meaning, and ends the call.
 XYLEM_INLINE void close_plain(Call& call) noexcept {
   if (call.calls != 0) note(call, Meaning{});
   leave();
@@ -206,11 +213,11 @@ XYLEM_INLINE bool is_on() noexcept {
   return enabled != nullptr && enabled->load(std::memory_order_relaxed) != 0;
 }
 
-/// In ThreadState::frame between PMPI_X and the wrapper of MPI_X, which it jumps to.
+/// Value of ThreadState::frame while the wrapper of PMPI_X jumps to the wrapper of MPI_X.
 inline const void* profiling_name() noexcept { return reinterpret_cast<const void*>(1); }
 
 XYLEM_INLINE bool enter_by_profiling_name(std::uint16_t function) noexcept {
-  // MPI's library calls its own functions so: parts of a call, however that came in.
+  // MPI's library calls its own functions by these names. Such calls are parts of a call.
   const auto caller = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
   if (caller - process.mpi_text < process.mpi_text_bytes) return false;
   ThreadState& state = thread_state;
@@ -246,13 +253,14 @@ XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept {
   state.caller = caller;
   call.thread = thread;
 
-  // One writer: a plain increment, atomic only against the agent's read.
+  // Only this thread writes, so a plain increment is enough. The store is atomic because the agent
+  // reads it.
   std::atomic<std::uint64_t>& calls = thread->ring->calls[function];
   const std::uint64_t before = calls.load(std::memory_order_relaxed);
   calls.store(before + 1, std::memory_order_relaxed);
 
-  // The first, second, fourth, eighth ... call is timed too: else a function with few calls would
-  // have no time at all.
+  // Calls number 1, 2, 4, 8, … are timed too. Otherwise a function with few calls would have no
+  // time.
   const std::uint32_t pending = thread->pending[function] + 1;
   if (pending < thread->sample_every[function].load(std::memory_order_relaxed) &&
       ((before + 1) & before) != 0) {
@@ -272,7 +280,7 @@ XYLEM_INLINE void* next_of(const Call& call) noexcept {
                                                      : real_address(call.function);
 }
 
-/// Passes a call on with the words that the wrapper got; `Returned` is Word or double.
+/// Makes the real call with the words that the wrapper got. `Returned` is Word or double.
 template <class Returned, class... Words>
 XYLEM_INLINE Returned pass(const Call& call, Words... words) noexcept {
   return reinterpret_cast<Returned (*)(Words...)>(next_of(call))(words...);

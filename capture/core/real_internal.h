@@ -1,14 +1,15 @@
 #pragma once
 
-// The functions that the wrappers lead to: the next MPI_X in line, and MPI's own PMPI_X.
+// The functions that the wrappers call: the next MPI_X in line, and MPI's own PMPI_X.
 //
-// The program's calls go to the next MPI_X, which is another tool's where one stands behind this
-// library, and MPI's own else. What this library asks of MPI for itself goes to PMPI_X, so that no
-// tool sees it; it never communicates.
+// A call of the program goes to the next MPI_X. This belongs to another tool if one is loaded after
+// this library, else to MPI. The library's own calls go to PMPI_X, so that no tool sees them; they
+// never communicate.
 //
-// Nothing is linked: a function is looked up when it is first called, behind this library, then in
-// MPI libraries that were loaded later and privately (an interpreter's module). So the
-// capture library can be preloaded into programs without MPI, and serves MPIs that lack functions.
+// The library is not linked with MPI. A function is looked up when it is first called: first in the
+// libraries after this one, then in MPI libraries that were loaded later and privately (for example
+// by an interpreter's module). So the capture library can be preloaded into programs without MPI,
+// and works with an MPI that lacks some functions.
 
 #include <cstdint>
 
@@ -17,18 +18,19 @@
 
 namespace xylem::capture {
 
-/// Addresses found so far, the next in line and MPI's own; null until a function is first called.
-/// Written by find_real and find_own only.
+/// Addresses found so far: of the next functions in line, and of MPI's own. Null until a function
+/// is first called. Only find_real and find_own write them.
 [[gnu::visibility("hidden")]] extern void* real_functions[kFunctionCount] __asm__(
     "xylem_capture_real_functions");
 [[gnu::visibility("hidden")]] extern void* own_functions[kFunctionCount];
 
-/// Look `function` up and remember it. Never null: for a function that this MPI does not have,
-/// they say so once on standard error and give one that returns MPI_ERR_OTHER.
+/// Look `function` up and remember its address. The result is never null. For a function that this
+/// MPI does not have, they print a line on standard error once and return a function that returns
+/// MPI_ERR_OTHER.
 void* find_real(std::uint16_t function) noexcept;
 void* find_own(std::uint16_t function) noexcept;
 
-/// Whether this MPI has `function`; says nothing.
+/// Returns whether this MPI has `function`. Prints nothing.
 bool has_own(std::uint16_t function) noexcept;
 
 /// The dlopen handle of an MPI library that is loaded outside the global scope, or null.
@@ -50,8 +52,8 @@ inline bool is_found(std::uint16_t function) noexcept {
                           1);
 }
 
-/// Calls `function` with words, after is_found said yes: a jump, where real() may have to look it
-/// up.
+/// Calls `function`, for which is_found() has returned true. Unlike real(), it needs no look-up, so
+/// the compiler can make it a jump.
 template <class... Words>
 inline Word found(std::uint16_t function, Words... words) noexcept {
   return reinterpret_cast<Word (*)(Words...)>(real_functions[function])(words...);
@@ -61,7 +63,7 @@ inline double found_double(std::uint16_t function, Words... words) noexcept {
   return reinterpret_cast<double (*)(Words...)>(real_functions[function])(words...);
 }
 
-/// Calls `function` with words, as a wrapper got them.
+/// Calls `function` with the words that a wrapper got.
 template <class... Words>
 inline Word real(std::uint16_t function, Words... words) noexcept {
   return reinterpret_cast<Word (*)(Words...)>(real_address(function))(words...);
@@ -73,13 +75,13 @@ inline double real_double(std::uint16_t function, Words... words) noexcept {
   return reinterpret_cast<double (*)(Words...)>(real_address(function))(words...);
 }
 
-/// Calls MPI's own `function` with words, as a wrapper of PMPI_X got them.
+/// Calls MPI's own `function` with the words that a wrapper of PMPI_X got.
 template <class Returned, class... Words>
 inline Returned own(std::uint16_t function, Words... words) noexcept {
   return reinterpret_cast<Returned (*)(Words...)>(own_address(function))(words...);
 }
 
-/// Calls MPI's own `function` with pointers and integers of our own; gives its return code.
+/// Calls MPI's own `function` with typed arguments, and returns its return code.
 template <class... Arguments>
 inline int call_mpi(std::uint16_t function, Arguments... arguments) noexcept {
   return reinterpret_cast<int (*)(Arguments...)>(own_address(function))(arguments...);

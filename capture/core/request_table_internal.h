@@ -1,13 +1,13 @@
 #pragma once
 
-// What must be known when a request completes: of receives, because only the completion tells who
-// sent and how much; of persistent requests, because only the start moves payload; of
-// MPI_Comm_idup, because only then the communicator is there. Requests of plain sends are not in
-// it.
+// A table of requests whose completion (or start) must be followed. Receives: only the completion
+// tells the sender and the size. Persistent requests: only the start moves payload. MPI_Comm_idup:
+// only the completion makes the communicator. Requests of non-persistent sends are not in the
+// table.
 //
-// A fixed table, seven ways to a set, no tombstones. A request is inserted by the thread that makes
-// it and completed by one thread at a time (MPI forbids two); both may run while others insert. A
-// full set does not track the new request, and the process counts that.
+// The table has a fixed size, with seven ways (places) in each set. The thread that makes a request
+// inserts it, and only one thread may complete it (MPI forbids two at a time). Other threads may
+// insert meanwhile. If a set is full, a new request is not tracked, and the process counts it.
 
 #include <atomic>
 #include <cstddef>
@@ -25,49 +25,50 @@ enum class RequestKind : std::uint8_t {
   kPersistentSend = 2,
   kPersistentCollective = 3,
   kNewComm = 4,  ///< MPI_Comm_idup.
-  kMessage = 5,  ///< Not a request: an MPI_Message between its probe and its receive.
+  kMessage = 5,  ///< An MPI_Message between its probe and its receive; not a request.
 };
 
 struct TrackedRequest {
   const Members* members =
-      nullptr;               ///< Of the communicator, to turn a status's source into a world rank.
-  std::uint64_t bytes = 0;   ///< Persistent sends and collectives: of each start.
+      nullptr;  ///< Members of the communicator; they turn a status's source into a world rank.
+  std::uint64_t bytes = 0;   ///< Persistent sends and collectives: payload of each start.
   Word* new_comm = nullptr;  ///< kNewComm: where MPI writes the communicator.
   std::uint32_t comm = 0;
   std::int32_t peer = 0;
   std::int32_t tag = 0;
   RequestKind kind = RequestKind::kReceive;
-  bool active = false;   ///< A persistent request that was started and has not completed.
-  std::uint8_t way = 0;  ///< The table's: where its key stands in the set.
+  bool active = false;   ///< True for a persistent request that was started and has not completed.
+  std::uint8_t way = 0;  ///< Position of its key in the set; used only by the table.
 };
 
 constexpr std::uint32_t kRequestWays = 7;
-constexpr std::uint32_t kRequestSets = 1u << 13;  ///< 57344 requests; touched as they are used.
+constexpr std::uint32_t kRequestSets = 1u << 13;  ///< Room for 57344 requests. Memory is used only
+                                                  ///< when a set is first written.
 
-/// Keys apart from what they lead to: a request that is not tracked costs one cache line. Aligned
-/// so that a request's address tells its set.
+/// Keys are stored apart from requests, so that looking for an untracked request reads one cache
+/// line. With this alignment, a request's address gives its set.
 constexpr std::size_t kRequestSetBytes = 512;
 struct alignas(kRequestSetBytes) RequestSet {
-  std::atomic<std::uint64_t> used;       ///< Ways from here on were never used.
-  std::atomic<Word> keys[kRequestWays];  ///< 0: free; 1: in someone's hands.
+  std::atomic<std::uint64_t> used;       ///< Ways below this number have been used.
+  std::atomic<Word> keys[kRequestWays];  ///< 0: free; 1: claimed or being filled by a thread.
   TrackedRequest requests[kRequestWays];
 };
 static_assert(sizeof(RequestSet) == kRequestSetBytes);
 
-/// One per process, in zeroed memory. All zero is empty.
+/// The table. There is one per process, in zeroed memory; a zeroed table is empty.
 class RequestTable {
  public:
-  /// Puts a request under `key` (not 0 or 1), in place of one that is left under the same key: its
-  /// completion was not seen. `shared`: other threads may insert at the same time. The caller fills
-  /// what the result points to, then calls publish. Null when the set is full.
+  /// Reserves a place for a request under `key` (not 0 or 1). The caller fills in the result, then
+  /// calls publish. An older request under the same key is replaced, because its completion was not
+  /// seen. Set `shared` if other threads may insert at the same time. Null when the set is full.
   TrackedRequest* insert(Word key, bool shared) noexcept;
   void publish(TrackedRequest* request, Word key) noexcept;
 
-  /// The request under `key`, or null. Nothing is under 0 and 1.
+  /// Finds the request under `key`, or null. 0 and 1 are never keys.
   TrackedRequest* find(Word key) noexcept;
 
-  /// Takes the request out of the others' sight before a call that may complete it, so that its
-  /// handle may be used anew meanwhile. Followed by release (it completed) or publish (it did not).
+  /// Hides the request from other threads before a call that may complete it, because MPI may reuse
+  /// its handle during that call. Afterwards call release if it completed, else publish.
   TrackedRequest* claim(Word key) noexcept;
   void release(TrackedRequest* request) noexcept;
 
@@ -81,7 +82,8 @@ class RequestTable {
   RequestSet sets_[kRequestSets];
 };
 
-// MPICH numbers handles from below, Open MPI's are addresses: multiply, then take the upper bits.
+// MPICH's handles are small numbers and Open MPI's are addresses. To spread both, multiply and take
+// the upper bits.
 inline RequestSet& RequestTable::set_of(Word key) noexcept {
   const std::uint64_t mixed = static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15u;
   return sets_[(mixed >> 32) % kRequestSets];
@@ -116,7 +118,7 @@ inline void RequestTable::release(TrackedRequest* request) noexcept {
   key_of(request).store(kFree, std::memory_order_release);
 }
 
-/// The process's own.
+/// The table of this process.
 extern RequestTable requests [[gnu::visibility("hidden")]];
 
 }  // namespace xylem::capture

@@ -12,29 +12,31 @@
 // the records of a thread at the thread's first call, the agent maps them when the ring is in use.
 //
 // A ring's slots are divided into 64 blocks. When a block is full, the writer continues in the
-// first free block and records the order of blocks in `block_of`; a block is free when the reader
-// has passed all of it. So while the reader keeps up, the writer reuses a few blocks, which stay in
-// the processor's cache and are the only memory in use. When the reader falls behind, the whole
-// ring is available at once. The record with number n is slot n % B of block block_of[n / B % 64],
-// where B is limit / 64.
+// first free block and records the order of blocks in `block_of`. A block is free when the reader
+// has passed all of it. So while the reader keeps up, the writer reuses a few blocks. They stay in
+// the processor's cache, and no other memory of the ring is used. When the reader falls behind, the
+// writer can use the whole ring. The record with number n is slot n % B of block block_of[n / B %
+// 64], where B is limit / 64.
 //
 // Rules (x86-64 and AArch64; all shared words are lock-free atomics):
 //  - The writer fills a slot, then publishes it by storing `head` (release).
 //  - A call counts in `calls[f]` before its record is written. A record stands for `calls` calls of
-//    its function: those since the previous record or loss of that function in that thread.
-//  - When no block is free, the record's calls go to `lost[f]` instead. Its payload goes to the
-//    other lost_ counters, also for a completion record, which stands for no call.
+//    its function: all calls since the previous record or loss of that function in that thread.
+//  - When no block is free, the record's calls go to `lost[f]` instead. The payload is counted in
+//    `lost_messages`, `lost_message_bytes` and `lost_receives`. A dropped completion record counts
+//    there too, but not in `lost[f]`, because it stands for no call.
 //  - A call that the program makes while another call of the same thread is under way (in a signal
 //    handler, a callback) counts in `inner_calls[f]` and has no record.
 //  - So at the end of a process, for each thread and function:
 //      calls + inner_calls = sum of its records' calls + lost + pending,
-//    where pending calls are those without a record: inner calls, the rest of a sampled function,
-//    or a call in which the process died. The agent stores pending calls in a window when the
-//    process has ended.
-//  - Only the agent writes the fields under "Agent's"; it moves `tail` after the records before it
-//    are in its journal.
+//    where pending calls have no record: inner calls, the last calls of a sampled function, or a
+//    call in which the process died. The agent stores pending calls in a window when the process
+//    has ended.
+//  - Only the agent writes the fields under "Agent's". It advances `tail` only after all records
+//    before the new `tail` are in its journal.
 //
-// This header is freestanding: the capture library includes it in the application's process.
+// This header needs no library, because the capture library includes it in the application's
+// process.
 
 #include <atomic>
 #include <cstddef>
@@ -45,11 +47,12 @@ namespace xylem::capture {
 constexpr std::uint64_t kSegmentMagic = 0x31676573'6d6c7978;  // "xylmseg1"
 constexpr std::uint32_t kLayoutVersion = 2;
 
-/// Bounds of the layout. Functions are numbered from 0 in the order of the function table.
+/// Limits of the layout. Functions are numbered from 0 in the order of the function table.
 constexpr std::uint32_t kMaxFunctions = 1024;
 constexpr std::uint32_t kMaxThreads = 64;
 constexpr std::uint32_t kRingBlocks = 64;
-constexpr std::uint32_t kPopulatedBlocks = 4;            ///< Their memory is populated in advance.
+constexpr std::uint32_t kPopulatedBlocks = 4;  ///< Number of blocks whose memory is populated in
+                                               ///< advance.
 constexpr std::uint32_t kDefaultRingRecords = 1u << 18;  ///< 16 MiB, allocated on use.
 constexpr std::uint32_t kMaxRingRecords = 1u << 22;
 constexpr std::uint32_t kMinRingRecords = kRingBlocks;
@@ -58,7 +61,8 @@ constexpr unsigned kWorldKeyBytes = 16;
 /// Kind of a record. Stored as text in the table `event` (see event_kind_name in wire/chunk.h).
 enum class RecordKind : std::uint8_t {
   kMpiCall = 0,
-  kCompletion = 1,  ///< One request completed inside a call that completes several; calls is 0.
+  kCompletion = 1,  ///< A request that a call completed. A call that completes several has several
+                    ///< such records; their `calls` is 0.
 };
 
 /// Values of Record fields that mean "none" or "not known".
@@ -67,29 +71,30 @@ constexpr std::int32_t kNoTag = -2147483647 - 1;
 constexpr std::uint32_t kNoComm = 0xffffffff;
 
 /// Identity of communicators, the same in every process of the world: 0 is MPI_COMM_WORLD, 1 is
-/// MPI_COMM_SELF. Others are above 1: a hash of the members and of the number of earlier
-/// communicators with the same members.
+/// MPI_COMM_SELF. The identity of any other communicator is above 1. It is a hash of the members
+/// and of the number of earlier communicators with the same members.
 constexpr std::uint32_t kCommWorld = 0;
 constexpr std::uint32_t kCommSelf = 1;
 
 /// Flags of a record.
 constexpr std::uint8_t kRecordEstimated =
-    1;                                   ///< calls > 1 by sampling: the time of one stands for all.
-constexpr std::uint8_t kRecordSend = 2;  ///< Payload sent to `peer`: counts in the matrix.
+    1;  ///< One call was timed; `calls` calls are assumed to have taken the same time.
+constexpr std::uint8_t kRecordSend = 2;  ///< Payload sent to `peer`; it counts in the communication
+                                         ///< matrix.
 constexpr std::uint8_t kRecordReceive = 4;  ///< Payload received from `peer`.
 
-/// One call. Times are ticks of the segment's clock.
+/// The record of a call. Times are ticks of the segment's clock.
 struct Record {
   std::uint64_t begin;
   std::uint64_t end;
   std::uint64_t request;  ///< The request made, started or completed; 0 for none.
-  std::uint64_t bytes;    ///< Payload: count times type size; for a receive, the size received.
-  std::uint32_t comm;     ///< Identity as above; kNoComm for none.
-  std::int32_t
-      peer;          ///< World rank of the other side, of the root for rooted collectives; kNoPeer.
-  std::int32_t tag;  ///< kNoTag for none.
-  std::int32_t result;     ///< What the function returned.
-  std::uint32_t calls;     ///< 1, more when sampled, 0 for kCompletion.
+  std::uint64_t bytes;  ///< Payload size: count times type size; for a receive, the size received.
+  std::uint32_t comm;   ///< The communicator's identity (see kCommWorld); kNoComm for none.
+  std::int32_t peer;    ///< World rank of the other side, or of the root in a rooted collective;
+                        ///< kNoPeer if there is none.
+  std::int32_t tag;     ///< kNoTag for none.
+  std::int32_t result;  ///< What the function returned.
+  std::uint32_t calls;  ///< 1; more when sampled; 0 for kCompletion.
   std::uint16_t function;  ///< Index into the function table.
   RecordKind kind;
   std::uint8_t flags;
@@ -115,7 +120,7 @@ enum class FunctionClass : std::uint8_t {
 
 struct FunctionEntry {
   char name[54];             ///< Ends with a zero.
-  std::uint8_t never_waits;  ///< 1: never waits for other ranks (clocks, probes).
+  std::uint8_t never_waits;  ///< 1 if the function never waits for other ranks (clocks, probes).
   FunctionClass function_class;
 };
 static_assert(sizeof(FunctionEntry) == 56);
@@ -123,37 +128,42 @@ static_assert(sizeof(FunctionEntry) == 56);
 /// The stage of a process, set by its own capture library. Death by a signal does not change it;
 /// the agent detects that by watching the process.
 enum class ProcessState : std::uint32_t {
-  kStarting = 0,   ///< Registered; MPI_Init has not returned.
-  kRunning = 1,    ///< world, rank and size are valid.
+  kStarting = 0,   ///< The process has registered; MPI_Init has not returned.
+  kRunning = 1,    ///< MPI_Init has returned; world, rank and size are valid.
   kFinalized = 2,  ///< MPI_Finalize has returned.
   kExited = 3,     ///< The library's destructor ran.
 };
 
 enum class ClockKind : std::uint32_t {
-  kTsc = 0,        ///< rdtsc, invariant.
+  kTsc = 0,        ///< The invariant time-stamp counter (rdtsc).
   kMonotonic = 1,  ///< CLOCK_MONOTONIC in ns.
 };
 
 struct alignas(64) ThreadRing {
   // Writer's.
   std::atomic<std::uint64_t> head;   ///< Records published so far.
-  std::atomic<std::uint32_t> used;   ///< 1 since a thread first took this ring; rings are reused.
+  std::atomic<std::uint32_t> used;   ///< 1 when a thread has taken this ring; it stays 1. Rings are
+                                     ///< reused.
   std::atomic<std::uint32_t> limit;  ///< Slots, a power of two; set before `used`.
   // Records dropped because the ring was full.
-  std::atomic<std::uint64_t> lost_messages;       ///< Those with kRecordSend.
-  std::atomic<std::uint64_t> lost_message_bytes;  ///< Payload of these.
-  std::atomic<std::uint64_t> lost_receives;       ///< Those with kRecordReceive.
+  std::atomic<std::uint64_t> lost_messages;       ///< Dropped records with kRecordSend.
+  std::atomic<std::uint64_t> lost_message_bytes;  ///< Payload of these records.
+  std::atomic<std::uint64_t> lost_receives;       ///< Dropped records with kRecordReceive.
   std::uint64_t pad1[3];
 
   // Agent's, on a line of its own.
-  alignas(64) std::atomic<std::uint64_t> tail;  ///< Records before it may be overwritten.
-  std::uint64_t window_position;                ///< Records before it are in journalled windows.
-  std::uint64_t chunk_position;                 ///< Records before it are in journalled chunks.
-  std::uint64_t chunk_events;  ///< Records that chunks hold; fewer when chunks were off.
+  alignas(64) std::atomic<std::uint64_t> tail;  ///< Records with smaller numbers may be
+                                                ///< overwritten.
+  std::uint64_t window_position;  ///< Records with smaller numbers are in journalled windows.
+  std::uint64_t chunk_position;   ///< Records with smaller numbers are in journalled chunks, or
+                                  ///< chunks were off.
+  std::uint64_t chunk_events;  ///< Number of records stored in chunks. Records taken while chunks
+                               ///< were off are not included.
   std::uint64_t chunk_calls;   ///< Calls that these records stand for.
   std::uint64_t pad2[3];
 
-  // Writer's: the block of each 64th part of the numbers, set before a record there is published.
+  // Writer's: record n is in block `block_of[n / B % 64]`. The entry is set before the first record
+  // in that block is published.
   alignas(64) std::atomic<std::uint8_t> block_of[kRingBlocks];
 
   // Writer's: exact counts, read at any time by the agent.
@@ -177,8 +187,8 @@ inline std::uint64_t slot_of(const ThreadRing& ring, std::uint64_t number,
 struct alignas(64) SegmentHeader {
   std::uint64_t magic;
   std::uint32_t layout_version;
-  std::uint32_t ring_records;  ///< Room for the slots of each ring, a power of two.
-  std::uint32_t max_rings;     ///< Rings that the segment has room for, at most kMaxThreads.
+  std::uint32_t ring_records;  ///< Maximum number of slots of each ring, a power of two.
+  std::uint32_t max_rings;     ///< Number of rings in the segment, at most kMaxThreads.
   std::uint32_t pad0;
   std::uint64_t segment_bytes;
   std::uint32_t pid;
@@ -193,17 +203,20 @@ struct alignas(64) SegmentHeader {
   char program[128];     ///< The program's name, cut if longer.
 
   std::uint32_t function_count;
-  std::uint32_t agent_finished;  ///< Agent: this process is accounted for.
-  alignas(64)
-      std::atomic<std::uint32_t> enabled;  ///< Agent's switch: 0 records nothing, counts nothing.
-  std::atomic<std::uint32_t> threads;      ///< Rings 0 .. threads-1 have been used.
-  std::atomic<std::uint64_t> ringless_calls;      ///< Calls of threads beyond kMaxThreads: lost.
-  std::atomic<std::uint64_t> untracked_requests;  ///< Receives whose peer could not be followed.
+  std::uint32_t agent_finished;  ///< Agent's: 1 when the last account of this process is
+                                 ///< journalled.
+  alignas(64) std::atomic<std::uint32_t> enabled;  ///< The agent's switch. With 0, calls are
+                                                   ///< neither recorded nor counted.
+  std::atomic<std::uint32_t> threads;              ///< Rings 0 .. threads-1 have been used.
+  std::atomic<std::uint64_t> ringless_calls;  ///< Calls of threads without a ring. They count as
+                                              ///< lost.
+  std::atomic<std::uint64_t> untracked_requests;  ///< Receives whose completion could not be
+                                                  ///< followed.
 
-  // Agent's: calls of each function that are in journalled windows, over all threads.
+  // Agent's: calls of each function in journalled windows, over all threads.
   alignas(64) std::uint64_t windowed_calls[kMaxFunctions];
-  // Process's at start, then the agent's: 1 in N calls gets a record,
-  // and of each ring and function the calls number 1, 2, 4, 8 ... do.
+  // Set by the process at start. With value N, one call in N gets a record. In each ring, calls
+  // number 1, 2, 4, 8, … of a function get one too.
   std::atomic<std::uint32_t> sample_every[kMaxFunctions];
   FunctionEntry functions[kMaxFunctions];
 };
@@ -216,7 +229,7 @@ constexpr std::uint64_t round_to_page(std::uint64_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
-/// Where the parts of a segment begin, and its size, in bytes.
+/// Offsets of a segment's parts and its size, in bytes.
 constexpr std::uint64_t ring_offset(std::uint32_t ring) {
   return round_to_page(sizeof(SegmentHeader)) + ring * round_to_page(sizeof(ThreadRing));
 }
@@ -234,18 +247,19 @@ constexpr std::uint64_t segment_bytes(std::uint32_t max_rings, std::uint32_t rin
 /// The message of a process to the agent's socket, together with the segment's descriptor
 /// (SCM_RIGHTS). The process does not wait for an answer; the agent learns the pid from the kernel.
 ///
-/// A process without a segment sends no descriptor and gives the reason: it cannot be watched, and
-/// the record of the run says so. Its rank and world size then come from the launcher.
+/// A process without a segment cannot be watched. It sends no descriptor but the reason, which is
+/// stored in the run's file. Its rank and world size then come from the launcher.
 struct Registration {
   std::uint64_t magic;  ///< kSegmentMagic
   std::uint32_t layout_version;
-  std::uint32_t pid;             ///< As the process sees it.
+  std::uint32_t pid;             ///< The pid as the process itself sees it.
   std::uint64_t start_time = 0;  ///< As in SegmentHeader.
-  std::uint32_t rank = 0;        ///< As launched; 0 where the launcher gives none.
-  std::uint32_t world_size = 0;  ///< As launched; at least rank + 1, where the launcher gives none.
+  std::uint32_t rank = 0;        ///< As given by the launcher; 0 if the launcher gives no rank.
+  std::uint32_t world_size = 0;  ///< As given by the launcher; rank + 1 if the launcher gives no
+                                 ///< size.
   std::uint8_t world_key[kWorldKeyBytes] = {};
   char unwatched[160] =
-      {};  ///< Why there is no segment, as part of a sentence; empty: there is one.
+      {};  ///< Reason why there is no segment, as part of a sentence. Empty if there is a segment.
 };
 
 }  // namespace xylem::capture

@@ -1,24 +1,25 @@
 #pragma once
 
-// The run's key as this library keeps it; run_key.h says why.
+// The capture library's copy of the run's key; run_key.h says why it is kept.
 
 #include "capture/core/run_key.h"
 #include "capture/core/system_internal.h"
 
 namespace xylem::capture {
 
-/// Takes the run's key out of the environment, its bytes overwritten, so that neither children nor
-/// /proc show it, and keeps it. May be called again: the last key of kKeyDigits digits counts.
-/// Waits for another thread that is just here.
+/// Removes the run's key from the environment and keeps it. Its bytes in the environment are
+/// overwritten, so that neither children nor /proc show the key. May be called again; the last key
+/// of kKeyDigits digits counts. If another thread is in this function, waits for it.
 void take_key() noexcept;
 
-/// A copy of it, overwritten when it is no longer needed.
+/// A copy of the key. The destructor overwrites it.
 struct KeyCopy {
   char digits[kKeyDigits + 1];
   ~KeyCopy() { wipe(digits, sizeof digits); }
 };
 
-/// With a zero behind it. False when none is kept: in a child of fork(), too.
+/// Copies the key, with a terminating zero. False if there is no key, for example in a child of
+/// fork().
 bool copy_key(KeyCopy& copy) noexcept;
 
 }  // namespace xylem::capture

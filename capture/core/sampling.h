@@ -1,6 +1,6 @@
 #pragma once
 
-// Which calls get a record. Counts are exact whatever is sampled.
+// Which calls get a record. Counts of calls are exact with any sampling.
 //
 // If one call in N gets a record, calls number 1, 2, 4, 8 ... of each ring and function get one
 // too. So a function with fewer than N calls also has times, at the negligible cost of one record
@@ -11,18 +11,21 @@
 
 namespace xylem::capture {
 
-/// By default one call in this many gets a record for functions that programs poll (MPI_Iprobe,
-/// MPI_Improbe, MPI_Test, MPI_Testall, MPI_Testany, MPI_Testsome), and for local ones: clocks,
-/// ranks, sizes, queries of types, statuses and handles (the table is in sampling.cc).
+/// The default N for two kinds of functions; all other functions have a record for each call.
+/// Programs poll the first kind: MPI_Iprobe, MPI_Improbe, MPI_Test, MPI_Testall, MPI_Testany and
+/// MPI_Testsome. The second kind is local: clocks, ranks, sizes, queries of types, statuses and
+/// handles. The table is in sampling.cc.
 constexpr std::uint32_t kDefaultSampling = 1000;
 
-/// Whether a function is one of these: they all return at once, whatever other ranks do.
+/// Returns whether the default applies to a function. All these functions return at once, whatever
+/// other ranks do.
 bool never_waits(std::uint16_t function) noexcept;
 
-/// Fills `every` (kMaxFunctions of them) from XYLEM_SAMPLE's text: null or empty for the defaults;
-/// "none" gives each call a record; FUNCTION=N (FUNCTION may end in *) overrides earlier parts.
-/// Parts are separated by commas. Returns null, or the beginning of the first invalid part: an
-/// unknown function, or a number outside 1 to 2^32 - 1. All other parts apply.
+/// Fills `every` (kMaxFunctions elements) from the text of XYLEM_SAMPLE. Null or an empty text
+/// gives the defaults. The text has parts separated by commas: "none" gives each call a record;
+/// FUNCTION=N (FUNCTION may end in *) overrides earlier parts. Returns null, or the beginning of
+/// the first invalid part: an unknown function, or a number outside 1 to 2^32 - 1. All other parts
+/// apply.
 const char* set_sampling(const char* text, std::atomic<std::uint32_t>* every) noexcept;
 
 }  // namespace xylem::capture

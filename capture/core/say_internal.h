@@ -1,6 +1,6 @@
 #pragma once
 
-// The one way in which the capture library speaks: a line on the job's standard error.
+// Prints a line on the job's standard error. The capture library has no other output for people.
 
 namespace xylem::capture {
 

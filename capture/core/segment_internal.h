@@ -6,24 +6,25 @@
 
 namespace xylem::capture {
 
-/// A process's segment and the descriptor to give to the agent; the caller closes it.
+/// A process's segment, and the descriptor to give to the agent. The caller closes the descriptor.
 struct Segment {
   SegmentHeader* header = nullptr;
   int fd = -1;
 };
 
-/// Makes and fills a segment, and maps all of it but the records: rings that may grow to XYLEM_RING
-/// records (fewer rings, then smaller ones, where RLIMIT_FSIZE asks for it), sampling from
-/// XYLEM_SAMPLE, function table, clock, this process; enabled is 1. It is not in core dumps. Gives
-/// a null header with errno when there is no memory, no descriptor, or too little of a file
-/// allowed.
+/// Makes a segment, fills in its header and maps all of it except the records. Rings may have up to
+/// XYLEM_RING records. If RLIMIT_FSIZE is too small, the segment has fewer rings; if that is not
+/// enough, smaller rings. Sampling comes from XYLEM_SAMPLE, and `enabled` is 1. The segment is
+/// excluded from core dumps. Returns a null header with errno when there is no memory or
+/// descriptor, or when the allowed file size is too small.
 Segment make_segment() noexcept;
 
-/// Maps the records of ring 0 by the segment's descriptor, and gives their memory to `map_records`
-/// to find the others by: no descriptor stays open in the application. False with errno.
+/// Maps the records of ring 0 with the segment's descriptor. map_records() later uses this mapping
+/// to map the other rings, so that no descriptor stays open in the application. Returns false with
+/// errno on failure.
 bool map_first_records(const Segment& segment) noexcept;
 
-/// Unmaps what make_segment and map_first_records have mapped.
+/// Unmaps everything that make_segment and map_first_records have mapped.
 void unmap(const Segment& segment) noexcept;
 
 inline ThreadRing& ring_of(SegmentHeader& segment, std::uint32_t ring) noexcept {
@@ -31,14 +32,15 @@ inline ThreadRing& ring_of(SegmentHeader& segment, std::uint32_t ring) noexcept 
                                         ring_offset(ring));
 }
 
-/// The records of a ring, mapped; `limit` says how many there are: fewer than ring_records where
-/// address space is short. Null when there is none to be had. Once a ring: its memory stays.
+/// Maps the records of a ring and sets `limit` to their number. This is less than ring_records if
+/// there is too little address space. Returns null if no mapping is possible. Call it once per
+/// ring; the mapping stays.
 Record* map_records(SegmentHeader& segment, std::uint32_t ring, std::uint32_t& limit) noexcept;
 
-/// When this process started, as /proc counts it; 0 without /proc.
+/// Start time of this process, in the unit of /proc; 0 without /proc.
 std::uint64_t own_start_time() noexcept;
 
-/// Whether the time-stamp counter runs at one rate always, on all processors.
+/// Returns whether the time-stamp counter always runs at the same rate, on all processors.
 bool has_invariant_tsc() noexcept;
 
 }  // namespace xylem::capture

@@ -1,13 +1,13 @@
 #pragma once
 
-// What the library asks of the system, in forms that every C library since 2.17 has.
+// The library's calls to the system, in forms that work with every glibc since 2.17.
 //
-// The library is loaded into programs of many systems, and one symbol with a version that the C
-// library does not know keeps the whole program from starting. So what came later is a system call
-// here (memfd_create, getrandom), and what moved from one library to another (dlsym was libdl's,
-// pthread_key_create libpthread's until 2.34) is a weak reference to its old version: null in a
-// process that has not loaded that library. tests/unit/capture/tables_test.py reads the built
-// object and fails when a newer version is needed.
+// The library is loaded into programs on many systems. If it needs a symbol version that the
+// system's C library does not have, the program cannot start. So functions newer than 2.17 are made
+// as system calls here (memfd_create, getrandom). Functions that moved to another library in 2.34
+// (dlsym from libdl, pthread_key_create from libpthread) are weak references to their old versions.
+// Such a reference is null in a process that has not loaded the old library.
+// tests/unit/capture/tables_test.py reads the built object and fails if it needs a newer version.
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -18,28 +18,30 @@
 
 namespace xylem::capture {
 
-/// As dlsym; null also where the process has no dynamic loader to ask.
+/// As dlsym; null also if the process has no dynamic loader.
 void* find_symbol(void* where, const char* name) noexcept;
-/// As dlopen with RTLD_LAZY | RTLD_NOLOAD: gives what is loaded already and loads nothing.
+/// As dlopen with RTLD_LAZY | RTLD_NOLOAD: finds a library that is already loaded, and loads
+/// nothing.
 void* find_loaded(const char* name) noexcept;
 
-/// Calls `end` with `value` when the calling thread ends. False where the process has no threads.
+/// Makes the calling thread call `end` with `value` when it ends. False if the process cannot have
+/// threads.
 bool watch_thread(void (*end)(void*), void* value) noexcept;
 
 /// As memfd_create with MFD_CLOEXEC | MFD_ALLOW_SEALING.
 int make_memory_file(const char* name) noexcept;
 
-/// As ftruncate, but never kills: beyond RLIMIT_FSIZE it fails with EFBIG, without SIGXFSZ.
+/// As ftruncate, but without SIGXFSZ: beyond RLIMIT_FSIZE it fails with EFBIG.
 bool set_file_size(int fd, std::uint64_t bytes) noexcept;
 
-/// Random bytes; where the system has none to give, bytes that differ between processes.
+/// Writes random bytes. If the system gives none, writes bytes that differ between processes.
 void fill_random(void* into, std::size_t bytes) noexcept;
 
-/// Overwrites what the compiler may believe nobody reads again.
+/// Overwrites memory with zeros, also if the compiler finds that nobody reads it again.
 void wipe(void* at, std::size_t bytes) noexcept;
 
-/// Reads a file from its start into `into` and ends it with a zero. Gives the bytes read, at most
-/// room - 1; 0 when it cannot be read.
+/// Reads a file from its start into `into` and adds a zero. Returns the number of bytes read, at
+/// most room - 1; 0 if the file cannot be read.
 std::size_t read_file(const char* path, char* into, std::size_t room) noexcept;
 
 /// As fstat, lstat and stat.
@@ -47,10 +49,10 @@ int stat_of(int fd, struct stat& found) noexcept;
 int stat_of_link(const char* path, struct stat& found) noexcept;
 int stat_of_file(const char* path, struct stat& found) noexcept;
 
-/// What an errno means, in English, without the C library's tables and locales.
+/// The English meaning of an errno. It does not use the C library's tables and locales.
 const char* error_text(int error) noexcept;
 
-/// No signal handler of the application runs in this thread while one of these lives.
+/// While an object of this class lives, no signal handler of the application runs in this thread.
 class SignalsBlocked {
  public:
   SignalsBlocked() noexcept;

@@ -1,14 +1,14 @@
 #pragma once
 
-// Short texts on the stack: paths, environment lines. A text that does not fit is marked, not cut
-// in silence.
+// Short texts on the stack, such as paths and environment lines. If a text did not fit, fits() is
+// false.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace xylem::capture {
 
-/// At most N - 1 characters and a zero.
+/// A text of at most N - 1 characters, with a terminating zero.
 template <std::size_t N>
 class Text {
  public:
@@ -27,7 +27,7 @@ class Text {
     }
     return *this;
   }
-  /// Decimal, with zeros in front up to `width` digits.
+  /// Adds a decimal number, with leading zeros up to `width` digits.
   Text& add_number(std::uint64_t number, unsigned width = 1) noexcept {
     char digits[20];
     unsigned count = 0;
@@ -48,11 +48,11 @@ class Text {
   bool fits_ = true;
 };
 
-/// Reads a decimal number at `*from` and moves behind it. False when there is none, or it is
-/// larger than 2^32 - 1.
+/// Reads a decimal number at `*from` and moves `*from` to its end. False if there is no number, or
+/// one larger than 2^32 - 1.
 bool read_number(const char** from, std::uint32_t* number) noexcept;
 
-/// Whether two texts are equal up to `length` characters and end there.
+/// Returns whether the first `length` characters of `text` equal the whole of `other`.
 bool equals(const char* text, std::size_t length, const char* other) noexcept;
 
 }  // namespace xylem::capture

@@ -1,19 +1,20 @@
 #pragma once
 
-// Tells one MPI_COMM_WORLD of a run from another, without a word to other ranks: a message of ours
-// could meet one of the program's.
+// Distinguishes the MPI_COMM_WORLDs of a run, without communication between ranks: a message of the
+// library could be mixed up with the program's messages.
 //
-// The library is preloaded into launchers too. In a launcher it draws an identity before main() and
-// puts it into the environment (XYLEM_WORLD), which the launcher hands to every rank it starts: on
-// all hosts, in all parts of an MPMD job, to ranks that are not preloaded as well. Two launchers
-// draw two identities. What the launcher itself says of the job refines it:
+// The library is preloaded into launchers too. In a launcher it draws a random identity before
+// main() and sets it in the environment (XYLEM_WORLD). The launcher passes the environment to every
+// rank that it starts: on all hosts, in all parts of an MPMD job, and also to ranks without the
+// library. Two launchers draw different identities. The key of a world combines the identity with
+// the launcher's own data:
 //
-//   Open MPI   PMIX_NAMESPACE: MPI_Comm_spawn starts a world with a namespace of its own
+//   Open MPI   PMIX_NAMESPACE: a world that MPI_Comm_spawn starts has its own namespace
 //   Hydra      --control-port and --pgid of the proxy above a spawned rank
 //
-// Without XYLEM_WORLD (a launcher that the library is not loaded into) the key comes from the PMIx
-// namespace, from Slurm's job and step, or from Hydra's proxy, in this order, and else from the run
-// alone. A process that no launcher started is a world by itself and draws its key.
+// Without XYLEM_WORLD (the library is not loaded into the launcher), the key comes from the PMIx
+// namespace, else from Slurm's job and step, else from Hydra's proxy, else from the run alone. A
+// process that no launcher started is a world of its own and draws its key.
 
 #include <cstdint>
 
@@ -21,28 +22,28 @@
 
 namespace xylem::capture {
 
-/// Of a process whose launcher gives no rank.
+/// Rank of a process whose launcher gives no rank.
 constexpr std::uint32_t kNoLaunchRank = 0xffffffff;
 
-/// What a launcher has given to a process, as far as the environment tells.
+/// Data that a launcher has given to a process in the environment.
 struct LaunchPlace {
   std::uint32_t rank = kNoLaunchRank;
-  std::uint32_t size = 0;  ///< Of the world; 0: not told.
+  std::uint32_t size = 0;  ///< Size of the world; 0: unknown.
 };
 LaunchPlace launch_place() noexcept;
 
 /// Writes the key of this process's world: equal in all ranks of the world, different in all other
-/// worlds of the run. May be called before MPI_Init, except that a program that no launcher started
-/// has its namespace from Open MPI only afterwards. The same process gets the same key each time.
+/// worlds of the run. May be called before MPI_Init. Exception: if no launcher started the program,
+/// Open MPI sets the namespace only in MPI_Init. The same process gets the same key each time.
 void find_world_key(std::uint8_t (&key)[kWorldKeyBytes]) noexcept;
 
 /// In a launcher: draws an identity for the ranks that it starts. Elsewhere does nothing.
 void draw_world_in_launcher() noexcept;
 
-/// Whether the program at `path` is a launcher of MPI jobs, by its name.
+/// Returns whether the program at `path` is a launcher of MPI jobs, judged by its name.
 bool is_launcher(const char* path) noexcept;
 
-/// The program of a process as /proc tells, "" where it does not.
+/// Reads the path of a process's program from `link` in /proc; "" if it cannot be read.
 constexpr unsigned kPathBytes = 4096;
 void read_program(const char* link, char (&path)[kPathBytes]) noexcept;
 

@@ -1,22 +1,24 @@
 #pragma once
 
-// The form of a generated wrapper. One for NAME, function number N, has four parts:
+// The form of a generated wrapper. The wrapper of NAME, function number N, has four parts:
 //
-//   NAME          exported. Capture is on: jumps to record_NAME; else to the next NAME in line. It
-//                 has no stack frame and moves no argument.
-//   PNAME         exported. The same for the profiling name: on to MPI's own PNAME.
-//   record_NAME   records.
-//   first_NAME    the first call while capture is off: looks the next NAME up.
+//   NAME          Exported. If capture is on, jumps to record_NAME, else to the next NAME in line.
+//                 It has no stack frame and moves no argument.
+//   PNAME         Exported. The same for the profiling name; the next function is MPI's own PNAME.
+//   record_NAME   Records the call.
+//   first_NAME    Looks up the next NAME, at the first call while capture is off.
 
 /// Before the definition of an exported MPI function. All other symbols of the library are hidden.
 #define XYLEM_WRAPPER extern "C" __attribute__((visibility("default")))
 
-/// The other parts. Never inlined: while capture is off, the wrapper is a few loads and a jump.
+/// The other parts. They are never inlined, so that the wrapper is only a few loads and a jump
+/// while capture is off.
 #define XYLEM_RECORDING extern "C" __attribute__((noinline, visibility("hidden")))
 #define XYLEM_FIRST extern "C" __attribute__((noinline, cold, visibility("hidden")))
 
-// A function with arguments on the stack: the compiler would load and store all of them on the way
-// to its jumps. `offset` is what N takes in real_functions, in bytes.
+// The wrapper of a function with arguments on the stack. It is written in assembly, because the
+// compiler would load and store all arguments before its jumps. `offset` is the byte offset of
+// entry N in real_functions.
 #if defined(__x86_64__)
 #define XYLEM_WRAPPER_OF_MANY(name, offset, declared, passed)       \
   XYLEM_WRAPPER __attribute__((naked)) Word name declared {         \

@@ -1,10 +1,11 @@
 #pragma once
 
-// The shapes of calls that programs make by the million, to be inlined into their wrappers.
+// Code for the most frequent shapes of calls, to be inlined into their wrappers.
 //
-// Out of line, a call's description goes through memory several times, which costs more than all
-// else that is done for it. What is rare in these shapes (persistent requests, derived datatypes,
-// matched messages) is left to functions of meaning_internal.h, which says what each shape counts.
+// Without inlining, the data of a call would go through memory several times, which costs more than
+// all other work for it. Rare cases of these shapes (persistent requests, derived datatypes,
+// matched messages) are handled by functions of meaning_internal.h. That header also says what each
+// shape counts.
 
 #include <cstdint>
 
@@ -12,7 +13,7 @@
 
 namespace xylem::capture {
 
-/// Bytes of `count` elements.
+/// Payload size of `count` elements, in bytes.
 XYLEM_INLINE std::uint64_t payload(std::int64_t count, Word datatype) noexcept {
   // MPICH: 0x4c marks a predefined datatype, bits 8 to 15 are its size.
   constexpr Word kMpichKind = 0xff000000;
@@ -25,19 +26,19 @@ XYLEM_INLINE std::uint64_t payload(std::int64_t count, Word datatype) noexcept {
   return static_cast<std::uint64_t>(count) * type_size(datatype);
 }
 
-/// `status`, or where MPI may write one when the job does not want it.
+/// Returns `status`, or memory for a status if the job passed MPI_STATUS_IGNORE.
 XYLEM_INLINE Word own_status(const Call& call, Word status) noexcept {
   return status == process.abi.status_ignore ? reinterpret_cast<Word>(call.thread->status) : status;
 }
 
-/// Fills in what a status says of a message of the communicator with `members`; null is allowed.
-/// Leaves `meaning` as it is for MPI_PROC_NULL and, when `received`, for cancelled requests.
+/// Copies a status's data into `meaning`. `members` are those of the message's communicator, or
+/// null. Does not change `meaning` for MPI_PROC_NULL and, if `received`, for cancelled requests.
 XYLEM_INLINE void read_status(Meaning& meaning, const Members* members, Word status,
                               bool received) noexcept {
   const Abi& abi = process.abi;
   const auto* at = reinterpret_cast<const unsigned char*>(status);
   const std::int32_t source = status_source(abi, at);
-  if (source < 0) return;  // MPI_PROC_NULL, or the empty status of nothing at all.
+  if (source < 0) return;  // MPI_PROC_NULL or an empty status.
   if (received && status_cancelled(abi, at)) return;
   meaning.tag = status_tag(abi, at);
   if (members != nullptr) meaning.peer = members->world_rank(source);
@@ -46,7 +47,8 @@ XYLEM_INLINE void read_status(Meaning& meaning, const Members* members, Word sta
   if (meaning.peer != kNoPeer) meaning.flags |= kRecordReceive;
 }
 
-/// Ends the description of a call that moves payload by `mode`; `kind` for the persistent.
+/// Completes `meaning` for a call that moves payload by `mode`, and writes its record. `kind` is
+/// used for persistent requests.
 XYLEM_INLINE void finish(const Call& call, Mode mode, Word request, Meaning meaning,
                          RequestKind kind) noexcept {
   if (mode != Mode::kBlocking) meaning.request = load_handle(request);
@@ -58,7 +60,7 @@ XYLEM_INLINE void finish(const Call& call, Mode mode, Word request, Meaning mean
   note(call, meaning);
 }
 
-/// Communicator, other side and tag, as far as they are known.
+/// Sets communicator, peer and tag, as far as they are known.
 XYLEM_INLINE void place(Meaning& meaning, const CommEntry* entry, std::int32_t rank,
                         std::int32_t tag) noexcept {
   if (entry != nullptr) {
@@ -104,7 +106,8 @@ XYLEM_INLINE void after_irecv(const Call& call, Mode mode, Word request, std::in
     const CommEntry* entry = comms.find(comm);
     place(meaning, entry, source, tag);
     meaning.request = load_handle(request);
-    // From MPI_PROC_NULL nothing comes, and MPI may give the same request many times.
+    // A receive from MPI_PROC_NULL gets nothing, and MPI may return the same request handle many
+    // times.
     if (entry != nullptr && source != process.abi.proc_null) {
       track_receive(
           meaning.request, entry->members, meaning.comm, meaning.peer, meaning.tag,
@@ -128,13 +131,13 @@ XYLEM_INLINE void after_sendrecv(const Call& call, std::int64_t count, Word data
   if ((received.flags & kRecordReceive) != 0) note_completion(call, received);
 }
 
-// `flag` and `message` are 0 for the forms that have none.
+// `flag` and `message` are 0 for functions without these arguments.
 XYLEM_INLINE void after_probe(const Call& call, Word comm, Word status, Word flag,
                               Word message) noexcept {
   Meaning meaning;
   const bool found =
       call.result == 0 && (flag == 0 || *reinterpret_cast<const std::int32_t*>(flag) != 0);
-  // A probe that found nothing and has no record is not worth a look at its communicator.
+  // If a probe found nothing and has no record, its communicator need not be looked up.
   if (call.calls == 0 && !(found && message != 0)) return;
   const CommEntry* entry = call.result == 0 ? comms.find(comm) : nullptr;
   if (entry != nullptr) {
@@ -149,7 +152,7 @@ XYLEM_INLINE void after_probe(const Call& call, Word comm, Word status, Word fla
 
 // ---- one request ----
 
-/// Takes the request out of the others' sight and gives the status for the real call.
+/// Hides the request from other threads and returns the status for the real call.
 XYLEM_INLINE Word before_wait(Call& call, Word request, Word status) noexcept {
   call.request = load_handle(request);
   if (call.request == process.abi.request_null) call.request = 0;
@@ -179,7 +182,7 @@ XYLEM_INLINE void after_wait(const Call& call, Word request, Word status, Word f
 
 // ---- several requests ----
 
-// Waitall and testall: the call's own record, then one for each receive that completed.
+// Waitall and testall: writes the call's own record, then one for each receive that completed.
 XYLEM_INLINE void after_waitall(const Call& call, std::int32_t, Word array, Word statuses,
                                 Word flag) noexcept {
   note(call, Meaning{});
@@ -208,7 +211,7 @@ XYLEM_INLINE void after_waitall(const Call& call, std::int32_t, Word array, Word
 
 // ---- collectives ----
 
-/// The communicator of a collective call that succeeded, or none.
+/// The communicator of a collective call. It is known only if the call succeeded.
 class Group {
  public:
   XYLEM_INLINE Group(const Call& call, Word comm, Meaning& meaning) noexcept
@@ -224,11 +227,11 @@ class Group {
   std::int32_t size() const noexcept { return entry_->members->size; }
   std::int32_t rank() const noexcept { return entry_->members->rank; }
 
-  /// This rank gives what a root gives (broadcast, scatter).
+  /// True if this rank provides the root's data (broadcast, scatter).
   bool is_root(std::int32_t root) const noexcept {
     return entry_->members->is_inter ? root == process.abi.root : root == rank();
   }
-  /// This rank gives what everyone gives to a root (gather, reduce).
+  /// True if this rank sends data to a root (gather, reduce).
   bool gives_to(std::int32_t root) const noexcept {
     return !entry_->members->is_inter || root >= 0;
   }

@@ -1,27 +1,29 @@
 #pragma once
 
-// What the shapes of meaning.tsv do: one after_SHAPE per shape, run by a wrapper when the real
-// function has returned, and before_SHAPE where something must be kept before the call consumes it.
-// Those that matter for speed stand in hot_shapes_internal.h.
+// Functions for the shapes in meaning.tsv. A wrapper calls after_SHAPE when the real function has
+// returned. It calls before_SHAPE before the real function if something must be saved that the call
+// destroys. Shapes that matter for speed are in hot_shapes_internal.h.
 //
-// Each writes the call's records: first the call's own, then completion records for what else it
-// moved. When the call failed, its record tells nothing but times and result.
+// Each function writes the call's records: first the call's own, then completion records for
+// further payload. If the call failed, its record has only times and result.
 //
-// Bytes, always the payload that *this rank* puts in, count times type size:
-//   send, psend, sendrecv     what is sent; nothing to MPI_PROC_NULL; persistent: at each start
-//   recv, mrecv, completions  what arrived, from the status
+// Bytes: the payload that *this rank* provides, count times type size. Per shape:
+//   send, psend, sendrecv     size sent; 0 to MPI_PROC_NULL; of a persistent send: for each start
+//   recv, mrecv, completions  size received, from the status
 //   probes, waits, barrier    0
-//   bcast, scatter(v)         at the root: what it gives (scatter: to all, itself included); else 0
+//   bcast, scatter(v)         root: size sent (scatter: to all ranks, including itself); others: 0
 //   gather, allgather         the send block; MPI_IN_PLACE: this rank's block of the receive buffer
 //   gatherv, allgatherv       the same, with this rank's receive count for MPI_IN_PLACE
-//   alltoall                  block times members; v, w: the sum; MPI_IN_PLACE: from receive counts
-//   reduce, allreduce, scan, exscan, reduce_local   count (MPI_IN_PLACE or not)
+//   alltoall                  block times members; v, w: the sum over them; MPI_IN_PLACE: the same
+//                             from the receive counts
+//   reduce, allreduce, scan, exscan, reduce_local   count, also with MPI_IN_PLACE
 //   reduce_scatter            sum of the receive counts; block: receive count times members
-//   neighbor_allgather(v)     the send block, once; neighbor_alltoall: block times out-neighbours,
-//                             v and w: the sum over them
-// In intercommunicators "members" is the remote group, and only the root group's root gives.
+//   neighbor_allgather(v)     the send block, once
+//   neighbor_alltoall         block times out-neighbours; v, w: the sum over them
+// In intercommunicators "members" is the remote group, and only the root in the root group provides
+// data.
 //
-// Peer: the other side's world rank; for rooted collectives the root's.
+// Peer: world rank of the other side; in rooted collectives, of the root.
 
 #include <cstdint>
 
@@ -31,7 +33,7 @@
 
 namespace xylem::capture {
 
-/// When the payload that a function describes moves.
+/// How a call moves its payload: at once, with a request, or at each start of a persistent request.
 enum class Mode : std::uint8_t { kBlocking, kRequest, kPersistent };
 
 /// An array of counts: int in the classic functions, MPI_Count in their _c twins.
@@ -44,7 +46,7 @@ struct Counts {
   }
 };
 
-/// Arguments out of registers.
+/// Convert arguments from register words.
 inline std::int32_t to_int(Word word) noexcept { return static_cast<std::int32_t>(word); }
 inline std::int64_t to_count(Word word) noexcept { return static_cast<std::int64_t>(word); }
 
@@ -55,19 +57,19 @@ XYLEM_INLINE Word load_handle(Word at, std::uint32_t i = 0) noexcept {
   return reinterpret_cast<const Word*>(at)[i];
 }
 
-/// Bytes of one element, as MPI says; 0 when it does not.
+/// Size of one element in bytes, according to MPI; 0 if MPI does not say.
 std::uint64_t type_size(Word datatype) noexcept;
 
-/// Follows a receive to its completion. Counts it as untracked when there is no room.
+/// Tracks a receive until its completion. Counts it as untracked if there is no room.
 void track_receive(Word request, const Members* members, std::uint32_t comm, std::int32_t peer,
                    std::int32_t tag, RequestKind kind) noexcept;
-/// Follows a persistent request; what it moves at each start is in `meaning`.
+/// Tracks a persistent request. `meaning` describes the payload of each start.
 void track_persistent(Meaning meaning, RequestKind kind) noexcept;
-/// Follows a message that a probe has matched, from where `message` points to.
+/// Tracks a message that a probe has matched. `message` points to its handle.
 void track_message(Word message, const Members* members, Meaning meaning) noexcept;
 
-/// A call has not completed `tracked`, which had the handle `before`, or completed it with an
-/// error: MPI says which by the handle `now`.
+/// Handles a request that a call did not complete, or completed with an error. `before` and `now`
+/// are its handles before and after the call: if they are equal, it is not completed.
 inline void put_back(TrackedRequest* tracked, Word before, Word now) noexcept {
   if (now == before) {
     requests.publish(tracked, before);
@@ -75,7 +77,7 @@ inline void put_back(TrackedRequest* tracked, Word before, Word now) noexcept {
     requests.release(tracked);
   }
 }
-/// `tracked` has completed with `status`. Says what was received.
+/// Handles the completion of `tracked` with `status`. Returns what was received.
 Meaning complete(TrackedRequest* tracked, Word request, Word status) noexcept;
 
 // Point to point.
@@ -90,12 +92,13 @@ void after_imrecv(const Call& call, Word request) noexcept;
 void after_start(const Call& call, Word request) noexcept;
 void after_startall(const Call& call, std::int32_t count, Word array) noexcept;
 
-// Wait and test of several requests. before_completion takes the requests out of sight and gives
-// the status array for the real call; `ignore` is the value that means none is wanted.
+// Wait and test of several requests. before_completion hides the requests from other threads and
+// returns the status array for the real call. `ignore` is the value that means that the program
+// wants no statuses.
 Word before_completion(const Call& call, std::int32_t count, Word array, Word statuses,
                        Word ignore) noexcept;
-/// After a waitall that returned an error, or a testall without result: puts the requests back but
-/// those that completed nevertheless.
+/// After a failed waitall or a testall without result: puts the requests back, except those that
+/// have completed.
 void after_unfinished(const Call& call, Word array, Word statuses) noexcept;
 void after_waitany(const Call& call, std::int32_t count, Word array, Word index, Word status,
                    Word flag) noexcept;
@@ -103,9 +106,9 @@ void after_waitsome(const Call& call, std::int32_t count, Word array, Word outco
                     Word statuses) noexcept;
 void before_request_free(Call& call, Word request) noexcept;
 void after_request_free(const Call& call) noexcept;
-void after_request(const Call& call, Word handle) noexcept;  ///< Names the request, no more.
+void after_request(const Call& call, Word handle) noexcept;  ///< Records only the request.
 
-// Collectives. `comm` first, then as in the table above.
+// Collectives. The table above says what they count.
 void after_gather(const Call& call, Mode mode, Word request, Word comm, std::int32_t root,
                   Word sendbuf, std::int64_t sendcount, Word sendtype, std::int64_t recvcount,
                   Word recvtype) noexcept;
@@ -143,7 +146,7 @@ void after_neighbor_alltoallv(const Call& call, Mode mode, Word request, Word co
 void after_neighbor_alltoallw(const Call& call, Mode mode, Word request, Word comm,
                               Counts sendcounts, Word sendtypes) noexcept;
 
-// Communicators. The record names the communicator that was made or freed.
+// Communicators. The record has the identity of the communicator that was made or freed.
 void after_comm_new(const Call& call, Mode mode, Word request, Word newcomm) noexcept;
 void before_comm_free(const Call& call, Word comm) noexcept;
 void after_comm_free(const Call& call) noexcept;

@@ -83,7 +83,6 @@ class FrameQueue {
 /// (overlay/credits.h) overtake data that waits for credit. Control does not overtake, because it
 /// may close a stream whose multicasts wait. A heartbeat that is nearly due is sent before other
 /// frames, and it is answered at once, so that other work does not add to the measured round trip.
-/// what else there is to do does not count as the way's time.
 class Link {
  public:
   /// `credits` is true if both sides have kFeatureCredits.

@@ -38,14 +38,11 @@ std::size_t fanout(std::size_t back_ends, std::size_t internal_leaves);
 /// in `leaves` of the leaf of back end i. The caller updates the counts in `leaves`.
 ///
 /// - No leaf gets more than fanout(attached + arriving, leaves) back ends. A leaf that already has
-/// more,
-///   after the loss of other leaves, gets none.
+///   more, after the loss of other leaves, gets none.
 /// - As many back ends as possible get a leaf on their own host; these are attached first. If the
-/// host
-///   has several leaves, the least loaded leaf gets the back end.
+///   host has several leaves, the least loaded leaf gets the back end.
 /// - The other back ends, in order, each go to the least loaded leaf. On ties, everywhere, the
-/// lowest
-///   index wins.
+///   lowest index wins.
 ///
 /// Takes time linear in the back ends times the logarithm of the leaves. Fails with
 /// kInvalidArgument only if there are back ends and no leaf.

@@ -3,17 +3,14 @@
 // Even placement: balances the number of processes over all hosts. It is the baseline for every
 // other policy, and it is the method of claim 3 of the overlay patent, step by step.
 //
-// There are OS[i] processes on host i already (given), n communication processes to place, and m
-// hosts:
+// OS[i] processes are on host i already; n communication processes are to be placed on m hosts:
 //
 //   1, 2  sum = OS[0] + ... + OS[m-1] + n;  quo, rem = sum / m
 //   3, 4  the target TS[i] = quo; the first rem hosts get one more
-//   5     a host with OS[i] > TS[i] is too full already: it keeps TS[i] = OS[i], takes no further
-//   part,
-//         and its OS[i] is subtracted from sum
+//   5     a host with OS[i] > TS[i] is too full already and is removed: it keeps TS[i] = OS[i],
+//         and OS[i] is subtracted from sum
 //   6, 7  if this removed a host: quo, rem = sum / (hosts that are left). These hosts get new
-//   targets
-//         (the rem smallest get one more, on ties the lowest index), and step 5 is repeated
+//         targets (the rem smallest get one more, on ties the lowest index), and step 5 is repeated
 //   8     host i gets AS[i] = TS[i] - OS[i]
 //
 // This is requirements 1.2.1. Examples:

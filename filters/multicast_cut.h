@@ -30,9 +30,8 @@ class MulticastCut {
   /// whole multicast if every leaf gets all of it. Else it is the leaf's own share:
   ///   kPart     the leaf's part
   ///   kNothing  the leaf is not a recipient, or the narrowing gives it nothing
-  ///   kFailed   the narrowing failed, or this node refused it, or the part is too large for a
-  ///   frame;
-  ///             see failure()
+  ///   kFailed   the narrowing failed, or this node refused it, or the part is too large for
+  ///             a frame; see failure()
   std::optional<wire::Multicast> for_leaf(LeafId leaf);
 
   /// The reason of the last kFailed; nullopt if there was none.

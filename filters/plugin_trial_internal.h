@@ -26,7 +26,7 @@ Result<void> try_loading(const std::string& name, Nanos limit = kTrialLimit);
 
 /// Held while an object is loaded or unloaded, and while a child is forked that will load an
 /// object. A child that was forked while another thread was in the dynamic linker would wait for
-/// the linker for ever.
+/// the linker forever.
 std::mutex& linker_mutex();
 
 /// Makes the error for every refusal of a plugin: the file and the reason. Defined in

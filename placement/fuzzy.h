@@ -14,22 +14,20 @@
 //         factors count more, because a tree waits for its slowest node
 //   6     B = A o R: weighted average b_j = sum a_i r_ij, or max-min b_j = max min(a_i, r_ij)
 //   7     B divided by its sum
-//   8     score S = sum b_j g_j, between the lowest g and the highest. With maximum membership, S
-//   is
-//         the g of the grade with the largest b_j; on ties the better grade
+//   8     score S = sum b_j g_j, between the lowest g and the highest. With maximum membership,
+//         S is the g of the grade with the largest b_j; on ties the better grade
 //   9     host h gets n S_h / (S_1 + ... + S_m), by largest remainder: its whole part, and one more
 //         for the largest fractions until all are placed. On ties the lowest index wins. Numbers
 //         that are equal to nine places are ties, as in a calculation by hand
 //
-// Example: A = (.5, .3, .2) and R = (.6 .3 .1 / .2 .5 .3 / .1 .4 .5). The weighted average is B =
-// (.38, .38, .24). Max-min gives (.5, .3, .3), divided by its sum (.4545, .2727, .2727). Scores .8
-// .6 .4 .2 and n = 5 give the quotas 2 1.5 1 .5 with whole parts 2 1 1 0. One process is left. The
-// fractions .5 and .5 are equal, so the lower index gets it: 2 2 1 0.
+// Example: A = (.5, .3, .2) and R = (.6 .3 .1 / .2 .5 .3 / .1 .4 .5). The weighted average is
+// B = (.38, .38, .24). Max-min gives (.5, .3, .3), divided by its sum (.4545, .2727, .2727).
+// With scores .8 .6 .4 .2 and n = 5, the quotas are 2 1.5 1 .5 and the whole parts 2 1 1 0. One
+// process is left. The fractions .5 and .5 are equal, so the lower index gets it: 2 2 1 0.
 //
 // Unknown facts: if a factor is known of no host, it is left out and the other weights are divided
 // by their sum. If a factor is known of some hosts, all other hosts have the row 1/mf .. 1/mf for
-// it. So an unknown fact counts neither for nor against a host, and it is not emphasised (x_i is
-// 1).
+// it. So an unknown fact counts neither for nor against a host and is not emphasised (x_i is 1).
 //
 // Room (room.h): hosts that would get more than their room are filled, and step 9 distributes the
 // rest among the hosts that have room left.

@@ -10,13 +10,13 @@
 //   composition = "weighted-average"        # or "max-min"
 //   score = "grade-values"                  # or "maximum-membership"
 //   emphasis = 1.5                          # how much more a host's bad factors count
-//   [fuzzy.grades]                          # V, each with its value g, 0 to 1
+//   [fuzzy.grades]                          # grades V, each with its value g, 0 to 1
 //   good = 1
 //   bad = 0.25
-//   [fuzzy.weights]                         # A; the factors U are the keys of this section...
+//   [fuzzy.weights]                         # weights A; the keys are the factors U
 //   idle = 0.6
 //   memory = 0.4
-//   [fuzzy.comparisons]                     # ...or of this one, a row for each
+//   [fuzzy.comparisons]                     # instead of weights: one row for each factor
 //   idle   = [1, 2]
 //   memory = ["1/2", 1]
 //   [fuzzy.functions.idle]                  # [a, b, c] a triangle, [a, b, c, d] a trapezoid

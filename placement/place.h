@@ -3,8 +3,8 @@
 // Plans a tree. The input is the user's choice (a shape or a topology file, and a policy) and the
 // job (hosts, back ends, processes). The result is a host for every communication process.
 //
-//   auto plan = plan_tree(hosts, *parse_shape("kary:2"), {}, "login1");  // who starts where
-//   auto leaves = plan->internal_leaves;                                 // who may be attached to
+//   auto plan = plan_tree(hosts, *parse_shape("kary:2"), {}, "login1");  // where processes start
+//   auto leaves = plan->internal_leaves;                                 // where back ends attach
 //   auto parents = attach(hosts_of_back_ends(hosts), leaves);            // see attach.h
 //
 // The tree is planned once, when gathering is complete. attach_one attaches back ends that come

@@ -39,7 +39,7 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
-/// Parses a shape; see the list above. If the text is none of the other shapes, it checks whether a
+/// Parses a shape; see the list above. If the text is none of the other shapes, checks whether a
 /// file of this name exists. It never opens the file.
 ///
 /// Fails with kInvalidArgument (not a shape, a number out of range, a tree of more than

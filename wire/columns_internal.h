@@ -10,7 +10,7 @@
 //   plane  := 0 value:byte                             all n bytes are equal
 //           | 1 byte * n                               the n bytes, not compressed
 //           | 2 size:varint byte * size                one zstd frame that unpacks to n bytes
-//   varint := 7 bits a byte, lowest first, high bit on all but the last
+//   varint := 7 bits a byte, lowest first, high bit set on all but the last
 
 #include <cstddef>
 #include <cstdint>

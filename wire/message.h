@@ -179,7 +179,8 @@ struct StreamsTaken {
   bool operator==(const StreamsTaken&) const = default;
 };
 
-/// The total number of bytes of packets and multicasts that the receiver may send on the link.
+/// The total number of bytes of packets and multicasts that the receiver of this message may send
+/// on the link.
 struct Credit {
   std::uint64_t granted = 0;
   bool operator==(const Credit&) const = default;

@@ -61,7 +61,8 @@ struct Welcome {
 }
 
 struct Proof {
-  # HMAC-SHA-256 with the run's key over the other side's nonce and a label for the direction.
+  # From the connecting side, after a Challenge. `mac` is an HMAC-SHA-256 with the run's key over
+  # both nonces and a label for the direction.
   mac @0 :Data;
 }
 
@@ -86,7 +87,7 @@ struct HostReport {
   pid @3 :UInt32;
   cores @4 :UInt32;
   load @5 :Float64;
-  processes @6 :UInt32;          # registered so far
+  processes @6 :UInt32;          # processes registered so far
 }
 
 struct StartCommProcess {
@@ -160,7 +161,7 @@ struct Acknowledgement {
 struct Control {
   # Down: state with a version. A node keeps the newest version and gives it to each child.
   version @0 :UInt64;
-  enabled @1 :Bool;              # captures record
+  enabled @1 :Bool;              # capture libraries record calls
   chunks @2 :Bool;               # --detail trace
   windowNs @3 :UInt64;
   finish @4 :Bool;               # the run is over: send the rest, then leave
@@ -434,7 +435,7 @@ struct LossRow {
 
 struct ProfileWindow {
   # Stream 2.
-  beginNs @0 :Int64;             # of the run's epoch
+  beginNs @0 :Int64;             # since the run's epoch
   endNs @1 :Int64;
   rows @2 :List(ProfileRow);
   matrix @3 :List(MatrixRow);

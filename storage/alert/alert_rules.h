@@ -257,7 +257,7 @@ class AlertRules {
   std::map<WorldId, Nanos> stall_told_ns_;
   std::map<Key, Loss> new_losses_;
   std::map<Key, Open> open_;
-  /// Lost hosts of a former front end's alerts that are not known to be lost yet.
+  /// A former front end's alerts about lost hosts. These hosts are not confirmed as lost yet.
   std::vector<Open> adopted_hosts_;
   std::vector<Alert> superfluous_;  ///< Duplicate alerts of a former front end.
   std::vector<Alert> changed_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The inner node of the tree.
+// The inner node of the tree, called a communication process.
 
 #include <deque>
 #include <map>
@@ -22,22 +22,25 @@ namespace xylem::commproc {
 struct CommProcessOptions {
   NodeId node{};
   std::uint32_t level = 0;
-  /// Addresses of the front end: the process reports there first, and it is the last fall-back.
+  /// Addresses of the front end. The process reports there first, and the front end is its last
+  /// fall-back.
   std::vector<wire::Address> front_end;
-  /// The process ends after this long without a parent: its leaves have other parents, or the run
-  /// is over.
+  /// The process ends after this long without a parent. By then its leaves have other parents, or
+  /// the run is over.
   Nanos orphan_limit = 60 * kSecond;
   filters::WaveMergerOptions windows;
-  std::string host;  ///< Its name, for people.
+  std::string host;  ///< Name of the host, for people.
 };
 
-/// Life cycle: connects to the front end and reports its addresses; gets its place (Assignment);
-/// connects to its parent; serves children until control says `finish` and all of them have left,
-/// or until it has been without a parent for too long. A lost parent is replaced by the next in the
-/// line; then all leaves below are asked to resend what was in flight.
+/// Life cycle: it connects to the front end, reports its addresses, gets its place (Assignment) and
+/// connects to its parent. It serves children until Control says `finish` and all children have
+/// left, or until it has been without a parent for too long. If the parent is lost, the process
+/// connects to the next parent in its Assignment. Then it asks all leaves below to resend what was
+/// in flight.
 ///
-/// Keeps no packet after sending it. Messages that nodes below send only once (that they attached,
-/// or refuse a stream) wait while there is no parent. Single-threaded, driven by a Network.
+/// It keeps no packet after sending it. Nodes below send some messages only once (Attached,
+/// StreamRefused). These messages are kept while there is no parent. Single-threaded, driven by a
+/// Network.
 class CommProcess final : public overlay::Node {
  public:
   explicit CommProcess(CommProcessOptions options);
@@ -73,23 +76,25 @@ class CommProcess final : public overlay::Node {
   void schedule(Nanos now);
 
   CommProcessOptions options_;
-  overlay::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
+  overlay::Network* network_ = nullptr;  // Set by on_start(). Borrowed.
   overlay::Router router_;
-  std::map<overlay::LinkId, LeafId> children_;  // kNoLeaf: a communication process.
+  std::map<overlay::LinkId, LeafId> children_;  // kNoLeaf: the child is a communication process.
   filters::WaveMerger windows_;
   StreamRelay streams_;
-  std::map<overlay::LinkId, std::uint64_t>
-      taken_;  // Version of the streams taken below each child.
+  /// Last StreamsTaken version that each child reported for its subtree.
+  std::map<overlay::LinkId, std::uint64_t> taken_;
   std::uint64_t taken_told_ = 0;
-  std::deque<wire::Message>
-      reports_;  // One-time messages from below; only while there is no parent.
+  /// Messages that nodes below send only once. Kept while there is no parent.
+  std::deque<wire::Message> reports_;
 
   overlay::Uplink uplink_;
   Nanos next_report_ = 0;
   std::optional<wire::Control> control_;
-  enum class Memory { kInUse, kFreed, kGivenBack };  // Since packets came, by report intervals.
+  /// State of the freed memory. A packet sets kInUse. Each report interval without packets moves it
+  /// one step: kInUse, kFreed, kGivenBack.
+  enum class Memory { kInUse, kFreed, kGivenBack };
   Memory memory_ = Memory::kGivenBack;
-  bool is_work_waiting_ = false;  // Until all messages that came together are handled.
+  bool is_work_waiting_ = false;  // True until all messages that arrived together are handled.
   bool stopping_ = false;
 };
 

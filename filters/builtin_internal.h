@@ -1,7 +1,7 @@
 #pragma once
 
-// What the built-in aggregations share: sentences, reading of states that a peer sent, numbers of
-// any type.
+// Functions that the built-in aggregations share: error messages, reading of states from peers,
+// numbers of any type.
 
 #include <cmath>
 #include <cstdint>
@@ -19,18 +19,19 @@
 
 namespace xylem::filters::internal {
 
-/// kInvalidArgument: "FILTER: WHY".
+/// The error kInvalidArgument with the text "FILTER: WHY".
 Unexpected refused(std::string_view filter, const std::string& why);
 
-/// "FILTER: field N is TYPE; it takes WHAT", or that there is no such field (nullptr).
+/// The error "FILTER: field N is TYPE; it takes WHAT", or that the field is missing (`found` is
+/// nullptr).
 Unexpected not_taken(std::string_view filter, wire::FieldNumber number,
                      const wire::FieldValue* found, std::string_view what);
 
-/// Fails when there is a parameter of another number: it would be ignored in silence.
+/// Fails if there is a parameter with another number, which would be ignored otherwise.
 Result<void> only_parameters(std::string_view filter, const wire::Fields& parameters,
                              std::initializer_list<wire::FieldNumber> known);
 
-/// Reads a state, which may come from a liar. The first fault is kept; after it values are empty.
+/// Reads a state, which is not trusted. The first error is kept; after it all values are empty.
 class StateReader {
  public:
   StateReader(std::string_view filter, const wire::Fields& state)
@@ -60,17 +61,17 @@ class StateReader {
 
 template <typename T>
 bool is_nan(T number) {
-  return std::isnan(static_cast<double>(number));  // An integer never is.
+  return std::isnan(static_cast<double>(number));  // False for every integer.
 }
 
-/// One NaN for all, so that which of two comes first does not show.
+/// Replaces every NaN by the same NaN, so that the result does not depend on the order.
 inline double canonical(double value) {
   return value != value ? std::numeric_limits<double>::quiet_NaN() : value;
 }
 inline std::int64_t canonical(std::int64_t value) { return value; }
 inline std::uint64_t canonical(std::uint64_t value) { return value; }
 
-/// Integers wrap, modulo 2^64: the only rule of a fixed size that is associative.
+/// Integers wrap modulo 2^64. No other rule for a fixed size is associative.
 inline std::int64_t add(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
@@ -85,7 +86,7 @@ template <typename T>
 T greatest(T a, T b) {
   return a < b ? b : a;
 }
-/// Of zeros the negative one is less; NaN when either is. So the order does not show.
+/// -0 is less than +0. NaN if either argument is NaN. So the result does not depend on the order.
 inline double least(double a, double b) {
   if (a != a || b != b) return canonical(a + b);
   if (a == b) return std::signbit(a) ? a : b;
@@ -103,8 +104,8 @@ constexpr bool kIsNumber = std::is_same_v<T, std::int64_t> || std::is_same_v<T, 
 
 constexpr std::string_view kNumbers = "int64, uint64, float64 and arrays of them";
 
-/// Calls `take` with the one number of a scalar, or all of an array, as a span<const T>. False when
-/// the value is neither.
+/// Calls `take` with a span<const T>: the number of a scalar or all numbers of an array. Returns
+/// false if the value is neither.
 template <typename Take>
 bool take_numbers(const wire::FieldValue& value, const Take& take) {
   return std::visit(

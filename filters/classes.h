@@ -13,28 +13,31 @@ namespace xylem::filters {
 
 namespace classes {
 /// Takes an int64, uint64, float64 or string. For float64, -0 and 0 are different values; all NaNs
-/// are the same. Encode a compound value as one string: for instance a stack, one line for each
-/// frame.
+/// are the same. To use a compound value, encode it as one string: for example a stack with one
+/// line for each frame.
 constexpr wire::FieldNumber kValue = 1;
 
 // Gives:
-constexpr wire::FieldNumber kValues = 1;  ///< array of the type that was sent, ascending, each once
+/// array of the type that was sent; ascending, each value once
+constexpr wire::FieldNumber kValues = 1;
 /// array of uint64: the number of intervals of leaves of each class. kFirsts and kEnds list the
 /// intervals of class 0, then those of class 1 and so on.
 constexpr wire::FieldNumber kIntervals = 2;
 constexpr wire::FieldNumber kFirsts = 3;  ///< array of uint64: the first leaf of each interval
-constexpr wire::FieldNumber kEnds = 4;    ///< array of uint64: one past its last leaf
+/// array of uint64: one more than the last leaf of each interval
+constexpr wire::FieldNumber kEnds = 4;
 }  // namespace classes
 
-/// "classes". No parameters. Bit for bit.
+/// "classes". No parameters. The result is exact: identical in every tree and in every order of
+/// merging.
 ///
-/// Fails (lift) without field 1 or when it is of another type, (merge) when leaves sent different
-/// types, or when one leaf is in both states. Its size grows with the classes and with their
-/// intervals of leaves.
+/// lift fails if field 1 is missing or has another type. merge fails if leaves sent different types
+/// or if a leaf is in both states. The size of a state grows with the number of classes and of
+/// their leaf intervals.
 Result<std::shared_ptr<const Aggregation>> make_classes(const wire::Fields& parameters);
 
-/// The leaves of each class of a result, in the order of classes::kValues. Fails with
-/// kInvalidArgument when the fields are not a result of this filter.
+/// Returns the leaves of each class of a result, in the order of classes::kValues. Fails with
+/// kInvalidArgument if the fields are not a result of this filter.
 Result<std::vector<IntervalSet>> leaves_of_classes(const wire::Fields& result);
 
 }  // namespace xylem::filters

@@ -1,6 +1,6 @@
 #pragma once
 
-// The fields of all leaves, in order of leaf ids: the flat gather.
+// The fields of all leaves, in the order of leaf ids.
 
 #include <memory>
 
@@ -9,21 +9,22 @@
 namespace xylem::filters {
 
 namespace concatenation {
-/// Takes any fields with smaller numbers. Field n of each leaf is a piece of the result's field n:
-/// an array, in which a scalar is one element. (bytes stay bytes.)
+/// Takes any fields with numbers below this one. Field n of the result is an array that joins the
+/// fields n of all leaves; a scalar counts as one element. (A value of type bytes stays bytes.)
 constexpr wire::FieldNumber kFieldsEnd = 0x4000;
-/// Result field kLengths + n: array of uint64, the number of elements in each piece of field n, in
-/// the order of kLeaves; 0 for a leaf that did not send it.
+/// Result field kLengths + n: array of uint64. It holds the number of elements of field n from each
+/// leaf, in the order of kLeaves; 0 for a leaf that did not send the field.
 constexpr wire::FieldNumber kLengths = 0x4000;
 /// Array of uint64: the leaves that contributed, ascending.
 constexpr wire::FieldNumber kLeaves = 0xffff;
 }  // namespace concatenation
 
-/// "concatenation". No parameters. Bit for bit, floating point too: nothing is computed.
+/// "concatenation". No parameters. The result is exact, also for floating point, because nothing is
+/// computed.
 ///
-/// Fails (lift) on field numbers from kFieldsEnd on, (merge) when leaves sent a field with
-/// different types (a number and an array of the same type match), or when one leaf is in both
-/// states. Its size grows with the leaves; the caller limits packets.
+/// lift fails on field numbers from kFieldsEnd on. merge fails if leaves sent a field with
+/// different types (a number and an array of the same type match) or if a leaf is in both states.
+/// The size of a state grows with the number of leaves; the caller limits the size of packets.
 Result<std::shared_ptr<const Aggregation>> make_concatenation(const wire::Fields& parameters);
 
 }  // namespace xylem::filters

@@ -10,29 +10,31 @@ namespace xylem::filters {
 
 namespace moments {
 // Takes one field. An integer counts as the nearest float64.
-constexpr wire::FieldNumber kValue = 1;  ///< A number or an array of them; all leaves alike.
+/// A number or an array of numbers; all leaves send the same kind.
+constexpr wire::FieldNumber kValue = 1;
 
-// Gives these: numbers when numbers were sent, arrays (element by element) when arrays were.
+// Gives these fields. They are numbers if numbers were sent, and arrays (element by element) if
+// arrays were sent.
 constexpr wire::FieldNumber kCount = 1;  ///< uint64: leaves that contributed. Exact.
 constexpr wire::FieldNumber kMean = 2;   ///< float64
-constexpr wire::FieldNumber kVariance =
-    3;                                 ///< float64: population variance (divided by the count).
+/// float64: population variance (divided by the count).
+constexpr wire::FieldNumber kVariance = 3;
 constexpr wire::FieldNumber kMin = 4;  ///< float64. Exact.
 constexpr wire::FieldNumber kMax = 5;  ///< float64. Exact.
 }  // namespace moments
 
-/// "moments". No parameters. Fails (lift) without field 1 or when it is not numeric, (merge) when
-/// one leaf sent a number and another an array, or arrays of different lengths. A NaN or an
-/// infinite value makes mean and variance NaN or infinite; a NaN also makes minimum and maximum
+/// "moments". No parameters. lift fails if field 1 is missing or not numeric. merge fails if one
+/// leaf sent a number and another an array, or if arrays have different lengths. A NaN or an
+/// infinite value makes mean and variance NaN or infinite. A NaN also makes minimum and maximum
 /// NaN.
 ///
-/// Method: the update of Chan, Golub and LeVeque (1979), Welford's method for any order. It keeps
-/// the sum of squares about the mean, never a difference of two large sums, so that a small
+/// Method: the update of Chan, Golub and LeVeque (1979), which is Welford's method for any order.
+/// It keeps the sum of squares about the mean and never subtracts two large sums. So a small
 /// variance about a large mean stays accurate.
 ///
-/// For n leaves with values of at most M in absolute value and standard deviation s, and u = 2^-53:
-/// the mean is within 4 n u M, the variance within 64 n u M (s + n u M) of the exact ones, in any
-/// tree and order.
+/// Error bounds for n leaves whose values have an absolute value of at most M and a standard
+/// deviation s, with u = 2^-53: the error of the mean is at most 4 n u M, the error of the variance
+/// at most 64 n u M (s + n u M). They hold in any tree and order.
 Result<std::shared_ptr<const Aggregation>> make_moments(const wire::Fields& parameters);
 
 }  // namespace xylem::filters

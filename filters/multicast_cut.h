@@ -1,7 +1,7 @@
 #pragma once
 
-// The shares of one multicast: a node directly above leaves sends one to each leaf, both when it
-// passes the multicast on and when it replays it.
+// The shares of one multicast. A node directly above leaves sends one share to each leaf, both when
+// it forwards the multicast and when it replays it.
 
 #include <memory>
 #include <optional>
@@ -14,27 +14,27 @@
 
 namespace xylem::filters {
 
-/// A stream's narrowing on a node: null when the stream has none; an error when this node refused
-/// it.
+/// A stream's narrowing on a node. It is null if the stream has no narrowing, and an error if this
+/// node refused the narrowing.
 using NodeNarrowing = Result<std::shared_ptr<const Narrowing>>;
 
-/// Cuts one multicast. It decodes the payload at most once, when first needed. Borrows both
+/// Cuts one multicast. Decodes the payload at most once, when it is first needed. Borrows both
 /// arguments of the constructor. Not thread-safe.
 class MulticastCut {
  public:
-  /// `whole` must be uncut: its share is kWhole.
+  /// `whole` must not be cut: its share is kWhole.
   MulticastCut(const NodeNarrowing& narrowing, const wire::Multicast& whole)
       : narrowing_(narrowing), whole_(whole) {}
 
-  /// The message for that leaf; nothing when the leaf is not in the stream. It is the whole
-  /// multicast if every leaf gets all of it; else the leaf's own share:
-  ///   kPart     its part
+  /// Returns the message for a leaf; nullopt if the leaf is not in the stream. The message is the
+  /// whole multicast if every leaf gets all of it. Else it is the leaf's own share:
+  ///   kPart     the leaf's part
   ///   kNothing  the leaf is not a recipient, or the narrowing gives it nothing
-  ///   kFailed   the narrowing failed, or this node refused it, or the part exceeds a frame: see
-  ///             failure()
+  ///   kFailed   the narrowing failed, or this node refused it, or the part is too large for
+  ///             a frame; see failure()
   std::optional<wire::Multicast> for_leaf(LeafId leaf);
 
-  /// The reason of the last kFailed; nothing if there was none.
+  /// The reason of the last kFailed; nullopt if there was none.
   const std::optional<Error>& failure() const noexcept { return failure_; }
 
  private:

@@ -7,22 +7,23 @@
  *
  * A plugin exports one function, xylem_plugin(), which returns a table of its aggregations and
  * narrowings. Fields are passed as bytes in the format of wire/waves.h (one flat Cap'n Proto
- * message of the schema wire/fields.capnp). No C++ type is passed, so compiler, standard library
- * and version may differ.
+ * message of the schema wire/fields.capnp). No C++ type is passed. So a plugin and the program may
+ * be built with different compilers, standard libraries and versions.
  *
  * Rules for every function here:
- * - Any thread may call it, several at once. It must not block, fork, or change the process
- *   (signals, locale, environment), because it runs in an event loop.
+ * - Several threads may call it at once. It must not block, fork, or change the process (signals,
+ *   locale, environment), because it runs in an event loop.
  * - Its arguments belong to the caller and are valid only during the call.
- * - It writes its result into memory from output->allocate, in one call: fields if it returns
- *   XYLEM_OK; else a sentence for people, in UTF-8 without a final zero, or nothing.
+ * - It gets memory for its result from one call of output->allocate. If it returns XYLEM_OK, the
+ *   result is fields. Else the result is a sentence for people, in UTF-8 without a final zero, or
+ *   nothing.
  * - It must not throw. (If both sides use the same C++ run-time library, an exception is caught and
  *   becomes an error.)
  *
- * If a plugin crashes, its process is lost. So every node first loads it, and calls xylem_plugin(),
- * in a child process. It refuses a plugin that crashes, throws or takes longer than 1.5 s there.
+ * If a plugin crashes, its process is lost. So every node first loads the plugin and calls
+ * xylem_plugin() in a child process. The node refuses a plugin that crashes, throws or takes longer
+ * than 1.5 s there.
  */
-
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,31 +34,33 @@ extern "C" {
 /* The version of this interface.
  *   1  aggregations
  *   2  aggregations and narrowings
- * Plugins of an older version are loaded with what that version had. Later versions are refused. */
+ * Plugins of an older version can be loaded, but offer only what that version had. Plugins of a
+ * later version are refused. */
 #define XYLEM_PLUGIN_ABI 2
 
 enum {
   XYLEM_OK = 0,
   XYLEM_INVALID_ARGUMENT = 1, /* An argument is invalid. */
-  XYLEM_FAILED = 2,           /* Any other failure; so are all values not listed here. */
-  XYLEM_NOTHING = 3           /* Only from narrow(): nothing for that leaf, no result. */
+  XYLEM_FAILED = 2,           /* Any other failure. Values not listed here mean the same. */
+  XYLEM_NOTHING = 3           /* Only from narrow(): this leaf gets nothing. No result. */
 };
 
-/* Bytes that belong to the caller, aligned to 8. */
+/* Bytes that belong to the caller. They are aligned to 8. */
 typedef struct xylem_input {
   const uint8_t* bytes;
   size_t size;
 } xylem_input;
 
-/* Takes a result. */
+/* Receives a result. */
 typedef struct xylem_output {
-  /* Returns memory for a result of `size` bytes, aligned to 8, or NULL if there is none (then
-   * return XYLEM_FAILED). It belongs to the caller. If called again, the last call counts. */
+  /* Returns memory for a result of `size` bytes, aligned to 8. Returns NULL if there is no memory;
+   * then return XYLEM_FAILED. The memory belongs to the caller. If allocate is called several
+   * times, only the memory of the last call is used. */
   uint8_t* (*allocate)(struct xylem_output* self, size_t size);
 } xylem_output;
 
-/* One aggregation: its functions, as described in filters/aggregation.h. None may be NULL. `self`
- * is the object from create(). Leaves are numbers. */
+/* One aggregation. filters/aggregation.h describes its functions. No pointer may be NULL. `self` is
+ * the object that create() made. Leaves are numbers. */
 typedef struct xylem_aggregation {
   const char* name; /* Ends with a zero; valid as long as the plugin. */
 
@@ -74,11 +77,12 @@ typedef struct xylem_aggregation {
 /* A leaf's position among the recipients of a multicast. */
 typedef struct xylem_place {
   uint32_t leaf;
-  uint64_t position; /* From 0, in the order of leaf ids. */
+  uint64_t position; /* Counted from 0 in the order of leaf ids. */
   uint64_t count;    /* Number of recipients. */
 } xylem_place;
 
-/* One narrowing: see filters/narrowing.h. None may be NULL; create and destroy are as above. */
+/* One narrowing, see filters/narrowing.h. No pointer may be NULL. create and destroy work as above.
+ */
 typedef struct xylem_narrowing {
   const char* name;
   int (*create)(xylem_input parameters, void** self, xylem_output* fault);
@@ -87,8 +91,8 @@ typedef struct xylem_narrowing {
   int (*narrow)(const void* self, xylem_place place, xylem_input sent, xylem_output* part);
 } xylem_narrowing;
 
-/* The contents of a plugin. Members keep their places in all versions. New ones are added at the
- * end, and are read only if `abi` says that they exist. */
+/* The contents of a plugin. Members keep their positions in all versions. New members are added at
+ * the end and are read only if `abi` says that they exist. */
 typedef struct xylem_plugin_table {
   uint32_t abi;   /* XYLEM_PLUGIN_ABI */
   uint32_t count; /* Number of aggregations. */

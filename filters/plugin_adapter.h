@@ -14,10 +14,10 @@
 //
 //   XYLEM_PLUGIN(xylem::filters::plugged<Widest>("widest"), xylem::filters::plugged<Odd>("odd"));
 //
-// Link the object with xylem::filters, and hide its own symbols (-fvisibility=hidden). Build it from
-// the same sources for all hosts: every node compares its SHA-256.
+// Link the shared object with xylem::filters and hide its own symbols (-fvisibility=hidden). All
+// hosts must use the same file, because every node compares its SHA-256.
 //
-// An exception from a class becomes an error of that call, with the text of std::exception::what().
+// If a class throws an exception, the call fails with the text of std::exception::what().
 
 #include <array>
 #include <concepts>
@@ -38,7 +38,7 @@ namespace xylem::filters {
 
 namespace internal {
 
-// False when the caller has no memory.
+// Returns false if the caller has no memory.
 inline bool give(std::span<const std::byte> bytes, xylem_output* output) {
   std::uint8_t* place = output->allocate(output, bytes.size());
   if (place == nullptr) return false;
@@ -130,7 +130,7 @@ int create(xylem_input parameters, void** self, xylem_output* fault) {
   });
 }
 
-// The rows of one type.
+// Returns the rows of type Row.
 template <typename Row, typename... Rows>
 constexpr auto rows_of(const Rows&... rows) {
   std::array<Row, (std::size_t{0} + ... + (std::is_same_v<Row, Rows> ? 1 : 0))> kept{};
@@ -144,7 +144,8 @@ constexpr auto rows_of(const Rows&... rows) {
 
 }  // namespace internal
 
-/// T as a row of a plugin's table. `name` must outlive the plugin: use a literal.
+/// Makes the row of class T for a plugin's table. `name` must live longer than the plugin: use a
+/// literal.
 template <std::derived_from<Aggregation> T>
 constexpr xylem_aggregation plugged(const char* name) {
   return {name,

@@ -11,12 +11,12 @@
 namespace xylem::filters {
 
 /// Copies the file as it is now. A process that gets the descriptor can load the copy by
-/// name_of_copy(), with the same SHA-256, even if the file has changed or gone. Fails as
-/// plugin_fingerprint(), with kCorrupt when the SHA-256 differs from `announced`, and with
-/// kExhausted when there is no memory or descriptor.
+/// name_of_copy(), even if the file has changed or was removed since. Fails like
+/// plugin_fingerprint(), with kCorrupt if the SHA-256 differs from `announced`, and with kExhausted
+/// if there is no memory or descriptor.
 Result<UniqueFd> copy_plugin(const std::string& path, const Sha256* announced = nullptr);
 
-/// The path of such a copy, valid in the process that has this descriptor.
+/// Returns the path of a copy. It is valid in the process that has this descriptor.
 std::string name_of_copy(int copy);
 
 }  // namespace xylem::filters

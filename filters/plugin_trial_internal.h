@@ -1,7 +1,7 @@
 #pragma once
 
-// A shared object that crashes when it is loaded takes the process with it. So it is loaded in a
-// child process first.
+// A shared object that crashes while it is loaded ends its process. So it is first loaded in a
+// child process.
 
 #include <mutex>
 #include <string>
@@ -11,23 +11,26 @@
 
 namespace xylem::filters {
 
-/// No object may take longer to load. The loop of the node stands still meanwhile: with the second
-/// between two heartbeats it must be less than the three after which a silent node is given up, or
-/// nobody would hear the refusal.
+/// Maximum time to load an object. The node's event loop waits during this time. Together with the
+/// 1 s between two heartbeats, the time must be less than the 3 s after which a silent node counts
+/// as lost. Else the node could not report the refusal.
 constexpr Nanos kTrialLimit = 1500 * kMillisecond;
 
-/// Loads the object under that name for dlopen(), and asks it what it holds, in a forked child.
-/// Good also when it cannot be loaded, or is no plugin: whoever loads it is told why. Fails when it
-/// crashes, throws, or does not come back within `limit`; with kExhausted when there can be no
-/// child. The message is the reason alone. Any thread; blocks, usually for a few milliseconds. The
-/// child ends with the thread that waits for it, whatever it does.
+/// Loads the object `name` with dlopen() and calls xylem_plugin(), in a forked child. Succeeds also
+/// if the object cannot be loaded or is not a plugin; the caller gets the reason when it loads the
+/// object itself. Fails if the child crashes, throws or does not end within `limit`, and with
+/// kExhausted if no child can be made. The message is only the reason. Any thread may call it. It
+/// blocks, usually for a few milliseconds. The child ends together with the thread that waits for
+/// it.
 Result<void> try_loading(const std::string& name, Nanos limit = kTrialLimit);
 
-/// Held while an object is loaded or unloaded, and while a child is forked that will load one: a
-/// child of a moment at which another thread was in the dynamic linker would wait for it for ever.
+/// Held while an object is loaded or unloaded, and while a child is forked that will load an
+/// object. A child that was forked while another thread was in the dynamic linker would wait for
+/// the linker forever.
 std::mutex& linker_mutex();
 
-/// What every refusal of a plugin says: the file, and why. Defined in plugin_copy.cc.
+/// Makes the error for every refusal of a plugin: the file and the reason. Defined in
+/// plugin_copy.cc.
 Unexpected plugin_refused(Code code, const std::string& path, const std::string& why);
 
 }  // namespace xylem::filters

@@ -1,7 +1,7 @@
 #pragma once
 
 // Aggregation of the monitor's windows. Each row belongs to one process, so windows of disjoint
-// leaves merge by concatenating their rows: the result equals the flat gather, bit for bit.
+// leaves are merged by concatenating their rows. The result is exactly the same as without a tree.
 
 #include <vector>
 
@@ -14,8 +14,8 @@ namespace xylem::filters {
 /// result does not depend on the order of arrival. An empty list gives an empty window.
 wire::ProfileWindow merge_profile_windows(std::vector<wire::ProfileWindow> windows);
 
-/// The same for packets, as a MergeFunction. False when a payload cannot be read or the result does
-/// not fit into a frame.
+/// The same for packets, as a MergeFunction. Returns false if a payload cannot be read or if the
+/// result does not fit into a frame.
 bool merge_window_packets(const std::vector<wire::Packet>& packets, wire::Bytes& merged);
 
 }  // namespace xylem::filters

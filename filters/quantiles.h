@@ -1,17 +1,18 @@
 #pragma once
 
-// Quantiles of all values of all leaves, from a sketch of bounded relative error.
+// Quantiles of all values of all leaves, from a sketch with a bounded relative error.
 //
 // Method: DDSketch (Masson, Rim, Lee: DDSketch: a fast and fully-mergeable quantile sketch with
 // relative-error guarantees, VLDB 2019). For accuracy a let g = (1 + a) / (1 - a). A value x > 0
-// counts in bucket i = ceil(log x / log g), which holds (g^(i-1), g^i]; 2 g^i / (g + 1) is within
-// a x of each of them. Negative values have buckets of their own. Sketches merge by adding counts,
-// so the sketch of all leaves is that of one flat gather, bit for bit, in any tree.
+// counts in bucket i = ceil(log x / log g), which holds (g^(i-1), g^i]. The number 2 g^i / (g + 1)
+// represents the bucket: it differs by at most a x from each value x of the bucket. Negative values
+// have their own buckets. Sketches are merged by adding counts. So the sketch of all leaves is
+// exactly the same in any tree.
 //
 //   a = 0.01, values 1 2 3 4 100: buckets 0 35 55 70 231; the median, 3, is given as 2.97.
 //
-// Buckets are never joined to save memory. A sketch has at most one bucket per value, and at a =
-// 0.01 about 115 for each factor of ten in the range of values.
+// Buckets are never joined to save memory. A sketch has at most one bucket for each value. With a =
+// 0.01 it has about 115 buckets for each factor of ten in the range of values.
 
 #include <memory>
 
@@ -28,26 +29,27 @@ constexpr double kMaxAccuracy = 0.5;
 /// Parameter: array of float64 from 0 to 1, the quantiles to compute. Default: 0.5, 0.9, 0.99.
 constexpr wire::FieldNumber kWanted = 2;
 
-/// Takes a number, or an array of them: each element is a value. An integer counts as the nearest
-/// float64; an absolute value below 2^-1022 counts as zero.
+/// Takes a number or an array of numbers; each element is a value. An integer counts as the nearest
+/// float64. An absolute value below 2^-1022 counts as zero.
 constexpr wire::FieldNumber kValue = 1;
 
-// Gives (NaN for quantiles, minimum and maximum when there is no finite value):
-constexpr wire::FieldNumber kQuantiles = 1;  ///< array of float64, one for each wanted
-constexpr wire::FieldNumber kCount = 2;      ///< uint64: finite values. Exact.
-constexpr wire::FieldNumber kMin = 3;        ///< float64: the least finite value. Exact.
-constexpr wire::FieldNumber kMax = 4;        ///< float64: the greatest finite value. Exact.
-constexpr wire::FieldNumber kNotFinite = 5;  ///< uint64: NaNs and infinities, otherwise ignored
+// Gives these fields. Quantiles, minimum and maximum are NaN if there is no finite value.
+constexpr wire::FieldNumber kQuantiles = 1;  ///< array of float64, one for each element of kWanted
+constexpr wire::FieldNumber kCount = 2;      ///< uint64: number of finite values. Exact.
+constexpr wire::FieldNumber kMin = 3;        ///< float64: smallest finite value. Exact.
+constexpr wire::FieldNumber kMax = 4;        ///< float64: largest finite value. Exact.
+/// uint64: number of NaNs and infinities, which are ignored otherwise
+constexpr wire::FieldNumber kNotFinite = 5;
 }  // namespace quantiles
 
-/// "quantiles". Of n finite values in ascending order, quantile q is the one with index floor(q (n
-/// - 1)); the result is within a times its absolute value.
+/// "quantiles". Sort the n finite values in ascending order. Quantile q is the value with index
+/// floor(q (n - 1)). The error of the result is at most a times the absolute value.
 ///
-/// Fails (here) when the parameters are invalid, (lift) without field 1 or when it is not numeric,
-/// (merge) when an argument is not a state.
+/// make_quantiles() fails if the parameters are invalid. lift fails if field 1 is missing or not
+/// numeric. merge fails if an argument is not a state.
 ///
 /// On hosts with different mathematics libraries, a value at the edge of a bucket may count in
-/// either neighbour; the accuracy holds in both.
+/// either of the two buckets. The accuracy holds for both.
 Result<std::shared_ptr<const Aggregation>> make_quantiles(const wire::Fields& parameters);
 
 }  // namespace xylem::filters

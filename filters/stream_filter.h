@@ -1,6 +1,6 @@
 #pragma once
 
-// The filters that a stream's specification asks for.
+// Makes the filters that a stream's specification asks for.
 
 #include <memory>
 
@@ -12,14 +12,14 @@
 
 namespace xylem::filters {
 
-/// The stream's aggregation, built in or from its plugin; null when it has none. Fails as
-/// make_aggregation() and load_aggregation() do, and with kCorrupt when its parameters cannot be
+/// Makes the stream's aggregation, built in or from its plugin; null if the stream has none. Fails
+/// like make_aggregation() and load_aggregation(), and with kCorrupt if its parameters cannot be
 /// read.
 Result<std::shared_ptr<const Aggregation>> aggregation_of(const wire::StreamSpec& spec);
 
-/// The stream's narrowing, in the same way; null when it has none. Every node of the stream creates
-/// it, leaves too, so that a node that cannot is found when the stream is opened: a communication
-/// process may be started on any host.
+/// Makes the stream's narrowing in the same way; null if the stream has none. Every node of the
+/// stream makes it, also leaves. So a node that cannot make it is found when the stream is opened;
+/// this matters because a communication process may be started on any host.
 NodeNarrowing narrowing_of(const wire::StreamSpec& spec);
 
 ReducerOptions reducer_options(const wire::StreamSpec& spec);

@@ -1,13 +1,13 @@
 #pragma once
 
-// Reduces one stream's waves at one node: synchronises the contributions of the leaves below and
+// Reduces the waves of one stream at one node: waits for the contributions of the leaves below and
 // merges them.
 //
-// The rules (design section 6), for each wave of a packet: contributions of disjoint sources are
-// merged. A contribution that overlaps, does not match, or arrives after its wave was released goes
-// on by itself. Packets marked `alone` and tombstones are passed on unchanged: the root takes one
-// of two packets with the same contribution, so it must be able to tell them apart. Nothing is kept
-// after its release.
+// The rules for each wave of a packet (design section 6): contributions of disjoint sources are
+// merged. A contribution is forwarded by itself if it overlaps, does not match, or arrives after
+// its wave was released. Packets marked `alone` and tombstones are forwarded unchanged: the root
+// keeps one of two packets with the same contribution, so it must be able to tell them apart.
+// Nothing is kept after its release.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@
 
 namespace xylem::filters {
 
-/// A wave with the contributions merged here.
+/// A wave and the contributions that were merged here.
 struct ReducedWave {
   std::uint64_t number = 0;
   IntervalSet sources;
@@ -37,9 +37,10 @@ struct ReducerOptions {
   wire::Synchronisation synchronisation = wire::Synchronisation::kWaitForAll;
   /// For kTimeOut: maximum wait after a wave's first packet.
   Nanos time_out = 0;
-  /// The same for kWaitForAll: twice the heartbeat limit, after which a silent leaf counts as lost.
+  /// For kWaitForAll: maximum wait after a wave's first packet. Twice the time after which a silent
+  /// leaf counts as lost (kSilenceLimit).
   Nanos longest_wait = 6 * kSecond;
-  /// Maximum size of waiting waves; beyond it the oldest are released first.
+  /// Maximum size of waiting waves. If more waves wait, the oldest are released first.
   std::size_t max_waiting_bytes = 8u << 20;
 };
 
@@ -52,17 +53,18 @@ class StreamReducer {
   /// for other leaves become ready.
   void set_expected(const IntervalSet& leaves);
 
-  /// Takes a packet's waves. False when the caller must pass it on unchanged: a tombstone, a
-  /// payload that cannot be read, and, unless this is the root, a packet marked `alone`.
+  /// Adds the waves of a packet. Returns false if the caller must forward the packet unchanged: a
+  /// tombstone, a payload that cannot be read, and, unless this is the root, a packet marked
+  /// `alone`.
   bool add(const wire::Packet& packet, Nanos now, bool is_root = false);
-  /// Takes one wave of a packet; for the root, which takes only the new ones.
+  /// Adds one wave of a packet. For the root, which adds only waves that are new.
   void add(std::uint64_t wave, const IntervalSet& sources, wire::Fields state, Nanos now);
 
-  /// The waves to pass on, in the order of their numbers.
+  /// Returns the waves to forward, in the order of their numbers.
   std::vector<ReducedWave> take_ready(Nanos now);
-  /// The next time at which a wave times out; a very late time if none waits.
+  /// The next time at which a wave times out; a very late time if no wave waits.
   Nanos next_deadline() const;
-  /// Releases everything that waits.
+  /// Returns everything that waits.
   std::vector<ReducedWave> flush();
 
   std::size_t waiting_bytes() const noexcept { return waiting_bytes_; }
@@ -81,14 +83,15 @@ class StreamReducer {
   ReducerOptions options_;
   IntervalSet expected_;
   std::map<std::uint64_t, Open> open_;
-  std::deque<std::pair<Nanos, std::uint64_t>> deadlines_;  // May name waves that are given out.
+  // May contain waves that were already released.
+  std::deque<std::pair<Nanos, std::uint64_t>> deadlines_;
   IntervalSet given_out_;
   std::vector<ReducedWave> ready_;
   std::size_t waiting_bytes_ = 0;
 };
 
-/// The same waves as packets: neighbours with equal sources share one, up to `max_bytes` and
-/// `max_waves` each.
+/// Returns the waves as packets. Consecutive waves with equal sources share a packet, up to
+/// `max_bytes` and `max_waves` in each packet.
 std::vector<wire::Packet> pack(StreamId stream, std::vector<ReducedWave> waves,
                                std::size_t max_waves = 256, std::size_t max_bytes = 256u << 10);
 

@@ -9,24 +9,27 @@
 namespace xylem::filters {
 
 namespace top {
-/// Parameter: uint64 or int64 from 1 to kMaxHowMany, the number of values.
+/// Parameter: uint64 or int64 from 1 to kMaxHowMany. It is the number of values to give.
 constexpr wire::FieldNumber kHowMany = 1;
 constexpr std::uint64_t kDefault = 10;
 constexpr std::uint64_t kMaxHowMany = 65536;
 
-/// Takes a number, or an array of them: each element is a value.
+/// Takes a number or an array of numbers. Each element is a value.
 constexpr wire::FieldNumber kValue = 1;
 
-// Gives at most that many, the largest first.
-constexpr wire::FieldNumber kValues = 1;     ///< array of the type that was sent
-constexpr wire::FieldNumber kLeaves = 2;     ///< array of uint64: the leaf of each
-constexpr wire::FieldNumber kPositions = 3;  ///< array of uint64: its index in that leaf's array
+// Gives at most kHowMany values, the largest first.
+constexpr wire::FieldNumber kValues = 1;  ///< array of the type that was sent
+constexpr wire::FieldNumber kLeaves = 2;  ///< array of uint64: the leaf that sent each value
+/// array of uint64: the index of each value in its leaf's array
+constexpr wire::FieldNumber kPositions = 3;
 }  // namespace top
 
-/// "top". Bit for bit. Equal values are ordered by leaf, then by position.
+/// "top". The result is exact: identical in every tree and order. Equal values are ordered by leaf,
+/// then by position.
 ///
-/// Fails (here) when the parameter is invalid, (lift) without field 1, when it is not numeric or
-/// has a NaN, (merge) when leaves sent different types. A number and an array of its type match.
+/// make_top() fails if the parameter is invalid. lift fails if field 1 is missing, is not numeric
+/// or has a NaN. merge fails if leaves sent different types. A number and an array of its type
+/// match.
 Result<std::shared_ptr<const Aggregation>> make_top(const wire::Fields& parameters);
 
 }  // namespace xylem::filters

@@ -2,11 +2,11 @@
 
 // Holds the packets of one stream's waves until all leaves have contributed, then merges them.
 //
-// The rules (design section 6): packets of one wave with disjoint sources that are not marked
-// `alone` are merged, packets that are the `last` of their sources separately from the others. Any
-// other packet is passed on unchanged. Nothing is kept after its release, so a late packet goes on
-// by itself. Waiting ends when every leaf below that still sends has contributed, at the timeout,
-// or when too many bytes wait.
+// The rules (design section 6): packets of one wave are merged if their sources are disjoint and
+// they are not marked `alone`. Packets marked `last` are merged separately from the others. All
+// other packets are forwarded unchanged. Nothing is kept after its release, so a late packet is
+// forwarded by itself. A wave is released when every leaf below that still sends has contributed,
+// at the timeout, or when too many bytes wait.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,22 +20,22 @@
 
 namespace xylem::filters {
 
-/// Merges several payloads of disjoint sources into one. Returns false when a payload cannot be
-/// read: the packets are then passed on unchanged, so that the root can report it.
+/// Merges several payloads of disjoint sources into one. Returns false if a payload cannot be read.
+/// Then the packets are forwarded unchanged, so that the root can report this.
 using MergeFunction =
     std::function<bool(const std::vector<wire::Packet>& packets, wire::Bytes& merged)>;
 
 struct WaveMergerOptions {
   /// Maximum wait after a wave's first packet.
   Nanos time_out = 150 * kMillisecond;
-  /// Maximum size of waiting waves; beyond it the oldest are released first.
+  /// Maximum size of waiting waves. If more waves wait, the oldest are released first.
   std::size_t max_waiting_bytes = 8u << 20;
-  /// Breaks the rule above: packets of the same source are merged. For the test that the model of
-  /// the tree detects this.
+  /// Breaks the rule above: packets of the same source are merged. Used only by the test that
+  /// proves that the tree's model detects this mistake.
   bool merge_overlaps = false;
 };
 
-/// One stream's waves. Not thread-safe.
+/// The waves of one stream. Not thread-safe.
 class WaveMerger {
  public:
   explicit WaveMerger(MergeFunction merge, WaveMergerOptions options = {});
@@ -44,16 +44,16 @@ class WaveMerger {
   /// for other leaves become ready.
   void set_expected(const IntervalSet& leaves);
 
-  /// Takes a packet. take_ready() then returns what has become ready.
+  /// Adds a packet. take_ready() then returns the packets that are ready.
   void add(wire::Packet packet, Nanos now);
 
-  /// Packets to send up, oldest wave first.
+  /// Returns the packets to send up, oldest wave first.
   std::vector<wire::Packet> take_ready(Nanos now);
 
-  /// The next time at which a wave times out; a very late time if none waits.
+  /// The next time at which a wave times out; a very late time if no wave waits.
   Nanos next_deadline() const;
 
-  /// Releases everything that waits.
+  /// Returns everything that waits.
   std::vector<wire::Packet> flush();
 
   std::size_t waiting_bytes() const noexcept { return waiting_bytes_; }

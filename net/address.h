@@ -1,6 +1,6 @@
 #pragma once
 
-// Parses the texts that programs are given: addresses and the key.
+// Parses the addresses and the key that programs receive.
 
 #include <cstdint>
 #include <string>
@@ -13,11 +13,11 @@
 
 namespace xylem::net {
 
-/// "unix:/dev/shm/x/socket,10.0.0.1:4711,[fe80::1]:4711" as addresses, in that order. Hosts must be
-/// numeric. Fails with kInvalidArgument.
+/// Parses a list of addresses, for example "unix:/dev/shm/x/socket,10.0.0.1:4711,[fe80::1]:4711".
+/// Keeps the order. Hosts must be numeric. Fails with kInvalidArgument.
 Result<std::vector<wire::Address>> parse_addresses(std::string_view text);
 
-/// "10.0.0.1:4711", "[fe80::1]:4711", as parse_addresses() reads them.
+/// Returns "10.0.0.1:4711" or "[fe80::1]:4711", the form that parse_addresses() reads.
 std::string address_text(std::string_view host, std::uint16_t port);
 
 /// Reads the key from a descriptor until end of file, and closes it. Fails with kInvalidArgument.

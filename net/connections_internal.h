@@ -1,6 +1,7 @@
 #pragma once
 
-// How links begin: listens, connects, and gives on only what has proved the run's key.
+// Starts links: listens, connects, and hands over a connection only when its peer has proved the
+// run's key.
 
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/io_context.hpp>
@@ -22,42 +23,43 @@ struct sockaddr_storage;
 
 namespace xylem::net {
 
-/// Whom Connections serves.
+/// The user of Connections.
 class ConnectionHost {
  public:
   virtual ~ConnectionHost() = default;
-  /// Both sides have proved the key. `features` are those that both have; `already_read` came
-  /// behind the proof.
+  /// Both sides have proved the key. `features` are the features of both sides. `already_read` are
+  /// bytes that arrived after the proof.
   virtual void on_connected(const overlay::Peer& peer, std::uint64_t features,
                             std::unique_ptr<Transport> transport, wire::Bytes already_read) = 0;
-  /// None of the parent's addresses answered as one should.
+  /// No address of the parent led to a link.
   virtual void on_connect_failed(NodeId node, const Error& why) = 0;
 };
 
-/// Strangers cost little: kMaxUnproved connections, each with a small frame and a deadline; the
-/// oldest goes when there are more. Each is counted and told of in the log (overlay/refusals.h).
+/// Opens and accepts connections. Unproved connections cost little: there are at most kMaxUnproved
+/// of them, each with a small frame limit and a deadline. If there are more, the oldest is closed.
+/// Each refused connection is counted and logged (overlay/refusals.h).
 ///
-/// One thread, that of the loop. May go before the context when that runs no more: what it has
-/// begun does not go on then.
+/// Runs only on the loop's thread. May be destroyed before the io_context if the io_context no
+/// longer runs; pending operations then never continue.
 class Connections {
  public:
-  /// All three are borrowed.
+  /// Borrows all three.
   Connections(asio::io_context& context, const RuntimeOptions& options, ConnectionHost& host);
 
   void listen(std::vector<UniqueFd> listening);
-  /// One of the host's two calls answers, later.
+  /// Later calls on_connected() or on_connect_failed() of the host, exactly one of them.
   void connect(const wire::Parent& parent, const wire::Hello& hello);
 
   const std::vector<wire::Address>& addresses() const noexcept { return addresses_; }
   std::uint64_t refused() const noexcept { return refusals_.count(); }
-  /// Logs those that have not been told of.
+  /// Logs the refusals that have not been logged yet.
   void tell_refusals();
 
  private:
   using Acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol>;
   struct Unproved {
     asio::steady_timer deadline;
-    bool evicted = false;  // And no longer in unproved_.
+    bool evicted = false;  // True: closed to make room, and no longer in unproved_.
   };
 
   void open_acceptor(UniqueFd fd);
@@ -79,10 +81,10 @@ class Connections {
   ConnectionHost& host_;
   TlsKey tls_;
   std::list<Acceptor> acceptors_;
-  std::list<Unproved*> unproved_;  // Oldest first; each lives in its greet().
+  std::list<Unproved*> unproved_;  // Oldest first. Each object lives in the frame of its greet().
   std::vector<wire::Address> addresses_;
   overlay::Refusals refusals_;
-  std::optional<Nanos> telling_;  // When they will be told.
+  std::optional<Nanos> telling_;  // Time of the next log line about refusals.
 };
 
 }  // namespace xylem::net

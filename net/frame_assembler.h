@@ -1,13 +1,14 @@
 #pragma once
 
-// Turns the bytes of a link into messages, in whatever pieces the bytes arrive.
+// Turns the bytes of a link into messages. The bytes may arrive in pieces of any size.
 //
 //   for (;;) {
 //     while (auto frame = *assembler.next()) take(frame->message);
 //     assembler.add(read(assembler.room()));
 //   }
 //
-// A large packet's payload is read directly to its final place, so that a relay does not copy it.
+// The payload of a large packet is read directly into its final buffer, so that a relay does not
+// copy it.
 
 #include <cstddef>
 #include <optional>
@@ -18,8 +19,8 @@
 
 namespace xylem::net {
 
-/// Memory: twice the received part of a frame, plus less than 6 times kReadBytes. So a peer cannot
-/// cause a large allocation by announcing a length. One thread.
+/// Uses at most twice the received part of a frame plus less than 6 times kReadBytes of memory. So
+/// a peer that announces a large length cannot cause a large allocation. One thread.
 class FrameAssembler {
  public:
   static constexpr std::size_t kReadBytes = 64u << 10;
@@ -39,12 +40,13 @@ class FrameAssembler {
   /// Reports that `bytes` bytes were read into room().
   void add(std::size_t bytes);
 
-  /// The next message; nullopt while it is incomplete. Fails with kCorrupt on a frame longer than
-  /// kMaxFrameBytes, and as wire::decode(); the rest of the stream cannot be read then.
+  /// Returns the next message; nullopt while it is incomplete. Fails with kCorrupt on a frame
+  /// longer than kMaxFrameBytes, and whenever wire::decode() fails. After a failure the rest of the
+  /// stream cannot be read.
   Result<std::optional<Frame>> next();
 
  private:
-  /// A packet's frame whose head has arrived and whose payload has not.
+  /// A packet's frame whose head has arrived but whose payload has not.
   struct Large {
     wire::Bytes head;
     wire::Bytes rest;  // Payload and padding.
@@ -55,9 +57,9 @@ class FrameAssembler {
   void compact();
 
   wire::Bytes buffer_;
-  std::size_t begin_ = 0;  // [begin_, end_) is not consumed yet.
+  std::size_t begin_ = 0;  // Bytes [begin_, end_) are not consumed yet.
   std::size_t end_ = 0;
-  std::size_t wanted_ = 0;  // Size of the frame at begin_, once known.
+  std::size_t wanted_ = 0;  // Size of the frame at begin_; 0 while it is not known.
   std::optional<Large> large_;
   bool expects_large_ = false;
 };

@@ -8,11 +8,13 @@
 //   Proof {mac("c", s, c)}         ->
 //                                  <-     Welcome {proof mac("s", c, s)}   or   Refusal {sentence}
 //
-// mac is HMAC-SHA-256 with the key. Fresh nonces on both sides make replayed messages useless; the
-// label prevents sending a side's proof back to it. Over TCP all of this runs inside TLS 1.3 with
-// the same key; on a Unix socket, or with TLS switched off, it is the only proof.
+// mac is HMAC-SHA-256 with the key. Fresh nonces on both sides make replayed messages useless. The
+// label prevents an attacker from sending a side's proof back to it. Over TCP the handshake runs
+// inside TLS 1.3 with the same key. On a Unix socket, or with TLS switched off, the handshake is
+// the only proof.
 //
-// Pure: messages in, messages out. net/link.cc reads and writes.
+// The classes do no I/O: they take messages and return messages. net/connections.cc reads and
+// writes.
 
 #include <optional>
 #include <string>
@@ -24,8 +26,8 @@
 
 namespace xylem::net {
 
-/// The proof of one side. `label` is 'c' for the connecting side, 's' for the accepting one;
-/// `theirs` is the other side's nonce.
+/// Makes the proof of one side. `label` is 'c' for the connecting side and 's' for the accepting
+/// side; `theirs` is the other side's nonce.
 wire::Mac make_proof(const Key& key, char label, const wire::Nonce& theirs, const wire::Nonce& own);
 
 /// Compares in constant time.
@@ -34,18 +36,18 @@ bool equal_macs(const wire::Mac& a, const wire::Mac& b);
 /// The accepting side. Pass it the messages of the connecting side in order.
 class AcceptHandshake {
  public:
-  /// `run` is the run id that a hello must name; `welcome` is sent with the proof filled in.
+  /// `run` is the run id that a hello must name. `welcome` is sent with the proof filled in.
   AcceptHandshake(const Key& key, std::string run, wire::Welcome welcome);
 
-  /// The answer to send: Challenge, Welcome or Refusal. After Welcome the peer is proved; after
-  /// Refusal the connection must be closed. Fails with kCorrupt when the peer does not speak this
-  /// protocol; then nothing must be sent.
+  /// Returns the answer to send: Challenge, Welcome or Refusal. After Welcome the peer is proved.
+  /// After Refusal the caller must close the connection. Fails with kCorrupt if the peer does not
+  /// speak this protocol; then the caller must send nothing.
   Result<wire::Message> on_message(const wire::Message& message);
 
   bool proved() const noexcept { return proved_; }
-  /// Why the last answer was a Refusal; for the log.
+  /// The reason of the last Refusal, for the log.
   const std::string& refusal() const noexcept { return refusal_; }
-  /// Valid once proved.
+  /// Valid if proved().
   const wire::Hello& hello() const noexcept { return hello_; }
 
  private:
@@ -69,13 +71,13 @@ class ConnectHandshake {
 
   const wire::Hello& hello() const noexcept { return hello_; }
 
-  /// The answer to send, if any: Proof after a Challenge. Fails with kPermissionDenied and the
-  /// peer's sentence after a Refusal, or when the peer cannot prove the key; kCorrupt on anything
-  /// else.
+  /// Returns the answer to send, if any: Proof after a Challenge. Fails with kPermissionDenied
+  /// after a Refusal (with the peer's sentence) and if the peer cannot prove the key. Fails with
+  /// kCorrupt on any other message.
   Result<std::optional<wire::Message>> on_message(const wire::Message& message);
 
   bool proved() const noexcept { return proved_; }
-  /// Valid once proved.
+  /// Valid if proved().
   const wire::Welcome& welcome() const noexcept { return welcome_; }
 
  private:

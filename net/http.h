@@ -1,7 +1,7 @@
 #pragma once
 
-// A read-only HTTP server: GET, HEAD, and a WebSocket for news. A handler without access to sockets
-// makes the answers.
+// A read-only HTTP server with GET, HEAD, and a WebSocket for updates. A handler without access to
+// sockets makes the answers.
 //
 //   auto socket = listen_tcp("127.0.0.1", 0);
 //   HttpServer server(pages, {}, *std::move(socket));
@@ -20,19 +20,19 @@
 
 namespace xylem::net {
 
-/// A request's head; there is no body. If `host`, `origin`, `authorization` or `cookie` occurs
-/// several times, the field has the first one and `is_ambiguous` is true.
+/// The head of a request; there is no body. If `host`, `origin`, `authorization` or `cookie` occurs
+/// several times, the field holds the first value and `is_ambiguous` is true.
 struct HttpRequest {
   std::string method;  ///< As sent: "GET", "HEAD", "POST"
-  std::string target;  ///< Path and parameters as sent, percent signs and all.
+  std::string target;  ///< Path and parameters as sent, not decoded.
   std::string host, origin, authorization, cookie;
-  std::string accept;           ///< The accepted media types; empty: any.
-  std::string accept_encoding;  ///< All such headers, joined by commas: "gzip, br".
+  std::string accept;           ///< Accepted media types; empty: any.
+  std::string accept_encoding;  ///< All Accept-Encoding headers, joined by commas: "gzip, br".
   bool is_ambiguous = false;
-  bool is_websocket = false;  ///< An upgrade to a WebSocket.
+  bool is_websocket = false;  ///< The request asks for a WebSocket.
 };
 
-/// An answer. The server adds its length, `Server`, `Connection` and `Date`.
+/// An answer. The server adds the headers for its length, `Server`, `Connection` and `Date`.
 struct HttpReply {
   unsigned status = 200;
   std::vector<std::pair<std::string, std::string>> headers;
@@ -46,44 +46,46 @@ class HttpHandler {
  public:
   virtual ~HttpHandler() = default;
 
-  /// Checks each request first: returns a refusal or a redirection, or nothing to accept it. A
-  /// WebSocket is opened only for accepted requests.
+  /// Checks each request first. Returns a refusal or a redirection, or nothing to accept the
+  /// request. A WebSocket is opened only for accepted requests.
   virtual std::optional<HttpReply> screen(const HttpRequest& request) = 0;
-  /// The answer to an accepted request. HEAD is answered as GET; the server leaves out the body.
-  /// `given_up` becomes true, at any time, when the client has closed the connection or its side of
-  /// it, or the server ends: then any answer will do, but soon.
+  /// Returns the answer to an accepted request. A HEAD request is answered like GET; the server
+  /// leaves out the body. `given_up` may become true at any time: the client has closed the
+  /// connection (or its sending side), or the server ends. Then return any answer soon.
   virtual HttpReply answer(const HttpRequest& request, const std::atomic<bool>& given_up) = 0;
-  /// The reply to a request that the server itself refuses: too large, too slow, not HTTP. The
-  /// handler counts it. If the connection is closed at once, the reply is not sent.
+  /// Returns the reply to a request that the server itself refuses because it is too large, too
+  /// slow or not HTTP. The handler counts such requests. If the connection is closed at once, the
+  /// reply is not sent.
   virtual HttpReply refusal(unsigned status, const std::string& sentence) = 0;
-  /// Whether an accepted request came from a known user, whose connection is kept when all are in
-  /// use. Called by the server's thread.
+  /// Returns true if an accepted request came from a known user. When all connections are in use,
+  /// the server keeps the connections of known users. Called by the server's thread.
   virtual bool knows(const HttpRequest& /*request*/) { return true; }
-  /// The state to send over WebSockets, as text. Called periodically while there are any. Each
-  /// WebSocket gets the newest state, never the same twice in a row.
+  /// Returns the state to send over WebSockets, as text. Called periodically while a WebSocket is
+  /// open. Each WebSocket gets the newest state, never the same state twice in a row.
   virtual std::string news() = 0;
 };
 
 /// Limits on the cost of unknown clients. Each wait on a peer has a deadline.
 struct HttpOptions {
-  /// Maximum number of connections. For one more, the oldest without a request of a known user is
-  /// closed; if there is none, the new one. It is closed without an answer and counted as refusal.
+  /// Maximum number of connections. If one more client connects, the server closes the oldest
+  /// connection without a request of a known user. If there is none, it closes the new connection.
+  /// It sends no answer and counts a refusal.
   std::size_t most_connections = 64;
   std::size_t most_header_bytes = 16u << 10;
-  /// For a request from its first to its last byte, and for the wait before the first request.
+  /// Timeout of a request from its first to its last byte, and of the wait for the first request.
   Nanos header_deadline = 10 * kSecond;
-  Nanos idle_deadline = 60 * kSecond;  ///< Between requests of one connection.
+  Nanos idle_deadline = 60 * kSecond;  ///< Timeout between requests of one connection.
   Nanos write_deadline = 30 * kSecond;
   Nanos news_every = 250 * kMillisecond;
-  unsigned workers = 3;  ///< Threads; further requests wait.
-  /// SIGTERM, SIGINT and SIGHUP end run(); a second signal has its default effect. For a program
-  /// that is only a server.
+  unsigned workers = 3;  ///< Number of worker threads. Further requests wait.
+  /// If true, SIGTERM, SIGINT and SIGHUP end run(); a second signal has its default effect. For a
+  /// program that is only a server.
   bool ends_on_signals = false;
 };
 
-/// Serves on the thread of run() and calls the handler on its own workers. Requests with a body are
-/// refused with 413; the handler refuses methods other than GET and HEAD. Memory is bounded: a
-/// request's head and one reply per connection.
+/// Serves on the thread that calls run() and calls the handler on worker threads. The server
+/// refuses requests with a body (413); the handler refuses methods other than GET and HEAD. Each
+/// connection uses memory for at most one request head and one reply.
 class HttpServer {
  public:
   /// Takes a listening TCP socket; borrows the handler.
@@ -93,9 +95,9 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   /// Runs until stop() or a signal. Then it closes connections, drops waiting requests, and returns
-  /// when the requests in progress are answered or given up.
+  /// after the requests in progress are answered or given up.
   void run();
-  /// From any thread.
+  /// Any thread may call it.
   void stop();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// The run's key: 256 random bits. Every process of a run's tree proves that it knows them.
+// The run's key: 256 random bits. Every process of a run's tree proves that it knows the key.
 
 #include <array>
 #include <cstdint>
@@ -12,11 +12,12 @@
 
 namespace xylem::net {
 
-/// It proves membership in the run, not a role: its owner can act as any node (docs/security.md).
+/// The key proves membership in the run, not a role: a process with the key can act as any node
+/// (docs/security.md).
 using Key = std::array<std::uint8_t, 32>;
 
-/// Fills `bytes` from the system's random source. Stops the program when that fails, since it could
-/// not go on safely.
+/// Fills `bytes` from the system's random source. Stops the program if that fails, because it would
+/// not be safe to go on.
 void fill_random(std::span<std::uint8_t> bytes);
 
 Key make_key();
@@ -24,8 +25,8 @@ Key make_key();
 /// Two hexadecimal digits a byte.
 std::string to_hex(std::span<const std::uint8_t> bytes);
 
-/// 64 hexadecimal digits, white space around them allowed. Fails with kInvalidArgument and a
-/// sentence that does not repeat the text.
+/// Parses 64 hexadecimal digits; white space around them is allowed. Fails with kInvalidArgument.
+/// The message does not repeat the text, because the text may be a key.
 Result<Key> parse_key(std::string_view hex);
 
 }  // namespace xylem::net

@@ -24,83 +24,89 @@
 
 namespace xylem::net {
 
-/// A heartbeat may be so much earlier, when something is written anyway, and so much later: waking
-/// up is most of what an idle process costs.
+/// A heartbeat may be earlier by this much (if something is written anyway) or later by this much.
+/// Most of the cost of an idle process is waking up.
 constexpr Nanos kHeartbeatSlack = overlay::kHeartbeatInterval / 8;
 
-/// What a link asks of the loop it lives in.
+/// The services that a link needs from its event loop.
 class LinkHost {
  public:
   virtual ~LinkHost() = default;
   virtual void on_link_message(overlay::LinkId link, wire::Message message) = 0;
-  /// Where this process's clock stands to the front end's; known = false when it is not known yet.
+  /// The offset between this process's clock and the front end's clock; known = false if it is not
+  /// known yet.
   virtual overlay::ClockEstimate root_clock() const = 0;
-  /// False while what this link brings finds no room on the way on: then nothing is granted. The
-  /// host calls grant() when that may have changed.
+  /// Returns false while the data of this link cannot be forwarded because the next queue is full.
+  /// Then the link grants no credit. The host calls grant() when this may have changed.
   virtual bool may_grant(bool accepted) = 0;
-  /// Something of the queue is written.
+  /// A part of the queue has been written.
   virtual void on_link_written() = 0;
-  /// The queue was empty. The host calls flush() when all is said that is to be said now.
+  /// The queue was empty and now has a frame. The host calls flush() when it has no more messages
+  /// to send now.
   virtual void on_link_queued(overlay::LinkId link) = 0;
 };
 
-/// Frames that wait to be written. Small ones share a piece, a large one's payload stays where it
-/// is: such a frame is several pieces, and may be cut between them as well as within.
+/// Frames that wait to be written. Small frames share a piece. A large frame's payload is not
+/// copied: such a frame has several pieces. The kernel may take any number of bytes, so a frame may
+/// be cut anywhere.
 class FrameQueue {
  public:
   void push(wire::PacketFrame frame);
-  /// Before all others; false, and nothing is done, when the first may be partly written.
+  /// Puts the frame before all others. Returns false and does nothing if the first frame may be
+  /// partly written.
   bool push_first(wire::Bytes frame);
   bool empty() const noexcept { return parts_.empty(); }
   std::size_t bytes() const noexcept { return bytes_; }
   /// Valid until the queue changes.
   std::vector<Piece> pieces() const;
-  /// The first `bytes` of pieces() are written.
+  /// Removes the first `bytes` of pieces(), which have been written.
   void drop(std::size_t bytes);
   void clear();
 
  private:
   struct Part {
     wire::Bytes bytes;
-    bool begins_frame = false;  // Or it goes on with that of the part before.
+    bool begins_frame = false;  // False: continues the frame of the previous part.
   };
   void push(wire::Bytes bytes, bool begins_frame);
 
   std::vector<Part> parts_;
-  std::size_t dropped_ = 0;  // Of the first part.
+  std::size_t dropped_ = 0;  // Number of written bytes of the first part.
   std::size_t bytes_ = 0;
 };
 
-/// A proved link. Order: construct, run() once (spawned), then send and close at will. run() ends
-/// when the link ends, whatever the reason, and says why; nothing is in flight after it.
+/// A link to a proved peer. Construct it, spawn run() once, then call send() and close() as needed.
+/// run() returns when the link ends, for any reason, and returns that reason. Nothing is in
+/// progress after that.
 ///
-/// Messages go in the order of send(), but for those that are no data (overlay/credits.h), which
-/// pass data that waits for credit. Control does not: it may close a stream whose multicasts wait.
-/// A heartbeat that is nearly due goes before what is written, and is answered at once, so that
-/// what else there is to do does not count as the way's time.
+/// Messages are sent in the order of send(), with one exception: messages that are not data
+/// (overlay/credits.h) overtake data that waits for credit. Control does not overtake, because it
+/// may close a stream whose multicasts wait. A heartbeat that is nearly due is sent before other
+/// frames, and it is answered at once, so that other work does not add to the measured round trip.
 class Link {
  public:
-  /// `credits`: both sides have kFeatureCredits.
+  /// `credits` is true if both sides have kFeatureCredits.
   Link(overlay::LinkId id, bool accepted, bool credits, std::unique_ptr<Transport> transport,
        wire::Bytes already_read, const asio::any_io_executor& executor, LinkHost& host);
 
   asio::awaitable<Error> run();
 
-  /// Beyond kMaxQueueBytes data is dropped, with a line in the log: a packet's leaf sends it again,
-  /// a multicast's leaves tell of the gap. A peer that does not even take the rest is lost.
+  /// If more than kMaxQueueBytes wait, data is dropped and a line is logged. The leaf of a dropped
+  /// packet sends it again; the leaves of a dropped multicast report the gap. If other messages do
+  /// not fit either, the link ends.
   void send(wire::Message message);
-  /// Ends run() once the queue is written, or 1 s from now.
+  /// Ends run() after the queue is written, or after 1 s.
   void close(const std::string& reason);
   overlay::LinkStatus status() const;
-  /// When the newest ping was sent that the peer has answered (monotonic); 0: none yet.
+  /// Sending time (monotonic) of the newest ping that the peer has answered; 0: none yet.
   Nanos answered_ping() const { return answered_ping_; }
-  /// Handed to send(), not yet taken by the kernel.
+  /// Bytes passed to send() that the kernel has not taken yet.
   std::size_t queue_bytes() const noexcept {
     return held_bytes_ + queued_.bytes() + writing_.bytes();
   }
-  /// Grants what has come since the last time, if the host agrees.
+  /// Grants credit for the data received since the last grant, if the host agrees.
   void grant();
-  /// Writes what the kernel takes at once; run() sees to the rest.
+  /// Writes as much as the kernel takes at once; run() writes the rest.
   void flush();
 
  private:
@@ -127,16 +133,18 @@ class Link {
   };
   overlay::SendCredit send_credit_;
   overlay::ReceiveCredit receive_credit_;
-  std::deque<Held> held_;  // Waits for credit, or behind what does.
+  std::deque<Held> held_;  // Waits for credit, or behind a frame that waits for credit.
   std::size_t held_bytes_ = 0;
   bool told_full_ = false;
-  FrameQueue queued_;            // Frames not yet handed to the kernel ...
-  FrameQueue writing_;           // ... and those that are being written.
-  asio::steady_timer writable_;  // Used as a condition: flush() has left something, or closing.
+  FrameQueue queued_;   // Frames not yet passed to the kernel.
+  FrameQueue writing_;  // Frames that are being written.
+  // Used as a condition variable: flush() has left bytes, or the link is closing.
+  asio::steady_timer writable_;
   asio::steady_timer beat_;
   Nanos last_heard_ = 0;
   Nanos last_ping_ = 0;
-  Nanos next_ping_ = 0;  // Then by itself, if nothing is written before.
+  // Time at which the next ping is sent, if none was sent earlier with other frames.
+  Nanos next_ping_ = 0;
   Nanos answered_ping_ = 0;
   std::optional<std::string> closing_;
   Nanos close_deadline_ = 0;
@@ -145,8 +153,8 @@ class Link {
   std::uint64_t sent_messages_ = 0;
   std::uint64_t unknown_messages_ = 0;
   overlay::ClockFilter clock_;
-  Nanos root_offset_ns_ = 0;  // As the parent last told.
-  Nanos root_error_ns_ = -1;  // Negative: the parent does not know it.
+  Nanos root_offset_ns_ = 0;  // The latest value from the parent.
+  Nanos root_error_ns_ = -1;  // Negative: the parent does not know the offset.
 };
 
 }  // namespace xylem::net

@@ -1,6 +1,6 @@
 #pragma once
 
-// The thread on which a program's event loop runs, beside the program's own work.
+// The thread of a library's event loop in a program that does other work.
 
 #include <atomic>
 #include <functional>
@@ -9,11 +9,11 @@
 
 namespace xylem::net {
 
-/// One thread of the library in a program of somebody else. It gets none of the program's signals:
-/// handlers run where the program expects them. start() and join() must not overlap.
+/// A thread of the library in a user's program. It blocks all signals, so that signal handlers run
+/// on the program's own threads. start() and join() must not overlap.
 ///
-/// Declare it as the last member of the class whose members it uses, and join it before that class
-/// is destroyed.
+/// If `work` uses members of a class, declare the LoopThread as the last member of that class, and
+/// call join() before the class is destroyed.
 class LoopThread {
  public:
   LoopThread() = default;
@@ -21,13 +21,13 @@ class LoopThread {
   LoopThread(const LoopThread&) = delete;
   LoopThread& operator=(const LoopThread&) = delete;
 
-  /// Runs `work` on the thread. `name` is for debuggers, at most 15 characters.
+  /// Runs `work` on the thread. `name` is for debuggers and has at most 15 characters.
   void start(const std::string& name, std::function<void()> work);
   /// Waits until `work` has returned. Does nothing if the thread does not run.
   void join();
 
   bool is_running() const { return thread_.joinable(); }
-  /// The caller runs on it. Any thread may ask.
+  /// True if the caller runs on this thread. Any thread may call it.
   bool is_current() const { return id_.load() == std::this_thread::get_id(); }
 
  private:

@@ -1,14 +1,14 @@
 #pragma once
 
-// Serves waiting coroutines (base/waiters.h) on an event loop.
+// Resumes waiting coroutines (base/waiters.h) on an event loop.
 
 #include "base/waiters.h"
 #include "net/runtime.h"
 
 namespace xylem::net {
 
-/// Tries all waiters now, and again when a deadline passes. On the loop, after each event. Both
-/// must live as long as the loop runs.
+/// Tries all waiters now, and again when a deadline passes. Call it on the loop's thread after each
+/// event. `waiters` and `loop` must live as long as the loop runs.
 void try_waiters(Waiters& waiters, EventLoop& loop);
 
 }  // namespace xylem::net

@@ -1,7 +1,7 @@
 #pragma once
 
-// Starts a coroutine whose exceptions are not lost. asio::detached drops them in silence, so that
-// io_context::run() returns as if nothing had been.
+// Starts a coroutine whose exceptions are not lost. With asio::detached, an exception disappears
+// and io_context::run() returns as if nothing had happened.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>

@@ -1,13 +1,13 @@
 #pragma once
 
-// Measures the offset between two clocks with pings, and a bound of its error.
+// Measures the offset between two clocks with pings, and the maximum error of the offset.
 //
-// A ping leaves at t1 (child's clock), arrives at t2 and is answered at t3 (parent's clock), and
-// the answer arrives at t4 (child's). The parent's clock minus the child's is between t3 - t4 and
-// t2 - t1, so ((t2 - t1) + (t3 - t4)) / 2 is off by at most half the round trip. Among the recent
-// pairs, the one with the smallest round trip gives the best bound (minimum-delay pairs; Mills, RFC
-// 5905 section 10); drift makes the bound of old pairs worse. Offsets and bounds add up along the
-// path to the front end.
+// A ping leaves at t1 (child's clock), arrives at t2 and is answered at t3 (parent's clock). The
+// answer arrives at t4 (child's clock). A ping and its answer are a *pair*. The parent's clock
+// minus the child's is between t3 - t4 and t2 - t1, so the error of ((t2 - t1) + (t3 - t4)) / 2 is
+// at most half the round trip. Of the recent pairs, the pair with the smallest round trip gives the
+// best bound (minimum-delay pairs; Mills, RFC 5905 section 10). Clock drift makes the bound of old
+// pairs worse. Offsets and bounds add up along the path to the front end.
 
 #include <cstddef>
 #include <deque>
@@ -16,14 +16,14 @@
 
 namespace xylem::overlay {
 
-/// Clocks of computers drift apart by less than this many ns in a second (parts per billion).
+/// Clocks of computers drift apart by less than this many ns per second (parts per billion).
 constexpr Nanos kMaxDriftPerSecond = 50'000;
 
 struct ClockEstimate {
   bool known = false;
   Nanos offset_ns = 0;      ///< Child's clock + offset = parent's clock.
-  Nanos error_ns = 0;       ///< Bound.
-  Nanos round_trip_ns = 0;  ///< Smallest of the recent pairs.
+  Nanos error_ns = 0;       ///< Maximum error of the offset.
+  Nanos round_trip_ns = 0;  ///< Smallest round trip of the recent pairs.
 };
 
 /// Keeps the recent pairs of one link. Not thread-safe.
@@ -31,7 +31,7 @@ class ClockFilter {
  public:
   static constexpr std::size_t kPairs = 16;
 
-  /// Takes a pair; times as above. Pairs whose times run backwards are ignored.
+  /// Adds a pair; the times are those described above. A pair whose times go backwards is ignored.
   void add(Nanos t1, Nanos t2, Nanos t3, Nanos t4);
 
   /// The best estimate at `now` (child's clock).

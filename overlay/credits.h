@@ -4,17 +4,20 @@
 //
 // Only data counts (packets and multicasts), by the bytes of their frames. Other messages (control,
 // acknowledgements, heartbeats, reports) are small or rare and never wait. So a link whose data
-// waits stays alive, and the tree can be healed and shut down while the store is blocked.
+// waits stays alive, and the tree can be repaired and shut down while the store is blocked.
 //
-//   a link begins with kFirstCredit;  the receiver tells totals: granted = taken + kCreditWindow
-//   data may go while  sent < granted;  so the last frame may exceed it: by one frame, no more
+//   A link starts with a credit of kFirstCredit bytes.
+//   The receiver sends totals: granted = taken + kCreditWindow.
+//   The sender may send data while sent < granted. The last frame may exceed the credit.
 //
-// A node passes data on, so it grants its children credit only while its own upward link has room,
-// and its parent only while none of its children is slow. In the end the producer of the data
-// waits: a leaf, whose journal holds it, or a tool's multicast. There is no circular wait: upward
-// data waits only for the root, downward data only for leaves, and both take or refuse everything.
+// A node forwards data, so it grants credit to its children only while its own upward link has
+// room, and to its parent only while no child is slow. In the end the producer of the data waits: a
+// leaf keeps the data in its journal, or a tool's multicast waits. There is no circular wait:
+// upward data waits only for the root, downward data only for leaves, and both accept or refuse all
+// data.
 //
-// The classes are values and do not touch a link. The reasons: docs/decisions/0013-credits-by-link.md.
+// The classes are values and do not touch a link. The reasons:
+// docs/decisions/0013-credits-by-link.md.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,14 +26,14 @@
 
 namespace xylem::overlay {
 
-/// Feature bit in Hello and Welcome: this side counts and grants. If one side does not, data is
-/// sent without credit, and only kMaxQueueBytes limits it.
+/// Feature bit in Hello and Welcome: this side counts bytes and grants credit. If one side does
+/// not, data is sent without credit, and only kMaxQueueBytes limits it.
 constexpr std::uint64_t kFeatureCredits = 1;
 
 /// The credit before the first Credit message.
 constexpr std::uint64_t kFirstCredit = 64u << 10;
-/// Data that a receiver allows in flight: enough for a fast neighbour while this process waits for
-/// a busy processor, and small enough for a process with many children.
+/// Bytes of data that a receiver allows in flight. This is enough for a fast neighbour while this
+/// process waits for a busy processor, and small enough for a process with many children.
 constexpr std::uint64_t kCreditWindow = 256u << 10;
 
 /// Packets and multicasts.
@@ -39,11 +42,11 @@ bool is_data(const wire::Message& message);
 /// The sending side.
 class SendCredit {
  public:
-  /// `counted`: both sides have kFeatureCredits.
+  /// `counted` is true if both sides have kFeatureCredits.
   explicit SendCredit(bool counted) : counted_(counted) {}
   bool has_room() const noexcept { return !counted_ || sent_ < granted_; }
   void add_sent(std::size_t bytes) noexcept { sent_ += bytes; }
-  /// Takes the total that the peer granted. A smaller total than before is ignored; it is not an
+  /// Sets the total that the peer granted. A smaller total than before is ignored and is not an
   /// error.
   void set_granted(std::uint64_t total) noexcept;
 
@@ -57,11 +60,12 @@ class SendCredit {
 class ReceiveCredit {
  public:
   explicit ReceiveCredit(bool counted) : counted_(counted) {}
-  /// False when the peer had no credit left: it broke the rule, and the link must be closed.
+  /// Returns false if the peer had no credit left. This breaks the protocol, and the link must be
+  /// closed.
   bool add_received(std::size_t bytes) noexcept;
-  /// Enough has arrived since the last grant() to send a Credit.
+  /// True if enough bytes have arrived since the last grant() to send a Credit.
   bool is_due() const noexcept;
-  /// Marks everything received as taken. Returns the total to grant.
+  /// Marks all received bytes as taken. Returns the total to grant.
   std::uint64_t grant() noexcept;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
 // Recognises duplicate notices. A process resends notices that a dying parent may have lost (see
-// notice_board.h), so some arrive twice, by different ways and in any order.
+// notice_board.h), so some notices arrive twice, by different ways and in any order.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,14 +14,15 @@
 
 namespace xylem::overlay {
 
-/// Remembers the identities of the newest kKnown notices. Pure; one thread. A duplicate that comes
-/// after kKnown others counts as new and is shown twice, which is better than not at all.
+/// Remembers the identities of the newest kKnown notices. Does no I/O; one thread. A duplicate that
+/// comes after kKnown other notices counts as new. It is shown twice, which is better than not at
+/// all.
 class KnownNotices {
  public:
   static constexpr std::size_t kKnown = 4096;
 
-  /// Remembers the notice. True if it is new. A notice without a number, as older peers send it, is
-  /// always new.
+  /// Remembers the notice. Returns true if it is new. A notice without a number comes from an older
+  /// peer and is always new.
   bool add(const wire::Notice& notice);
 
  private:

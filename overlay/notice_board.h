@@ -1,10 +1,10 @@
 #pragma once
 
-// Warnings and errors on their way to the front end, where the user sees them.
+// Warnings and errors on their way to the front end, which shows them to the user.
 //
-// Nobody reads an agent's own log. Its lines from kWarn on are posted here too, and the event loop
-// (net/runtime.h) sends them up; a communication process passes on the notices of its children.
-// Everything is bounded: a host in trouble must not drown out the others.
+// Nobody reads an agent's own log. So log lines of level kWarn and above are also posted here, and
+// the event loop (net/runtime.h) sends them up. A communication process forwards the notices of its
+// children. All queues and rates are limited, so that a host in trouble does not hide the others.
 
 #include <cstdint>
 #include <deque>
@@ -20,21 +20,21 @@
 namespace xylem::overlay {
 
 /// The queue of notices of one process. One thread: in a process with a board, only the thread of
-/// its event loop may log from kWarn on.
+/// its event loop may log at kWarn or above.
 ///
 /// The process's own notices are rate-limited by tokens: kBurst at once, then one each kRefill. A
 /// notice without a token is dropped and counted, and the next notice carries the count. If there
-/// is no next one, due() becomes true with the next token, and take() makes a notice for the count.
-/// While there is no parent, the newest kKept notices, own and passed on, are kept; older ones are
-/// dropped and counted too.
+/// is no next notice, due() becomes true with the next token, and take() makes a notice for the
+/// count. While there is no parent, the newest kKept notices are kept, both own and forwarded ones.
+/// Older notices are dropped and counted too.
 ///
-/// A dying parent loses what it has read and not sent. So taken notices are held until the parent
-/// must have passed them on, and after a change of parent send_again() makes them due again. The
-/// front end may get a notice twice and recognises it by its number (KnownNotices). The newest
-/// kHeld are held.
+/// A dying parent loses the notices that it has read but not sent. So the board holds taken notices
+/// until the parent must have forwarded them, but not more than the newest kHeld. After a change of
+/// parent, send_again() makes held notices due again. The front end may get a notice twice and
+/// recognises it by its number (KnownNotices).
 ///
-/// Taking and sending a notice logs nothing, and lines posted meanwhile are dropped: so a notice
-/// about a link cannot cause another one.
+/// Taking and sending a notice must log nothing. Lines posted meanwhile are dropped, so that a
+/// notice about a link cannot cause another one.
 class NoticeBoard {
  public:
   static constexpr std::size_t kBurst = 16;
@@ -51,7 +51,7 @@ class NoticeBoard {
 
   explicit NoticeBoard(Author author);
 
-  /// Posts a line of this process's log at `now` (monotonic). Levels below kWarn are ignored; lines
+  /// Posts a line of this process's log at `now` (monotonic). Levels below kWarn are ignored. Lines
   /// longer than wire::kMaxNoticeBytes are cut.
   void post(Level level, std::string_view line, Nanos now);
 
@@ -61,20 +61,20 @@ class NoticeBoard {
   /// True if there is something to take.
   bool due(Nanos now) const;
 
-  /// The notices to send, oldest first, each with its age at `now`. They are then held and no
-  /// longer due.
+  /// Returns the notices to send, oldest first, each with its age at `now`. They are then held and
+  /// no longer due.
   std::vector<wire::Notice> take(Nanos now);
 
-  /// The parent has answered a ping sent at that time (monotonic). Notices taken kSilenceLimit
-  /// before it are no longer held: the parent has passed them on, or knows that it lost its own
-  /// parent and holds them itself.
+  /// The parent has answered a ping sent at time `answered` (monotonic). Notices taken more than
+  /// kSilenceLimit before that time are no longer held. The parent has forwarded them, or it has
+  /// noticed that it lost its own parent and holds them itself.
   void confirm(Nanos answered);
 
-  /// After a change of parent: held notices are due again, in their order, before those not sent
-  /// yet.
+  /// Call it after a change of parent. Held notices become due again, in their order, before
+  /// notices that were not sent yet.
   void send_again();
 
-  /// Calls `wake` after each post, until it is set to an empty function. `wake` must not log.
+  /// Calls `wake` after each post; an empty function ends this. `wake` must not log.
   void set_wake(std::function<void()> wake) { wake_ = std::move(wake); }
 
   /// While true, posts are dropped and not counted. For the code that sends notices.
@@ -82,8 +82,8 @@ class NoticeBoard {
 
  private:
   struct Kept {
-    wire::Notice notice;  // Its age is what it had when it came here ...
-    Nanos since = 0;      // ... which was then.
+    wire::Notice notice;  // Its age is the age at time `since`.
+    Nanos since = 0;      // When the notice came to this board.
   };
   struct Held {
     Kept kept;
@@ -96,10 +96,10 @@ class NoticeBoard {
   Author author_;
   std::deque<Kept> kept_;
   std::deque<Held> held_;
-  std::uint64_t number_ = 0;   // Of the newest own notice.
-  std::uint32_t dropped_ = 0;  // Not reported yet.
+  std::uint64_t number_ = 0;   // Number of the newest own notice.
+  std::uint32_t dropped_ = 0;  // Dropped notices that are not reported yet.
   double tokens_ = kBurst;
-  Nanos counted_at_ = 0;  // When tokens_ was right; 0: before the first post.
+  Nanos counted_at_ = 0;  // Time for which tokens_ is correct; 0: before the first post.
   bool sending_ = false;
   std::function<void()> wake_;
 };

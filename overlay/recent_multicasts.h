@@ -15,26 +15,29 @@
 namespace xylem::overlay {
 
 struct RecentOptions {
-  /// Maximum memory for each stream and for all streams. The oldest are dropped first.
+  /// Maximum memory of each stream and of all streams. The oldest multicasts are dropped first.
   std::size_t stream_bytes = 1u << 20;
   std::size_t all_bytes = 8u << 20;
 };
 
-/// Pure; not thread-safe. A leaf drops numbers that it has seen, so a child may be sent all.
+/// Does no I/O; not thread-safe. A leaf drops numbers that it has seen, so a child may be sent all
+/// multicasts.
 class RecentMulticasts {
  public:
   explicit RecentMulticasts(RecentOptions options = {}) : options_(options) {}
 
-  /// Keeps a multicast that goes down now. False when it is known or older than the newest known: a
-  /// new parent resends multicasts that our children already have or have reported as missed.
+  /// Keeps a multicast that is sent down now. Returns false if it is already known or older than
+  /// the newest known multicast. This happens when a new parent resends multicasts that our
+  /// children already have or have reported as missed.
   bool keep(const wire::Multicast& multicast);
   /// Forgets a closed stream.
   void forget(StreamId stream);
-  /// Stream by stream, in the order in which they were sent down. Valid until the next keep() or
-  /// forget().
+  /// Returns all multicasts, stream by stream, in the order in which they were sent down. Valid
+  /// until the next keep() or forget().
   std::vector<const wire::Multicast*> all() const;
-  /// Those that a child has not been sent: it had no leaf of their stream below and now has one.
-  /// Only for streams that list their leaves; all others go to every child at once.
+  /// Returns the multicasts that a child has not been sent, because it had no leaf of their stream
+  /// below it and now has one. Only for streams that list their leaves; all others are sent to
+  /// every child at once.
   std::vector<const wire::Multicast*> new_to(const IntervalSet& leaves_before,
                                              const IntervalSet& leaves_now) const;
 
@@ -42,7 +45,7 @@ class RecentMulticasts {
   struct Stream {
     std::deque<wire::Multicast> recent;
     std::size_t bytes = 0;
-    std::uint64_t last = 0;  // Number of the newest, also when it was dropped.
+    std::uint64_t last = 0;  // Number of the newest multicast, even if it was dropped.
   };
   void drop_oldest(Stream& stream);
 

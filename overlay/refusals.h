@@ -1,6 +1,6 @@
 #pragma once
 
-// Refused connections: counts each once, and logs them without flooding the log.
+// Counts refused connections and logs them without flooding the log.
 //
 //   WARN connection refused from=10.0.0.9:40112 why="no proof of the key in time"
 //   WARN more connections refused count=699 within_s=10
@@ -14,22 +14,22 @@
 
 namespace xylem::overlay {
 
-/// Counts refusals. The first of each reason is logged at once; the number of the others is logged
-/// once each kInterval. Unknown peers can influence the text of a reason, so only the first
-/// kReasons different ones are distinguished. After an interval without refusals, reasons count as
-/// new again. One thread; the caller provides clock and timer.
+/// Counts refusals. The first refusal with each reason is logged at once; the number of all others
+/// is logged once each kInterval. Unknown peers can influence the text of a reason, so only the
+/// first kReasons different reasons are distinguished. After an interval without refusals, all
+/// reasons count as new again. One thread; the caller provides clock and timer.
 class Refusals {
  public:
   static constexpr Nanos kInterval = 10 * kSecond;
   static constexpr std::size_t kReasons = 8;
 
-  /// `from` was refused at `now` (monotonic).
+  /// Counts a refusal of the peer `from` at `now` (monotonic).
   void add(const std::string& from, const std::string& why, Nanos now);
 
-  /// When to call tell(); none: there is nothing to log.
+  /// When to call tell(); nullopt if there is nothing to log.
   std::optional<Nanos> due() const;
 
-  /// Logs the number of refusals that were not logged; nothing if there were none.
+  /// Logs the number of refusals that were not logged, if there are any.
   void tell(Nanos now);
 
   std::uint64_t count() const { return count_; }
@@ -37,8 +37,9 @@ class Refusals {
  private:
   std::uint64_t count_ = 0;
   std::uint64_t untold_ = 0;
-  std::optional<Nanos> since_;     // The interval's begin.
-  std::set<std::string> reasons_;  // Logged in this interval and those that it follows on.
+  std::optional<Nanos> since_;  // Start of the interval.
+  // Reasons logged in this interval and in the intervals directly before it.
+  std::set<std::string> reasons_;
 };
 
 }  // namespace xylem::overlay

@@ -1,6 +1,7 @@
 #pragma once
 
-// Which leaves are below which link, to route acknowledgements. A value: it never touches a link.
+// Knows which leaves are below each link, to route acknowledgements. A value type: it never touches
+// a link.
 
 #include <cstdint>
 #include <map>
@@ -12,23 +13,24 @@
 
 namespace xylem::overlay {
 
-/// The children of a node and the leaves below each. Not thread-safe.
+/// The children of a node and the leaves below each child. Not thread-safe.
 class Router {
  public:
   /// Replaces the set of leaves below a child.
   void set_leaves(LinkId child, const wire::LeafSet& leaves);
-  /// Removes a child. Leaves below it that had ended still count as ended: they send nothing more.
+  /// Removes a child. Leaves below it that had ended still count as ended, because they send
+  /// nothing more.
   void remove_living(LinkId child);
   /// The leaves below one child.
   IntervalSet leaves_of(LinkId child) const;
 
-  /// All leaves below, and which of them have ended.
+  /// Returns all leaves below, and those of them that have ended.
   wire::LeafSet below() const;
-  /// Leaves that are below and still send.
+  /// Returns the leaves that are below and still send.
   IntervalSet expected() const;
 
   /// Splits an acknowledgement: each child gets the packets whose sources are below it, with only
-  /// those sources. Sources below no child are left out: their leaf will send again. The time is
+  /// those sources. Sources below no child are left out; their leaf will send again. The time is
   /// proportional to the number of parts, not of children.
   std::map<LinkId, wire::Acknowledgement> split(const wire::Acknowledgement& all);
 
@@ -42,8 +44,8 @@ class Router {
   std::map<LinkId, IntervalSet> children_with(const IntervalSet& sources) const;
 
   std::map<LinkId, wire::LeafSet> children_;
-  std::vector<Run> index_;    // Of children_, when is_indexed_.
-  std::uint64_t widest_ = 0;  // Of the runs.
+  std::vector<Run> index_;    // Index of children_; valid if is_indexed_.
+  std::uint64_t widest_ = 0;  // Length of the longest run in index_.
   bool is_indexed_ = false;
   IntervalSet ended_below_former_;  // Leaves that ended below children that are gone.
 };

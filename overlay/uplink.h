@@ -1,7 +1,7 @@
 #pragma once
 
-// A node's connection to its parent: the current parent, the next one to try, and the time without
-// one.
+// A node's connection to its parent: the current parent, the next parent to try, and the time
+// without a parent.
 
 #include <cstddef>
 #include <functional>
@@ -15,56 +15,57 @@
 namespace xylem::overlay {
 
 struct UplinkOptions {
-  /// Addresses of the front end, to which a node without a place reports.
+  /// Addresses of the front end. A node without a place in the tree reports there.
   std::vector<wire::Address> front_end;
   /// Makes this node's hello. Called at each attempt to connect.
   std::function<wire::Hello()> hello;
-  /// Pause after a round in which no parent of the line answered; it doubles up to the longest.
-  /// Within a round there is no pause: each attempt may take seconds.
+  /// Pause after a round in which no parent of the line answered. It doubles after each round, up
+  /// to longest_retry. There is no pause within a round, because each attempt may take seconds.
   Nanos first_retry = 100 * kMillisecond;
   Nanos longest_retry = 2 * kSecond;
 };
 
-/// It first connects to the front end and reports there until an assignment names a line of
-/// parents. Then it connects to the first of the line that answers. When that parent is lost, it
-/// tries the next, again and again. When an assignment names another first parent, it connects to
-/// the new one and then closes the old one, which serves until then.
+/// The uplink first connects to the front end and reports there until an assignment gives a line of
+/// parents. Then it connects to the first parent of the line that answers. If that parent is lost,
+/// it tries the next parents of the line, round after round. If an assignment has another first
+/// parent, it connects to the new parent and then closes the link to the old parent, which is used
+/// until then.
 ///
-/// A state machine over a Network: the owner passes on the events of upward links and reads the
-/// resulting Change. A link is upward if this process did not accept it. One thread; the network is
-/// borrowed from start() on.
+/// A state machine over a Network: the owner passes the events of upward links to it and handles
+/// the returned Change. A link is upward if this process did not accept it. One thread; the network
+/// is borrowed from start() on.
 class Uplink {
  public:
   enum class Change {
     kNone,
     kReporting,  ///< link() leads to the front end, which does not know our place yet.
     kAdopted,    ///< parent() is new; an Attached was sent to it. See former().
-    kLost,       ///< There is no upward link any more: link() is empty.
+    kLost,       ///< There is no upward link any more; link() is empty.
   };
-  /// The fate of the previous parent, and so of the messages through it.
+  /// What happened to the previous parent, and so to the messages sent through it.
   enum class Former {
-    kNone,   ///< There was none.
-    kMoved,  ///< Served until the change: messages to it arrive, answers may be lost.
-    kLost,   ///< Lost: messages to it may be lost.
+    kNone,   ///< There was no previous parent.
+    kMoved,  ///< It was used until the change: messages to it arrive, answers may be lost.
+    kLost,   ///< It was lost: messages to it may be lost.
   };
 
   explicit Uplink(UplinkOptions options);
 
-  /// Starts the orphan time. Does not connect.
+  /// Sets the network and the start of the time without a parent. Does not connect.
   void start(Network& network, Nanos now);
-  /// The first attempt.
+  /// Makes the first attempt to connect.
   Change connect();
-  /// Ends attempts to connect; links stay open.
+  /// Ends attempts to connect. Links stay open.
   void stop() { stopped_ = true; }
 
   Change on_link_up(LinkId link);
   Change on_connect_failed(const Error& why, Nanos now);
-  /// kNone if it is not an upward link.
+  /// Returns kNone if the link is not upward.
   Change on_link_down(LinkId link, const Error& why, Nanos now);
-  /// An assignment without parents means the front end.
+  /// An assignment without parents means that the front end is the parent.
   Change assign(const wire::Assignment& assignment);
   Change on_timer(Nanos now);
-  /// When to call on_timer(); 0: nothing is scheduled.
+  /// When to call on_timer(); 0 if nothing is scheduled.
   Nanos next_due() const { return retry_at_; }
 
   /// The link to the parent, if there is one.
@@ -72,11 +73,11 @@ class Uplink {
   NodeId parent_node() const { return parent_node_; }
   /// The upward link: to the parent, or to the front end for reports.
   std::optional<LinkId> link() const { return parent_ ? parent_ : front_end_; }
-  /// For the last kAdopted.
+  /// What happened to the parent before the last kAdopted.
   Former former() const { return former_; }
-  /// Time without an upward link; 0 if there is one.
+  /// Time without an upward link; 0 if there is a link.
   Nanos orphan_for(Nanos now) const { return link() ? 0 : now - orphan_since_; }
-  /// When link() was lost, or start() was called; meaningful while there is no link().
+  /// When link() was lost or start() was called. Valid only while there is no link().
   Nanos orphan_since() const { return orphan_since_; }
 
  private:
@@ -88,18 +89,19 @@ class Uplink {
   Network* network_ = nullptr;
   std::vector<wire::Parent> line_;  // In the order in which to try them; never empty.
   std::size_t next_ = 0;
-  bool placed_ = false;              // An assignment has come.
-  std::optional<LinkId> front_end_;  // To report to, until the parent is there.
+  bool placed_ = false;              // An assignment has arrived.
+  std::optional<LinkId> front_end_;  // For reports, until there is a parent.
   std::optional<LinkId> parent_;
-  NodeId parent_node_ = wire::kNoNode;  // The last one, also when it is lost.
+  NodeId parent_node_ = wire::kNoNode;  // The last parent, even if it is lost.
   Former former_ = Former::kNone;
-  bool lost_one_ = false;  // Since the last adoption.
+  bool lost_one_ = false;  // A parent was lost since the last adoption.
   std::optional<NodeId> connecting_to_;
-  bool placed_meanwhile_ = false;  // While connecting by an older line.
+  // An assignment arrived during an attempt to connect by an older line.
+  bool placed_meanwhile_ = false;
   bool stopped_ = false;
   Nanos retry_at_ = 0;  // 0: nothing to retry.
   Nanos retry_pause_ = 0;
-  std::size_t failed_ = 0;  // Attempts of this round.
+  std::size_t failed_ = 0;  // Failed attempts in this round.
   Nanos orphan_since_ = 0;
 };
 

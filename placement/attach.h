@@ -1,11 +1,14 @@
 #pragma once
 
-// Attach: which internal leaf each back end connects to (claim 5 of the overlay patent).
+// Attach: chooses the internal leaf to which each back end connects (claim 5 of the overlay
+// patent).
 //
-// fanout = ceil(back ends / internal leaves). A back end gets an internal leaf on its own host if
-// one is below the fanout, else one anywhere that is. So all attach, whatever the ratio.
+// fanout = ceil(back ends / internal leaves). A back end gets an internal leaf on its own host if a
+// leaf there has fewer than `fanout` back ends. Otherwise it gets such a leaf on any host. So every
+// back end is attached, whatever the numbers are.
 //
-// By hand, 10 back ends, 4 internal leaves, no host in common: fanout 3, loads 3 3 2 2.
+// Example: with 10 back ends, 4 internal leaves and no common host, fanout is 3 and the leaves get
+// 3, 3, 2 and 2 back ends.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,47 +22,50 @@
 
 namespace xylem::placement {
 
-/// A node that back ends may attach to: a communication process without children in the inner tree,
-/// or the front end when there is no communication process.
+/// A node to which back ends may attach: a communication process without children in the inner
+/// tree, or the front end if there is no communication process.
 struct InternalLeaf {
   NodeId node{};
   HostId host = tree::kNoHost;  ///< kNoHost matches no back end's host, not even kNoHost.
-  std::uint32_t back_ends = 0;  ///< Attached already.
+  std::uint32_t back_ends = 0;  ///< Number of back ends that are already attached.
 };
 
-/// ceil((attached + arriving) / internal_leaves): the maximum number of back ends of a leaf. 0 when
-/// there is no internal leaf.
+/// The maximum number of back ends of a leaf: ceil(back_ends / internal_leaves). `back_ends` counts
+/// attached and arriving ones. 0 if there is no internal leaf.
 std::size_t fanout(std::size_t back_ends, std::size_t internal_leaves);
 
-/// Attaches back ends, given by their hosts, to internal leaves: entry i is the index in `leaves`
-/// of the leaf of back end i. The caller updates the counts in `leaves`.
+/// Attaches back ends, given by their hosts, to internal leaves. Entry i of the result is the index
+/// in `leaves` of the leaf of back end i. The caller updates the counts in `leaves`.
 ///
-/// - No leaf is filled beyond fanout(attached + arriving, leaves). A leaf that exceeds it already,
-///   after the loss of others, gets none.
-/// - As many back ends as possible get a leaf on their own host: these are attached before any back
-///   end goes to another host. If the host has several leaves, the least loaded gets the back end.
-/// - The others, in order, each go to the least loaded leaf. Lowest index on ties, everywhere.
+/// - No leaf gets more than fanout(attached + arriving, leaves) back ends. A leaf that already has
+///   more, after the loss of other leaves, gets none.
+/// - As many back ends as possible get a leaf on their own host; these are attached first. If the
+///   host has several leaves, the least loaded leaf gets the back end.
+/// - The other back ends, in order, each go to the least loaded leaf. On ties, everywhere, the
+///   lowest index wins.
 ///
-/// Linear in back ends, times the logarithm of leaves. Fails only when there are back ends and no
-/// leaf, with kInvalidArgument.
+/// Takes time linear in the back ends times the logarithm of the leaves. Fails with
+/// kInvalidArgument only if there are back ends and no leaf.
 Result<std::vector<std::size_t>> attach(std::span<const HostId> back_ends,
                                         std::span<const InternalLeaf> leaves);
 
-/// The same for one back end that arrives later, when others are attached. Linear in leaves.
+/// The same for one back end that arrives after others were attached. Takes time linear in the
+/// leaves.
 Result<std::size_t> attach_one(HostId back_end, std::span<const InternalLeaf> leaves);
 
 /// Maximum number of fall-backs in an assignment, besides the parent and the front end.
 constexpr std::size_t kMaxFallBacks = 6;
 
-/// The nodes that a child of `parent` tries, in this order: `parent` itself; then, as fall-backs,
-/// the other nodes of its level, least loaded first, at most half of `most`; then those of the
-/// level above, and so on; always the front end last, once. All are on a higher level than the
-/// child, so that following this line makes no cycle.
+/// Returns the nodes that a child of `parent` tries, in order. First comes `parent`. Then come
+/// fall-backs: other nodes of the parent's level, least loaded first, then nodes of the level
+/// above, and so on. There are at most `most` fall-backs in all; each level gets at most half
+/// (rounded up) of those still left. The front end is last and occurs once. All these nodes are on
+/// a higher level than the child, so that reconnecting makes no cycle.
 ///
 /// `loads[n]` is the number of children of node n, back ends included, for every node of the tree.
-/// With equal loads, children of one parent get the same line. To spread them, add each child to
-/// the load of its line's first fall-back before asking for its sibling's line. Linear in the nodes
-/// of the levels visited.
+/// With equal loads, all children of one parent get the same line. To spread them, increase `loads`
+/// of a child's first fall-back by one before you call parent_line() for the next child. Takes time
+/// linear in the nodes of the levels it looks at.
 std::vector<NodeId> parent_line(const tree::Skeleton& skeleton, NodeId parent,
                                 std::span<const std::uint32_t> loads,
                                 std::size_t most = kMaxFallBacks);

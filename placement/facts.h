@@ -1,11 +1,11 @@
 #pragma once
 
-// Numeric facts about hosts, by which fuzzy placement judges them (the factor set U of claim 4 of
-// the overlay patent, requirements 1.2.2, step 1).
+// Numeric facts about hosts. Fuzzy placement uses them to judge hosts (the factor set U of claim 4
+// of the overlay patent, requirements 1.2.2, step 1).
 //
-// They come from measurements of back ends, from a recorded run, or from a table:
+// Facts come from measurements of back ends, from a recorded run, or from a table:
 //
-//   # blanks or commas between columns; - where a number is not known
+//   # blanks or commas between columns; - means that a number is not known
 //   host         idle  memory  network
 //   node[01-12]  0.95      96       25
 //   node13       0.10       4        1
@@ -30,23 +30,23 @@ enum class Fact : std::uint8_t {
   kRunQueue,   ///< "run_queue": runnable processes per core.
   kMemory,     ///< "memory": free memory, GiB.
   kNetwork,    ///< "network": rate of the interface that the tree uses, Gbit/s.
-  kRoundTrip,  ///< "round_trip": to the front end and back, us.
-  kCores,      ///< "cores": that processes may use there.
-  kProcesses,  ///< "processes": of the job, already there. Counted, never measured.
+  kRoundTrip,  ///< "round_trip": round trip to the front end, us.
+  kCores,      ///< "cores": number of cores that processes may use.
+  kProcesses,  ///< "processes": number of the job's processes there. Counted, never measured.
 };
 constexpr std::size_t kFacts = 7;
 constexpr std::array<Fact, kFacts> kAllFacts = {Fact::kIdle,     Fact::kRunQueue,  Fact::kMemory,
                                                 Fact::kNetwork,  Fact::kRoundTrip, Fact::kCores,
                                                 Fact::kProcesses};
 
-/// Its name in configuration, tables and the store: "run_queue".
+/// Returns the fact's name in configuration, tables and the store: "run_queue".
 std::string_view to_text(Fact fact);
-/// The fact of that name; nullopt when there is none.
+/// Returns the fact with this name; nullopt if there is none.
 std::optional<Fact> find_fact(std::string_view name);
-/// "idle, run_queue, ...": for sentences.
+/// Returns "idle, run_queue, ...", for messages.
 std::string list_facts();
 
-/// Every fact of one host, each known or not.
+/// All facts of one host. Each fact may be unknown.
 class HostFacts {
  public:
   std::optional<double> operator[](Fact fact) const {
@@ -59,14 +59,14 @@ class HostFacts {
   std::array<std::optional<double>, kFacts> values_;
 };
 
-/// Whether a fact may have this value: finite, not negative, `idle` at most 1.
+/// Returns true if a fact may have this value: finite, not negative, `idle` at most 1.
 bool is_possible(Fact fact, double value);
 
-/// The number of communication processes for which there are cores: whole cores, but 1 for a
-/// fraction of a core. 0 only for 0 cores.
+/// Returns the number of communication processes for which there are cores: the whole cores, but 1
+/// for a fraction of a core. It is 0 only for 0 cores.
 std::uint32_t whole_cores(double cores);
 
-/// The facts in a host list: processes always, cores where known.
+/// Returns the facts that a host list contains: processes always, cores if known.
 std::vector<HostFacts> facts_of(std::span<const tree::Host> hosts);
 
 /// A table of facts as it was read.
@@ -74,17 +74,18 @@ struct FactTable {
   struct Row {
     std::string host;
     HostFacts facts;
-    std::size_t line = 0;  ///< From 1.
+    std::size_t line = 0;  ///< Counted from 1.
   };
   std::string source;
-  std::vector<Row> rows;  ///< A host each, in the order of the text; no host twice.
+  /// One row for each host, in the order of the text. No host occurs twice.
+  std::vector<Row> rows;
 };
 
-/// Parses a table. The first line has the column names, `host` first, then facts. Each further line
-/// has a host, or a list of hosts (tree/host_list.h) for which the line holds. Columns are
-/// separated by blanks, or by a comma with or without blanks around it (a comma within brackets
-/// belongs to the list), so CSV works too. `-` or nothing between commas: unknown. `#` begins a
-/// comment.
+/// Parses a table. The first line has the column names: `host`, then facts. Each further line
+/// begins with a host, or with a list of hosts (tree/host_list.h) to which the line applies.
+/// Columns are separated by blanks, or by a comma with or without blanks around it, so CSV works
+/// too. A comma inside brackets belongs to the list. `-` or nothing between commas means unknown.
+/// `#` begins a comment.
 ///
 /// `source` is the table's name in errors, which read `SOURCE:LINE: what, what to do`. Fails with
 /// kInvalidArgument: no line of names; a column that is not a fact, is `processes` or occurs twice;
@@ -92,16 +93,16 @@ struct FactTable {
 /// invalid host list; a host that occurs twice; a text over kMaxTextBytes. Safe on any input.
 Result<FactTable> parse_fact_table(std::string_view text, std::string_view source);
 
-/// Reads a file and parses it. Fails as parse_fact_table and read_text_file (base/text_file.h).
+/// Reads a file and parses it. Fails like parse_fact_table and read_text_file (base/text_file.h).
 Result<FactTable> read_fact_table(const std::string& path);
 
-/// Adds the table's values to `facts[i]` of `hosts[i]`. Cores are also set in the host, which
-/// determines its capacity. Hosts that are not in the table keep their facts; hosts of the table
-/// that are not in the list are skipped, so that one table can serve every job. Names match as in
-/// plan_tree (place.h): in full, or by the first part where one has no dot. A name that matches
-/// several hosts means all of them.
+/// Adds the table's values to `facts[i]` of `hosts[i]`. Cores are also set in the host, because
+/// they determine its capacity. Hosts that are not in the table keep their facts. Hosts of the
+/// table that are not in the list are skipped, so that one table can serve every job. Names match
+/// as in plan_tree (place.h): in full, or by the part before the first dot if one of the names has
+/// no dot. A name that matches several hosts means all of them.
 ///
-/// Fails with kNotFound when the table names none of the hosts. Both spans must have the same size.
+/// Fails with kNotFound if the table names none of the hosts. Both spans must have the same size.
 Result<void> add_facts(const FactTable& table, std::span<tree::Host> hosts,
                        std::span<HostFacts> facts);
 

@@ -1,22 +1,22 @@
 #pragma once
 
 // The rules of fuzzy placement: factors with membership functions and weights, grades with values,
-// and their composition. Requirements 1.2.2, steps 1-3 and 5; docs/placement.md has an example
-// worked by hand.
+// and how they are combined. Requirements 1.2.2, steps 1-3 and 5; docs/placement.md has an example
+// computed by hand.
 //
-// In a configuration file, each part with a default (`default_fuzzy_rules`):
+// In a configuration file; every part has a default (`default_fuzzy_rules`):
 //
 //   [fuzzy]
 //   composition = "weighted-average"        # or "max-min"
 //   score = "grade-values"                  # or "maximum-membership"
 //   emphasis = 1.5                          # how much more a host's bad factors count
-//   [fuzzy.grades]                          # V, each with its value g, 0 to 1
+//   [fuzzy.grades]                          # grades V, each with its value g, 0 to 1
 //   good = 1
 //   bad = 0.25
-//   [fuzzy.weights]                         # A; the factors U are the keys of this section...
+//   [fuzzy.weights]                         # weights A; the keys are the factors U
 //   idle = 0.6
 //   memory = 0.4
-//   [fuzzy.comparisons]                     # ...or of this one, a row for each
+//   [fuzzy.comparisons]                     # instead of weights: one row for each factor
 //   idle   = [1, 2]
 //   memory = ["1/2", 1]
 //   [fuzzy.functions.idle]                  # [a, b, c] a triangle, [a, b, c, d] a trapezoid
@@ -36,9 +36,9 @@
 
 namespace xylem::placement {
 
-/// A membership function: 0 up to a, rising to 1 at b, 1 up to c, falling to 0 at d, 0 from there.
-/// a <= b <= c <= d, a < d. With b = c it is a triangle; with a = b (or c = d) its left (right) end
-/// is a shoulder, and the membership there is 1.
+/// A membership function: 0 up to a, rising to 1 at b, 1 up to c, falling to 0 at d, 0 above d. a
+/// <= b <= c <= d, a < d. With b = c it is a triangle. With a = b the left end is a shoulder, where
+/// the membership is 1; with c = d the same holds for the right end.
 struct Trapezoid {
   double a = 0, b = 0, c = 0, d = 0;
   bool operator==(const Trapezoid&) const = default;
@@ -47,15 +47,16 @@ struct Trapezoid {
 /// The membership of `x`, 0 to 1.
 double membership(const Trapezoid& function, double x);
 
-/// A grade of the judgement set V, and its value g in the score.
+/// A grade of the judgement set V with its value g in the score.
 struct Grade {
   std::string name;
   double value = 0;
   bool operator==(const Grade&) const = default;
 };
 
-/// A factor of the set U with its weight a and its functions, one a grade, in their order. Values
-/// below the lowest a (above the highest d) count as that value.
+/// A factor of the set U with its weight a and its functions, one for each grade, in the order of
+/// the grades. Values below the lowest a of the functions count as that a; values above the highest
+/// d count as that d.
 struct Factor {
   Fact fact{};
   double weight = 0;
@@ -63,20 +64,20 @@ struct Factor {
   bool operator==(const Factor&) const = default;
 };
 
-/// A value where all functions of a factor are 0; nullopt when there is none. Exact: the functions
-/// are linear between their corners, so testing the corners and the midpoints is enough.
+/// Returns a value for which all functions of a factor are 0; nullopt if there is none. Exact: the
+/// functions are linear between their corners, so testing the corners and the midpoints is enough.
 std::optional<double> find_gap(std::span<const Trapezoid> functions);
 
-/// Weights from a pairwise-comparison matrix P (Saaty's analytic hierarchy process): p_ij says how
-/// many times factor i outweighs factor j. The weights are the principal eigenvector, scaled to a
-/// sum of 1. With the largest eigenvalue l and n factors:
+/// Weights from a pairwise-comparison matrix P (Saaty's analytic hierarchy process): factor i has
+/// p_ij times the weight of factor j. The weights are the principal eigenvector, scaled to a sum of
+/// 1. With the largest eigenvalue l and n factors:
 ///
-///   consistency index CI = (l - n) / (n - 1)      0 when every p_ij p_jk = p_ik
+///   consistency index CI = (l - n) / (n - 1)      0 if p_ij p_jk = p_ik for all i, j, k
 ///   random index RI      = 0 0 0.58 0.90 1.12 1.24 1.32 for n = 1..7: CI of random matrices
 ///   consistency ratio CR = CI / RI; 0 for n <= 2
 ///
-/// By hand, 1 3 5, 1/3 1 3, 1/5 1/3 1: l = 3.0385, weights 0.6370 0.2583 0.1047, CI = 0.0193,
-/// CR = 0.0332.
+/// Example: the rows 1 3 5, 1/3 1 3, 1/5 1/3 1 give l = 3.0385, weights 0.6370 0.2583 0.1047, CI =
+/// 0.0193, CR = 0.0332.
 struct Comparisons {
   std::vector<std::vector<double>> matrix;
   std::vector<double> weights;
@@ -87,49 +88,51 @@ struct Comparisons {
   bool operator==(const Comparisons&) const = default;
 };
 
-/// Maximum consistency ratio. Beyond it the comparisons contradict each other, and the matrix is
-/// refused.
+/// Maximum consistency ratio. A matrix with a higher ratio contradicts itself and is refused.
 constexpr double kMaxConsistencyRatio = 0.1;
 
 /// Fails with kInvalidArgument: no rows, or more than kFacts; a row of the wrong length; an entry
-/// that is not above 0 (and at most 1000); a diagonal that is not 1; p_ij p_ji further than 2 %
-/// from 1 (so that 0.33 may stand for a third); a consistency ratio above kMaxConsistencyRatio.
+/// that is not above 0 (and at most 1000); a diagonal that is not 1; p_ij p_ji that differs by more
+/// than 2 % from 1 (so 0.33 may stand for a third); a consistency ratio above kMaxConsistencyRatio.
 Result<Comparisons> compare(std::vector<std::vector<double>> matrix);
 
-/// How memberships become the grades of a host (step 6).
+/// How memberships are combined into the grades of a host (step 6).
 enum class Composition {
   kWeightedAverage,  ///< b_j = sum of a_i r_ij: every factor counts by its weight.
-  kMaxMin,           ///< b_j = max over i of min(a_i, r_ij): Zadeh's; the strongest factor counts.
+  /// b_j = max over i of min(a_i, r_ij) (Zadeh): only the strongest factor counts.
+  kMaxMin,
 };
 std::string_view to_text(Composition composition);
 
-/// How the grades of a host become its score (step 8).
+/// How the score of a host is computed from its grades (step 8).
 enum class Scoring {
   kGradeValues,        ///< S = sum of b_j g_j: every grade counts by its share.
-  kMaximumMembership,  ///< S = g of the grade with the largest b_j, the better one of equals.
+  kMaximumMembership,  ///< S = g of the grade with the largest b_j; on ties the better grade.
 };
 std::string_view to_text(Scoring scoring);
 
-/// All rules. Those from default_fuzzy_rules and read_fuzzy_rules satisfy check().
+/// All rules. Rules from default_fuzzy_rules and read_fuzzy_rules satisfy check().
 struct FuzzyRules {
   std::vector<Grade> grades;    ///< In descending order of value.
   std::vector<Factor> factors;  ///< Each fact once.
   Composition composition = Composition::kWeightedAverage;
-  /// 0: weights are used as given. Above 0, a host's bad factors count more for that host (fuzzy.h,
-  /// step 5), so that much memory cannot make up for a slow network.
+  /// With 0, all hosts have the same weights. Above 0, a host's bad factors count more for this
+  /// host (fuzzy.h, step 5), so that much memory cannot compensate for a slow network.
   double emphasis = 0;
-  std::optional<Comparisons> comparisons{};  ///< The source of the weights, if any.
+  /// Where the weights come from, if they come from comparisons.
+  std::optional<Comparisons> comparisons{};
   Scoring scoring = Scoring::kGradeValues;
   bool operator==(const FuzzyRules&) const = default;
 };
 
-/// The functions of a fact for the default grades, best first, as in docs/placement.md. They add up
-/// to 1 at each value.
+/// Returns the functions of a fact for the default grades, best grade first, as in
+/// docs/placement.md. At each value they add up to 1.
 std::vector<Trapezoid> default_functions(Fact fact);
 
-/// Grades excellent 1, good 0.6, fair 0.15, poor 0.05; factors idle 0.30, run_queue 0.15,
-/// memory 0.15, network 0.15, round_trip 0.10, processes 0.15; weighted average, emphasis 1.5;
-/// default_functions. docs/placement.md ("Does it pay?") shows why these were chosen.
+/// Returns the default rules: grades excellent 1, good 0.6, fair 0.15, poor 0.05; factors idle
+/// 0.30, run_queue 0.15, memory 0.15, network 0.15, round_trip 0.10, processes 0.15; weighted
+/// average, emphasis 1.5; default_functions. docs/placement.md ("Does it pay?") shows why these
+/// were chosen.
 FuzzyRules default_fuzzy_rules();
 
 constexpr std::size_t kMaxGrades = 9;
@@ -139,29 +142,30 @@ constexpr double kMaxEmphasis = 4;
 /// value outside 0 to 1, all values 0.
 Result<void> check_grades(std::span<const Grade> grades);
 
-/// Fails with kInvalidArgument and the reason: a number of functions other than the number of
-/// grades, a function whose corners do not ascend, a gap (find_gap).
+/// Fails with kInvalidArgument and the reason: the number of functions is not the number of grades,
+/// a function whose corners do not ascend, a gap (find_gap).
 Result<void> check_functions(const Factor& factor, std::span<const Grade> grades);
 
-/// Fails as both of the above, and with kInvalidArgument when there is no factor, a duplicate
-/// factor, a weight outside 0 to 1, an emphasis outside 0 to kMaxEmphasis, or when the weights do
-/// not sum to 1 (within 1e-6).
+/// Fails like both functions above. Also fails with kInvalidArgument if there is no factor, a
+/// duplicate factor, a weight outside 0 to 1, an emphasis outside 0 to kMaxEmphasis, or if the sum
+/// of the weights is not 1 (within 1e-6).
 Result<void> check(const FuzzyRules& rules);
 
-/// Whether a key of a configuration file belongs to these rules: "fuzzy." and what follows.
+/// Returns true if a key of a configuration file belongs to these rules, that is, begins with
+/// "fuzzy.".
 bool is_fuzzy_key(std::string_view key);
 
 /// Reads the rules from a configuration file; entries with other keys are skipped. Missing parts
-/// come from default_fuzzy_rules: grades, composition, score and emphasis each by itself; weights,
-/// and with them the choice of factors, as a whole; functions factor by factor, for the default
-/// grades only. Factors are in the order of the lines of weights or comparisons; columns of the
-/// comparisons are in the order of its rows.
+/// come from default_fuzzy_rules. Grades, composition, score and emphasis have a default each.
+/// Weights, and with them the choice of factors, have one default together. Functions have a
+/// default for each factor, but only with the default grades. Factors are in the order of the lines
+/// of weights or comparisons; columns of the comparisons are in the order of its rows.
 ///
 /// `source` is the file's name in errors, which read `SOURCE:LINE: what, what to do`. Fails with
 /// kInvalidArgument: an unknown key; a factor that is not a fact, or that has functions and no
 /// weight; both weights and comparisons; two rows of comparisons on one line; a value that is not a
-/// number (comparisons may be "1/3"); a function without 3 or 4 corners, of an unknown grade, or
-/// missing for a grade; and everything that check() and compare() refuse.
+/// number (comparisons may be "1/3"); a function without 3 or 4 corners, for an unknown grade, or
+/// missing for a grade; and all rules that check() and compare() refuse.
 Result<FuzzyRules> read_fuzzy_rules(std::span<const ConfigEntry> entries, std::string_view source);
 
 }  // namespace xylem::placement

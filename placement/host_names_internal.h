@@ -1,6 +1,6 @@
 #pragma once
 
-// Finds hosts of a list by the names that people write: in full, or by the first part of the name.
+// Finds the hosts of a list by names that users write: in full, or only the first part of the name.
 
 #include <span>
 #include <string>
@@ -13,20 +13,22 @@
 
 namespace xylem::placement {
 
-/// Borrows the hosts: neither they nor their names may change meanwhile.
+/// Borrows the hosts: they and their names must not change while this object exists.
 class HostNames {
  public:
-  /// `front_end_host` is what "localhost" means; "": nothing.
+  /// `front_end_host` is the host that "localhost" means; if it is "", "localhost" means no host.
   HostNames(std::span<const tree::Host> hosts, std::string front_end_host);
 
-  /// One host or several have this name, in full or by its first part.
+  /// Returns true if at least one host has this name, in full or as the first part.
   bool is_known(const std::string& name) const;
 
-  /// The host, the first of several with one full name. Fails with kNotFound, and a sentence
-  /// without the place where the name stands, when it is none, or fits several by its first part.
+  /// Returns the host; if several hosts have the same full name, the first of them. Fails with
+  /// kNotFound if the name matches no host, or if it matches several hosts by its first part. The
+  /// message does not say where the name stands.
   Result<HostId> find(const std::string& name) const;
 
-  /// Every host with that full name; without any, every one that fits by the first part.
+  /// Returns every host with this full name. If there is none, returns every host that matches by
+  /// the first part.
   std::vector<HostId> all_of(const std::string& name) const;
 
   /// "; use its hosts: node1 node2 and 14 more".

@@ -1,6 +1,6 @@
 #pragma once
 
-// Numbers and tables as explanations print them.
+// Formats numbers and tables for explanations.
 
 #include <cstdint>
 #include <string>
@@ -8,23 +8,24 @@
 
 namespace xylem::placement {
 
-/// Four places behind the point: "0.6370".
+/// Four decimal places: "0.6370".
 std::string fixed(double number);
 
-/// Two places: "0.64".
+/// Two decimal places: "0.64".
 std::string two_places(double number);
 
-/// As few digits as read back to the same number: "0.25", "1000".
+/// The fewest digits that give the same number when read: "0.25", "1000".
 std::string shortest(double number);
 
-/// Rows of cells, printed in columns two blanks apart: the first column to the left, all others to
-/// the right, no blank at the end of a line. Rows may be of different length.
+/// Rows of cells, printed in columns with two blanks between them. The first column is
+/// left-aligned, all others are right-aligned. Lines have no blanks at the end. Rows may have
+/// different lengths.
 class Table {
  public:
-  /// No column but the first is narrower than `least`.
+  /// `least` is the minimum width of all columns except the first.
   explicit Table(std::size_t least = 0) : least_(least) {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  /// Each line behind `indent`.
+  /// Prints the table with `indent` before each line.
   std::string print(const std::string& indent = "") const;
 
  private:

@@ -6,14 +6,15 @@
 
 namespace xylem::storage {
 
-/// One line of the account, in calls.
+/// The account of one rank, in calls.
 struct AccountLine {
   WorldId world{};
   Rank rank{};
   std::uint64_t captured = 0;
   std::uint64_t stored = 0;
   std::uint64_t lost = 0;
-  bool complete = false;  ///< The process ended, its last window is here, nothing is in flight.
+  /// The process has ended, its last window is stored, and no data is in flight.
+  bool complete = false;
   bool operator==(const AccountLine&) const = default;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The tables of a run's file and how they came to be. docs/storage-schema.md explains them.
+// The tables of a run's file and their migrations. docs/storage-schema.md explains the tables.
 
 #include <cstdint>
 
@@ -9,21 +9,20 @@
 
 namespace xylem::storage {
 
-/// "xylm": says in the file's header whose file it is.
+/// "xylm". It marks the file as a run of xylem in the file's header.
 constexpr std::int64_t kApplicationId = 0x78796c6d;
 
-/// The version that this program writes: how many migrations there are.
+/// Returns the version that this program writes, which is the number of migrations.
 std::int64_t schema_version();
 
-/// Brings a file to schema_version(), one migration after the other, all in one transaction: who
-/// reads it meanwhile sees what it was, or all of what it is to be. An empty file gets everything.
-/// Does nothing to a file that is there already.
-/// Fails with kInvalidArgument when the file is newer than this program, or is not ours; and as the
-/// store does.
+/// Brings a file to schema_version(), one migration after another, in a single transaction. So a
+/// reader sees either the old tables or all new ones. An empty file gets all tables. A file that
+/// already has this version is not changed. Fails with kInvalidArgument if the file is newer than
+/// this program or is not a run of xylem, and like the store.
 Result<void> migrate(Connection& connection);
 
-/// Whether a file can be read by this program: ours, and not newer; kUnavailable when it is
-/// being made for longer than a second, for which this waits. Writes nothing.
+/// Checks that this program can read the file: it is a run of xylem, and not newer. Waits up to a
+/// second while the file is being made; then fails with kUnavailable. Writes nothing.
 Result<void> check_readable(Connection& connection);
 
 }  // namespace xylem::storage

@@ -2,12 +2,12 @@
 
 // A connection to SQLite and its prepared statements, with one sticky error.
 //
-// The first failure of a connection is kept; whatever is asked after it does nothing until the
-// failure is taken. So a caller writes a dozen statements in a row and looks once, at the end, and
-// no row of a half-written packet can be committed by accident.
+// The first failure of a connection is kept. Until the failure is taken, all further calls do
+// nothing. So a caller runs a dozen statements in a row and checks once, at the end, and no row of
+// a half-written packet can be committed by accident.
 //
-// This header is compiled twice: into the programs (SQLITE_CORE), and into the loadable extension,
-// where every call goes through the table of the program that loads it.
+// This header is compiled twice: into the programs (SQLITE_CORE), and into the loadable extension.
+// In the extension every call goes through the function table of the program that loads it.
 
 #include <sqlite3ext.h>
 
@@ -22,42 +22,42 @@
 
 #include "base/result.h"
 
-// sqlite3ext.h: declares the table of calls in an extension, nothing in a program.
+// sqlite3ext.h: declares the function table in an extension; does nothing in a program.
 SQLITE_EXTENSION_INIT3
 
 namespace xylem::storage {
 
-/// What SQLite says, as our code and sentence. `what` names the file. Full disks, exceeded quotas
-/// and file size limits are kExhausted, and a limit is named as such; whatever may pass by itself
-/// is kUnavailable.
+/// Converts SQLite's error to our code and sentence. `what` names the file. Full disks, exceeded
+/// quotas and file size limits are kExhausted; a file size limit is named in the sentence. Errors
+/// that may go away without help are kUnavailable.
 Error sqlite_error(sqlite3* database, int code, const std::string& what);
 
-/// Owns a connection, or borrows one that somebody else closes. One thread.
+/// Owns a connection, or borrows a connection that other code closes. One thread.
 class Connection {
  public:
   Connection() = default;
-  /// Borrows: for the event table, which lives inside the connection that it reads.
+  /// Borrows a connection. For the event table, which lives inside the connection that it reads.
   explicit Connection(sqlite3* borrowed) : handle_(borrowed) {}
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   ~Connection() { close(); }
 
-  /// `flags` are those of sqlite3_open_v2; a path that starts with "file:" is a URI with
-  /// SQLITE_OPEN_URI.
+  /// `flags` are those of sqlite3_open_v2. With SQLITE_OPEN_URI, a path that starts with "file:" is
+  /// a URI.
   Result<void> open(const std::string& path, int flags, const std::string& name_for_people);
-  /// Closes an owned connection; statements must be gone before.
+  /// Closes an owned connection. All its statements must be destroyed before.
   void close();
 
   sqlite3* handle() const { return handle_; }
   const std::string& name() const { return name_; }
 
-  /// Runs statements that return nothing of interest.
+  /// Runs statements whose results are not needed.
   void execute(const char* sql);
 
   bool ok() const { return !failure_; }
-  /// The failure, which is then forgotten. Success when there was none.
+  /// Returns the failure and forgets it. Success if there was none.
   Result<void> take();
-  /// Remembers the first failure.
+  /// Keeps the failure if it is the first.
   void fail(int code);
   void fail(Error error);
 
@@ -68,17 +68,17 @@ class Connection {
   std::optional<Error> failure_;
 };
 
-/// A prepared statement. Lives no longer than its connection.
+/// A prepared statement. Its connection must live longer.
 class Statement {
  public:
-  /// An empty statement; every use of it fails.
+  /// An empty statement. Every use of it fails.
   Statement() = default;
   Statement(Connection& connection, std::string_view sql);
   Statement(Statement&& other) noexcept;
   Statement& operator=(Statement&& other) noexcept;
   ~Statement() { sqlite3_finalize(statement_); }
 
-  /// Binds the arguments in order, runs to the end, resets.
+  /// Binds the arguments in order, runs the statement to its end, and resets it.
   template <typename... Args>
   void run(const Args&... arguments) {
     if (!begin()) return;
@@ -87,7 +87,7 @@ class Statement {
     finish();
   }
 
-  /// Binds the arguments in order and steps to the first row. False when there is none.
+  /// Binds the arguments in order and steps to the first row. Returns false if there is no row.
   template <typename... Args>
   bool first(const Args&... arguments) {
     if (!begin()) return false;
@@ -95,9 +95,9 @@ class Statement {
     (bind(++index, arguments, SQLITE_TRANSIENT), ...);
     return next();
   }
-  /// Steps on. False at the end, after which the statement is reset.
+  /// Steps to the next row. Returns false at the end; the statement is then reset.
   bool next();
-  /// To be called when rows are left unread, so that the statement holds nothing open.
+  /// Call it if rows are left unread, so that the statement does not keep a read transaction open.
   void reset();
 
   std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
@@ -122,7 +122,8 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
 };
 
-/// SQLite counts in signed numbers. What a peer claims beyond them is cut, not turned negative.
+/// SQLite stores signed numbers. A larger number from a peer becomes the maximum, not a negative
+/// number.
 template <typename T>
 constexpr sqlite3_int64 to_sqlite(T value) {
   if constexpr (std::is_enum_v<T>) {
@@ -145,7 +146,7 @@ void Statement::bind(int index, const T& value, sqlite3_destructor_type lifetime
     check(sqlite3_bind_int64(statement_, index, to_sqlite(value)));
   } else if constexpr (std::is_convertible_v<T, std::string_view>) {
     const std::string_view text = value;
-    // A null pointer would bind NULL; empty text is text.
+    // A null pointer would bind NULL, but an empty text must stay a text.
     const char* start = text.empty() ? "" : text.begin();
     check(sqlite3_bind_text64(statement_, index, start, text.size(), lifetime, SQLITE_UTF8));
   } else if constexpr (std::is_convertible_v<T, std::span<const std::byte>>) {

@@ -1,20 +1,23 @@
 #pragma once
 
-// Summaries of windows: what makes a question about hours as quick as one about seconds.
+// Summaries of windows. They make a query over hours as fast as a query over seconds.
 //
 // A row of the table `window_summary` sums up windows of up to kBlockProcesses processes that begin
-// in one slot of time. Level 0 has slots of kSummaryFan windows and is made of `profile_row`; each
-// higher level has slots kSummaryFan times as long and is made of the level below. Several rows of
-// the same slot and block are parts: they add up. Each row of a level is in exactly one row of the
-// next, or is newer than the last that is (summary_state.done): so sums of coarse rows and of what
-// is newer equal sums of the windows themselves, whenever windows came.
+// in one slot of time. Level 0 has slots of kSummaryFan windows and is made from `profile_row`.
+// Each higher level has slots that are kSummaryFan times as long and is made from the level below.
+// Several rows of the same slot and block are parts that must be added. Each row of a level is in
+// exactly one row of the next level, or it is newer than summary_state.done, the last row that the
+// next level contains. So the sum of high-level rows and of newer rows equals the sum of the
+// windows, even if windows arrive late.
 //
-// A row has three blobs, which are written here and read by storage/read/run_view_profile.cc:
-//   cells       who spent how much time in MPI when: for each process and each kSummaryFan-th part
-//               of the slot
-//   functions   for each function what all processes of the block spent in the slot, and which did
+// A row has three blobs. They are written here and read by storage/read/run_view_profile.cc:
+//   cells       time in MPI by process and time: one entry for each process and each of the
+//               kSummaryFan parts of the slot
+//   functions   for each function: sums over all processes of the block in the slot, and which
+//               processes called it
 //   by_process  the same for each process and function
-// Numbers are LEB128. Blobs of a file may hold anything: decoding fails, and never reads beyond.
+// Numbers are LEB128. Blobs of a file may contain anything: decoding may fail but never reads
+// outside the blob.
 
 #include <cstdint>
 #include <span>
@@ -32,26 +35,27 @@ namespace xylem::storage {
 constexpr std::uint64_t kSummaryFan = 8;
 /// Slots of 2 s, 16 s, 128 s, 17 min and 2.3 h, for windows of 250 ms.
 constexpr int kSummaryLevels = 5;
-/// Ids of processes a block: as many as a mask has bits.
+/// Number of process ids in a block: one for each bit of a mask.
 constexpr std::int64_t kBlockProcesses = 64;
 
-/// Windows of a cell, and a kSummaryFan-th of those of a slot.
+/// Number of windows in a cell. A slot has kSummaryFan cells.
 constexpr Nanos windows_of_cell(int level) { return Nanos{1} << (3 * level); }
 static_assert(kSummaryFan == 8, "windows_of_cell() shifts by three bits a level");
 
-/// The largest multiple of `unit` that is not above `at`.
+/// Returns the largest multiple of `unit` that is not above `at`.
 constexpr Nanos floor_to(Nanos at, Nanos unit) {
   const Nanos over = at % unit;
   return at - (over < 0 ? over + unit : over);
 }
 
-/// Whether calls of such functions last until others come.
+/// True for classes of functions that wait for other ranks.
 inline bool is_waiting(std::string_view function_class) {
   return function_class == "completion" || function_class == "collective" ||
          function_class == "probe";
 }
 
-/// Counts of durations by powers of two, as wire::LogHistogram; only buckets that hold any.
+/// Counts of durations by powers of two, like wire::LogHistogram. It stores only buckets that are
+/// not empty.
 class SparseHistogram {
  public:
   using Count = std::pair<std::uint8_t, std::uint64_t>;
@@ -59,7 +63,7 @@ class SparseHistogram {
   void merge(const SparseHistogram& other) {
     for (const auto& [bucket, count] : other.counts_) add(bucket, count);
   }
-  /// A bucket above all that are there.
+  /// Appends a bucket that is above all existing buckets.
   void push(std::uint8_t bucket, std::uint64_t count) { counts_.emplace_back(bucket, count); }
   void clear() { counts_.clear(); }
   std::span<const Count> counts() const { return counts_; }
@@ -68,17 +72,17 @@ class SparseHistogram {
   std::vector<Count> counts_;  ///< By bucket.
 };
 
-/// A process in a part of a slot.
+/// Sums for a process in a part of a slot.
 struct CellSums {
   std::uint64_t calls = 0, time_ns = 0, wait_ns = 0, bytes = 0;
-  std::uint64_t max_ns = 0;       ///< The longest call's,
-  std::int64_t max_function = 0;  ///< and of which function it was.
+  std::uint64_t max_ns = 0;       ///< Duration of the longest call.
+  std::int64_t max_function = 0;  ///< Function of the longest call.
   bool estimated = false;
 
   void merge(const CellSums& other);
 };
 
-/// A function in a slot: of a process, or of all that are in the mask.
+/// Sums for a function in a slot: for one process, or for all processes of the mask.
 struct SlotSums {
   std::uint64_t calls = 0, time_ns = 0, bytes = 0, max_ns = 0;
   bool estimated = false;
@@ -88,7 +92,7 @@ struct SlotSums {
   void merge(const SlotSums& other);
 };
 
-/// What a row of the table holds, in the making. Processes are places in the block.
+/// A row of the table while it is built. Processes are numbered by their position in the block.
 class Summary {
  public:
   using Functions = std::vector<std::pair<std::int64_t, SlotSums>>;
@@ -108,7 +112,7 @@ wire::Bytes encode_cells(const Summary& summary);
 wire::Bytes encode_functions(const Summary& summary);
 wire::Bytes encode_by_process(const Summary& summary);
 
-/// Reads numbers off bytes that may be anything: after the first fault there are only zeros.
+/// Reads numbers from bytes that may be invalid. After the first error it returns only zeros.
 class NumberReader {
  public:
   explicit NumberReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -133,7 +137,8 @@ class NumberReader {
   bool failed_ = false;
 };
 
-/// Calls each(process, part, CellSums) for the cells of a blob. False: it is damaged.
+/// Calls each(process, part, CellSums) for the cells of a blob. Returns false if the blob is
+/// damaged.
 template <typename Each>
 bool decode_cells(std::span<const std::byte> bytes, Each each) {
   NumberReader in(bytes);
@@ -155,10 +160,10 @@ bool decode_cells(std::span<const std::byte> bytes, Each each) {
   return !in.failed();
 }
 
-/// Reads what encode_functions and encode_by_process write of a function.
+/// Reads the part of a function that encode_functions and encode_by_process write.
 void read_slot_sums(NumberReader& in, SlotSums& sums);
 
-/// Calls each(function, SlotSums). False: it is damaged.
+/// Calls each(function, SlotSums). Returns false if the blob is damaged.
 template <typename Each>
 bool decode_functions(std::span<const std::byte> bytes, Each each) {
   NumberReader in(bytes);
@@ -172,7 +177,7 @@ bool decode_functions(std::span<const std::byte> bytes, Each each) {
   return !in.failed();
 }
 
-/// Calls each(process, function, SlotSums). False: it is damaged.
+/// Calls each(process, function, SlotSums). Returns false if the blob is damaged.
 template <typename Each>
 bool decode_by_process(std::span<const std::byte> bytes, Each each) {
   NumberReader in(bytes);

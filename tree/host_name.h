@@ -1,6 +1,7 @@
 #pragma once
 
-// Decides whether two names may mean the same host, since names are written in full or short.
+// Decides whether two names may mean the same host. Names may be written in full or without the
+// domain.
 
 #include <optional>
 #include <string>
@@ -10,13 +11,13 @@
 
 namespace xylem::tree {
 
-/// "node1": the name without its domain.
+/// Returns the name without its domain: "node1".
 constexpr std::string_view short_name(std::string_view name) {
   return name.substr(0, name.find('.'));
 }
 
-/// Whether both may name one host: they are equal, or one of them is the other without its domain.
-/// "node1" may be "node1.a.org", but "node1.a.org" is not "node1.b.org".
+/// Returns true if both names may mean one host: they are equal, or one name is the other without
+/// its domain. "node1" may be "node1.a.org", but "node1.a.org" is not "node1.b.org".
 constexpr bool may_be_one_host(std::string_view one, std::string_view other) {
   return one == other || one == short_name(other) || other == short_name(one);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 // The inner tree without hosts or names: the front end and the communication processes below it.
-// Back ends are not part of it; they attach to its internal leaves.
+// Back ends are not part of it; they attach to the internal leaves of this tree.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,50 +12,50 @@
 
 namespace xylem::tree {
 
-/// Maximum size of a tree. It keeps a mistyped shape from allocating all memory.
+/// Maximum size of a tree. It prevents a mistyped shape from allocating all memory.
 constexpr std::size_t kMaxCommProcesses = 1'000'000;
 
-/// The inner tree as a value. Nodes are numbered breadth first: the front end is 0, its children
-/// follow, then their children, siblings in order. So a parent's number is smaller than its
-/// children's, and the children of a node have consecutive numbers, as have the nodes of a level.
+/// The inner tree as a value. Nodes are numbered breadth first: the front end is 0, then its
+/// children, then their children, siblings in order. So a parent has a smaller number than its
+/// children. The children of a node have consecutive numbers, and so have the nodes of a level.
 ///
 ///          0              parent:   -  0  0  1  1  2
 ///        1   2            level:    0  1  1  2  2  2
 ///       3 4   5           internal leaves: 3 4 5
 ///
-/// There is always a front end. A skeleton of the front end alone has one internal leaf, the front
-/// end itself. Const calls may come from any thread. A NodeId that is not in the tree is a bug of
-/// the caller and stops the program.
+/// There is always a front end. If a skeleton has only the front end, this is its one internal
+/// leaf. Any thread may make const calls. A NodeId that is not in the tree is a bug of the caller
+/// and stops the program.
 class Skeleton {
  public:
-  /// The front end alone.
+  /// Makes a tree of the front end alone.
   Skeleton();
 
-  /// From the number of children of each node, in the order in which nodes get their numbers:
-  /// {2, 2, 1, 0, 0, 0} is the tree above. A list whose sum is not its length - 1, or in which a
-  /// node comes before its parent, is a bug of the caller and stops the program. Every other list
-  /// is a tree.
+  /// Makes a tree from the number of children of each node, in the order of the node numbers: {2,
+  /// 2, 1, 0, 0, 0} is the tree above. If the sum of the list is not its length - 1, or a node
+  /// would come before its parent, this is a bug of the caller and stops the program. Every other
+  /// list is a tree.
   explicit Skeleton(std::span<const std::uint32_t> child_counts);
 
-  /// Nodes, the front end included.
+  /// Number of nodes, the front end included.
   std::size_t size() const { return parents_.size(); }
   std::size_t comm_processes() const { return size() - 1; }
-  /// Links from the front end to the deepest node; 0 for the front end alone.
+  /// Number of links from the front end to the deepest node; 0 for the front end alone.
   std::uint32_t depth() const { return levels_.back(); }
 
   /// The front end's parent is itself.
   NodeId parent(NodeId node) const;
   std::span<const NodeId> children(NodeId node) const;
-  /// Links to the front end: 0 for itself.
+  /// Number of links to the front end; 0 for the front end itself.
   std::uint32_t level(NodeId node) const;
-  /// The nodes of a level, left to right; empty beyond depth().
+  /// Returns the nodes of a level, left to right; empty if the level is deeper than depth().
   std::span<const NodeId> nodes_at(std::uint32_t level) const;
   /// All nodes in order: the front end, then every communication process.
   std::span<const NodeId> nodes() const { return ids_; }
 
-  /// A node without children in the inner tree: one that back ends attach to.
+  /// True for a node without children in the inner tree. Back ends attach to such nodes.
   bool is_internal_leaf(NodeId node) const { return children(node).empty(); }
-  /// In order of their numbers; never empty.
+  /// Returns the internal leaves in the order of their numbers; never empty.
   std::vector<NodeId> internal_leaves() const;
 
   bool operator==(const Skeleton&) const = default;
@@ -63,10 +63,10 @@ class Skeleton {
  private:
   std::vector<NodeId> ids_;
   std::vector<NodeId> parents_;
-  std::vector<std::uint32_t>
-      first_child_;  // Children of v: [first_child_[v], first_child_[v + 1]).
+  /// The children of v are the nodes [first_child_[v], first_child_[v + 1]).
+  std::vector<std::uint32_t> first_child_;
   std::vector<std::uint32_t> levels_;
-  std::vector<std::uint32_t> first_at_;  // Level l: [first_at_[l], first_at_[l + 1]).
+  std::vector<std::uint32_t> first_at_;  // The nodes of level l: [first_at_[l], first_at_[l + 1]).
 };
 
 }  // namespace xylem::tree

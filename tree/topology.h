@@ -1,6 +1,6 @@
 #pragma once
 
-// A topology: the inner tree with a name for each of its processes, as a value.
+// A topology, as a value: the inner tree and a name for each of its processes.
 
 #include <compare>
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace xylem::tree {
 
-/// A process of the tree as MRNet names it: a host, and a number that distinguishes the processes
+/// A process of the tree, named as in MRNet: a host, and a number that distinguishes the processes
 /// on that host. The numbers need not start at 0 and may have gaps.
 struct Process {
   std::string host;
@@ -26,10 +26,10 @@ struct Process {
   auto operator<=>(const Process&) const = default;
 };
 
-/// "node12:0".
+/// Returns "node12:0".
 std::string to_text(const Process& process);
 
-/// Letters, digits, '.', '-', '_', 1 to 253 characters: the names that a topology text can hold.
+/// True for the names that a topology text can hold: 1 to 253 letters, digits, '.', '-' and '_'.
 bool is_host_name(std::string_view name);
 
 /// A process and its children, in order: one statement of a topology text.
@@ -38,43 +38,43 @@ struct Branch {
   std::vector<Process> children;
 };
 
-/// A place in a list of branches: a branch's parent, or one of its children.
+/// A position in a list of branches: the parent of a branch, or one of its children.
 struct BranchPlace {
   std::size_t branch = 0;            ///< Index of the branch.
-  std::optional<std::size_t> child;  ///< Index within its children; nullopt: its parent.
+  std::optional<std::size_t> child;  ///< Index of the child; nullopt: the branch's parent.
 };
 
-/// The reason why branches do not form a tree, and where.
+/// Why and where branches do not form a tree.
 struct TopologyFault {
   BranchPlace at;
-  std::optional<BranchPlace> first;  ///< The earlier place that `at` conflicts with.
+  std::optional<BranchPlace> first;  ///< The earlier position that conflicts with `at`, if any.
   std::string what;                  ///< "host node12 is named twice: node12:0 is a child ..."
   std::string remedy;                ///< "give each process of a host a number of its own"
 };
 
-/// Processes with their parents and children. Always one tree with every process once: a value of
-/// this type needs no validation. Two topologies are equal when every process has the same children
-/// in the same order; the order of branches does not matter.
+/// Processes with their parents and children. They always form one tree that has every process
+/// once, so a value of this type needs no validation. Two topologies are equal if every process has
+/// the same children in the same order; the order of branches does not matter.
 ///
-/// Ids are those of the skeleton: the front end is 0, then breadth first. Const calls may come from
-/// any thread.
+/// Ids are those of the skeleton: the front end is 0, the others follow breadth first. Any thread
+/// may make const calls.
 class Topology {
  public:
-  /// The front end alone.
+  /// Makes a topology of the front end alone.
   explicit Topology(Process front_end);
 
-  /// Names for a skeleton: `processes[n]` is node n.
-  /// Fails with kInvalidArgument when the sizes differ, a host name is invalid (is_host_name) or
-  /// two processes are the same.
+  /// Gives names to the nodes of a skeleton: `processes[n]` is node n. Fails with kInvalidArgument
+  /// if the sizes differ, if a host name is invalid (is_host_name) or if two processes are the
+  /// same.
   static Result<Topology> make(Skeleton skeleton, std::vector<Process> processes);
 
-  /// From branches in any order; the process without a parent is the front end. A leaf needs no
-  /// branch; a branch without children is allowed.
+  /// Makes a topology from branches in any order. The process without a parent is the front end. A
+  /// process without children needs no branch; a branch without children is allowed.
   ///
-  /// Fails with kInvalidArgument: no branch; an invalid host name; a cycle; a process named twice
-  /// as a child or as a parent; parts that are not connected; too many processes. The sentence says
-  /// which; find_fault also says where. `places`, if given, receives each node's place as a child,
-  /// and for the front end its branch.
+  /// Fails with kInvalidArgument: no branch; an invalid host name; a cycle; a process that occurs
+  /// twice as a child or as a parent; parts that are not connected; too many processes. The message
+  /// gives the reason; find_fault also gives the position. If `places` is given, it receives the
+  /// position of each node: for the front end its branch, for all others their position as a child.
   static Result<Topology> make(std::span<const Branch> branches,
                                std::vector<BranchPlace>* places = nullptr);
 
@@ -82,9 +82,9 @@ class Topology {
   std::size_t size() const { return processes_.size(); }
   const Process& process(NodeId node) const;
   const Process& front_end() const { return processes_.front(); }
-  /// By node id, the front end first.
+  /// Returns the processes by node id, the front end first.
   std::span<const Process> processes() const { return processes_; }
-  /// Linear search; nullopt when it is not in the tree.
+  /// Searches linearly; nullopt if the process is not in the tree.
   std::optional<NodeId> find(const Process& process) const;
 
   bool operator==(const Topology&) const = default;
@@ -96,9 +96,9 @@ class Topology {
   std::vector<Process> processes_;
 };
 
-/// The first reason why branches do not form a tree; nullopt if they do. The caller checks for an
-/// empty list, which has no place to report. A cycle is found first, then repeated names, then
-/// parts that are not connected.
+/// Returns the first reason why branches do not form a tree; nullopt if they do. The caller must
+/// check for an empty list, which has no position to report. The order of the checks is: cycles,
+/// repeated names, parts that are not connected.
 std::optional<TopologyFault> find_fault(std::span<const Branch> branches);
 
 }  // namespace xylem::tree

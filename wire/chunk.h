@@ -2,8 +2,8 @@
 
 // Payload of the chunk stream: up to kMaxChunkEvents events of one process, in compressed columns.
 //
-// The leaf encodes a chunk once. Nodes relay it unopened, the store keeps it as a blob, a query
-// opens it.
+// The leaf encodes a chunk once. Relaying nodes do not open it. The store keeps it as a blob, and
+// queries decode it.
 
 #include <cstdint>
 #include <memory>
@@ -28,7 +28,7 @@ constexpr std::int32_t kNoPeer = -1;
 constexpr std::int32_t kNoTag = -2147483647 - 1;
 constexpr std::uint32_t kNoComm = 0xffffffff;
 
-/// A stored event: a capture::Record with times of the run. `kind` is a RecordKind.
+/// A stored event: a capture::Record whose times are times of the run. `kind` is a RecordKind.
 struct Event {
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
@@ -47,22 +47,23 @@ struct Event {
   bool operator==(const Event&) const = default;
 };
 
-/// Name of a kind as the table `event` shows it: "mpi", "completion"; "other" for unknown numbers.
+/// The name of a kind in the table `event`: "mpi" or "completion"; "other" for unknown numbers.
 const char* event_kind_name(std::uint8_t kind);
 constexpr std::uint8_t kKindMpi = 0;
 constexpr std::uint8_t kKindCompletion = 1;
 
-/// Flags of an event, those of capture::Record.
-constexpr std::uint8_t kEventEstimated = 1;  ///< The time of one call stands for `calls`.
-constexpr std::uint8_t kEventSend = 2;       ///< Payload leaves for `peer`.
-constexpr std::uint8_t kEventReceive = 4;    ///< Payload of `peer` has arrived.
+/// Flags of an event. They are the flags of capture::Record.
+/// One call was timed; `calls` calls are assumed to have taken the same time.
+constexpr std::uint8_t kEventEstimated = 1;
+constexpr std::uint8_t kEventSend = 2;     ///< The process sends payload to `peer`.
+constexpr std::uint8_t kEventReceive = 4;  ///< Payload from `peer` has arrived.
 
-/// What is known about a chunk without decoding its columns.
+/// The summary of a chunk, which can be read without decoding the columns.
 struct ChunkSummary {
   std::uint32_t events = 0;
   std::uint64_t calls = 0;  ///< Sum over events.
-  Nanos begin_ns = 0;       ///< Smallest begin.
-  Nanos end_ns = 0;         ///< Largest end.
+  Nanos begin_ns = 0;       ///< Earliest begin of an event.
+  Nanos end_ns = 0;         ///< Latest end of an event.
   bool operator==(const ChunkSummary&) const = default;
 };
 
@@ -98,7 +99,8 @@ class ChunkDecoder {
   ChunkDecoder(ChunkDecoder&&) noexcept;
   ChunkDecoder& operator=(ChunkDecoder&&) noexcept;
 
-  /// As decode_chunk; the events stay valid until the next call or the decoder's destruction.
+  /// Like decode_chunk(). The events stay valid until the next call or until the decoder is
+  /// destroyed.
   Result<std::span<const Event>> decode(std::span<const std::byte> chunk);
 
  private:
@@ -106,8 +108,8 @@ class ChunkDecoder {
   std::unique_ptr<State> state_;
 };
 
-/// All events of a chunk, in order, equal to those encoded. Fails with kCorrupt on any other bytes;
-/// never allocates more than kMaxChunkEvents events need.
+/// Returns all events of a chunk, in order and equal to the encoded events. Fails with kCorrupt if
+/// the bytes are not a chunk. Never allocates more than kMaxChunkEvents events need.
 Result<std::vector<Event>> decode_chunk(std::span<const std::byte> chunk);
 
 }  // namespace xylem::wire

@@ -1,7 +1,7 @@
 #pragma once
 
-// What encoder and decoder of chunks must agree on besides the bytes; docs/chunk-format.md tells it
-// in words. Everything here is part of the format: a change needs a new kChunkVersion.
+// The parts of the chunk format that the encoder and the decoder share. docs/chunk-format.md
+// describes the format. Any change here changes the format and needs a new kChunkVersion.
 
 #include <array>
 #include <cstddef>
@@ -13,12 +13,13 @@
 
 namespace xylem::wire::internal {
 
-/// All of an event but its times and its request, packed so that equality is five comparisons.
-/// Numbers that stand for "none" become 0, signed ones zigzag, so that most upper planes are 0.
+/// All fields of an event except its times and its request. They are packed into five words, so
+/// comparing two shapes is five comparisons. "None" is stored as 0 and signed numbers are zigzag
+/// encoded, so that most upper byte planes are 0.
 struct Shape {
   std::uint64_t word[5];
 
-  /// Without branches: unequal shapes differ in an unforeseeable word.
+  /// Has no branches, because nobody can predict in which word two shapes differ.
   bool operator==(const Shape& other) const {
     std::uint64_t difference = 0;
     for (std::size_t i = 0; i < 5; ++i) difference |= word[i] ^ other.word[i];
@@ -27,10 +28,12 @@ struct Shape {
 };
 
 /// Bits of a shape's form.
-constexpr std::uint64_t kOdd = 1;         ///< Times are told from the previous event's, see Clock.
-constexpr std::uint64_t kHasRequest = 2;  ///< The request is not 0 and stands in its column.
+/// Times are relative to the previous event as for odd events, see Clock.
+constexpr std::uint64_t kOdd = 1;
+constexpr std::uint64_t kHasRequest = 2;  ///< The request is not 0 and is stored in its column.
 
-/// A field of the shape table: bits [shift, shift + 8 * width) of a word. In order of storage.
+/// A field of the shape table: bits [shift, shift + 8 * width) of a word. The fields are listed in
+/// the order of storage.
 struct ShapeField {
   unsigned word;
   unsigned shift;
@@ -67,7 +70,7 @@ inline std::uint32_t thread_of(const Shape& shape) {
   return static_cast<std::uint32_t>(shape.word[3] >> 32);
 }
 
-/// The event that a shape tells, without times and request.
+/// Returns the event of a shape, without times and request.
 inline Event event_of(const Shape& shape) {
   const auto low = [](std::uint64_t word) { return static_cast<std::uint32_t>(word); };
   const auto high = [](std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); };
@@ -85,11 +88,12 @@ inline Event event_of(const Shape& shape) {
   return event;
 }
 
-/// Begin and end of the event before, per thread: what an event's times are told from. Threads that
-/// are equal modulo 64 share; that costs bytes, never truth. Arithmetic is modulo 2^64.
+/// The begin and end of the previous event of each thread. Times of an event are stored relative to
+/// them. Threads whose numbers are equal modulo 64 share one slot; this costs bytes but loses no
+/// information. Arithmetic is modulo 2^64.
 ///
-/// An event is odd when it begins before the previous one ended, or ends before it begins: mostly a
-/// completion, which carries the times of the call that it came out of.
+/// An event is odd if it begins before the previous event ended, or if it ends before it begins.
+/// Most odd events are completions: they carry the times of the call that completed the request.
 ///
 ///   plain: first = begin - previous end      second = end - begin
 ///   odd:   first = zigzag(begin - previous begin), second = zigzag(end - previous end)
@@ -134,10 +138,10 @@ class Clock {
   std::array<Times, kSlots> previous_;
 };
 
-/// How the times of a chunk are ordered in their columns: together by function, kind and oddness,
-/// since each has a distribution of its own and an entropy coder pays for mixing them (8 % of
-/// all bytes on HPL and LAMMPS). A group is a bucket with at least kMinGroup events, in order of
-/// bucket numbers; all other events share the last group.
+/// The order of times in their columns. Times are grouped by function, kind and oddness. Each group
+/// has its own distribution; an entropy coder that mixes them needs 8 % more bytes in all (HPL and
+/// LAMMPS). A bucket with at least kMinGroup events is a group; groups are in the order of their
+/// bucket numbers. All other events share the last group.
 class TimeGroups {
  public:
   /// `events_of[s]` is the number of events of shapes[s].
@@ -146,21 +150,23 @@ class TimeGroups {
   std::size_t count() const { return sizes_.size(); }
   std::size_t size(std::size_t group) const { return sizes_[group]; }
 
-  /// Where the next event of `shape` has its times. Once per event, in order of events.
+  /// Returns the position of the times of the next event of `shape`. Call it once for each event,
+  /// in order.
   std::size_t take_place(std::size_t shape) { return next_[group_of_[shape]]++; }
 
  private:
-  static constexpr std::uint32_t kMinGroup = 512;  // Below, a code table of its own does not pay.
+  // A smaller group costs more for its code table than it saves.
+  static constexpr std::uint32_t kMinGroup = 512;
   static constexpr std::size_t kBuckets = 4096;
 
   static std::size_t bucket_of(const Shape& shape) {
     return shape.word[4] % 1024 | (shape.word[4] >> 16 & 1) << 10 | (form_of(shape) & kOdd) << 11;
   }
 
-  std::vector<std::uint32_t> bucket_;    // Events, then the group.
-  std::vector<std::uint16_t> group_of_;  // By shape.
-  std::vector<std::size_t> sizes_;       // By group.
-  std::vector<std::size_t> next_;        // By group: the place of its next event.
+  std::vector<std::uint32_t> bucket_;    // First the number of events, then the group.
+  std::vector<std::uint16_t> group_of_;  // Group of each shape.
+  std::vector<std::size_t> sizes_;       // Number of events of each group.
+  std::vector<std::size_t> next_;        // Position of the next event of each group.
 };
 
 }  // namespace xylem::wire::internal

@@ -1,16 +1,16 @@
 #pragma once
 
-// Columns of numbers as bytes: what chunk.cc and chunk_decoder.cc are made of.
+// Columns of numbers as bytes, for chunk.cc and chunk_decoder.cc.
 //
-// A column is n unsigned numbers; n is never written, both sides know it. It is stored as byte
-// planes, lowest first: plane p holds byte p of every number. Planes above the largest number's
-// highest byte are left out.
+// A column is n unsigned numbers. n is not stored, because both sides know it. A column is stored
+// as byte planes, the lowest first: plane p holds byte p of every number. Planes above the highest
+// byte of the largest number are left out.
 //
 //   column := planes:byte { plane } * planes           nothing at all when n is 0
 //   plane  := 0 value:byte                             all n bytes are equal
-//           | 1 byte * n                               as they are
+//           | 1 byte * n                               the n bytes, not compressed
 //           | 2 size:varint byte * size                one zstd frame that unpacks to n bytes
-//   varint := 7 bits a byte, lowest first, high bit on all but the last
+//   varint := 7 bits a byte, lowest first, high bit set on all but the last
 
 #include <cstddef>
 #include <cstdint>
@@ -41,14 +41,16 @@ constexpr std::uint32_t zigzag32(std::uint32_t difference) {
 }
 constexpr std::uint32_t unzigzag32(std::uint32_t code) { return code >> 1 ^ (0 - (code & 1)); }
 
-/// 64 bits over all bytes and their number. Any change within one aligned 8-byte word changes it;
-/// other changes go unseen with a chance of about 2^-64. Against accidents, not against people.
+/// A 64-bit checksum of all bytes and their number. It detects every change within one aligned
+/// 8-byte word; it misses other changes with a probability of about 2^-64. It protects against
+/// accidents, not against attacks.
 std::uint64_t checksum(std::span<const std::byte> bytes);
 
 void append_u64(Bytes& out, std::uint64_t number);
 void append_varint(Bytes& out, std::uint64_t number);
 
-/// Appends columns to a buffer of its owner. Keeps its zstd context and scratch. Not thread-safe.
+/// Appends columns to a buffer of the caller. Keeps its zstd context and its work buffers. Not
+/// thread-safe.
 class ColumnWriter {
  public:
   ColumnWriter();
@@ -66,12 +68,12 @@ class ColumnWriter {
   std::vector<std::byte> packed_;
 };
 
-/// Reads what the functions above wrote, from bytes of a stranger. The first thing that is wrong
-/// stops it: everything after fails too, and `trouble` keeps the first reason. Never reads outside
-/// the bytes; allocates one plane of the column asked for. Not thread-safe.
+/// Reads what the functions above wrote. The bytes are not trusted. After the first error every
+/// read fails, and trouble() keeps the first reason. The reader never reads outside the bytes. It
+/// allocates one plane of the requested column. Not thread-safe.
 class ColumnReader {
  public:
-  /// Starts over on `bytes`, which must stay until the last read.
+  /// Starts to read `bytes`. They must stay valid until the last read.
   void open(std::span<const std::byte> bytes);
 
   std::uint64_t u64();
@@ -83,9 +85,9 @@ class ColumnReader {
 
   std::size_t left() const { return rest_.size(); }
   bool failed() const { return trouble_ != nullptr; }
-  /// Why, as the end of a sentence; only when failed().
+  /// The reason, worded as the end of a sentence. Call it only if failed().
   const char* trouble() const { return trouble_; }
-  /// Makes the reader fail, for what its user finds wrong. Returns false.
+  /// Marks the reader as failed, for errors that the caller finds. Returns false.
   bool fail(const char* trouble);
 
  private:
@@ -95,7 +97,7 @@ class ColumnReader {
 
   std::span<const std::byte> rest_;
   const char* trouble_ = nullptr;                // Points to a literal.
-  std::unique_ptr<ZSTD_DCtx_s, FreeZstd> zstd_;  // Made when the first frame comes.
+  std::unique_ptr<ZSTD_DCtx_s, FreeZstd> zstd_;  // Created for the first zstd frame.
   std::vector<std::uint8_t> plane_;
 };
 

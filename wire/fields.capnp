@@ -1,9 +1,9 @@
 @0xa4c1e85b7d20f693;
-# What users of a tree send: the payloads of tool streams (up) and of multicasts (down), parameters of
+# What tools send: payloads of their streams (up), of multicasts (down), and parameters of
 # aggregations. See wire/fields.h and wire/waves.h.
 #
 # New fields go to the end, ordinals are never reused. A reader that does not know the type of a
-# field refuses the whole payload, so a new type needs a feature bit of the hello.
+# field refuses the whole payload. So a new type needs a feature bit of the hello.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("xylem::wire::schema");
@@ -14,7 +14,7 @@ struct Field {
     int64 @1 :Int64;
     uint64 @2 :UInt64;
     float64 @3 :Float64;
-    string @4 :Text;             # any bytes; zeros too
+    string @4 :Text;             # any bytes, zeros included
     bytes @5 :Data;
     int64s @6 :List(Int64);
     uint64s @7 :List(UInt64);

@@ -1,7 +1,8 @@
 #pragma once
 
-// The values that users of a tree send: numbered and typed. A reader finds a field by number and
-// checks its type. It skips unknown numbers and passes them on unchanged, so formats can grow.
+// The values that tools and programs send through a tree. Each value has a number and a type. A
+// reader finds a field by its number and checks its type. A reader that does not know a number
+// skips the field and forwards it unchanged, so formats can grow.
 //
 //   Fields sent{{1, std::int64_t{42}}, {2, std::vector<double>{0.5, 0.25}}};
 //   const Result<std::int64_t> answer = sent.get<std::int64_t>(1);
@@ -33,27 +34,29 @@ using FieldValue =
 /// "int64", "uint64", "float64", "string", "bytes", "array of int64", ... "array of string".
 std::string_view type_name(const FieldValue& value);
 
-/// The fields of one wave, in order of their numbers, each number at most once. A value; not
-/// thread-safe. Memory: 48 bytes a field, and what strings and arrays hold.
+/// The fields of one wave, in ascending order of their numbers; each number occurs at most once. A
+/// value type, not thread-safe. Memory: 48 bytes a field, plus the contents of strings and arrays.
 class Fields {
  public:
   Fields() = default;
   /// If a number occurs twice, the later value counts.
   Fields(std::initializer_list<std::pair<FieldNumber, FieldValue>> fields);
 
-  /// Replaces the value of that number, or adds it. Cheapest in ascending order.
+  /// Sets the value of a number; adds the field if it is missing. Cheapest in ascending order.
   Fields& set(FieldNumber number, FieldValue value);
 
-  /// A copy of the value. Fails with kNotFound when there is no such number, and with
-  /// kInvalidArgument when it is of another type; the sentence names the number and both types.
+  /// Returns a copy of the value. Fails with kNotFound if there is no field with this number. Fails
+  /// with kInvalidArgument if the field has another type; the message names the number and both
+  /// types.
   template <typename T>
   Result<T> get(FieldNumber number) const;
 
-  /// nullptr when there is no such number. Valid until the next set(), reserve() or assignment.
+  /// nullptr if there is no field with this number. The pointer is valid until the next set(),
+  /// reserve() or assignment.
   const FieldValue* find(FieldNumber number) const;
   FieldValue* find(FieldNumber number);
 
-  /// nullptr when there is no such number, or when it is of another type.
+  /// nullptr if there is no field with this number, or if the field has another type.
   template <typename T>
   const T* find_as(FieldNumber number) const {
     const FieldValue* value = find(number);
@@ -72,15 +75,15 @@ class Fields {
   /// The exact size of these fields in a packet, for callers that limit a packet's size.
   std::size_t bytes() const;
 
-  /// Equal numbers, types and values. Floating point compares by ==, so fields with a NaN do not
-  /// equal themselves.
+  /// True if numbers, types and values are equal. Floating-point values are compared with ==, so
+  /// fields that contain a NaN are not equal to themselves.
   bool operator==(const Fields&) const = default;
 
  private:
   std::vector<std::pair<FieldNumber, FieldValue>> fields_;
 };
 
-// What get() fails with. `wanted` is a value of the type that was asked for.
+// The errors of get(). `wanted` is any value of the requested type.
 Unexpected no_such_field(FieldNumber number, const FieldValue& wanted);
 Unexpected other_type(FieldNumber number, const FieldValue& found, const FieldValue& wanted);
 

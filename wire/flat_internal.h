@@ -1,11 +1,11 @@
 #pragma once
 
-// Cap'n Proto as wire/ uses it: one segment, no segment table, built in place and read under
+// How wire/ uses Cap'n Proto: one segment without a segment table, built in place and read under
 // limits.
 //
-// A value is written straight into the bytes that leave the process, behind room for a head, so
-// that a packet's payload is copied once. What is read comes from strangers: this file sets the
-// limits, and it is the only place that throws or catches.
+// A value is written directly into the bytes that will be sent, after space for a head. So a
+// packet's payload is copied only once. Received bytes are not trusted: this file sets the limits
+// for reading them, and no other file throws or catches exceptions.
 
 #include <capnp/message.h>
 #include <kj/exception.h>
@@ -24,14 +24,15 @@
 
 namespace xylem::wire::internal {
 
-/// A builder whose first segment is memory of the caller: zeroed, aligned to 8 bytes, and outliving
-/// the builder. What does not fit goes to segments of its own, and then in_one_piece() is false.
+/// A message builder whose first segment is memory of the caller. This memory must be zeroed,
+/// aligned to 8 bytes, and must live longer than the builder. If the value does not fit, the rest
+/// goes to other segments and in_one_piece() is false.
 class PlacedBuilder final : public capnp::MessageBuilder {
  public:
   explicit PlacedBuilder(std::span<std::byte> place) : place_(place) {}
 
   kj::ArrayPtr<capnp::word> allocateSegment(kj::uint minimum) override;
-  /// Words in all segments: enough for the same value in one piece.
+  /// The words in all segments. This many words are enough for the same value in one segment.
   std::size_t used_words();
   bool in_one_piece();
 
@@ -41,8 +42,9 @@ class PlacedBuilder final : public capnp::MessageBuilder {
   std::vector<std::unique_ptr<capnp::word[]>> overflow_;
 };
 
-/// `head` zero bytes (a multiple of 8), then the value that `fill` writes into a Root::Builder.
-/// `words` is a guess of its size; a wrong one costs a second call of `fill`, never a wrong result.
+/// Returns `head` zero bytes (a multiple of 8), then the value that `fill` writes into a
+/// Root::Builder. `words` is a guess of the value's size. If it is too small, `fill` is called a
+/// second time; the result is the same.
 template <typename Root, typename Fill>
 Bytes encode_flat(std::size_t head, std::size_t words, const Fill& fill) {
   for (;;) {
@@ -66,10 +68,10 @@ inline void require(bool condition, const char* sentence) {
   if (!condition) throw Malformed{sentence};
 }
 
-/// "WHAT of N bytes cannot be read: WHY", as kCorrupt.
+/// The error kCorrupt with the text "WHAT of N bytes cannot be read: WHY".
 Unexpected corrupt(const char* what, std::size_t size, const std::string& why);
 
-/// The segment that `bytes` are, readable as words: in place when they are aligned, else a copy.
+/// The words of a segment. They are read in place if `bytes` are aligned, else from a copy.
 class Segment {
  public:
   explicit Segment(std::span<const std::byte> bytes);
@@ -80,13 +82,14 @@ class Segment {
   kj::ArrayPtr<const capnp::word> words_;
 };
 
-/// Limits on what a reader may follow: twice the segment (each object of ours is read once), and a
-/// nesting that no message of ours comes near.
+/// The limits for a reader. It may read twice the size of the segment (our code reads each object
+/// once), and nest far deeper than any of our messages.
 capnp::ReaderOptions reader_options(std::size_t words);
-/// Fails with kCorrupt on sizes that no segment has.
+/// Fails with kCorrupt if no segment can have this size.
 Result<void> check_size(const char* what, std::size_t size);
 
-/// What `read` makes of a Root::Reader over `bytes`. kCorrupt when Cap'n Proto or require() object.
+/// Returns the result of `read` for a Root::Reader over `bytes`. Fails with kCorrupt if Cap'n Proto
+/// or require() finds an error.
 template <typename Root, typename Read>
 auto decode_flat(const char* what, std::span<const std::byte> bytes, const Read& read)
     -> Result<decltype(read(std::declval<typename Root::Reader>()))> {
@@ -104,10 +107,10 @@ auto decode_flat(const char* what, std::span<const std::byte> bytes, const Read&
   }
 }
 
-// ---- What all schemas share. ----
+// ---- Shared by all schemas. ----
 
-/// Bounds a list by the bytes it came in, before anything is allocated for it: `words` is the size
-/// that an element had in version 1, and none is ever smaller. Throws Malformed.
+/// Limits the length of a list by the size of its segment, before memory is allocated for the list.
+/// `words` is the size of an element in version 1; elements never get smaller. Throws Malformed.
 template <typename List>
 std::size_t checked_count(const List& list, std::size_t words, std::size_t segment_bytes) {
   require(list.size() * words * sizeof(capnp::word) <= segment_bytes, "a list is longer than it");
@@ -121,7 +124,7 @@ template <typename Array>
 capnp::Data::Reader fixed(const Array& bytes) {
   return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
 }
-/// Throws Malformed when the sizes differ.
+/// Throws Malformed if the sizes differ.
 template <typename Array>
 Array fixed(capnp::Data::Reader bytes, const char* sentence) {
   Array array{};

@@ -1,7 +1,7 @@
 #pragma once
 
-// The first messages of a link: a peer says who it is and proves that it knows the run's key.
-// net/handshake.h has their order.
+// The first messages of a link. Each side says which program it is and proves that it knows the
+// run's key. net/handshake.h describes the order of these messages.
 
 #include <array>
 #include <cstddef>
@@ -25,8 +25,8 @@ enum class Role : std::uint16_t {
   kCommProcess = 1,
   kBackEnd = 2,
   kTool = 3,
-  /// A leaf that only sends on streams; it does not count as a host of the run. On the wire it is a
-  /// back end with a mark in its hello.
+  /// A leaf that only sends on streams. It does not count as a host of the run. On the wire it is a
+  /// back end with Hello.program set.
   kProgram = 4,
 };
 

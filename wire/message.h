@@ -1,8 +1,7 @@
 #pragma once
 
-// The messages of the overlay as plain values. For each, `xylem.capnp` says who sends it, when, and
-// what the receiver must do. This header is the C++ form, so that code above wire/ does not handle
-// bytes.
+// The messages of the overlay as plain C++ values, so that code above wire/ does not handle bytes.
+// `xylem.capnp` says for each message who sends it, when, and what the receiver must do.
 
 #include <cstdint>
 #include <optional>
@@ -29,8 +28,8 @@ struct Address {
   std::string host;
   std::uint16_t port = 0;
   std::string unix_path;
-  /// Key of the host on which the path is valid. Empty: the path is unique across hosts, so a
-  /// process that does not find it is on another host.
+  /// Key of the host on which the path is valid. If it is empty, the path is unique across hosts: a
+  /// process that does not find the path is on another host.
   std::string host_key;
   bool operator==(const Address&) const = default;
 };
@@ -62,7 +61,7 @@ struct CommProcessReport {
   NodeId node{};
   std::vector<Address> addresses;
   std::uint32_t pid = 0;
-  std::string failure;  ///< Why it could not be started; empty if it was.
+  std::string failure;  ///< Why the process could not be started; empty if it was started.
   bool operator==(const CommProcessReport&) const = default;
 };
 
@@ -106,10 +105,12 @@ struct Control {
   bool finish = false;
   Nanos epoch_ns = 0;
   std::vector<StreamSpec> streams;      ///< The open streams of tools.
-  std::vector<ServiceSpec> services{};  ///< Of each host; at most kMaxServices.
-  Nanos facts_ns = 0;          ///< Interval at which back ends measure their hosts; 0: never.
-  bool facts_at_once = false;  ///< The front end waits for the first measurement.
-  bool streams_fixed = false;  ///< The streams are a run's: no others will be opened.
+  std::vector<ServiceSpec> services{};  ///< Services of each host; at most kMaxServices.
+  Nanos facts_ns = 0;  ///< Interval at which back ends measure their hosts; 0: never.
+  /// The front end waits for the first measurement, so back ends measure at once.
+  bool facts_at_once = false;
+  /// The streams are set by the run's configuration; no others will be opened.
+  bool streams_fixed = false;
   bool operator==(const Control&) const = default;
 };
 
@@ -152,12 +153,12 @@ struct Notice {
   Role role = Role::kBackEnd;
   std::string host;
   std::uint32_t pid = 0;
-  bool error = false;  ///< Else a warning.
-  Nanos age_ns = 0;    ///< Not negative.
-  std::string text;    ///< One line; decode() puts spaces for control characters.
+  bool error = false;  ///< True: an error. False: a warning.
+  Nanos age_ns = 0;    ///< Age of the notice when it was sent. Not negative.
+  std::string text;    ///< One line. decode() replaces control characters by spaces.
   std::uint32_t dropped = 0;
-  /// Identifies the notice, with host and pid: it may arrive twice, by two ways. 0: from an older
-  /// peer.
+  /// Identifies the notice together with host and pid, because a notice may arrive twice on
+  /// different ways. 0: the sender is an older version.
   std::uint64_t number = 0;
   bool operator==(const Notice&) const = default;
 };
@@ -171,14 +172,15 @@ struct StreamRefused {
   bool operator==(const StreamRefused&) const = default;
 };
 
-/// All nodes from the sender down to the leaves have taken or refused the streams of this version
-/// of Control.
+/// All nodes from the sender down to the leaves have accepted or refused the streams of this
+/// version of Control.
 struct StreamsTaken {
   std::uint64_t version = 0;
   bool operator==(const StreamsTaken&) const = default;
 };
 
-/// The total number of bytes of packets and multicasts that the receiver may send on the link.
+/// The total number of bytes of packets and multicasts that the receiver of this message may send
+/// on the link.
 struct Credit {
   std::uint64_t granted = 0;
   bool operator==(const Credit&) const = default;
@@ -214,16 +216,17 @@ using Message =
 
 // ---- Frames. Pure functions of their arguments: any thread may call them. ----
 //
-// Bytes 0-3 are the length of all that follows, 4-7 its format (0: one flat Cap'n Proto segment; 1:
-// such a segment and a packet's payload behind it), both little-endian; then whole 8-byte words. So
-// consecutive frames stay aligned, and decode() reads bytes that are aligned to 8 in place.
+// Bytes 0-3 are the length of everything after them. Bytes 4-7 are the format: 0 is one flat Cap'n
+// Proto segment, 1 is such a segment followed by a packet's payload. Both numbers are
+// little-endian. The rest is whole 8-byte words, so consecutive frames stay aligned. decode() reads
+// bytes that are aligned to 8 in place.
 
-/// The frame of a message. Stops the program when the frame would exceed kMaxFrameBytes (the caller
-/// limits the size of packets) and on an Unknown, which is never sent.
+/// Encodes a message as a frame. Stops the program if the frame would be larger than kMaxFrameBytes
+/// (the caller limits the size of packets), and on an Unknown, which is never sent.
 Bytes encode(const Message& message);
 
-/// A packet's frame in pieces, so that a relay need not copy the payload. The frame is `head`, then
-/// `payload`, then `padding` bytes of 0.
+/// A packet's frame in pieces, so that a relay does not copy the payload. The frame is `head`, then
+/// `payload`, then `padding` zero bytes.
 struct PacketFrame {
   Bytes head;
   Bytes payload;
@@ -231,36 +234,40 @@ struct PacketFrame {
 
   std::size_t size() const noexcept { return head.size() + payload.size() + padding; }
 };
-/// As encode(); the payload is moved.
+/// Like encode(), but moves the payload.
 PacketFrame encode_in_pieces(Packet packet);
 
-/// A message from the bytes of a frame, without its length. The message owns all it holds.
+/// Decodes a frame, given without its first 4 bytes (the length). The message owns all its
+/// contents.
 ///
-/// Fails with kCorrupt on anything that is not a message: truncated, nested too deeply, pointing
-/// outside or to one object again and again; nonces and proofs of another size; unknown roles; ids
-/// past the last; intervals empty, not ascending or touching; packets without a wave or sources, or
-/// of one process but several sources; windows without a length.
+/// Fails with kCorrupt if the bytes are not a valid message:
+///  - truncated, nested too deeply, pointers that lead outside or repeatedly to one object;
+///  - nonces or proofs of the wrong size, unknown roles, ids that are too large;
+///  - intervals that are empty, not ascending or touching;
+///  - packets without a wave or without sources; packets of one process with several sources;
+///  - windows without a length.
 ///
-/// Callers check the rest: the hello's magic and major version (a mismatch gets an answer), and the
-/// contents of payloads, which relaying nodes do not open.
+/// Callers check the rest: the magic and the major version of a hello (the peer gets an answer if
+/// they differ), and the contents of payloads, which relaying nodes do not open.
 ///
 /// Allocates at most about ten times the frame's size.
 Result<Message> decode(std::span<const std::byte> frame);
 
-/// The parts of a packet's frame, its first 4 bytes included in the head.
+/// The sizes of the parts of a packet's frame. `head` includes the first 4 bytes.
 struct PacketSizes {
   std::size_t head = 0;
   std::size_t payload = 0;
   std::size_t padding = 0;
 };
-/// The sizes for the frame that starts with these bytes. nullopt when it is no packet's frame, when
-/// there are too few bytes, or when the sizes do not add up (decode() then gives the error).
+/// Returns the sizes for the frame that starts with these bytes. nullopt if the frame holds no
+/// packet, if there are too few bytes, or if the sizes do not add up (then decode() gives the
+/// error).
 std::optional<PacketSizes> packet_sizes(std::span<const std::byte> bytes);
-/// decode() of such a frame in pieces; the payload is moved. Ignores the padding.
+/// Decodes a packet's frame that was read in pieces, without its padding. Moves the payload.
 Result<Message> decode_in_pieces(std::span<const std::byte> head, Bytes payload);
 
-/// The length of the frame that starts with these bytes, without the first 4; nullopt if there are
-/// fewer than 4 bytes. Fails with kCorrupt when it exceeds `limit` or is 0.
+/// Returns the length of the frame that starts with these bytes, not counting the first 4. nullopt
+/// if there are fewer than 4 bytes. Fails with kCorrupt if the length is 0 or more than `limit`.
 Result<std::optional<std::size_t>> frame_length(std::span<const std::byte> bytes,
                                                 std::size_t limit);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The messages into and out of their schema, without frames.
+// Writes messages into their schema and reads them from it, without frames.
 
 #include "wire/message.h"
 #include "xylem.capnp.h"
@@ -10,7 +10,7 @@ namespace xylem::wire::internal {
 void write_message(const Message& message, schema::Message::Builder out);
 void write_message(const Packet& packet, schema::Message::Builder out);
 
-/// Throws Malformed on what no sender of ours writes.
+/// Throws Malformed on contents that our senders never write.
 Message read_message(schema::Message::Reader in);
 
 }  // namespace xylem::wire::internal

@@ -1,6 +1,6 @@
 #pragma once
 
-// Payload of the window stream: what each process did per function in a slice of time.
+// Payload of the window stream: the calls of each process in a slice of time, by function.
 
 #include <array>
 #include <bit>
@@ -25,19 +25,19 @@ class LogHistogram {
   void merge(const LogHistogram& other);
   std::uint64_t count(std::size_t bucket) const { return counts_[bucket]; }
   std::uint64_t total() const;
-  /// An upper bound of the q-quantile in ns (0 <= q <= 1): the end of its bucket, so at most twice
-  /// the quantile. 0 when the histogram is empty or the quantile is 0 ns; the largest number for
-  /// the last bucket, which has no end.
+  /// Returns an upper bound of the q-quantile in ns (0 <= q <= 1): the end of the quantile's
+  /// bucket, which is at most twice the quantile. Returns 0 if the histogram is empty or the
+  /// quantile is 0 ns. Returns the largest number for the last bucket, which has no end.
   std::uint64_t quantile_bound(double q) const;
 
   static std::size_t bucket_of(std::uint64_t ns) {
     return static_cast<std::size_t>(std::bit_width(ns));
   }
 
-  /// The stored and sent form: for each bucket that is not empty, its number (1 byte) and its count
-  /// (LEB128), ascending.
+  /// The format in files and messages: the number (1 byte) and the count (LEB128) of each bucket
+  /// that is not empty, ascending.
   Bytes to_bytes() const;
-  /// Fails with kCorrupt.
+  /// Fails with kCorrupt if the bytes are not a histogram.
   static Result<LogHistogram> from_bytes(std::span<const std::byte> bytes);
 
   bool operator==(const LogHistogram&) const = default;
@@ -53,8 +53,9 @@ struct ProfileRow {
   FunctionId function{};
   bool estimated = false;  ///< Times are scaled up from sampled calls.
   std::uint64_t calls = 0;
-  std::uint64_t calls_so_far = 0;  ///< Of this function and process, this window included.
-  std::uint64_t time_ns = 0;       ///< Sum; min and max are of single calls.
+  /// Calls of this function and process so far, this window included.
+  std::uint64_t calls_so_far = 0;
+  std::uint64_t time_ns = 0;  ///< Sum of all calls; min and max are of single calls.
   std::uint64_t min_ns = 0;
   std::uint64_t max_ns = 0;
   std::uint64_t bytes = 0;
@@ -72,8 +73,9 @@ struct MatrixRow {
   bool operator==(const MatrixRow&) const = default;
 };
 
-/// Time that a process spent in this window in calls that received from a world rank: a blocking
-/// receive, or a wait that completed one (shared evenly when it completed several).
+/// Time that a process spent in this window in calls that received from a world rank. Such a call
+/// is a blocking receive or a wait that completed a receive. If a wait completed several receives,
+/// they share its time evenly.
 struct WaitRow {
   LeafId leaf{};
   Lane lane{};
@@ -93,23 +95,26 @@ struct LossRow {
 struct AccountRow {
   LeafId leaf{};
   Lane lane{};
-  std::uint64_t captured = 0;  ///< Calls, by the process's own counters.
-  std::uint64_t lost = 0;      ///< Calls that met a full ring.
+  std::uint64_t captured = 0;  ///< Calls, counted by the process itself.
+  std::uint64_t lost = 0;      ///< Calls without a record because the ring was full.
   std::uint64_t windowed = 0;  ///< Calls in windows so far, this one included.
   std::uint64_t events = 0;    ///< Records in chunks so far.
   std::uint64_t event_calls = 0;
-  std::uint64_t lost_messages = 0;  ///< Sends whose record met a full ring: in no matrix row.
+  /// Sends without a record because the ring was full. They are in no matrix row.
+  std::uint64_t lost_messages = 0;
   std::uint64_t lost_message_bytes = 0;
-  std::uint64_t lost_receives = 0;       ///< Receives whose record met a full ring: in no wait row.
-  std::uint64_t untracked_receives = 0;  ///< Receives whose completion could not be followed.
-  bool ended = false;                    ///< The process is gone; these are final.
-  /// The process has made no call since this time of the run; 0: it makes calls, or this was not
-  /// checked. Reported some seconds later, and repeated. The next three fields are valid while it
-  /// is not 0.
+  /// Receives without a record because the ring was full. They are in no wait row.
+  std::uint64_t lost_receives = 0;
+  std::uint64_t untracked_receives = 0;  ///< Receives whose completion could not be tracked.
+  bool ended = false;                    ///< The process has ended; these counters are final.
+  /// The process has made no call since this time of the run. 0: the process makes calls, or this
+  /// was not checked. It is reported some seconds after that time, and repeatedly. The next three
+  /// fields are valid only if this one is not 0.
   Nanos silent_since_ns = 0;
-  std::optional<FunctionId> inside;  ///< The call that has not returned; none: outside, or unknown.
-  bool stopped = false;              ///< By a signal.
-  bool outside = false;              ///< It is in no call; also false when unknown.
+  std::optional<FunctionId> inside;  ///< The call that has not returned. None: the process is
+                                     ///< outside MPI, or this is unknown.
+  bool stopped = false;              ///< A signal has stopped the process.
+  bool outside = false;              ///< The process is in no call. Also false if this is unknown.
   std::vector<LossRow> loss_by_function;
   bool operator==(const AccountRow&) const = default;
 };
@@ -124,10 +129,11 @@ struct ProfileWindow {
   bool operator==(const ProfileWindow&) const = default;
 };
 
-/// A flat Cap'n Proto segment.
+/// Encodes a window as a flat Cap'n Proto segment.
 Bytes encode(const ProfileWindow& window);
-/// Fails with kCorrupt: bytes that are not a window, a window that ends before it begins, a row
-/// with lane 0 (no process), an invalid histogram. Allocates at most about ten times the bytes.
+/// Fails with kCorrupt if the bytes are not a window, if the window ends before it begins, or if it
+/// has a row with lane 0 (no process) or an invalid histogram. Allocates at most about ten times
+/// the bytes.
 Result<ProfileWindow> decode_profile_window(std::span<const std::byte> payload);
 
 }  // namespace xylem::wire

@@ -1,6 +1,6 @@
 #pragma once
 
-// Accounts as the payloads of windows and of tombstones carry them.
+// Reads and writes account rows in the payloads of windows and of tombstones.
 
 #include <cstddef>
 
@@ -10,10 +10,10 @@
 
 namespace xylem::wire::internal {
 
-/// About how many words an account takes in a list.
+/// Estimates the number of words of an account in a list.
 std::size_t guess_words(const AccountRow& row);
 void write(const AccountRow& row, schema::AccountRow::Builder out);
-/// Both throw Malformed. `size`: the bytes of the whole payload.
+/// The next two functions throw Malformed. `size` is the number of bytes of the whole payload.
 void read(schema::AccountRow::Reader in, std::size_t size, AccountRow& row);
 std::vector<AccountRow> read_accounts(capnp::List<schema::AccountRow>::Reader in, std::size_t size);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Payload of the registration stream: names travel from the capture library to the store, so that
-// code above capture/ contains no names of MPI functions.
+// Payload of the registration stream. It carries names from the capture library to the store, so
+// that code above capture/ contains no names of MPI functions.
 
 #include <array>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace xylem::wire {
 
-/// Random, equal in all processes of one MPI_COMM_WORLD.
+/// A random key, equal in all processes of one MPI_COMM_WORLD.
 using WorldKey = std::array<std::uint8_t, 16>;
 
 struct FunctionRow {
@@ -29,37 +29,40 @@ struct FunctionRow {
 struct ProcessRow {
   Lane lane{};
   std::uint32_t pid = 0;
-  bool initialised = false;  ///< MPI_Init has returned: what follows is valid.
+  bool initialised = false;  ///< MPI_Init has returned: the fields below are valid.
   WorldKey world_key{};
   Rank rank{};
   std::uint32_t world_size = 0;
   std::string mpi_library;
   std::string program;
-  std::string clock;  ///< Describes the clock of its times; empty: the run's.
-  /// Why it is not recorded, as part of a sentence; empty: it is recorded.
+  std::string clock;  ///< Describes the clock of this process's times; empty: the run's clock.
+  /// Why the process is not recorded, worded as part of a sentence; empty if it is recorded.
   std::string unwatched{};
   bool operator==(const ProcessRow&) const = default;
 };
 
-/// State, not a change: repeating it has no effect. Rows that are not listed stay as they were.
+/// The current state, not a change: repeating it has no effect. Rows that are not listed stay as
+/// they were.
 struct Registration {
   std::string host;
   std::vector<FunctionRow> functions;
   std::vector<ProcessRow> processes;
   std::vector<ServiceRow> services{};   ///< The services that may take samples here.
-  std::vector<SeriesLayout> layouts{};  ///< The meaning of their numbers.
+  std::vector<SeriesLayout> layouts{};  ///< Meaning of the numbers in these services' samples.
   bool operator==(const Registration&) const = default;
 };
 
-/// A flat Cap'n Proto segment. A process that is not initialised is sent without its world.
+/// Encodes a registration as a flat Cap'n Proto segment. For a process that is not initialised, the
+/// world fields are left out.
 Bytes encode(const Registration& registration);
-/// Fails with kCorrupt: bytes that are not a registration, a function without a name, a process
-/// with lane 0, a world key of the wrong size, a rank outside its world, a service with lane 0, a
-/// lane beyond kMaxServices or a name that is_service_name() refuses, a metric without a name.
+/// Fails with kCorrupt if the bytes are not a registration. Also fails on a function without a
+/// name, a process with lane 0, a world key of the wrong size, a rank outside its world, a service
+/// with lane 0 or a lane above kMaxServices, a service name that is_service_name() refuses, and a
+/// metric without a name.
 Result<Registration> decode_registration(std::span<const std::byte> payload);
 
-/// Name of a function class as it is stored: "point_to_point", "collective", ...; "other" for
-/// numbers that this version does not know. Numbers are those of capture::FunctionClass.
+/// The stored name of a function class: "point_to_point", "collective", ...; "other" for numbers
+/// that this version does not know. Numbers are those of capture::FunctionClass.
 const char* function_class_name(std::uint8_t function_class);
 
 }  // namespace xylem::wire

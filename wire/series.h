@@ -1,7 +1,7 @@
 #pragma once
 
 // Series: the measurements of a host's auxiliary services. A layout names a service's metrics once
-// (registration.h carries it); a sample then holds only numbers.
+// (registration.h carries it), so a sample holds only numbers.
 
 #include <cstdint>
 #include <span>
@@ -16,27 +16,28 @@
 
 namespace xylem::wire {
 
-/// A service that the configuration names; part of Control.
+/// A service that the configuration names. It is part of Control.
 struct ServiceSpec {
-  std::string name;  ///< is_service_name()
-  /// Absolute path and arguments of a program to run, separated by blanks; empty: the built-in
-  /// service of that name (`host`, `process`).
+  std::string name;  ///< Valid by is_service_name().
+  /// Absolute path and arguments of a program to run, separated by blanks. If empty, the built-in
+  /// service of this name runs (`host` or `process`).
   std::string program;
   Nanos interval_ns = 1 * kSecond;
   Nanos timeout_ns = 10 * kSecond;  ///< A program that takes longer is killed.
   bool operator==(const ServiceSpec&) const = default;
 };
-/// Maximum number of services. The lane of a service's packets is its position in Control, from 1.
+/// Maximum number of services. The lane of a service's packets is its position in Control, counted
+/// from 1.
 constexpr std::size_t kMaxServices = 31;
 constexpr std::string_view kHostService = "host";
 constexpr std::string_view kProcessService = "process";
-/// Whether `name` is 1 to 32 of a-z, 0-9, `_` and `-` and begins with a letter. It becomes part of
-/// a file's name.
+/// Returns true if `name` has 1 to 32 characters out of a-z, 0-9, `_` and `-` and begins with a
+/// letter. The name becomes part of a file name.
 bool is_service_name(std::string_view name);
 
-/// Column of a layout. A sample's number times `scale`, divided by the sample's span in seconds
-/// when `per_second`, is the value in `unit`: numbers are the system's own counts, mostly integers,
-/// which take one to three bytes.
+/// A column of a layout. The value in `unit` is the sample's number times `scale`; if `per_second`,
+/// it is also divided by the sample's span in seconds. Numbers are the system's own counts. Most
+/// are integers that take one to three bytes.
 struct MetricRow {
   std::string name;
   std::string unit;
@@ -45,8 +46,8 @@ struct MetricRow {
   bool operator==(const MetricRow&) const = default;
 };
 
-/// Names of the numbers of a sample, in order. key_of() identifies a layout, so that equal layouts
-/// of many hosts are stored once.
+/// Names of the numbers of a sample, in order. key_of() identifies a layout, so the store keeps
+/// equal layouts of many hosts only once.
 struct SeriesLayout {
   std::string service;
   std::vector<MetricRow> rows;
@@ -54,35 +55,38 @@ struct SeriesLayout {
 };
 std::uint64_t key_of(const SeriesLayout& layout);
 
-/// A service that a leaf may take samples of.
+/// A service of which a leaf may take samples.
 struct ServiceRow {
   Lane lane{};
   std::string name;
   bool operator==(const ServiceRow&) const = default;
 };
 
-/// The numbers of the host itself (kLeafLane) or of the process in a lane. NaN: not known this
-/// time. The list may omit the layout's last metrics.
+/// The numbers of the host itself (kLeafLane) or of the process in a lane. NaN: not known in this
+/// sample. The last metrics of the layout may be missing from the list.
 struct SeriesEntry {
   Lane lane = kLeafLane;
   std::vector<double> numbers;
 };
 
-/// Payload of the series stream: one sample of one service. The packet's lane is the service's, its
-/// wave the sample's number within the service of this leaf, from 0 without gaps.
+/// Payload of the series stream: one sample of one service. The lane of the packet is the service's
+/// lane. The wave is the number of the sample in this service of this leaf; numbers start at 0 and
+/// have no gaps.
 struct SeriesSample {
-  Nanos at_ns = 0;             ///< Since the run's epoch.
-  Nanos span_ns = 0;           ///< Since the previous sample, for rates; 0 in the first.
-  std::uint64_t slice = 0;     ///< The window in which it was taken.
-  std::uint64_t layout = 0;    ///< key_of()
-  std::uint64_t captured = 0;  ///< Samples that the service has taken so far, by its own counter.
+  Nanos at_ns = 0;    ///< Since the run's epoch.
+  Nanos span_ns = 0;  ///< Time since the previous sample, used for rates; 0 in the first sample.
+  std::uint64_t slice = 0;   ///< The window in which the sample was taken.
+  std::uint64_t layout = 0;  ///< The layout's key_of().
+  /// Samples that the service has taken so far, counted by the service itself.
+  std::uint64_t captured = 0;
   std::vector<SeriesEntry> entries;
 };
 
-/// Runs of zeros and unknown numbers take almost no space, integers 1 to 9 bytes, others 9.
+/// Sequences of zeros and unknown numbers take almost no space. An integer takes 1 to 9 bytes, any
+/// other number 9.
 Bytes encode(const SeriesSample& sample);
-/// Fails with kCorrupt, also on lanes that do not ascend, more than kMaxSeriesEntries entries, and
-/// more than kMaxSeriesNumbers numbers in all.
+/// Fails with kCorrupt if the bytes are not a sample, if lanes do not ascend, or if there are more
+/// than kMaxSeriesEntries entries or more than kMaxSeriesNumbers numbers in all.
 Result<SeriesSample> decode_series(std::span<const std::byte> payload);
 constexpr std::size_t kMaxSeriesNumbers = 1u << 20;
 constexpr std::size_t kMaxSeriesEntries = 1u << 16;

@@ -1,10 +1,10 @@
 #pragma once
 
-// The encoding of Fields: the payload of a tool stream's packet (one Fields for each wave of its
-// range), and the single Fields of multicasts and parameters.
+// The encoding of Fields. The payload of a tool stream's packet has one Fields for each wave of the
+// packet's range. A multicast or parameters are a single Fields.
 //
-// Each is one flat Cap'n Proto message (wire/fields.capnp). Equal fields give equal bytes. Nothing
-// here keeps state; any thread may call.
+// Each encoding is one flat Cap'n Proto message (wire/fields.capnp). Equal fields give equal bytes.
+// The functions keep no state, so any thread may call them.
 
 #include <cstddef>
 #include <span>
@@ -19,19 +19,20 @@ namespace xylem::wire {
 /// The bytes that encode_waves() adds to the sum of Fields::bytes().
 constexpr std::size_t kWavesHeadBytes = 24;
 
-/// The payload of waves `first`, `first + 1`, ... in this order. Its size is exactly
-/// kWavesHeadBytes plus the sum of Fields::bytes(). The caller limits it: decoders refuse more than
+/// Encodes waves `first`, `first + 1`, ... in this order. The size is exactly kWavesHeadBytes plus
+/// the sum of Fields::bytes(). The caller must limit the size: decoders refuse more than
 /// kMaxFrameBytes.
 Bytes encode_waves(std::span<const Fields> waves);
 
-/// Fails with kCorrupt on anything else: a number of waves other than `expected`, field numbers
-/// that do not ascend, a type that this version does not know. Allocates at most ten times the
-/// payload plus 1 KiB. Values may have any type; the reader of a field checks it.
+/// Fails with kCorrupt if the bytes are not such a payload, if the number of waves is not
+/// `expected`, if field numbers do not ascend, or if this version does not know a type. Allocates
+/// at most ten times the payload plus 1 KiB. Values may have any type; the reader of a field checks
+/// it.
 Result<std::vector<Fields>> decode_waves(std::span<const std::byte> payload, std::size_t expected);
 
-/// One Fields. Its size is 8 bytes plus Fields::bytes().
+/// Encodes one Fields. The size is 8 bytes plus Fields::bytes().
 Bytes encode_fields(const Fields& fields);
-/// As decode_waves().
+/// Like decode_waves(), for one Fields.
 Result<Fields> decode_fields(std::span<const std::byte> bytes);
 
 }  // namespace xylem::wire

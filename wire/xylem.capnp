@@ -1,15 +1,15 @@
 @0xd2b7a1f0c35e9a41;
 # The messages of the overlay. One frame carries one Message.
 #
-# New fields go to the end, ordinals are never reused. Who receives a message whose tag it does not
-# know counts it and goes on. `up` is towards the front end, `down` away from it.
+# New fields go to the end, ordinals are never reused. A receiver that does not know a message's tag
+# counts the message and goes on. `up` is towards the front end, `down` away from it.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("xylem::wire::schema");
 
 enum Role {
-  # A program that only sends on streams says backEnd and Hello.program: who knows no programs takes
-  # it for a back end.
+  # A program that only sends on streams uses the role backEnd and sets Hello.program. Older
+  # versions do not know programs and treat it as a back end.
   frontEnd @0;
   commProcess @1;
   backEnd @2;
@@ -22,16 +22,16 @@ struct Interval {
 }
 
 struct PacketId {
-  # What makes a packet the same packet, wherever and however often it arrives.
+  # Identity of a packet. It stays the same wherever and however often the packet arrives.
   stream @0 :UInt32;
-  lane @1 :UInt32;               # 0: the leaf itself; else one process of a single leaf
-  wave @2 :UInt64;               # a chunk: first record of the range
-  waveEnd @3 :UInt64;            # a chunk: one past its last record; else wave + 1
+  lane @1 :UInt32;               # 0: the leaf itself; else a process or a service of one leaf
+  wave @2 :UInt64;               # a chunk: its first record; a series: number of the sample
+  waveEnd @3 :UInt64;            # a chunk or series: one more than its last number; else wave + 1
   sources @4 :List(Interval);    # leaf ids
 }
 
 struct Hello {
-  # First message of whoever connects. The other side answers with Challenge or Refusal.
+  # First message of the connecting side. The other side answers with Challenge or Refusal.
   magic @0 :UInt32;
   major @1 :UInt32;
   features @2 :UInt64;
@@ -47,13 +47,13 @@ struct Hello {
 }
 
 struct Challenge {
-  # Whoever accepts, after a hello it may take. The connecting side answers with Proof.
+  # From the accepting side, after a hello that it accepts. The connecting side answers with Proof.
   nonce @0 :Data;
 }
 
 struct Welcome {
-  # Whoever accepts, after a right Proof; its own proof answers the hello's nonce. From here on both
-  # sides may send anything else.
+  # From the accepting side, after a correct Proof. Its own proof answers the hello's nonce. After
+  # this message both sides may send any other message.
   major @0 :UInt32;
   features @1 :UInt64;
   proof @2 :Data;
@@ -61,12 +61,14 @@ struct Welcome {
 }
 
 struct Proof {
-  # HMAC-SHA-256 with the run's key over the other side's nonce and a label for the direction.
+  # From the connecting side, after a Challenge. `mac` is an HMAC-SHA-256 with the run's key over
+  # both nonces and a label for the direction.
   mac @0 :Data;
 }
 
 struct Refusal {
-  # Whoever accepts, in place of Challenge or Welcome; then it closes. The sentence is for people.
+  # From the accepting side, in place of Challenge or Welcome. It then closes the connection. The
+  # sentence is for people.
   sentence @0 :Text;
 }
 
@@ -74,36 +76,36 @@ struct Address {
   host @0 :Text;                 # numeric address; empty with a unix path
   port @1 :UInt16;
   unixPath @2 :Text;             # abstract or file name, only for peers of the same host
-  hostKey @3 :Text;              # the host on which unixPath has a meaning; empty: where it is found
+  hostKey @3 :Text;              # host of unixPath; empty: the path is unique across hosts
 }
 
 struct HostReport {
-  # Back end, once, to the front end: who am I.
+  # Back end to the front end, once: its host.
   name @0 :Text;
   hostKey @1 :Text;
-  addresses @2 :List(Text);      # numeric, this host's, reachable first
+  addresses @2 :List(Text);      # numeric addresses of this host, reachable ones first
   pid @3 :UInt32;
   cores @4 :UInt32;
   load @5 :Float64;
-  processes @6 :UInt32;          # registered so far
+  processes @6 :UInt32;          # processes registered so far
 }
 
 struct StartCommProcess {
-  # Front end to a back end, down: start a communication process on your host.
+  # Front end to a back end, down: start a communication process on this host.
   node @0 :UInt32;
   level @1 :UInt32;
 }
 
 struct CommProcessReport {
-  # Communication process, once, to the front end: I listen there.
+  # Communication process to the front end, once: the addresses on which it listens.
   node @0 :UInt32;
   addresses @1 :List(Address);
   pid @2 :UInt32;
-  failure @3 :Text;              # a back end that could not start it says why
+  failure @3 :Text;              # from a back end that could not start it: the reason
 }
 
 struct Assignment {
-  # Front end to a node: your place in the tree. Parents in the order in which to try them.
+  # Front end to a node: its place in the tree. Parents are in the order in which to try them.
   node @0 :UInt32;
   leaf @1 :UInt32;               # back ends
   level @2 :UInt32;
@@ -116,7 +118,7 @@ struct Parent {
 }
 
 struct Attached {
-  # Up, relayed to the front end: a node has found its parent.
+  # Up, forwarded to the front end: a node has attached to a parent.
   node @0 :UInt32;
   parent @1 :UInt32;
 }
@@ -131,16 +133,16 @@ struct Packet {
   # Up: the unit that is journalled, stored and acknowledged.
   id @0 :PacketId;
   alone @1 :Bool;                # resent: not to be merged
-  tombstone @2 :Bool;            # stands for a packet that was given up; payload is a Tombstone
+  tombstone @2 :Bool;            # replaces a packet that was given up; payload is a Tombstone
   last @3 :Bool;                 # the source sends nothing more on this stream
   payload @4 :Data;
 }
 
 struct Tombstone {
   reason @0 :Text;
-  calls @1 :UInt64;              # of a series or a stream: samples, or waves
-  lanes @2 :List(LaneCalls);     # of a window: whose calls they were
-  accounts @3 :List(AccountRow); # of a window: those in it, which count as if it had come
+  calls @1 :UInt64;              # for a series: samples; for a stream: waves
+  lanes @2 :List(LaneCalls);     # for a window: calls of each process
+  accounts @3 :List(AccountRow); # for a window: its accounts, which count as if it had arrived
 }
 
 struct LaneCalls {
@@ -150,24 +152,25 @@ struct LaneCalls {
 }
 
 struct Acknowledgement {
-  # Down, after the commit. A leaf drops what is named; a node passes each part on to whom it concerns.
+  # Down, after the data is stored. A leaf deletes the packets in `stored`. A node forwards each
+  # part to the children it concerns.
   stored @0 :List(PacketId);
   resend @1 :List(PacketId);
 }
 
 struct Control {
-  # Down: state with a version. A node keeps the newest and gives it to each child.
+  # Down: state with a version. A node keeps the newest version and gives it to each child.
   version @0 :UInt64;
-  enabled @1 :Bool;              # captures record
+  enabled @1 :Bool;              # capture libraries record calls
   chunks @2 :Bool;               # --detail trace
   windowNs @3 :UInt64;
   finish @4 :Bool;               # the run is over: send the rest, then leave
   epochNs @5 :Int64;             # zero of the run's time, on the front end's monotonic clock
-  streams @6 :List(StreamSpec);  # those of tools that are open
-  services @7 :List(ServiceSpec); # numbered by their place, from 1: the lane of their packets
-  factsNs @8 :UInt64;            # each back end measures its host so often; 0: it does not
-  factsAtOnce @9 :Bool;          # the tree waits for the first: as soon as it can
-  streamsFixed @10 :Bool;        # a run's: those that `streams` names, and no others later
+  streams @6 :List(StreamSpec);  # the open streams of tools
+  services @7 :List(ServiceSpec); # a service's position, counted from 1, is the lane of its packets
+  factsNs @8 :UInt64;            # interval at which back ends measure their hosts; 0: never
+  factsAtOnce @9 :Bool;          # the tree waits for the first measurement, so measure at once
+  streamsFixed @10 :Bool;        # the streams are set by the run; no others will be opened
 }
 
 struct ServiceSpec {
@@ -184,7 +187,7 @@ struct StreamSpec {
   leaves @2 :List(Interval);     # empty: all, also those that join later
   synchronisation @3 :UInt16;    # see wire/stream.h
   timeOutNs @4 :UInt64;
-  aggregation @5 :Text;          # empty: packets are passed on as they are
+  aggregation @5 :Text;          # empty: packets are forwarded unchanged
   parameters @6 :Data;           # one Fields
   plugin @7 :Text;               # absolute path; empty: built in
   pluginSha256 @8 :Data;         # 32 bytes
@@ -196,19 +199,20 @@ struct StreamSpec {
 }
 
 struct Multicast {
-  # Down: to the leaves of its stream. A node keeps the recent ones for children that attach later. It
-  # travels whole; the node directly above a leaf sends it that leaf's share.
+  # Down: to the leaves of its stream. A node keeps recent multicasts for children that attach
+  # later. A multicast travels whole; the node directly above a leaf sends that leaf its share.
   stream @0 :UInt32;
-  number @1 :UInt64;             # from 1, by stream; a leaf drops what it has seen
-  leaves @2 :List(Interval);     # those of the stream; empty: all
+  number @1 :UInt64;             # counted from 1 in each stream; a leaf drops numbers it has seen
+  leaves @2 :List(Interval);     # leaves of the stream; empty: all
   payload @3 :Data;              # one Fields
-  to @4 :List(Interval);         # of the leaves those for whom it is; empty: see wire/message.h
-  share @5 :UInt16;              # 0 whole, 1 the leaf's part, 2 nothing for it, 3 its part failed
+  to @4 :List(Interval);         # the recipients, a part of `leaves`; empty: see wire/message.h
+  share @5 :UInt16;              # 0 whole, 1 the leaf's part, 2 nothing, 3 the part failed
 }
 
 struct MulticastGap {
-  # Up, relayed to the front end: a leaf missed these, and nobody had them any more. Told again to
-  # each new parent, since a node that dies takes along what it had not passed on.
+  # Up, forwarded to the front end: a leaf missed these multicasts, and no node had kept them. The
+  # leaf repeats this message to each new parent, because a node that dies loses what it had not
+  # forwarded.
   stream @0 :UInt32;
   leaf @1 :UInt32;
   first @2 :UInt64;
@@ -216,7 +220,7 @@ struct MulticastGap {
 }
 
 struct StreamRefused {
-  # Up, relayed to the front end: a node cannot take part in a stream.
+  # Up, forwarded to the front end: a node cannot take part in a stream.
   stream @0 :UInt32;
   node @1 :UInt32;
   host @2 :Text;
@@ -224,12 +228,14 @@ struct StreamRefused {
 }
 
 struct StreamsTaken {
-  # Up: this node and all below have taken, or refused, the streams of that version of control.
+  # Up: this node and all nodes below it have accepted or refused the streams of this version of
+  # Control.
   version @0 :UInt64;
 }
 
 struct Ping {
-  # Each side, each heartbeat; answered by Pong. Times are the sender's CLOCK_MONOTONIC.
+  # Each side sends it at each heartbeat; the answer is Pong. Times are the sender's
+  # CLOCK_MONOTONIC.
   sentNs @0 :Int64;
 }
 
@@ -238,16 +244,16 @@ struct Pong {
   receivedNs @1 :Int64;          # on the parent's clock
   sentNs @2 :Int64;
   rootOffsetNs @3 :Int64;        # parent's clock + this = front end's clock
-  rootErrorNs @4 :Int64;         # bound of that
+  rootErrorNs @4 :Int64;         # maximum error of rootOffsetNs
 }
 
 struct Goodbye {
-  # A child that leaves on purpose; nothing of it is missing.
+  # A child leaves on purpose; none of its data is missing.
   reason @0 :Text;
 }
 
 struct LinkReport {
-  # Up, relayed to the front end each second: how the link to my parent does.
+  # Up, forwarded to the front end each second: state of the link to the parent.
   node @0 :UInt32;
   queueBytes @1 :UInt64;
   sentBytes @2 :UInt64;
@@ -255,36 +261,38 @@ struct LinkReport {
   roundTripNs @4 :Int64;
   offsetNs @5 :Int64;
   errorNs @6 :Int64;             # negative: the offset is not known yet
-  refused @7 :UInt64;            # connections turned away here
+  refused @7 :UInt64;            # connections that this process has refused
   transport @8 :UInt16;          # 0 not known, 1 Unix socket, 2 TCP, 3 TCP with TLS
 }
 
 struct Notice {
-  # Up, relayed to the front end: a warning or an error that a process of the tree has logged.
+  # Up, forwarded to the front end: a warning or an error that a process of the tree has logged.
   role @0 :Role;
   host @1 :Text;
   pid @2 :UInt32;
-  error @3 :Bool;                # else a warning
-  ageNs @4 :Int64;               # from its writing to its sending; relaying nodes add their own
+  error @3 :Bool;                # true: an error; false: a warning
+  ageNs @4 :Int64;               # time between writing and sending; relaying nodes add their own
   text @5 :Text;                 # one line of at most 512 bytes
-  dropped @6 :UInt32;            # notices that the sender gave up before this one
-  number @7 :UInt64;             # host, pid and number name a notice: it may come twice. 0: none
+  dropped @6 :UInt32;            # number of notices that the sender dropped before this one
+  number @7 :UInt64;             # with host and pid: identifies a notice, for duplicates; 0: none
 }
 
 struct Credit {
-  # Either side, to a neighbour with the feature bit 0: so many bytes of frames with packets and
-  # multicasts may be sent on this link in all, since its begin. A link begins with 65536.
+  # Either side, to a neighbour with feature bit 0. `granted` is the total number of bytes that the
+  # receiver may send on this link in frames with packets and multicasts, counted from the link's
+  # start. A link starts with 65536.
   granted @0 :UInt64;
 }
 
 struct HostFact {
-  name @0 :Text;                 # "idle": those of placement/facts.h
+  name @0 :Text;                 # for example "idle"; see placement/facts.h
   value @1 :Float64;
 }
 
 struct HostFacts {
-  # Back end, up, relayed to the front end: what it has measured of its host. What is not known is not
-  # there. The first one while the front end is its parent, when Control.factsAtOnce says so.
+  # Back end, up, forwarded to the front end: measurements of its host. Unknown values are left out.
+  # If Control.factsAtOnce is set, the first message is sent while the front end is the back end's
+  # parent.
   leaf @0 :UInt32;
   facts @1 :List(HostFact);      # at most 64
 }
@@ -319,7 +327,7 @@ struct Message {
   }
 }
 
-# ---- Payloads of packets. Not opened by nodes that only relay. ----
+# ---- Payloads of packets. Nodes that only relay do not open them. ----
 
 struct FunctionRow {
   id @0 :UInt16;
@@ -335,12 +343,12 @@ struct ProcessRow {
   worldSize @4 :UInt32;
   mpiLibrary @5 :Text;
   program @6 :Text;
-  clock @7 :Text;                # of its times, for people; empty: the run's
-  unwatched @8 :Text;            # why nothing of it is recorded; empty: it is watched
+  clock @7 :Text;                # describes the clock of its times, for people; empty: run's clock
+  unwatched @8 :Text;            # why the process is not recorded; empty: it is recorded
 }
 
 struct Registration {
-  # Stream 1. State, not change: what is told again says the same.
+  # Stream 1. The current state, not a change: repeating it has no effect.
   host @0 :Text;
   functions @1 :List(FunctionRow);
   processes @2 :List(ProcessRow);
@@ -354,7 +362,7 @@ struct ServiceRow {
 }
 
 struct SeriesLayout {
-  # What the numbers of a sample mean, in order. Samples name it by a hash of its rows.
+  # What the numbers of a sample mean, in order. Samples refer to a layout by a hash of its rows.
   service @0 :Text;
   rows @1 :List(MetricRow);
 }
@@ -372,7 +380,7 @@ struct ProfileRow {
   function @2 :UInt16;
   estimated @3 :Bool;
   calls @4 :UInt64;
-  callsSoFar @5 :UInt64;         # of this function and process, up to this window
+  callsSoFar @5 :UInt64;         # calls of this function and process so far, this window included
   timeNs @6 :UInt64;
   minNs @7 :UInt64;
   maxNs @8 :UInt64;
@@ -389,24 +397,26 @@ struct MatrixRow {
 }
 
 struct AccountRow {
-  # Counters of a process as they stand; later ones replace earlier ones.
+  # Current counters of a process. Later rows replace earlier rows.
   leaf @0 :UInt32;
   lane @1 :UInt32;
   captured @2 :UInt64;           # calls, by the process's own counters
-  lost @3 :UInt64;               # calls that met a full ring
-  ended @4 :Bool;                # the process is gone and these are final
+  lost @3 :UInt64;               # calls without a record because the ring was full
+  ended @4 :Bool;                # the process has ended; these counters are final
   events @5 :UInt64;             # records that its chunks hold so far
-  eventCalls @6 :UInt64;         # calls that these records stand for
+  eventCalls @6 :UInt64;         # calls that these records represent
   lossByFunction @7 :List(LossRow);
   windowed @8 :UInt64;           # calls in windows so far, this one included
-  lostMessages @9 :UInt64;       # sends whose record met a full ring: no matrix row counts them
+  lostMessages @9 :UInt64;       # sends without a record (ring full): in no matrix row
   lostMessageBytes @10 :UInt64;  # their payload
-  lostReceives @11 :UInt64;      # receives whose record met a full ring: no wait row counts them
-  untrackedReceives @12 :UInt64; # receives whose completion the library could not follow
-  silentSinceNs @13 :Int64;      # has made no call since then, of the run's epoch; 0: it makes calls, or is not looked at
-  inside @14 :UInt16 = 65535;    # while it is silent: the function that it has called and that has not returned; 65535: none, or not known
-  stopped @15 :Bool;             # while it is silent: a signal has stopped it
-  outside @16 :Bool;             # while it is silent: no call is under way; with neither this nor `inside` it is not known
+  lostReceives @11 :UInt64;      # receives without a record (ring full): in no wait row
+  untrackedReceives @12 :UInt64; # receives whose completion the library could not track
+  # The process has made no call since this time of the run. 0: it makes calls, or was not checked.
+  # The next three fields are valid only if this one is not 0.
+  silentSinceNs @13 :Int64;
+  inside @14 :UInt16 = 65535;    # function that has not returned; 65535: none, or not known
+  stopped @15 :Bool;             # a signal has stopped the process
+  outside @16 :Bool;             # no call is in progress; false also if this is not known
 }
 
 struct WaitRow {
@@ -425,7 +435,7 @@ struct LossRow {
 
 struct ProfileWindow {
   # Stream 2.
-  beginNs @0 :Int64;             # of the run's epoch
+  beginNs @0 :Int64;             # since the run's epoch
   endNs @1 :Int64;
   rows @2 :List(ProfileRow);
   matrix @3 :List(MatrixRow);

@@ -1,7 +1,7 @@
 #pragma once
 
-// From windows to the table `alert`: notes what each window says of each process, judges it once it
-// is committed, and writes what changed.
+// Fills the table `alert` from windows. It notes the contents of each window, gives them to the
+// rules after the window is committed, and writes the alerts that changed.
 
 #include <map>
 #include <optional>
@@ -17,37 +17,39 @@
 
 namespace xylem::storage {
 
-/// Notes are kept until the commit that makes their windows visible, and thrown away with them.
-/// What is written, is written in a transaction of its own, which may fail: it is tried again with
-/// the next one. So the rules' memory and the file agree but for the newest alerts of a front end
-/// that dies. Failures show in the connection.
+/// Notes are kept until the commit that makes their windows visible. If this commit fails, they are
+/// discarded. Changed alerts are written in a separate transaction. If it fails, they are written
+/// again with the next one. So the rules' memory and the file agree, except for the newest alerts
+/// of a front end that dies. Failures show in the connection.
 class AlertIntake {
  public:
   explicit AlertIntake(Connection& connection);
 
-  /// Goes on with the alerts that stand open in the file.
+  /// Continues with the alerts that are open in the file.
   void begin(const AlertLimits& limits);
 
   void note_row(std::int64_t process, const wire::ProfileWindow& window,
                 const wire::ProfileRow& row, std::int64_t function);
   void note_account(std::int64_t process, const wire::AccountRow& row);
   void note_window(const IntervalSet& sources, Nanos end_ns);
-  /// Windows of a host, or of several; none: not known how many calls they had.
+  /// Windows of `leaf` were given up; nullopt: windows of several hosts. `calls` is nullopt if
+  /// their number of calls is not known.
   void note_given_up(std::optional<LeafId> leaf, std::optional<std::uint64_t> calls,
                      const std::string& why);
   void note_events_given_up(std::int64_t process, std::uint64_t calls, const std::string& why);
-  /// An empty reason: it was heard of again.
+  /// The host of this leaf is lost. An empty reason means that the host was heard of again.
   void note_host_lost(LeafId leaf, const std::string& why) { hosts_[leaf] = why.empty(); }
-  /// What was noted was undone.
+  /// The noted windows were rolled back.
   void discard();
 
-  /// What was noted is committed: the rules judge it. True: there is something to write.
+  /// The noted windows are committed; the rules now judge them. Returns true if there are alerts to
+  /// write.
   bool judge();
-  /// The same, and no window will come any more.
+  /// Like judge(), for the end of the run: no further window will arrive.
   bool finish();
-  /// In a transaction.
+  /// Writes the changed alerts. Call it inside a transaction.
   void write();
-  /// It is committed.
+  /// Call it after the transaction of write() is committed.
   void forget_written() { unwritten_.clear(); }
 
  private:
@@ -69,7 +71,7 @@ class AlertIntake {
   };
   struct GivenUp {
     std::optional<LeafId> leaf;
-    std::optional<std::int64_t> process;  ///< Of events.
+    std::optional<std::int64_t> process;  ///< Set if events of a process were given up.
     std::optional<std::uint64_t> calls;
     std::string why;
   };
@@ -89,16 +91,16 @@ class AlertIntake {
 
   Statement member_, function_, alias_, host_, host_ranks_, write_;
   Connection& connection_;
-  std::optional<AlertRules> rules_;  ///< None: before the run is known.
+  std::optional<AlertRules> rules_;  ///< Empty before the run is known.
   std::vector<Note> notes_;
   std::vector<AccountNote> accounts_;
   std::map<LeafId, Nanos> leaves_;
   std::vector<GivenUp> given_up_;
-  std::map<LeafId, bool> hosts_;  ///< That were lost; true: and found again.
+  std::map<LeafId, bool> hosts_;  ///< Hosts that were lost; true: found again since.
   std::set<LeafId> named_;
   std::unordered_map<std::int64_t, Member> members_;
   std::unordered_map<std::int64_t, bool> collective_;
-  std::map<std::int64_t, Alert> unwritten_;  ///< By id.
+  std::map<std::int64_t, Alert> unwritten_;  ///< Keyed by the alert's id.
 };
 
 }  // namespace xylem::storage

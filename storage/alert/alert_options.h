@@ -1,15 +1,15 @@
 #pragma once
 
-// The thresholds of alerts that a configuration file sets:
+// Reads the thresholds of alerts from a configuration file:
 //
 //   [alerts]
-//   stalled = "30s"      # 100ms to 1d; 10s when left out
-//   imbalance = 0.2      # a share of time, above 0 up to 1; 0.3
-//   late = "off"         # likewise
-//   loss = 1000          # calls, at least 1; 1
-//   span = "30s"         # 1s to 1h; 10s
+//   stalled = "30s"      # 100ms to 1d; default 10s
+//   imbalance = 0.2      # a share of time, above 0 up to 1; default 0.3
+//   late = "off"         # a share of time, above 0 up to 1; default 0.3
+//   loss = 1000          # calls, at least 1; default 1
+//   span = "30s"         # 1s to 1h; default 10s
 //
-// Each but span may be "off". docs/alerts.md says what they mean.
+// Each key except span may be "off". docs/alerts.md explains the alerts.
 
 #include <string>
 #include <string_view>
@@ -21,16 +21,17 @@
 
 namespace xylem::storage {
 
-/// True for a key of the section, right or wrong: read_alert_limits() judges it.
+/// Returns true for every key of this section, also for unknown ones; read_alert_limits() refuses
+/// those.
 bool is_alert_key(std::string_view key);
 
-/// Defaults for what is not set. Keys of other sections are passed over; `path` is what errors call
-/// the file. Fails with kInvalidArgument and "PATH:LINE: why" on an unknown key and on a value out
-/// of range.
+/// Returns the limits, with defaults for missing keys. Keys of other sections are skipped. `path`
+/// is the file's name in errors. Fails with kInvalidArgument and "PATH:LINE: why" if a key is
+/// unknown or a value is out of range.
 Result<AlertLimits> read_alert_limits(const std::vector<ConfigEntry>& entries,
                                       const std::string& path);
 
-/// As the section of a file that sets the same; empty when all are defaults.
+/// Returns the section of a configuration file that sets these limits; empty if all are defaults.
 std::string print_alert_limits(const AlertLimits& limits);
 
 }  // namespace xylem::storage

@@ -2,13 +2,18 @@
 
 // Rules over windows that raise alerts about a run.
 //
-// Four rules, each off or with a threshold. A rank is *stalled* when it made no MPI call for the
-// threshold while others of its world did, or wait inside a call. A world is stalled when all of
-// its ranks are inside calls and no call ended for the threshold. A single call of that length is
-// reported when it ends. *Imbalance* is how far the ranks with the smallest share of time in MPI
-// are below the mean of their world: the others wait while they compute. *Late* is the same for
-// time in collectives, among ranks in the same collectives: the rank that comes last spends almost
-// no time there. *Loss* counts calls that are in no window, and lost hosts.
+// There are four rules. Each is off or has a threshold.
+//
+// A rank is *stalled* if it made no MPI call for the threshold while other ranks of its world made
+// calls or wait inside a call. A world is stalled if all its ranks are inside calls and no call
+// ended for the threshold. A single call that lasted this long is reported when it ends.
+//
+// *Imbalance* is how far the ranks with the smallest share of time in MPI are below the mean of
+// their world: the other ranks wait while these ranks compute. *Late* is the same for time in
+// collectives, among ranks in the same collectives: the rank that arrives last spends almost no
+// time in the collective.
+//
+// *Loss* counts calls that are in no window, and lost hosts.
 
 #include <array>
 #include <compare>
@@ -27,17 +32,17 @@
 
 namespace xylem::storage {
 
-/// Thresholds; none: the rule is off.
+/// Thresholds. nullopt: the rule is off.
 struct AlertLimits {
-  /// A shorter limit reports each checkpoint that one rank writes; a longer one delays the alert
-  /// for a hanging job. A job whose ranks all compute never raises it.
+  /// A shorter limit reports every checkpoint that one rank writes. A longer limit delays the alert
+  /// for a hanging job. A job whose ranks all compute never raises this alert.
   std::optional<Nanos> stalled_ns = 10 * kSecond;
-  /// Shares of time, 0 to 1. With a lower limit programs with unequal ranks always raise alerts;
-  /// with a higher one only losses of a third of the run do.
+  /// Shares of time, 0 to 1. With a lower limit, programs with unequal ranks always raise alerts.
+  /// With a higher limit, only losses of more than a third of the run raise alerts.
   std::optional<double> imbalance = 0.3, late = 0.3;
   std::optional<std::uint64_t> lost_calls = 1;
-  /// Shares are measured over this time, and a loss is over when there was none for this long. A
-  /// longer span gives fewer and later alerts.
+  /// Shares are measured over this time. A loss ends after this long without a new loss. A longer
+  /// span gives fewer and later alerts.
   Nanos span_ns = 10 * kSecond;
   bool operator==(const AlertLimits&) const = default;
 };
@@ -50,99 +55,105 @@ std::optional<AlertKind> parse_alert_kind(const std::string& name);
 struct Alert {
   std::int64_t id = 0;
   Nanos at_ns = 0;
-  std::optional<Nanos> until_ns;  ///< None: it still lasts.
+  std::optional<Nanos> until_ns;  ///< nullopt: the alert is open.
   AlertKind kind{};
   WorldId world{};
-  std::optional<std::uint64_t> rank;  ///< The worst of several; none: unknown, or all.
-  /// A sentence for people: the present state; once closed, the worst state.
+  /// The worst of several ranks; nullopt: unknown, or all ranks.
+  std::optional<std::uint64_t> rank;
+  /// A sentence for people. It describes the present state; after the end of the alert, the worst
+  /// state.
   std::string text;
-  double value = 0;  ///< At its worst: seconds, a share, or calls.
+  double value = 0;  ///< Worst value: seconds, a share, or calls.
   double threshold = 0;
   bool operator==(const Alert&) const = default;
 };
 
-/// A process's work in a window.
+/// The calls of a process in a window.
 struct WindowNote {
   WorldId world{};
   std::uint64_t rank = 0;
   LeafId leaf{};
   Nanos begin_ns = 0, end_ns = 0;
   std::uint64_t calls = 0, mpi_ns = 0, collective_ns = 0;
-  std::uint64_t max_ns = 0;  ///< The longest call,
-  std::string max_function;  ///< and of what; may be empty when it is shorter than stalled_ns.
+  std::uint64_t max_ns = 0;  ///< Duration of the longest call.
+  /// Function of the longest call. May be empty if the call is shorter than stalled_ns.
+  std::string max_function;
   std::uint64_t collective_calls = 0;
-  std::uint64_t collectives = 0;  ///< Which of them: a bit each; some may share one.
+  /// Set of collectives used, one bit each; several collectives may share a bit.
+  std::uint64_t collectives = 0;
 };
 
-/// A process that makes no calls, as its agent reports.
+/// A process that makes no calls, reported by its agent.
 struct SilenceNote {
   WorldId world{};
   std::uint64_t rank = 0;
   LeafId leaf{};
   Nanos since_ns = 0;
-  std::uint64_t captured = 0;  ///< Its calls so far.
-  std::string inside;          ///< The function that it is inside; empty: none, or unknown.
-  bool stopped = false;        ///< By a signal.
-  bool outside = false;        ///< It is known to be inside none.
+  std::uint64_t captured = 0;  ///< Number of its calls so far.
+  std::string inside;          ///< The function that has not returned; empty: none, or unknown.
+  bool stopped = false;        ///< A signal has stopped the process.
+  bool outside = false;        ///< The process is known to be inside no call.
 };
 
 /// A lost host.
 struct LostHostNote {
   LeafId leaf{};
-  /// Its ranks that had not ended.
+  /// Ranks of the host that had not ended.
   std::vector<std::pair<WorldId, std::uint64_t>> ranks;
-  std::uint64_t missing_calls = 0;  ///< Calls that they reported and that are not stored.
+  std::uint64_t missing_calls = 0;  ///< Calls that these ranks reported but that are not stored.
 };
 
-/// Judges windows; pure: its clock is the end of the newest window. Each alert is raised once,
-/// when its rule holds over a whole span, and closed when the value has fallen below three quarters
-/// of the threshold (a stall: with the next call), so that a value around the threshold gives one
-/// alert. Similar ranks share one alert, which stays the same as long as one of its first ranks is
-/// among them. About 400 bytes a rank.
+/// Judges windows. Does no I/O; its clock is the end of the newest window. An alert is raised once,
+/// when its rule holds over a whole span. It is closed when the value is below three quarters of
+/// the threshold (a stall: with the next call), so that a value around the threshold gives only one
+/// alert. Similar ranks share one alert. It stays the same alert as long as it still has one of its
+/// first ranks. Uses about 400 bytes for each rank.
 class AlertRules {
  public:
   explicit AlertRules(AlertLimits limits);
 
-  /// Continues with the open alerts of a former front end; before the first note.
+  /// Continues with the open alerts of a former front end. Call it before the first note.
   void adopt(std::span<const Alert> open, std::int64_t last_id);
-  /// Continues with a rank that it knew and that had not ended. It has already reported the given
-  /// calls and lost calls.
+  /// Continues with a rank that the former front end knew and that had not ended. The rank has
+  /// already reported the given calls and lost calls.
   void adopt_rank(WorldId world, std::uint64_t rank, LeafId leaf, Nanos progress_ns,
                   std::uint64_t captured, std::uint64_t lost_calls);
 
-  /// The name of a host, for sentences. Call it before the host's first alert.
+  /// Sets the name of a host for alert texts. Call it before the host's first alert.
   void name_host(LeafId leaf, const std::string& name) { hosts_[leaf].name = name; }
 
   void note(const WindowNote& window);
-  /// Call it after the windows up to that time.
+  /// Call it after noting all windows up to that time.
   void note_silence(const SilenceNote& silence);
-  /// All windows of these leaves up to that time are known, even empty ones.
+  /// All windows of this leaf up to `end_ns` are known, including empty ones.
   void note_leaf(LeafId leaf, Nanos end_ns);
-  /// Calls of the rank that met a full ring, so far.
+  /// Total number of calls of the rank so far that were lost because the ring was full.
   void note_lost(WorldId world, std::uint64_t rank, std::uint64_t lost_calls);
-  /// Calls of a host, or of several, that were given up, once each; none: not known how many.
+  /// Calls of a host that were given up; call it once for each loss. `leaf` is nullopt if they are
+  /// of several hosts. `calls` is nullopt if their number is not known.
   void note_given_up(std::optional<LeafId> leaf, std::optional<std::uint64_t> calls,
                      const std::string& why);
-  /// Number of a rank's calls whose events were given up, once each.
+  /// Number of calls of a rank whose events were given up; call it once for each loss.
   void note_events_given_up(WorldId world, std::uint64_t rank, std::uint64_t calls,
                             const std::string& why);
-  /// Repeating a lost host changes nothing. Its ranks are not judged while it is lost.
+  /// Noting a lost host again changes nothing. Its ranks are not judged while it is lost.
   void note_host_lost(const LostHostNote& note);
   void note_host_found(LeafId leaf);
   /// The rank makes no more calls.
   void note_ended(WorldId world, std::uint64_t rank);
 
-  /// The alerts that were raised, closed or changed since the last call, to be stored by id. Judges
-  /// ranks only when a fifth of a span has passed.
+  /// Returns the alerts that were raised, closed or changed since the last call, to be stored by
+  /// id. Ranks are judged only after each fifth of a span.
   std::vector<Alert> judge();
-  /// The run is over: closes all open alerts.
+  /// The run has ended: closes all open alerts.
   std::vector<Alert> finish();
 
   const AlertLimits& limits() const { return limits_; }
 
  private:
-  static constexpr std::size_t kParts = 5;  ///< Of a span; one more is being filled.
-  /// Of a rank that has not been heard of since a front end took over.
+  /// Number of complete parts in a span. One more part is being filled.
+  static constexpr std::size_t kParts = 5;
+  /// Value for a rank without a window since this front end took over.
   static constexpr Nanos kNoWindow = std::numeric_limits<Nanos>::max();
   struct Sums {
     std::uint64_t mpi_ns = 0, collective_ns = 0, collective_calls = 0, collectives = 0;
@@ -161,7 +172,7 @@ class AlertRules {
     std::string name;
     bool lost = false;
   };
-  /// Whose alert it is; the number is a rank's, a leaf's or nothing's.
+  /// What an alert is about. The number of the key is a rank or a leaf, or has no meaning.
   enum class Of : std::uint8_t { kWorld, kRank, kEvents, kHost, kLostHost, kAdopted };
   struct Key {
     AlertKind kind{};
@@ -170,11 +181,11 @@ class AlertRules {
     std::uint64_t number = 0;
     auto operator<=>(const Key&) const = default;
   };
-  using Ranks = std::vector<std::uint64_t>;  ///< Ascending.
-  /// That a rule holds.
+  using Ranks = std::vector<std::uint64_t>;  ///< In ascending order.
+  /// The result of a rule that holds.
   struct Finding {
     Ranks ranks;
-    std::optional<std::uint64_t> rank;  ///< The worst of them.
+    std::optional<std::uint64_t> rank;  ///< The worst of the ranks.
     double value = 0, threshold = 0;
     std::string text;
     Nanos at_ns = 0;
@@ -195,7 +206,7 @@ class AlertRules {
     Ranks ranks;
     std::string worst_text;
     std::optional<std::uint64_t> worst_rank;
-    bool is_known = true;  ///< Of a loss: its value is all of it.
+    bool is_known = true;  ///< For a loss: all its calls are known, so `value` is complete.
   };
   struct Standing;
   struct Cohort;
@@ -205,7 +216,7 @@ class AlertRules {
   Nanos part_ns() const { return limits_.span_ns / static_cast<Nanos>(kParts); }
   void start_part(std::int64_t part);
   bool is_judged(const RankState& rank) const;
-  bool is_lost(const RankState& rank) const;  ///< With its host.
+  bool is_lost(const RankState& rank) const;  ///< The rank's host is lost.
 
   void judge_stalls(WorldId id, const World& world);
   Standing who_stands(const World& world) const;
@@ -225,13 +236,15 @@ class AlertRules {
   void take_adopted(const Key& key);
   void judge_loss(const Key& key, const Loss& loss);
   std::string loss_text(const Key& key, const Loss& loss) const;
-  std::string source_name(std::uint64_t number) const;  ///< Of Of::kHost.
+  std::string source_name(std::uint64_t number) const;  ///< For keys with Of::kHost.
   std::string name_of(LeafId leaf) const;
-  /// "rank 3 (node01)" and so on; the host, when all are of one in a run of several.
+  /// Returns "rank 3 (node01)" and so on. The host is named if all ranks are on one host and the
+  /// run has several.
   std::string who(const World& world, const Ranks& ranks) const;
 
   void close_adopted();
-  /// Raises it, or changes what is open; what is open of other ranks is closed.
+  /// Raises an alert or changes the open alert with this key. If the open alert is about other
+  /// ranks, it is closed first.
   void hold(const Key& key, Finding finding);
   void raise(const Key& key, Finding finding);
   void close(std::map<Key, Open>::iterator open, Nanos until_ns);
@@ -240,14 +253,16 @@ class AlertRules {
   std::map<WorldId, World> worlds_;
   std::map<LeafId, Host> hosts_;
   std::map<WorldId, LongCall> long_calls_;
-  std::map<WorldId, Nanos> stall_told_ns_;  ///< Calls that began before it were told of.
+  /// Calls that began before this time are already reported.
+  std::map<WorldId, Nanos> stall_told_ns_;
   std::map<Key, Loss> new_losses_;
   std::map<Key, Open> open_;
-  std::vector<Open> adopted_hosts_;  ///< Lost ones of a former front end, not yet seen to be.
-  std::vector<Alert> superfluous_;   ///< Of a former front end, beside another of the same.
+  /// A former front end's alerts about lost hosts. These hosts are not confirmed as lost yet.
+  std::vector<Open> adopted_hosts_;
+  std::vector<Alert> superfluous_;  ///< Duplicate alerts of a former front end.
   std::vector<Alert> changed_;
   std::optional<Nanos> now_ns_;
-  std::int64_t part_ = 0;  ///< Of the run, that is being filled.
+  std::int64_t part_ = 0;  ///< Number of the part of the run that is being filled.
   std::int64_t judged_ = 0;
   std::int64_t last_id_ = 0;
 };

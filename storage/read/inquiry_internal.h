@@ -1,6 +1,6 @@
 #pragma once
 
-// Many small questions to a run's file in a row, with one sticky error.
+// Asks a run's file many small questions in a row, with one sticky error.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace xylem::storage {
 
 using Rows = std::vector<std::vector<Value>>;
 
-/// 0 for what is negative or no number.
+/// Returns 0 for a negative number and for a value that is not a number.
 inline std::uint64_t count_of(const Value& value) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(integer_of(value), 0));
 }
@@ -26,8 +26,8 @@ Id id_of(const Value& value) {
 }
 inline bool is_null(const Value& value) { return value.index() == 0; }
 
-/// Asks one question after the other; after the first failure there are only empty answers, and the
-/// caller looks once, at the end.
+/// Asks one question after another. After the first failure all answers are empty, so the caller
+/// checks for a failure once, at the end.
 class Inquiry {
  public:
   explicit Inquiry(RunFile& run) : run_(run) {}
@@ -40,11 +40,11 @@ class Inquiry {
     }
     return {};
   }
-  /// Files of older versions lack some tables.
+  /// False for some tables in files of older versions.
   bool has_table(const std::string& name) {
     return !ask("SELECT 1 FROM sqlite_schema WHERE name = " + sql_quoted(name)).empty();
   }
-  /// The only row, of `columns` values: NULLs when there is none.
+  /// Returns the only row, which has `columns` values. All are NULL if there is no row.
   std::vector<Value> ask_one(const std::string& sql, std::size_t columns) {
     Rows rows = ask(sql);
     return rows.empty() ? std::vector<Value>(columns) : std::move(rows.front());

@@ -17,55 +17,57 @@ namespace xylem::storage {
 
 /// Maximum number of lines of each list.
 struct ReportLimits {
-  std::size_t worlds = 20;  ///< Those whose ranks spent the most time in MPI, with shares.
+  std::size_t worlds = 20;  ///< Worlds with shares: those whose ranks spent the most time in MPI.
   std::size_t functions = 15;
   std::size_t inexact_ranks = 20;
-  std::size_t ranks = 16;  ///< A world with more shows half of this from each end.
+  std::size_t ranks = 16;  ///< A world with more ranks shows half of this number from each end.
   std::size_t waits = 10;
   std::size_t losses = 20;
   std::size_t notices = 10;
   std::size_t alerts = 10;
-  std::size_t host_loads = 16;  ///< 0: do not open the samples of the service `host`.
+  std::size_t host_loads = 16;  ///< 0: the samples of the service `host` are not read.
 };
 
 struct Report {
   struct Run {
     std::string run_id, command, directory, user, host, version, detail;
     Nanos started_realtime_ns = 0;
-    std::optional<Nanos> elapsed_ns;  ///< None: it has not ended, or its front end died.
+    std::optional<Nanos> elapsed_ns;  ///< nullopt: the run has not ended, or its front end died.
     std::optional<int> exit_code;
-    std::uint64_t hosts = 0;  ///< By run folder: two containers on a node count as two.
+    std::uint64_t hosts = 0;  ///< Counted by run folder: two containers on a node count as two.
     std::vector<std::string> mpi_libraries;
   };
   struct World {
     WorldId id{};
     std::string program;
-    std::uint64_t size = 0;  ///< As its processes say.
+    std::uint64_t size = 0;  ///< Size reported by its processes.
     std::uint64_t registered = 0;
-    std::string clock = {};  ///< Kind of its times; empty: the run's.
+    std::string clock = {};  ///< Kind of clock of its times; empty: the run's clock.
   };
-  /// Sums over ranks, in calls. `captured` == `stored` + `lost` in every complete line.
+  /// Sums over ranks, in calls. In every complete line, `captured` == `stored` + `lost`.
   struct Account {
     std::uint64_t ranks = 0, complete_ranks = 0;
     std::uint64_t captured = 0, stored = 0, lost = 0;
-    std::uint64_t lost_of_unknown_ranks = 0;  ///< Lost windows of unknown ranks.
-    std::vector<AccountLine> inexact;  ///< Ranks that are not complete or lost calls; worst first.
-    std::uint64_t inexact_ranks = 0;   ///< Number of all such ranks.
+    std::uint64_t lost_of_unknown_ranks = 0;  ///< Calls in lost windows of unknown ranks.
+    /// Ranks that are incomplete or have lost calls; worst first.
+    std::vector<AccountLine> inexact;
+    std::uint64_t inexact_ranks = 0;  ///< Number of all such ranks.
   };
-  /// The same for single events; all zero without --detail trace.
+  /// The same for single events. All are zero without --detail trace.
   struct EventAccount {
     std::uint64_t recorded = 0, stored = 0, lost = 0, ranks = 0, complete_ranks = 0;
   };
-  /// Over all ranks of all worlds.
+  /// Sums over all ranks of all worlds.
   struct Function {
     std::string name, function_class;
     std::uint64_t calls = 0, bytes = 0;
     Nanos time_ns = 0, max_ns = 0;
     double share = 0;        ///< Share of the time in MPI, 0 to 1.
-    bool estimated = false;  ///< Not all of its calls were timed.
+    bool estimated = false;  ///< Some of its calls were not timed.
   };
-  /// A rank's time in MPI over its span: from its first to its last event if all are stored,
-  /// else from the first to the last window with a call. Several threads add up.
+  /// A rank's time in MPI and its span. The span is from the rank's first to its last event if all
+  /// its events are stored, else from its first to its last window with a call. The times of
+  /// several threads are added.
   struct RankShare {
     Rank rank{};
     Nanos mpi_ns = 0, span_ns = 0;
@@ -76,11 +78,12 @@ struct Report {
     WorldId world{};
     std::uint64_t ranks = 0;
     RankShare least, most;
-    double mean = 0;               ///< Mean of the ranks' shares.
-    bool estimated = false;        ///< Some rank's share is estimated.
-    double mpi_imbalance = 0;      ///< max / mean - 1 of the ranks' time in MPI.
-    double other_imbalance = 0;    ///< max / mean - 1 of the ranks' time outside of it.
-    std::vector<RankShare> shown;  ///< All by rank, or the lowest, then the highest shares.
+    double mean = 0;             ///< Mean of the ranks' shares.
+    bool estimated = false;      ///< The share of at least one rank is estimated.
+    double mpi_imbalance = 0;    ///< max / mean - 1 of the ranks' time in MPI.
+    double other_imbalance = 0;  ///< max / mean - 1 of the ranks' time outside MPI.
+    /// All shares by rank, or the lowest shares and then the highest.
+    std::vector<RankShare> shown;
   };
   struct Wait {
     WorldId world{};
@@ -92,35 +95,37 @@ struct Report {
     /// "ring", "message", "receive", "window", "chunk", "registration", "host", "rank"
     std::string part;
     std::string host, reason;
-    /// Number of such losses; 0: all windows, or chunks, that never came from a lost host.
+    /// Number of such losses. 0: all windows or chunks that never arrived from a lost host.
     std::uint64_t count = 0;
-    std::optional<std::uint64_t> calls;            ///< None: unknown, or not counted in calls.
+    std::optional<std::uint64_t> calls;            ///< nullopt: unknown, or not counted in calls.
     std::optional<std::uint64_t> messages, bytes;  ///< For "message"; "receive" has no bytes.
   };
   /// An auxiliary service over all hosts, in samples.
   struct Service {
     std::string name;
-    std::uint64_t back_ends = 0, complete = 0;  ///< With samples; with a complete account.
+    /// Back ends with samples; back ends with a complete account.
+    std::uint64_t back_ends = 0, complete = 0;
     std::uint64_t captured = 0, stored = 0, lost = 0;
-    /// If it has no samples: the newest notice about it, or that there is none.
+    /// For a service without samples: the newest notice about it, or that there is no notice.
     std::string why = {};
   };
-  /// A stream that the configuration names, over all leaves that sent on it, in waves of leaves.
+  /// A stream that the configuration names, over all leaves that sent on it. A wave counts once for
+  /// each leaf.
   struct Stream {
     std::string name;
-    std::uint64_t leaves = 0, complete = 0;  ///< All senders; those with a complete account.
+    std::uint64_t leaves = 0, complete = 0;  ///< Leaves that sent; leaves with a complete account.
     std::uint64_t sent = 0, stored = 0, lost = 0;
-    std::uint64_t waves = 0;  ///< Waves of which at least a part is stored.
+    std::uint64_t waves = 0;  ///< Waves of which at least one part is stored.
   };
-  /// How busy a host was while its service `host` measured, on average.
+  /// Average load of a host while its service `host` measured.
   struct HostLoad {
     std::string host;
     double processors_busy = 0;
     double load = 0;                   ///< Load average of one minute.
-    double least_available_bytes = 0;  ///< Memory: the minimum, not the average.
+    double least_available_bytes = 0;  ///< Minimum (not average) of available memory.
     std::uint64_t samples = 0;
   };
-  /// Log lines of processes of the tree; similar lines of a host are one.
+  /// Log lines of processes of the tree. Similar lines of a host are combined.
   struct Notice {
     std::string host, role, level, text;
     std::uint64_t times = 0;
@@ -129,39 +134,42 @@ struct Report {
   /// An alert (docs/alerts.md).
   struct Alert {
     Nanos at_ns = 0;
-    std::optional<Nanos> until_ns;  ///< None: it is open.
+    std::optional<Nanos> until_ns;  ///< nullopt: the alert is open.
     std::string kind, text;
     double value = 0, threshold = 0;
   };
 
   Run run;
-  std::vector<World> worlds;  ///< By id.
+  std::vector<World> worlds;  ///< In the order of ids.
   std::uint64_t worlds_in_all = 0;
   Account account;
   EventAccount events;
-  Nanos mpi_ns = 0;                  ///< Sum over all ranks.
-  bool mpi_estimated = false;        ///< It, and so all shares, has estimated parts.
-  std::vector<Function> functions;   ///< By time.
-  std::vector<Service> services;     ///< By name; only those that the configuration names.
-  std::vector<Stream> streams;       ///< By name; only those that the configuration names.
-  std::vector<HostLoad> host_loads;  ///< The busiest first.
+  Nanos mpi_ns = 0;                 ///< Sum over all ranks.
+  bool mpi_estimated = false;       ///< mpi_ns, and so all shares, has estimated parts.
+  std::vector<Function> functions;  ///< Most time first.
+  /// In the order of names; only services that the configuration names.
+  std::vector<Service> services;
+  /// In the order of names; only streams that the configuration names.
+  std::vector<Stream> streams;
+  std::vector<HostLoad> host_loads;  ///< Busiest host first.
   std::uint64_t functions_in_all = 0;
-  std::vector<WorldShare> shares;  ///< For the `worlds` with calls, by id.
-  std::vector<Wait> waits;         ///< By time.
+  std::vector<WorldShare> shares;  ///< For the `worlds` with calls, in the order of ids.
+  std::vector<Wait> waits;         ///< Most time first.
   std::vector<Loss> losses;
   std::vector<Notice> notices;  ///< Errors first, then by time.
   std::uint64_t notices_in_all = 0;
-  std::uint64_t notices_dropped = 0;  ///< Dropped by processes that logged too much.
+  std::uint64_t notices_dropped = 0;  ///< Notices dropped by processes that logged too much.
   std::vector<Alert> alerts;          ///< Open ones first, then by time.
   std::uint64_t alerts_in_all = 0;
-  std::vector<std::string> faults;  ///< From verify_totals: sentences. Empty: none, or not run.
+  /// Sentences from verify_totals. Empty: no faults, or not checked.
+  std::vector<std::string> faults;
 };
 
-/// Fails as RunFile::query does.
+/// Fails like RunFile::query.
 Result<Report> make_report(RunFile& run, const ReportLimits& limits = {});
 
-/// Recomputes the store's running totals from every stored window and chunk, and lists differences;
-/// empty if there are none. Reads all of the file. Fails as RunFile::query.
+/// Recomputes the store's running totals from every stored window and chunk. Returns the
+/// differences; empty if there are none. Reads the whole file. Fails like RunFile::query.
 Result<std::vector<std::string>> verify_totals(RunFile& run);
 
 }  // namespace xylem::storage

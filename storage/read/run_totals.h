@@ -11,22 +11,22 @@
 
 namespace xylem::storage {
 
-/// Sums over the ranks of each world: of the first kMaxTotals worlds.
+/// Sums over the ranks of each world. Only the first kMaxTotals worlds are included.
 struct WorldTotals {
   struct World {
     WorldId id{};
     std::uint64_t ranks = 0, complete_ranks = 0;
     std::uint64_t captured = 0, stored = 0, lost = 0;  ///< Calls, as in the view `account`.
-    std::uint64_t mpi_ns = 0, bytes = 0;               ///< Time in MPI, and payload of its calls.
+    std::uint64_t mpi_ns = 0, bytes = 0;               ///< Time in MPI, and payload of the calls.
   };
   Scope scope;
-  std::vector<World> worlds;  ///< By id.
+  std::vector<World> worlds;  ///< In the order of ids.
   std::uint64_t worlds_in_all = 0;
 };
 
 constexpr std::uint64_t kMaxTotals = 32;
 
-/// Of one commit. Fails as the answers of a RunView do.
+/// All sums are from one commit. Fails like the answers of a RunView.
 Result<WorldTotals> world_totals(RunFile& run);
 
 }  // namespace xylem::storage

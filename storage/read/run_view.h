@@ -1,13 +1,13 @@
 #pragma once
 
-// The queries of pages, terminals and reports on a run, live or stored, as values.
+// Queries on a run, live or stored, for pages, terminals and reports. Answers are values.
 //
 //   auto view = RunView::open("run.db");
 //   auto grid = view->ranks({.begin_ns = 0, .end_ns = 60 * kSecond, .columns = 800});
 //
-// Answers have the size of a screen for runs of any size. Sums equal those of SQL over the tables
-// of docs/storage-schema.md: nothing is smoothed, and estimates are marked. Times are nanoseconds
-// of the run.
+// Answers fit on a screen for runs of any size. Sums equal those of SQL over the tables of
+// docs/storage-schema.md. Nothing is smoothed, and estimates are marked. Times are nanoseconds of
+// the run.
 
 #include <cstdint>
 #include <memory>
@@ -22,21 +22,21 @@
 
 namespace xylem::storage {
 
-/// Answers over one read-only connection; cheap to open. Close it between queries: an open reader
-/// prevents the end of a run from making its file one plain file. Each answer is of one commit. One
-/// thread at a time.
+/// Answers over one read-only connection, which is cheap to open. Close it between queries: while a
+/// reader is open, the end of a run cannot fold the log into the run's file. Each answer is from
+/// one commit. One thread at a time.
 ///
-/// All fail as RunFile::query does (kTimedOut when a deadline is set and passes), with kNotFound
-/// for an unknown world, and with kInvalidArgument for a range that ends before it begins or for
-/// values above a limit. For a run without ranks so far the answer is empty; this is not an error.
-/// Several processes with the same rank are added up.
+/// All answers fail like RunFile::query (kTimedOut if a deadline is set and passes). They also fail
+/// with kNotFound for an unknown world, and with kInvalidArgument for a range that ends before it
+/// begins or for values above a limit. If a run has no ranks yet, the answer is empty; this is not
+/// an error. Several processes with the same rank are added together.
 class RunView {
  public:
   explicit RunView(std::unique_ptr<RunFile> run) : run_(std::move(run)) {}
-  /// Fails as RunFile::open.
+  /// Fails like RunFile::open.
   static Result<RunView> open(const std::string& path);
 
-  /// Of the whole run; whether it has ended, and how far it has come.
+  /// Returns the scope of the whole run: whether it has ended, and its newest time.
   Result<Scope> scope();
   Result<Overview> overview();
   Result<RankGrid> ranks(const RankGridQuery& query);
@@ -45,10 +45,10 @@ class RunView {
   Result<Timeline> timeline(const TimelineQuery& query);
   Result<HostTable> hosts();
   Result<HostSeries> series(const SeriesQuery& query);
-  /// As make_tree_report, but a run of which no front end is known yet is an empty tree.
+  /// Like make_tree_report, but if no front end of the run is known yet, the tree is empty.
   Result<Tree> tree(std::optional<Nanos> at_ns = std::nullopt);
   Result<Notices> notices(std::uint64_t most = 200);
-  /// At most kMaxNotices.
+  /// `most` is at most kMaxNotices.
   Result<Alerts> alerts(std::uint64_t most = 200);
 
   /// For SQL queries and deadlines.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the answers of a RunView have in common: scope, ranges, processes, names.
+// The common parts of the answers of a RunView: scope, ranges, processes, names.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,17 +17,18 @@
 
 namespace xylem::storage {
 
-/// A process of the world asked for.
+/// A process of the requested world.
 struct Member {
   std::uint64_t rank = 0;
   std::int64_t leaf = 0;
 };
 
-/// Times cut into slots of equal length; the last one ends with the range.
+/// Times divided into slots of equal length. The last slot ends with the range.
 struct Slots {
   Nanos begin_ns = 0, end_ns = 0, slot_ns = 1;
   std::uint64_t count = 0;
-  /// For a `count` above 0. A file may hold any time: one outside is in the first slot or the last.
+  /// Only if `count` is above 0. A file may contain any time: a time outside the range counts in
+  /// the first or the last slot.
   std::uint64_t of(Nanos at) const {
     if (at <= begin_ns) return 0;
     const Nanos after = saturating_subtract(at, begin_ns);
@@ -35,13 +36,13 @@ struct Slots {
   }
 };
 
-/// Ranks in rows of equally many.
+/// Ranks divided into rows with the same number of ranks.
 struct RankRows {
   std::uint64_t first = 0, end = 0, group = 1;
   std::uint64_t count() const { return (end - first + group - 1) / group; }
 };
 
-/// One answer in the making. Failures stick, as in Inquiry; of the first one the answer fails.
+/// Builds one answer. Failures stick, as in Inquiry: the answer fails with the first one.
 class ViewReader {
  public:
   explicit ViewReader(RunFile& run) : inquiry(run), run_(run) { read_scope(); }
@@ -50,32 +51,33 @@ class ViewReader {
     if (!inquiry.failure) inquiry.failure = Error{code, std::move(sentence)};
   }
   bool ok() const { return !inquiry.failure; }
-  /// False, and a failure, when `value` is not within 1 and `most`.
+  /// Returns false and fails if `value` is not between 1 and `most`.
   bool check(const char* what, std::uint64_t value, std::uint64_t most);
 
-  /// Cuts a range of time into at most `columns` slots, each a multiple of `unit`; the range is
-  /// widened to whole units. The scope says so. `what` names the parameter that is too many.
+  /// Divides a range of time into at most `columns` slots; the length of a slot is a multiple of
+  /// `unit`. The range is extended to whole units, and the scope gets the extended range. `what` is
+  /// the name of `columns` in errors.
   Slots slots(const TimeRange& range, std::uint64_t columns, Nanos unit,
               const char* what = "columns");
-  /// The range as asked for.
+  /// Returns the requested range as one slot.
   Slots one_slot(const TimeRange& range);
 
-  /// Ranks of the world, and how many; 0 when no world is known yet. Fails for one that is not
-  /// there.
+  /// Reads the ranks of the world and returns their number; 0 if no world is known yet. Fails if
+  /// the world does not exist.
   std::uint64_t read_world(WorldId world);
-  /// As many rows as fit; after read_world.
+  /// Divides ranks into at most `most` rows. Call it after read_world().
   RankRows rows(const RankRange& ranks, std::uint64_t world_size, std::uint64_t most);
-  /// By id of the table `process`; those whose rank is in the rows.
+  /// Returns the processes whose rank is in the rows, by the id of the table `process`.
   std::unordered_map<std::int64_t, Member> members(WorldId world, const RankRows& rows);
 
   struct Function {
     std::string name, function_class;
   };
   const std::map<std::int64_t, Function>& functions();
-  /// Of a number that has no name too.
+  /// Works also for a number without a name.
   Function function(std::int64_t id);
   bool has_column(const std::string& table, const std::string& column);
-  /// Files before schema 8 have none, and their `host_metric` is a table.
+  /// Files before schema 8 have no services; their `host_metric` is a table.
   bool has_services() { return inquiry.has_table("service"); }
   /// See host_value.h.
   std::string host_values() {
@@ -85,7 +87,7 @@ class ViewReader {
     return {};
   }
 
-  /// Of all times; see host_value.h.
+  /// Over the whole run; see host_value.h.
   std::string newest_host_values(const std::string& leaves) {
     auto sql = storage::newest_host_values(run_, leaves, std::numeric_limits<Nanos>::max());
     if (sql) return *std::move(sql);
@@ -106,7 +108,7 @@ class ViewReader {
   std::map<std::int64_t, Function> functions_;
 };
 
-/// Makes one answer while the file is held still.
+/// Makes one answer while all queries see the same commit.
 template <typename Answer, typename Make>
 Result<Answer> answer_of(RunFile& run, Make make) {
   if (auto held = run.hold(); !held) return unexpected(held.error());
@@ -121,14 +123,14 @@ Result<Answer> answer_of(RunFile& run, Make make) {
   return answer;
 }
 
-/// A long call by window, and whose it was.
+/// A long call, its process, and its times.
 struct LongWindow {
   std::int64_t process = 0;
   Timeline::LongCall call;
 };
 
-/// Fills the grid from windows; in `longest`, unless null, the longest calls of the range, longest
-/// first: for each rank and window the longest of it.
+/// Fills the grid from windows. If `longest` is not null, it gets the longest calls of the range,
+/// longest first. Only the longest call of each rank and window is considered.
 void read_grid(ViewReader& reader, const RankGridQuery& query, RankGrid& grid,
                std::vector<LongWindow>* longest);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Queries on a run and their answers, as values: arguments and results of RunView (run_view.h).
+// Arguments and results of the queries of RunView (run_view.h), as values.
 //
 // Times are nanoseconds of the run; ranges are [begin, end). An answer owns all its data.
 
@@ -21,31 +21,32 @@ namespace xylem::storage {
 /// The common part of all answers.
 struct Scope {
   Nanos begin_ns = 0, end_ns = 0;  ///< The time that the answer covers.
-  Nanos run_begin_ns = 0;          ///< 0, or the first event, if it is earlier.
-  /// The run's end, or the newest known time of a live run; not before the last sample.
+  Nanos run_begin_ns = 0;          ///< 0, or the time of the first event if it is earlier.
+  /// End of the run; for a live run, the newest known time. Not before the last sample.
   Nanos run_end_ns = 0;
   bool has_ended = false;
-  bool estimated = false;              ///< Some of its times are estimated from sampled calls.
-  std::uint64_t lost_calls = 0;        ///< In the whole run: calls that are in no answer.
+  /// Some times of the answer are estimated from sampled calls.
+  bool estimated = false;
+  std::uint64_t lost_calls = 0;        ///< In the whole run: calls that are missing in all answers.
   std::uint64_t incomplete_ranks = 0;  ///< In the whole run: ranks with missing data.
 };
 
-/// Ranks [first_rank, end_rank) of a world; by default all.
+/// Ranks [first_rank, end_rank) of a world; all ranks by default.
 struct RankRange {
   WorldId world{};
   std::optional<std::uint64_t> first_rank = {}, end_rank = {};
 };
 
-/// [begin_ns, end_ns) of the run; by default all.
+/// The times [begin_ns, end_ns) of the run; the whole run by default.
 struct TimeRange {
   std::optional<Nanos> begin_ns = {}, end_ns = {};
 };
 
-/// The quantity that a cell of a grid sums over the windows that begin in it.
+/// The quantity in a cell of a grid. It is summed over the windows that begin in the cell.
 enum class RankValue {
   kMpi,    ///< Time in MPI, ns.
-  kWait,   ///< Time in completions, collectives and probes, ns: calls that wait for others.
-  kBytes,  ///< Payload of those calls.
+  kWait,   ///< Time in calls that wait for others (completions, collectives, probes), ns.
+  kBytes,  ///< Payload of all calls.
   kCalls,
 };
 
@@ -57,19 +58,20 @@ struct RankGridQuery {
   std::uint64_t rows = 256;     ///< Maximum number of rows; 1 to kMaxRows.
 };
 
-/// Ranks x time. A slot is a multiple of the run's windows, so that no window is in two slots. The
-/// range is widened to whole windows; if it has more than some million windows of a rank, to whole
-/// groups of 8, 64, 512 or 4096 windows. A cell of kMpi, divided by the slot's length and the ranks
-/// of its row, is the share of time in MPI (with several threads it may be above 1).
+/// A grid of ranks and time. A slot is a multiple of the run's windows, so no window is in two
+/// slots. The range is extended to whole windows. If it has more than some million windows of a
+/// rank, it is extended to whole groups of 8, 64, 512 or 4096 windows. To get the share of time in
+/// MPI, divide a cell of kMpi by the length of the slot and by the number of ranks in its row. With
+/// several threads, the share may be above 1.
 struct RankGrid {
   struct Row {
     std::uint64_t first_rank = 0, ranks = 0;
-    std::string host;  ///< Empty: several, or unknown.
+    std::string host;  ///< Empty: several hosts, or unknown.
     std::uint64_t total = 0;
   };
   Scope scope;
   std::uint64_t world_size = 0;
-  Nanos slot_ns = 0;  ///< The last one may be shorter: up to scope.end_ns.
+  Nanos slot_ns = 0;  ///< The last slot may be shorter; it ends at scope.end_ns.
   std::uint64_t columns = 0;
   std::vector<Row> rows;
   std::vector<std::uint64_t> cells;  ///< Row by row.
@@ -77,69 +79,74 @@ struct RankGrid {
 
 struct FunctionQuery {
   RankRange ranks = {};
-  TimeRange range = {};  ///< If it is a part of the run, sums are made from windows.
-  /// Time slots of each function's series, up to kMaxColumns; 0: none. If there are many windows, a
-  /// slot, and with it the range, is a multiple of 8 windows, or of 64, and so on.
+  TimeRange range = {};  ///< If this is only a part of the run, sums are made from windows.
+  /// Number of time slots in each function's series, up to kMaxColumns; 0: no series. If there are
+  /// many windows, the length of a slot, and so also the range, is a multiple of 8 windows, or of
+  /// 64 and so on.
   std::uint64_t series = 0;
   bool distribution = false;
-  std::uint64_t most = 100;  ///< Maximum number of functions: those with most time.
+  /// Maximum number of functions. The functions with most time are kept.
+  std::uint64_t most = 100;
 };
 
-/// Functions of a world over ranks and time.
+/// The functions of a world, summed over ranks and time.
 struct FunctionTable {
   struct Function {
     std::string name, function_class;
     std::uint64_t calls = 0, time_ns = 0, bytes = 0, max_ns = 0, ranks = 0;
     bool estimated = false;
     std::vector<std::uint64_t> series_ns;  ///< Time in each slot.
-    /// The number of calls that took less than a power of two of ns, and at least half of it, for
-    /// each power that occurs. For sampled functions it is estimated from the timed calls.
+    /// Distribution of durations. The entry for a power of two P is the number of calls that took
+    /// less than P ns and at least P / 2 ns; powers without calls have no entry. For sampled
+    /// functions it is estimated from the timed calls.
     std::map<std::uint64_t, std::uint64_t> distribution;
   };
   Scope scope;
-  std::uint64_t mpi_ns = 0;  ///< Of all functions.
+  std::uint64_t mpi_ns = 0;  ///< Time in all functions.
   Nanos slot_ns = 0;         ///< 0: there is no series.
   std::vector<Function> functions;
   std::uint64_t functions_in_all = 0;
 };
 
 enum class MatrixValue {
-  kMessages,  ///< From row to column: messages and their bytes.
-  kWaits,     ///< Row waited for column: calls and their time in ns.
+  kMessages,  ///< From row to column: number of messages and their bytes.
+  kWaits,     ///< Waits of row for column: number of calls and their time in ns.
 };
 
 struct MatrixQuery {
   WorldId world{};
   MatrixValue value = MatrixValue::kMessages;
-  std::uint64_t first_row = 0, end_row = ~std::uint64_t{0};  ///< Ranks, cut to the world's size.
+  /// Ranks, limited to the world's size.
+  std::uint64_t first_row = 0, end_row = ~std::uint64_t{0};
   std::uint64_t first_column = 0, end_column = ~std::uint64_t{0};
-  std::uint64_t blocks = 256;  ///< Maximum number on each side; 1 to kMaxBlocks.
+  std::uint64_t blocks = 256;  ///< Maximum number of blocks on each side; 1 to kMaxBlocks.
 };
 
-/// Who sent to whom, or waited for whom, over the whole run. Missing cells are 0.
+/// The messages or waits between ranks, over the whole run. Missing cells are 0.
 struct Matrix {
   struct Cell {
     std::uint64_t row = 0, column = 0;  ///< First ranks of the blocks.
-    std::uint64_t count = 0;            ///< Messages, or calls.
-    std::uint64_t amount = 0;           ///< Bytes, or ns.
+    std::uint64_t count = 0;            ///< Number of messages or calls.
+    std::uint64_t amount = 0;           ///< Bytes or ns.
   };
   Scope scope;
   std::uint64_t world_size = 0;
   std::uint64_t first_row = 0, end_row = 0, first_column = 0, end_column = 0;
-  std::uint64_t block = 1;                          ///< Ranks on each side of a cell.
-  std::vector<Cell> cells;                          ///< By row, then column.
-  std::uint64_t lost_messages = 0, lost_bytes = 0;  ///< Of the rows; for waits: lost receives.
+  std::uint64_t block = 1;  ///< Number of ranks on each side of a cell.
+  std::vector<Cell> cells;  ///< By row, then column.
+  /// Losses of the rows' ranks. For waits: lost receives.
+  std::uint64_t lost_messages = 0, lost_bytes = 0;
 };
 
 struct TimelineQuery {
   RankRange ranks = {};
   TimeRange range = {};
-  std::uint64_t columns = 600, rows = 256;  ///< Of the grid, as in RankGridQuery.
-  std::uint64_t most = 5000;  ///< Maximum number of calls, and of messages; to kMaxCalls.
+  std::uint64_t columns = 600, rows = 256;  ///< For the grid, as in RankGridQuery.
+  std::uint64_t most = 5000;  ///< Maximum number of calls, and of messages; at most kMaxCalls.
 };
 
-/// What ranks did in a range of time: single calls if at most kMaxTimelineChunks chunks of events
-/// touch the range, else windows.
+/// The calls of ranks in a range of time. It has single calls if at most kMaxTimelineChunks chunks
+/// of events touch the range, else windows.
 struct Timeline {
   /// The function and the times of a call are always known; peer, tag and comm may be missing.
   struct Call {
@@ -149,19 +156,19 @@ struct Timeline {
     std::string function, function_class;
     std::optional<std::int64_t> peer, tag, comm;
     std::uint64_t bytes = 0, calls = 1;
-    bool estimated = false;  ///< Its time is an estimate for `calls` calls.
+    bool estimated = false;  ///< The time is an estimate for `calls` calls.
   };
-  /// A message, drawn from the begin of the sending call to the end of the receiving call.
+  /// A message. It is drawn from the begin of the sending call to the end of the receiving call.
   struct Message {
     std::uint64_t source = 0, destination = 0;
     Nanos sent_ns = 0;
-    /// None: the receive is not among the calls of this range and these ranks. It may be before
-    /// sent_ns by the error of the clocks.
+    /// nullopt: the receive is not among the calls of this range and these ranks. Because of clock
+    /// errors it may be earlier than sent_ns.
     std::optional<Nanos> received_ns;
     std::uint64_t bytes = 0;
     std::optional<std::int64_t> tag;
   };
-  /// A long call: its exact times, or its window.
+  /// A long call. begin_ns and end_ns are its exact times, or those of its window.
   struct LongCall {
     std::uint64_t rank = 0;
     std::string function;
@@ -169,18 +176,20 @@ struct Timeline {
     Nanos begin_ns = 0, end_ns = 0;
   };
   Scope scope;
-  bool has_calls = false;  ///< Else see `grid`.
-  std::string reason;      ///< Why there are no single calls, and what to do; else empty.
-  /// A shorter time or fewer ranks would give single calls.
+  bool has_calls = false;  ///< False: see `grid`.
+  /// Why there are no single calls, and what the user can do. Empty if there are single calls.
+  std::string reason;
+  /// A shorter range or fewer ranks would give single calls.
   bool too_many = false;
   RankGrid grid;
-  std::vector<Call> calls;  ///< By rank and begin; if there are too many, the longest.
+  std::vector<Call> calls;  ///< By rank and begin. If there are too many calls, only the longest.
   std::uint64_t calls_in_all = 0;
-  /// By time. Sends and receives are paired by order within the range, for each source,
-  /// destination, communicator and tag: near the range's edges a pair may be wrong.
+  /// By time. Sends and receives are paired in their order within the range, separately for each
+  /// source, destination, communicator and tag. Near the ends of the range a pair may be wrong.
   std::vector<Message> messages;
   std::uint64_t messages_in_all = 0;
-  /// Ten, longest first. Without single calls: only the longest of each rank and window.
+  /// The ten longest calls, longest first. Without single calls, only the longest call of each rank
+  /// and window is considered.
   std::vector<LongCall> longest;
 };
 
@@ -191,24 +200,27 @@ struct HostTable {
     std::string name;
     std::string lost_reason;              ///< Empty: not lost.
     std::uint64_t ranks = 0;              ///< Processes that called MPI_Init.
-    std::optional<Nanos> clock_error_ns;  ///< Maximum error of its times; none: unknown.
-    /// By name: the newest value of each fact and of each service.
+    std::optional<Nanos> clock_error_ns;  ///< Maximum error of the host's times; nullopt: unknown.
+    /// The newest value of each fact and of each service, by name.
     std::map<std::string, double> newest;
   };
   Scope scope;
   std::vector<Host> hosts;
-  std::vector<std::string> series;       ///< Names, sorted.
-  std::vector<std::string> rank_series;  ///< Of ranks; hosts' series may have the same names.
+  std::vector<std::string> series;  ///< Names, sorted.
+  /// Names of series of ranks. A series of hosts may have the same name.
+  std::vector<std::string> rank_series;
 };
 
 struct SeriesQuery {
   std::string name;
-  std::optional<LeafId> leaf = {};  ///< None: all hosts, up to `most` of them.
+  std::optional<LeafId> leaf = {};  ///< nullopt: all hosts, up to `most` of them.
   TimeRange range = {};
   std::uint64_t columns = 300;
-  std::optional<WorldId> world = {};  ///< Series of its ranks instead of hosts, up to `most`.
-  std::optional<Rank> rank = {};      ///< In the world; none: all, or those of `leaf`.
-  std::uint64_t most = 256;           ///< Lines; 1 to kMaxLines.
+  /// If set: series of the ranks of this world instead of hosts, up to `most`.
+  std::optional<WorldId> world = {};
+  /// A rank of the world; nullopt: all ranks, or those of `leaf`.
+  std::optional<Rank> rank = {};
+  std::uint64_t most = 256;  ///< Maximum number of lines; 1 to kMaxLines.
 };
 
 /// A series of each host or rank, reduced to slots.
@@ -222,33 +234,34 @@ struct HostSeries {
     LeafId leaf{};
     std::string host;
     std::vector<Point> points;
-    std::optional<Rank> rank = {};  ///< None: a series of the host.
+    std::optional<Rank> rank = {};  ///< nullopt: a series of the host.
   };
   Scope scope;
   std::string name;
   Nanos slot_ns = 0;
   std::vector<Line> lines;
   bool is_of_ranks = false;
-  /// Hosts or ranks that have such a series. With more than `most` lines: all that have samples,
-  /// even if these may lack the number.
+  /// Number of hosts or ranks with this series. If there are more than `most`, the omitted ones are
+  /// counted without checking that their samples contain this series.
   std::uint64_t lines_in_all = 0;
-  /// Not 0: there are too many samples for one answer, and of each host or rank only the first in
-  /// this much time is read. The samples between are missing.
+  /// If not 0, there are too many samples for one answer. Then only the first sample of each host
+  /// or rank in each interval of this length is read. The samples between are missing.
   Nanos look_ns = 0;
 };
 
 struct Overview {
   Scope scope;
-  Report report;                      ///< With short lists.
-  std::uint64_t window_ns = 0;        ///< Length of the run's windows.
-  std::optional<double> calls_per_s;  ///< Captured calls over the run's time; none: the time is 0.
+  Report report;                ///< With short lists.
+  std::uint64_t window_ns = 0;  ///< Length of the run's windows.
+  /// Captured calls divided by the run's time; nullopt: the time is 0.
+  std::optional<double> calls_per_s;
 };
 
 struct Notices {
   struct Notice {
     Nanos at_ns = 0;
     std::string host, role, level, text;
-    std::uint64_t dropped = 0;  ///< Number of earlier ones that were not passed on.
+    std::uint64_t dropped = 0;  ///< Number of earlier notices that were dropped.
   };
   Scope scope;
   std::vector<Notice> notices;  ///< Newest first.
@@ -260,7 +273,7 @@ struct Alerts {
   Scope scope;
   std::vector<Alert> alerts;  ///< Open ones first, then the newest.
   std::uint64_t alerts_in_all = 0;
-  std::uint64_t open = 0;  ///< Open ones of all alerts.
+  std::uint64_t open = 0;  ///< Number of open alerts, listed or not.
 };
 
 struct Tree {
@@ -268,15 +281,15 @@ struct Tree {
   TreeReport report;
 };
 
-/// Limits of queries; a larger value is kInvalidArgument.
+/// Limits of queries. A larger value fails with kInvalidArgument.
 constexpr std::uint64_t kMaxColumns = 2000;
 constexpr std::uint64_t kMaxRows = 1024;
 constexpr std::uint64_t kMaxBlocks = 512;
 constexpr std::uint64_t kMaxCalls = 100'000;
 constexpr std::uint64_t kMaxNotices = 10'000;
-constexpr std::uint64_t kMaxWorlds = 1000;  ///< In an Overview; the page lets users choose one.
+constexpr std::uint64_t kMaxWorlds = 1000;  ///< In an Overview. The page lets users choose a world.
 constexpr std::uint64_t kMaxLines = 256;
-/// Chunks have up to 8192 calls: this many take some 150 ms and 100 MB.
+/// A chunk has up to 8192 calls. This many chunks take about 150 ms and 100 MB.
 constexpr std::uint64_t kMaxTimelineChunks = 128;
 
 }  // namespace xylem::storage

@@ -1,10 +1,11 @@
 #pragma once
 
-// Windows of a range of time, each once: out of summaries where there are, else out of their rows.
+// Reads each window of a range of time once: from summaries if there are any, else from rows.
 //
-// A range is covered from the top: the slots of a level that lie wholly in it, then what of them is
-// not in that level yet (rows of lower levels, windows of late), then the edges by the level below.
-// Files without summaries are a range whose windows are all new.
+// A range is read level by level, starting at the top. First come the slots of a level that are
+// completely in the range. Then come the windows of these slots that this level does not contain
+// yet (rows of lower levels, late windows). Last come the ends of the range, from the level below.
+// In a file without summaries all windows are read from rows.
 
 #include <array>
 #include <functional>
@@ -17,11 +18,11 @@
 
 namespace xylem::storage {
 
-/// One answer's way to windows. Failures stick in the reader. Times are multiples of the run's
-/// windows, ranges are [begin, end).
+/// The access of one answer to windows. Failures stick in the reader. Times are multiples of the
+/// run's windows; ranges are [begin, end).
 class WindowSource {
  public:
-  /// What a row of window_summary is: its level, its begin, its block, and a blob.
+  /// A row of window_summary: its level, its begin, its block, and a blob.
   struct Part {
     int level = 0;
     Nanos begin_ns = 0;
@@ -36,26 +37,30 @@ class WindowSource {
   Nanos cell_ns(int level) const { return window_ns_ * windows_of_cell(level); }
   Nanos slot_ns(int level) const { return cell_ns(level + 1); }
 
-  /// Rows of profile_row in the range, about: it may be a few thousand more.
+  /// Returns the approximate number of rows of profile_row in the range. It may be a few thousand
+  /// too high.
   std::uint64_t count_rows(Nanos begin_ns, Nanos end_ns);
-  /// Rows of window_summary.
+  /// Returns the number of rows of window_summary.
   std::uint64_t count_parts(int level, Nanos begin_ns, Nanos end_ns);
 
-  /// Cells of `level` and, where that does not reach yet, of lower levels; what is new, as rows of
-  /// profile_row, is left to scan_new_rows. Parts may reach beyond the range.
+  /// Reads cells of `level`. Windows that this level does not contain yet are read from lower
+  /// levels. New windows, which are only rows of profile_row, are left to scan_new_rows(). Parts
+  /// may extend beyond the range.
   void scan_cells(int level, Nanos begin_ns, Nanos end_ns, const TakePart& take);
-  /// Rows of one level and block that begin then.
+  /// Reads the rows of one level and block that begin at `begin_ns`.
   void scan_part(int level, Nanos begin_ns, std::int64_t block, const TakePart& take);
 
-  /// The blob `what` of slots that lie wholly in the range, at `level` and lower ones where that
-  /// does not reach, and then windows at its edges as rows. `blocks`: only these; empty: all.
+  /// Reads the blob `what` of slots that are completely in the range: at `level`, and from lower
+  /// levels what this level does not contain yet. The ends of the range are read from lower levels.
+  /// `blocks`: only these blocks; empty: all.
   void scan_slots(int level, Nanos begin_ns, Nanos end_ns, const std::string& what,
                   const std::vector<std::int64_t>& blocks, const TakePart& take);
-  /// Windows at the edges of such slots, and new ones: `columns` of profile_row. The lowest level
-  /// is told too, for it says where the edges begin.
+  /// Reads `columns` of profile_row for the windows that scan_slots() leaves out: new windows, and
+  /// windows at the ends of the range. `level` must be the same as for scan_slots(), because it
+  /// decides where the ends begin.
   void scan_rows_beside(int level, Nanos begin_ns, Nanos end_ns, const std::string& columns,
                         const TakeRow& take);
-  /// Windows that are in no summary.
+  /// Reads the windows that are in no summary.
   void scan_new_rows(Nanos begin_ns, Nanos end_ns, const std::string& columns, const TakeRow& take);
 
  private:
@@ -67,7 +72,8 @@ class WindowSource {
   ViewReader& reader_;
   Nanos window_ns_;
   bool has_summaries_ = false;
-  std::array<std::int64_t, kSummaryLevels + 1> done_{};  ///< The last one stays 0: nothing above.
+  /// The last entry stays 0, because there is no higher level.
+  std::array<std::int64_t, kSummaryLevels + 1> done_{};
 };
 
 }  // namespace xylem::storage

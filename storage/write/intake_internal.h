@@ -1,7 +1,8 @@
 #pragma once
 
-// What every store does with a packet before it decides whether it is new: is the identity
-// possible, and what does the payload say. Values in, values out; no store is touched.
+// The checks that every store makes on a packet before it decides whether the packet is new: is the
+// identity possible, and what does the payload contain. Values in, values out; no access to a
+// store.
 
 #include <cstdint>
 #include <string>
@@ -18,40 +19,42 @@
 
 namespace xylem::storage {
 
-/// A payload that means nothing: stored as a loss of unknown size, with the reason.
+/// An invalid payload. It is stored as a loss of unknown size, with the reason.
 struct Defect {
   std::string reason;
 };
 
-/// What a payload says. An empty payload is a window in which the sources had nothing to tell.
+/// The contents of a payload. An empty payload is a window in which the sources had no calls.
 using Content = std::variant<wire::Registration, wire::ProfileWindow, wire::ChunkSummary,
                              wire::SeriesSample, wire::Tombstone, Defect>;
 
-/// Whether the run's configuration names it.
+/// True for a stream that the run's configuration names.
 constexpr bool is_stored_stream(StreamId stream) {
   return raw(stream) >= raw(wire::kFirstStoredStream);
 }
 
-/// Fails with kInvalidArgument on a stream that is neither the monitor's nor the run's, and on an
-/// identity that no leaf can have made: no sources, a leaf that is none, an empty or too large
-/// range, a chunk of several leaves or of no process, a sample of several leaves or of no service,
-/// a stream's account of several leaves, a stream's wave of a process or of more leaves than there
-/// can be.
+/// Fails with kInvalidArgument if the stream is neither the monitor's nor the run's, or if no leaf
+/// can have made this identity:
+///  - no sources, an invalid leaf, an empty or too large range;
+///  - a chunk of several leaves or of no process;
+///  - a sample of several leaves or of no service;
+///  - a stream account of several leaves;
+///  - a wave of a stream that is of a process, or of more leaves than possible.
 Result<void> check_identity(const wire::PacketId& id);
 
-/// Opens the payload as far as a store needs it; a chunk's columns stay closed. A window or a
-/// tombstone that tells of a leaf which is not among its sources is a Defect, and so are a chunk
-/// whose number of events is not the length of its range and a sample that is not one, or that its
-/// service has not taken.
+/// Decodes the payload as far as a store needs it; the columns of a chunk are not decoded. The
+/// result is a Defect for a window or tombstone with a leaf that is not among the packet's sources,
+/// and for a chunk whose number of events is not the length of its range. It is also a Defect for a
+/// series packet that is not exactly one sample, or whose sample its service has not taken.
 Content open_payload(const wire::Packet& packet);
 
-/// What is to be done about sources of which `known` are stored already.
+/// Decides what to do with a packet if the sources in `known` are already stored.
 PutOutcome judge_sources(const IntervalSet& sources, const IntervalSet& known);
 
-/// The same for a chunk's range of records: all, none or a part of it in `known`.
+/// Decides the same for a chunk: `known` may have all, none or a part of its range of records.
 PutOutcome judge_range(const wire::PacketId& id, const IntervalSet& known);
 
-/// "1-3,7" back to a set; the inverse of IntervalSet::to_string. Fails with kCorrupt.
+/// Parses "1-3,7" to a set; the inverse of IntervalSet::to_string. Fails with kCorrupt.
 Result<IntervalSet> parse_intervals(const std::string& text);
 
 }  // namespace xylem::storage

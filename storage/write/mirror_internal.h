@@ -1,6 +1,6 @@
 #pragma once
 
-// Copies a live database to a file system on which it cannot live itself.
+// Copies a live database to a file system on which it cannot be used itself.
 
 #include <string>
 
@@ -10,19 +10,19 @@
 
 namespace xylem::storage {
 
-/// A copy in the making, one at a time, in steps between the commits of the live connection (which
-/// SQLite carries over into the copy by itself). It is written beside its place and renamed when it
-/// is whole, so that a reader sees the one before or this one, never a part.
+/// Makes one copy at a time, in steps between the commits of the live connection. SQLite adds these
+/// commits to the copy. The copy is written to a temporary file beside its place and renamed when
+/// it is complete. So a reader sees the previous copy or the new one, never a part.
 class Mirror {
  public:
-  /// Copies `live`, which it borrows, to `path`. Nothing happens yet.
+  /// Copies `live` to `path`. Borrows `live`. The constructor does nothing yet.
   Mirror(Connection& live, std::string path);
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;
-  ~Mirror();  ///< Gives up what is unfinished.
+  ~Mirror();  ///< Removes an unfinished copy.
 
-  /// Starts or goes on, for about `limit_ns`. True when a whole copy has just taken its place.
-  /// On failure the unfinished copy is removed, and the next call starts afresh.
+  /// Starts or continues the copy, for about `limit_ns`. Returns true if a complete copy was just
+  /// renamed to `path`. On failure the unfinished copy is removed, and the next call starts again.
   Result<bool> step(Nanos limit_ns);
   bool is_copying() const { return backup_ != nullptr; }
   const std::string& path() const { return path_; }
@@ -36,7 +36,7 @@ class Mirror {
   std::string path_;
   Connection copy_;
   sqlite3_backup* backup_ = nullptr;
-  bool writing_ = false;  ///< A part of a copy stands beside its place.
+  bool writing_ = false;  ///< An unfinished copy exists beside its place.
 };
 
 }  // namespace xylem::storage

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which ranges of something numbered are stored, as rows of a table: ranges that touch are one row,
-// so that what comes in order stays one row however much it is.
+// Stores ranges of numbers as rows of a table. Ranges that touch become one row, so data that
+// arrives in order needs only one row.
 
 #include <cstdint>
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace xylem::storage {
 
-/// Over a table with the columns (`owner`, first, end) and the key (`owner`, first). Inside a
-/// transaction of the caller, who looks at the connection's failure.
+/// Uses a table with the columns (`owner`, first, end) and the key (`owner`, first). Call it inside
+/// a transaction; the caller checks the connection's failure.
 class RangeLedger {
  public:
   RangeLedger(Connection& connection, const std::string& table, const std::string& owner);
 
-  /// The stored ranges that meet or touch [first, end), and no others.
+  /// Returns exactly the stored ranges that overlap or touch [first, end).
   IntervalSet near(std::int64_t owner, std::uint64_t first, std::uint64_t end);
 
-  /// Adds a range of which nothing was there; `near` is what near() said of it.
+  /// Adds a range of which nothing is stored yet. `near` is the result of near() for it.
   void insert(std::int64_t owner, std::uint64_t first, std::uint64_t end, const IntervalSet& near);
 
  private:

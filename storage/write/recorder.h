@@ -1,7 +1,7 @@
 #pragma once
 
-// Writes the front end's data to a store in batches, without making the front end wait: a disk that
-// stalls for seconds must not stop heartbeats.
+// Writes the front end's data to a store in batches. The front end does not wait, because a disk
+// that is blocked for seconds must not stop heartbeats.
 
 #include <cstddef>
 #include <memory>
@@ -19,7 +19,7 @@
 
 namespace xylem::storage {
 
-/// How a link did at `at_ns` of the run.
+/// State of a link at `at_ns` of the run.
 struct LinkRow {
   wire::LinkReport report;
   Nanos at_ns = 0;
@@ -54,57 +54,59 @@ struct RunEnd {
 /// Rows that become visible together, or not at all.
 struct Batch {
   std::vector<Row> rows;  ///< In the order in which they are put.
-  Nanos at_ns = 0;        ///< The run's time for rows without their own.
-  /// It has only rows that must be stored even on a full disk, no data: see Store::prepare_to_end.
+  Nanos at_ns = 0;        ///< The run's time for rows that have no time.
+  /// The batch has no data, only rows that must be stored even on a full disk; see
+  /// Store::prepare_to_end.
   bool gives_up = false;
-  std::optional<RunEnd> end;  ///< With the last batch.
+  std::optional<RunEnd> end;  ///< Only in the last batch.
 };
 
 /// The outcome of a batch.
 struct Recorded {
-  /// Packets to acknowledge: committed, or known before. Empty if the commit failed.
+  /// Packets to acknowledge: committed now or known before. Empty if the commit failed.
   std::vector<wire::PacketId> stored;
-  /// The parts of merged packets that are new, while others of the same packet were not.
+  /// For merged packets of which some parts are new and others known: the new parts.
   std::vector<wire::PacketId> missing;
   /// Leaves whose last window is committed.
   IntervalSet ended;
-  /// Invalid packets, a sentence each: neither stored nor acknowledged.
+  /// Invalid packets, one sentence each. They are neither stored nor acknowledged.
   std::vector<std::string> refused;
   /// Why nothing of the batch was stored.
   std::optional<Error> failure;
-  /// After a failure: the batch, to be recorded again. Empty for the last one.
+  /// After a failure: the batch, to be recorded again. Empty for the last batch.
   Batch batch;
-  /// Of the last batch: from committed data, or, when one that gives up could not be stored, what
-  /// it would be then.
+  /// Only for the last batch: the account of committed data. If a batch that gives up data could
+  /// not be stored, it is the account as it would be with that batch.
   std::vector<AccountLine> account;
   bool account_is_stored = true;
-  /// Of the last batch: the run's end could not be written.
+  /// Only for the last batch: the run's end could not be written.
   std::optional<Error> end_failure;
 };
 
-/// Puts a batch, commits, and, for the last one, ends the run and reads the account. On the calling
-/// thread.
+/// Puts a batch and commits it. For the last batch, also ends the run and reads the account. Runs
+/// on the calling thread.
 Recorded record_now(Store& store, Batch batch);
 
-/// Records one batch after the other. Called from one thread.
+/// Records one batch after another. Called from one thread.
 class Recorder {
  public:
   virtual ~Recorder() = default;
 
-  /// Returns at once. Call it only when no batch is under way, after take() of the previous one.
+  /// Returns at once. Call it only if no batch is in progress and take() has returned the previous
+  /// outcome.
   virtual void record(Batch batch) = 0;
-  /// The outcome of the batch, once, when it is there.
+  /// Returns the outcome of the batch, once, when it is ready.
   virtual std::optional<Recorded> take() = 0;
-  /// Readable while take() has something; -1 when it has at once after record().
+  /// Readable while take() has an outcome. -1 if the outcome is ready as soon as record() returns.
   virtual int fd() const = 0;
 };
 
 /// Works on its own thread. Until the recorder is destroyed, only that thread may call the store.
-/// The destructor waits for the batch under way. `store` is borrowed. Fails with kExhausted when
+/// The destructor waits for the batch in progress. `store` is borrowed. Fails with kExhausted if
 /// the system gives no thread or descriptor.
 Result<std::unique_ptr<Recorder>> make_thread_recorder(Store& store);
 
-/// Works within record(): for a simulation, and for tests. `store` is borrowed.
+/// Works inside record(), for a simulation and for tests. `store` is borrowed.
 std::unique_ptr<Recorder> make_direct_recorder(Store& store);
 
 }  // namespace xylem::storage

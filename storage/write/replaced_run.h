@@ -15,40 +15,40 @@ struct ReplaceOptions {
   long pretend_file_system = 0;  ///< As in SqliteOptions.
 };
 
-/// Sets an earlier run's file aside until the new run has recorded something, so that a mistyped
-/// command destroys no record: PATH becomes PATH.before-RUN, in the same folder.
+/// Renames an earlier run's file until the new run has recorded data, so that a mistyped command
+/// destroys no data: PATH becomes PATH.before-RUN, in the same folder.
 ///
-/// Order of calls: set_aside() before the new store is made; then keep_new() when the new run has
-/// recorded something, or undo() when it has ended without. The destructor undoes, unless one of
-/// them or release() was called. The store must be closed before undo. If the process is killed
-/// before, its successor continues with of_former(). One thread.
+/// Order of calls: set_aside() before the new store is made. Then keep_new() if the new run has
+/// recorded data, or undo() if it has ended without. The destructor calls undo(), unless
+/// keep_new(), undo() or release() was called. The store must be closed before undo(). If the
+/// process is killed before that, its successor continues with of_former(). One thread.
 class ReplacedRun {
  public:
-  /// With `overwrite` a run of xylem at `path` is set aside. Without it only an ended run without
-  /// records is set aside. Any other file is left unchanged, and make_sqlite_store decides about
-  /// it. Fails with
+  /// Renames the file at `path`. With `overwrite`, any run of xylem is renamed. Without it, only an
+  /// ended run without data is renamed. Any other file is left unchanged, and make_sqlite_store
+  /// decides about it. Fails with
   ///   kInvalidArgument   with `overwrite`: the existing file is not a run of xylem,
   ///   kUnavailable       another process is writing it,
-  ///   kPermissionDenied, kInternal: the system does not allow to rename it.
+  /// kPermissionDenied, kInternal: the system does not allow the renaming.
   static Result<ReplacedRun> set_aside(const ReplaceOptions& options);
 
-  /// The file that a former process of the run `run_id` has set aside, if it still exists.
+  /// Returns the file that a former process of the run `run_id` has renamed, if it still exists.
   static ReplacedRun of_former(const std::string& path, const std::string& run_id);
 
   ~ReplacedRun();
   ReplacedRun(ReplacedRun&& other) noexcept;
   ReplacedRun& operator=(ReplacedRun&&) = delete;
 
-  /// Whether a file is set aside.
+  /// True if a file is set aside.
   bool holds() const;
-  /// Whether the file that is set aside has records, or cannot be read.
+  /// True if the file that is set aside has data or cannot be read.
   bool holds_record() const;
-  /// The new run replaces it for good.
+  /// Deletes the old file: the new run replaces it for good.
   void keep_new();
-  /// Removes the new run's file and restores the old one, if there was one. Fails with kInternal
-  /// and the path of the old one.
+  /// Removes the new run's file and restores the old file, if there was one. Fails with kInternal;
+  /// the message has the path of the old file.
   Result<void> undo();
-  /// Leaves it to another process.
+  /// Leaves the old file to another process.
   void release() { is_ours_ = false; }
 
  private:

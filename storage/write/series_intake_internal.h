@@ -1,6 +1,6 @@
 #pragma once
 
-// Series of auxiliary services as rows; the part of SqliteIntake that knows them.
+// The part of SqliteIntake that writes series of auxiliary services as rows.
 
 #include <cstdint>
 #include <string>
@@ -13,18 +13,19 @@
 
 namespace xylem::storage {
 
-/// As SqliteIntake: inside a transaction of the caller, who looks at the connection's failure.
+/// Like SqliteIntake: used inside a transaction of the caller, who checks the connection's failure.
 class SeriesIntake {
  public:
   explicit SeriesIntake(Connection& connection);
 
-  /// What a registration says of services: state, told again it changes nothing.
+  /// Stores the services of a registration. It is state: repeating it changes nothing.
   void put_names(LeafId leaf, const wire::Registration& registration);
 
-  /// A sample of a service, or a tombstone for some. A sample that cannot be read counts as lost.
+  /// Stores a sample of a service, or a tombstone for samples. A sample that cannot be read counts
+  /// as lost.
   PutOutcome put(const wire::Packet& packet);
 
-  /// The leaves have sent their last: nothing of their services is on its way.
+  /// These leaves have sent their last packet, so no sample of their services is in flight.
   void note_ended(const IntervalSet& leaves);
 
  private:

@@ -1,9 +1,8 @@
 #pragma once
 
-// Turns packets into rows. The file is the whole state: which sources and records are known, which
-// world has which number, what is counted so far, all stand in tables that change in the same
-// transaction as the data. So there is nothing in memory that could disagree after a rollback, and
-// a file that is opened again goes on where it was.
+// Turns packets into rows. All state is in the file: known sources and records, numbers of worlds,
+// and sums are in tables that change in the same transaction as the data. So after a rollback no
+// state in memory can disagree with the file, and a reopened file continues where it was.
 
 #include <cstdint>
 #include <optional>
@@ -23,22 +22,22 @@ namespace xylem::storage {
 enum class ProcessId : std::int64_t {};
 
 /// Writes packets through one connection, inside a transaction that the caller began. After each
-/// call the caller looks at the connection's failure; when there is one, the transaction is to be
-/// rolled back, and the outcome means nothing.
+/// call the caller checks the connection's failure. If there is one, the caller must roll back the
+/// transaction, and the outcome means nothing.
 class SqliteIntake {
  public:
   /// Prepares all statements; failures show in the connection.
   SqliteIntake(Connection& connection, std::shared_ptr<const StreamFold> fold);
 
-  /// A packet whose identity was checked.
+  /// Stores a packet whose identity was checked.
   PutOutcome put(const wire::Packet& packet);
 
   StreamIntake& streams() { return streams_; }
 
-  /// The leaves have sent their last.
+  /// These leaves have sent their last packet.
   void note_ended(const IntervalSet& leaves) { series_.note_ended(leaves); }
 
-  /// Sums up what is committed; see there.
+  /// Writes summaries of committed windows; see Summarizer.
   Summarizer& summaries() { return summaries_; }
   AlertIntake& alerts() { return alerts_; }
 
@@ -95,7 +94,7 @@ class SqliteIntake {
   AlertIntake alerts_;
   StreamIntake streams_;
 
-  // The process of the row before: rows come sorted. Forgotten with each packet.
+  // The process of the previous row, because rows are sorted. Reset for each packet.
   LeafId last_leaf_ = wire::kNoLeaf;
   Lane last_lane_{};
   ProcessId last_process_{};

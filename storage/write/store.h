@@ -1,6 +1,6 @@
 #pragma once
 
-// The front end's interface to the store of a run. Tests use a store in memory; other stores can be
+// The front end's interface to the store of a run. Tests use a store in memory. Other stores can be
 // added.
 
 #include <cstdint>
@@ -24,21 +24,21 @@ namespace xylem::storage {
 
 /// A stream that the run's configuration names.
 struct StreamFacts {
-  StreamId id{};  ///< From wire::kFirstStoredStream on.
+  StreamId id{};  ///< At least wire::kFirstStoredStream.
   std::string name, aggregation, synchronisation;
 };
 
-/// Merges waves of the run's streams. The caller provides it, since the store does not know
-/// filters. Called by the thread that calls the store.
+/// Merges waves of the run's streams. The caller provides it, because the store does not know
+/// filters. Called on the thread that calls the store.
 class StreamFold {
  public:
   virtual ~StreamFold() = default;
-  /// False: the waves of each leaf are stored separately.
+  /// Returns false if the waves of each leaf are stored separately.
   virtual bool merges(StreamId stream) const = 0;
-  /// `other`, of disjoint leaves, into `state`. False when they do not match; `state` is then
-  /// unusable.
+  /// Merges `other`, which is of disjoint leaves, into `state`. Returns false if they do not match;
+  /// `state` is then unusable.
   virtual bool merge(StreamId stream, wire::Fields& state, const wire::Fields& other) const = 0;
-  /// The result of a state, for people; nothing if it is not a state.
+  /// Returns the result of a state, for people; nullopt if it is not a state.
   virtual std::optional<wire::Fields> finish(StreamId stream, const wire::Fields& state) const = 0;
 };
 
@@ -50,7 +50,7 @@ struct RunFacts {
   std::string user;
   std::string host;     ///< The front end's host.
   std::string version;  ///< Version of xylem.
-  std::string options;  ///< As `--print-config` shows them.
+  std::string options;  ///< In the form of `--print-config`.
   Nanos started_realtime_ns = 0;
   Nanos window_ns = 0;
   bool chunks = false;  ///< --detail trace
@@ -58,26 +58,28 @@ struct RunFacts {
   std::vector<StreamFacts> streams{};
 };
 
-/// The state of a node of the overlay. A later row replaces an earlier one.
+/// The state of a node of the overlay. A later row replaces an earlier row.
 struct NodeRow {
   NodeId id{};
-  wire::Role role = wire::Role::kBackEnd;  ///< A program that sends on streams: kProgram.
+  wire::Role role = wire::Role::kBackEnd;  ///< kProgram for a program that sends on streams.
   std::string host;
-  NodeId parent{};          ///< kFrontEndNode for itself.
+  NodeId parent{};          ///< kFrontEndNode for the front end itself.
   std::uint32_t level = 0;  ///< 0 is the front end.
   std::uint32_t pid = 0;
   LeafId leaf = wire::kNoLeaf;
   std::string state;          ///< "started", "attached", "left", "lost"
-  std::string host_key = {};  ///< Tells hosts with the same name apart.
-  /// Where it listens; for a successor of the front end only.
+  std::string host_key = {};  ///< Distinguishes hosts with the same name.
+  /// Addresses on which the node listens. Only for a successor of the front end.
   std::vector<wire::Address> addresses = {};
   Nanos at_ns = 0;  ///< When this state began, in the run's time.
-  /// Why a communication process was placed on that host, in one clause; empty: unknown, or other.
+  /// Why a communication process was placed on that host, in one clause. Empty: unknown, or not a
+  /// communication process.
   std::string reason = {};
   bool operator==(const NodeRow&) const = default;
 };
 
-/// A process that has been reported. All but leaf and lane are known once it is initialised.
+/// A process that has been reported. leaf and lane are always known, the other fields only if it is
+/// initialised.
 struct PastProcess {
   LeafId leaf{};
   Lane lane{};
@@ -90,10 +92,11 @@ struct PastProcess {
 
 /// The state of the run so far, for a successor of the front end.
 struct Past {
-  std::uint64_t front_ends = 1;        ///< Number that have opened the store, this one included.
+  /// Number of front ends that have opened the store, this one included.
+  std::uint64_t front_ends = 1;
   Nanos epoch_ns = 0;                  ///< As in RunFacts.
-  std::vector<NodeRow> nodes;          ///< By id.
-  std::vector<PastProcess> processes;  ///< By leaf and lane.
+  std::vector<NodeRow> nodes;          ///< In the order of ids.
+  std::vector<PastProcess> processes;  ///< In the order of leaf and lane.
   IntervalSet ended;                   ///< Leaves whose last window is stored.
 };
 
@@ -108,25 +111,25 @@ struct ClockRow {
 /// The outcome of a packet. It is valid only if the next commit succeeds.
 struct PutOutcome {
   enum class Kind {
-    kStored,       ///< All its sources were new.
-    kDuplicate,    ///< All were known: dropped, but must be acknowledged.
-    kPartlyKnown,  ///< Dropped; the leaves in `missing` must resend alone.
+    kStored,       ///< All sources were new.
+    kDuplicate,    ///< All sources were known. The packet is dropped but must be acknowledged.
+    kPartlyKnown,  ///< The packet is dropped; the leaves in `missing` must resend alone.
   };
   Kind kind = Kind::kStored;
   IntervalSet missing;
-  /// If the waves of a packet differ (run's streams only): the parts to acknowledge, stored or
-  /// known, and the parts to resend alone. If both are empty, `kind` is for the whole packet.
+  /// Only for the run's streams, if the waves of a packet differ: the parts to acknowledge (stored
+  /// or known), and the parts to resend alone. If both are empty, `kind` is for the whole packet.
   std::vector<wire::PacketId> settled{}, again{};
 };
 
-/// A run's store. Calls come from one thread at a time, in this order: begin_run once; then puts
-/// and commits in any number; end_run once. At commit all data put so far becomes visible together
-/// and outlives this process.
+/// A run's store. Calls come from one thread at a time, in this order: begin_run once; then any
+/// number of puts and commits; end_run once. At a commit all data put so far becomes visible
+/// together and outlives this process.
 ///
-/// When a commit fails, everything since the last one is undone, in the store's memory too, and the
-/// same packets may be put again later. The store stays usable. When a put fails because of the
-/// store (not with kInvalidArgument, which concerns only that packet), the same is undone at once.
-/// Further puts fail in the same way until commit is called, which returns that failure. So a
+/// If a commit fails, everything since the last commit is undone, also in the store's memory. The
+/// same packets may be put again later. The store stays usable. If a put fails because of the store
+/// (not with kInvalidArgument, which concerns only that packet), the same is undone at once.
+/// Further puts fail in the same way until commit is called; commit then returns that failure. So a
 /// caller that acknowledges only after a successful commit never acknowledges undone data.
 class Store {
  public:
@@ -134,77 +137,79 @@ class Store {
 
   virtual Result<void> begin_run(const RunFacts& facts) = 0;
 
-  /// The run's time for data put from now on that has no time itself.
+  /// Sets the run's time for data put from now on that has no time itself.
   virtual void set_time(Nanos /*at_ns*/) {}
 
-  /// Takes a packet of the monitor's streams (registration, window, chunk, series, accounts of
-  /// streams) or of those that the run's configuration names; tombstones of each. Decides from the
-  /// sources stored so far whether it is new; only the root calls this, so this is the one place
-  /// where duplicates are found. A payload that cannot be decoded is stored as a loss with its
-  /// reason. Fails as the store does, and with kInvalidArgument for an unknown stream or an invalid
-  /// identity: such a packet must never be acknowledged or stored later.
+  /// Stores a packet of the monitor's streams (registration, window, chunk, series, stream
+  /// accounts) or of a stream that the run's configuration names, or a tombstone of such a packet.
+  /// Decides from the sources stored so far whether the packet is new. Only the root calls put(),
+  /// so this is the only place where duplicates are found. A payload that cannot be decoded is
+  /// stored as a loss with its reason. Fails like the store, and with kInvalidArgument for an
+  /// unknown stream or an invalid identity: such a packet must never be acknowledged or stored
+  /// later.
   virtual Result<PutOutcome> put(const wire::Packet& packet) = 0;
 
-  /// Replaces the node's previous row, which is kept as history.
+  /// Stores a node's row. The previous row is kept as history.
   virtual Result<void> put_node(const NodeRow& node) = 0;
   virtual Result<void> put_clock(const ClockRow& clock) = 0;
-  /// Replaces the node's last report. Earlier reports are kept up to a hundred a second over all
-  /// nodes.
+  /// Stores a node's newest report. At most a hundred earlier reports per second, over all nodes,
+  /// are kept.
   virtual Result<void> put_link(const wire::LinkReport& report, Nanos at_ns) = 0;
 
-  /// Measurements of a host by its back end at `at_ns` of the run's time: rows of host_metric.
+  /// Stores measurements of a host by its back end at `at_ns` of the run's time, as rows of
+  /// host_value.
   virtual Result<void> put_host_facts(const wire::HostFacts& host, Nanos at_ns) = 0;
 
-  /// A warning or an error that a process of the tree has logged at `at_ns` of the run's time.
+  /// Stores a warning or an error that a process of the tree has logged at `at_ns` of the run's
+  /// time.
   virtual Result<void> put_notice(const wire::Notice& notice, Nanos at_ns) = 0;
 
   /// A leaf is silent and has not sent its last packet. The accounts of a host stay incomplete,
-  /// with the reason in `loss`. So do the stream accounts of a program; their reason comes from
-  /// put_node, which has the role and the state.
-  /// An empty reason: the host was heard of again, and its loss is undone. end_run makes the loss
-  /// final.
+  /// with the reason in `loss`. The stream accounts of a program stay incomplete too; their reason
+  /// comes from put_node, which has the role and the state. An empty reason means that the host was
+  /// heard of again; its loss is undone. end_run makes the loss final.
   virtual Result<void> put_host_lost(LeafId leaf, const std::string& reason) = 0;
 
-  /// Bytes put since the last commit, to decide when to commit.
+  /// Bytes put since the last commit. The caller uses it to decide when to commit.
   virtual std::size_t pending_bytes() const = 0;
 
-  /// Makes everything put so far visible; from then on it outlives all processes. A power failure
-  /// of the host can lose it until the log is folded into the file, since only then it reaches the
-  /// disk. Fails with kExhausted when the disk is full, kUnavailable when the store cannot be
-  /// written now, kSuperseded when another front end has opened the run meanwhile (this one can
-  /// store nothing any more), else kInternal.
+  /// Makes everything put so far visible. From then on the data outlives all processes. A power
+  /// failure of the host can still lose it until the log is folded into the file, because only then
+  /// the data reaches the disk. Fails with kExhausted if the disk is full, with kUnavailable if the
+  /// store cannot be written now, with kSuperseded if another front end has opened the run (this
+  /// one can store nothing any more), else with kInternal.
   virtual Result<void> commit() = 0;
 
-  /// From now on only tombstones, state and the end are put. The store may use the disk space that
-  /// it has reserved for them. end_run does this too.
+  /// From now on only tombstones, state and the run's end are put. The store may use the disk space
+  /// that it has reserved for them. end_run calls this too.
   virtual void prepare_to_end() {}
 
-  /// The file that is being written and that readers on this host should open; not always the one
-  /// asked for (see SqliteOptions::pretend_file_system). Empty for a store without a file.
+  /// The file that is being written and that readers on this host should open. It is not always the
+  /// requested file (see SqliteOptions::pretend_file_system). Empty for a store without a file.
   virtual std::string live_path() const { return {}; }
 
-  /// Writes the end of the run and commits. `exit_code` as `xylem run` returns it; -1 if unknown.
-  /// Closes the hosts that count as lost: one tombstone for all that their ranks had reported and
-  /// that is not stored, so that captured = stored + lost holds for them too, as last reported.
-  /// If earlier data cannot be committed, the end is still written, and the failure is returned.
-  /// Nothing may be put afterwards.
+  /// Writes the end of the run and commits. `exit_code` is the one that `xylem run` returns; -1 if
+  /// unknown. Closes the hosts that count as lost: one tombstone stands for all calls that their
+  /// ranks had reported and that are not stored. So captured = stored + lost holds for these hosts
+  /// too, as last reported. If earlier data cannot be committed, the end is still written, and the
+  /// failure is returned. Nothing may be put afterwards.
   virtual Result<void> end_run(int exit_code, Nanos ended_realtime_ns) = 0;
 
-  /// From committed data, by world and rank. `stored` is counted, never computed from the others.
+  /// Returns the account of committed data, by world and rank. `stored` is counted, never computed
+  /// from the others.
   virtual Result<std::vector<AccountLine>> account() = 0;
-  /// The same including data put since the last commit: the account if the next commit
-  /// succeeds.
+  /// The same including data put since the last commit: the account if the next commit succeeds.
   virtual Result<std::vector<AccountLine>> pending_account() = 0;
 };
 
 /// A store in memory, with the same decisions as the real one; for tests.
 std::unique_ptr<Store> make_memory_store();
 
-/// The data that memory stores have committed. It outlives them, like a file. One thread.
+/// The data that memory stores have committed. It outlives the stores, like a file. One thread.
 class MemoryRun {
  public:
-  /// `checks_epoch` = false breaks a rule: a superseded store may still commit. This is for the
-  /// test which checks that the model of the tree notices it.
+  /// `checks_epoch` = false breaks a rule: a superseded store may still commit. Used only by the
+  /// test that proves that the tree's model detects this.
   explicit MemoryRun(bool checks_epoch = true);
   ~MemoryRun();
   MemoryRun(const MemoryRun&) = delete;
@@ -224,47 +229,47 @@ struct ResumedStore {
   Past past;
 };
 
-/// Opens the run; from now on all commits of earlier stores over it fail with kSuperseded. `run` is
-/// borrowed.
+/// Opens the run. From now on all commits of earlier stores over `run` fail with kSuperseded. `run`
+/// is borrowed.
 ResumedStore open_memory_store(MemoryRun& run);
 
 /// How to open a run's file.
 struct SqliteOptions {
   std::string path;
-  bool overwrite = false;  ///< An existing file is refused otherwise.
-  /// For tests: the result of statfs; 0: ask the system. On a network file system, where WAL
-  /// cannot work, the live file is kept in $TMPDIR and copied to `path` each minute and at the end.
+  bool overwrite = false;  ///< If false, an existing file is refused.
+  /// For tests: the result of statfs; 0 asks the system. WAL cannot work on a network file system.
+  /// There the live file is kept in $TMPDIR and copied to `path` each minute and at the end.
   long pretend_file_system = 0;
   AlertLimits alerts = {};  ///< Thresholds of alerts.
-  /// For the run's streams; none: the waves of each leaf are kept separately.
+  /// Merges waves of the run's streams. If null, the waves of each leaf are kept separately.
   std::shared_ptr<const StreamFold> fold{};
-  /// A write-ahead log beyond this is folded into the file as soon as no reader uses an old state
-  /// of it. While one does, the log grows, and one warning says so.
+  /// Size limit of the write-ahead log. A larger log is folded into the file as soon as no reader
+  /// uses an old state of it. Until then the log grows, and one warning is logged.
   std::uint64_t log_bytes = 64u << 20;
 };
 
-/// Makes the file (mode 0600, WAL) and its tables; see docs/storage-schema.md.
-/// Fails with kAlreadyExists, kPermissionDenied, kExhausted or kInvalidArgument and a sentence that
-/// names the path.
+/// Makes the file (mode 0600, WAL) and its tables; see docs/storage-schema.md. Fails with
+/// kAlreadyExists, kPermissionDenied, kExhausted or kInvalidArgument and a message that names the
+/// path.
 Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options);
 
 /// The file that a successor of the front end continues.
 struct ResumeOptions {
   std::string path;  ///< As in SqliteOptions.
-  /// live_path() of the former store. If only `path` exists, the former store was complete, and
-  /// `path` is continued.
+  /// live_path() of the former store. If this file does not exist any more but `path` does, the
+  /// former store was complete, and `path` is continued.
   std::string live_path;
   std::string run_id;                        ///< As in RunFacts.
   AlertLimits alerts = {};                   ///< As in SqliteOptions.
   std::shared_ptr<const StreamFold> fold{};  ///< As in SqliteOptions.
 };
 
-/// Continues the run of a front end that is dead, or counts as dead: from now on each commit of
-/// its store fails with kSuperseded. Do not call begin_run again. Commits and counts continue as if
-/// there were only one store, even after end_run of the former one.
-/// Fails with kNotFound, kPermissionDenied, kExhausted or kUnavailable (for instance while a former
-/// front end hangs in a commit: try again), kInvalidArgument when the file is another run's,
-/// kCorrupt when its contents are invalid.
+/// Continues the run of a front end that is dead or counts as dead. From now on each commit of its
+/// store fails with kSuperseded. Do not call begin_run again. Commits and counts continue as if
+/// there were only one store, even after end_run of the former store. Fails with kNotFound,
+/// kPermissionDenied, kExhausted, kUnavailable (for example while the former front end hangs in a
+/// commit: try again), kInvalidArgument if the file is another run's, or kCorrupt if its contents
+/// are invalid.
 Result<ResumedStore> resume_sqlite_store(const ResumeOptions& options);
 
 }  // namespace xylem::storage

@@ -1,7 +1,7 @@
 #pragma once
 
-// The file under a store: who may make it, where it really lives, and the room kept aside for the
-// end of a run.
+// The file of a store: who may create it, where it is kept, and the disk space reserved for the end
+// of a run.
 
 #include <sys/resource.h>
 
@@ -15,53 +15,56 @@
 
 namespace xylem::storage {
 
-/// A file that this process has made for itself and holds against other writers.
+/// A file that this process has created and locked against other writers.
 ///
-/// The lock is flock's, which SQLite does not use. The descriptor must outlive SQLite's connection
-/// to the file: closing it drops SQLite's own locks too.
+/// The lock is flock's, which SQLite does not use. The descriptor must live longer than SQLite's
+/// connection to the file, because closing it would also release SQLite's own locks.
 struct ClaimedFile {
   std::string path;
   UniqueFd lock;
 };
 
-/// Makes an empty file at `path`, mode 0600. With `overwrite`, an existing run of xylem is removed
-/// first, with its -wal and -shm; anything else that stands there is never removed.
-/// `lock` says whether to hold it by flock (not on network file systems, where that would lock out
-/// readers). Fails with
-///   kAlreadyExists     it exists and `overwrite` is false,
+/// Creates an empty file at `path`, mode 0600. With `overwrite`, an existing run of xylem is
+/// removed first, with its -wal and -shm. No other file is ever removed. If `lock` is true, the
+/// file is locked by flock. Pass false on network file systems, where the lock would lock out
+/// readers. Fails with
+///   kAlreadyExists     the file exists and `overwrite` is false,
 ///   kInvalidArgument   a directory, not a regular file, or not a run of xylem,
 ///   kUnavailable       another process is writing it,
 ///   kPermissionDenied, kNotFound (its folder), kExhausted.
 Result<ClaimedFile> claim_file(const std::string& path, bool overwrite, bool lock);
 
-/// Looks whether the file at `path` may be replaced by a new run's: a run of xylem that nobody
-/// writes. With `lock` it is held by flock for as long as the descriptor lives.
-/// Fails with kInvalidArgument (not a run of xylem), kUnavailable (another process is writing it),
-/// kPermissionDenied, kNotFound.
+/// Checks that a new run may replace the file at `path`: it must be a run of xylem that no process
+/// writes. With `lock`, it is locked by flock as long as the descriptor lives. Fails with
+/// kInvalidArgument (not a run of xylem), kUnavailable (another process is writing it),
+/// kPermissionDenied or kNotFound.
 Result<UniqueFd> hold_old_run(const std::string& path, bool lock);
 
-/// A file that a former process of the same run has made, to go on with. `lock` as above, where it
-/// can be had: a former process that stands still has it for as long as it lives.
-/// Fails with kNotFound, kPermissionDenied, kInvalidArgument (not a run of xylem), else kInternal.
+/// Opens a file that a former process of the same run has created, to continue it. `lock` is as
+/// above, but it is no error if the lock is not available: a former process that hangs holds it as
+/// long as it lives. Fails with kNotFound, kPermissionDenied, kInvalidArgument (not a run of
+/// xylem), else kInternal.
 Result<ClaimedFile> reclaim_file(const std::string& path, bool lock);
 
-/// f_type of statfs for the folder that `path` is in; 0 when that cannot be asked.
+/// Returns f_type of statfs for the folder of `path`; 0 if statfs fails.
 long file_system_of(const std::string& path);
-/// NFS, Lustre, GPFS, BeeGFS or CIFS: where several hosts may write and WAL cannot work.
+/// True for NFS, Lustre, GPFS, BeeGFS and CIFS. Several hosts may write there, and WAL cannot work.
 bool is_network_file_system(long type);
 
-/// A folder of this process alone in $TMPDIR (or /tmp), mode 0700. Fails as claim_file.
+/// Makes a folder for this process alone in $TMPDIR (or /tmp), mode 0700. Fails like claim_file.
 Result<std::string> make_live_folder();
 
-/// Removes a database file and what SQLite keeps beside it. What is not there is no failure.
+/// Removes a database file and the files that SQLite keeps beside it. A missing file is not a
+/// failure.
 void remove_database(const std::string& path);
 
-/// Whether the file may grow to `bytes`, by the room on its disk and this process's limit.
+/// Returns true if the file may grow to `bytes`, by the free space on its disk and this process's
+/// limit.
 bool fits_file(const std::string& path, std::uint64_t bytes);
 
-/// Room kept aside: disk space held by a file without a name, so that it frees itself when the
-/// process ends; and, where files of this process may not grow for ever (RLIMIT_FSIZE), a limit
-/// that is lower meanwhile. The limit is the whole process's; children inherit it.
+/// Reserved disk space. A file without a name holds it, so it is freed when the process ends. If
+/// the size of files is limited (RLIMIT_FSIZE), the limit is also lowered meanwhile. This limit is
+/// for the whole process, and children inherit it.
 class Reserve {
  public:
   Reserve() = default;
@@ -69,8 +72,8 @@ class Reserve {
   Reserve& operator=(const Reserve&) = delete;
   ~Reserve() { release(); }
 
-  /// Takes `bytes` on the disk of `path`; when there is not so much room, nothing. Of a limit it
-  /// takes a quarter at most.
+  /// Reserves `bytes` on the disk of `path`; reserves nothing if there is not enough space. Lowers
+  /// a file size limit by at most a quarter.
   void take(const std::string& path, std::size_t bytes);
   void release();
   bool holds() const { return static_cast<bool>(file_); }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Waves of the run's streams as rows; the part of SqliteIntake that knows them.
+// The part of SqliteIntake that writes waves of the run's streams as rows.
 
 #include <cstdint>
 #include <memory>
@@ -15,37 +15,38 @@
 
 namespace xylem::storage {
 
-/// Fields as JSON that SQLite opens: an object, `{"1":42,"2":[0.5,null]}`. Bytes are hexadecimal
-/// text, numbers that JSON has not are null (NaN) or beyond all numbers (infinity), and text that
-/// is no UTF-8 is read as Latin-1.
+/// Returns fields as JSON that SQLite can read: an object, `{"1":42,"2":[0.5,null]}`. Bytes are
+/// hexadecimal text. JSON has no NaN and no infinity: NaN becomes null, infinity a number outside
+/// the range of double. Text that is not UTF-8 is read as Latin-1.
 std::string to_json(const wire::Fields& fields);
 
-/// As SqliteIntake: inside a transaction of the caller, who looks at the connection's failure.
+/// Like SqliteIntake: used inside a transaction of the caller, who checks the connection's failure.
 ///
-/// Whether a wave is new is decided for each of its leaves by a ledger of wave numbers, the same
-/// for what is stored and what was given up. What is stored of one wave is one row, into which
-/// later parts are merged; a part that does not fit it, and every part of a stream that merges
-/// nothing, has a row of its own.
+/// For each leaf a ledger of wave numbers decides whether a wave is new. The ledger contains both
+/// stored waves and waves that were given up. The stored parts of one wave are one row, into which
+/// later parts are merged. A part that does not match this row has its own row, and so has every
+/// part of a stream whose waves are not merged.
 class StreamIntake {
  public:
-  /// Without a fold every part is kept as it is.
+  /// If `fold` is null, every part is stored separately.
   StreamIntake(Connection& connection, std::shared_ptr<const StreamFold> fold);
 
-  /// The run's streams, once.
+  /// Sets the run's streams. Call it once.
   void begin(const std::vector<StreamFacts>& streams);
-  /// The run's time of what is put from now on.
+  /// Sets the run's time of the data put from now on.
   void set_time(Nanos at_ns) { now_ns_ = at_ns; }
 
-  /// Waves, or a tombstone for some. What cannot be read counts as lost.
+  /// Stores waves, or a tombstone for waves. Waves that cannot be read count as lost.
   PutOutcome put(const wire::Packet& packet);
-  /// How many waves a leaf has sent, by stream. State: told again it changes nothing.
+  /// Stores the number of waves that a leaf has sent on each stream. It is state: repeating it
+  /// changes nothing.
   void put_account(const wire::Packet& packet);
 
  private:
   struct Contributor {
     std::int64_t id = 0;
     std::uint64_t leaf = 0;
-    IntervalSet known;  ///< Of the packet's waves, with what touches them.
+    IntervalSet known;  ///< Known waves that overlap or touch the packet's waves.
   };
 
   std::int64_t contributor_of(StreamId stream, std::uint64_t leaf);

@@ -1,8 +1,8 @@
 #pragma once
 
-// What a run's file holds for a successor of the front end, and how one of several front ends is
-// the newest. All calls but take_over() are made within the transaction of the caller, who looks at
-// the connection's failure afterwards.
+// The data in a run's file for a successor of the front end, and the check which of several front
+// ends is the newest. All calls except take_over() are made inside a transaction of the caller, who
+// then checks the connection's failure.
 
 #include <cstdint>
 #include <string>
@@ -14,20 +14,20 @@
 
 namespace xylem::storage {
 
-/// Becomes the newest front end of the run, in an immediate transaction of its own, and reads what
-/// the former ones have left. Fails with kInvalidArgument when the file is that of another run,
-/// kCorrupt when it holds no run or what is there cannot be read, and as the store does.
+/// Makes this process the newest front end of the run, in an immediate transaction of its own, and
+/// reads the data that former front ends have left. Fails with kInvalidArgument if the file is
+/// another run's, with kCorrupt if it has no run or cannot be read, and like the store.
 Result<Past> take_over(Connection& connection, const std::string& run_id);
 
-/// Keeps for a successor what nothing else in the file tells.
+/// Keeps the data for a successor that is nowhere else in the file.
 class Succession {
  public:
   /// Prepares its statements; failures show in the connection.
   explicit Succession(Connection& connection);
 
-  /// Once in a run, by the first front end.
+  /// Called once in a run, by the first front end.
   void begin(Nanos epoch_ns);
-  /// Whether nobody has taken over since there were `front_ends`.
+  /// Returns true if no other front end has taken over since there were `front_ends`.
   bool is_newest(std::uint64_t front_ends);
 
   void note_addresses(const NodeRow& node);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Writes summaries of windows (summary_internal.h) behind the windows themselves.
+// Writes summaries of windows (summary_internal.h) after the windows themselves.
 
 #include <array>
 #include <cstdint>
@@ -11,24 +11,26 @@
 
 namespace xylem::storage {
 
-/// Sums up rows that are committed, a bounded batch at a time, through one connection, inside a
-/// transaction that the caller began; failures show in the connection. What it keeps between calls
-/// says only when it is time: what is summed up already stands in the file, so that after a
-/// rollback, a crash, or in a file of an older version it goes on where the file is.
+/// Sums up committed rows in batches of limited size. Uses one connection, inside a transaction
+/// that the caller began; failures show in the connection. The state in memory only says when the
+/// next batch is due. The file says which rows are already summed up. So after a rollback or a
+/// crash, or in a file of an older version, the work continues where the file stands.
 ///
-/// A batch takes rows in their order, up to the slot that is still being written, and at most some
-/// 130000 of them or 512 slots and blocks: 40 MB at the very most, and usually 5.
+/// A batch takes rows in their order, up to the slot that is still being written. It takes at most
+/// about 130000 rows or 512 slots and blocks. It needs at most 40 MB, usually 5 MB.
 class Summarizer {
  public:
   explicit Summarizer(Connection& connection);
 
-  /// So many rows of windows that begin then were written. They may be undone later: no harm.
+  /// Call it when `rows` rows of windows that begin at `begin_ns` were written. It does no harm if
+  /// they are rolled back later.
   void note_rows(Nanos begin_ns, std::uint64_t rows);
-  /// Whether a slot is complete, or many rows have come.
+  /// True if a slot is complete or many rows are waiting.
   bool is_due() const;
-  /// One batch of each level that has one. `is_last`: no window will come any more.
+  /// Writes one batch of each level that has one. `is_last`: no window will arrive any more.
   void advance(bool is_last = false);
-  /// Throws all summaries away, to be made anew: a function's class came after its windows.
+  /// Deletes all summaries so that they are made again. Needed if the class of a function arrived
+  /// after its windows.
   void forget();
 
  private:
@@ -47,11 +49,13 @@ class Summarizer {
 
   Nanos window_ns_ = 0;
   std::uint64_t pending_rows_ = 0;
-  bool is_behind_ = true;  ///< Until it has looked: the file may be another process's.
+  /// True until the file was checked, because another process may have written it.
+  bool is_behind_ = true;
   static constexpr Nanos kNever = std::numeric_limits<Nanos>::min();
   Nanos newest_ns_ = kNever;
-  std::array<Nanos, kSummaryLevels> complete_ns_;  ///< Slots that begin before it are summed up.
-  std::vector<std::int64_t> waiting_functions_;    ///< Sorted.
+  /// Slots that begin before this time are summed up.
+  std::array<Nanos, kSummaryLevels> complete_ns_;
+  std::vector<std::int64_t> waiting_functions_;  ///< In ascending order.
 };
 
 }  // namespace xylem::storage

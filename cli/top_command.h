@@ -26,7 +26,8 @@ struct TopOptions {
 /// Shows the run until a key or a signal ends this, and restores the terminal. If standard output
 /// is not a terminal, or if TERM is "dumb" or not set, it behaves as with `once`. A plain screen
 /// has the size of the variables COLUMNS and LINES; if they are not set, it has 80 columns and all
-/// lines. Returns 0, or 1 with a sentence on `err` when the file is not a run.
+/// lines. Returns 0. Returns 1 with a sentence on `err` when the file is not a run, or when the run
+/// or the terminal cannot be used.
 int run_top(const TopOptions& options, std::ostream& out, std::ostream& err);
 
 /// Adds the subcommand. When the user chooses it, parsing runs it and stores its exit code in

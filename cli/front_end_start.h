@@ -40,8 +40,8 @@ struct Started {
 
 /// Starts the front end of a run. `command` is stored in the run: it is the job's command, or
 /// xylem's own (`xylem serve`, `xylem attach ...`) if there is none. With Reach::kJob inside a
-/// Slurm allocation, this function also starts the agents; if they do not start, it only prints a
-/// sentence. Fails with a sentence, and then leaves nothing behind.
+/// Slurm allocation, this also starts the agents; if an agent does not start, this only prints
+/// a sentence. Fails with a sentence, and then leaves nothing behind.
 Result<Started> start_front_end(const RunOptions& options, const std::string& printed_options,
                                 const std::vector<std::string>& command, Reach reach);
 

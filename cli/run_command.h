@@ -9,8 +9,8 @@
 
 namespace xylem {
 
-/// Starts a front end, then the job in the run's environment. Returns the job's exit code as a
-/// shell would see it. 2 and a sentence when nothing was started.
+/// Starts a front end, then the job in its environment. Returns the job's exit code as a shell
+/// would see it. 2 and a sentence when nothing was started.
 int run_job(const RunOptions& options, const std::string& printed_options,
             const std::vector<std::string>& command);
 

@@ -52,7 +52,7 @@ Result<bool> to_switch(const SettingValue& setting);
 /// A whole number from 0 to `most`. Fails with kInvalidArgument.
 Result<std::uint64_t> to_number(const SettingValue& setting, std::uint64_t most);
 
-/// The path of the configuration file: `--config` if given, else XYLEM_CONFIG; "" for none.
+/// The configuration file: that of `--config`, else that of XYLEM_CONFIG; "" for none.
 std::string config_file(const std::string& flag, const std::vector<std::string>& environment);
 
 /// Its entries; none without a file. Fails as load_config.

@@ -55,7 +55,7 @@ Result<std::uint64_t> to_number(const SettingValue& setting, std::uint64_t most)
 /// The configuration file: that of `--config`, else that of XYLEM_CONFIG; "" for none.
 std::string config_file(const std::string& flag, const std::vector<std::string>& environment);
 
-/// Its entries; none without a file. Fails as load_config.
+/// The entries of the file; none if `path` is empty. Fails as load_config.
 Result<std::vector<ConfigEntry>> config_entries(const std::string& path);
 
 /// Puts the layers together: a value for each of `settings`. `flags` are those given on the command

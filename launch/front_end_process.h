@@ -67,8 +67,9 @@ class FrontEndProcess {
 
   /// Tells the front end that the job has ended, and waits until it, or a successor, has stored
   /// everything. Fails with kUnavailable
-  /// - when front ends died or could not open the store kMaxDeaths times during this wait (without
-  ///   deaths in plugins);
+  /// - when front ends died or could not open the store kMaxDeaths times during this wait (deaths
+  /// in
+  ///   plugins do not count);
   /// - when kMaxStandstills front ends hung and were killed;
   /// - when the user has interrupted twice. At the first SIGINT, SIGTERM or SIGHUP, a message says
   ///   that data is being stored. The second kills the front end.

@@ -1,7 +1,7 @@
 #pragma once
 
 // The job of `xylem run` as a child process. It shares our standard streams, terminal and process
-// group, and gets each of our signals once:
+// group, and gets signals as it would without xylem:
 //
 //   sent to                            the job has it            we
 //   the group: ctrl-C, kill -- -PGID   directly                  do nothing

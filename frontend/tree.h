@@ -64,9 +64,8 @@ struct TreeOptions {
 
 /// When a node sends a wave to its parent.
 enum class Synchronisation {
-  kWaitForAll,  ///< When every leaf below has contributed; at most 6 s after the first
-                ///< contribution.
-  kTimeOut,     ///< The same, but at most `time_out` after the first contribution.
+  kWaitForAll,  ///< When every leaf below has contributed; at the latest after 6 s.
+  kTimeOut,     ///< The same, but at the latest `time_out` after the first contribution.
   kAsItComes,   ///< At once.
 };
 

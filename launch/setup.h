@@ -43,9 +43,9 @@ struct Setup {
   /// gone.
   std::vector<std::string> plugins{};
   long first_plugin_fd = -1;  ///< Set by FrontEndProcess.
-  long fold_mark_fd = -1;     ///< See FoldMark; -1 without plugins. Set likewise.
-  /// Numbers of streams whose plugin has killed front ends: they are no longer merged. Set
-  /// likewise.
+  long fold_mark_fd = -1;     ///< See FoldMark; -1 without plugins. Set by FrontEndProcess.
+  /// Numbers of streams whose plugin has killed front ends; these streams are no longer merged. Set
+  /// by FrontEndProcess.
   std::vector<std::string> unmerged_streams{};
   std::string comm_on = "mixed";         ///< `--comm-on`
   std::vector<std::string> extra_hosts;  ///< `--extra-hosts`

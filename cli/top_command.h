@@ -23,7 +23,7 @@ struct TopOptions {
   double recent_s = 0;    ///< Begin with only this many last seconds; 0: the whole run.
 };
 
-/// Shows the run until a key or a signal ends this, and restores the terminal. If standard output
+/// Shows the run until the user quits or a signal comes; then restores the terminal. If the output
 /// is not a terminal, or if TERM is "dumb" or not set, it behaves as with `once`. A plain screen
 /// has the size of the variables COLUMNS and LINES; if they are not set, it has 80 columns and all
 /// lines. Returns 0. Returns 1 with a sentence on `err` when the file is not a run, or when the run

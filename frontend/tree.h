@@ -35,7 +35,8 @@ struct TreeOptions {
   std::vector<std::string> back_end{};
   std::size_t back_ends_per_host = 1;
   /// Number of back ends at which the tree is placed. 0: the number of back ends that are started
-  /// here. If the caller starts them, 0 means that the tree is placed `settle` after the last one.
+  /// here. If the caller starts the back ends, 0 means: `settle` after the last back end has
+  /// joined.
   std::size_t expected = 0;
   Nanos settle = 2 * kSecond;
   /// A program for which "LAUNCHER HOST COMMAND..." runs a command on a host. Empty: back ends of

@@ -1,6 +1,6 @@
 #pragma once
 
-// The sentence at the end of a run.
+// The sentence that says at the end of a run how much data was captured, stored and lost.
 
 #include <string>
 
@@ -9,12 +9,12 @@
 namespace xylem {
 
 /// For example: "4 ranks on 1 host: 1,204,113 calls captured = 1,204,113 stored + 0 lost, complete;
-/// demo.db". Also says if no process has registered, what is missing, and if the account could not
-/// be stored. `keeps_old`: the record holds nothing, and the run before stays in `store`.
+/// demo.db". Also says whether no process has registered, what is missing, and whether the account
+/// could not be stored. `keeps_old`: this run has no data, so `store` still has the former run.
 std::string account_sentence(const frontend::SessionOutcome& outcome, const std::string& store,
                              bool keeps_old = false);
 
-/// Prints it to standard error, behind "xylem: ".
+/// Prints the account sentence to standard error, after "xylem: ".
 void print_account_line(const frontend::SessionOutcome& outcome, const std::string& store,
                         bool keeps_old);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// `xylem attach`: agents for a job that is already running.
+// `xylem attach`: watches a job that is already running.
 
 #include "base/clock.h"
 #include "cli/run_options.h"
@@ -14,16 +14,18 @@ namespace xylem {
 
 struct AttachOptions {
   launch::AttachTarget target;
-  Nanos duration = 0;  ///< How long to watch; 0: until the ranks end.
+  Nanos duration = 0;  ///< Time for which to watch the job; 0: until its ranks have ended.
 };
 
-/// Starts agents on the job's hosts, and stores their data until its ranks have ended, a signal
-/// comes or the duration is over. The job is never signalled, stopped or written to. Returns 0; 1
+/// Starts agents on the job's hosts, and stores their data until all ranks have ended, a signal
+/// arrives, or the duration is over. Never signals, stops or changes the job. Returns 0 on success.
+/// Returns 128 + signal when a signal arrives before the agents are ready, 1 when agents failed or
 /// when no rank was found, 2 when nothing was started, each with a sentence.
 int attach_job(const RunOptions& options, const std::string& printed_options,
                const AttachOptions& how, const std::vector<std::string>& command_line);
 
-/// Adds the subcommand; when it is chosen, parsing runs it and sets `code`, which outlives `app`.
+/// Adds the subcommand. When the user chooses it, parsing runs it and stores its exit code in
+/// `code`, which must outlive `app`.
 void add_attach_command(CLI::App& app, int& code);
 
 }  // namespace xylem

@@ -1,6 +1,6 @@
 #pragma once
 
-// Common parts of `xylem run`, `xylem serve` and `xylem attach`: starting and ending a front end
+// Common parts of `xylem run`, `xylem serve` and `xylem attach`: they start and end a front end,
 // and the agents that ranks do not start.
 
 #include <memory>
@@ -20,44 +20,49 @@ namespace xylem {
 
 /// Which processes must be able to reach the front end.
 enum class Reach {
-  kJob,         ///< A job that starts now: its command decides, with its options and files.
-  kThisHost,    ///< Agents of this host alone.
-  kOtherHosts,  ///< Agents of other hosts, too.
+  /// A job that starts now. Its command line, host files and environment decide whether other hosts
+  /// must reach the front end.
+  kJob,
+  kThisHost,    ///< Only agents of this host.
+  kOtherHosts,  ///< Also agents of other hosts.
 };
 
-/// Everything that is up before a job can start.
+/// Everything that must run before a job can start.
 struct Started {
   launch::FrontEndProcess front_end;
-  launch::Environment environment;  ///< The job's environment: address of the front end etc.
-  std::unique_ptr<backend::RunFolder> folder;  ///< The folder of its Unix socket, if any.
-  /// The agents that ranks do not start.
+  launch::Environment environment;  ///< For the job: the address of the front end and so on.
+  /// The folder of the front end's Unix socket, if any.
+  std::unique_ptr<backend::RunFolder> folder;
+  /// The agents that ranks do not start, if any.
   std::optional<launch::LaunchedAgents> agents;
   std::string store, run;  ///< The run's file and id.
 };
 
-/// Starts the front end of a run; `command` is the job's command, or a text for the record. With
-/// Reach::kJob inside a Slurm allocation it also starts the agents; if that fails, it only prints
+/// Starts the front end of a run. `command` is stored in the run: it is the job's command, or
+/// xylem's own (`xylem serve`, `xylem attach ...`) if there is none. With Reach::kJob inside a
+/// Slurm allocation, this also starts the agents; if an agent does not start, this only prints
 /// a sentence. Fails with a sentence, and then leaves nothing behind.
 Result<Started> start_front_end(const RunOptions& options, const std::string& printed_options,
                                 const std::vector<std::string>& command, Reach reach);
 
-/// How agents are started by `launcher` for this run.
+/// The options with which `launcher` starts agents of this run.
 launch::AgentLaunchOptions agent_launch(const Started& started, const std::string& launcher);
 
-/// Supervises front end and agents; see FrontEndProcess::attend().
+/// Supervises the front end and the agents; see FrontEndProcess::attend().
 std::optional<Nanos> attend(Started& started);
 
-/// Tells the front end that the job has ended, and waits until all is stored and nothing is left.
+/// Tells the front end that the job has ended and waits until all data is stored. Then ends the
+/// launched agents and removes the run's folder.
 void finish(Started& started, int exit_code);
 
-/// Instead of finish(), if there is no job: the run leaves no store, and the store that it would
-/// have replaced stays.
+/// Call it instead of finish() if the job was not started. The run leaves no store, and the store
+/// that it would have replaced stays.
 void abandon(Started& started);
 
-/// A sentence to the user.
+/// Prints a sentence for the user to standard error.
 void say(const std::string& sentence);
 
-/// The run's file, by its name or after the job or process.
+/// Path of the run's file: `--store` if given, else xylem-JOB.db in a batch job, else xylem-PID.db.
 std::string store_of(const RunOptions& options);
 
 }  // namespace xylem

@@ -1,6 +1,7 @@
 #pragma once
 
-// Finds the live runs of this host and their files, which front ends note in their folders.
+// Finds the live runs of this host and their files. Each front end writes the path of its run's
+// file to a note in its folder.
 
 #include <string>
 #include <vector>
@@ -11,20 +12,20 @@ namespace xylem {
 
 struct LiveRun {
   std::string id;    ///< The run's id.
-  std::string file;  ///< The file that is being written; absolute.
+  std::string file;  ///< Absolute path of the run's file.
 };
 
-/// Writes the name `file` to the front end's folder of the run, mode 0600, replacing an earlier
-/// one. Does nothing without such a folder (no /dev/shm), or if it cannot be written: then the run
-/// can be found by its file only.
+/// Writes the path `file` to a note in the run's front-end folder, with mode 0600. Replaces an
+/// earlier note. If there is no such folder (no /dev/shm) or it cannot be written, does nothing:
+/// the run can then be found only by its file.
 void note_live_run(const std::string& run, const std::string& file);
 
-/// This user's runs whose front end is on this host, by id. One that was killed with all its
-/// processes counts until its folder is swept.
+/// This user's runs whose front end is on this host, by id. If all processes of a run were killed,
+/// the run is listed until its folder is removed.
 std::vector<LiveRun> live_runs();
 
-/// The run whose id begins with the given text; "": the only run. Fails with kNotFound when there
-/// is none, and with kInvalidArgument and their names when there are several.
+/// The run whose id begins with `wanted`; "": the only run. Fails with kNotFound when no run
+/// matches. When several match, fails with kInvalidArgument and lists them.
 Result<LiveRun> find_live_run(const std::string& wanted, const std::vector<LiveRun>& runs);
 
 }  // namespace xylem

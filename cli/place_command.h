@@ -1,6 +1,6 @@
 #pragma once
 
-// `xylem place`: plans and explains a tree for given hosts without starting anything.
+// `xylem place`: plans and explains a tree for given hosts. Starts no process.
 
 #include <iosfwd>
 #include <string>
@@ -15,25 +15,26 @@ class App;
 namespace xylem {
 
 enum class PlaceFormat {
-  kTopology,  ///< A topology file, as --topology of a run reads it.
-  kExplain,   ///< Each step and score, to be checked by hand.
+  kTopology,  ///< A topology file, which `--topology` of a run can read.
+  kExplain,   ///< Each step and score of the computation, so that people can check it.
   kJson,      ///< See place_text.h.
   kDot,       ///< Graphviz.
 };
 
 struct PlaceOptions {
-  std::vector<SettingValue> values;  ///< For place_settings(), layered.
-  std::string config;                ///< The file with the rules of fuzzy placement; "": defaults.
+  std::vector<SettingValue> values;  ///< The layered values of place_settings().
+  std::string config;  ///< The configuration file with the rules of fuzzy placement; "": defaults.
   PlaceFormat format = PlaceFormat::kTopology;
 };
 
-/// Prints the plan. `environment` holds NAME=VALUE strings. If fuzzy placement leaves out factors
-/// that are unknown for all hosts, a sentence on `err` says so. Returns 0; 2 with a sentence on
-/// `err` when there is no plan.
+/// Prints the plan to `out`. `environment` holds NAME=VALUE strings. Fuzzy placement leaves out
+/// facts that are unknown for all hosts; a sentence on `err` names them. Returns 0, or 2 with a
+/// sentence on `err` when there is no plan.
 int run_place(const PlaceOptions& options, const std::vector<std::string>& environment,
               std::ostream& out, std::ostream& err);
 
-/// Adds the subcommand; when it is chosen, parsing runs it and sets `code`, which outlives `app`.
+/// Adds the subcommand. When the user chooses it, parsing runs it and stores its exit code in
+/// `code`, which must outlive `app`.
 void add_place_command(CLI::App& app, int& code);
 
 }  // namespace xylem

@@ -1,7 +1,7 @@
 #pragma once
 
-// The request of `xylem place`: turns settings into hosts with their facts and a choice of
-// placement.
+// Reads the settings of `xylem place`: the hosts with their facts, the shape of the tree, and the
+// choice of placement.
 
 #include <string>
 #include <vector>
@@ -15,10 +15,10 @@
 
 namespace xylem {
 
-/// All settings of the verb, layered as settings.h says.
+/// All settings of `xylem place`. settings.h describes their layers.
 const std::vector<Setting>& place_settings();
 
-/// Checked, with everything read that the settings name.
+/// The checked settings, with the contents of the files that they name.
 struct PlaceRequest {
   std::vector<tree::Host> hosts;
   tree::Shape shape;
@@ -26,28 +26,36 @@ struct PlaceRequest {
   std::string front_end_host;
 };
 
-/// Where a recorded run is named: what it was started with takes the place of defaults (topology,
-/// placement, extra hosts, limits), and its rules of fuzzy placement that of the configuration
-/// file's, `entries`, when that has none. So that nothing else need be said to repeat a placement.
-/// Fails as storage::RunFile::open, and with kInvalidArgument when its options cannot be read.
+/// If the setting `recorded` names a run, takes settings from this run, so that a placement can be
+/// repeated without other options. Settings that have their default value get the run's value:
+/// topology (unless it is a file, or `comm-processes` is given), placement, extra hosts and limits.
+/// If the configuration file (`entries`) has no rules of fuzzy placement, adds the run's rules.
+/// Fails as storage::RunFile::open, and with kInvalidArgument when the run's options are invalid.
 Result<void> recall_settings(std::vector<SettingValue>& values, std::vector<ConfigEntry>& entries);
 
-/// Reads the hosts from the one source that is named: `hosts`, `host-file`, `recorded`, `slurm`, or
-/// without any the Slurm job of the environment. Then what is known of them, and what limits them.
+/// Reads the hosts from one source: `hosts`, `host-file`, `recorded` or `slurm`. If none of these
+/// settings is given, the source is the Slurm job of the environment. Then reads the facts about
+/// the hosts and the limits of their room.
 ///
-/// - Lists, host files and Slurm tell processes, as many as `back-ends`, slots or tasks say. A host
-///   has as many back ends as `back-ends` says; else one where `ranks`, slots or tasks put any
-///   process, as under `xylem run`; else (a bare list) one.
-/// - A recorded run that was placed by facts tells the hosts, processes and facts of that moment.
-///   Another one tells its agents' hosts and their ranks, and as facts the newest values that were
-///   measured. `facts` is a table and goes before them.
-/// - `comm-processes` N is the shape balanced:1xN (0: flat); it and `topology` cannot both be said
-///   on one level.
+/// - Processes of a host: the number in `back-ends` or `ranks`, else the slots in a host file or
+///   the tasks in Slurm. In a bare list of hosts each host has one process.
+/// - Back ends of a host: the number in `back-ends`, else one if the host has any process, as under
+///   `xylem run`.
+/// - A recorded run gives hosts with one back end each. If it was placed by facts, it gives the
+///   hosts, processes and facts of its placement. Any other run gives the hosts of its agents, the
+///   number of their ranks, and the newest measured facts.
+/// - The table `facts` replaces values of a recorded run.
+/// - `comm-processes` N is the shape balanced:1xN (0: flat). If `comm-processes` and `topology` are
+///   both given as flags, this is an error. If only one of them is a flag, the flag counts; else
+///   `comm-processes` counts.
 ///
-/// `environment` holds NAME=VALUE strings: of Slurm. `rules` are those of the configuration file.
-/// Fails with the codes of what is read, and with kInvalidArgument where settings contradict each
-/// other, numbers are not as many as hosts, or a host is named twice; the sentence begins with the
-/// setting's source, or the file and its line.
+/// `environment` holds NAME=VALUE strings. `rules` are the rules of fuzzy placement in the
+/// configuration file.
+///
+/// Fails with the codes of the files that are read. Fails with kInvalidArgument when settings
+/// contradict each other, when there is neither one number nor a number for each host, or when a
+/// host is named twice. Where possible, the sentence begins with the source of the setting, or with
+/// the file and the line.
 Result<PlaceRequest> check_place_settings(const std::vector<SettingValue>& values,
                                           const std::vector<std::string>& environment,
                                           placement::FuzzyRules rules);

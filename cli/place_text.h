@@ -1,7 +1,7 @@
 #pragma once
 
-// A placement for programs: the forms of `xylem place` besides the topology file and its
-// explanation (placement/place.h).
+// Two output formats of `xylem place`: JSON and Graphviz. placement/place.h has the topology file
+// and the explanation.
 
 #include <span>
 #include <string>
@@ -13,20 +13,21 @@ namespace xylem {
 
 /// One JSON object:
 ///
-///   placement        "even", "fuzzy", or "file" where a topology file names the hosts
-///   front_end        name of its host
-///   comm_processes   {"HOST": N, ...}: how many each host carries, 0 too; alike names as one
-///   hosts            by host: host, back_ends, processes, comm_processes, room (null: no limit),
-///                    score (null: not fuzzy)
-///   nodes            by node, the front end first: id, host, instance, parent (null: none), level,
-///                    back_ends (that attach there)
+///   placement        "even", "fuzzy", or "file" if a topology file names the hosts
+///   front_end        name of the front end's host
+///   comm_processes   {"HOST": N, ...}: communication processes on each host, also if there are
+///                    none; hosts with the same name are added up
+///   hosts            for each host: host, back_ends, processes, comm_processes, room (null: no
+///                    limit), score (null: not fuzzy)
+///   nodes            for each node, the front end first: id, host, instance, parent (null: none),
+///                    level, back_ends (number of its children that are back ends)
 ///   fanout           ceil(back ends / internal leaves)
 ///   topology         the text of the topology file
 std::string place_json(const placement::Plan& plan, std::span<const tree::Host> hosts,
                        std::span<const std::uint64_t> room);
 
-/// A graph for Graphviz: processes are ellipses. For each host with back ends, a box below the
-/// process to which they attach has their number.
+/// A graph for Graphviz. Processes are ellipses. The back ends of a host that attach to the same
+/// process are one box below it, with their number.
 std::string place_dot(const placement::Plan& plan, std::span<const tree::Host> hosts);
 
 }  // namespace xylem

@@ -20,18 +20,24 @@ struct QueryOptions {
   std::string file;
   std::string sql;  ///< "" or "-": read from `in`.
   ResultFormat format = ResultFormat::kTable;
-  bool schema = false;  ///< Print tables, their columns and ready questions instead.
+  bool schema = false;  ///< Instead, print the tables, their columns and example queries.
 };
 
-/// Runs the statements and prints each result: aligned columns; CSV as RFC 4180 says, with a line
-/// of names, NULL as nothing; or one array of objects a statement. Blobs are hex. Returns 0, 1 with
-/// a sentence on `err` when the file or the SQL is wrong, 2 when there is no SQL.
+/// Runs the statements and prints each result in the format:
+///
+/// - kTable: aligned columns.
+/// - kCsv: CSV as in RFC 4180. The first line has the names of the columns; NULL is an empty field.
+/// - kJson: for each statement one array, with one object for each row.
+///
+/// Blobs are printed as hexadecimal digits. Returns 0. Returns 1 with a sentence on `err` when the
+/// file or the SQL is wrong, and 2 when there is no SQL.
 int run_query(const QueryOptions& options, std::istream& in, std::ostream& out, std::ostream& err);
 
-/// Prints a result row by row in a format as above; borrows `out`.
+/// Prints a result row by row in one of these formats; borrows `out`.
 std::unique_ptr<storage::RowSink> make_result_sink(ResultFormat format, std::ostream& out);
 
-/// Adds the subcommand; when it is chosen, parsing runs it and sets `code`, which outlives `app`.
+/// Adds the subcommand. When the user chooses it, parsing runs it and stores its exit code in
+/// `code`, which must outlive `app`.
 void add_query_command(CLI::App& app, int& code);
 
 }  // namespace xylem

@@ -1,6 +1,6 @@
 #pragma once
 
-// `xylem report`: a page about a run, for people; or all its numbers, for programs.
+// `xylem report`: a summary of a run, as text or HTML for people or as JSON for programs.
 
 #include <iosfwd>
 #include <string>
@@ -16,20 +16,21 @@ namespace xylem {
 struct ReportOptions {
   std::string file;
   bool json = false;
-  bool verify = false;     ///< Count the running totals again, from all that is stored.
-  std::string html{};      ///< Write a page of HTML there instead; empty: print the report.
-  bool overwrite = false;  ///< In place of a file that is there.
+  bool verify = false;     ///< Compute the run's totals again, from all stored data.
+  std::string html{};      ///< Write an HTML page to this file; empty: print the report.
+  bool overwrite = false;  ///< Replace the file `html` if it exists.
 };
 
-/// Prints the report, or writes the page. Returns 0; 1 with a sentence on `err` when the file
-/// cannot be read, the page's file cannot be written or is there, or --verify found totals that
-/// differ.
+/// Prints the report, or writes the HTML page. Returns 0. Returns 1 with a sentence on `err` when
+/// the run's file cannot be read, when the page's file exists or cannot be written, or when
+/// --verify found different totals.
 int run_report(const ReportOptions& options, std::ostream& out, std::ostream& err);
 
-/// The page: every number has its unit, every formula is stated.
+/// The report as text. Every number has its unit, and every formula is stated.
 std::string report_text(const storage::Report& report);
 
-/// Adds the subcommand; when it is chosen, parsing runs it and sets `code`, which outlives `app`.
+/// Adds the subcommand. When the user chooses it, parsing runs it and stores its exit code in
+/// `code`, which must outlive `app`.
 void add_report_command(CLI::App& app, int& code);
 
 }  // namespace xylem

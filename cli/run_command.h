@@ -9,23 +9,24 @@
 
 namespace xylem {
 
-/// Starts a front end, then the job in its environment; returns the job's exit code as a shell
+/// Starts a front end, then the job in its environment. Returns the job's exit code as a shell
 /// would see it. 2 and a sentence when nothing was started.
 int run_job(const RunOptions& options, const std::string& printed_options,
             const std::vector<std::string>& command);
 
 struct ServeOptions {
-  int until_pid = 0;     ///< End with this process; 0: with the one that called us.
-  std::string env_file;  ///< Also write the environment there, mode 0600, for `xylem exec`.
-  /// End the front end of this environment instead, and print shell commands that leave it.
+  int until_pid = 0;     ///< Serve until this process ends; 0: until our parent ends.
+  std::string env_file;  ///< Also write the environment to this file, mode 0600, for `xylem exec`.
+  /// Instead of starting a front end, end that of this environment. Print shell commands that leave
+  /// the environment.
   bool stop = false;
 };
 
 /// Starts a front end in the background and prints shell commands that set its environment.
 int serve(const RunOptions& options, const std::string& printed_options, const ServeOptions& how);
 
-/// Replaces this process by `command` (exec), under capture. The environment comes from `env_file`
-/// when it is not empty.
+/// Replaces this process by `command` (exec), whose calls are captured. If `env_file` is not empty,
+/// the variables in this file are added to the environment.
 int exec_rank(const std::string& env_file, const std::vector<std::string>& command);
 
 }  // namespace xylem

@@ -1,6 +1,7 @@
 #pragma once
 
-// Options that users may set in several places: default < configuration file < environment < flag.
+// Options that users may set in several places. A flag wins over the environment, the environment
+// over the configuration file, and the file over the default.
 //
 //   SettingFlags flags(*app, run_settings());     // before parsing
 //   auto values = flags.layered(environment);     // after it; then each verb checks its values
@@ -54,7 +55,7 @@ Result<std::uint64_t> to_number(const SettingValue& setting, std::uint64_t most)
 /// The configuration file: that of `--config`, else that of XYLEM_CONFIG; "" for none.
 std::string config_file(const std::string& flag, const std::vector<std::string>& environment);
 
-/// Its entries; none without a file. Fails as load_config.
+/// The entries of the file; none if `path` is empty. Fails as load_config.
 Result<std::vector<ConfigEntry>> config_entries(const std::string& path);
 
 /// Puts the layers together: a value for each of `settings`. `flags` are those given on the command
@@ -69,14 +70,15 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& set
                                                  const std::string& config_flag,
                                                  const std::vector<std::string>& environment);
 
-/// The flags of a verb, including `--config`. Must not move or end while `app` parses.
+/// The flags of a verb, including `--config`. This object must not be moved or destroyed while
+/// `app` parses.
 class SettingFlags {
  public:
   SettingFlags(CLI::App& app, const std::vector<Setting>& settings);
   SettingFlags(const SettingFlags&) = delete;
   SettingFlags& operator=(const SettingFlags&) = delete;
 
-  /// All layers, once `app` has parsed. Fails as layer_settings.
+  /// The values of all layers. Call it after `app` has parsed. Fails as layer_settings.
   Result<std::vector<SettingValue>> layered(const std::vector<std::string>& environment) const;
 
   /// The value of `--config`; "" if it is not given.
@@ -84,7 +86,7 @@ class SettingFlags {
 
  private:
   const std::vector<Setting>& settings_;
-  std::deque<std::string> values_;  // CLI11 keeps references to them.
+  std::deque<std::string> values_;  // A deque, since CLI11 keeps references to the elements.
   std::vector<CLI::Option*> options_;
   std::string config_;
 };

@@ -1,9 +1,10 @@
 #pragma once
 
-// Output onto a descriptor whose reader may pause: a pager, a pipe, a slow terminal.
+// Output to a descriptor whose reader may pause: a pager, a pipe, a slow terminal.
 //
-// A query reads one state of a run's file for as long as it runs. Meanwhile the writer's log cannot
-// be restarted and grows. So no query may wait for the reader of its answer:
+// A query reads one state of a run's file for as long as it runs. Meanwhile the log of the file's
+// writer grows, since it cannot be restarted. So a query must not wait for the reader of its
+// answer:
 //
 //   question -> 64 KiB | memory, up to 1 MiB | unlinked file in $TMPDIR | thread -> descriptor
 //                        (while no file is needed)                          (may block)
@@ -21,11 +22,12 @@
 
 namespace xylem {
 
-/// A buffer of an ostream. Writers wait only for the disk; the stream fails (is `bad()`) once the
-/// descriptor or the disk does. The descriptor is borrowed.
+/// A buffer for an ostream. Writing waits only for the disk; if no thread can be started, it waits
+/// for the reader. The stream becomes `bad()` once the descriptor or the disk fails. The descriptor
+/// is borrowed.
 ///
-/// Order: writes, by one thread; then finish() once, which waits for the reader. Destroyed without
-/// finish(), as after a failure, it waits too.
+/// Order of calls: one thread writes, then calls finish() once, which waits for the reader. The
+/// destructor also waits, if finish() was not called.
 class SpooledOutput final : public std::streambuf {
  public:
   explicit SpooledOutput(int fd);
@@ -33,8 +35,9 @@ class SpooledOutput final : public std::streambuf {
   SpooledOutput(const SpooledOutput&) = delete;
   SpooledOutput& operator=(const SpooledOutput&) = delete;
 
-  /// Waits until all is written. Returns "", or a sentence when something is not: there is no room
-  /// for what the reader has not taken. That the reader has gone is no failure.
+  /// Waits until all output is written. Returns "" on success and also if the reader has gone.
+  /// Returns a sentence if output was lost, because the temporary file could not be written or
+  /// read.
   std::string finish();
 
  protected:

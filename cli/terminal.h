@@ -1,6 +1,6 @@
 #pragma once
 
-// Takes the terminal of this process for a full-screen program, and restores it.
+// Prepares the terminal of this process for a full-screen program, and restores it at the end.
 //
 //   auto terminal = Terminal::take();
 //   terminal->show(lines);
@@ -20,15 +20,18 @@
 
 namespace xylem {
 
-/// Passes keys through without echo and shows the alternate screen. The destructor restores the
-/// terminal, also when SIGINT, SIGTERM, SIGHUP or SIGQUIT ends the program, which receives it as an
-/// event. On SIGTSTP (ctrl-Z) it restores the terminal and takes it again when continued. Signals
-/// are read from a descriptor, without signal handlers. One at a time, in a process with one
+/// Switches off echo and line editing, and shows the alternate screen. The destructor restores the
+/// terminal.
+///
+/// SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end the process: wait() reports them, and the program
+/// should end by itself. On SIGTSTP (ctrl-Z) this class restores the terminal and stops the
+/// process; when it continues, the class takes the terminal again. It reads signals from a
+/// descriptor, without signal handlers. There may be one Terminal at a time, in a process with one
 /// thread.
 class Terminal {
  public:
-  /// Takes the terminal of standard output. Fails with kUnavailable when it is not a terminal, or
-  /// cannot be set.
+  /// Takes the terminal of standard output. Fails with kUnavailable when standard output is not a
+  /// terminal, or when signals cannot be read.
   static Result<Terminal> take();
   Terminal(Terminal&& other) noexcept;
   ~Terminal();
@@ -36,25 +39,24 @@ class Terminal {
   struct Size {
     std::size_t width = 80, height = 24;
   };
-  /// The present size; 80 x 24 if the terminal does not report it.
+  /// The current size; 80 x 24 if the terminal does not report its size.
   Size size() const;
 
-  /// Shows these lines from the top, each with its escapes and not wider than the screen; `fill`
-  /// says for each whether it reaches the right edge. If the terminal is slow (stopped by ctrl-S,
-  /// or far away), wait() writes the rest; until then newer screens are skipped.
+  /// A line of the screen.
   struct Row {
-    std::string text;
-    bool reaches_edge = false;
+    std::string text;           ///< With escape sequences; not wider than the screen.
+    bool reaches_edge = false;  ///< The text fills the line up to the right edge.
   };
+  /// Shows these lines from the top of the screen. If the terminal is slow (stopped by ctrl-S, or
+  /// far away), wait() writes the rest. Until then, further calls have no effect.
   void show(const std::vector<Row>& rows);
 
   struct Event {
-    std::string keys;         ///< As the terminal sends them.
-    bool is_changed = false;  ///< New size, or we were stopped: show the screen again.
-    bool has_ended = false;   ///< A signal ended it, or the terminal is gone.
+    std::string keys;         ///< Bytes of keys, for viz::KeyReader.
+    bool is_changed = false;  ///< Show the screen again: its size changed, or we were stopped.
+    bool has_ended = false;   ///< A signal has asked the program to end, or the terminal is gone.
   };
-  /// Waits for an event, `timeout` at most. After a timeout the event is
-  /// empty.
+  /// Waits for an event. After `timeout` it returns an empty event.
   Event wait(Nanos timeout);
 
  private:
@@ -65,11 +67,11 @@ class Terminal {
   void read_signal(Event& event);
   void stop_here();
 
-  UniqueFd device_;  ///< Opened anew, so that it can be non-blocking without others noticing.
+  UniqueFd device_;  ///< Opened again, so that only our own descriptor is non-blocking.
   UniqueFd signals_;
   termios before_{};
   sigset_t mask_before_{};
-  std::string pending_;  ///< Written in part.
+  std::string pending_;  ///< Output that is not written yet.
 };
 
 }  // namespace xylem

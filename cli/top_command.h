@@ -1,6 +1,6 @@
 #pragma once
 
-// `xylem top`: a run in the terminal, live or finished, from its file.
+// `xylem top`: shows a run, live or finished, in the terminal. Reads the run's file.
 
 #include <iosfwd>
 #include <string>
@@ -14,22 +14,24 @@ class App;
 namespace xylem {
 
 struct TopOptions {
-  std::string file;       ///< With `live` the begin of a run's id, or empty.
-  bool live = false;      ///< A run in progress on this host.
-  bool once = false;      ///< Only one screen, as plain text.
-  bool json = false;      ///< The same as one JSON object.
-  std::string pane;       ///< To begin with; empty: the overview.
-  double interval_s = 1;  ///< Time between two updates.
+  std::string file;       ///< The run's file. With `live`: the beginning of a run's id, or empty.
+  bool live = false;      ///< Find a live run of this host by its id.
+  bool once = false;      ///< Print one screen as plain text.
+  bool json = false;      ///< Print the data of all panes as one JSON object.
+  std::string pane;       ///< The first pane; empty: the overview.
+  double interval_s = 1;  ///< Seconds between two updates.
   double recent_s = 0;    ///< Begin with only this many last seconds; 0: the whole run.
 };
 
-/// Shows the run until a key or a signal ends it, and restores the terminal.
-/// If standard output is not a terminal, or a terminal without control codes (TERM is "dumb" or not
-/// set), it behaves as with `once`: with COLUMNS x LINES if they are set, else 80 columns and all
-/// lines. Returns 0; 1 with a sentence on `err` when the file is not a run.
+/// Shows the run until the user quits or a signal comes; then restores the terminal. If the output
+/// is not a terminal, or if TERM is "dumb" or not set, it behaves as with `once`. A plain screen
+/// has the size of the variables COLUMNS and LINES; if they are not set, it has 80 columns and all
+/// lines. Returns 0. Returns 1 with a sentence on `err` when the file is not a run, or when the run
+/// or the terminal cannot be used.
 int run_top(const TopOptions& options, std::ostream& out, std::ostream& err);
 
-/// Adds the subcommand; when it is chosen, parsing runs it and sets `code`, which outlives `app`.
+/// Adds the subcommand. When the user chooses it, parsing runs it and stores its exit code in
+/// `code`, which must outlive `app`.
 void add_top_command(CLI::App& app, int& code);
 
 }  // namespace xylem

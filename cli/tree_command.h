@@ -1,6 +1,6 @@
 #pragma once
 
-// `xylem tree`: the overlay of a run, live or finished, from its file.
+// `xylem tree`: prints the tree of a run, live or finished. Reads the run's file.
 
 #include <iosfwd>
 #include <optional>
@@ -16,7 +16,7 @@ namespace xylem {
 
 enum class TreeFormat {
   kText,      ///< For people; see cli/tree_text.h.
-  kTopology,  ///< The inner tree in MRNet's format, as --topology of a run reads it.
+  kTopology,  ///< The tree without back ends in MRNet's format, which --topology of a run can read.
   kDot,       ///< Graphviz.
   kCsv,       ///< One row for each process.
   kJson,      ///< An array of processes.
@@ -25,16 +25,18 @@ enum class TreeFormat {
 struct TreeOptions {
   std::string file;
   TreeFormat format = TreeFormat::kText;
-  std::optional<Nanos> at_ns{};     ///< At this time after the run's start; none: now.
-  std::optional<Nanos> watch_ns{};  ///< Print it again at this interval until the run ends.
+  std::optional<Nanos> at_ns{};     ///< Time after the run's start; none: the newest state.
+  std::optional<Nanos> watch_ns{};  ///< Interval at which to print the tree until the run ends.
 };
 
-/// Prints the tree. With `watch_ns` a terminal shows only the newest one; other outputs get one
-/// after the other, with an empty line between. Returns 0; 1 with a sentence on `err` when the file
-/// cannot be read, has no tree (at that time), or one that this format cannot express.
+/// Prints the tree. With `watch_ns` a terminal shows only the newest tree; any other output gets
+/// all trees, with an empty line between them. Returns 0. Returns 1 with a sentence on `err` when
+/// the file cannot be read, when it has no tree (at that time), or when the format cannot express
+/// the tree.
 int run_tree(const TreeOptions& options, std::ostream& out, std::ostream& err);
 
-/// Adds the subcommand; when it is chosen, parsing runs it and sets `code`, which outlives `app`.
+/// Adds the subcommand. When the user chooses it, parsing runs it and stores its exit code in
+/// `code`, which must outlive `app`.
 void add_tree_command(CLI::App& app, int& code);
 
 }  // namespace xylem

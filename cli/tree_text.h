@@ -1,6 +1,6 @@
 #pragma once
 
-// The overlay as text: for people, as a topology file, as a drawing.
+// The tree of a run as text for people, as a topology file, and as a graph.
 
 #include <string>
 
@@ -9,19 +9,24 @@
 
 namespace xylem {
 
-/// A heading with the run; one line per process, children indented under their parent, with state,
-/// ranks here and below, and its link (for the front end: its writes to the store). Processes
-/// whose parent is unknown come last. Then the last measurements of each host; why communication
-/// processes are on their hosts; and problems, with hosts as lists: which processes are lost,
-/// silent or slow; and their log lines, similar ones once.
+/// The tree as text, in this order:
+///
+/// - a heading with the run;
+/// - a line for each process, indented under its parent, with state, ranks here and below, and its
+///   link to the parent (for the front end: its writes to the store). Processes whose parent is
+///   unknown come last;
+/// - the newest measurements of each host;
+/// - the reasons why communication processes are on their hosts;
+/// - problems: the lost, silent and slow processes;
+/// - log lines of processes. Similar lines are printed once, with a list of their hosts.
 std::string tree_text(const storage::TreeReport& report);
 
-/// The front end and the communication processes that are not lost, as a topology file:
-/// `--topology` of a run reads it. A lost one stays if others are still below it. Fails with
-/// kInvalidArgument when a host's name is invalid in a topology.
+/// The front end and the communication processes as a topology file, which `--topology` of a run
+/// can read. Leaves out lost processes unless other communication processes are still below them.
+/// Fails with kInvalidArgument when a host's name is invalid in a topology.
 Result<std::string> tree_topology(const storage::TreeReport& report);
 
-/// A directed graph in the language of Graphviz, links from parent to child; `dot -Tsvg` draws it.
+/// A directed graph for Graphviz, with edges from parent to child; `dot -Tsvg` draws it.
 std::string tree_dot(const storage::TreeReport& report);
 
 }  // namespace xylem

@@ -1,6 +1,6 @@
 #pragma once
 
-// Set by CMake from the project's version.
+// The version of xylem. CMake sets it from the project's version.
 
 namespace xylem {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// `xylem view`: a run's file as a page and as JSON, over HTTP, until it is interrupted.
+// `xylem view`: serves a run's file as a web page and as JSON over HTTP, until it is interrupted.
 
 #include <iosfwd>
 #include <string>
@@ -12,18 +12,19 @@ class App;
 namespace xylem {
 
 struct ViewOptions {
-  std::string file;                    ///< With `live` the begin of a run's id, or empty.
-  bool live = false;                   ///< A run that lives on this host, by its id.
-  std::string listen = "127.0.0.1:0";  ///< Numeric address and port; port 0 takes a free one.
-  std::string token_file;              ///< Empty: a token that ends with this process.
+  std::string file;   ///< The run's file. With `live`: the beginning of a run's id, or empty.
+  bool live = false;  ///< Find a live run of this host by its id.
+  std::string listen = "127.0.0.1:0";  ///< Numeric address and port; port 0: any free port.
+  std::string token_file;  ///< File of the token; empty: a new token, valid for this process only.
 };
 
-/// Serves until SIGINT, SIGTERM or SIGHUP; once it listens, `out` has the address with the token.
-/// Returns 0; 1 with a sentence on `err` when the file is no run, the token's file is refused, or
-/// the address cannot be listened on.
+/// Serves until SIGINT, SIGTERM or SIGHUP. Prints the address with the token to `out` once it
+/// listens. Returns 0. Returns 1 with a sentence on `err` when the file is not a run, when the
+/// token's file cannot be used, or when it cannot listen on the address.
 int run_view(const ViewOptions& options, std::ostream& out, std::ostream& err);
 
-/// Adds the subcommand; when it is chosen, parsing runs it and sets `code`, which outlives `app`.
+/// Adds the subcommand. When the user chooses it, parsing runs it and stores its exit code in
+/// `code`, which must outlive `app`.
 void add_view_command(CLI::App& app, int& code);
 
 }  // namespace xylem

@@ -1,5 +1,5 @@
-# What the project stands on. Versions are those of design decisions: Boost 1.74 does not compile
-# our coroutines.
+# The libraries that the project needs, each with the oldest version that works. For example, Boost
+# 1.74 does not compile our coroutines.
 find_package(Threads REQUIRED)
 find_package(Boost 1.81 REQUIRED)
 find_package(CapnProto REQUIRED)

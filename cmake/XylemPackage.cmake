@@ -1,8 +1,10 @@
-# What tool builders install: one static library, the public headers under include/xylem/, and how
-# CMake (find_package(xylem)) and pkg-config (xylem) find both. tests/install/ builds against it.
+# The installed package for people who build tools: one static library, the public headers under
+# include/xylem/, and files with which CMake (find_package(xylem)) and pkg-config (xylem) find them.
+# tests/install/ builds programs against this package.
 include(CMakePackageConfigHelpers)
 
-# Public headers include only one another, and no third party's; tests/install/ compiles each alone.
+# Public headers include only one another, the standard library and no third-party headers.
+# tests/install/ compiles each of them alone.
 set(XYLEM_PUBLIC_HEADERS
   base/awaitable.h base/check.h base/clock.h base/ids.h base/interval_set.h base/result.h
   wire/fields.h wire/packet.h wire/waves.h
@@ -12,7 +14,7 @@ set(XYLEM_PUBLIC_HEADERS
   frontend/tree.h frontend/wave.h
   backend/event_source.h backend/leaf.h)
 
-# All folders that a tool's front end or leaf needs, in one archive: a linker takes what is used.
+# All folders that a tool's front end or leaf needs, in one archive. The linker takes what is used.
 set(objects)
 foreach(folder IN ITEMS base tree wire placement filters overlay net storage backend launch frontend)
   list(APPEND objects $<TARGET_OBJECTS:xylem_${folder}>)
@@ -22,13 +24,15 @@ set_target_properties(xylem_archive PROPERTIES OUTPUT_NAME xylem EXPORT_NAME arc
                                                LINKER_LANGUAGE CXX)
 target_compile_features(xylem_archive INTERFACE cxx_std_20)
 target_include_directories(xylem_archive INTERFACE $<INSTALL_INTERFACE:include>)
-# Both ways of finding the package name these, so nobody needs C in a project for Cap'n Proto's own.
+# Both CMake and pkg-config get these through pkg-config. Cap'n Proto's own CMake package would need
+# the language C in the user's project.
 set(XYLEM_NEEDS "capnp libzstd openssl sqlite3 spdlog fmt")
 target_link_libraries(xylem_archive INTERFACE
   $<INSTALL_INTERFACE:PkgConfig::xylem_needs> Threads::Threads ${CMAKE_DL_LIBS})
 install(TARGETS xylem_archive EXPORT xylemTargets ARCHIVE DESTINATION lib)
 
-# What a program links says what it is; the front end's also says where xylem-commproc is.
+# A program links the part that it is: xylem::frontend, xylem::backend or xylem::filters. The part
+# frontend also defines where xylem-commproc is.
 foreach(part IN ITEMS frontend backend filters)
   add_library(xylem_package_${part} INTERFACE)
   target_link_libraries(xylem_package_${part} INTERFACE xylem_archive)

@@ -1,4 +1,4 @@
-# One call a folder:
+# Functions for the CMakeLists.txt of folders. Each folder has one call:
 #
 #   xylem_library(placement
 #     SOURCES even.cc        # with their *_internal.h beside them
@@ -28,7 +28,8 @@ function(xylem_library name)
   xylem_warnings(${target})
 endfunction()
 
-# A program: into bin/ for people, into libexec/xylem/ for what xylem itself starts.
+# A program. It is installed to bin/, or with INTERNAL to libexec/xylem/, for programs that only
+# xylem itself starts.
 function(xylem_program name)
   cmake_parse_arguments(ARG "INTERNAL" "" "SOURCES;USES;LINKS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the manual page of a public header from the header itself, so that the two always agree.
+"""Makes manual pages of public headers from the headers themselves, so that both always agree.
 
     header_page.py VERSION FOLDER HEADER...
 
-writes FOLDER/xylem_DIRECTORY_NAME.3 for each HEADER (DIRECTORY/NAME.h, in the current folder). The comment at the
-head becomes the name and the description; the declarations follow with their comments, without private parts.
+Writes FOLDER/xylem_DIRECTORY_NAME.3 for each HEADER (DIRECTORY/NAME.h, in the current folder). The comment at the head
+of the header becomes the name and the description. The declarations follow, with their comments and without private
+parts.
 """
 
 import pathlib

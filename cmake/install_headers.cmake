@@ -1,11 +1,12 @@
-# Copies `headers` from `source` to include/xylem/. Here they include one another by folder; there
-# by <xylem/FOLDER/...>'s folder, so that a program's own "base/" or "wire/" is never meant.
+# Copies `headers` from `source` to include/xylem/. Their includes "FOLDER/..." become
+# "xylem/FOLDER/...", so that they never find a program's own folder base/ or wire/.
 set(include "${CMAKE_INSTALL_PREFIX}/include/xylem")
 foreach(header IN LISTS headers)
   file(READ "${source}/${header}" text)
   string(REGEX REPLACE "(#include \")([a-z]+/)" "\\1xylem/\\2" text "${text}")
   if(header STREQUAL "frontend/tree.h")
-    # Without CMake's package, which knows it also when it was moved.
+    # For programs that do not use the CMake package. (That defines the path also if the package was
+    # moved.)
     string(REPLACE "#pragma once\n" "#pragma once
 
 #ifndef XYLEM_COMM_PROCESS

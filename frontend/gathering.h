@@ -23,11 +23,11 @@ class Gathering {
   explicit Gathering(Nanos settle) : settle_(settle) {}
 
   void host_joined(LeafId leaf, Nanos now);
-  /// State, not a change: the same process may be reported again.
+  /// Adds or updates a process. The same process may be reported several times.
   void process_seen(LeafId leaf, const wire::ProcessRow& process, Nanos now);
 
   bool anyone() const noexcept { return !processes_by_leaf_.empty(); }
-  /// There is at least one world, and each has all its ranks.
+  /// True if there is at least one world, and all ranks of all worlds have registered.
   bool worlds_complete() const;
   /// True once there is a host, and either the worlds are complete or nothing new came for
   /// `settle`.
@@ -35,11 +35,12 @@ class Gathering {
   /// When complete() may become true without an event.
   Nanos settled_at() const noexcept { return last_newcomer_ + settle_; }
 
-  /// Processes registered on a host, whether they have called MPI_Init yet or not.
+  /// Number of processes that have registered on a host, whether they have called MPI_Init or not.
   std::size_t processes_on(LeafId leaf) const;
-  /// "8 of 16 ranks of a world were seen; ..." for the first world that is not complete, else "".
+  /// A sentence about the first incomplete world, "8 of 16 ranks of a world were seen: ...", or "".
   std::string missing_ranks() const;
-  /// "2 ranks are not watched: ..." with the reason of the first one, or "".
+  /// A sentence about ranks that cannot be watched, "2 ranks are not watched: ...", with the reason
+  /// of the first of them; or "".
   std::string unwatched_ranks() const;
   std::size_t worlds() const noexcept { return worlds_.size(); }
   std::size_t ranks() const;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The user's choice of hosts for the communication processes of a shape, and the known facts about
-// the hosts of a run.
+// The user's options for placing communication processes, and the known facts about the hosts of a
+// run.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,15 +22,15 @@ struct HostChoice {
   /// `--comm-on`, `--exclude`, `--max-per-host`, `--reserve-cores`. Excluded hosts that are not
   /// part of the job are skipped, so that one configuration can serve every job.
   placement::RoomRules room;
-  /// `--extra-hosts`: hosts without back ends, each once. A host that turns out to have a back end
-  /// may be in the list.
+  /// `--extra-hosts`: hosts without back ends, each once. If the job also uses one of these hosts,
+  /// this is not an error.
   std::vector<std::string> extra_hosts;
 };
 
-/// A back end's host when the tree is planned.
+/// The known facts about a back end's host when the tree is planned.
 struct KnownHost {
-  std::size_t processes = 0;   ///< Processes of the job that are already there.
-  placement::HostFacts facts;  ///< Measured by its back end, if available.
+  std::size_t processes = 0;   ///< Number of the job's processes on the host.
+  placement::HostFacts facts;  ///< Measurements of the back end, if available.
 };
 
 }  // namespace xylem::frontend

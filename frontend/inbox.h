@@ -1,7 +1,7 @@
 #pragma once
 
-// The root's end of a stream that its own program receives: finds new contributions, reduces them,
-// and keeps waves until the program receives them.
+// The root's end of a stream whose waves the root's own program receives. It accepts new
+// contributions, reduces them, and keeps the waves until the program takes them.
 
 #include <cstdint>
 #include <deque>
@@ -23,54 +23,57 @@
 
 namespace xylem::frontend {
 
-/// Every contribution of a leaf to a wave is taken exactly once, in whatever packets it arrives:
-///   a wave of a packet whose sources are all new    -> taken;
-///   all known                                       -> dropped;
-///   some known (merged on two ways)                 -> dropped, the new ones requested again.
-/// So taken contributions are disjoint, and the reduction counts no leaf twice. A tombstone
-/// replaces its waves: later contributions to them are dropped.
+/// Takes every contribution of a leaf to a wave exactly once, also if several packets contain it.
+/// For each wave of a packet it looks at the sources, the leaves whose contributions are merged
+/// there:
+///   all sources are new         -> the wave is taken;
+///   all sources are known       -> the wave is dropped;
+///   only some are known         -> the wave is dropped, and new contributions requested again.
+/// So no leaf is counted twice. A tombstone replaces its waves: later contributions to these waves
+/// are dropped.
 ///
 /// Pure: takes the time and the leaves as arguments. Not thread-safe.
 class Inbox {
  public:
-  /// `aggregation` may be empty: then waves are delivered without reduction. While more than
-  /// `queue_bytes` wait to be received, nothing is acknowledged, so that the leaves stop sending.
-  /// While more than twice that wait, nothing is taken either: packets in flight are requested
-  /// again later. This bounds the memory for any number of leaves.
+  /// If `aggregation` is empty, waves are delivered without reduction. While more than
+  /// `queue_bytes` wait for the program, nothing is acknowledged, so the leaves stop sending. While
+  /// more than twice this amount waits, packets are not taken either, but requested again later.
+  /// This bounds the memory for any number of leaves.
   Inbox(wire::StreamSpec spec, std::shared_ptr<const filters::Aggregation> aggregation,
         std::size_t queue_bytes);
 
   void set_expected(const IntervalSet& leaves) { reducer_.set_expected(leaves); }
 
-  /// All sources must have joined: memory grows with the highest of them.
+  /// All sources must have joined, because the memory grows with the highest leaf id.
   void take(wire::Packet packet, Nanos now);
-  /// Counts a packet that was not taken because a source has not joined. True for the first one.
+  /// Counts a packet that the caller has dropped, because a source has not joined. Returns true for
+  /// the first such packet.
   bool refuse() { return ++account_.refused == 1; }
   /// Releases waves that have timed out.
   void on_timer(Nanos now);
   Nanos next_deadline() const { return reducer_.next_deadline(); }
 
-  /// The next wave, if there is one.
+  /// Takes the next wave, if there is one.
   std::optional<Wave> receive();
   bool has_wave() const noexcept { return !queue_.empty(); }
   std::size_t queued_bytes() const noexcept { return queued_bytes_; }
 
-  /// More waits than the limit: nothing is acknowledged.
+  /// More than `queue_bytes` wait for the program: nothing is acknowledged.
   bool is_full() const noexcept { return queued_bytes_ > queue_limit_; }
   bool is_overfull() const noexcept { return queued_bytes_ > 2 * queue_limit_; }
-  /// take_acknowledgement() has something.
+  /// True if take_acknowledgement() would return something.
   bool owes_acknowledgement() const {
     return !is_full() &&
            !(waiting_.stored.empty() && waiting_.resend.empty() && not_taken_.empty());
   }
-  /// When to send the acknowledgement: at once if it has requests to resend or covers kShare bytes
-  /// of a leaf; else within kPause of the first packet, so that a leaf that sends little does not
-  /// wake for each packet. A leaf whose journal holds less than kShare may sometimes wait that
-  /// long. Nothing if no acknowledgement is owed.
+  /// When to send the acknowledgement; nothing if none is owed. It is due at once if it requests
+  /// packets again, or if it covers kShare bytes of one leaf. Otherwise it is due kPause after the
+  /// first packet, so that a leaf that sends little does not wake for each packet. So a leaf with a
+  /// journal smaller than kShare may have to wait for kPause.
   std::optional<Nanos> acknowledgement_due() const;
   static constexpr Nanos kPause = 2 * kMillisecond;
   static constexpr std::size_t kShare = 64u << 10;
-  /// The message to send down now: acknowledgements and requests to resend.
+  /// Takes the message to send down now: acknowledgements and requests to resend.
   wire::Acknowledgement take_acknowledgement();
 
   const StreamAccount& account() const noexcept { return account_; }
@@ -78,11 +81,12 @@ class Inbox {
 
  private:
   enum class Verdict { kNew, kKnown, kMixed };
-  /// All of the waves [first, end) are alike, or there is just one.
+  /// The verdict on all waves of a packet together; kMixed if the waves differ.
   Verdict judge(const wire::PacketId& id) const;
-  /// Its waves, cut where one of its leaves has or has not what it has of the wave before.
+  /// Splits the packet's waves into runs. Within a run, each leaf's contributions are either all
+  /// known or all new.
   std::vector<IntervalSet::Interval> runs_alike(const wire::PacketId& id) const;
-  /// The waves are alike.
+  /// The sources whose contributions are new. The packet must have one wave or be such a run.
   IntervalSet new_sources(const wire::PacketId& id) const;
   void note(const wire::PacketId& id);
   bool admit(const wire::PacketId& id, std::uint64_t& counter);
@@ -93,13 +97,13 @@ class Inbox {
   std::shared_ptr<const filters::Aggregation> aggregation_;
   std::size_t queue_limit_;
   filters::StreamReducer reducer_;
-  std::vector<IntervalSet> waves_of_;  // By leaf id: the waves that have come.
-  wire::Acknowledgement waiting_;
-  // Of the packets that it stands for; those of several leaves count for the first.
+  std::vector<IntervalSet> waves_of_;  // By leaf id: the known waves of the leaf.
+  wire::Acknowledgement waiting_;      // The next acknowledgement, not sent yet.
+  // By leaf: bytes of packets in `waiting_`. A packet of several leaves counts for its first leaf.
   std::map<std::uint64_t, std::size_t> waiting_bytes_;
-  std::size_t most_waiting_bytes_ = 0;
+  std::size_t most_waiting_bytes_ = 0;  // Maximum of waiting_bytes_.
   Nanos waiting_since_ = 0;
-  IntervalSet not_taken_;  // Leaves with packets that came when there was no room.
+  IntervalSet not_taken_;  // Leaves whose packets were not taken, because there was no room.
   std::deque<Wave> queue_;
   std::size_t queued_bytes_ = 0;
   StreamAccount account_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Sections of a configuration that are named by the user: [service.NAME], [stream.NAME].
+// Sections of a configuration file that contain a name: [service.NAME], [stream.NAME].
 
 #include <string>
 #include <string_view>
@@ -10,20 +10,20 @@
 
 namespace xylem::frontend::internal {
 
-/// `service.gpu.exec` is {"gpu", "exec"}; of a section without keys the key is empty.
+/// `service.gpu.exec` is {"gpu", "exec"}. The key is empty for a section without keys.
 struct NamedKey {
   std::string name;
   std::string key;
 };
 
-/// Whether a key is of a section of this kind, as in "service".
+/// Whether a key belongs to a section of this kind ("service" or "stream").
 bool is_of_kind(std::string_view key, std::string_view kind);
 
-/// Splits a key for which is_of_kind() is true. Fails with kInvalidArgument when the name is not
-/// one that wire::is_service_name() allows.
+/// Splits a key for which is_of_kind() is true. Fails with kInvalidArgument when
+/// wire::is_service_name() does not allow the name.
 Result<NamedKey> split_key(std::string_view key, std::string_view kind);
 
-/// kInvalidArgument, "PATH:LINE: why".
+/// The error kInvalidArgument with the sentence "PATH:LINE: why".
 Unexpected refused_line(const std::string& path, int line, const std::string& why);
 
 }  // namespace xylem::frontend::internal

@@ -1,7 +1,7 @@
 #pragma once
 
-// The front end's view of the overlay: the nodes, their hosts and their parents. Gets the plan from
-// placement/ and turns it into assignments. Pure: no links, no clock.
+// The front end's view of the overlay: the nodes, their hosts and their parents. It gets a plan
+// from placement/ and derives each node's assignment from the plan. Pure: no links, no clock.
 
 #include <cstdint>
 #include <map>
@@ -26,7 +26,7 @@ enum class NodeState { kStarting, kStarted, kAttached, kLeft, kLost };
 
 /// "starting", "started", "attached", "left", "lost".
 const char* node_state_name(NodeState state);
-/// The inverse; kLost for any other text.
+/// The state with this name; kLost for any other text.
 NodeState parse_node_state(std::string_view name);
 
 struct OverlayNode {
@@ -34,57 +34,60 @@ struct OverlayNode {
   wire::Role role = wire::Role::kBackEnd;
   std::string host;
   std::string host_key;
-  NodeId parent = kFrontEndNode;  ///< As planned, and later as the node reports.
+  NodeId parent = kFrontEndNode;  ///< The planned parent, later the parent that the node reports.
   std::uint32_t level = 0;
   std::uint32_t pid = 0;
-  std::uint32_t cores = 0;  ///< From a back end's report; 0: unknown.
+  std::uint32_t cores = 0;  ///< Cores of a back end's host, from its report; 0: unknown.
   LeafId leaf = wire::kNoLeaf;
   std::vector<wire::Address> addresses;
   NodeState state = NodeState::kStarting;
-  std::string reason{};  ///< For a communication process: why it was placed there.
+  std::string reason{};  ///< Why a communication process was placed on its host.
 
-  /// True for a back end, on whose host communication processes may be placed; false for a program,
-  /// although it is a leaf.
+  /// True for a back end: communication processes may be placed on its host. False for a program,
+  /// although it is a leaf too.
   bool is_host() const { return role == wire::Role::kBackEnd; }
 };
 
 /// Not thread-safe.
 class Overlay {
  public:
-  /// The tree with only the front end. Nodes and leaves are numbered from `ids_from` + 1 on.
+  /// Makes a tree that has only the front end. Other nodes and the leaves are numbered from
+  /// `ids_from` + 1 on.
   Overlay(std::string host, std::uint32_t pid, std::uint32_t ids_from = 0);
 
   void set_front_end_addresses(std::vector<wire::Address> addresses);
 
-  /// Adds a back end or a program, by `role`. The same host key gets the same node and leaf again,
-  /// across restarts.
+  /// Adds a back end or a program, depending on `role`. After a restart with the same host key it
+  /// gets the same node and leaf again.
   OverlayNode& join(const wire::HostReport& report, wire::Role role = wire::Role::kBackEnd);
 
-  /// Adds a node of a former front end with its place. Ignores an id that is already known.
+  /// Adds a node that a former front end has placed. Does nothing if its id is already known.
   void restore(OverlayNode node);
 
-  /// Chooses hosts for the communication processes of `shape`, from the facts about each back end's
-  /// host (`known`, by leaf), and a parent for every back end; then one for every program, by the
-  /// same rules. Returns the nodes to start. If `may_launch`, a topology file may name hosts
-  /// without a back end, and `choice` may have extra hosts, since the owner can start processes
-  /// there.
+  /// Chooses hosts for the communication processes of `shape`, using the facts about each back
+  /// end's host (`known`, by leaf). Then chooses a parent for every back end, and by the same rules
+  /// for every program. Returns the nodes to start. `may_launch`: the owner can start processes on
+  /// hosts without a back end. So a topology file may name such hosts, and `choice` may have extra
+  /// hosts.
   ///
-  /// A host's cores limit its room in two cases: with fuzzy placement if they were measured, and
-  /// with both policies if cores are reserved (then the reported cores count if none were
-  /// measured).
+  /// The number of a host's cores limits the communication processes there in two cases. With fuzzy
+  /// placement, the measured number counts, if there is one. If `choice` reserves cores, with
+  /// either policy, the measured number counts, else the number that the back end has reported.
   ///
-  /// Fails with kNotFound when a file names unknown hosts, and as placement::plan_tree and
-  /// placement::room_of; then nothing changes.
+  /// Fails with kNotFound when a topology file names unknown hosts, and as placement::plan_tree and
+  /// placement::room_of. After a failure nothing has changed.
   Result<std::vector<NodeId>> place(const tree::Shape& shape,
                                     const std::map<LeafId, KnownHost>& known,
                                     bool may_launch = false, const HostChoice& choice = {});
 
-  /// The back end that starts a communication process on its host; none: the host has no back end.
+  /// The back end that starts this communication process on its host. Nothing if the host has no
+  /// back end.
   std::optional<NodeId> starter_of(NodeId comm_process) const;
 
   void started(NodeId comm_process, std::vector<wire::Address> addresses, std::uint32_t pid);
-  /// Removes a communication process that could not be started or is lost: its children move to its
-  /// nearest living ancestor. Returns the nodes whose place has changed.
+  /// Removes a communication process that could not be started or is lost. Each of its children
+  /// gets the first living node of its own list of parents; see assignment(). Returns these
+  /// children.
   std::vector<NodeId> remove(NodeId comm_process, NodeState state);
   bool all_started() const;
 
@@ -92,11 +95,12 @@ class Overlay {
   /// Its own host is found by name, since a program reports no other identity of its host.
   void attach_late(NodeId late);
 
-  /// The parents in the order in which to try them: the parent and the plan's fall-backs, or,
-  /// without a plan, the parent and its ancestors. The front end is last.
+  /// The node's place, with its parents in the order in which it should try them: first its parent,
+  /// then the fall-backs of the plan. If the plan does not contain the node, its ancestors are the
+  /// fall-backs. The front end is last.
   wire::Assignment assignment(NodeId id) const;
 
-  /// The front end and the living communication processes, each below its present parent. Fails
+  /// The front end and the living communication processes, each below its current parent. Fails
   /// with kInvalidArgument when a host's name is invalid in a topology.
   Result<tree::Topology> topology() const;
 
@@ -125,20 +129,20 @@ class Overlay {
   void plan_parent(NodeId node, NodeId planned);
   bool is_living(NodeId node) const;
   NodeId node_of_plan(NodeId planned) const;
-  /// Where a node may attach, in order, by the plan; living nodes only, the front end last.
+  /// The living nodes to which `node` may attach, in the order of assignment().
   std::vector<NodeId> line_of(const OverlayNode& node) const;
 
   std::map<NodeId, OverlayNode> nodes_;
   std::map<std::string, NodeId> by_host_key_;
   std::map<LeafId, NodeId> by_leaf_;
-  std::vector<NodeId> hosts_;  // HostId -> its back end.
-  std::optional<placement::Plan>
-      plan_;  // None before placement: all nodes are below the front end.
-  std::vector<std::string> planned_hosts_;  // HostId -> name, where the plan may have a process.
-  std::unordered_map<std::string, std::vector<HostId>> planned_by_short_name_;  // In their order.
-  std::vector<NodeId> planned_;               // Node of the plan -> node here.
-  std::map<NodeId, NodeId> planned_parent_;   // Node here -> its parent in the plan ...
-  std::vector<std::uint32_t> planned_loads_;  // ... and how many children each has there.
+  std::vector<NodeId> hosts_;  // By HostId: the host's back end.
+  // Empty before placement: then all nodes are below the front end.
+  std::optional<placement::Plan> plan_;
+  std::vector<std::string> planned_hosts_;  // By HostId: names of the hosts of the plan.
+  std::unordered_map<std::string, std::vector<HostId>> planned_by_short_name_;
+  std::vector<NodeId> planned_;               // By the plan's node id: the id in nodes_.
+  std::map<NodeId, NodeId> planned_parent_;   // By the id in nodes_: the parent's id in the plan.
+  std::vector<std::uint32_t> planned_loads_;  // By the plan's node id: number of children.
   std::uint32_t next_node_;
   std::uint32_t next_leaf_;
   IntervalSet leaves_;

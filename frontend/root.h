@@ -1,6 +1,6 @@
 #pragma once
 
-// The root's side of the tree: its nodes, their parents, and lost nodes.
+// The root's view of the tree: the nodes, their parents, and which nodes are lost.
 
 #include <cstdint>
 #include <functional>
@@ -27,29 +27,30 @@ struct RootOptions {
   /// The owner can start communication processes on hosts that have no back end.
   bool may_launch = false;
   HostChoice choice;  ///< `--placement` and its limits.
-  /// True: leaves with the role of a program do not count as hosts. They are placed when the tree
-  /// is complete, start nothing, and are lost sooner at the end. False: they are normal back ends,
-  /// as in a tool's tree.
+  /// False, as in a tool's tree: leaves with the role of a program are treated as back ends. True:
+  /// they do not count as hosts. They get their place when the tree is complete, start no process,
+  /// and are lost sooner at the end.
   bool has_programs = false;
-  /// The tree does without a communication process that has not reported after this.
+  /// Timeout for the report of a communication process; after this it is left out of the tree.
   Nanos start_limit = 5 * kSecond;
-  /// A host or a program that is below no link for this long is lost.
+  /// Timeout for a host or a program that is below no link; after this it is lost.
   Nanos lost_limit = 10 * kSecond;
   /// Timeout for a lost program while the run is ending. It is shorter than `lost_limit`: a live
   /// program has reconnected by then, and no one restarts a dead one. Earlier in the run a program
   /// may compute for longer between two calls.
   Nanos program_lost_limit = overlay::kSilenceLimit;
-  /// Number of front ends of this run so far, including this one. Each has its own range of control
-  /// versions, node ids and leaf ids, so that none is used twice.
+  /// Number of front ends of this run so far, including this one. Each front end has its own range
+  /// of control versions, node ids and leaf ids, so that no number is used twice.
   std::uint64_t front_ends = 1;
-  /// The nodes of the former front ends: the tree continues as it is.
+  /// The nodes that the former front ends had. They keep their places in the tree.
   std::vector<OverlayNode> nodes;
   IntervalSet ended;  ///< Leaves whose last packets are stored.
   /// Maximum wait for children of the former front end to reconnect.
   Nanos return_limit = 5 * kSecond;
 };
 
-/// The owner of a Root. Called from within the Root's own calls; may call its acknowledge().
+/// The owner of a Root. The Root calls it from within its own functions. Then the owner may call
+/// the Root's acknowledge().
 class RootOwner {
  public:
   virtual ~RootOwner() = default;
@@ -58,26 +59,27 @@ class RootOwner {
   virtual void on_packet(wire::Packet packet, Nanos now) = 0;
   /// A node is new, or its state, parent or level has changed.
   virtual void on_node(const OverlayNode& node) = 0;
-  /// A back end or a program has joined; the same leaf may join again after a restart.
+  /// A back end or a program has joined. The same leaf may join again after a restart.
   virtual void on_joined(LeafId leaf, Nanos now) = 0;
-  /// A leaf was not seen for the limit; it counts as lost.
+  /// A leaf was below no link for lost_limit (or program_lost_limit); it counts as lost.
   virtual void on_lost(const OverlayNode& leaf) = 0;
   /// A lost leaf was seen again.
   virtual void on_found(const OverlayNode& leaf) = 0;
-  /// Start this communication process on a host without a back end; only with
-  /// RootOptions::may_launch. The outcome is its own report, or a call of Root::comm_process_ended.
+  /// The owner must start this communication process, on a host without a back end. Called only
+  /// with RootOptions::may_launch. If the process starts, it sends a report; otherwise the owner
+  /// calls Root::comm_process_ended.
   virtual void on_launch(const OverlayNode& /*comm_process*/) {}
   /// A communication process has ended or is silent.
   virtual void on_comm_process_lost(const OverlayNode&, const std::string& /*why*/) {}
-  /// A node has connected to another parent than the assigned one.
+  /// A node has lost its parent and connected to another one.
   virtual void on_healed(const OverlayNode&) {}
   virtual void on_link_report(const wire::LinkReport& report, Nanos now) = 0;
   /// Measurements of a back end's host.
   virtual void on_host_facts(const wire::HostFacts&, Nanos /*now*/) {}
-  /// A process of the tree has logged a warning or an error. Called once for each.
+  /// A process of the tree has logged a warning or an error. Called once for each message.
   virtual void on_notice(const wire::Notice& notice, Nanos now) = 0;
 
-  // Only if set_streams() is used.
+  // The following functions are called only if set_streams() is used.
   virtual void on_multicast_gap(const wire::MulticastGap&) {}
   virtual void on_stream_refused(const wire::StreamRefused&) {}
   /// All nodes have taken or refused the streams of this version of control.
@@ -87,17 +89,18 @@ class RootOwner {
                                const IntervalSet& /*now*/) {}
 };
 
-/// Answers each back end with a leaf id and the front end as parent, so that data flows at once.
-/// place() starts the communication processes and moves every node to its place. Passes
-/// acknowledgements and control down; detects lost hosts.
+/// The root of the tree. It answers each new leaf with a leaf id and the front end as parent, so
+/// that data flows at once. place() starts the communication processes and moves every node to its
+/// place. The root sends acknowledgements and control down the tree, and detects lost hosts. It
+/// does not decode packets.
 ///
-/// Order of calls: start(); then the events of a Node. Does not open packets. One thread; owner and
-/// network are borrowed.
+/// Order of calls: start(); then the events of a Node. Not thread-safe. The owner and the network
+/// are borrowed.
 class Root {
  public:
   Root(RootOptions options, RootOwner& owner);
 
-  /// `control` is the first control of the tree; its version counts from here.
+  /// `control` is the first control that is sent to the tree. The Root numbers its versions.
   void start(overlay::Network& network, wire::Control control, Nanos now);
 
   void on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now);
@@ -105,7 +108,8 @@ class Root {
   void on_message(overlay::LinkId link, wire::Message message, Nanos now);
   void on_timer(Nanos now);
 
-  /// Makes the tree, once, from the facts about each back end's host, by leaf.
+  /// Places the tree. `known` has the facts about each back end's host, by leaf. Only the first
+  /// call has an effect.
   void place(const std::map<LeafId, KnownHost>& known, Nanos now);
   /// A communication process that the owner started has ended, or could not be started.
   void comm_process_ended(NodeId id, const std::string& why);
@@ -118,25 +122,26 @@ class Root {
   /// Sets the open streams of tools. Returns the version of control that announces them. If the
   /// tree has no other node, on_streams_taken() is called before it returns.
   std::uint64_t set_streams(std::vector<wire::StreamSpec> streams);
-  /// Sends a multicast: whole to communication processes, and `share_of` to each leaf that is our
-  /// child.
+  /// Sends a multicast to our children: the whole multicast to communication processes, and the
+  /// result of `share_of` to leaves.
   using ShareOf = std::function<std::optional<wire::Multicast>(LeafId leaf)>;
   void multicast(const wire::Multicast& whole, const ShareOf& share_of);
-  /// The leaf of this link; kNoLeaf for a communication process or an unknown node.
+  /// The leaf at the other end of this link; kNoLeaf for a communication process or an unknown
+  /// node.
   LeafId leaf_of(overlay::LinkId link) const;
   /// The leaves below that still send.
   IntervalSet expected() const { return router_.expected(); }
-  /// True if all of them have joined. In a successor a leaf below a child also counts, since the
-  /// former front end may have died before it stored the leaf's id.
+  /// True if all these leaves have joined. In a successor, a leaf that a child has below it also
+  /// counts, since the former front end may have died before it stored the leaf's id.
   bool knows(const IntervalSet& leaves) const;
 
-  /// Tells the tree to send the rest and to close.
+  /// Tells the tree to send its remaining data and to close.
   void finish();
   const wire::Control& control() const noexcept { return control_; }
 
   /// Sends acknowledgements to the leaves of the packets.
   void acknowledge(const wire::Acknowledgement& all);
-  /// The last packets of these leaves are stored: no more are expected.
+  /// Tells the root that the last packets of these leaves are stored. No more are expected.
   void ended(const IntervalSet& leaves) { ended_.insert(leaves); }
 
   /// Leaves that may still send: not ended, lost or given up.
@@ -151,7 +156,7 @@ class Root {
   void close(Nanos now);
 
   const Overlay& overlay() const noexcept { return overlay_; }
-  /// When the tree last changed or said goodbye.
+  /// The last time at which a link came up or went down, or a node joined or said goodbye.
   Nanos last_change() const noexcept { return last_change_; }
 
  private:
@@ -159,7 +164,7 @@ class Root {
   wire::Role role_of(const overlay::Peer& peer) const;
   void recall(const overlay::Peer& peer, wire::Role role);
   void refuse(overlay::LinkId link, const std::string& host, const std::string& why);
-  /// Why that link may not report that host; empty: it may.
+  /// Why the peer of `link` may not report as this host; empty if it may.
   std::string why_not(overlay::LinkId link, const wire::HostReport& report, wire::Role role) const;
   void on_host_report(overlay::LinkId link, const wire::HostReport& report, Nanos now);
   void on_comm_process_report(overlay::LinkId link, const wire::CommProcessReport& report);
@@ -188,18 +193,18 @@ class Root {
   Overlay overlay_;
   overlay::Router router_;
   overlay::KnownNotices notices_;
-  std::map<overlay::LinkId, wire::Role> links_;  // With the role from the peer's hello.
+  std::map<overlay::LinkId, wire::Role> links_;  // The role is from the peer's hello.
   std::map<NodeId, overlay::LinkId> link_of_node_;
   std::map<overlay::LinkId, NodeId> node_of_link_;
-  std::map<NodeId, NodeId> attached_to_;  // As reported by the nodes.
-  std::set<overlay::LinkId>
-      not_taken_;  // Below which the present streams are not taken everywhere.
+  std::map<NodeId, NodeId> attached_to_;  // The parent that each node has reported.
+  // Links below which not all nodes have taken or refused the current streams.
+  std::set<overlay::LinkId> not_taken_;
   std::uint64_t taken_told_ = 0;
   NodeId looked_at_{};  // Where is_settled() found one that was not.
   bool placed_ = false;
   bool assigned_ = false;
   Nanos start_deadline_ = 0;
-  std::map<NodeId, Nanos> heard_;  // Communication processes that have attached.
+  std::map<NodeId, Nanos> heard_;  // When each communication process last reported.
   std::set<NodeId> returning_;
   Nanos return_deadline_ = 0;
   std::map<LeafId, Nanos> missing_since_;

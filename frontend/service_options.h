@@ -1,12 +1,12 @@
 #pragma once
 
-// The auxiliary services that a configuration file names:
+// The auxiliary services in a configuration file:
 //
 //   [service.host]                      # built in, as is [service.process]
 //   interval = "1s"                     # 100ms to 1h; default 1s
 //
-//   [service.gpu-power]                 # any other name: a program, run once an interval
-//   exec = "/opt/site/gpu-power --all"  # absolute path, arguments, separated by blanks; no shell
+//   [service.gpu-power]                 # any other name: a program, run once in each interval
+//   exec = "/opt/site/gpu-power --all"  # absolute path and arguments; no shell reads this
 //   timeout = "5s"                      # default 10s
 
 #include <string>
@@ -19,18 +19,22 @@
 
 namespace xylem::frontend {
 
-/// True for a key of a service's section, right or wrong: read_services() judges it.
+/// True for a key of a service's section, also if read_services() would refuse it.
 bool is_service_key(std::string_view key);
 
-/// By name. Keys of other sections are skipped; `path` is the file's name in errors.
-/// Fails with kInvalidArgument and "PATH:LINE: why": an invalid name (wire::is_service_name),
-/// an unknown key, an interval or timeout out of range, a program without an absolute path or for a
-/// built-in service, a second program, a timeout for a built-in service, a service that is neither
-/// built in nor has a program, or too many services.
+/// Reads the services, sorted by name. Skips keys of other sections. `path` is the file's name in
+/// error messages.
+///
+/// Fails with kInvalidArgument and "PATH:LINE: why"
+/// - if a name is invalid (wire::is_service_name), a key is unknown, or an interval or a timeout is
+///   out of range;
+/// - if a program has no absolute path, or a service has two programs or none;
+/// - if a built-in service has a program or a timeout;
+/// - if there are too many services.
 Result<std::vector<wire::ServiceSpec>> read_services(const std::vector<ConfigEntry>& entries,
                                                      const std::string& path);
 
-/// As sections of a file that name the same services; empty for none.
+/// The services as sections of a configuration file; empty if there are none.
 std::string print_services(const std::vector<wire::ServiceSpec>& services);
 
 }  // namespace xylem::frontend

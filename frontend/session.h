@@ -1,6 +1,6 @@
 #pragma once
 
-// The monitor's front end: stores the data of MPI jobs at the root of the tree.
+// The monitor's front end: the root of the tree, which stores the data of MPI jobs.
 
 #include <functional>
 #include <map>
@@ -37,31 +37,33 @@ struct SessionOptions {
   /// after `commit_bytes`, and at the end.
   Nanos commit_interval = 200 * kMillisecond;
   std::size_t commit_bytes = 1u << 20;
-  /// Maximum size of packets that wait for a slow store. Further packets are not taken; their hosts
-  /// keep them and are asked for them when there is room. The store may hold as much again.
+  /// Limit of the packets that wait for a slow store, in bytes. Further packets are not taken:
+  /// their hosts keep them, and are asked for them again when there is room. The batch that is
+  /// being stored may be as large again.
   std::size_t waiting_bytes = 64u << 20;
-  /// The tree does without a communication process that has not reported after this.
+  /// Timeout for the report of a communication process; after this it is left out of the tree.
   Nanos start_limit = 5 * kSecond;
-  /// A host that is below no link for this long is lost.
+  /// Timeout for a host that is below no link; after this it is lost.
   Nanos lost_limit = 10 * kSecond;
-  /// At the end, the rest is given up after this long without progress.
+  /// At the end, maximum time without progress. After this, data that has not arrived is given up.
   Nanos finish_limit = 15 * kSecond;
-  /// At the end, how long to retry when the disk is full, since someone may free space. After that
-  /// the remaining packets become tombstones.
+  /// At the end, maximum time to retry when the disk is full, since someone may free space. After
+  /// this the remaining packets become tombstones.
   Nanos full_limit = 1 * kSecond;
-  /// The control channel: lines from the process that started us; -1 for none. Borrowed.
+  /// The control channel: lines from the process that has started this one; -1: none. Borrowed.
   int control_fd = -1;
-  /// True while an agent of this host may still be on its way (its run folder is there).
+  /// True while an agent of this host may still connect: its run folder exists.
   std::function<bool()> agent_expected = [] { return false; };
   /// The job may run on other hosts.
   bool remote = false;
-  /// Starts communication processes on hosts of a topology file without a back end; none: all hosts
-  /// must have one. Borrowed.
+  /// Starts communication processes on hosts of a topology file that have no back end. Null: all
+  /// hosts must have a back end. Borrowed.
   launch::CommProcessLauncher* launcher = nullptr;
-  /// The state left by former front ends of this run; for the first one at most the epoch.
+  /// The state that former front ends of this run have left. In the first front end, at most the
+  /// epoch is set.
   std::optional<storage::Past> past;
-  /// Called once, when the first process has registered, or a service or a program has sent data:
-  /// from then on the run's record is not empty.
+  /// Called once, when the run's record is no longer empty: the first process has registered, or a
+  /// service or a program has sent data.
   std::function<void()> on_first_record = [] {};
 };
 
@@ -70,32 +72,36 @@ struct SessionOutcome {
   std::size_t hosts = 0;
   std::size_t ranks = 0;
   std::vector<storage::AccountLine> account;
-  /// Empty, or why the account could not be stored: then it is only here.
+  /// Why the account could not be stored, so that it is only here. Empty: it is stored.
   std::string unstored;
-  std::string trouble;           ///< Empty, or a sentence that says what is incomplete and why.
+  std::string trouble;           ///< What is incomplete and why; empty if nothing is.
   bool holds_something = false;  ///< See SessionOptions::on_first_record.
   bool abandoned = false;        ///< The job was not started.
 };
 
-/// Life cycle: begins the run in the store (the caller has called begin_run); answers each back end
-/// with a leaf id and itself as parent, so that data flows at once; makes the tree when gathering
-/// is complete, and moves every node to its place; stores and acknowledges. After `finish` on the
-/// control channel (or its end) it tells the tree to send the rest, waits for it, ends the run in
-/// the store and stops the network. `abandon` does the same without waiting for processes that may
-/// still come. While the end makes progress, it writes `alive` there each second.
+/// Life cycle: the caller has already called begin_run of the store. The session answers each back
+/// end with a leaf id and itself as parent, so that data flows at once. When gathering is complete,
+/// it places the tree and moves every node to its place. It stores packets and acknowledges them.
+///
+/// After `finish` on the control channel, or at the end of this channel, the session tells the tree
+/// to send its remaining data, and waits for this data. Then it ends the run in the store and stops
+/// the network. `abandon` does the same, but does not wait for processes that may still register.
+/// During the end, as long as there is progress, the session writes `alive` to the control channel
+/// each second.
 ///
 /// Packets of unknown streams, and of leaves that never joined, are neither stored nor
 /// acknowledged. They are counted and reported once.
 ///
-/// Acknowledges only committed data. When the store fails, it reports that once, acknowledges
-/// nothing and keeps trying. A slow store delays only acknowledgements.
+/// The session acknowledges only committed data. When the store fails, it reports this once,
+/// acknowledges nothing and tries again. A slow store delays only acknowledgements.
 ///
 /// If the disk is full at the end of a run, all packets become tombstones (wire/tombstone.h) after
 /// `full_limit`. Tombstones are acknowledged at once and stored together with the run's end, for
 /// which room is reserved. If not even they can be stored, the outcome still has the account.
 ///
-/// When another front end has taken over the run, stops the network with kReplaced. It has stored
-/// and acknowledged nothing since then, and its children reconnect to the other one.
+/// When another front end has taken over the run, the session stops the network with kReplaced. It
+/// has stored and acknowledged nothing since then. Its children reconnect to the other front end.
+///
 /// Single-threaded, driven by a Network.
 class Session final : public overlay::Node, private RootOwner {
  public:
@@ -116,7 +122,7 @@ class Session final : public overlay::Node, private RootOwner {
   const SessionOutcome& outcome() const noexcept { return outcome_; }
 
  private:
-  // RootOwner: from the tree.
+  // RootOwner: called by root_.
   void on_packet(wire::Packet packet, Nanos now) override;
   void on_node(const OverlayNode& node) override;
   void on_joined(LeafId leaf, Nanos now) override;
@@ -172,36 +178,36 @@ class Session final : public overlay::Node, private RootOwner {
 
   Root root_;
   Gathering gathering_;
-  std::map<LeafId, placement::HostFacts> facts_;  // Until the tree is placed by them.
-  Nanos facts_deadline_ = 0;                      // They are waited for until then; 0: not yet.
+  std::map<LeafId, placement::HostFacts> facts_;  // Kept until the tree is placed.
+  Nanos facts_deadline_ = 0;                      // Until when to wait for facts; 0: not set yet.
 
-  storage::Batch waiting_;  // For the next commit.
-  std::size_t waiting_bytes_ = 0;
-  storage::Batch failed_;   // To be tried again, before what waits.
-  bool recording_ = false;  // A batch is under way.
+  storage::Batch waiting_;         // The rows of the next commit.
+  std::size_t waiting_bytes_ = 0;  // Size of `waiting_`.
+  storage::Batch failed_;          // Rows of a failed commit, to be tried before `waiting_`.
+  bool recording_ = false;         // The store works on a batch.
   Nanos next_commit_ = 0;
   bool told_slow_ = false;
-  IntervalSet refused_;  // Leaves whose packets were not taken: to be asked when there is room.
-  std::uint64_t strange_packets_ = 0;  // Of no stream or leaf of this run.
-  std::string store_trouble_;          // The last failure of the store, told once.
-  bool is_full_ = false;               // The last commit failed for want of room.
-  bool gives_up_ = false;              // What comes is not stored, but counted as lost.
+  IntervalSet refused_;  // Leaves whose packets were not taken, to be asked when there is room.
+  std::uint64_t strange_packets_ = 0;  // Packets of no stream or leaf of this run.
+  std::string store_trouble_;          // The last failure of the store, which was reported.
+  bool is_full_ = false;               // The last commit failed because the disk was full.
+  bool gives_up_ = false;              // Packets are no longer stored, but counted as lost.
 
-  std::optional<int> exit_code_;  // Finishing since it is set.
+  std::optional<int> exit_code_;  // Set once the run is ending.
   Nanos finishing_since_ = 0;
   Nanos next_sign_of_life_ = 0;
   Nanos last_progress_ = 0;
-  Nanos now_ = 0;          // Of the event that is being handled.
-  Nanos next_report_ = 0;  // Of this front end's own way into the store:
+  Nanos now_ = 0;          // Time of the event that is being handled.
+  Nanos next_report_ = 0;  // Time of the next report about this front end's writes to the store.
   std::uint64_t stored_packets_ = 0;
   std::uint64_t stored_bytes_ = 0;
   std::size_t recording_bytes_ = 0;
   Nanos recording_since_ = 0;
   Nanos longest_commit_ns_ = 0;  // Since the last report.
-  std::string control_text_;
+  std::string control_text_;     // Received part of an incomplete line.
   bool is_over_ = false;
   bool is_replaced_ = false;
-  bool end_is_recorded_ = false;  // The batch under way is the last.
+  bool end_is_recorded_ = false;  // The batch on which the store works is the last one.
   SessionOutcome outcome_;
 };
 

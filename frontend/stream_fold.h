@@ -1,6 +1,6 @@
 #pragma once
 
-// Gives the store, which does not know filters, the function that merges waves of a run's streams.
+// Merges waves of a run's streams, for the store, which does not know filters itself.
 
 #include <memory>
 #include <vector>
@@ -12,13 +12,14 @@
 
 namespace xylem::frontend {
 
-/// Makes the fold of these streams. Fails as filters::aggregation_of() for the first stream that
-/// fails. It has no state except the filters; any thread may call it. `mark`, if given, is set
-/// while a plugin is loaded or called; then only one thread at a time.
+/// Makes an object that merges waves of these streams. It has no state except the filters, so any
+/// thread may call it. If `mark` is given, it is set while a plugin is loaded or called; then only
+/// one thread at a time may call the object. Fails as filters::aggregation_of() for the first
+/// stream that fails.
 Result<std::shared_ptr<const storage::StreamFold>> make_stream_fold(
     const std::vector<wire::StreamSpec>& streams, std::shared_ptr<launch::FoldMark> mark = nullptr);
 
-/// The facts about them that the store records.
+/// The facts about streams that the store records.
 std::vector<storage::StreamFacts> stream_facts(const std::vector<wire::StreamSpec>& streams);
 
 }  // namespace xylem::frontend

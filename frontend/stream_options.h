@@ -1,14 +1,14 @@
 #pragma once
 
-// The streams that a configuration file names, for programs of the run that link xylem::backend:
+// The streams in a configuration file, for programs of the run that link xylem::backend:
 //
 //   [stream.energy]
-//   aggregation = "sum"                 # computed from a wave on its way; default: none, each
-//                                       # leaf's waves are kept separately
+//   aggregation = "sum"                 # merges the waves of all leaves; default: none, the waves
+//                                       # of each leaf are kept separately
 //   synchronisation = "time_out 500ms"  # or wait_for_all (the default), as_it_comes
-//   when_full = "drop_newest"           # (the default), drop_oldest, or block: what a leaf does
-//                                       # when its journal is full. With block the program waits
-//   plugin = "/opt/site/filters.so"     # has the aggregation; default: it is built in
+//   when_full = "drop_newest"           # what a leaf does when its journal is full: drop_newest
+//                                       # (the default), drop_oldest, or block (the program waits)
+//   plugin = "/opt/site/filters.so"     # the file with the aggregation; default: it is built in
 
 #include <functional>
 #include <map>
@@ -22,38 +22,40 @@
 
 namespace xylem::frontend {
 
-/// Maximum for a run: every node gets the names of all.
+/// Maximum number of streams of a run. It is small, since every node gets a list of all streams.
 constexpr std::size_t kMaxStreams = 64;
 
-/// True for a key of a stream's section, right or wrong: read_streams() judges it.
+/// True for a key of a stream's section, also if read_streams() would refuse it.
 bool is_stream_key(std::string_view key);
 
-/// The copy of each plugin's file (filters::name_of_copy), by the file's path: the copy is opened
+/// By the path of a plugin's file: the name of its copy (filters::name_of_copy), which is opened
 /// instead of the file.
 using PluginCopies = std::map<std::string, std::string>;
 
-/// Loads the plugin of that stream, or not.
+/// Decides whether the plugin of `stream` is loaded, and calls `loads` if so.
 using LoadPlugin =
     std::function<Result<void>(StreamId stream, const std::function<Result<void>()>& loads)>;
 
-/// By name, numbered from wire::kFirstStoredStream on: the same entries give the same numbers. Keys
-/// of other sections are skipped; `path` is the file's name in errors. Opens the plugin, so that
-/// every node can be told its SHA-256, and loads it, to see whether this works. `load`, if given,
-/// decides whether a plugin is loaded.
+/// Reads the streams, sorted by name and numbered from wire::kFirstStoredStream on. So the same
+/// entries give the same numbers. Skips keys of other sections. `path` is the file's name in error
+/// messages. Opens each plugin to compute its SHA-256, which every node gets. Also loads the
+/// plugin, to see whether this works; `load`, if given, may prevent this.
 ///
-/// Fails with kInvalidArgument and "PATH:LINE: why": an invalid name (up to 32 of a-z, 0-9, _ and
-/// -, first a letter), an unknown key or word, a timeout that is not from 1ms to 1h, an
-/// aggregation that is unknown or needs parameters, a plugin without an aggregation or one that
-/// cannot be loaded, or too many streams.
+/// Fails with kInvalidArgument and "PATH:LINE: why"
+/// - if a name is invalid (wire::is_service_name), or a key or a value is unknown;
+/// - if a timeout is not from 1ms to 1h;
+/// - if an aggregation is unknown or needs parameters;
+/// - if a plugin cannot be loaded, or is given without an aggregation;
+/// - if there are too many streams.
 Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry>& entries,
                                                    const std::string& path,
                                                    const PluginCopies& copies = {},
                                                    const LoadPlugin& load = nullptr);
 
-/// The plugins of these entries, each file once, in their order.
+/// The paths of the plugins in these entries, each path once, in the order of the entries.
 std::vector<std::string> plugins_of(const std::vector<ConfigEntry>& entries);
 
-/// The same streams for this process only, which loads the copies instead of the files.
+/// The same streams with the copies in place of the plugins' files. Only this process can use them.
 std::vector<wire::StreamSpec> with_copies(std::vector<wire::StreamSpec> streams,
                                           const PluginCopies& copies);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What is behind Tree and Stream: tree.cc starts and closes it, tree_calls.cc has what a program
-// calls meanwhile.
+// The implementation of Tree and Stream. tree.cc has starting, events and closing; tree_calls.cc
+// has the program's other calls.
 
 #include <sys/types.h>
 
@@ -28,9 +28,9 @@
 
 namespace xylem::frontend {
 
-/// The node is in State: the loop's thread locks it for each event, the program for each call. What
-/// sends is done on the loop. The owner of the Tree calls stop(); streams that outlive it find
-/// everything closed.
+/// The node is in State. The loop's thread locks State for each event, and the program's threads
+/// for each call. Everything that sends is done on the loop's thread. The destructor of Tree calls
+/// stop(); then all calls of remaining Streams fail.
 class Stream::Impl final : public overlay::Node {
  public:
   struct Parts {
@@ -60,7 +60,8 @@ class Stream::Impl final : public overlay::Node {
   Result<TreeEvent> next_event(Nanos timeout);
   void next_event_then(Nanos timeout, Completion<Result<TreeEvent>> then);
   Result<void> close(Nanos timeout);
-  /// Closes what is not closed and waits for the thread. Stops the program when called on it.
+  /// Closes the tree if it is open, and waits for the loop's thread. CHECKs that it does not run on
+  /// this thread.
   void stop();
 
   void on_start(overlay::Network& network, Nanos now) override;
@@ -72,11 +73,11 @@ class Stream::Impl final : public overlay::Node {
   void on_readable(int fd, Nanos now) override;
 
  private:
-  // A back end, or a launcher, that was started here.
+  // A back end or a launcher that this process has started.
   struct Child {
     std::string host;
     launch::Launched launched;
-    UniqueFd pidfd;  // -1: where the system has none its end is seen when the tree is closed.
+    UniqueFd pidfd;  // -1 if the system has no pidfds: its end is noticed when the tree is closed.
     bool has_ended = false;
   };
 
@@ -86,13 +87,13 @@ class Stream::Impl final : public overlay::Node {
     bool has_room_down() const;
 
     TreeNode node;
-    overlay::Network* network = nullptr;  // From on_start() on.
+    overlay::Network* network = nullptr;  // Set by on_start().
     bool stopping = false;
     bool closed = false;
     std::map<pid_t, Child> children;
-    std::vector<launch::BackEndFailure> back_end_failures;  // At most one a child.
-    std::size_t posted_down_bytes = 0;                      // Multicasts on their way to the loop,
-    std::size_t down_queue_bytes = 0;  // and on the fullest link, when it was last looked at.
+    std::vector<launch::BackEndFailure> back_end_failures;  // At most one for each child.
+    std::size_t posted_down_bytes = 0;  // Multicasts that are on their way to the loop.
+    std::size_t down_queue_bytes = 0;   // Queue of the fullest link when it was last measured.
     bool watches_down_queue = false;
   };
   using Locked = SharedState<State>::Locked;
@@ -107,14 +108,15 @@ class Stream::Impl final : public overlay::Node {
     try_waiters();
   }
   static void end_when_dissolved(State& state);
-  /// On the loop: coroutines go on, without the lock, when their turn has come.
+  /// Resumes the coroutines whose results are ready. Runs on the loop, without the lock.
   void try_waiters();
 
-  /// Runs `work` on the loop, under the lock, and gives its outcome. Fails when the tree is closed.
+  /// Runs `work` on the loop, under the lock, and returns its result. Fails when the tree is
+  /// closed.
   template <typename T>
   Result<T> on_loop(const std::function<Result<T>(State&)>& work);
-  /// Until `done` or the deadline, and whether it is done. On the loop's thread, where coroutines
-  /// go on, there is nobody to wait for: it only looks.
+  /// Waits until `done` or the deadline. Returns whether it is done. On the loop's thread, on which
+  /// coroutines resume, it does not wait.
   template <typename Done>
   bool wait_until(Locked& state, Nanos deadline, const Done& done) {
     return thread_.is_current() ? done() : state.wait_until(deadline, done);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The front end of a tool's tree: the root, with streams that its program receives.
+// The front end of a tool's tree: the root, with the streams whose waves its program receives.
 
 #include <cstdint>
 #include <deque>
@@ -33,22 +33,23 @@ struct TreeNodeOptions {
   std::size_t queue_bytes = 16u << 20;
 };
 
-/// Logic without threads: one call at a time, from the loop or, where marked, from the program
-/// under the same lock.
+/// The logic without threads. Only one call may run at a time. The loop makes the calls; the second
+/// group below may also be called by the program, under the same lock.
 class TreeNode final : public overlay::Node, private RootOwner {
  public:
   explicit TreeNode(TreeNodeOptions options);
 
-  // ---- for the program, on the loop, any time after on_start() ----
+  // ---- on the loop, for the program's calls, any time after on_start() ----
 
-  /// Opens a stream on all nodes. Fails with kAlreadyExists when a stream of that name is open, and
-  /// as filters::aggregation_of().
+  /// Opens a stream on all nodes. Fails with kAlreadyExists when a stream with this name is open,
+  /// and as filters::aggregation_of() and filters::narrowing_of().
   Result<StreamId> open(wire::StreamSpec spec);
-  /// Whether all nodes have answered; an error if one has refused. Poll it until it is true.
+  /// Whether all nodes have answered; an error if a node has refused the stream. Poll it until it
+  /// is true.
   Result<bool> is_open(StreamId stream) const;
-  /// Closes a stream. If it was open, there is an event.
+  /// Closes a stream. If the stream was open, this adds a kClosed event.
   void close(StreamId stream);
-  /// Sends a multicast from next_multicast(). Call it in the order of numbers.
+  /// Sends a multicast of next_multicast(). Call it in the order of the numbers.
   void multicast(const wire::Multicast& whole);
   /// Ends the run: all nodes send what they have and leave.
   void finish();
@@ -56,12 +57,12 @@ class TreeNode final : public overlay::Node, private RootOwner {
   /// Bytes that wait on the fullest link.
   std::size_t longest_queue() const { return root_.longest_queue(); }
 
-  // ---- for the program; these send nothing ----
+  // ---- for the program, on any thread; these send nothing ----
 
-  /// Numbers a multicast, from 1, and sets its recipients: `to`, or, if that is empty, the stream's
-  /// leaves. Fails with kUnavailable when the stream is closed, and with kInvalidArgument when `to`
-  /// has a leaf that is not in the stream, when the stream's narrowing refuses the fields (tried
-  /// for the first leaf), or when it would exceed a frame.
+  /// Numbers a multicast, from 1 on, and sets its recipients: `to`, or all leaves of the stream if
+  /// `to` is empty. Fails with kUnavailable when the stream is closed. Fails with kInvalidArgument
+  /// when `to` contains a leaf that is not in the stream, when the stream's narrowing refuses the
+  /// fields for the first leaf, or when the multicast would not fit into a frame.
   Result<wire::Multicast> next_multicast(StreamId stream, const wire::Fields& fields,
                                          const IntervalSet& to = {});
   /// Valid until the stream is closed; null when it is closed.
@@ -80,11 +81,11 @@ class TreeNode final : public overlay::Node, private RootOwner {
   }
   /// Why has_all() is false, for people.
   std::string what_is_missing(std::size_t leaves) const;
-  /// Reports a process that is not a node to the program, as a notice.
+  /// Adds a kNotice event that no node has sent, e.g. about a back end that could not be started.
   void note(const std::string& host, std::string text);
-  /// Adds the event that the tree was closed, as the last one. May be called again.
+  /// Adds the last event: the tree was closed. Further calls have no effect.
   void end_events(std::string text);
-  /// After finish(): all nodes have left.
+  /// True if all nodes have left after finish().
   bool is_dissolved() const { return root_.control().finish && !root_.has_links(); }
   IntervalSet open_leaves() const { return root_.open_leaves(); }
 
@@ -103,9 +104,9 @@ class TreeNode final : public overlay::Node, private RootOwner {
     Inbox inbox;
     filters::NodeNarrowing narrowing;
     bool failure_is_told = false;
-    std::uint64_t version = 0;  // Of control, that tells of it.
+    std::uint64_t version = 0;  // The version of control that announces the stream to the nodes.
     std::uint64_t multicasts = 0;
-    std::map<LeafId, IntervalSet> missed;  // Multicasts of which the program was told; told again.
+    std::map<LeafId, IntervalSet> missed;  // Multicasts for which there was a kGap event already.
     std::optional<Error> refused;
   };
 
@@ -138,7 +139,7 @@ class TreeNode final : public overlay::Node, private RootOwner {
   overlay::Network* network_ = nullptr;  // Valid from on_start() on.
   Root root_;
   std::map<StreamId, Open> streams_;
-  overlay::RecentMulticasts recent_;  // For nodes that find us as their new parent.
+  overlay::RecentMulticasts recent_;  // Sent again to nodes that choose us as their new parent.
   std::uint32_t next_stream_;
   std::uint64_t taken_version_ = 0;
   Nanos last_joined_ = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Starts back ends on hosts with a launcher that runs a command there.
+// Starts back ends on hosts, with a launcher (ssh, srun) if necessary.
 
 #include <sys/types.h>
 
@@ -17,18 +17,20 @@ namespace xylem::launch {
 /// True for "", "localhost", loopback addresses and this host's own names.
 bool is_this_host(const std::string& host);
 
-/// A program that was started, or the launcher that starts it elsewhere. One thread.
+/// A child process: the program that was started, or the launcher that runs it on another host.
+/// Not thread-safe.
 class Launched {
  public:
-  /// `by` is the launcher; `said` is the reading end of its standard error, none if it shares ours.
+  /// `by` is the launcher. `said` is the reading end of its standard error; empty if the child
+  /// writes to our standard error itself.
   Launched(pid_t pid, std::string by, UniqueFd said)
       : pid_(pid), by_(std::move(by)), said_(std::move(said)) {}
 
-  pid_t pid() const { return pid_; }             ///< The caller collects it.
-  const std::string& by() const { return by_; }  ///< Empty: the program itself was started.
-  int said() const { return said_.get(); }       ///< Descriptor to watch; -1: none.
-  /// Copies the launcher's new output to our standard error and keeps its last line. Never waits.
-  /// False at the end of the output.
+  pid_t pid() const { return pid_; }             ///< The caller must wait for it (waitpid).
+  const std::string& by() const { return by_; }  ///< The launcher; empty: the program itself.
+  int said() const { return said_.get(); }       ///< The descriptor to watch for hear(); -1: none.
+  /// Copies new output of the launcher to our standard error, and keeps its last line. Never
+  /// blocks. Returns false at the end of the output.
   bool hear();
   const std::string& last_line() const { return last_line_; }
 
@@ -37,40 +39,41 @@ class Launched {
   std::string by_;
   UniqueFd said_;
   std::string last_line_;
-  bool is_whole_ = true;  // last_line_ has had its end.
+  bool is_whole_ = true;  // last_line_ is complete: the next character begins a new line.
 };
 
 /// Further options of a start.
 struct LaunchHow {
-  int standard_output = -1;  ///< Borrowed descriptor that becomes the program's; -1: ours.
-  /// In a session of its own: keys pressed at the terminal do not reach it.
+  int standard_output = -1;  ///< Descriptor for the program's standard output, borrowed; -1: ours.
+  /// The child gets its own session, so keys pressed at the terminal do not reach it.
   bool own_session = false;
 };
 
-/// Starts a program on a host, with `environment` ("NAME=value") added to the host's own.
+/// Starts a program on a host, with `environment` ("NAME=value") added to the host's environment.
 ///
-/// Here: directly. Elsewhere, or when a launcher is given: "LAUNCHER HOST sh", whose standard input
-/// gets a script with environment and command. So nothing secret is on a command line, and it does
-/// not matter whether the launcher joins its arguments into a shell command. The default launcher
-/// is ssh, without prompts.
+/// If the host is this one and no launcher is given, starts the program directly. Otherwise runs
+/// "LAUNCHER HOST sh" and writes a script with environment and command to its standard input. So no
+/// secret is on a command line, and it does not matter whether the launcher joins its arguments
+/// into a shell command. The default launcher is ssh, with options so that it asks no questions.
 ///
-/// The program's standard input is empty; its standard output is ours unless `how` says otherwise.
-/// Standard error is ours too, through Launched::hear if there is a launcher. Fails with kNotFound
-/// when the program, or the launcher, cannot be started here.
+/// The program's standard input is empty. Its standard output is ours, or `how.standard_output`.
+/// Its standard error is ours; the output of a launcher is copied there by Launched::hear. Fails
+/// with kNotFound when the program or the launcher cannot be started on this host, and with
+/// kInvalidArgument when the script would be longer than 60,000 bytes.
 Result<Launched> launch_on(const std::string& host, const std::string& launcher,
                            const std::vector<std::string>& command,
                            const std::vector<std::string>& environment, LaunchHow how = {});
 
-/// A back end that ended before the tree was complete, or later with an error.
+/// A back end that ended before the tree was complete, or that ended later with an error.
 struct BackEndFailure {
-  std::string host;  ///< As requested; empty: this host.
-  std::string how;   ///< "ended with code 255: ssh: Could not resolve hostname node9"
+  std::string host;  ///< The host as the caller named it; empty: this host.
+  std::string how;   ///< For example "ended with code 255: ssh: Could not resolve hostname node9".
   std::string by;    ///< The launcher; empty: none.
 };
 
-/// The failures as one sentence: hosts with the same error (except for host names) are grouped,
-/// with the text of the first, followed by how to test the launcher by hand. Empty without
-/// failures.
+/// The failures as one sentence, or "". Hosts whose errors differ only in the host's name are
+/// listed together, with the error of the first host. The sentence also gives a command with which
+/// the user can test the launcher.
 std::string gather_failures(std::span<const BackEndFailure> failures);
 
 }  // namespace xylem::launch

@@ -16,27 +16,27 @@
 
 namespace xylem::launch {
 
-/// The interface for starting them. One thread.
+/// Interface for starting communication processes. Not thread-safe.
 class CommProcessLauncher {
  public:
   virtual ~CommProcessLauncher() = default;
 
-  /// Starts one on a host; it finds the front end at `addresses`. Returns descriptors to watch, for
-  /// hear(). Fails with a sentence that names program and host.
+  /// Starts a communication process on a host. The process finds the front end at `addresses`.
+  /// Returns descriptors: when one of them is readable, call hear(). Fails with a sentence.
   virtual Result<std::vector<int>> start(NodeId node, std::uint32_t level, const std::string& host,
                                          const std::vector<wire::Address>& addresses) = 0;
 
   struct Heard {
-    bool is_over = false;         ///< The descriptor need not be watched any more.
-    std::optional<NodeId> ended;  ///< This process has ended, ...
-    std::string why;              ///< ... and why; empty: normally.
+    bool is_over = false;         ///< The descriptor must not be watched any more.
+    std::optional<NodeId> ended;  ///< The process that has ended, if any.
+    std::string why;              ///< Why the process ended; empty: normally.
   };
-  /// A descriptor is readable. None: it is not ours.
+  /// Call it when a descriptor is readable. Returns nothing if the descriptor is not from start().
   virtual std::optional<Heard> hear(int fd) = 0;
 };
 
 struct CommProcessLaunchOptions {
-  std::string launcher;  ///< `--launcher`, see launch_on.
+  std::string launcher;  ///< `--launcher`; see launch_on().
   std::string program;   ///< Absolute path of xylem-commproc, the same on all hosts.
   std::string run;
   net::Key key{};
@@ -44,8 +44,8 @@ struct CommProcessLaunchOptions {
   std::string log_level = "warn";
 };
 
-/// Starts them with a launcher. The key is in the process's environment, which the launcher gets on
-/// its standard input; the process removes it.
+/// Starts communication processes with a launcher. The launcher gets the key on its standard input
+/// and passes it in the process's environment, from which the process removes it.
 class RemoteCommProcessLauncher final : public CommProcessLauncher {
  public:
   explicit RemoteCommProcessLauncher(CommProcessLaunchOptions options);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Marks the plugin that the front end is calling.
+// Remembers which plugin the front end is calling, in case the plugin crashes.
 
 #include <atomic>
 #include <cstdint>
@@ -13,24 +13,27 @@
 
 namespace xylem::launch {
 
-/// A word of memory that the front end shares with the process that restarts it: the stream whose
-/// plugin is being called. A crashing plugin also kills the front end, and each successor that
-/// receives the same wave again; this word identifies the plugin. One thread writes.
+/// A word of memory that the front end shares with the process that restarts it. It has the id of
+/// the stream whose plugin is being called. A plugin that crashes also kills the front end, and
+/// each successor that receives the same wave again. This word then tells which plugin it was. Only
+/// one thread writes.
 class FoldMark {
  public:
   /// Fails with kExhausted when there is no memory or descriptor.
   static Result<FoldMark> make();
-  /// The mark of another process, by its descriptor. Fails with kInvalidArgument when it is not a
-  /// mark.
+  /// Opens the mark of another process. Fails with kInvalidArgument when the descriptor is not that
+  /// of a mark.
   static Result<FoldMark> of(UniqueFd memory);
 
   int fd() const { return memory_.get(); }
 
-  /// Around each call of a plugin, and while it is loaded: two stores.
+  /// Call these around each call of a plugin, and around its loading. They are cheap: one store
+  /// each.
   void enter(StreamId stream) { word_->store(raw(stream), std::memory_order_relaxed); }
   void leave() { word_->store(0, std::memory_order_relaxed); }
 
-  /// The stream at the writer's death, or none; resets the mark.
+  /// Returns the stream whose plugin was being called when the writer died, if any. Resets the
+  /// mark.
   std::optional<StreamId> take();
 
  private:

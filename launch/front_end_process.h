@@ -20,34 +20,39 @@
 
 namespace xylem::launch {
 
-/// Keeps a run's front end alive. The listening sockets, copies of plugins and the setup stay here,
-/// so that a dead front end gets a successor at the same addresses, with the same store and
-/// filters: at once, then with growing pauses (see Restarts). A front end that hangs while the job
-/// runs is left alone, since it is not dead. At its start and at the end, when its answer is
-/// needed, a hang is reported, and later the front end is killed (see Patience). If kMaxFoldDeaths
-/// front ends died in the same plugin, with less than kFoldDeathsForgotten between them, successors
-/// do not call that plugin: its stream's waves stay unmerged. Each front end runs in its own
-/// session, so that keys pressed at the terminal do not reach it.
+/// Keeps a run's front end alive. This object holds the listening sockets, the copies of plugins
+/// and the setup. So it can replace a dead front end by a successor with the same addresses, store
+/// and filters. The first successor starts at once, later ones after growing pauses (see Restarts).
+///
+/// A front end that hangs while the job runs is left alone. At its start and at the end its answer
+/// is needed: then a hang is reported, and later the front end is killed (see Patience).
+///
+/// If kMaxFoldDeaths front ends die in the same plugin, with less than kFoldDeathsForgotten between
+/// two deaths, successors no longer call this plugin: the waves of its stream stay unmerged.
+///
+/// Each front end runs in its own session, so that keys pressed at the terminal do not reach it.
 ///
 /// Order of calls: start(); attend() at the times it returns, while the job runs; finish() or
-/// abandon() once. One thread. Reaps only the front ends, no other child.
+/// abandon() once. Not thread-safe. Calls waitpid only for front ends, not for other children.
 class FrontEndProcess {
  public:
-  /// Says a sentence to the user.
+  /// Prints a sentence for the user.
   using Say = std::function<void(const std::string& sentence)>;
 
   /// Timeouts for a front end that hangs (see Standstill).
   struct Patience {
-    Nanos until_said = 5 * kSecond;
-    Nanos until_killed = 20 * kSecond;
-    /// After this, a killed front end that the system does not end is left alone.
+    Nanos until_said = 5 * kSecond;     ///< A hang of this length is reported.
+    Nanos until_killed = 20 * kSecond;  ///< After a hang of this length the front end is killed.
+    /// Maximum wait for the end of a killed front end; after this we no longer wait for it.
     Nanos until_left = 5 * kSecond;
   };
 
   /// Starts `program` and waits until it has opened the store. `plugins` are the copies of
-  /// setup.plugins. Fails with its sentence when it cannot open it, kNotFound when the program
-  /// cannot be started, kUnavailable when it died or hung for too long, kExhausted when there are
-  /// not enough descriptors. Reports a hang with `say`.
+  /// setup.plugins. Reports a hang with `say`.
+  ///
+  /// Fails with kInvalidArgument and the front end's sentence when it cannot open the store. Fails
+  /// with kNotFound when the program cannot be started, with kUnavailable when it died or hung for
+  /// too long, and with kExhausted when there are not enough descriptors.
   static Result<FrontEndProcess> start(const std::string& program, Setup setup,
                                        std::vector<UniqueFd> listening,
                                        std::vector<UniqueFd> plugins = {}, const Say& say = {},
@@ -55,28 +60,31 @@ class FrontEndProcess {
                                                                    5 * kSecond});
 
   /// Supervises the front end; never waits. Call it when a child of this process may have ended,
-  /// and at the latest after the returned time (nothing: no limit). Says when a front end died and
-  /// what happens next, and when a successor cannot continue the store; the same failure is said
-  /// once.
+  /// and at the latest after the returned time (nothing: no limit). Reports with `say` when a front
+  /// end died and what happens next, and when a successor cannot continue the store. A failure that
+  /// repeats is reported once.
   std::optional<Nanos> attend(Nanos now, const Say& say);
 
-  /// Tells it that the job has ended, and waits until everything is stored, if necessary by
-  /// successors. Fails with kUnavailable when front ends died, or could not open the store,
-  /// kMaxDeaths times meanwhile (not counting deaths in plugins that are then left out), or when
-  /// kMaxStandstills of them hung and were killed. The first of the signals that SignalGate blocks
-  /// is answered with a sentence; the second ends the front end for good, which fails in the same
-  /// way.
+  /// Tells the front end that the job has ended, and waits until it, or a successor, has stored
+  /// everything. Fails with kUnavailable
+  /// - when front ends died or could not open the store kMaxDeaths times during this wait (deaths
+  /// in
+  ///   plugins do not count);
+  /// - when kMaxStandstills front ends hung and were killed;
+  /// - when the user has interrupted twice. At the first SIGINT, SIGTERM or SIGHUP, a message says
+  ///   that data is being stored. The second kills the front end.
   Result<void> finish(int exit_code, const Say& say);
 
-  /// Instead of finish(), if the job was not started: ends the run without an account and without a
-  /// store. Waits and fails as finish().
+  /// Call it instead of finish() if the job was not started: it ends the run without an account and
+  /// without a store. Waits and fails as finish().
   Result<void> abandon(const Say& say);
 
   static constexpr int kMaxDeaths = 5;
   static constexpr int kMaxStandstills = 2;
   static constexpr int kMaxFoldDeaths = 3;
-  /// Longer than any pause of Restarts plus the time until a successor gets the same wave again.
-  /// Does not apply while the job's end is stored, so that finish() ends.
+  /// Deaths in a plugin that are further apart do not add up. This is longer than any pause of
+  /// Restarts plus the time until a successor gets the same wave again. During finish() all deaths
+  /// add up, so that finish() ends.
   static constexpr Nanos kFoldDeathsForgotten = 600 * kSecond;
 
  private:
@@ -105,42 +113,42 @@ class FrontEndProcess {
   std::vector<UniqueFd> listening_;
   std::vector<UniqueFd> plugins_;
   Patience patience_;
-  std::optional<FoldMark> mark_;  // Where there are plugins.
+  std::optional<FoldMark> mark_;  // Set if there are plugins.
   struct FoldDeaths {
     int count = 0;
     Nanos last = 0;
   };
   std::map<StreamId, FoldDeaths> deaths_in_fold_;
-  bool was_in_fold_ = false;  // The last death, in that of a plugin that was not left out yet.
-  std::string blame_;         // What is to be said of the last death, besides.
+  bool was_in_fold_ = false;  // The last death was in a plugin that was still called.
+  std::string blame_;         // Text about the plugin to add to the message about the last death.
 
   pid_t pid_ = -1;
   UniqueFd control_;
-  std::string heard_;  // Of the line that is not yet whole.
+  std::string heard_;  // Received part of an incomplete line.
   bool is_ready_ = false;
   bool is_done_ = false;
-  std::string failure_;              // What the present one answered instead of ready.
-  std::string death_;                // How the last one ended.
-  bool is_death_undecided_ = false;  // What follows from it: attend() decides.
+  std::string failure_;              // Error that the current front end sent instead of `ready`.
+  std::string death_;                // How the last front end ended.
+  bool is_death_undecided_ = false;  // attend() has not yet reacted to the last death.
 
   Restarts restarts_;
-  Nanos restart_at_ = 0;  // Of the next one, while there is none.
-  std::string failure_said_;
-  std::optional<std::string> last_line_;  // What it is told at the end: ending since it is set.
+  Nanos restart_at_ = 0;                  // When to start the next front end, while there is none.
+  std::string failure_said_;              // The last failure that was reported.
+  std::optional<std::string> last_line_;  // `finish CODE` or `abandon`; set once the run is ending.
   int deaths_while_finishing_ = 0;
   int interrupts_ = 0;
-  Standstill standstill_;  // Of the present one.
+  Standstill standstill_;  // Of the current front end.
   bool standstill_is_said_ = false;
-  Nanos killed_at_ = 0;  // Because it stood still; 0: it was not.
-  int standstills_ = 0;  // At the end.
+  Nanos killed_at_ = 0;  // When the current front end was killed because it hung; 0: not killed.
+  int standstills_ = 0;  // Number of front ends that hung and were killed since the run is ending.
   bool is_given_up_ = false;
 };
 
 /// The run's folder on this host: /dev/shm/xylem-UID-RUN.
 std::string run_folder(const std::string& run);
 
-/// The front end's own folder on its host, next to it, and the socket there for agents and
-/// communication processes of this host.
+/// The front end's own folder on its host, beside the run's folder; and the Unix socket in it, for
+/// agents and communication processes of the same host.
 std::string front_end_folder(const std::string& run);
 std::string front_end_socket(const std::string& run);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The environment that connects the ranks of a job to a run. It uses only variables, so that an
-// `mpirun` inside a script works too, and puts no values on a command line, where `ps` would show
+// The environment variables that connect the ranks of a job to a run. Only variables are used, so
+// an `mpirun` inside a script works too. Nothing is put on a command line, where `ps` would show
 // the key.
 
 #include <string>
@@ -14,25 +14,27 @@
 
 namespace xylem::launch {
 
-/// Which launcher a command line starts with.
+/// The launcher with which a command line starts.
 enum class Launcher { kNone, kOpenMpi, kMpich, kSlurm };
 
-/// Facts about a command line and its environment before it runs.
+/// Facts about a command line and its environment, found before the command runs.
 struct CommandFacts {
   Launcher launcher = Launcher::kNone;
-  /// An option that names hosts or a host file is there.
+  /// The command line has an option with hosts or a host file.
   bool names_hosts = false;
-  /// True only if all ranks will certainly be on this host: a known launcher other than srun,
-  /// outside any scheduler's job (Slurm, PBS, LSF, Grid Engine and others by their variables),
-  /// without a list of hosts or a host file in an option, a variable, or an MCA parameter (on the
-  /// command line, in the environment, or in Open MPI's parameter files).
+  /// True only if all ranks will certainly be on this host. This needs a known launcher other than
+  /// srun. The command must be outside any scheduler's job (Slurm, PBS, LSF, Grid Engine and
+  /// others, as their variables show). And there must be no list of hosts and no host file: not in
+  /// an option, not in a variable, and not in an MCA parameter (on the command line, in the
+  /// environment, or in Open MPI's parameter files).
   bool is_local = false;
 };
 
-/// Looks at the program's name (and, for plain `mpirun`, at what it links to by alternatives), at
-/// its options up to each program, and at `environment` (NAME=VALUE strings). Pure but for
-/// resolving programs in `path` and reading Open MPI's parameter files and default host file in
-/// $HOME/.openmpi, /etc/openmpi and the launcher's own ../etc.
+/// Finds these facts in the launcher's name (for plain `mpirun`, in the name of the file to which
+/// it links), in its options before each program, and in `environment` (NAME=VALUE strings).
+///
+/// Pure, except that it looks for programs in `path`, and reads Open MPI's parameter files and
+/// default host file in $HOME/.openmpi, /etc/openmpi and the launcher's own ../etc.
 CommandFacts inspect_command(const std::vector<std::string>& command, std::string_view path,
                              const std::vector<std::string>& environment);
 
@@ -51,29 +53,28 @@ struct LaunchOptions {
   bool remote = false;          ///< The job may reach other hosts.
 };
 
-/// NAME and value; an empty value means: set to empty.
+/// Pairs of NAME and value. A variable with an empty value is set to "", not removed.
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-/// Variables to set on top of `current` (NAME=VALUE strings, as environ). Existing entries of
-/// LD_PRELOAD follow ours. With `remote`, Open MPI is told to forward our variables (its
-/// mca_base_env_list keeps its entries); Hydra and srun forward by themselves.
+/// Variables to set in addition to `current` (NAME=VALUE strings, as environ). Existing entries of
+/// LD_PRELOAD follow our entry. With `options.remote`, our variables are added to the list of those
+/// that Open MPI forwards to other hosts; Hydra and srun forward all variables by themselves.
 Environment job_environment(const LaunchOptions& options, const std::vector<std::string>& current);
 
 /// Open MPI's list of variables to forward to other hosts.
 constexpr std::string_view kOpenMpiForwardList = "OMPI_MCA_mca_base_env_list";
 
-/// Checks that LD_PRELOAD can contain `library`. Fails with kInvalidArgument and a sentence when
-/// its path has a blank, a colon or a dollar sign.
+/// Checks that LD_PRELOAD can contain the path `library`. Fails with kInvalidArgument and a
+/// sentence when the path contains a blank, a colon or a dollar sign.
 Result<void> check_preload(const std::string& library);
 
-/// The value of NAME in `current`; empty if it is not set.
+/// The value of the variable `name` in `current`; empty if it is not set.
 std::string variable(const std::vector<std::string>& current, std::string_view name);
 
 /// This process's environment as NAME=VALUE strings.
 std::vector<std::string> current_environment();
 
-/// Where the other parts of this installation are: beside the running program, in the build tree as
-/// in an installed one. Fails with kNotFound and the path that is missing.
+/// Paths of the parts of this installation.
 struct Installation {
   std::string xylem;
   std::string frontend;
@@ -81,6 +82,8 @@ struct Installation {
   std::string comm_process;
   std::string capture_library;
 };
+/// Finds the parts relative to the running program, in the build tree as well as when installed.
+/// Fails with kNotFound and the missing path.
 Result<Installation> find_installation();
 
 }  // namespace xylem::launch

@@ -1,7 +1,7 @@
 #pragma once
 
-// Agents that a launcher starts on hosts, instead of each host's first rank: in a Slurm allocation,
-// as a separate step, and for a job that is already running.
+// Agents that a launcher starts, while usually the first rank of each host starts the host's agent.
+// Used in a Slurm allocation, where the agents are a separate step, and by `xylem attach`.
 
 #include <string>
 #include <vector>
@@ -13,9 +13,9 @@
 
 namespace xylem::launch {
 
-/// One call of the launcher.
+/// The arguments of one call of the launcher.
 struct AgentPlace {
-  std::string host;     ///< In the launcher's form; with Slurm, all hosts in one text.
+  std::string host;     ///< The host as the launcher takes it; with Slurm, all hosts in one text.
   unsigned agents = 1;  ///< Number of agents to start there.
   std::vector<std::string> arguments;  ///< For xylem-backend, after --launched.
 };
@@ -23,19 +23,20 @@ struct AgentPlace {
 struct AgentLaunchOptions {
   std::string launcher;  ///< See launch_on().
   std::string program;   ///< Absolute path of xylem-backend, the same on all hosts.
-  /// NAME=VALUE: address, run, key and so on, as for ranks; never on a command line.
+  /// NAME=VALUE strings: the front end's address, the run, the key and so on, as for ranks. They
+  /// are never on a command line.
   std::vector<std::string> environment;
 };
 
-/// Order: start(), wait_until_ready(), later wait_for_end(); hear() from time to time in between.
-/// One thread. Launchers run in their own sessions; their standard error is copied to ours. The
-/// destructor kills running launchers with SIGKILL.
+/// Order of calls: start(), wait_until_ready(), later wait_for_end(); in between, hear() from time
+/// to time. Not thread-safe. Launchers run in their own sessions, and their standard error is
+/// copied to ours. The destructor kills running launchers with SIGKILL.
 class LaunchedAgents {
  public:
   /// An agent's message when it is ready.
   struct Ready {
     std::string host;
-    unsigned ranks = 0;  ///< Ranks that it has found: attach only.
+    unsigned ranks = 0;  ///< Number of ranks that the agent has found; only for `xylem attach`.
     std::string note;    ///< A sentence about a problem; usually empty.
   };
 
@@ -46,20 +47,21 @@ class LaunchedAgents {
   LaunchedAgents& operator=(LaunchedAgents&&) = delete;
   ~LaunchedAgents();
 
-  /// True when every agent is ready; false when that cannot happen, or not within `patience`. May
-  /// be called again.
+  /// Waits until every agent is ready, at most for `patience`. Returns false after this time, or
+  /// when all launchers have ended. May be called again.
   bool wait_until_ready(Nanos patience);
   /// The agents that are ready, in the order of their messages.
   const std::vector<Ready>& ready() const { return ready_; }
 
-  /// Copies the launchers' output and collects launchers that have ended. Never waits.
+  /// Copies the launchers' output and notices which launchers have ended. Never waits.
   void hear();
   bool all_ended() const;
-  /// The launchers' failures: gather_failures(), or empty.
+  /// The failures of launchers as a sentence of gather_failures(); empty if there are none.
   std::string failures() const { return gather_failures(failures_); }
 
-  /// Waits for the launchers' end, which follows their agents'. After `patience` they get SIGTERM,
-  /// and a second later SIGKILL. True if they ended by themselves.
+  /// Waits until all launchers have ended; a launcher ends after its agents. Launchers that still
+  /// run after `patience` get SIGTERM, and a second later SIGKILL. Returns true if all have ended
+  /// without a signal.
   bool wait_for_end(Nanos patience);
 
  private:
@@ -80,8 +82,8 @@ class LaunchedAgents {
 
   std::vector<Running> running_;
   std::vector<BackEndFailure> failures_;
-  UniqueFd answers_;   // Reading end of the agents' standard output; none at its end.
-  std::string heard_;  // Of the line that is not yet whole.
+  UniqueFd answers_;   // Reading end of the agents' standard output; closed when that has ended.
+  std::string heard_;  // Received part of an incomplete line.
   unsigned expected_ = 0;
   std::vector<Ready> ready_;
 };

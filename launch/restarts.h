@@ -9,8 +9,9 @@
 
 namespace xylem::launch {
 
-/// The first restart is immediate, later ones follow pauses that double, with at most kMaxStarts
-/// restarts within kWindow. After kWindow without a restart it begins again. Pure.
+/// The first restart is immediate. Later restarts come after pauses that double each time, up to
+/// kLongestPause. There are at most kMaxStarts restarts within kWindow. After kWindow without a
+/// restart, the next one is immediate again. Pure.
 class Restarts {
  public:
   static constexpr std::size_t kMaxStarts = 8;
@@ -18,12 +19,12 @@ class Restarts {
   static constexpr Nanos kFirstPause = 250 * kMillisecond;
   static constexpr Nanos kLongestPause = 16 * kSecond;
 
-  /// The process died, or did not start, at `now`. Returns when to start it again; it counts as
-  /// started then.
+  /// Call it when the process died or could not be started. Returns when to start it again, and
+  /// counts this as a restart.
   Nanos next(Nanos now);
 
  private:
-  std::deque<Nanos> starts_;  // The newest last.
+  std::deque<Nanos> starts_;  // Times of the restarts within kWindow, the newest last.
 };
 
 }  // namespace xylem::launch

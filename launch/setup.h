@@ -1,10 +1,12 @@
 #pragma once
 
-// The setup that `xylem run` and `xylem serve` send to the front end process over its control
-// channel: one line of JSON, so that neither the key nor anything else is on a command line. A
-// later line says `finish CODE`, or `abandon` if the job was not started. The front end answers the
-// setup with `ready LIVE_PATH` or `error SENTENCE`. After `finish` or `abandon` it sends `alive`
-// from time to time while it makes progress, and at last `done`.
+// The setup of a front end, and the protocol of its control channel. All messages are lines of
+// text.
+//
+// First `xylem run`, `serve` or `attach` sends the setup as one line of JSON, so that the key is
+// not on a command line. The front end answers `ready LIVE_PATH` or `error SENTENCE`. At the end of
+// the job it gets `finish CODE`, or `abandon` if the job was not started. From then on it sends
+// `alive` from time to time while it makes progress, and at last `done`.
 
 #include <cstdint>
 #include <string>
@@ -41,9 +43,9 @@ struct Setup {
   /// gone.
   std::vector<std::string> plugins{};
   long first_plugin_fd = -1;  ///< Set by FrontEndProcess.
-  long fold_mark_fd = -1;     ///< See FoldMark; -1 without plugins. Set likewise.
-  /// Numbers of streams whose plugin has killed front ends: they are no longer merged. Set
-  /// likewise.
+  long fold_mark_fd = -1;     ///< See FoldMark; -1 without plugins. Set by FrontEndProcess.
+  /// Numbers of streams whose plugin has killed front ends; these streams are no longer merged. Set
+  /// by FrontEndProcess.
   std::vector<std::string> unmerged_streams{};
   std::string comm_on = "mixed";         ///< `--comm-on`
   std::vector<std::string> extra_hosts;  ///< `--extra-hosts`
@@ -66,10 +68,10 @@ struct Setup {
   std::vector<wire::ServiceSpec> services{};
 };
 
-/// One line without its end.
+/// The setup as one line, without a line break.
 std::string to_json(const Setup& setup);
 
-/// Fails with kCorrupt: not JSON, a missing field or a field of the wrong type.
+/// Fails with kCorrupt if the text is not JSON, or if a field is missing or has the wrong type.
 Result<Setup> parse_setup(std::string_view text);
 
 }  // namespace xylem::launch

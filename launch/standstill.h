@@ -1,6 +1,6 @@
 #pragma once
 
-// Detects a process that hangs, from the outside.
+// Detects from the outside that a process hangs.
 
 #include <sys/types.h>
 
@@ -13,32 +13,33 @@ namespace xylem::launch {
 
 /// The work of a process so far, from /proc.
 struct Work {
-  std::uint64_t bytes = 0;  ///< Read and written, on files and pipes; not on sockets.
-  Nanos processor = 0;      ///< Time on processors, in steps of 10 ms.
-  bool stopped = false;     ///< By a signal, or by a debugger, at this moment.
+  std::uint64_t bytes = 0;  ///< Bytes read and written, on files and pipes but not on sockets.
+  Nanos processor = 0;      ///< CPU time, in steps of 10 ms.
+  bool stopped = false;     ///< The process is stopped, by a signal or by a debugger.
 };
 
-/// None if there is no such process, or it may not be read.
+/// Reads the work of a process. Returns nothing if there is no such process.
 std::optional<Work> work_of(pid_t pid);
 
 /// Measures how long a process has shown no sign of work: no output, nothing read or written, and
-/// less than a tenth of a processor used. A stopped process, or one that waits for an unresponsive
-/// disk, shows none; one that copies a large store does.
+/// less than a tenth of a processor used. A process that is stopped, or waits for an unresponsive
+/// disk, shows no sign of work. A process that copies a large store does.
 ///
 /// The time between two looks counts as at most kLongestPause, since the caller itself may have
-/// been stopped. One thread.
+/// been stopped. Not thread-safe.
 class Standstill {
  public:
-  static constexpr Nanos kShortestPause = 100 * kMillisecond;  ///< An earlier look has no effect.
+  /// A look has no effect if the last one was less than this ago.
+  static constexpr Nanos kShortestPause = 100 * kMillisecond;
   static constexpr Nanos kLongestPause = 2 * kSecond;
 
   /// Starts to watch `pid`, with no idle time so far.
   void follow(pid_t pid, Nanos now);
-  /// The process has sent output.
+  /// Call it when the process has sent output, which is a sign of work.
   void heard() { heard_ = true; }
   /// Looks at the process. Returns how long it has shown no sign of work.
   Nanos look(Nanos now);
-  /// The same with given values, for tests without a process.
+  /// The same with the given work, for tests without a process.
   Nanos look(Nanos now, const Work& found);
 
  private:

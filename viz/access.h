@@ -1,7 +1,7 @@
 #pragma once
 
-// Access control: a token of 256 bits for people and programs, and for browsers the rules that keep
-// other pages out.
+// Access control: people and programs need a token of 256 bits; further rules keep the pages of
+// other web sites from using a browser's cookie.
 
 #include <array>
 #include <atomic>
@@ -18,29 +18,30 @@ namespace xylem::viz {
 
 using Token = net::Key;
 
-/// Reads the token from a file, or makes the file with a new one where there is none.
-/// Fails with kPermissionDenied when it is another user's, when others may read it (its mode must
-/// be 0600), or when it cannot be read or made; kInvalidArgument when no token is in it.
+/// Reads the token from a file. If the file does not exist, creates it with a new token.
+/// Fails with kPermissionDenied when the file belongs to another user, when others may access it
+/// (its mode must be 0600), or when it cannot be read or created. Fails with kInvalidArgument when
+/// it contains no token.
 Result<Token> token_from_file(const std::string& path);
 
 struct AccessOptions {
   Token token{};
-  std::uint16_t port = 0;   ///< Where the server listens; names its cookie.
-  bool is_loopback = true;  ///< It listens only on loopback.
-  std::vector<std::string>
-      host_names;  ///< Further names of this host, besides addresses and "localhost".
+  std::uint16_t port = 0;   ///< The server's port. It is part of the cookie's name (xylem_PORT).
+  bool is_loopback = true;  ///< The server listens only on loopback.
+  /// Names of this host, besides addresses and "localhost".
+  std::vector<std::string> host_names;
 };
 
-/// Judges requests in this order, and counts each refusal by its reason:
+/// Checks requests in this order, and counts the refusals by reason:
 ///
-/// - `Host` must be there, once, and name this server: "localhost", a loopback address, or,
-///   where it listens on more than loopback, any address or a name of this host; any port, for
-///   tunnels. A foreign name here means DNS rebinding.
-/// - `Origin`, where a browser sends one, must be that same host and port.
+/// - There must be exactly one `Host`. It may be "localhost" or a loopback address. If the server
+///   also listens beyond loopback, it may be any numeric address or a name of this host. The port
+///   is not checked, because ssh tunnels change it. Any other name is a sign of DNS rebinding.
+/// - `Origin`, if the browser sends it, must be the same host and port as `Host`.
 /// - The method must be GET or HEAD.
-/// - The token must be right: as `Authorization: Bearer`, in the cookie, or as the parameter
-///   `token`, which is answered by a cookie and a redirection that takes it out of the address. It
-///   is compared in constant time. /healthz needs none.
+/// - The token must be correct. It is sent as `Authorization: Bearer`, in the cookie, or as the
+///   parameter `token`. The reply to the parameter sets the cookie and redirects to the same
+///   address without the parameter. The comparison takes constant time. /healthz needs no token.
 ///
 /// Thread-safe.
 class Access {
@@ -52,7 +53,7 @@ class Access {
   /// A refusal or a redirection; nothing if the request is accepted.
   std::optional<net::HttpReply> judge(const net::HttpRequest& request, Target& target);
 
-  /// Counts a refusal and makes its reply.
+  /// Counts a refusal and returns its reply.
   net::HttpReply refuse(Reason reason, unsigned status, const std::string& sentence);
   std::uint64_t refused(Reason reason) const {
     return refused_[static_cast<std::size_t>(reason)].load(std::memory_order_relaxed);

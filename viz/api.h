@@ -15,34 +15,39 @@
 namespace xylem::viz {
 
 struct ApiOptions {
-  std::string file;  ///< The run's file; opened for each request, so the run may end.
-  /// Time limit of a view, after which it fails with 504. Large stores need seconds.
+  std::string file;  ///< The run's file. Each request opens it again, so the run may end.
+  /// Time limit of a view, which then fails with 504. Views of large stores need seconds.
   Nanos view_deadline = 10 * kSecond;
-  /// The same for SQL, whose cost is unlimited.
+  /// Time limit of an SQL query, since it may take any time.
   Nanos query_deadline = 5 * kSecond;
-  /// How long an answer of /healthz is reused: anyone may ask, and a check is not free.
+  /// Time for which an answer of /healthz is reused: /healthz needs no token, and each check opens
+  /// the file.
   Nanos health_lasts = 1 * kSecond;
-  std::uint64_t most_rows = 100'000;        ///< Limit for SQL; a longer result is cut and marked.
-  std::size_t most_query_bytes = 8u << 20;  ///< The same for an answer's size.
+  /// Maximum rows of an SQL result. A longer result is cut and marked.
+  std::uint64_t most_rows = 100'000;
+  /// Maximum size of an SQL result. A larger result is cut and marked, too.
+  std::size_t most_query_bytes = 8u << 20;
 };
 
-/// Answers requests from a file, which it only reads. Called as described for net::HttpHandler.
+/// Answers requests from a run's file, which it only reads. net::HttpHandler says when and on which
+/// thread each function is called.
 class Api final : public net::HttpHandler {
  public:
   Api(ApiOptions options, AccessOptions access)
       : options_(std::move(options)), access_(std::move(access)) {}
 
   std::optional<net::HttpReply> screen(const net::HttpRequest& request) override;
-  /// Running statements are interrupted once `given_up` is true. Long answers use gzip if the
-  /// client accepts it. Server-Timing has the cost of the answer: `cpu`, `total`, in ms.
+  /// Interrupts running statements once `given_up` is true. Compresses long answers with gzip if
+  /// the client accepts it. The header Server-Timing gives the times `cpu` and `total` of the
+  /// answer in ms.
   net::HttpReply answer(const net::HttpRequest& request,
                         const std::atomic<bool>& given_up) override;
   /// False for /healthz, which needs no token.
   bool knows(const net::HttpRequest& request) override;
   net::HttpReply refusal(unsigned status, const std::string& sentence) override;
-  /// {"version":1,"event":"commit","number":4,"run_end_ns":...,"has_ended":false}, with a higher
-  /// number each time the file has changed. While it cannot be read, the event is "unreadable", and
-  /// "error" says why, as that of an answer does.
+  /// {"version":1,"event":"commit","number":4,"run_end_ns":...,"has_ended":false}. `number` grows
+  /// with each change of the file. While the file cannot be read, the event is "unreadable" and has
+  /// the field of write_error().
   std::string news() override;
 
  private:
@@ -57,12 +62,12 @@ class Api final : public net::HttpHandler {
   ApiOptions options_;
   Access access_;
 
-  // Of health().
+  // Used by health() on any thread.
   std::mutex health_lock_;
   std::optional<Nanos> looked_at_ns_;
   bool is_well_ = false;
 
-  // Of news() alone.
+  // Used only by news().
   std::string seen_, news_;
   std::uint64_t changes_ = 0;
 };

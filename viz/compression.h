@@ -1,7 +1,7 @@
 #pragma once
 
-// Compresses answers with gzip for clients that accept it: a grid of ranks and time is a megabyte
-// of digits.
+// Compresses answers with gzip for clients that accept it. For example, a grid of ranks and time
+// slots can have a megabyte of digits.
 
 #include <cstddef>
 #include <string_view>
@@ -10,16 +10,16 @@
 
 namespace xylem::viz {
 
-/// Minimum size of a compressed body. A shorter one fits into one packet anyway.
+/// Minimum size of a body to be compressed. A shorter body fits into one packet anyway.
 constexpr std::size_t kLeastCompressed = 1400;
 
-/// Whether a request's Accept-Encoding names gzip, or "*", and does not weigh it with 0. Malformed
-/// parts are ignored.
+/// Whether a request's Accept-Encoding contains gzip or "*" without `q=0`. Ignores malformed parts.
 bool takes_gzip(std::string_view accept_encoding);
 
-/// The reply with its body as gzip and with Content-Encoding, if the client accepts it, the body is
-/// long enough, has no encoding yet, and becomes shorter; else unchanged. `Vary` is on every reply
-/// that could have been compressed. Takes about 10 ms of CPU time a megabyte.
+/// Compresses the body with gzip and adds Content-Encoding, if the client accepts gzip and the body
+/// becomes shorter. Also adds `Vary`, even if the client does not accept gzip. Returns a reply
+/// unchanged if its body is too short or already has an encoding. Takes about 10 ms of CPU time per
+/// megabyte.
 net::HttpReply compressed(net::HttpReply reply, std::string_view accept_encoding);
 
 }  // namespace xylem::viz

@@ -21,8 +21,8 @@
 
 namespace xylem::viz {
 
-/// The output is valid JSON if the calls are nested like the value. Invalid UTF-8 becomes U+FFFD;
-/// numbers without a JSON form (NaN, infinities) become null.
+/// The output is valid JSON if the calls are nested like the value. Invalid UTF-8 becomes U+FFFD.
+/// NaN and infinities become null.
 class Json {
  public:
   template <typename Inside>
@@ -99,7 +99,7 @@ class Json {
   void append_quoted(std::string_view text);
 
   std::string text_;
-  bool is_first_ = true;  ///< Of what is open: no comma is due.
+  bool is_first_ = true;  ///< The next element is the first in its brackets: it needs no comma.
 };
 
 }  // namespace xylem::viz

@@ -1,7 +1,7 @@
 #pragma once
 
-// A run's totals in the text formats of OpenMetrics 1.0 and of older Prometheus, for /metrics.
-// docs/http-api.md lists the metrics.
+// A run's totals for /metrics, in the text format of OpenMetrics 1.0 or in the older one of
+// Prometheus. docs/http-api.md lists the metrics.
 
 #include <cstdint>
 #include <map>
@@ -18,19 +18,20 @@ struct MetricsValues {
   storage::WorldTotals totals;
   storage::Tree tree;
   storage::Alerts alerts;
-  std::map<std::string, std::uint64_t> refused;  ///< Requests by reason.
+  std::map<std::string, std::uint64_t> refused;  ///< Number of refused requests, by reason.
 };
 
-/// kText is the format before OpenMetrics: version 0.0.4, without units and end mark.
+/// kText is the older format of Prometheus, version 0.0.4: it has no units and no end mark.
 enum class MetricsFormat { kOpenMetrics, kText };
 
-/// The format for the header `Accept`: OpenMetrics, unless it names text and not OpenMetrics.
+/// The format for the header `Accept`: kText if it lists text/plain but not OpenMetrics, else
+/// kOpenMetrics.
 MetricsFormat metrics_format(std::string_view accept);
 std::string metrics_type(MetricsFormat format);
 
-/// Few series for runs of any size: labels are worlds (32 at most), the 15 functions with most
-/// time, roles and states of the tree's processes, never ranks, hosts or commands. Counters do not
-/// fall while the run's file is the same.
+/// The number of series is small for runs of any size. Labels are worlds (32 at most), the 15
+/// functions with most time, and roles and states of the tree's processes. Ranks, hosts and
+/// commands are never labels. Counters of the same run never decrease.
 std::string metrics_text(const MetricsValues& values, MetricsFormat format);
 
 }  // namespace xylem::viz

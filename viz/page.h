@@ -8,13 +8,13 @@
 namespace xylem::viz {
 
 struct PageFile {
-  std::string_view path;  ///< "/" is the page itself, which names the others.
+  std::string_view path;  ///< "/" is the page itself, which refers to the other files.
   std::string_view type;
-  bool keeps;  ///< Its path changes with its contents, so browsers may cache it for ever.
+  bool keeps;  ///< The path changes with the contents, so browsers may cache the file for ever.
   std::string_view gzip;
 };
 
-/// All of them, or none when xylem was built without its page (XYLEM_PAGE=OFF).
+/// All files of the page; empty if xylem was built without it (XYLEM_PAGE=OFF).
 std::span<const PageFile> page_files();
 
 }  // namespace xylem::viz

@@ -4,7 +4,7 @@
 //
 //   auto target = Target::parse("/api/v1/ranks?value=wait&begin_ns=0");
 //   target->path();                     // "/api/v1/ranks"
-//   target->count("columns", 600);      // 600: it is not there
+//   target->count("columns", 600);      // 600, the default, since the parameter is missing
 
 #include <cstdint>
 #include <map>
@@ -20,34 +20,35 @@ namespace xylem::viz {
 /// Maximum size of a target; enough for an SQL query.
 constexpr std::size_t kMaxTargetBytes = 12u << 10;
 
-/// A target, decoded. The caller reads each parameter with its expected type. fault() reports the
-/// first one that is wrong or was not read, so that a mistyped name is an error.
+/// A decoded target. The caller reads each parameter with its expected type. Then fault() reports
+/// the first parameter that has a wrong value or was not read, so a mistyped name is an error.
 class Target {
  public:
-  /// Fails with kInvalidArgument on an invalid path, invalid percent-encoding, zero bytes, and a
-  /// parameter that occurs twice.
+  /// Fails with kInvalidArgument if the path or the percent-encoding is invalid, if there is a zero
+  /// byte, or if a parameter occurs twice.
   static Result<Target> parse(std::string_view target);
 
   const std::string& path() const { return path_; }
 
-  /// A parameter, or nothing.
+  /// The value of a parameter as text; nothing if it is missing, as in the other functions without
+  /// a default.
   std::optional<std::string> text(const std::string& name);
-  /// A whole number from 0; `otherwise` if the parameter is missing.
+  /// A whole number from 0 on; `otherwise` if the parameter is missing.
   std::uint64_t count(const std::string& name, std::uint64_t otherwise);
   std::optional<std::uint64_t> count(const std::string& name);
-  /// The number of a world or a host: of 32 bits.
+  /// A 32-bit number of a world or a host.
   std::optional<std::uint32_t> id(const std::string& name);
   /// A time in ns, which may be negative.
   std::optional<Nanos> nanos(const std::string& name);
-  /// "0", "1", "false" or "true"; false when it is not there.
+  /// "0", "1", "false" or "true"; false if the parameter is missing.
   bool flag(const std::string& name);
-  /// The index of the value in `choices`, separated by '|'; the first if the parameter is missing.
+  /// The index of the value in `choices` ("mpi|wait|bytes"); 0 if the parameter is missing.
   std::size_t choice(const std::string& name, std::string_view choices);
 
-  /// The first parameter that could not be read, or else one that nobody asked for.
+  /// The first parameter with a wrong value, or else a parameter that the caller has not read.
   std::optional<Error> fault() const;
 
-  /// The target without one of its parameters, as it was sent otherwise.
+  /// The target without one of its parameters; the rest is unchanged.
   static std::string without(std::string_view target, std::string_view name);
 
  private:

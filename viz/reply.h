@@ -1,6 +1,6 @@
 #pragma once
 
-// Makes replies with the headers that all replies have.
+// Makes HTTP replies, with the headers that all of them have.
 
 #include <string>
 
@@ -11,22 +11,23 @@
 
 namespace xylem::viz {
 
-/// The `version` of each JSON object. A change that breaks readers increases it, and `v1` in paths.
+/// The field `version` of each JSON answer. A change that breaks clients increases it, and also
+/// changes `v1` in the paths.
 constexpr int kApiVersion = 1;
 
-/// A reply with headers that forbid caching, content sniffing, framing and reading by other
-/// origins, and that allow loading only from this server.
+/// A reply whose headers forbid caching, content sniffing, framing and access by other origins. A
+/// page may load only files of this server.
 net::HttpReply make_reply(unsigned status, const std::string& type, std::string body);
 net::HttpReply json_reply(std::string body);
 
-/// A file of the page. Always compressed, since every browser supports it.
+/// A file of the page. It is always compressed, since every browser supports gzip.
 net::HttpReply file_reply(const PageFile& file);
 
 /// An error as JSON: {"version":1,"error":{"status":404,"code":"not_found","message":"..."}}
 net::HttpReply error_reply(unsigned status, const std::string& sentence);
-/// With the status that fits `error`.
+/// The same, with the status for the code of `error`.
 net::HttpReply error_reply(const Error& error);
-/// The same as a field of an object that says more: "error":{"status":404,...}
+/// Writes only the field "error":{"status":404,...} into the open object.
 void write_error(Json& json, const Error& error);
 
 }  // namespace xylem::viz

@@ -1,7 +1,7 @@
 #pragma once
 
-// A report as JSON. `xylem report --json` prints all of it; the view `overview` has what both
-// share.
+// A report as JSON. `xylem report --json` prints the whole report; the view `overview` contains
+// some of its fields.
 
 #include <string>
 
@@ -10,11 +10,11 @@
 
 namespace xylem::viz {
 
-/// Writes into the open object what the report and the overview share: run, worlds, account,
-/// services, functions, shares, waits, losses. Times in ns, shares as fractions.
+/// Writes the fields that report and overview share into the open object: run, worlds, account,
+/// services, functions, shares, waits and losses. Times are in ns, shares are fractions.
 void write_report(Json& json, const storage::Report& report);
 
-/// The whole report as one object and a line break.
+/// The whole report as one object, followed by a line break.
 std::string report_json(const storage::Report& report);
 
 }  // namespace xylem::viz

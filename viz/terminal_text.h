@@ -1,7 +1,7 @@
 #pragma once
 
-// Text for a terminal, as values: lines of pieces, measured in cells, without control codes. Does
-// not access a terminal.
+// Text for a terminal, as values: lines that consist of pieces. Widths are in cells of the
+// terminal. No function here accesses a terminal.
 //
 //   Line line;
 //   line.push_back({padded(printable(host, utf8), 12, utf8), Look::kStrong});
@@ -14,7 +14,7 @@
 
 namespace xylem::viz {
 
-/// How a piece looks. Without colours kGood, kBad and kBar are bold or plain.
+/// How a piece looks. If colours are off, kGood and kBar are plain, and kBad is bold.
 enum class Look {
   kPlain,
   kTitle,   ///< Reversed.
@@ -25,38 +25,41 @@ enum class Look {
   kBar,   ///< Cyan.
 };
 
-/// Text that is printable already.
+/// Text that is already printable, with one look.
 struct Piece {
   std::string text;
   Look look = Look::kPlain;
 };
 using Line = std::vector<Piece>;
 
-/// `text` as a terminal may have it: control characters, bytes that are not UTF-8, and characters
-/// that are invisible or turn the direction of others become '?'. Without `utf8` all other
-/// non-ASCII characters do too. Texts of a run are untrusted: a command line may contain escape
+/// Makes `text` safe for a terminal. Control characters, bytes that are not UTF-8, invisible
+/// characters, and characters that change the direction of text become '?'. Without `utf8` all
+/// non-ASCII characters become '?'. Texts of a run are untrusted: a command line may contain escape
 /// sequences.
 std::string printable(std::string_view text, bool utf8);
 
-/// How many cells printable text takes: 2 for a wide character of East Asia and for emoji.
+/// The width of printable text in cells. A wide character of East Asia or an emoji takes 2 cells.
 std::size_t cells(std::string_view text);
 
 enum class Align { kLeft, kRight };
 
-/// Printable text in exactly `width` cells: padded, or cut with an ellipsis ("~" without `utf8`) at
-/// its last cell. kRight gives "#"s instead of cutting, since a cut number would be wrong.
+/// Printable text in exactly `width` cells. A short text is padded. A long text is cut and ends
+/// with an ellipsis ("~" without `utf8`); with kRight it becomes "#"s, since a cut number would be
+/// wrong.
 std::string padded(std::string_view text, std::size_t width, bool utf8, Align align = Align::kLeft);
 
-/// A bar of `width` cells of which `part` is full, and `rest` more is half full: shares from 0 to
-/// 1, cut to what fits. With `utf8` to an eighth of a cell where nothing follows, else "#" and "-".
+/// A bar of `width` cells: first `part` in full cells, then `rest` in lighter cells. Both are
+/// shares of the width from 0 to 1. A bar that is too long is cut. Without `utf8` the cells are
+/// "#" and "-". With `utf8` and without `rest` the bar is exact to an eighth of a cell.
 std::string bar(double part, double rest, std::size_t width, bool utf8);
 
 /// The line cut to `width` cells.
 Line cut(const Line& line, std::size_t width, bool utf8);
 
-/// Without looks, and without spaces at its end.
+/// The line without looks, and without spaces at its end.
 std::string plain_line(const Line& line);
-/// With the sequences of ECMA-48 that every terminal emulator has; ends in plain looks.
+/// The line with escape sequences of ECMA-48 that every terminal emulator supports. At its end the
+/// look is plain again.
 std::string escaped_line(const Line& line, bool colors);
 
 }  // namespace xylem::viz

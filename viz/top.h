@@ -1,6 +1,7 @@
 #pragma once
 
-// A run in the terminal: the queries, and the screen that shows the answers, as values.
+// A run in the terminal: queries the run's file and draws the answers as a screen. The screen is a
+// value; nothing here accesses the terminal.
 //
 //   TopAnswers answers;
 //   ask_top(*view, question_of(choice), answers);
@@ -19,34 +20,35 @@
 
 namespace xylem::viz {
 
-/// The parts of a run that a screen needs, with time and world. Equal questions to an unchanged
-/// file have equal answers.
+/// The parts of a run that a screen needs, and for which time and world. The same question to an
+/// unchanged file has the same answer.
 struct TopQuestion {
   bool functions = false, ranks = false, tree = false, notices = false;
   WorldId world{};
-  std::optional<Nanos> recent_ns;  ///< Only this long before the run's end; none: the whole run.
+  std::optional<Nanos> recent_ns;  ///< Only this last part of the run; none: the whole run.
   bool operator==(const TopQuestion&) const = default;
 };
 
 /// The question for the chosen pane; when paused, for all panes, so that the user can switch.
 TopQuestion question_of(const TopChoice& choice, Nanos recent_ns);
 
-/// Each part comes from one commit, of the last time that it was queried.
+/// The newest answer to each part. Parts may be from different commits of the run's file.
 struct TopAnswers {
   std::optional<storage::Overview> overview;
   std::optional<storage::FunctionTable> functions;
   struct Ranks {
-    storage::RankGrid mpi, wait, calls, bytes;  ///< One column; a row is a rank, or several.
+    /// Each grid has one column; a row is one rank or several.
+    storage::RankGrid mpi, wait, calls, bytes;
   };
   std::optional<Ranks> ranks;
   std::optional<storage::Tree> tree;
   std::optional<storage::Notices> notices;
   std::optional<storage::Alerts> alerts;  ///< For the panes notices and overview.
-  std::string fault;  ///< Why there are no newer answers; empty: these are the newest.
+  std::string fault;                      ///< Why the last query failed; empty: it succeeded.
 };
 
-/// Queries the parts of `question` and the overview, and replaces the older answers. On failure it
-/// sets `fault` and keeps the older answers.
+/// Queries the overview and the parts of `question`, and replaces their old answers. On failure it
+/// sets `fault` and keeps the old answers.
 void ask_top(storage::RunView& run, const TopQuestion& question, TopAnswers& answers);
 
 /// All parts as one JSON object, with the names and forms of docs/http-api.md.
@@ -55,19 +57,19 @@ std::string top_json(const TopAnswers& answers);
 struct ScreenForm {
   std::size_t width = 80, height = 24;
   bool utf8 = true;
-  bool is_interactive = true;  ///< False: without hints for keys, as for a screen to keep.
+  bool is_interactive = true;  ///< False: the screen has no hints for keys.
 };
 
-/// Exactly `height` lines of at most `width` cells. If not interactive and `height` is 0: all lines
-/// of the pane.
+/// Exactly `height` lines of at most `width` cells. If the screen is not interactive and `height`
+/// is 0, it has all lines of the pane.
 struct TopScreen {
   std::vector<Line> lines;
   TopExtent extent;
 };
 
-/// Draws the answers; a line says which parts are empty or were not queried. From 140 cells on the
-/// overview has two columns. Numbers have their unit, estimates a "~"; a number that has no room is
-/// "#"s, never cut.
+/// Draws the answers. A line says which parts are empty or were not queried. From a width of 140
+/// cells on, the overview has two columns. Numbers have their unit, and estimates begin with "~". A
+/// number that does not fit becomes "#"s.
 TopScreen draw_top(const TopAnswers& answers, const TopChoice& choice, const ScreenForm& form);
 
 }  // namespace xylem::viz

@@ -1,7 +1,7 @@
 #pragma once
 
-// The user's choice of what to see in the terminal, and the keys that change it. Values only,
-// without input or drawing.
+// The user's choice of what to see in the terminal, and the keys that change it. Nothing here reads
+// input or draws.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,11 +20,11 @@ constexpr std::size_t kTopPanes = 6;
 std::string_view name(TopPane pane);
 std::optional<TopPane> pane_of(std::string_view name);
 
-/// The sort order of lines. Quantities begin with the largest; names, ranks and nodes with the
-/// smallest.
+/// The sort order of lines. Quantities are in descending order; names, ranks and nodes in ascending
+/// order.
 enum class TopOrder { kTime, kCalls, kBytes, kLongest, kName, kShare, kWait, kRank, kQueue, kNode };
 std::string_view name(TopOrder order);
-/// The orders of a pane; the first is the default. The overview has those of ranks.
+/// The orders of a pane; the first is the default. The overview has the orders of the pane ranks.
 const std::vector<TopOrder>& orders_of(TopPane pane);
 
 struct TopChoice {
@@ -33,20 +33,21 @@ struct TopChoice {
   TopOrder rank_order = TopOrder::kShare;
   TopOrder tree_order = TopOrder::kNode;
   bool is_reversed = false;
-  /// Shows lines that contain it, in any case; digits, or digits-digits, select ranks.
+  /// Only lines that contain this text are shown; upper and lower case are the same. A number, or
+  /// two numbers as in 3-7, select ranks.
   std::string filter;
-  bool is_typing = false;  ///< The filter is being typed; keys are its letters.
+  bool is_typing = false;  ///< The user is typing the filter: keys are its letters.
   WorldId world{};
   bool is_recent = false;  ///< Only the last seconds, not the whole run.
   bool is_paused = false;
   bool shows_help = false;
   bool has_ended = false;  ///< The user has quit.
-  std::size_t scroll = 0;  ///< Lines of the pane that are above the screen.
+  std::size_t scroll = 0;  ///< Number of the pane's lines above the screen.
 
   TopOrder order() const;
 };
 
-/// A key: a printable ASCII character as itself, or one of these.
+/// A key: a printable ASCII character, with its own code, or one of these.
 enum class Key : std::uint16_t {
   kEnter = 0x100,
   kEscape,
@@ -62,15 +63,14 @@ enum class Key : std::uint16_t {
 };
 constexpr Key key(char letter) { return static_cast<Key>(static_cast<unsigned char>(letter)); }
 
-/// Finds keys in the input from a terminal. Unknown sequences are skipped, and so are letters that
-/// are not ASCII.
+/// Finds keys in the input from a terminal. Skips unknown sequences and non-ASCII characters.
 class KeyReader {
  public:
-  /// The keys that are complete after these bytes.
+  /// The keys that these bytes complete.
   std::vector<Key> read(std::string_view bytes);
-  /// To call after a pause in the input: an escape byte alone was the escape key.
+  /// Call it after a pause in the input: a single escape byte is then the escape key.
   std::vector<Key> rest();
-  /// An incomplete sequence is kept until the rest comes.
+  /// True while the reader keeps an incomplete sequence.
   bool is_waiting() const { return !pending_.empty(); }
 
  private:
@@ -80,8 +80,8 @@ class KeyReader {
 /// The extent of the run and of the screen, which limits the choice.
 struct TopExtent {
   std::size_t worlds = 1;
-  std::size_t page = 10;        ///< Lines of the pane on the screen.
-  std::size_t most_scroll = 0;  ///< No line would show beyond it.
+  std::size_t page = 10;        ///< Number of the pane's lines on the screen.
+  std::size_t most_scroll = 0;  ///< Maximum of TopChoice::scroll.
 };
 
 /// The choice after a key. Unknown keys change nothing, except that any key closes the help.

@@ -1,6 +1,6 @@
 #pragma once
 
-// The parts of the terminal's screen: each is a table that is drawn into as much room as there is.
+// The panes of the terminal's screen. Each is a table that adapts to the size of the screen.
 
 #include <cstddef>
 #include <functional>
@@ -11,17 +11,17 @@
 
 namespace xylem::viz {
 
-/// A column of a table. What does not fit is left out, the largest `need` first, and the room that
-/// is left goes to the columns that can grow, in their order.
+/// A column of a table. If not all columns fit, those with the largest `need` are left out first.
+/// Remaining room goes to the columns that can grow, from left to right.
 struct Column {
   std::string head;
-  std::size_t width = 0;  ///< At least.
+  std::size_t width = 0;  ///< Minimum width.
   Align align = Align::kRight;
-  int need = 0;
-  std::size_t most = 0;  ///< May grow so wide; not above `width`: it does not grow.
+  int need = 0;          ///< 0: never left out.
+  std::size_t most = 0;  ///< Maximum width; up to `width`: the column does not grow.
 };
 
-/// What stands in a column: text, or a bar where `part` is not negative.
+/// The contents of a row in one column: text, or a bar if `part` is not negative.
 struct Cell {
   std::string text;
   Look look = Look::kPlain;
@@ -29,13 +29,15 @@ struct Cell {
 };
 
 struct Table {
-  std::string title;  ///< Above it, with what it covers; not printable yet, as all texts here.
-  std::string none;   ///< Instead of rows when there are none: what to do.
+  /// The heading, which also says what the table covers. Like all texts here, it may still contain
+  /// unprintable characters.
+  std::string title;
+  std::string none;  ///< The line that is shown if there are no rows.
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;
 };
 
-/// The panes' tables. What has not been asked for has no rows.
+/// The panes' tables. A table has no rows if its part was not queried.
 Table functions_table(const TopAnswers& answers, const TopChoice& choice);
 Table ranks_table(const TopAnswers& answers, const TopChoice& choice);
 Table waits_table(const TopAnswers& answers, const TopChoice& choice);
@@ -43,12 +45,12 @@ Table tree_table(const TopAnswers& answers, const TopChoice& choice);
 Table notices_table(const TopAnswers& answers, const TopChoice& choice);
 Table pane_table(TopPane pane, const TopAnswers& answers, const TopChoice& choice);
 
-/// The table in `width` x `height` cells: title, heads, and the rows from the `scroll`th on;
-/// height 0: all of them.
+/// Draws title, heads and rows in `width` x `height` cells, without the first `scroll` rows. If
+/// `height` is 0, draws all rows.
 std::vector<Line> draw_table(const Table& table, std::size_t width, std::size_t height,
                              std::size_t scroll, bool utf8);
 
-/// The overlay in a line.
+/// The overlay in one sentence.
 std::string tree_sentence(const storage::TreeReport& tree);
 
 }  // namespace xylem::viz

@@ -14,6 +14,9 @@ namespace xylem::viz {
 /// services, functions, shares, waits, losses. Times in ns, shares as fractions.
 void write_report(Json& json, const storage::Report& report);
 
+/// Writes one element of an array `alerts`.
+void write_alert(Json& json, const storage::Alert& alert);
+
 /// The whole report as one object and a line break.
 std::string report_json(const storage::Report& report);
 

@@ -47,17 +47,29 @@ enum class AlertKind : std::uint8_t { kStalled, kImbalance, kLate, kLoss };
 const char* alert_kind_name(AlertKind kind);
 std::optional<AlertKind> parse_alert_kind(const std::string& name);
 
+/// What an alert is about: ranks of a world, one rank, events of a rank, windows of a host, or a
+/// lost host.
+enum class AlertSubject : std::uint8_t { kWorld, kRank, kEvents, kHost, kLostHost };
+/// "world", "rank", "events", "host", "lost_host".
+const char* alert_subject_name(AlertSubject subject);
+std::optional<AlertSubject> parse_alert_subject(const std::string& name);
+
+/// Open alerts are the same one if kind, subject, and the world, rank or leaf that the subject
+/// names are the same. The sentence is for people only.
 struct Alert {
   std::int64_t id = 0;
   Nanos at_ns = 0;
-  std::optional<Nanos> until_ns;  ///< None: it still lasts.
+  std::optional<Nanos> until_ns = {};  ///< None: it still lasts.
   AlertKind kind{};
+  std::optional<AlertSubject> subject = {};  ///< None: read from a file before schema 16.
   WorldId world{};
-  std::optional<std::uint64_t> rank;  ///< The worst of several; none: unknown, or all.
+  std::optional<std::uint64_t> rank = {};  ///< The worst of several; none: unknown, or all.
+  std::optional<LeafId> leaf = {};         ///< Of a host's alert; none: several hosts.
   /// A sentence for people: the present state; once closed, the worst state.
   std::string text;
   double value = 0;  ///< At its worst: seconds, a share, or calls.
   double threshold = 0;
+  bool at_least = false;  ///< More calls than `value` were lost; the exact number is unknown.
   bool operator==(const Alert&) const = default;
 };
 
@@ -161,11 +173,10 @@ class AlertRules {
     std::string name;
     bool lost = false;
   };
-  /// Whose alert it is; the number is a rank's, a leaf's or nothing's.
-  enum class Of : std::uint8_t { kWorld, kRank, kEvents, kHost, kLostHost, kAdopted };
+  /// What makes an open alert the same one. The number is the subject's rank or leaf.
   struct Key {
     AlertKind kind{};
-    Of of{};
+    AlertSubject subject{};
     WorldId world{};
     std::uint64_t number = 0;
     auto operator<=>(const Key&) const = default;
@@ -178,6 +189,7 @@ class AlertRules {
     double value = 0, threshold = 0;
     std::string text;
     Nanos at_ns = 0;
+    bool at_least = false;
   };
   struct LongCall {
     std::uint64_t rank = 0, max_ns = 0;
@@ -195,7 +207,6 @@ class AlertRules {
     Ranks ranks;
     std::string worst_text;
     std::optional<std::uint64_t> worst_rank;
-    bool is_known = true;  ///< Of a loss: its value is all of it.
   };
   struct Standing;
   struct Cohort;
@@ -222,15 +233,16 @@ class AlertRules {
                         Ranks low) const;
   bool is_unknown(const Open& open, const World& world) const;
   void judge_losses();
-  void take_adopted(const Key& key);
   void judge_loss(const Key& key, const Loss& loss);
   std::string loss_text(const Key& key, const Loss& loss) const;
-  std::string source_name(std::uint64_t number) const;  ///< Of Of::kHost.
+  std::string source_name(std::uint64_t number) const;  ///< Of AlertSubject::kHost.
   std::string name_of(LeafId leaf) const;
   /// "rank 3 (node01)" and so on; the host, when all are of one in a run of several.
   std::string who(const World& world, const Ranks& ranks) const;
 
-  void close_adopted();
+  static Key key_of(const Alert& alert);
+  bool is_told_lost(LeafId leaf) const;  ///< There is an open alert of the lost host.
+  void close_superfluous();
   /// Raises it, or changes what is open; what is open of other ranks is closed.
   void hold(const Key& key, Finding finding);
   void raise(const Key& key, Finding finding);
@@ -243,8 +255,7 @@ class AlertRules {
   std::map<WorldId, Nanos> stall_told_ns_;  ///< Calls that began before it were told of.
   std::map<Key, Loss> new_losses_;
   std::map<Key, Open> open_;
-  std::vector<Open> adopted_hosts_;  ///< Lost ones of a former front end, not yet seen to be.
-  std::vector<Alert> superfluous_;   ///< Of a former front end, beside another of the same.
+  std::vector<Alert> superfluous_;  ///< Of a former front end, beside another of the same.
   std::vector<Alert> changed_;
   std::optional<Nanos> now_ns_;
   std::int64_t part_ = 0;  ///< Of the run, that is being filled.

@@ -74,7 +74,6 @@ class ViewReader {
   const std::map<std::int64_t, Function>& functions();
   /// Of a number that has no name too.
   Function function(std::int64_t id);
-  bool has_column(const std::string& table, const std::string& column);
   /// Files before schema 8 have none, and their `host_metric` is a table.
   bool has_services() { return inquiry.has_table("service"); }
   /// See host_value.h.

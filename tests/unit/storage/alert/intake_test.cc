@@ -13,6 +13,8 @@ using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Ne;
+using testing::Pair;
 using testing::UnorderedElementsAre;
 
 constexpr Nanos kWindow = 250 * kMillisecond;
@@ -159,6 +161,30 @@ TEST_F(StoredAlertsTest, ALostHostIsToldOnceOverFrontEnds) {
   EXPECT_TRUE(alerts()[0].until_ns);
 }
 
+TEST_F(StoredAlertsTest, OfHostsOfOneNameEachIsToldByItselfOverFrontEnds) {
+  put(registration_packet(1, {process_row(1, 2)}));
+  put(registration_packet(2, {process_row(1, 3)}));
+  ASSERT_TRUE(store_->commit());
+  change_file(path_, "UPDATE host SET name = 'node'");
+  for (const std::uint32_t leaf : {1, 2}) {
+    ASSERT_TRUE(store_->put_host_lost(LeafId{leaf}, "it was not heard of any more"));
+  }
+  ASSERT_TRUE(store_->commit());
+  ASSERT_EQ(alerts().size(), 2u);
+  change_file(path_, "UPDATE alert SET text = 'host node is lost'");
+  store_.reset();
+  auto resumed = resume_sqlite_store({path_, path_, "run"});
+  ASSERT_TRUE(resumed);
+  store_ = std::move(resumed->store);
+  ASSERT_TRUE(store_->put_host_lost(LeafId{2}, ""));
+  ASSERT_TRUE(store_->commit());
+  EXPECT_THAT(
+      alerts(),
+      ElementsAre(
+          AllOf(Field(&Alert::leaf, LeafId{1}), Field(&Alert::until_ns, std::nullopt)),
+          AllOf(Field(&Alert::leaf, LeafId{2}), Field(&Alert::until_ns, Ne(std::nullopt)))));
+}
+
 TEST_F(StoredAlertsTest, AHostWhoseRanksHadEndedLosesNothing) {
   put(registration_packet(1, {process_row(1, 2)}));
   put(window_packet(0, 1, 10, account_row(1, 1, 10, true)));
@@ -173,6 +199,50 @@ TEST_F(StoredAlertsTest, EventsThatAreGivenUpAreTold) {
   ASSERT_EQ(alerts().size(), 1u);
   EXPECT_EQ(alerts()[0].rank, 0u);
   EXPECT_EQ(alerts()[0].text, "events of 40 calls of rank 0 were given up: the journal was full");
+}
+
+/// One alert of each subject, as schema 15 wrote them.
+constexpr const char* kAlertsOfSchema15 =
+    "INSERT INTO alert(id, at_ns, kind, world, rank, text, value, threshold) VALUES"
+    "(1, 5, 'stalled', 0, NULL, 'no rank goes on for 12 s: 2 in MPI_Recv', 12, 10),"
+    "(2, 6, 'stalled', 0, 1, 'rank 1 was in one MPI_Send for 11.0 s', 11, 10),"
+    "(3, 7, 'loss', 0, 1, '5 calls of rank 1 were lost: its ring was full', 5, 1),"
+    "(4, 8, 'loss', 0, 1, 'events of 5 calls of rank 1 were given up: full', 5, 1),"
+    "(5, 9, 'loss', 0, NULL, '5 calls of host node1 were given up: full', 5, 1),"
+    "(6, 10, 'loss', 0, NULL, 'calls, not known how many, of several hosts were given up', 0, 1),"
+    "(7, 11, 'loss', 0, 2, 'host node1 is lost with rank 2', 5, 1);";
+
+TEST_F(StoredAlertsTest, AFileOfSchema15IsReadAsItIs) {
+  ASSERT_TRUE(store_->end_run(0, 0));
+  store_.reset();
+  change_file(path_, kAlertsOfSchema15 + back_to(15));
+  const auto found = alerts();
+  ASSERT_EQ(found.size(), 7u);
+  EXPECT_EQ(found.back().text, "no rank goes on for 12 s: 2 in MPI_Recv");
+  for (const Alert& alert : found) EXPECT_EQ(alert.subject, std::nullopt);
+}
+
+TEST_F(StoredAlertsTest, ARunThatGoesOnInAFileOfSchema15KnowsItsAlertsAgain) {
+  put(registration_packet(1, {process_row(1, 2)}));
+  ASSERT_TRUE(store_->put_host_lost(LeafId{1}, "it was not heard of any more"));
+  ASSERT_TRUE(store_->commit());
+  store_.reset();
+  change_file(path_, "DELETE FROM alert;" + (kAlertsOfSchema15 + back_to(15)));
+  auto resumed = resume_sqlite_store({path_, path_, "run"});
+  ASSERT_TRUE(resumed) << resumed.error().message;
+  store_ = std::move(resumed->store);
+  std::vector<std::pair<AlertSubject, std::optional<LeafId>>> told;
+  for (const Alert& alert : alerts()) told.emplace_back(alert.subject.value(), alert.leaf);
+  EXPECT_THAT(
+      told,
+      ElementsAre(Pair(AlertSubject::kLostHost, LeafId{1}), Pair(AlertSubject::kHost, std::nullopt),
+                  Pair(AlertSubject::kHost, LeafId{1}), Pair(AlertSubject::kEvents, std::nullopt),
+                  Pair(AlertSubject::kRank, std::nullopt), Pair(AlertSubject::kRank, std::nullopt),
+                  Pair(AlertSubject::kWorld, std::nullopt)));
+  EXPECT_TRUE(alerts()[1].at_least);
+  put(tombstone_of(window_packet(2, 1, 10, account_row(1, 1, 30)), 4));
+  ASSERT_TRUE(store_->commit());
+  EXPECT_EQ(alerts().size(), 7u) << "the loss of the host goes on as the one that is there";
 }
 
 TEST_F(StoredAlertsTest, OfAFileOfAnOlderVersionThereAreNone) {

@@ -3,7 +3,7 @@
 
 #include "storage/read/run_view.h"
 #include "tests/unit/changed_file.h"
-#include "tests/unit/storage/packets.h"
+#include "tests/unit/storage/stored_run.h"
 
 namespace xylem::storage {
 namespace {
@@ -21,16 +21,9 @@ constexpr Nanos kWindow = 250 * kMillisecond;
 constexpr FunctionId kAllreduce{7};
 
 /// A run of two ranks on one host, whose rules are the store's.
-class StoredAlertsTest : public testing::Test {
+class StoredAlertsTest : public StoredRun {
  protected:
-  StoredAlertsTest() {
-    auto made = make_sqlite_store({path_});
-    EXPECT_TRUE(made) << made.error().message;
-    store_ = std::move(*made);
-    RunFacts facts;
-    facts.run_id = "run";
-    facts.window_ns = kWindow;
-    EXPECT_TRUE(store_->begin_run(facts));
+  StoredAlertsTest() : StoredRun(facts()) {
     wire::Registration registration;
     registration.functions = {{kSend, "MPI_Send", 1}, {kAllreduce, "MPI_Allreduce", 2}};
     registration.processes = {process_row(1, 0), process_row(2, 1)};
@@ -38,7 +31,12 @@ class StoredAlertsTest : public testing::Test {
                      wire::encode(registration)));
   }
 
-  void put(const wire::Packet& packet) { ASSERT_TRUE(store_->put(packet)); }
+  static RunFacts facts() {
+    RunFacts facts;
+    facts.run_id = "run";
+    facts.window_ns = kWindow;
+    return facts;
+  }
 
   /// Rank 0 computes while rank 1 waits for it in MPI_Allreduce.
   void put_slow_windows(std::uint64_t first, std::uint64_t end) {
@@ -58,10 +56,6 @@ class StoredAlertsTest : public testing::Test {
     EXPECT_TRUE(found);
     return found->alerts;
   }
-
-  Folder folder_;
-  std::string path_ = folder_.file("run.db");
-  std::unique_ptr<Store> store_;
 };
 
 TEST_F(StoredAlertsTest, AreInTheFileAsSoonAsTheirWindows) {
@@ -80,10 +74,7 @@ TEST_F(StoredAlertsTest, AreInTheFileAsSoonAsTheirWindows) {
 TEST_F(StoredAlertsTest, AFrontEndThatTakesOverGoesOnWithThem) {
   put_slow_windows(0, 60);
   const auto before = alerts();
-  store_.reset();
-  auto resumed = resume_sqlite_store({path_, path_, "run"});
-  ASSERT_TRUE(resumed);
-  store_ = std::move(resumed->store);
+  resume();
   put_slow_windows(60, 180);
   const auto after = alerts();
   ASSERT_EQ(after.size(), before.size());
@@ -94,10 +85,7 @@ TEST_F(StoredAlertsTest, AFrontEndThatTakesOverGoesOnWithThem) {
 TEST_F(StoredAlertsTest, AFrontEndThatTakesOverTellsNoLossAgain) {
   put(window_packet(0, 0, 10, account_row(0, 1, 15, false, 5)));
   ASSERT_TRUE(store_->commit());
-  store_.reset();
-  auto resumed = resume_sqlite_store({path_, path_, "run"});
-  ASSERT_TRUE(resumed);
-  store_ = std::move(resumed->store);
+  resume();
   put(window_packet(1, 0, 10, account_row(0, 1, 25, false, 5)));
   ASSERT_TRUE(store_->commit());
   EXPECT_THAT(alerts(), ElementsAre(Field(&Alert::value, 5)));
@@ -148,10 +136,7 @@ TEST_F(StoredAlertsTest, ALostHostIsToldOnceOverFrontEnds) {
   EXPECT_EQ(before[0].kind, AlertKind::kLoss);
   EXPECT_EQ(before[0].value, 5);
   EXPECT_THAT(before[0].text, HasSubstr("host node1 is lost with 2 ranks (2, 3)"));
-  store_.reset();
-  auto resumed = resume_sqlite_store({path_, path_, "run"});
-  ASSERT_TRUE(resumed);
-  store_ = std::move(resumed->store);
+  resume();
   put(window_packet(0, 0, 10, account_row(0, 1, 10)));
   ASSERT_TRUE(store_->commit());
   EXPECT_EQ(alerts(), before);
@@ -172,10 +157,7 @@ TEST_F(StoredAlertsTest, OfHostsOfOneNameEachIsToldByItselfOverFrontEnds) {
   ASSERT_TRUE(store_->commit());
   ASSERT_EQ(alerts().size(), 2u);
   change_file(path_, "UPDATE alert SET text = 'host node is lost'");
-  store_.reset();
-  auto resumed = resume_sqlite_store({path_, path_, "run"});
-  ASSERT_TRUE(resumed);
-  store_ = std::move(resumed->store);
+  resume();
   ASSERT_TRUE(store_->put_host_lost(LeafId{2}, ""));
   ASSERT_TRUE(store_->commit());
   EXPECT_THAT(
@@ -228,9 +210,7 @@ TEST_F(StoredAlertsTest, ARunThatGoesOnInAFileOfSchema15KnowsItsAlertsAgain) {
   ASSERT_TRUE(store_->commit());
   store_.reset();
   change_file(path_, "DELETE FROM alert;" + (kAlertsOfSchema15 + back_to(15)));
-  auto resumed = resume_sqlite_store({path_, path_, "run"});
-  ASSERT_TRUE(resumed) << resumed.error().message;
-  store_ = std::move(resumed->store);
+  resume();
   std::vector<std::pair<AlertSubject, std::optional<LeafId>>> told;
   for (const Alert& alert : alerts()) told.emplace_back(alert.subject.value(), alert.leaf);
   EXPECT_THAT(

@@ -18,10 +18,10 @@ constexpr std::array kKinds = {AlertKind::kStalled, AlertKind::kImbalance, Alert
                                AlertKind::kLoss};
 constexpr std::array kSubjects = {AlertSubject::kWorld, AlertSubject::kRank, AlertSubject::kEvents,
                                   AlertSubject::kHost, AlertSubject::kLostHost};
-/// Nobody has looked at an adopted one.
+/// `worsened_ns` of an adopted alert that has not been judged yet.
 constexpr Nanos kNotYet = std::numeric_limits<Nanos>::max();
-/// Of several hosts, or of none in particular.
-constexpr std::uint64_t kNobody = ~std::uint64_t{0};
+/// A key's number if the alert is about several hosts or names no rank.
+constexpr std::uint64_t kNoNumber = ~std::uint64_t{0};
 
 }  // namespace
 
@@ -201,7 +201,7 @@ void AlertRules::note_given_up(std::optional<LeafId> leaf, std::optional<std::ui
                                const std::string& why) {
   if (calls == std::uint64_t{0}) return;
   Loss& loss =
-      new_losses_[{AlertKind::kLoss, AlertSubject::kHost, {}, leaf ? raw(*leaf) : kNobody}];
+      new_losses_[{AlertKind::kLoss, AlertSubject::kHost, {}, leaf ? raw(*leaf) : kNoNumber}];
   loss.calls += calls.value_or(0);
   loss.is_known &= calls.has_value();
   loss.why = why;
@@ -217,7 +217,7 @@ void AlertRules::note_events_given_up(WorldId world, std::uint64_t rank, std::ui
 
 void AlertRules::note_host_lost(const LostHostNote& note) {
   Host& host = hosts_[note.leaf];
-  if (std::exchange(host.lost, true) || !limits_.lost_calls || is_told_lost(note.leaf)) return;
+  if (std::exchange(host.lost, true) || !limits_.lost_calls || is_reported_lost(note.leaf)) return;
   Finding finding;
   WorldId world{};
   if (!note.ranks.empty()) world = note.ranks.front().first;
@@ -272,7 +272,7 @@ std::string AlertRules::loss_text(const Key& key, const Loss& loss) const {
 }
 
 std::string AlertRules::source_name(std::uint64_t number) const {
-  if (number == kNobody) return "several hosts";
+  if (number == kNoNumber) return "several hosts";
   return "host " + name_of(LeafId{static_cast<std::uint32_t>(number)});
 }
 
@@ -323,16 +323,16 @@ AlertRules::Key AlertRules::key_of(const Alert& alert) {
       break;
     case AlertSubject::kRank:
     case AlertSubject::kEvents:
-      key.number = alert.rank.value_or(kNobody);
+      key.number = alert.rank.value_or(kNoNumber);
       break;
     case AlertSubject::kHost:
     case AlertSubject::kLostHost:
-      key.number = alert.leaf ? raw(*alert.leaf) : kNobody;
+      key.number = alert.leaf ? raw(*alert.leaf) : kNoNumber;
   }
   return key;
 }
 
-bool AlertRules::is_told_lost(LeafId leaf) const {
+bool AlertRules::is_reported_lost(LeafId leaf) const {
   return std::ranges::any_of(open_, [&](const auto& entry) {
     return entry.first.subject == AlertSubject::kLostHost && entry.first.number == raw(leaf);
   });
@@ -434,7 +434,7 @@ void AlertRules::raise(const Key& key, Finding finding) {
               .at_least = finding.at_least};
   const bool is_of_host =
       key.subject == AlertSubject::kHost || key.subject == AlertSubject::kLostHost;
-  if (is_of_host && key.number != kNobody) {
+  if (is_of_host && key.number != kNoNumber) {
     alert.leaf = LeafId{static_cast<std::uint32_t>(key.number)};
   }
   changed_.push_back(alert);

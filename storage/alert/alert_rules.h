@@ -54,8 +54,8 @@ enum class AlertSubject : std::uint8_t { kWorld, kRank, kEvents, kHost, kLostHos
 const char* alert_subject_name(AlertSubject subject);
 std::optional<AlertSubject> parse_alert_subject(const std::string& name);
 
-/// Open alerts are the same one if kind, subject, and the world, rank or leaf that the subject
-/// names are the same. The sentence is for people only.
+/// An open alert is identified by kind, subject, and the world, rank or leaf that the subject
+/// names. The sentence is for people only.
 struct Alert {
   std::int64_t id = 0;
   Nanos at_ns = 0;
@@ -69,7 +69,7 @@ struct Alert {
   std::string text;
   double value = 0;  ///< At its worst: seconds, a share, or calls.
   double threshold = 0;
-  bool at_least = false;  ///< More calls than `value` were lost; the exact number is unknown.
+  bool at_least = false;  ///< At least `value` calls were lost; the exact number is unknown.
   bool operator==(const Alert&) const = default;
 };
 
@@ -173,7 +173,7 @@ class AlertRules {
     std::string name;
     bool lost = false;
   };
-  /// What makes an open alert the same one. The number is the subject's rank or leaf.
+  /// Identifies an open alert. The number is the subject's rank or leaf.
   struct Key {
     AlertKind kind{};
     AlertSubject subject{};
@@ -235,13 +235,15 @@ class AlertRules {
   void judge_losses();
   void judge_loss(const Key& key, const Loss& loss);
   std::string loss_text(const Key& key, const Loss& loss) const;
-  std::string source_name(std::uint64_t number) const;  ///< Of AlertSubject::kHost.
+  /// The source of windows that were given up: "host node01" or "several hosts".
+  std::string source_name(std::uint64_t number) const;
   std::string name_of(LeafId leaf) const;
   /// "rank 3 (node01)" and so on; the host, when all are of one in a run of several.
   std::string who(const World& world, const Ranks& ranks) const;
 
   static Key key_of(const Alert& alert);
-  bool is_told_lost(LeafId leaf) const;  ///< There is an open alert of the lost host.
+  /// Whether an alert for the loss of this host is open.
+  bool is_reported_lost(LeafId leaf) const;
   void close_superfluous();
   /// Raises it, or changes what is open; what is open of other ranks is closed.
   void hold(const Key& key, Finding finding);
@@ -255,7 +257,7 @@ class AlertRules {
   std::map<WorldId, Nanos> stall_told_ns_;  ///< Calls that began before it were told of.
   std::map<Key, Loss> new_losses_;
   std::map<Key, Open> open_;
-  std::vector<Alert> superfluous_;  ///< Of a former front end, beside another of the same.
+  std::vector<Alert> superfluous_;  ///< Duplicates among the alerts of a former front end.
   std::vector<Alert> changed_;
   std::optional<Nanos> now_ns_;
   std::int64_t part_ = 0;  ///< Of the run, that is being filled.

@@ -243,7 +243,7 @@ export interface Alert {
   /** Null: the file has a schema before 16. */
   subject: "world" | "rank" | "events" | "host" | "lost_host" | null;
   leaf: number | null;
-  /** More calls than `value` were lost; the exact number is unknown. */
+  /** At least `value` calls were lost; the exact number is unknown. */
   at_least: boolean;
 }
 

@@ -536,7 +536,7 @@ TEST_F(AlertRulesTest, NobodySaysWhoWaitsForWhomBeforeEachHostIsHeardOf) {
   EXPECT_EQ(the(AlertKind::kStalled).rank, 2u);
 }
 
-/// An open loss of 5 calls of rank 1, or of the leaf, in words that say nothing.
+/// An open loss of 5 calls of rank 1, or of the leaf. The sentence does not say which.
 Alert loss(std::int64_t id, AlertSubject subject, LeafId leaf = LeafId{1}) {
   Alert alert{.id = id,
               .kind = AlertKind::kLoss,
@@ -574,7 +574,7 @@ TEST_F(AlertRulesTest, EachLossOfAFormerFrontEndGoesOnAsItself) {
   for (const auto& [id, alert] : alerts_) EXPECT_TRUE(alert.until_ns) << alert.text;
 }
 
-TEST_F(AlertRulesTest, HostsOfOneNameThatAreLostAreTwoAlerts) {
+TEST_F(AlertRulesTest, TwoLostHostsOfOneNameAreTwoAlerts) {
   rules_.name_host(LeafId{1}, "node");
   rules_.name_host(LeafId{2}, "node");
   next({{}, {}, {}});
@@ -592,20 +592,20 @@ TEST_F(AlertRulesTest, HostsOfOneNameThatAreLostAreTwoAlerts) {
   EXPECT_TRUE(alerts_.at(2).until_ns);
 }
 
-TEST_F(AlertRulesTest, AFormerFrontEndsAlertsOfEqualWordsGoOnAsTheirSubjectsDo) {
+TEST_F(AlertRulesTest, AdoptedAlertsWithTheSameWordsAreToldApartByTheirSubjects) {
   rules_.adopt(
       std::vector{loss(1, AlertSubject::kLostHost, LeafId{1}),
                   loss(2, AlertSubject::kLostHost, LeafId{2}),
                   loss(3, AlertSubject::kHost, LeafId{1}), loss(4, AlertSubject::kHost, LeafId{2})},
       4);
   for (const std::uint32_t leaf : {1, 2}) rules_.name_host(LeafId{leaf}, "node");
-  rules_.note_host_lost({LeafId{2}, {}, 0});  // The other one was heard of again.
+  rules_.note_host_lost({LeafId{2}, {}, 0});  // The other host was heard of again.
   rules_.note_given_up(LeafId{2}, 3, "it was full");
   now_ = 100 * kSecond;
   next({{}});
   EXPECT_TRUE(alerts_.at(1).until_ns);
-  EXPECT_FALSE(alerts_.contains(2)) << "it is as it was";
-  EXPECT_FALSE(alerts_.contains(3)) << "it is as it was";
+  EXPECT_FALSE(alerts_.contains(2)) << "unchanged";
+  EXPECT_FALSE(alerts_.contains(3)) << "unchanged";
   EXPECT_EQ(alerts_.at(4).value, 8);
   EXPECT_EQ(alerts_.size(), 2u);
 }

@@ -146,7 +146,7 @@ TEST_F(StoredAlertsTest, ALostHostIsToldOnceOverFrontEnds) {
   EXPECT_TRUE(alerts()[0].until_ns);
 }
 
-TEST_F(StoredAlertsTest, OfHostsOfOneNameEachIsToldByItselfOverFrontEnds) {
+TEST_F(StoredAlertsTest, TwoHostsOfOneNameStayTwoAlertsAfterAChangeOfFrontEnd) {
   put(registration_packet(1, {process_row(1, 2)}));
   put(registration_packet(2, {process_row(1, 3)}));
   ASSERT_TRUE(store_->commit());
@@ -194,7 +194,7 @@ constexpr const char* kAlertsOfSchema15 =
     "(6, 10, 'loss', 0, NULL, 'calls, not known how many, of several hosts were given up', 0, 1),"
     "(7, 11, 'loss', 0, 2, 'host node1 is lost with rank 2', 5, 1);";
 
-TEST_F(StoredAlertsTest, AFileOfSchema15IsReadAsItIs) {
+TEST_F(StoredAlertsTest, AlertsInAFileOfSchema15HaveNoSubject) {
   ASSERT_TRUE(store_->end_run(0, 0));
   store_.reset();
   change_file(path_, kAlertsOfSchema15 + back_to(15));
@@ -204,17 +204,17 @@ TEST_F(StoredAlertsTest, AFileOfSchema15IsReadAsItIs) {
   for (const Alert& alert : found) EXPECT_EQ(alert.subject, std::nullopt);
 }
 
-TEST_F(StoredAlertsTest, ARunThatGoesOnInAFileOfSchema15KnowsItsAlertsAgain) {
+TEST_F(StoredAlertsTest, ARunThatGoesOnInAFileOfSchema15GivesItsAlertsSubjects) {
   put(registration_packet(1, {process_row(1, 2)}));
   ASSERT_TRUE(store_->put_host_lost(LeafId{1}, "it was not heard of any more"));
   ASSERT_TRUE(store_->commit());
   store_.reset();
   change_file(path_, "DELETE FROM alert;" + (kAlertsOfSchema15 + back_to(15)));
   resume();
-  std::vector<std::pair<AlertSubject, std::optional<LeafId>>> told;
-  for (const Alert& alert : alerts()) told.emplace_back(alert.subject.value(), alert.leaf);
+  std::vector<std::pair<AlertSubject, std::optional<LeafId>>> subjects;
+  for (const Alert& alert : alerts()) subjects.emplace_back(alert.subject.value(), alert.leaf);
   EXPECT_THAT(
-      told,
+      subjects,
       ElementsAre(Pair(AlertSubject::kLostHost, LeafId{1}), Pair(AlertSubject::kHost, std::nullopt),
                   Pair(AlertSubject::kHost, LeafId{1}), Pair(AlertSubject::kEvents, std::nullopt),
                   Pair(AlertSubject::kRank, std::nullopt), Pair(AlertSubject::kRank, std::nullopt),
@@ -222,7 +222,7 @@ TEST_F(StoredAlertsTest, ARunThatGoesOnInAFileOfSchema15KnowsItsAlertsAgain) {
   EXPECT_TRUE(alerts()[1].at_least);
   put(tombstone_of(window_packet(2, 1, 10, account_row(1, 1, 30)), 4));
   ASSERT_TRUE(store_->commit());
-  EXPECT_EQ(alerts().size(), 7u) << "the loss of the host goes on as the one that is there";
+  EXPECT_EQ(alerts().size(), 7u) << "the loss of the host belongs to the alert that is open";
 }
 
 TEST_F(StoredAlertsTest, OfAFileOfAnOlderVersionThereAreNone) {

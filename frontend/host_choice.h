@@ -29,8 +29,8 @@ struct HostChoice {
 
 /// A back end's host when the tree is planned.
 struct KnownHost {
-  std::size_t processes = 0;   ///< Processes of the job that are already there.
-  placement::HostFacts facts;  ///< Measured by its back end, if available.
+  std::size_t processes = 0;    ///< Processes of the job that are already there.
+  placement::FactValues facts;  ///< Measured by its back end, if available.
 };
 
 }  // namespace xylem::frontend

@@ -172,8 +172,8 @@ class Session final : public overlay::Node, private RootOwner {
 
   Root root_;
   Gathering gathering_;
-  std::map<LeafId, placement::HostFacts> facts_;  // Until the tree is placed by them.
-  Nanos facts_deadline_ = 0;                      // They are waited for until then; 0: not yet.
+  std::map<LeafId, placement::FactValues> facts_;  // Until the tree is placed by them.
+  Nanos facts_deadline_ = 0;                       // They are waited for until then; 0: not yet.
 
   storage::Batch waiting_;  // For the next commit.
   std::size_t waiting_bytes_ = 0;

@@ -100,7 +100,7 @@ struct FuzzyPlacement {
 ///
 /// `rules` must have passed check(). Fails with kInvalidArgument: check_room's reasons; no factor
 /// with a weight is known of any host; the remaining room is only on hosts whose score is 0.
-Result<FuzzyPlacement> place_fuzzily(const FuzzyRules& rules, std::span<const HostFacts> facts,
+Result<FuzzyPlacement> place_fuzzily(const FuzzyRules& rules, std::span<const FactValues> facts,
                                      std::uint64_t comm_processes,
                                      std::span<const std::uint64_t> room = {});
 

@@ -42,7 +42,7 @@ class HostMeter {
   void look();
   /// The facts of the interval so far; does not end it. `idle` is unknown if no time has passed or
   /// its source has gone meanwhile. Samples the run queue if look() was not called.
-  placement::HostFacts read(Nanos now);
+  placement::FactValues read(Nanos now);
 
  private:
   /// Counters as they stood.

@@ -157,6 +157,7 @@ double hostile_real(Random& random) {
   return kEdges[random() % kEdges.size()];
 }
 
+// NOLINTBEGIN(misc-misleading-bidirectional): one text has such a mark on purpose.
 std::string hostile_text(Random& random) {
   constexpr std::array kTexts = {"",
                                  "\x1b[2J\x1b]0;owned\x07",
@@ -191,6 +192,7 @@ std::string hostile_text(Random& random) {
       return kTexts[random() % kTexts.size()];
   }
 }
+// NOLINTEND(misc-misleading-bidirectional)
 
 std::string injured_bytes(std::string bytes, Random& random) {
   for (auto left = 1 + random() % 4; left > 0 && !bytes.empty(); --left) {

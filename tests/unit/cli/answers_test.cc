@@ -484,11 +484,13 @@ constexpr const char* kObeyed =
     "INSERT INTO alert(id, at_ns, kind, text) VALUES(9, 1, 'stalled', char(27) || '[2J');"
     "UPDATE given_up SET reason = char(27) || char(13)";
 
+// NOLINTBEGIN(misc-misleading-bidirectional): a terminal must not get this mark.
 bool is_obeyed(const std::string& text) {
   return text.find_first_of("\x1b\x07\r\x7f\xff") != std::string::npos ||
          text.find("\xc2\x9b") != std::string::npos || text.find("\xc2\x85") != std::string::npos ||
          text.find("\u202e") != std::string::npos || text.find("\nforged") != std::string::npos;
 }
+// NOLINTEND(misc-misleading-bidirectional)
 
 TEST_F(HostileAnswers, WhatGoesToATerminalIsShownAndNotObeyed) {
   make_run_with(kObeyed);

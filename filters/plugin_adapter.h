@@ -14,8 +14,8 @@
 //
 //   XYLEM_PLUGIN(xylem::filters::plugged<Widest>("widest"), xylem::filters::plugged<Odd>("odd"));
 //
-// Link the object with xylem::filters, and hide its own symbols (-fvisibility=hidden). Build it from
-// the same sources for all hosts: every node compares its SHA-256.
+// Link the object with xylem::filters, and hide its own symbols (-fvisibility=hidden). Build it
+// from the same sources for all hosts: every node compares its SHA-256.
 //
 // An exception from a class becomes an error of that call, with the text of std::exception::what().
 

@@ -14,7 +14,8 @@
 // waits: a leaf, whose journal holds it, or a tool's multicast. There is no circular wait: upward
 // data waits only for the root, downward data only for leaves, and both take or refuse everything.
 //
-// The classes are values and do not touch a link. The reasons: docs/decisions/0013-credits-by-link.md.
+// The classes are values and do not touch a link. The reasons:
+// docs/decisions/0013-credits-by-link.md.
 
 #include <cstddef>
 #include <cstdint>

@@ -21,7 +21,7 @@ namespace xylem {
 namespace {
 
 using placement::Fact;
-using placement::HostFacts;
+using placement::FactValues;
 using storage::integer_of;
 using storage::real_of;
 using storage::text_of;
@@ -32,8 +32,8 @@ constexpr std::string_view kRecordedOptions = ": options of the run";
 /// What a source of hosts tells.
 struct Source {
   std::vector<tree::Host> hosts;
-  std::vector<HostFacts> facts{};  ///< By host; empty: nothing.
-  std::string front_end_host{};    ///< "": it does not tell.
+  std::vector<FactValues> facts{};  ///< By host; empty: nothing.
+  std::string front_end_host{};     ///< "": it does not tell.
   bool may_repeat_names = false;
 };
 
@@ -266,7 +266,7 @@ class RequestReader {
   }
 
   Result<void> read_facts() {
-    std::vector<HostFacts> measured = std::move(request_.choice.facts);
+    std::vector<FactValues> measured = std::move(request_.choice.facts);
     measured.resize(request_.hosts.size());
     for (std::size_t i = 0; i < measured.size(); ++i) {
       const auto cores = measured[i][Fact::kCores];

@@ -306,10 +306,10 @@ std::string notices_text(const Report& report) {
 std::string alerts_text(const Report& report) {
   if (report.alerts.empty()) return {};
   std::string text = fmt::format("\n{}\n", plural(report.alerts_in_all, "alert", "alerts"));
-  for (const Report::Alert& alert : report.alerts) {
+  for (const storage::Alert& alert : report.alerts) {
     const std::string until =
         alert.until_ns ? "to " + duration_text(*alert.until_ns) : "and still open";
-    text += fmt::format("  {:<9}  {}  (from {} {})\n", alert.kind, alert.text,
+    text += fmt::format("  {:<9}  {}  (from {} {})\n", alert_kind_name(alert.kind), alert.text,
                         duration_text(alert.at_ns), until);
   }
   if (report.alerts_in_all > report.alerts.size()) {

@@ -29,8 +29,8 @@ struct HostChoice {
 
 /// The known facts about a back end's host when the tree is planned.
 struct KnownHost {
-  std::size_t processes = 0;   ///< Number of the job's processes on the host.
-  placement::HostFacts facts;  ///< Measurements of the back end, if available.
+  std::size_t processes = 0;    ///< Number of the job's processes on the host.
+  placement::FactValues facts;  ///< Measurements of the back end, if available.
 };
 
 }  // namespace xylem::frontend

@@ -119,7 +119,7 @@ Result<placement::Choice> Overlay::make_choice(std::vector<tree::Host>& hosts,
                                                const HostChoice& choice) const {
   using placement::Fact;
   const bool reserves = choice.room.reserved_cores > 0 || choice.room.reserve_for_processes;
-  std::vector<placement::HostFacts> measured(hosts.size());
+  std::vector<placement::FactValues> measured(hosts.size());
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     const OverlayNode& node = nodes_.at(hosts_[i]);
     if (const auto it = known.find(node.leaf); it != known.end()) measured[i] = it->second.facts;

@@ -178,8 +178,8 @@ class Session final : public overlay::Node, private RootOwner {
 
   Root root_;
   Gathering gathering_;
-  std::map<LeafId, placement::HostFacts> facts_;  // Kept until the tree is placed.
-  Nanos facts_deadline_ = 0;                      // Until when to wait for facts; 0: not set yet.
+  std::map<LeafId, placement::FactValues> facts_;  // Kept until the tree is placed.
+  Nanos facts_deadline_ = 0;                       // Until when to wait for facts; 0: not set yet.
 
   storage::Batch waiting_;         // The rows of the next commit.
   std::size_t waiting_bytes_ = 0;  // Size of `waiting_`.

@@ -72,13 +72,13 @@ Result<std::vector<Fact>> read_header(const std::vector<std::string_view>& colum
   return facts;
 }
 
-Result<HostFacts> read_values(const std::vector<std::string_view>& columns,
-                              const std::vector<Fact>& header) {
+Result<FactValues> read_values(const std::vector<std::string_view>& columns,
+                               const std::vector<Fact>& header) {
   if (columns.size() != header.size() + 1) {
     return wrong(std::to_string(columns.size()) + " columns where the first line names " +
                  std::to_string(header.size() + 1) + "; write - for what is not known");
   }
-  HostFacts facts;
+  FactValues facts;
   for (std::size_t i = 0; i < header.size(); ++i) {
     const std::string_view text = columns[i + 1];
     if (text.empty() || text == "-") continue;
@@ -122,8 +122,8 @@ std::uint32_t whole_cores(double cores) {
   return std::max(1u, static_cast<std::uint32_t>(std::min(cores, kMax)));
 }
 
-std::vector<HostFacts> facts_of(std::span<const tree::Host> hosts) {
-  std::vector<HostFacts> facts(hosts.size());
+std::vector<FactValues> facts_of(std::span<const tree::Host> hosts) {
+  std::vector<FactValues> facts(hosts.size());
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     facts[i].set(Fact::kProcesses, static_cast<double>(hosts[i].processes));
     if (hosts[i].cores != 0) facts[i].set(Fact::kCores, hosts[i].cores);
@@ -184,7 +184,7 @@ Result<FactTable> read_fact_table(const std::string& path) {
 }
 
 Result<void> add_facts(const FactTable& table, std::span<tree::Host> hosts,
-                       std::span<HostFacts> facts) {
+                       std::span<FactValues> facts) {
   CHECK(hosts.size() == facts.size());
   const HostNames names(hosts, "");
   bool any = false;

@@ -47,13 +47,13 @@ std::optional<Fact> find_fact(std::string_view name);
 std::string list_facts();
 
 /// All facts of one host. Each fact may be unknown.
-class HostFacts {
+class FactValues {
  public:
   std::optional<double> operator[](Fact fact) const {
     return values_[static_cast<std::size_t>(fact)];
   }
   void set(Fact fact, double value) { values_[static_cast<std::size_t>(fact)] = value; }
-  bool operator==(const HostFacts&) const = default;
+  bool operator==(const FactValues&) const = default;
 
  private:
   std::array<std::optional<double>, kFacts> values_;
@@ -67,13 +67,13 @@ bool is_possible(Fact fact, double value);
 std::uint32_t whole_cores(double cores);
 
 /// Returns the facts that a host list contains: processes always, cores if known.
-std::vector<HostFacts> facts_of(std::span<const tree::Host> hosts);
+std::vector<FactValues> facts_of(std::span<const tree::Host> hosts);
 
 /// A table of facts as it was read.
 struct FactTable {
   struct Row {
     std::string host;
-    HostFacts facts;
+    FactValues facts;
     std::size_t line = 0;  ///< Counted from 1.
   };
   std::string source;
@@ -104,6 +104,6 @@ Result<FactTable> read_fact_table(const std::string& path);
 ///
 /// Fails with kNotFound if the table names none of the hosts. Both spans must have the same size.
 Result<void> add_facts(const FactTable& table, std::span<tree::Host> hosts,
-                       std::span<HostFacts> facts);
+                       std::span<FactValues> facts);
 
 }  // namespace xylem::placement

@@ -28,11 +28,11 @@ Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
 HostId host_id(std::size_t at) { return HostId{static_cast<std::uint32_t>(at)}; }
 
 /// The factors that some host knows, with weights that sum to 1 again.
-Result<void> leave_out_unknown(FuzzyPlacement& placement, std::span<const HostFacts> facts) {
+Result<void> leave_out_unknown(FuzzyPlacement& placement, std::span<const FactValues> facts) {
   std::vector<Factor>& factors = placement.rules.factors;
   std::erase_if(factors, [&](const Factor& factor) {
     if (std::ranges::any_of(facts,
-                            [&](const HostFacts& it) { return it[factor.fact].has_value(); }))
+                            [&](const FactValues& it) { return it[factor.fact].has_value(); }))
       return false;
     placement.left_out.push_back(factor.fact);
     return true;
@@ -68,7 +68,7 @@ std::vector<double> emphasised(const FuzzyRules& rules, const Evaluation& it) {
   return weights;
 }
 
-Evaluation evaluate(const FuzzyRules& rules, const HostFacts& facts) {
+Evaluation evaluate(const FuzzyRules& rules, const FactValues& facts) {
   const std::size_t grades = rules.grades.size();
   Evaluation it;
   it.values.reserve(rules.factors.size());
@@ -160,7 +160,7 @@ std::vector<double> compose(std::span<const double> weights, std::span<const dou
   return composed;
 }
 
-Result<FuzzyPlacement> place_fuzzily(const FuzzyRules& rules, std::span<const HostFacts> facts,
+Result<FuzzyPlacement> place_fuzzily(const FuzzyRules& rules, std::span<const FactValues> facts,
                                      std::uint64_t comm_processes,
                                      std::span<const std::uint64_t> room) {
   CHECK(room.empty() || room.size() == facts.size());
@@ -173,7 +173,7 @@ Result<FuzzyPlacement> place_fuzzily(const FuzzyRules& rules, std::span<const Ho
     return unexpected(std::move(known.error()));
   }
   placement.hosts.reserve(facts.size());
-  for (const HostFacts& host : facts) {
+  for (const FactValues& host : facts) {
     placement.hosts.push_back(evaluate(placement.rules, host));
   }
   std::vector<std::uint64_t> left_room(room.begin(), room.end());

@@ -103,9 +103,9 @@ struct FuzzyPlacement {
 /// their logarithm. Further rounds occur only if hosts run out of room; every round except the last
 /// fills a host.
 ///
-/// `rules` must have passed check(). Fails with kInvalidArgument if check_room fails, if no factor
-/// with a weight is known of any host, or if only hosts with score 0 have room left.
-Result<FuzzyPlacement> place_fuzzily(const FuzzyRules& rules, std::span<const HostFacts> facts,
+/// `rules` must have passed check(). Fails with kInvalidArgument: check_room's reasons; no factor
+/// with a weight is known of any host; the remaining room is only on hosts whose score is 0.
+Result<FuzzyPlacement> place_fuzzily(const FuzzyRules& rules, std::span<const FactValues> facts,
                                      std::uint64_t comm_processes,
                                      std::span<const std::uint64_t> room = {});
 

@@ -47,7 +47,7 @@ struct Choice {
   std::vector<std::uint64_t> room{};  ///< By host, see room_of; empty: no limits.
   /// For kFuzzy. `facts` has an entry for each host; empty: facts_of(hosts).
   FuzzyRules rules = default_fuzzy_rules();
-  std::vector<HostFacts> facts{};
+  std::vector<FactValues> facts{};
 };
 
 /// A communication process to start.

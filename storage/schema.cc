@@ -582,6 +582,28 @@ CREATE VIEW loss AS
   FROM unwatched_rank;
 )sql";
 
+// Before this version only the sentence said what an alert is about. A run that continues in an
+// older file continues its alerts, so the migration reads the new columns from their sentences.
+constexpr const char* kVersion16Tables = R"sql(
+ALTER TABLE alert ADD COLUMN subject TEXT;
+ALTER TABLE alert ADD COLUMN leaf INTEGER;
+ALTER TABLE alert ADD COLUMN at_least INTEGER NOT NULL DEFAULT 0;
+UPDATE alert SET
+  subject = CASE WHEN kind <> 'loss' THEN CASE WHEN instr(text, ' was in one ') THEN 'rank'
+                                               ELSE 'world' END
+                 WHEN text LIKE 'host %' THEN 'lost_host'
+                 WHEN rank IS NULL THEN 'host'
+                 WHEN text LIKE 'events of %' THEN 'events'
+                 ELSE 'rank' END,
+  at_least = coalesce(kind = 'loss' AND text LIKE 'calls, not known how many, %', 0);
+UPDATE alert SET leaf = (
+  SELECT min(leaf) FROM (
+    SELECT leaf, 'host ' || coalesce(nullif(name, ''), 'of leaf ' || leaf) AS named FROM host)
+  WHERE CASE alert.subject WHEN 'host' THEN instr(alert.text, ' of ' || named || ' w')
+             ELSE instr(alert.text, named || ' is lost') = 1 END)
+WHERE subject IN ('host', 'lost_host');
+)sql";
+
 struct Migration {
   const char* tables;
   const char* views;
@@ -600,7 +622,8 @@ constexpr std::array kMigrations = {Migration{kVersion1Tables, kVersion1Views},
                                     Migration{kVersion12Tables, kVersion12Views},
                                     Migration{kVersion13Tables, kVersion13Views},
                                     Migration{kVersion14Tables, kVersion14Views},
-                                    Migration{kVersion15Tables, kVersion15Views}};
+                                    Migration{kVersion15Tables, kVersion15Views},
+                                    Migration{kVersion16Tables, ""}};
 
 struct FileVersion {
   std::int64_t application = 0;

@@ -129,8 +129,8 @@ constexpr sqlite3_int64 to_sqlite(T value) {
   if constexpr (std::is_enum_v<T>) {
     return to_sqlite(static_cast<std::underlying_type_t<T>>(value));
   } else if constexpr (std::is_same_v<T, std::uint64_t>) {
-    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<sqlite3_int64>::max());
-    return static_cast<sqlite3_int64>(value < kMost ? value : kMost);
+    constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<sqlite3_int64>::max());
+    return static_cast<sqlite3_int64>(value < kMax ? value : kMax);
   } else {
     return static_cast<sqlite3_int64>(value);
   }

@@ -291,18 +291,7 @@ std::string to_json(const Alerts& alerts) {
   return answer("alerts", alerts.scope, [&](Json& json) {
     json.field("alerts_in_all", alerts.alerts_in_all);
     json.field("open", alerts.open);
-    json.array("alerts", alerts.alerts, [&](const Alert& alert) {
-      json.object([&] {
-        json.field("at_ns", alert.at_ns);
-        json.field("until_ns", alert.until_ns);
-        json.field("kind", alert_kind_name(alert.kind));
-        json.field("world", alert.world);
-        json.field("rank", alert.rank);
-        json.field("text", alert.text);
-        json.field("value", alert.value);
-        json.field("threshold", alert.threshold);
-      });
-    });
+    json.array("alerts", alerts.alerts, [&](const Alert& alert) { write_alert(json, alert); });
   });
 }
 

@@ -351,11 +351,9 @@ net::HttpReply Api::query(Target& target, const GivenUp& given_up) {
 
 // Open to strangers: not a word of what the run is, or where.
 net::HttpReply Api::health() {
-  const std::lock_guard lock(health_lock_);
-  const Nanos now = monotonic_now();
-  if (!looked_at_ns_ || now - *looked_at_ns_ >= options_.health_lasts) {
+  if (monotonic_now() >= health_until_ns_) {
     is_well_ = RunFile::open(options_.file).has_value();
-    looked_at_ns_ = now;
+    health_until_ns_ = deadline_in(options_.health_lasts);
   }
   if (!is_well_) return error_reply(503, "the run's file cannot be read now");
   return make_reply(200, "text/plain", "ok\n");

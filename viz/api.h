@@ -3,7 +3,6 @@
 // Answers of the HTTP server: paths and parameters of docs/http-api.md, and the page at "/".
 
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -62,10 +61,9 @@ class Api final : public net::HttpHandler {
   ApiOptions options_;
   Access access_;
 
-  // Used by health() on any thread.
-  std::mutex health_lock_;
-  std::optional<Nanos> looked_at_ns_;
-  bool is_well_ = false;
+  // State of health(), which several threads may call at once.
+  std::atomic<bool> is_well_ = false;
+  std::atomic<Nanos> health_until_ns_ = 0;  ///< `is_well_` is the answer until then.
 
   // Used only by news().
   std::string seen_, news_;

@@ -1,5 +1,7 @@
 #include "viz/report_json.h"
 
+#include <optional>
+
 namespace xylem::viz {
 namespace {
 
@@ -189,19 +191,6 @@ void write_notices(Json& json, const Report& report) {
   json.field("notices_dropped", report.notices_dropped);
 }
 
-void write_alerts(Json& json, const Report& report) {
-  json.array("alerts", report.alerts, [&](const Report::Alert& alert) {
-    json.object([&] {
-      json.field("kind", alert.kind);
-      json.field("at_ns", alert.at_ns);
-      json.field("until_ns", alert.until_ns);
-      json.field("text", alert.text);
-      json.field("value", alert.value);
-      json.field("threshold", alert.threshold);
-    });
-  });
-}
-
 }  // namespace
 
 void write_report(Json& json, const Report& report) {
@@ -215,6 +204,24 @@ void write_report(Json& json, const Report& report) {
   write_losses(json, report);
 }
 
+void write_alert(Json& json, const storage::Alert& alert) {
+  std::optional<std::string> subject;
+  if (alert.subject) subject = alert_subject_name(*alert.subject);
+  json.object([&] {
+    json.field("at_ns", alert.at_ns);
+    json.field("until_ns", alert.until_ns);
+    json.field("kind", alert_kind_name(alert.kind));
+    json.field("world", alert.world);
+    json.field("rank", alert.rank);
+    json.field("text", alert.text);
+    json.field("value", alert.value);
+    json.field("threshold", alert.threshold);
+    json.field("subject", subject);
+    json.field("leaf", alert.leaf);
+    json.field("at_least", alert.at_least);
+  });
+}
+
 std::string report_json(const Report& report) {
   Json json;
   json.object([&] {
@@ -222,7 +229,7 @@ std::string report_json(const Report& report) {
     write_streams(json, report);
     write_host_loads(json, report);
     write_notices(json, report);
-    write_alerts(json, report);
+    json.array("alerts", report.alerts, [&](const auto& alert) { write_alert(json, alert); });
     json.array("faults", report.faults, [&](const std::string& fault) { json.value(fault); });
   });
   return json.take() + '\n';

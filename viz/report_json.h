@@ -14,6 +14,9 @@ namespace xylem::viz {
 /// services, functions, shares, waits and losses. Times are in ns, shares are fractions.
 void write_report(Json& json, const storage::Report& report);
 
+/// Writes one element of an array `alerts`.
+void write_alert(Json& json, const storage::Alert& alert);
+
 /// The whole report as one object, followed by a line break.
 std::string report_json(const storage::Report& report);
 

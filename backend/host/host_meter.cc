@@ -242,8 +242,8 @@ double HostMeter::cores() const {
   return quota_folder_.empty() ? here : std::min(here, quota_);
 }
 
-placement::HostFacts HostMeter::read(Nanos now) {
-  placement::HostFacts facts;
+placement::FactValues HostMeter::read(Nanos now) {
+  placement::FactValues facts;
   if (looks_ == 0) look();
   if (const auto share = idle(times(now))) facts.set(placement::Fact::kIdle, *share);
   const double usable = cores();

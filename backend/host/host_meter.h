@@ -43,7 +43,7 @@ class HostMeter {
   /// The facts of the interval so far. The interval continues. `idle` is unknown if no time has
   /// passed or if its file has disappeared. If look() was not called, takes a sample of the run
   /// queue.
-  placement::HostFacts read(Nanos now);
+  placement::FactValues read(Nanos now);
 
  private:
   /// Counters at one moment.

@@ -82,7 +82,7 @@ Nanos HostWatch::next_due() const {
 }
 
 wire::HostFacts HostWatch::facts(LeafId leaf, Nanos now) {
-  placement::HostFacts known = meter_.read(now);
+  placement::FactValues known = meter_.read(now);
   meter_.begin(now);
   if (const auto rate = options_.network_rate()) known.set(Fact::kNetwork, *rate);
   if (round_trip_ > 0) known.set(Fact::kRoundTrip, static_cast<double>(round_trip_) / 1e3);

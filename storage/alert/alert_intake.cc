@@ -25,8 +25,8 @@ AlertIntake::AlertIntake(Connection& c)
           " FROM process WHERE leaf = ? AND world IS NOT NULL AND rank IS NOT NULL"
           " ORDER BY world, rank"),
       write_(c,
-             "INSERT OR REPLACE INTO alert(id, at_ns, until_ns, kind, world, rank, text, value,"
-             " threshold) VALUES(?,?,?,?,?,?,?,?,?)"),
+             "INSERT OR REPLACE INTO alert(id, at_ns, until_ns, kind, subject, world, rank, leaf,"
+             " text, value, threshold, at_least) VALUES(?,?,?,?,?,?,?,?,?,?,?,?)"),
       connection_(c) {}
 
 void AlertIntake::begin(const AlertLimits& limits) {
@@ -37,20 +37,24 @@ void AlertIntake::begin(const AlertLimits& limits) {
   if (last.first()) last_id = last.integer(0);
   last.reset();
   Statement rows(connection_,
-                 "SELECT id, at_ns, kind, world, rank, text, value, threshold FROM alert"
-                 " WHERE until_ns IS NULL ORDER BY id LIMIT 1000");
+                 "SELECT id, at_ns, kind, subject, world, rank, leaf, text, value, threshold,"
+                 " at_least FROM alert WHERE until_ns IS NULL ORDER BY id LIMIT 1000");
   for (bool more = rows.first(); more; more = rows.next()) {
     const auto kind = parse_alert_kind(rows.text(2));
-    if (!kind) continue;
+    const auto subject = parse_alert_subject(rows.text(3));
+    if (!kind || !subject) continue;
     Alert& alert = open.emplace_back();
     alert.id = rows.integer(0);
     alert.at_ns = rows.integer(1);
     alert.kind = *kind;
-    alert.world = WorldId{static_cast<std::uint32_t>(rows.integer(3))};
-    if (!rows.is_null(4)) alert.rank = rows.count(4);
-    alert.text = rows.text(5);
-    alert.value = rows.real(6);
-    alert.threshold = rows.real(7);
+    alert.subject = subject;
+    alert.world = WorldId{static_cast<std::uint32_t>(rows.integer(4))};
+    if (!rows.is_null(5)) alert.rank = rows.count(5);
+    if (!rows.is_null(6)) alert.leaf = LeafId{static_cast<std::uint32_t>(rows.integer(6))};
+    alert.text = rows.text(7);
+    alert.value = rows.real(8);
+    alert.threshold = rows.real(9);
+    alert.at_least = rows.integer(10) != 0;
   }
   rules_->adopt(open, last_id);
   Statement ranks(connection_,
@@ -269,8 +273,10 @@ bool AlertIntake::finish() {
 
 void AlertIntake::write() {
   for (const auto& [id, alert] : unwritten_) {
-    write_.run(id, alert.at_ns, alert.until_ns, alert_kind_name(alert.kind), alert.world,
-               alert.rank, alert.text, alert.value, alert.threshold);
+    const AlertSubject subject = alert.subject.value_or(AlertSubject::kWorld);
+    write_.run(id, alert.at_ns, alert.until_ns, alert_kind_name(alert.kind),
+               alert_subject_name(subject), alert.world, alert.rank, alert.leaf, alert.text,
+               alert.value, alert.threshold, alert.at_least);
   }
 }
 

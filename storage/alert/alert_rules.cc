@@ -16,17 +16,12 @@ namespace {
 
 constexpr std::array kKinds = {AlertKind::kStalled, AlertKind::kImbalance, AlertKind::kLate,
                                AlertKind::kLoss};
-/// Nobody has looked at an adopted one.
+constexpr std::array kSubjects = {AlertSubject::kWorld, AlertSubject::kRank, AlertSubject::kEvents,
+                                  AlertSubject::kHost, AlertSubject::kLostHost};
+/// `worsened_ns` of an adopted alert that has not been judged yet.
 constexpr Nanos kNotYet = std::numeric_limits<Nanos>::max();
-/// Of several hosts, or of none in particular.
-constexpr std::uint64_t kNobody = ~std::uint64_t{0};
-
-/// How a sentence of a lost host begins, by which a successor knows it.
-constexpr const char* kHostWord = "host ";
-constexpr const char* kIsLost = " is lost";
-/// And one of events, and of calls that are not counted.
-constexpr const char* kEventsOfWord = "events of ";
-constexpr const char* kUnknownCalls = "calls, not known how many,";
+/// A key's number if the alert is about several hosts or names no rank.
+constexpr std::uint64_t kNoNumber = ~std::uint64_t{0};
 
 }  // namespace
 
@@ -51,6 +46,29 @@ std::optional<AlertKind> parse_alert_kind(const std::string& name) {
   return std::nullopt;
 }
 
+const char* alert_subject_name(AlertSubject subject) {
+  switch (subject) {
+    case AlertSubject::kWorld:
+      return "world";
+    case AlertSubject::kRank:
+      return "rank";
+    case AlertSubject::kEvents:
+      return "events";
+    case AlertSubject::kHost:
+      return "host";
+    case AlertSubject::kLostHost:
+      return "lost_host";
+  }
+  return "";
+}
+
+std::optional<AlertSubject> parse_alert_subject(const std::string& name) {
+  for (const AlertSubject subject : kSubjects) {
+    if (name == alert_subject_name(subject)) return subject;
+  }
+  return std::nullopt;
+}
+
 AlertRules::AlertRules(AlertLimits limits) : limits_(limits) {
   limits_.span_ns = std::max<Nanos>(limits_.span_ns, kParts);
 }
@@ -62,19 +80,7 @@ void AlertRules::adopt(std::span<const Alert> open, std::int64_t last_id) {
   for (const Alert& alert : open) {
     Open adopted{alert, kNotYet, {}, alert.text, alert.rank};
     if (alert.rank) adopted.ranks = {*alert.rank};
-    Key key{alert.kind, Of::kWorld, alert.world, 0};
-    if (alert.kind == AlertKind::kLoss) {
-      if (alert.text.starts_with(kHostWord)) {
-        adopted_hosts_.push_back(std::move(adopted));
-        continue;
-      }
-      adopted.is_known = alert.text.find(kUnknownCalls) == std::string::npos;
-      key.of = !alert.rank                             ? Of::kAdopted
-               : alert.text.starts_with(kEventsOfWord) ? Of::kEvents
-                                                       : Of::kRank;
-      key.number = alert.rank.value_or(static_cast<std::uint64_t>(alert.id));
-    }
-    if (!open_.try_emplace(key, std::move(adopted)).second) superfluous_.push_back(alert);
+    if (!open_.try_emplace(key_of(alert), std::move(adopted)).second) superfluous_.push_back(alert);
   }
 }
 
@@ -186,14 +192,16 @@ bool AlertRules::is_lost(const RankState& rank) const {
 void AlertRules::note_lost(WorldId world, std::uint64_t rank, std::uint64_t lost_calls) {
   RankState* const state = known_rank(world, rank);
   if (state == nullptr || lost_calls <= state->lost) return;
-  new_losses_[{AlertKind::kLoss, Of::kRank, world, rank}].calls += lost_calls - state->lost;
+  new_losses_[{AlertKind::kLoss, AlertSubject::kRank, world, rank}].calls +=
+      lost_calls - state->lost;
   state->lost = lost_calls;
 }
 
 void AlertRules::note_given_up(std::optional<LeafId> leaf, std::optional<std::uint64_t> calls,
                                const std::string& why) {
   if (calls == std::uint64_t{0}) return;
-  Loss& loss = new_losses_[{AlertKind::kLoss, Of::kHost, {}, leaf ? raw(*leaf) : kNobody}];
+  Loss& loss =
+      new_losses_[{AlertKind::kLoss, AlertSubject::kHost, {}, leaf ? raw(*leaf) : kNoNumber}];
   loss.calls += calls.value_or(0);
   loss.is_known &= calls.has_value();
   loss.why = why;
@@ -202,23 +210,14 @@ void AlertRules::note_given_up(std::optional<LeafId> leaf, std::optional<std::ui
 void AlertRules::note_events_given_up(WorldId world, std::uint64_t rank, std::uint64_t calls,
                                       const std::string& why) {
   if (calls == 0) return;
-  Loss& loss = new_losses_[{AlertKind::kLoss, Of::kEvents, world, rank}];
+  Loss& loss = new_losses_[{AlertKind::kLoss, AlertSubject::kEvents, world, rank}];
   loss.calls += calls;
   loss.why = why;
 }
 
 void AlertRules::note_host_lost(const LostHostNote& note) {
   Host& host = hosts_[note.leaf];
-  if (std::exchange(host.lost, true) || !limits_.lost_calls) return;
-  const Key key{AlertKind::kLoss, Of::kLostHost, {}, raw(note.leaf)};
-  const std::string begin = kHostWord + name_of(note.leaf) + kIsLost;
-  const auto adopted = std::ranges::find_if(
-      adopted_hosts_, [&](const Open& open) { return open.alert.text.starts_with(begin); });
-  if (adopted != adopted_hosts_.end()) {
-    open_.emplace(key, std::move(*adopted));
-    adopted_hosts_.erase(adopted);
-    return;
-  }
+  if (std::exchange(host.lost, true) || !limits_.lost_calls || is_reported_lost(note.leaf)) return;
   Finding finding;
   WorldId world{};
   if (!note.ranks.empty()) world = note.ranks.front().first;
@@ -226,7 +225,7 @@ void AlertRules::note_host_lost(const LostHostNote& note) {
     if (of == world) finding.ranks.push_back(rank);
   }
   std::ranges::sort(finding.ranks);
-  finding.text = begin;
+  finding.text = "host " + name_of(note.leaf) + " is lost";
   if (!note.ranks.empty()) {
     finding.rank = finding.ranks.front();
     const std::size_t others = note.ranks.size() - finding.ranks.size();
@@ -243,7 +242,7 @@ void AlertRules::note_host_lost(const LostHostNote& note) {
   finding.value = static_cast<double>(note.missing_calls);
   finding.threshold = static_cast<double>(*limits_.lost_calls);
   finding.at_ns = host.seen_ns.value_or(now_ns_.value_or(0));
-  raise({key.kind, key.of, world, key.number}, std::move(finding));
+  raise({AlertKind::kLoss, AlertSubject::kLostHost, world, raw(note.leaf)}, std::move(finding));
 }
 
 void AlertRules::note_host_found(LeafId leaf) {
@@ -252,21 +251,20 @@ void AlertRules::note_host_found(LeafId leaf) {
   for (auto open = open_.begin(); open != open_.end();) {
     const auto at = open++;
     const Key& key = at->first;
-    if (key.kind != AlertKind::kLoss || key.of != Of::kLostHost || key.number != raw(leaf))
-      continue;
+    if (key.subject != AlertSubject::kLostHost || key.number != raw(leaf)) continue;
     close(at, now_ns_.value_or(0));
   }
 }
 
 std::string AlertRules::loss_text(const Key& key, const Loss& loss) const {
-  const std::string calls = loss.is_known ? calls_text(loss.calls) : kUnknownCalls;
+  const std::string calls = loss.is_known ? calls_text(loss.calls) : "calls, not known how many,";
   const std::string were = loss.is_known && loss.calls == 1 ? " was " : " were ";
-  switch (key.of) {
-    case Of::kRank:
+  switch (key.subject) {
+    case AlertSubject::kRank:
       return calls + " of rank " + std::to_string(key.number) + were +
              "lost: its ring was full, the agent could not keep up";
-    case Of::kEvents:
-      return kEventsOfWord + calls + " of rank " + std::to_string(key.number) +
+    case AlertSubject::kEvents:
+      return "events of " + calls + " of rank " + std::to_string(key.number) +
              " were given up: " + loss.why;
     default:
       return calls + " of " + source_name(key.number) + were + "given up: " + loss.why;
@@ -274,46 +272,31 @@ std::string AlertRules::loss_text(const Key& key, const Loss& loss) const {
 }
 
 std::string AlertRules::source_name(std::uint64_t number) const {
-  if (number == kNobody) return "several hosts";
-  return kHostWord + name_of(LeafId{static_cast<std::uint32_t>(number)});
-}
-
-// A former front end's of the same host, which its sentence names.
-void AlertRules::take_adopted(const Key& key) {
-  if (key.of != Of::kHost || open_.contains(key)) return;
-  const std::string words = " of " + source_name(key.number) + " w";  // Was, were.
-  const auto adopted = std::ranges::find_if(open_, [&](const auto& entry) {
-    return entry.first.of == Of::kAdopted &&
-           entry.second.alert.text.find(words) != std::string::npos;
-  });
-  if (adopted == open_.end()) return;
-  auto node = open_.extract(adopted);
-  node.key() = key;
-  open_.insert(std::move(node));
+  if (number == kNoNumber) return "several hosts";
+  return "host " + name_of(LeafId{static_cast<std::uint32_t>(number)});
 }
 
 void AlertRules::judge_loss(const Key& key, const Loss& loss) {
-  take_adopted(key);
   const auto open = open_.find(key);
   Loss all = loss;
   Finding finding;
   finding.threshold = static_cast<double>(*limits_.lost_calls);
   finding.at_ns = now_ns_.value_or(0);
-  if (key.of == Of::kRank || key.of == Of::kEvents) {
+  if (key.subject == AlertSubject::kRank || key.subject == AlertSubject::kEvents) {
     finding.rank = key.number;
     finding.ranks = {key.number};
   }
   if (open != open_.end()) {
     all.calls += static_cast<std::uint64_t>(open->second.alert.value);
-    all.is_known &= open->second.is_known;
+    all.is_known &= !open->second.alert.at_least;
   } else if (static_cast<double>(loss.calls) < finding.threshold && loss.is_known) {
     new_losses_[key] = loss;
     return;
   }
   finding.value = static_cast<double>(all.calls);
+  finding.at_least = !all.is_known;
   finding.text = loss_text(key, all);
   hold(key, std::move(finding));
-  open_.at(key).is_known = all.is_known;
 }
 
 void AlertRules::judge_losses() {
@@ -321,7 +304,9 @@ void AlertRules::judge_losses() {
   if (!now_ns_) return;
   for (auto open = open_.begin(); open != open_.end();) {
     const auto at = open++;
-    if (at->first.kind != AlertKind::kLoss || at->first.of == Of::kLostHost) continue;
+    if (at->first.kind != AlertKind::kLoss || at->first.subject == AlertSubject::kLostHost) {
+      continue;
+    }
     Nanos& worsened_ns = at->second.worsened_ns;
     worsened_ns = std::min(worsened_ns, *now_ns_);
     if (*now_ns_ - worsened_ns < limits_.span_ns) continue;
@@ -331,10 +316,36 @@ void AlertRules::judge_losses() {
 
 // ---- what is open ----
 
-// Hosts that were heard of again before this front end took over, and what finds no place.
-void AlertRules::close_adopted() {
-  for (Open& open : std::exchange(adopted_hosts_, {})) {
-    superfluous_.push_back(std::move(open.alert));
+AlertRules::Key AlertRules::key_of(const Alert& alert) {
+  Key key{alert.kind, alert.subject.value_or(AlertSubject::kWorld), alert.world, 0};
+  switch (key.subject) {
+    case AlertSubject::kWorld:
+      break;
+    case AlertSubject::kRank:
+    case AlertSubject::kEvents:
+      key.number = alert.rank.value_or(kNoNumber);
+      break;
+    case AlertSubject::kHost:
+    case AlertSubject::kLostHost:
+      key.number = alert.leaf ? raw(*alert.leaf) : kNoNumber;
+  }
+  return key;
+}
+
+bool AlertRules::is_reported_lost(LeafId leaf) const {
+  return std::ranges::any_of(open_, [&](const auto& entry) {
+    return entry.first.subject == AlertSubject::kLostHost && entry.first.number == raw(leaf);
+  });
+}
+
+// Closes alerts of a former front end: duplicates, and lost hosts that were heard of again before
+// this front end took over.
+void AlertRules::close_superfluous() {
+  for (auto open = open_.begin(); open != open_.end();) {
+    const auto at = open++;
+    if (at->first.subject != AlertSubject::kLostHost) continue;
+    const auto host = hosts_.find(LeafId{static_cast<std::uint32_t>(at->first.number)});
+    if (host == hosts_.end() || !host->second.lost) close(at, now_ns_.value_or(0));
   }
   for (Alert& alert : std::exchange(superfluous_, {})) {
     alert.until_ns = std::max(now_ns_.value_or(0), alert.at_ns);
@@ -343,7 +354,7 @@ void AlertRules::close_adopted() {
 }
 
 std::vector<Alert> AlertRules::judge() {
-  close_adopted();
+  close_superfluous();
   if (limits_.lost_calls) judge_losses();
   if (now_ns_ && judged_ < part_) {
     judged_ = part_;
@@ -400,6 +411,7 @@ void AlertRules::hold(const Key& key, Finding finding) {
   open.ranks = std::move(finding.ranks);
   open.alert.rank = finding.rank;
   open.alert.text = std::move(finding.text);
+  open.alert.at_least = finding.at_least;
   if (finding.value >= open.alert.value) {
     if (finding.value > open.alert.value) open.worsened_ns = now_ns_.value_or(finding.at_ns);
     open.alert.value = finding.value;
@@ -410,8 +422,21 @@ void AlertRules::hold(const Key& key, Finding finding) {
 }
 
 void AlertRules::raise(const Key& key, Finding finding) {
-  Alert alert{++last_id_,    finding.at_ns,    {}, key.kind, key.world, finding.rank, finding.text,
-              finding.value, finding.threshold};
+  Alert alert{.id = ++last_id_,
+              .at_ns = finding.at_ns,
+              .kind = key.kind,
+              .subject = key.subject,
+              .world = key.world,
+              .rank = finding.rank,
+              .text = finding.text,
+              .value = finding.value,
+              .threshold = finding.threshold,
+              .at_least = finding.at_least};
+  const bool is_of_host =
+      key.subject == AlertSubject::kHost || key.subject == AlertSubject::kLostHost;
+  if (is_of_host && key.number != kNoNumber) {
+    alert.leaf = LeafId{static_cast<std::uint32_t>(key.number)};
+  }
   changed_.push_back(alert);
   const Nanos now = now_ns_.value_or(finding.at_ns);
   open_[key] = {std::move(alert), now, std::move(finding.ranks), std::move(finding.text),

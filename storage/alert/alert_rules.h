@@ -52,19 +52,32 @@ enum class AlertKind : std::uint8_t { kStalled, kImbalance, kLate, kLoss };
 const char* alert_kind_name(AlertKind kind);
 std::optional<AlertKind> parse_alert_kind(const std::string& name);
 
+/// What an alert is about: ranks of a world, one rank, events of a rank, windows of a host, or a
+/// lost host.
+enum class AlertSubject : std::uint8_t { kWorld, kRank, kEvents, kHost, kLostHost };
+/// "world", "rank", "events", "host", "lost_host".
+const char* alert_subject_name(AlertSubject subject);
+std::optional<AlertSubject> parse_alert_subject(const std::string& name);
+
+/// An open alert is identified by kind, subject, and the world, rank or leaf that the subject
+/// names. The sentence is for people only.
 struct Alert {
   std::int64_t id = 0;
   Nanos at_ns = 0;
-  std::optional<Nanos> until_ns;  ///< nullopt: the alert is open.
+  std::optional<Nanos> until_ns = {};  ///< nullopt: the alert is open.
   AlertKind kind{};
+  std::optional<AlertSubject> subject = {};  ///< None: read from a file before schema 16.
   WorldId world{};
   /// The worst of several ranks; nullopt: unknown, or all ranks.
-  std::optional<std::uint64_t> rank;
+  std::optional<std::uint64_t> rank = {};
+  /// The host's leaf, if the alert is about a host; nullopt: several hosts.
+  std::optional<LeafId> leaf = {};
   /// A sentence for people. It describes the present state; after the end of the alert, the worst
   /// state.
   std::string text;
   double value = 0;  ///< Worst value: seconds, a share, or calls.
   double threshold = 0;
+  bool at_least = false;  ///< At least `value` calls were lost; the exact number is unknown.
   bool operator==(const Alert&) const = default;
 };
 
@@ -172,11 +185,10 @@ class AlertRules {
     std::string name;
     bool lost = false;
   };
-  /// What an alert is about. The number of the key is a rank or a leaf, or has no meaning.
-  enum class Of : std::uint8_t { kWorld, kRank, kEvents, kHost, kLostHost, kAdopted };
+  /// Identifies an open alert. The number is the subject's rank or leaf.
   struct Key {
     AlertKind kind{};
-    Of of{};
+    AlertSubject subject{};
     WorldId world{};
     std::uint64_t number = 0;
     auto operator<=>(const Key&) const = default;
@@ -189,6 +201,7 @@ class AlertRules {
     double value = 0, threshold = 0;
     std::string text;
     Nanos at_ns = 0;
+    bool at_least = false;
   };
   struct LongCall {
     std::uint64_t rank = 0, max_ns = 0;
@@ -206,7 +219,6 @@ class AlertRules {
     Ranks ranks;
     std::string worst_text;
     std::optional<std::uint64_t> worst_rank;
-    bool is_known = true;  ///< For a loss: all its calls are known, so `value` is complete.
   };
   struct Standing;
   struct Cohort;
@@ -233,16 +245,19 @@ class AlertRules {
                         Ranks low) const;
   bool is_unknown(const Open& open, const World& world) const;
   void judge_losses();
-  void take_adopted(const Key& key);
   void judge_loss(const Key& key, const Loss& loss);
   std::string loss_text(const Key& key, const Loss& loss) const;
-  std::string source_name(std::uint64_t number) const;  ///< For keys with Of::kHost.
+  /// The source of windows that were given up: "host node01" or "several hosts".
+  std::string source_name(std::uint64_t number) const;
   std::string name_of(LeafId leaf) const;
   /// Returns "rank 3 (node01)" and so on. The host is named if all ranks are on one host and the
   /// run has several.
   std::string who(const World& world, const Ranks& ranks) const;
 
-  void close_adopted();
+  static Key key_of(const Alert& alert);
+  /// Whether an alert for the loss of this host is open.
+  bool is_reported_lost(LeafId leaf) const;
+  void close_superfluous();
   /// Raises an alert or changes the open alert with this key. If the open alert is about other
   /// ranks, it is closed first.
   void hold(const Key& key, Finding finding);
@@ -257,9 +272,7 @@ class AlertRules {
   std::map<WorldId, Nanos> stall_told_ns_;
   std::map<Key, Loss> new_losses_;
   std::map<Key, Open> open_;
-  /// A former front end's alerts about lost hosts. These hosts are not confirmed as lost yet.
-  std::vector<Open> adopted_hosts_;
-  std::vector<Alert> superfluous_;  ///< Duplicate alerts of a former front end.
+  std::vector<Alert> superfluous_;  ///< Duplicates among the alerts of a former front end.
   std::vector<Alert> changed_;
   std::optional<Nanos> now_ns_;
   std::int64_t part_ = 0;  ///< Number of the part of the run that is being filled.

@@ -162,7 +162,7 @@ bool AlertRules::is_unknown(const Open& open, const World& world) const {
 }
 
 void AlertRules::judge_shares(AlertKind kind, double threshold, WorldId id, const World& world) {
-  const Key key{kind, Of::kWorld, id, 0};
+  const Key key{kind, AlertSubject::kWorld, id, 0};
   const auto open = open_.find(key);
   if (open != open_.end() && is_unknown(open->second, world)) return;
   const std::vector<Cohort> all = cohorts(kind, world);

@@ -166,7 +166,7 @@ std::string AlertRules::stall_text(const World& world, const Standing& standing,
 }
 
 void AlertRules::judge_stalls(WorldId id, const World& world) {
-  const Key key{AlertKind::kStalled, Of::kWorld, id, 0};
+  const Key key{AlertKind::kStalled, AlertSubject::kWorld, id, 0};
   const Standing standing = who_stands(world);
   if (auto finding = stall_of(world, standing)) {
     hold(key, *std::move(finding));
@@ -203,17 +203,18 @@ void AlertRules::judge_long_call(WorldId id) {
   if (told != stall_told_ns_.end() && begin < told->second) return;
   stall_told_ns_[id] = call.end_ns;
   const auto took = static_cast<Nanos>(call.max_ns);
-  Alert alert{++last_id_,
-              begin,
-              call.end_ns,
-              AlertKind::kStalled,
-              id,
-              call.rank,
-              "rank " + std::to_string(call.rank) + " was in one " +
-                  (call.function.empty() ? "MPI call" : call.function) + " for " +
-                  number_text(to_seconds(took), 1) + " s",
-              to_seconds(took),
-              to_seconds(*limits_.stalled_ns)};
+  Alert alert{.id = ++last_id_,
+              .at_ns = begin,
+              .until_ns = call.end_ns,
+              .kind = AlertKind::kStalled,
+              .subject = AlertSubject::kRank,
+              .world = id,
+              .rank = call.rank,
+              .text = "rank " + std::to_string(call.rank) + " was in one " +
+                      (call.function.empty() ? "MPI call" : call.function) + " for " +
+                      number_text(to_seconds(took), 1) + " s",
+              .value = to_seconds(took),
+              .threshold = to_seconds(*limits_.stalled_ns)};
   changed_.push_back(std::move(alert));
 }
 

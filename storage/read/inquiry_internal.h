@@ -44,6 +44,11 @@ class Inquiry {
   bool has_table(const std::string& name) {
     return !ask("SELECT 1 FROM sqlite_schema WHERE name = " + sql_quoted(name)).empty();
   }
+  bool has_column(const std::string& table, const std::string& column) {
+    return !ask("SELECT 1 FROM pragma_table_info(" + sql_quoted(table) +
+                ") WHERE name = " + sql_quoted(column))
+                .empty();
+  }
   /// Returns the only row, which has `columns` values. All are NULL if there is no row.
   std::vector<Value> ask_one(const std::string& sql, std::size_t columns) {
     Rows rows = ask(sql);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/saturating.h"
+#include "storage/read/alert_rows_internal.h"
 #include "storage/read/inquiry_internal.h"
 
 namespace xylem::storage {
@@ -287,24 +288,6 @@ void read_notices(Inquiry& inquiry, std::size_t most, Report& report) {
   }
 }
 
-// Files before schema 11 have no such table.
-void read_alerts(Inquiry& inquiry, std::size_t most, Report& report) {
-  if (!inquiry.has_table("alert")) return;
-  report.alerts_in_all = count_of(inquiry.ask_one("SELECT count(*) FROM alert", 1)[0]);
-  for (const auto& row :
-       inquiry.ask("SELECT at_ns, until_ns, kind, text, value, threshold FROM alert"
-                   " ORDER BY until_ns IS NOT NULL, at_ns, id" +
-                   limit(most))) {
-    Report::Alert& alert = report.alerts.emplace_back();
-    alert.at_ns = time_of(row[0]);
-    if (!is_null(row[1])) alert.until_ns = time_of(row[1]);
-    alert.kind = text_of(row[2]);
-    alert.text = text_of(row[3]);
-    alert.value = real_of(row[4]);
-    alert.threshold = real_of(row[5]);
-  }
-}
-
 }  // namespace
 
 double Report::RankShare::share() const {
@@ -325,7 +308,9 @@ Result<Report> make_report(RunFile& run, const ReportLimits& limits) {
   read_services(inquiry, limits.host_loads, report);
   read_streams(inquiry, report);
   read_notices(inquiry, limits.notices, report);
-  read_alerts(inquiry, limits.alerts, report);
+  AlertRows alerts = read_alerts(inquiry, AlertOrder::kOldestFirst, limits.alerts);
+  report.alerts = std::move(alerts.alerts);
+  report.alerts_in_all = alerts.in_all;
   if (inquiry.failure) return unexpected(*std::move(inquiry.failure));
   return report;
 }

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "storage/account_line.h"
+#include "storage/alert/alert_rules.h"
 #include "storage/read/query.h"
 
 namespace xylem::storage {
@@ -129,14 +130,6 @@ struct Report {
   struct Notice {
     std::string host, role, level, text;
     std::uint64_t times = 0;
-  };
-
-  /// An alert (docs/alerts.md).
-  struct Alert {
-    Nanos at_ns = 0;
-    std::optional<Nanos> until_ns;  ///< nullopt: the alert is open.
-    std::string kind, text;
-    double value = 0, threshold = 0;
   };
 
   Run run;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "storage/read/alert_rows_internal.h"
 #include "storage/read/run_view_internal.h"
 #include "storage/summary_internal.h"
 
@@ -152,13 +153,6 @@ ViewReader::Function ViewReader::function(std::int64_t id) {
   return {"function " + std::to_string(id), ""};
 }
 
-bool ViewReader::has_column(const std::string& table, const std::string& column) {
-  return !inquiry
-              .ask("SELECT 1 FROM pragma_table_info(" + sql_quoted(table) +
-                   ") WHERE name = " + sql_quoted(column))
-              .empty();
-}
-
 Result<RunView> RunView::open(const std::string& path) {
   auto run = RunFile::open(path);
   if (!run) return unexpected(std::move(run.error()));
@@ -244,7 +238,7 @@ Result<Matrix> RunView::matrix(const MatrixQuery& query) {
                    std::to_string(matrix.end_column),
                matrix);
     // Files of the first schemas did not count them.
-    if (!reader.has_column("process", "lost_messages")) return;
+    if (!reader.inquiry.has_column("process", "lost_messages")) return;
     const auto lost = reader.inquiry.ask_one(
         std::string(waits ? "SELECT total(lost_receives + untracked_receives), 0"
                           : "SELECT total(lost_messages), total(lost_message_bytes)") +
@@ -330,7 +324,7 @@ Result<Notices> RunView::notices(std::uint64_t most) {
   return answer_of<Notices>(*run_, [most](ViewReader& reader, Notices& notices) {
     if (!reader.check("most", most, kMaxNotices)) return;
     // Files of the first schema have no such table.
-    if (!reader.has_column("notice", "text")) return;
+    if (!reader.inquiry.has_column("notice", "text")) return;
     notices.notices_in_all = count_of(reader.inquiry.ask_one("SELECT count(*) FROM notice", 1)[0]);
     for (const auto& row : reader.inquiry.ask(
              "SELECT at_ns, host, role, level, text, dropped FROM notice ORDER BY at_ns DESC,"
@@ -345,30 +339,10 @@ Result<Notices> RunView::notices(std::uint64_t most) {
 Result<Alerts> RunView::alerts(std::uint64_t most) {
   return answer_of<Alerts>(*run_, [most](ViewReader& reader, Alerts& alerts) {
     if (!reader.check("most", most, kMaxNotices)) return;
-    // Files before schema 11 have no such table.
-    if (!reader.inquiry.has_table("alert")) return;
-    const auto counts =
-        reader.inquiry.ask_one("SELECT count(*), total(until_ns IS NULL) FROM alert", 2);
-    alerts.alerts_in_all = count_of(counts[0]);
-    alerts.open = count_of(counts[1]);
-    for (const auto& row : reader.inquiry.ask(
-             "SELECT id, at_ns, until_ns, kind, world, rank, text, value, threshold FROM alert"
-             " ORDER BY until_ns IS NOT NULL, at_ns DESC, id DESC LIMIT " +
-             std::to_string(most))) {
-      const auto kind = parse_alert_kind(text_of(row[3]));
-      if (!kind) continue;  // Of a newer version.
-      Alert alert;
-      alert.id = integer_of(row[0]);
-      alert.at_ns = time_of(row[1]);
-      if (!is_null(row[2])) alert.until_ns = time_of(row[2]);
-      alert.kind = *kind;
-      alert.world = id_of<WorldId>(row[4]);
-      if (!is_null(row[5])) alert.rank = count_of(row[5]);
-      alert.text = text_of(row[6]);
-      alert.value = real_of(row[7]);
-      alert.threshold = real_of(row[8]);
-      alerts.alerts.push_back(std::move(alert));
-    }
+    AlertRows rows = read_alerts(reader.inquiry, AlertOrder::kNewestFirst, most);
+    alerts.alerts = std::move(rows.alerts);
+    alerts.alerts_in_all = rows.in_all;
+    alerts.open = rows.open;
   });
 }
 

@@ -76,7 +76,6 @@ class ViewReader {
   const std::map<std::int64_t, Function>& functions();
   /// Works also for a number without a name.
   Function function(std::int64_t id);
-  bool has_column(const std::string& table, const std::string& column);
   /// Files before schema 8 have no services; their `host_metric` is a table.
   bool has_services() { return inquiry.has_table("service"); }
   /// See host_value.h.

@@ -44,7 +44,7 @@ void plan_hosts_fuzzily(benchmark::State& state) {
   Choice choice;
   choice.policy = Policy::kFuzzy;
   choice.facts = facts_of(hosts);
-  for (HostFacts& host : choice.facts) {
+  for (FactValues& host : choice.facts) {
     host.set(Fact::kIdle, share(random));
     host.set(Fact::kRunQueue, 4 * share(random));
     host.set(Fact::kMemory, 64 * share(random));

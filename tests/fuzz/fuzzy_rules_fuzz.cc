@@ -16,8 +16,8 @@ using namespace xylem;
 namespace {
 
 /// Hosts that know everything, some things, and nothing but what is always known.
-std::vector<placement::HostFacts> some_hosts() {
-  std::vector<placement::HostFacts> hosts(4);
+std::vector<placement::FactValues> some_hosts() {
+  std::vector<placement::FactValues> hosts(4);
   for (const placement::Fact fact : placement::kAllFacts) {
     hosts[0].set(fact, 1);
     hosts[1].set(fact, 0);

@@ -25,7 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     backend::RankSelection selection;
     selection.is_named = true;
     const auto found = backend::find_ranks(std::span(&process, 1), selection);
-    CHECK(found.size() == 1 && found.front().rank == ids->rank && found.front().size >= raw(ids->rank));
+    CHECK(found.size() == 1 && found.front().rank == ids->rank &&
+          found.front().size >= raw(ids->rank));
   }
   CHECK(backend::control_port(text).size() <= size);
   CHECK(backend::mpi_library_in(text).size() <= size);

@@ -89,8 +89,8 @@ def tcp_address_of(pid):
     raise AssertionError(f"process {pid} does not listen")
 
 
-class Door:
-    """Where strangers knock: an address of a process."""
+class Listener:
+    """An address where a process listens."""
 
     def __init__(self, name, pid, family, address, tls):
         self.name, self.pid, self.family, self.address, self.tls = name, pid, family, address, tls
@@ -107,7 +107,7 @@ class Door:
         self.most = max(self.most, pss_of(self.pid))
 
     def answer_to(self, *said):
-        """What comes back before the door is shut."""
+        """What the process answers before it closes the connection."""
         with self.connect() as stranger:
             heard = b""
             try:
@@ -116,7 +116,7 @@ class Door:
                 while piece := stranger.recv(4096):
                     heard += piece
             except ConnectionError:
-                pass  # Shut while we spoke.
+                pass  # Closed while we were sending.
             return heard
 
 
@@ -154,70 +154,70 @@ class Strangers(WholeSystemTest):
                 self.store.value(placed.format("back_end", ">" if comm_processes else "=")) > 0 and
                 self.store.value(placed.format("back_end", "=")) == (0 if comm_processes else 1))
 
-    def doors(self, address, tls):
+    def listeners(self, address, tls):
         front_end, = self.pids("xylem-frontend")
-        doors = []
+        listeners = []
         for one in address.split(","):
             if one.startswith("unix:"):
-                doors.append(Door("front end, Unix", front_end, socket.AF_UNIX, one.removeprefix("unix:"), False))
+                listeners.append(Listener("front end, Unix", front_end, socket.AF_UNIX, one.removeprefix("unix:"), False))
             else:
                 host, port = one.rsplit(":", 1)
-                doors.append(Door("front end, TCP", front_end, socket.AF_INET, (host, int(port)), tls))
+                listeners.append(Listener("front end, TCP", front_end, socket.AF_INET, (host, int(port)), tls))
         for comm_process in self.pids("xylem-commproc")[:1]:
-            doors.append(Door("communication process, TCP", comm_process, socket.AF_INET,
-                              tcp_address_of(comm_process), tls))
-        return doors
+            listeners.append(Listener("communication process, TCP", comm_process, socket.AF_INET,
+                                      tcp_address_of(comm_process), tls))
+        return listeners
 
     # ---- what strangers do; each returns how often it was refused ----
 
-    def no_key(self, door):
+    def no_key(self, listener):
         said = [b"GET / HTTP/1.0\r\n\r\n", b"\0" * 64, b"\xff" * 5000, client_hello()]
         for text in said:
-            with door.connect() as stranger:
+            with listener.connect() as stranger:
                 try:
                     stranger.sendall(text)
                     stranger.shutdown(socket.SHUT_WR)
                     while stranger.recv(4096):
                         pass
                 except OSError:
-                    pass  # Shut while we spoke.
+                    pass  # Closed while we were sending.
         return len(said)
 
-    def wrong_key(self, door):
-        if door.tls:
-            host, port = door.address
+    def wrong_key(self, listener):
+        if listener.tls:
+            host, port = listener.address
             done = subprocess.run(
                 ["openssl", "s_client", "-connect", f"{host}:{port}", "-tls1_3", "-psk_identity", "xylem", "-psk",
                  "00" * 32, "-ciphersuites", "TLS_AES_128_GCM_SHA256"],
                 input="", capture_output=True, text=True, timeout=60)
             self.assertIn("alert", done.stderr)
             return 1
-        with door.connect() as stranger:
+        with listener.connect() as stranger:
             stranger.sendall(hello(self.run))
             theirs = stranger.recv(4096)[-16:]
             stranger.sendall(proof(bytes(32), theirs))
             self.assertIn(b"the key is not that of run", stranger.recv(4096))
         return 1
 
-    def replayed(self, door):
+    def replayed(self, listener):
         """Somebody has listened to a peer that has the key, and says again what it said."""
-        with door.connect() as peer:
+        with listener.connect() as peer:
             peer.sendall(hello(self.run))
             heard = [hello(self.run), proof(self.key, peer.recv(4096)[-16:])]
             peer.sendall(heard[1])
             self.assertNotIn(b"the key is not", peer.recv(4096))
-        answer = door.answer_to(*heard)
+        answer = listener.answer_to(*heard)
         self.assertIn(b"the key is not that of run", answer)
         return 1
 
-    def let_in(self, door):
+    def let_in(self, listener):
         """A peer that has the key, and nothing good in mind."""
-        peer = door.connect()
+        peer = listener.connect()
         peer.sendall(hello(self.run))
         peer.sendall(proof(self.key, peer.recv(4096)[-16:]))
         return peer
 
-    def liars_with_the_key(self, door):
+    def liars_with_the_key(self, listener):
         """They are no strangers, so not refused; but they are shut out when they say what cannot be, or half a frame
         and then nothing. What they claim is not allocated."""
         largest = struct.pack("<II", 16 << 20, 0)
@@ -226,58 +226,58 @@ class Strangers(WholeSystemTest):
                       struct.pack("<II", len(nested) + 4, 0) + nested]
         liars, began = [], time.monotonic()
         for said in impossible + [largest + bytes(1000)] * LIARS:
-            liars.append(self.let_in(door))
+            liars.append(self.let_in(listener))
             liars[-1].sendall(said)
         for number, liar in enumerate(liars):
             try:
                 while liar.recv(4096):
-                    door.measure()
+                    listener.measure()
             except ConnectionError:
                 pass  # Shut while it still had something to say to us.
             liar.close()
             if number == len(impossible) - 1:
                 at_once = time.monotonic() - began
-        print(f"{door.name}: what cannot be is heard for {at_once:.1f} s, half a frame for "
-              f"{time.monotonic() - began:.1f} s; at most {(door.most - door.before) >> 10} KiB", flush=True)
-        self.assertLess(door.most - door.before, MOST_OF_LIARS)
+        print(f"{listener.name}: what cannot be is heard for {at_once:.1f} s, half a frame for "
+              f"{time.monotonic() - began:.1f} s; at most {(listener.most - listener.before) >> 10} KiB", flush=True)
+        self.assertLess(listener.most - listener.before, MOST_OF_LIARS)
 
-    def lying_lengths(self, door):
+    def lying_lengths(self, listener):
         for length in (0xFFFFFFFF, 0x7FFFFFFF, 16 << 20, 4097, 0):
-            self.assertEqual(door.answer_to(struct.pack("<II", length, 0) + bytes(100)), b"")
+            self.assertEqual(listener.answer_to(struct.pack("<II", length, 0) + bytes(100)), b"")
         return 5
 
-    def deep_nesting(self, door):
+    def deep_nesting(self, listener):
         """Pointers to themselves, without end."""
         segment = struct.pack("<II", 0xFFFFFFFC, 0x00010000) * 500
-        self.assertEqual(door.answer_to(struct.pack("<II", len(segment) + 4, 0) + segment), b"")
+        self.assertEqual(listener.answer_to(struct.pack("<II", len(segment) + 4, 0) + segment), b"")
         return 1
 
-    def half_a_frame(self, door, count):
+    def half_a_frame(self, listener, count):
         """And then silence; on TLS half of its first words."""
-        said = client_hello()[:100] if door.tls else hello(self.run)[:50]
+        said = client_hello()[:100] if listener.tls else hello(self.run)[:50]
         silent = []
         for _ in range(count):
-            stranger = door.connect()
+            stranger = listener.connect()
             stranger.sendall(said)
             silent.append(stranger)
-        door.measure()
+        listener.measure()
         return silent
 
-    def many(self, door, count):
+    def many(self, listener, count):
         """As fast as they can, all open at once as far as the strangers are concerned."""
         open_ones = []
         while len(open_ones) < count:
             batch = []
             for _ in range(min(250, count - len(open_ones))):
-                stranger = socket.socket(door.family)
+                stranger = socket.socket(listener.family)
                 stranger.setblocking(False)
                 batch.append(stranger)
             deadline = time.monotonic() + 20
             for stranger in batch:
                 # On a Unix socket, EAGAIN: the queue of its listener is full. The stranger is not
                 # on its way then, though poll() calls such a socket writable.
-                while stranger.connect_ex(door.address) == errno.EAGAIN:
-                    self.assertLess(time.monotonic(), deadline, f"{door.name}: its queue stays full")
+                while stranger.connect_ex(listener.address) == errno.EAGAIN:
+                    self.assertLess(time.monotonic(), deadline, f"{listener.name}: its queue stays full")
                     os.sched_yield()
             left = {s.fileno() for s in batch}
             poll = select.poll()
@@ -287,9 +287,9 @@ class Strangers(WholeSystemTest):
                 for fd, _ in poll.poll(100):
                     poll.unregister(fd)
                     left.discard(fd)
-            self.assertFalse(left, f"{door.name}: {len(left)} of {len(open_ones) + len(batch)} are not connected")
+            self.assertFalse(left, f"{listener.name}: {len(left)} of {len(open_ones) + len(batch)} are not connected")
             open_ones += batch
-            door.measure()
+            listener.measure()
         return open_ones
 
     def refused_by_node(self):
@@ -304,20 +304,20 @@ class Strangers(WholeSystemTest):
     def among_strangers(self, name, names, comm_processes, *options):
         address = self.start_tree(comm_processes, *options)
         began = time.monotonic()
-        doors = [door for door in self.doors(address, name == "TLS") if door.name in names]
-        self.assertEqual({door.name for door in doors}, set(names), address)
+        listeners = [listener for listener in self.listeners(address, name == "TLS") if listener.name in names]
+        self.assertEqual({listener.name for listener in listeners}, set(names), address)
         at_front_end = at_comm_process = 0
         open_ones = []
-        for door in doors:
-            refused = self.no_key(door) + self.wrong_key(door)
-            if not door.tls:
-                self.liars_with_the_key(door)
-                refused += self.replayed(door) + self.lying_lengths(door) + self.deep_nesting(door)
-            silent = self.half_a_frame(door, MOST_AT_ONCE + 20)
-            flood = self.many(door, self.connections if door.name == "front end, TCP" else 1000)
+        for listener in listeners:
+            refused = self.no_key(listener) + self.wrong_key(listener)
+            if not listener.tls:
+                self.liars_with_the_key(listener)
+                refused += self.replayed(listener) + self.lying_lengths(listener) + self.deep_nesting(listener)
+            silent = self.half_a_frame(listener, MOST_AT_ONCE + 20)
+            flood = self.many(listener, self.connections if listener.name == "front end, TCP" else 1000)
             refused += len(silent) + len(flood) - MOST_AT_ONCE
             open_ones += silent + flood
-            if door.name.startswith("front end"):
+            if listener.name.startswith("front end"):
                 at_front_end += refused
             else:
                 at_comm_process += refused
@@ -325,12 +325,12 @@ class Strangers(WholeSystemTest):
             stranger.close()
         took = time.monotonic() - began
         said = ""
-        for door in doors:
-            said += f"  {door.name}: {door.before >> 10} KiB, at most {door.most >> 10} KiB\n"
+        for listener in listeners:
+            said += f"  {listener.name}: {listener.before >> 10} KiB, at most {listener.most >> 10} KiB\n"
         print(f"{name}, {took:.1f} s, {at_front_end} and {at_comm_process} refused at least:\n{said}",
               end="", flush=True)
-        for door in doors:
-            self.assertLess(door.most - door.before, MOST_GROWTH[name], door.name)
+        for listener in listeners:
+            self.assertLess(listener.most - listener.before, MOST_GROWTH[name], listener.name)
         # Those that nobody has accepted yet are refused only while the run lasts.
         wait_until(lambda: self.has_refused(at_front_end, at_comm_process), "all of them are refused")
         (self.folder / "stop").touch()

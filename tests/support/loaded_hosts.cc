@@ -85,7 +85,7 @@ std::vector<tree::Host> as_hosts(std::size_t hosts) {
   return list;
 }
 
-std::vector<placement::HostFacts> as_facts(std::span<const HostLoad> loads, const WaveCost& cost) {
+std::vector<placement::FactValues> as_facts(std::span<const HostLoad> loads, const WaveCost& cost) {
   auto facts = placement::facts_of(as_hosts(loads.size()));
   for (std::size_t i = 0; i < loads.size(); ++i) {
     using placement::Fact;

@@ -58,8 +58,8 @@ void redraw(std::span<HostLoad> hosts, double share, std::mt19937_64& random);
 std::vector<tree::Host> as_hosts(std::size_t hosts);
 
 /// What back ends would measure: idle, run queue, memory, network, round trip.
-std::vector<placement::HostFacts> as_facts(std::span<const HostLoad> loads,
-                                           const WaveCost& cost = {});
+std::vector<placement::FactValues> as_facts(std::span<const HostLoad> loads,
+                                            const WaveCost& cost = {});
 
 /// What the model says of a tree.
 struct TreeSpeed {

@@ -26,6 +26,9 @@ inline std::string back_to(int version) {
     const char* taken_back;
   };
   constexpr Step kSteps[] = {
+      {16,
+       "ALTER TABLE alert DROP COLUMN subject; ALTER TABLE alert DROP COLUMN leaf;"
+       "ALTER TABLE alert DROP COLUMN at_least;"},
       {15,
        "DROP VIEW loss; DROP VIEW unwatched_rank; DROP VIEW unwatched_total;"
        "ALTER TABLE process DROP COLUMN unwatched;"

@@ -15,7 +15,7 @@
 
 #include "own_counts.h"
 
-enum { kMessages = 24, kMostInts = 64, kRounds = 64, kFirstTag = 1000, kUnusedTag = 999 };
+enum { kMessages = 24, kMaxInts = 64, kRounds = 64, kFirstTag = 1000, kUnusedTag = 999 };
 
 struct load {
   MPI_Comm comm;
@@ -24,7 +24,7 @@ struct load {
   MPI_Datatype pairs; /* Two ints of three, kept apart: four bytes times two. */
   int rank, size;
   int round; /* Gives each round's messages tags of their own: a rank may be rounds ahead. */
-  int sent[kMessages][3 * kMostInts], got[kMessages][3 * kMostInts];
+  int sent[kMessages][3 * kMaxInts], got[kMessages][3 * kMaxInts];
 };
 
 static uint64_t draw(struct load* load, uint64_t below) {
@@ -116,11 +116,11 @@ static void exchange(struct load* load) {
   const int n = 1 + (int)draw(load, kMessages);
   for (int i = 0; i < n; ++i) {
     const int away = (int)draw(load, (uint64_t)load->size);
-    const int count = (int)draw(load, kMostInts);
+    const int count = (int)draw(load, kMaxInts);
     const int source =
         draw(load, 2) ? MPI_ANY_SOURCE : (load->rank - away + load->size) % load->size;
     OWN(MPI_Irecv,
-        (load->got[i], 3 * kMostInts, MPI_INT, source, tag_of(load, i), load->comm, &requests[i]));
+        (load->got[i], 3 * kMaxInts, MPI_INT, source, tag_of(load, i), load->comm, &requests[i]));
     send_one(load, i, (load->rank + away) % load->size, count, &requests[n + i]);
   }
   for (uint64_t spins = draw(load, 60); spins > 0; --spins) {
@@ -132,21 +132,21 @@ static void exchange(struct load* load) {
 }
 
 static void shift(struct load* load) {
-  const int away = (int)draw(load, (uint64_t)load->size), count = (int)draw(load, kMostInts);
+  const int away = (int)draw(load, (uint64_t)load->size), count = (int)draw(load, kMaxInts);
   const int to = (load->rank + away) % load->size;
   const int from = (load->rank - away + load->size) % load->size;
-  OWN(MPI_Sendrecv, (load->sent[0], count, MPI_INT, to, 1, load->got[0], kMostInts, MPI_INT, from,
+  OWN(MPI_Sendrecv, (load->sent[0], count, MPI_INT, to, 1, load->got[0], kMaxInts, MPI_INT, from,
                      1, load->comm, MPI_STATUS_IGNORE));
   own_sent(to, 4 * (uint64_t)count);
   own_received(from, 4 * (uint64_t)count);
 }
 
 static void pair(struct load* load) {
-  const int other = load->rank ^ 1, count = (int)draw(load, kMostInts);
+  const int other = load->rank ^ 1, count = (int)draw(load, kMaxInts);
   if (other >= load->size) return;
   if (load->rank & 1) {
     OWN(MPI_Recv,
-        (load->got[0], kMostInts, MPI_INT, MPI_ANY_SOURCE, 2, load->comm, MPI_STATUS_IGNORE));
+        (load->got[0], kMaxInts, MPI_INT, MPI_ANY_SOURCE, 2, load->comm, MPI_STATUS_IGNORE));
     own_received(other, 4 * (uint64_t)count);
   } else {
     OWN(MPI_Send, (load->sent[0], count, MPI_INT, other, 2, load->comm));
@@ -156,9 +156,9 @@ static void pair(struct load* load) {
 
 static void persistent(struct load* load) {
   MPI_Request requests[2];
-  const int count = (int)draw(load, kMostInts);
+  const int count = (int)draw(load, kMaxInts);
   const int to = (load->rank + 1) % load->size, from = (load->rank - 1 + load->size) % load->size;
-  OWN(MPI_Recv_init, (load->got[0], kMostInts, MPI_INT, from, 3, load->comm, &requests[0]));
+  OWN(MPI_Recv_init, (load->got[0], kMaxInts, MPI_INT, from, 3, load->comm, &requests[0]));
   OWN(MPI_Send_init, (load->sent[0], count, MPI_INT, to, 3, load->comm, &requests[1]));
   for (uint64_t times = 1 + draw(load, 3); times > 0; --times) {
     OWN(MPI_Startall, (2, requests));
@@ -171,8 +171,8 @@ static void persistent(struct load* load) {
 }
 
 static void collective(struct load* load) {
-  int in[kMostInts] = {0}, out[kMostInts];
-  const int root = (int)draw(load, (uint64_t)load->size), count = (int)draw(load, kMostInts);
+  int in[kMaxInts] = {0}, out[kMaxInts];
+  const int root = (int)draw(load, (uint64_t)load->size), count = (int)draw(load, kMaxInts);
   switch (draw(load, 3)) {
     case 0:
       OWN(MPI_Barrier, (load->comm));

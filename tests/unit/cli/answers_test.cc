@@ -464,7 +464,7 @@ TEST_F(HostileAnswers, ReportHasATextForEveryDuration) {
       "UPDATE function_sum SET time_ns = -9223372036854775808 WHERE process ="
       " (SELECT min(process) FROM function_sum) AND function ="
       " (SELECT min(function) FROM function_sum);"
-      "INSERT INTO alert(id, at_ns, kind, text) VALUES(9, -9223372036854775808, 'stall', 'x')");
+      "INSERT INTO alert(id, at_ns, kind, text) VALUES(9, -9223372036854775808, 'stalled', 'x')");
   EXPECT_THAT(report(), HasSubstr("-2562047 h 47 m"));
 }
 
@@ -481,14 +481,16 @@ constexpr const char* kObeyed =
     "UPDATE notice SET host = char(27), role = char(155), level = char(10), text = x'1b5b324a';"
     "INSERT INTO notice VALUES(1, 'n', 'r' || char(27), 1, 'l', CAST(x'ff1b5b' AS TEXT), 0);"
     "INSERT INTO stream(id, name) VALUES(1, 's' || char(27));"
-    "INSERT INTO alert(id, at_ns, kind, text) VALUES(9, 1, 'stall', char(27) || '[2J');"
+    "INSERT INTO alert(id, at_ns, kind, text) VALUES(9, 1, 'stalled', char(27) || '[2J');"
     "UPDATE given_up SET reason = char(27) || char(13)";
 
+// NOLINTBEGIN(misc-misleading-bidirectional): a terminal must not get this mark.
 bool is_obeyed(const std::string& text) {
   return text.find_first_of("\x1b\x07\r\x7f\xff") != std::string::npos ||
          text.find("\xc2\x9b") != std::string::npos || text.find("\xc2\x85") != std::string::npos ||
          text.find("\u202e") != std::string::npos || text.find("\nforged") != std::string::npos;
 }
+// NOLINTEND(misc-misleading-bidirectional)
 
 TEST_F(HostileAnswers, WhatGoesToATerminalIsShownAndNotObeyed) {
   make_run_with(kObeyed);

@@ -48,8 +48,8 @@ std::optional<std::uint64_t> number_of(const wire::Message& message) {
   return std::nullopt;
 }
 
-// A door that is shut: whoever goes through waits, and does nothing else meanwhile.
-class Door {
+// A gate, closed at first: threads that pass() block until another thread calls open().
+class Gate {
  public:
   void pass() {
     std::unique_lock lock(mutex_);
@@ -139,16 +139,16 @@ class Flow : public ::testing::Test {
     n.send(link, wire::Attached{});  // What is no data comes first.
   }
 
-  // At the end of the way: waits at the door, then expects everything, in order.
+  // At the end of the way: waits at the gate, then expects everything, in order.
   void expect_all(overlay::Network& n, const wire::Message& message) {
     const auto number = number_of(message);
     if (!number) return;
-    door_.pass();
+    gate_.pass();
     ASSERT_EQ(*number, ++arrived_);
     if (arrived_ == kPackets) n.stop(0);
   }
 
-  // Runs all three until the data has arrived; opens the door when the middle stands still.
+  // Runs all three until the data has arrived; opens the gate when the middle stands still.
   void run(std::size_t bound) {
     const Key key = make_key();
     Root root(root_, key, false);
@@ -166,7 +166,7 @@ class Flow : public ::testing::Test {
     EXPECT_LT(before, kPackets) << "the way was never full";
     EXPECT_GE(others_in_the_middle_, 1u) << "what is no data waited for credit";
     EXPECT_LE(most_queued_, bound);
-    door_.open();
+    gate_.open();
     EXPECT_EQ(root.wait(), 0);
     EXPECT_EQ(middle.wait(), 0);
     leaf.join();
@@ -178,7 +178,7 @@ class Flow : public ::testing::Test {
   bool root_sends_ = false;
   std::optional<overlay::LinkId> root_link_;
   std::optional<overlay::LinkId> above_, below_;  // Of the middle's thread.
-  Door door_, first_arrived_, middle_is_up_;
+  Gate gate_, first_arrived_, middle_is_up_;
   std::atomic<std::size_t> most_queued_ = 0;
   std::atomic<std::uint64_t> in_the_middle_ = 0;
   std::atomic<std::uint64_t> others_in_the_middle_ = 0;

@@ -28,13 +28,13 @@ FuzzyRules by_idle() {
 }
 
 /// Hosts whose score by by_idle() is what is given here.
-std::vector<HostFacts> hosts_with(const std::vector<double>& scores) {
-  std::vector<HostFacts> facts(scores.size());
+std::vector<FactValues> hosts_with(const std::vector<double>& scores) {
+  std::vector<FactValues> facts(scores.size());
   for (std::size_t i = 0; i < scores.size(); ++i) facts[i].set(Fact::kIdle, scores[i]);
   return facts;
 }
 
-FuzzyPlacement placed(const FuzzyRules& rules, const std::vector<HostFacts>& facts,
+FuzzyPlacement placed(const FuzzyRules& rules, const std::vector<FactValues>& facts,
                       std::uint64_t comm_processes, const std::vector<std::uint64_t>& room = {}) {
   auto placement = place_fuzzily(rules, facts, comm_processes, room);
   EXPECT_TRUE(placement) << placement.error().message;
@@ -121,7 +121,7 @@ TEST(PlaceFuzzily, KeepsEveryIntermediateOfTheScore) {
   rules.grades = {{"good", 1}, {"fair", 0.5}, {"bad", 0.25}};
   rules.factors = {{Fact::kIdle, 0.75, {{0, 1, 1, 1}, {0, 0.5, 0.5, 1}, {0, 0, 0, 1}}},
                    {Fact::kMemory, 0.25, {{0, 8, 8, 8}, {0, 4, 4, 8}, {0, 0, 0, 8}}}};
-  HostFacts facts;
+  FactValues facts;
   facts.set(Fact::kIdle, 0.75);
   facts.set(Fact::kMemory, 99);  // Above the highest corner: as 8.
   const auto placement = placed(rules, {facts}, 1);
@@ -138,7 +138,7 @@ TEST(PlaceFuzzily, DividesMaxMinByItsSum) {
   rules.composition = Composition::kMaxMin;
   rules.factors = {{Fact::kIdle, 0.6, rules.factors[0].functions},
                    {Fact::kMemory, 0.4, rules.factors[0].functions}};
-  HostFacts facts;
+  FactValues facts;
   facts.set(Fact::kIdle, 1);
   facts.set(Fact::kMemory, 0);
   const auto placement = placed(rules, {facts}, 1);
@@ -188,7 +188,7 @@ TEST(PlaceFuzzily, RefusesWhatCannotBePlaced) {
   EXPECT_THAT(full.error().message, HasSubstr("have room for 4"));
   const auto nobody = place_fuzzily(by_idle(), {}, 1);
   ASSERT_FALSE(nobody);
-  const auto unknown = place_fuzzily(by_idle(), std::vector<HostFacts>(2), 1);
+  const auto unknown = place_fuzzily(by_idle(), std::vector<FactValues>(2), 1);
   ASSERT_FALSE(unknown);
   EXPECT_THAT(unknown.error().message, HasSubstr("no factor with a weight of any host"));
   const auto worthless =
@@ -242,8 +242,8 @@ TEST(PlaceFuzzily, ScoresLieBetweenTheValuesOfTheGrades) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
-  std::vector<HostFacts> facts(2000);
-  for (HostFacts& host : facts) {
+  std::vector<FactValues> facts(2000);
+  for (FactValues& host : facts) {
     for (const Fact fact : kAllFacts) {
       if (random() % 5 == 0) continue;
       const double share = static_cast<double>(random() % 1001) / 1000;
@@ -278,7 +278,7 @@ TEST(FuzzyEmphasis, IsTheExampleWorkedByHand) {
   // Idle alone scores .1, memory alone 1. Emphasis 1: .5 / .1 = 5 and .5, divided by 5.5; then
   // B = (.0909, .9091), S = .0909 + .0909 = .1818. Emphasis 2: 50 and .5, divided by 50.5:
   // S = .0099 + .0990 = .1089. Without: S = .55.
-  HostFacts host;
+  FactValues host;
   host.set(Fact::kIdle, 0);
   host.set(Fact::kMemory, 1);
   const auto score = [&](double emphasis) {
@@ -292,7 +292,7 @@ TEST(FuzzyEmphasis, IsTheExampleWorkedByHand) {
 }
 
 TEST(DefaultRules, KeepSixProcessesAwayFromThreeSlowHostsOfEight) {
-  std::vector<HostFacts> hosts(8);
+  std::vector<FactValues> hosts(8);
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const bool slow = i == 0 || i == 2 || i == 4;
     hosts[i].set(Fact::kIdle, slow ? 0 : 1);
@@ -305,10 +305,10 @@ TEST(DefaultRules, KeepSixProcessesAwayFromThreeSlowHostsOfEight) {
 }
 
 TEST(FuzzyEmphasis, LeavesAloneWhatIsNotKnown) {
-  HostFacts all;
+  FactValues all;
   all.set(Fact::kIdle, 1);
   all.set(Fact::kMemory, 1);
-  HostFacts some;
+  FactValues some;
   some.set(Fact::kIdle, 1);
   const auto placement = placed(by_idle_and_memory(4), {all, some}, 1);
   EXPECT_THAT(placement.hosts[1].weights, ElementsAre(0.5, 0.5));

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <thread>
 
-#include "tests/unit/storage/packets.h"
+#include "tests/unit/storage/stored_run.h"
 #include "viz/answers.h"
 #include "viz/compression.h"
 #include "viz/page.h"
@@ -17,24 +17,23 @@
 namespace xylem::viz {
 namespace {
 
-using storage::Folder;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-class ApiTest : public testing::Test {
+class ApiTest : public storage::StoredRun {
  protected:
-  ApiTest() {
-    auto made = storage::make_sqlite_store({path_});
-    EXPECT_TRUE(made) << made.error().message;
-    store_ = std::move(*made);
+  ApiTest() : StoredRun(facts()) {
+    put(storage::registration_packet(0, {storage::process_row(1, 0)}));
+    put(storage::window_packet(0, 0, 3, storage::account_row(0, 1, 3)));
+    EXPECT_TRUE(store_->commit());
+  }
+
+  static storage::RunFacts facts() {
     storage::RunFacts facts;
     facts.command = {"<script>alert(1)</script>", "\"&'\xff"};
     facts.window_ns = 250 * kMillisecond;
-    EXPECT_TRUE(store_->begin_run(facts));
-    EXPECT_TRUE(store_->put(storage::registration_packet(0, {storage::process_row(1, 0)})));
-    EXPECT_TRUE(store_->put(storage::window_packet(0, 0, 3, storage::account_row(0, 1, 3))));
-    EXPECT_TRUE(store_->commit());
+    return facts;
   }
 
   net::HttpReply get(const std::string& target) { return get(api_, target); }
@@ -67,9 +66,6 @@ class ApiTest : public testing::Test {
     return plain;
   }
 
-  Folder folder_;
-  std::string path_ = folder_.file("run.db");
-  std::unique_ptr<storage::Store> store_;
   Api api_{{path_}, {}};
 };
 

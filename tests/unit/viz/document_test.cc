@@ -60,7 +60,7 @@ void write_run(const std::string& path) {
       " (1, 2, 500000000, 250000000, 2, 1, '[8]');"
       "INSERT INTO host_metric VALUES(0, 1, 'idle', 0.25), (0, 2, 'idle', 0.5);"
       "INSERT INTO alert VALUES(1, 500000000, NULL, 'late', 0, 1,"
-      " 'rank 1 comes last to collectives', 0.5, 0.25);"
+      " 'rank 1 comes last to collectives', 0.5, 0.25, 'world', NULL, 0);"
       "UPDATE notice SET role = 'back_end', level = 'warn';"
       "UPDATE process SET events = stored_events, event_calls = stored_event_calls");
 }

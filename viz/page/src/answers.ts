@@ -240,6 +240,11 @@ export interface Alert {
   text: string;
   value: number;
   threshold: number;
+  /** Null: the file has a schema before 16. */
+  subject: "world" | "rank" | "events" | "host" | "lost_host" | null;
+  leaf: number | null;
+  /** At least `value` calls were lost; the exact number is unknown. */
+  at_least: boolean;
 }
 
 export interface Alerts extends OfRun {

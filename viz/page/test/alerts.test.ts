@@ -6,7 +6,8 @@ import type { Alert, Scope } from "../src/answers.ts";
 
 const scope: Scope = { begin_ns: 0, end_ns: 100e9, run_begin_ns: 0, run_end_ns: 100e9, has_ended: false,
                        estimated: false, lost_calls: 0, incomplete_ranks: 0 };
-const alert: Alert = { at_ns: 40e9, until_ns: 60e9, kind: "stalled", world: 1, rank: 3, text: "", value: 1, threshold: 1 };
+const alert: Alert = { at_ns: 40e9, until_ns: 60e9, kind: "stalled", world: 1, rank: 3, text: "", value: 1, threshold: 1,
+                       subject: "world", leaf: null, at_least: false };
 
 test("an alert leads to its rank and time, with some before and after", () => {
   assert.deepEqual(placeOf(alert, scope), { view: "timeline", world: 1, rank: 3, begin: 35e9, end: 65e9 });

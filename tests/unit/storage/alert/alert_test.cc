@@ -463,7 +463,13 @@ TEST_F(AlertRulesTest, ARankThatWasSilentWhenAFrontEndTookOverIsTold) {
 }
 
 TEST_F(AlertRulesTest, ALossThatWentOnWhenAFrontEndTookOverIsTheSame) {
-  const Alert loss{7, 0, {}, AlertKind::kLoss, kWorld, 1, "5 calls of rank 1 were lost", 5, 1};
+  const Alert loss{.id = 7,
+                   .kind = AlertKind::kLoss,
+                   .subject = AlertSubject::kRank,
+                   .rank = 1,
+                   .text = "5 calls of rank 1 were lost",
+                   .value = 5,
+                   .threshold = 1};
   rules_.adopt(std::vector{loss}, 7);
   rules_.adopt_rank(kWorld, 1, LeafId{1}, 90 * kSecond, 100, 5);
   now_ = 100 * kSecond;
@@ -477,8 +483,13 @@ TEST_F(AlertRulesTest, ALossThatWentOnWhenAFrontEndTookOverIsTheSame) {
 }
 
 TEST_F(AlertRulesTest, AHangThatWentOnWhenAFrontEndTookOverIsTheSame) {
-  const Alert hang{7,  kSecond, {}, AlertKind::kStalled, kWorld, {}, "no rank has made progress",
-                   50, 10};
+  const Alert hang{.id = 7,
+                   .at_ns = kSecond,
+                   .kind = AlertKind::kStalled,
+                   .subject = AlertSubject::kWorld,
+                   .text = "no rank has made progress",
+                   .value = 50,
+                   .threshold = 10};
   rules_.adopt(std::vector{hang}, 7);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     rules_.adopt_rank(kWorld, rank, LeafId{rank}, kSecond, captured_, 0);
@@ -498,8 +509,14 @@ TEST_F(AlertRulesTest, AHangThatWentOnWhenAFrontEndTookOverIsTheSame) {
 }
 
 TEST_F(AlertRulesTest, NobodySaysWhoWaitsForWhomBeforeEachHostIsHeardOf) {
-  const std::string text = "rank 2 has made no MPI call for 50 s; 2 in MPI_Allreduce";
-  const Alert stall{7, kSecond, {}, AlertKind::kStalled, kWorld, 2, text, 50, 10};
+  const Alert stall{.id = 7,
+                    .at_ns = kSecond,
+                    .kind = AlertKind::kStalled,
+                    .subject = AlertSubject::kWorld,
+                    .rank = 2,
+                    .text = "rank 2 has made no MPI call for 50 s; 2 in MPI_Allreduce",
+                    .value = 50,
+                    .threshold = 10};
   rules_.adopt(std::vector{stall}, 7);
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
     rules_.adopt_rank(kWorld, rank, LeafId{rank}, kSecond, 10, 0);
@@ -519,15 +536,25 @@ TEST_F(AlertRulesTest, NobodySaysWhoWaitsForWhomBeforeEachHostIsHeardOf) {
   EXPECT_EQ(the(AlertKind::kStalled).rank, 2u);
 }
 
+/// An open loss of 5 calls of rank 1, or of the leaf. The sentence does not say which.
+Alert loss(std::int64_t id, AlertSubject subject, LeafId leaf = LeafId{1}) {
+  Alert alert{.id = id,
+              .kind = AlertKind::kLoss,
+              .subject = subject,
+              .text = "something is lost",
+              .value = 5,
+              .threshold = 1};
+  if (subject == AlertSubject::kHost || subject == AlertSubject::kLostHost) {
+    alert.leaf = leaf;
+  } else {
+    alert.rank = 1;
+  }
+  return alert;
+}
+
 TEST_F(AlertRulesTest, EachLossOfAFormerFrontEndGoesOnAsItself) {
-  const auto loss = [](std::int64_t id, std::optional<std::uint64_t> rank, std::string text) {
-    return Alert{id, 0, {}, AlertKind::kLoss, rank ? kWorld : WorldId{}, rank, std::move(text),
-                 5,  1};
-  };
-  rules_.adopt(std::vector{loss(1, 1, "5 calls of rank 1 were lost: its ring was full"),
-                           loss(2, 1, "events of 5 calls of rank 1 were given up: it was full"),
-                           loss(3, {}, "5 calls of host node02 were given up: it was full"),
-                           loss(4, 1, "5 calls of rank 1 were lost: its ring was full")},
+  rules_.adopt(std::vector{loss(1, AlertSubject::kRank), loss(2, AlertSubject::kEvents),
+                           loss(3, AlertSubject::kHost), loss(4, AlertSubject::kRank)},
                4);
   rules_.adopt_rank(kWorld, 1, LeafId{1}, 90 * kSecond, 100, 5);
   rules_.name_host(LeafId{1}, "node02");
@@ -547,6 +574,42 @@ TEST_F(AlertRulesTest, EachLossOfAFormerFrontEndGoesOnAsItself) {
   for (const auto& [id, alert] : alerts_) EXPECT_TRUE(alert.until_ns) << alert.text;
 }
 
+TEST_F(AlertRulesTest, TwoLostHostsOfOneNameAreTwoAlerts) {
+  rules_.name_host(LeafId{1}, "node");
+  rules_.name_host(LeafId{2}, "node");
+  next({{}, {}, {}});
+  rules_.note_host_lost({LeafId{1}, {}, 0});
+  rules_.note_host_lost({LeafId{2}, {}, 0});
+  next({{}});
+  const auto found = alerts(AlertKind::kLoss);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].text, found[1].text);
+  EXPECT_THAT(found, ElementsAre(Field(&Alert::leaf, LeafId{1}), Field(&Alert::leaf, LeafId{2})));
+  for (const Alert& alert : found) EXPECT_EQ(alert.subject, AlertSubject::kLostHost);
+  rules_.note_host_found(LeafId{2});
+  next({{}});
+  EXPECT_FALSE(alerts_.at(1).until_ns);
+  EXPECT_TRUE(alerts_.at(2).until_ns);
+}
+
+TEST_F(AlertRulesTest, AdoptedAlertsWithTheSameWordsAreToldApartByTheirSubjects) {
+  rules_.adopt(
+      std::vector{loss(1, AlertSubject::kLostHost, LeafId{1}),
+                  loss(2, AlertSubject::kLostHost, LeafId{2}),
+                  loss(3, AlertSubject::kHost, LeafId{1}), loss(4, AlertSubject::kHost, LeafId{2})},
+      4);
+  for (const std::uint32_t leaf : {1, 2}) rules_.name_host(LeafId{leaf}, "node");
+  rules_.note_host_lost({LeafId{2}, {}, 0});  // The other host was heard of again.
+  rules_.note_given_up(LeafId{2}, 3, "it was full");
+  now_ = 100 * kSecond;
+  next({{}});
+  EXPECT_TRUE(alerts_.at(1).until_ns);
+  EXPECT_FALSE(alerts_.contains(2)) << "unchanged";
+  EXPECT_FALSE(alerts_.contains(3)) << "unchanged";
+  EXPECT_EQ(alerts_.at(4).value, 8);
+  EXPECT_EQ(alerts_.size(), 2u);
+}
+
 TEST_F(AlertRulesTest, ALossOfWhichAPartIsNotKnownStaysSo) {
   next({{}, {}});
   rules_.note_given_up(LeafId{1}, std::nullopt, "the journal was full");
@@ -555,6 +618,7 @@ TEST_F(AlertRulesTest, ALossOfWhichAPartIsNotKnownStaysSo) {
   next({{}, {}});
   EXPECT_EQ(the(AlertKind::kLoss).value, 1234567);
   EXPECT_THAT(the(AlertKind::kLoss).text, HasSubstr("calls, not known how many, of"));
+  EXPECT_TRUE(the(AlertKind::kLoss).at_least);
   rules_.note_given_up(std::nullopt, 1234567, "the journal was full");
   next({{}, {}});
   EXPECT_EQ(alerts(AlertKind::kLoss).back().text,
@@ -562,7 +626,13 @@ TEST_F(AlertRulesTest, ALossOfWhichAPartIsNotKnownStaysSo) {
 }
 
 TEST_F(AlertRulesTest, AnAdoptedAlertOfARankOfALostHostIsClosed) {
-  const Alert slow{7, 0, {}, AlertKind::kImbalance, kWorld, 1, "rank 1 is in MPI 5 %", 0.5, 0.3};
+  const Alert slow{.id = 7,
+                   .kind = AlertKind::kImbalance,
+                   .subject = AlertSubject::kWorld,
+                   .rank = 1,
+                   .text = "rank 1 is in MPI 5 %",
+                   .value = 0.5,
+                   .threshold = 0.3};
   rules_.adopt(std::vector{slow}, 7);
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
     rules_.adopt_rank(kWorld, rank, LeafId{rank}, 90 * kSecond, 10, 0);

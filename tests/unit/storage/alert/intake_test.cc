@@ -3,7 +3,7 @@
 
 #include "storage/read/run_view.h"
 #include "tests/unit/changed_file.h"
-#include "tests/unit/storage/packets.h"
+#include "tests/unit/storage/stored_run.h"
 
 namespace xylem::storage {
 namespace {
@@ -13,22 +13,17 @@ using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Ne;
+using testing::Pair;
 using testing::UnorderedElementsAre;
 
 constexpr Nanos kWindow = 250 * kMillisecond;
 constexpr FunctionId kAllreduce{7};
 
 /// A run of two ranks on one host, whose rules are the store's.
-class StoredAlertsTest : public testing::Test {
+class StoredAlertsTest : public StoredRun {
  protected:
-  StoredAlertsTest() {
-    auto made = make_sqlite_store({path_});
-    EXPECT_TRUE(made) << made.error().message;
-    store_ = std::move(*made);
-    RunFacts facts;
-    facts.run_id = "run";
-    facts.window_ns = kWindow;
-    EXPECT_TRUE(store_->begin_run(facts));
+  StoredAlertsTest() : StoredRun(facts()) {
     wire::Registration registration;
     registration.functions = {{kSend, "MPI_Send", 1}, {kAllreduce, "MPI_Allreduce", 2}};
     registration.processes = {process_row(1, 0), process_row(2, 1)};
@@ -36,7 +31,12 @@ class StoredAlertsTest : public testing::Test {
                      wire::encode(registration)));
   }
 
-  void put(const wire::Packet& packet) { ASSERT_TRUE(store_->put(packet)); }
+  static RunFacts facts() {
+    RunFacts facts;
+    facts.run_id = "run";
+    facts.window_ns = kWindow;
+    return facts;
+  }
 
   /// Rank 0 computes while rank 1 waits for it in MPI_Allreduce.
   void put_slow_windows(std::uint64_t first, std::uint64_t end) {
@@ -56,10 +56,6 @@ class StoredAlertsTest : public testing::Test {
     EXPECT_TRUE(found);
     return found->alerts;
   }
-
-  Folder folder_;
-  std::string path_ = folder_.file("run.db");
-  std::unique_ptr<Store> store_;
 };
 
 TEST_F(StoredAlertsTest, AreInTheFileAsSoonAsTheirWindows) {
@@ -78,10 +74,7 @@ TEST_F(StoredAlertsTest, AreInTheFileAsSoonAsTheirWindows) {
 TEST_F(StoredAlertsTest, AFrontEndThatTakesOverGoesOnWithThem) {
   put_slow_windows(0, 60);
   const auto before = alerts();
-  store_.reset();
-  auto resumed = resume_sqlite_store({path_, path_, "run"});
-  ASSERT_TRUE(resumed);
-  store_ = std::move(resumed->store);
+  resume();
   put_slow_windows(60, 180);
   const auto after = alerts();
   ASSERT_EQ(after.size(), before.size());
@@ -92,10 +85,7 @@ TEST_F(StoredAlertsTest, AFrontEndThatTakesOverGoesOnWithThem) {
 TEST_F(StoredAlertsTest, AFrontEndThatTakesOverTellsNoLossAgain) {
   put(window_packet(0, 0, 10, account_row(0, 1, 15, false, 5)));
   ASSERT_TRUE(store_->commit());
-  store_.reset();
-  auto resumed = resume_sqlite_store({path_, path_, "run"});
-  ASSERT_TRUE(resumed);
-  store_ = std::move(resumed->store);
+  resume();
   put(window_packet(1, 0, 10, account_row(0, 1, 25, false, 5)));
   ASSERT_TRUE(store_->commit());
   EXPECT_THAT(alerts(), ElementsAre(Field(&Alert::value, 5)));
@@ -146,10 +136,7 @@ TEST_F(StoredAlertsTest, ALostHostIsToldOnceOverFrontEnds) {
   EXPECT_EQ(before[0].kind, AlertKind::kLoss);
   EXPECT_EQ(before[0].value, 5);
   EXPECT_THAT(before[0].text, HasSubstr("host node1 is lost with 2 ranks (2, 3)"));
-  store_.reset();
-  auto resumed = resume_sqlite_store({path_, path_, "run"});
-  ASSERT_TRUE(resumed);
-  store_ = std::move(resumed->store);
+  resume();
   put(window_packet(0, 0, 10, account_row(0, 1, 10)));
   ASSERT_TRUE(store_->commit());
   EXPECT_EQ(alerts(), before);
@@ -157,6 +144,27 @@ TEST_F(StoredAlertsTest, ALostHostIsToldOnceOverFrontEnds) {
   ASSERT_TRUE(store_->commit());
   ASSERT_EQ(alerts().size(), 1u);
   EXPECT_TRUE(alerts()[0].until_ns);
+}
+
+TEST_F(StoredAlertsTest, TwoHostsOfOneNameStayTwoAlertsAfterAChangeOfFrontEnd) {
+  put(registration_packet(1, {process_row(1, 2)}));
+  put(registration_packet(2, {process_row(1, 3)}));
+  ASSERT_TRUE(store_->commit());
+  change_file(path_, "UPDATE host SET name = 'node'");
+  for (const std::uint32_t leaf : {1, 2}) {
+    ASSERT_TRUE(store_->put_host_lost(LeafId{leaf}, "it was not heard of any more"));
+  }
+  ASSERT_TRUE(store_->commit());
+  ASSERT_EQ(alerts().size(), 2u);
+  change_file(path_, "UPDATE alert SET text = 'host node is lost'");
+  resume();
+  ASSERT_TRUE(store_->put_host_lost(LeafId{2}, ""));
+  ASSERT_TRUE(store_->commit());
+  EXPECT_THAT(
+      alerts(),
+      ElementsAre(
+          AllOf(Field(&Alert::leaf, LeafId{1}), Field(&Alert::until_ns, std::nullopt)),
+          AllOf(Field(&Alert::leaf, LeafId{2}), Field(&Alert::until_ns, Ne(std::nullopt)))));
 }
 
 TEST_F(StoredAlertsTest, AHostWhoseRanksHadEndedLosesNothing) {
@@ -173,6 +181,48 @@ TEST_F(StoredAlertsTest, EventsThatAreGivenUpAreTold) {
   ASSERT_EQ(alerts().size(), 1u);
   EXPECT_EQ(alerts()[0].rank, 0u);
   EXPECT_EQ(alerts()[0].text, "events of 40 calls of rank 0 were given up: the journal was full");
+}
+
+/// One alert of each subject, as schema 15 wrote them.
+constexpr const char* kAlertsOfSchema15 =
+    "INSERT INTO alert(id, at_ns, kind, world, rank, text, value, threshold) VALUES"
+    "(1, 5, 'stalled', 0, NULL, 'no rank goes on for 12 s: 2 in MPI_Recv', 12, 10),"
+    "(2, 6, 'stalled', 0, 1, 'rank 1 was in one MPI_Send for 11.0 s', 11, 10),"
+    "(3, 7, 'loss', 0, 1, '5 calls of rank 1 were lost: its ring was full', 5, 1),"
+    "(4, 8, 'loss', 0, 1, 'events of 5 calls of rank 1 were given up: full', 5, 1),"
+    "(5, 9, 'loss', 0, NULL, '5 calls of host node1 were given up: full', 5, 1),"
+    "(6, 10, 'loss', 0, NULL, 'calls, not known how many, of several hosts were given up', 0, 1),"
+    "(7, 11, 'loss', 0, 2, 'host node1 is lost with rank 2', 5, 1);";
+
+TEST_F(StoredAlertsTest, AlertsInAFileOfSchema15HaveNoSubject) {
+  ASSERT_TRUE(store_->end_run(0, 0));
+  store_.reset();
+  change_file(path_, kAlertsOfSchema15 + back_to(15));
+  const auto found = alerts();
+  ASSERT_EQ(found.size(), 7u);
+  EXPECT_EQ(found.back().text, "no rank goes on for 12 s: 2 in MPI_Recv");
+  for (const Alert& alert : found) EXPECT_EQ(alert.subject, std::nullopt);
+}
+
+TEST_F(StoredAlertsTest, ARunThatGoesOnInAFileOfSchema15GivesItsAlertsSubjects) {
+  put(registration_packet(1, {process_row(1, 2)}));
+  ASSERT_TRUE(store_->put_host_lost(LeafId{1}, "it was not heard of any more"));
+  ASSERT_TRUE(store_->commit());
+  store_.reset();
+  change_file(path_, "DELETE FROM alert;" + (kAlertsOfSchema15 + back_to(15)));
+  resume();
+  std::vector<std::pair<AlertSubject, std::optional<LeafId>>> subjects;
+  for (const Alert& alert : alerts()) subjects.emplace_back(alert.subject.value(), alert.leaf);
+  EXPECT_THAT(
+      subjects,
+      ElementsAre(Pair(AlertSubject::kLostHost, LeafId{1}), Pair(AlertSubject::kHost, std::nullopt),
+                  Pair(AlertSubject::kHost, LeafId{1}), Pair(AlertSubject::kEvents, std::nullopt),
+                  Pair(AlertSubject::kRank, std::nullopt), Pair(AlertSubject::kRank, std::nullopt),
+                  Pair(AlertSubject::kWorld, std::nullopt)));
+  EXPECT_TRUE(alerts()[1].at_least);
+  put(tombstone_of(window_packet(2, 1, 10, account_row(1, 1, 30)), 4));
+  ASSERT_TRUE(store_->commit());
+  EXPECT_EQ(alerts().size(), 7u) << "the loss of the host belongs to the alert that is open";
 }
 
 TEST_F(StoredAlertsTest, OfAFileOfAnOlderVersionThereAreNone) {

@@ -13,26 +13,17 @@
 #include <limits>
 
 #include "tests/unit/changed_file.h"
-#include "tests/unit/storage/packets.h"
+#include "tests/unit/storage/stored_run.h"
 
 namespace xylem::storage {
 namespace {
 
 using testing::HasSubstr;
 
-class QueryTest : public testing::Test {
+class QueryTest : public StoredRun {
  protected:
-  QueryTest() {
-    auto made = make_sqlite_store({path_});
-    EXPECT_TRUE(made) << made.error().message;
-    store_ = std::move(*made);
-    EXPECT_TRUE(store_->begin_run({}));
-  }
+  QueryTest() : StoredRun({}, "a run?.db#%41") {}  // A name that a URI would misread.
 
-  void put(const wire::Packet& packet) {
-    const auto outcome = store_->put(packet);
-    ASSERT_TRUE(outcome) << outcome.error().message;
-  }
   /// Four ranks on two leaves, each with five chunks of 100 events, 100 us apart.
   void put_four_ranks() {
     for (std::uint32_t leaf = 0; leaf < 2; ++leaf) {
@@ -53,18 +44,10 @@ class QueryTest : public testing::Test {
     }
     return *run_;
   }
-  /// The result as lines of cells between bars.
+  /// Queries what is committed. All calls use the same reader.
   std::string ask(const std::string& sql) {
     const auto rows = run().rows(sql);
-    if (!rows) return rows.error().message;
-    std::string text;
-    for (const auto& row : *rows) {
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        text += (i == 0 ? "" : "|") + (row[i].index() == 0 ? "NULL" : to_text(row[i]));
-      }
-      text += '\n';
-    }
-    return text;
+    return rows ? lines_of(*rows) : rows.error().message;
   }
   /// The result, and that it cost so many chunks.
   std::string ask_for(std::uint64_t chunks, const std::string& sql) {
@@ -74,9 +57,6 @@ class QueryTest : public testing::Test {
     return answer;
   }
 
-  Folder folder_;
-  std::string path_ = folder_.file("a run?.db#%41");  // A name that a URI would misread.
-  std::unique_ptr<Store> store_;
   std::unique_ptr<RunFile> run_;
 };
 
@@ -343,7 +323,7 @@ TEST_F(QueryTest, AllowsOnlyReading) {
   EXPECT_THAT(schema.error().message, HasSubstr("may not be modified"));
   EXPECT_NE(::access(victim.c_str(), F_OK), 0);
   EXPECT_EQ(ask("PRAGMA integrity_check"), "ok\n");
-  EXPECT_EQ(ask("PRAGMA user_version"), "15\n");
+  EXPECT_EQ(ask("PRAGMA user_version"), "16\n");
   EXPECT_THAT(ask("PRAGMA table_info(account)"), HasSubstr("captured"));
   EXPECT_EQ(ask("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<3)"
                 " SELECT sum(i) FROM n"),

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "tests/unit/changed_file.h"
-#include "tests/unit/storage/packets.h"
+#include "tests/unit/storage/stored_run.h"
 
 namespace xylem::storage {
 namespace {
@@ -22,24 +22,21 @@ using testing::Pair;
 constexpr Nanos kWindow = 250 * kMillisecond;
 constexpr FunctionId kWaitall{2};
 
-class RunViewTest : public testing::Test {
+class RunViewTest : public StoredRun {
  protected:
-  RunViewTest() {
-    auto made = make_sqlite_store({path_});
-    EXPECT_TRUE(made) << made.error().message;
-    store_ = std::move(*made);
+  RunViewTest() : StoredRun(facts()) {}
+
+  static RunFacts facts() {
     RunFacts facts;
     facts.run_id = "run";
     facts.command = {"mpirun", "app"};
     facts.started_realtime_ns = 1'000'000;
     facts.window_ns = kWindow;
-    EXPECT_TRUE(store_->begin_run(facts));
+    return facts;
   }
 
   void put(const wire::Packet& packet) {
-    const auto outcome = store_->put(packet);
-    ASSERT_TRUE(outcome) << outcome.error().message;
-    ASSERT_EQ(outcome->kind, PutOutcome::Kind::kStored);
+    EXPECT_EQ(StoredRun::put(packet).kind, PutOutcome::Kind::kStored);
   }
 
   /// A world of `hosts` with `each` ranks, block by block; leaf i is "node<i>", its lanes from 1.
@@ -81,10 +78,6 @@ class RunViewTest : public testing::Test {
     EXPECT_TRUE(rows) << rows.error().message;
     return static_cast<std::uint64_t>(integer_of((*rows)[0][0]));
   }
-
-  Folder folder_;
-  std::string path_ = folder_.file("run.db");
-  std::unique_ptr<Store> store_;
 };
 
 template <typename T>

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/changed_file.h"
-#include "tests/unit/storage/packets.h"
+#include "tests/unit/storage/stored_run.h"
 
 namespace xylem::storage {
 namespace {
@@ -14,16 +14,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
-class TreeReportTest : public testing::Test {
+constexpr Nanos kStarted = 1'780'000'000 * kSecond;
+
+class TreeReportTest : public StoredRun {
  protected:
-  TreeReportTest() {
-    auto made = make_sqlite_store({path_});
-    EXPECT_TRUE(made) << made.error().message;
-    store_ = std::move(*made);
+  TreeReportTest() : StoredRun(facts()) { put_node(0, wire::Role::kFrontEnd, "attached", 0); }
+
+  static RunFacts facts() {
     RunFacts facts;
     facts.started_realtime_ns = kStarted;
-    EXPECT_TRUE(store_->begin_run(facts));
-    put_node(0, wire::Role::kFrontEnd, "attached", 0);
+    return facts;
   }
 
   void put_node(std::uint32_t id, wire::Role role, const char* state, Nanos at_ns) {
@@ -63,11 +63,6 @@ class TreeReportTest : public testing::Test {
     EXPECT_TRUE(rows) << rows.error().message;
     return rows ? integer_of(rows->at(0).at(0)) : -1;
   }
-
-  static constexpr Nanos kStarted = 1'780'000'000 * kSecond;
-  Folder folder_;
-  std::string path_ = folder_.file("run.db");
-  std::unique_ptr<Store> store_;
 };
 
 TEST_F(TreeReportTest, ARunThatEndedBeforeItBeganHasATreeAllTheSame) {

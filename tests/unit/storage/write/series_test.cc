@@ -12,7 +12,7 @@
 #include "storage/read/report.h"
 #include "storage/read/run_view.h"
 #include "tests/unit/changed_file.h"
-#include "tests/unit/storage/packets.h"
+#include "tests/unit/storage/stored_run.h"
 
 namespace xylem::storage {
 namespace {
@@ -28,21 +28,14 @@ wire::SeriesLayout host_layout() {
 }
 wire::SeriesLayout process_layout() { return {"process", {{"rss", "KiB", 4, false}}}; }
 
-class SeriesTest : public testing::Test {
+class SeriesTest : public StoredRun {
  protected:
-  SeriesTest() {
-    auto made = make_sqlite_store({path_});
-    EXPECT_TRUE(made) << made.error().message;
-    store_ = std::move(*made);
+  SeriesTest() : StoredRun(facts()) {}
+
+  static RunFacts facts() {
     RunFacts facts;
     facts.window_ns = 250 * kMillisecond;
-    EXPECT_TRUE(store_->begin_run(facts));
-  }
-
-  PutOutcome put(const wire::Packet& packet) {
-    const auto outcome = store_->put(packet);
-    EXPECT_TRUE(outcome) << outcome.error().message;
-    return outcome ? *outcome : PutOutcome{};
+    return facts;
   }
   void put_names(std::uint32_t leaf) {
     wire::Registration registration;
@@ -80,25 +73,6 @@ class SeriesTest : public testing::Test {
     last.last = true;
     put(last);
   }
-  std::string ask(const std::string& sql) {
-    EXPECT_TRUE(store_->commit());
-    auto run = RunFile::open(path_);
-    if (!run) return run.error().message;
-    const auto rows = (*run)->rows(sql);
-    if (!rows) return rows.error().message;
-    std::string text;
-    for (const auto& row : *rows) {
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        text += (i == 0 ? "" : "|") + (row[i].index() == 0 ? "NULL" : to_text(row[i]));
-      }
-      text += '\n';
-    }
-    return text;
-  }
-
-  Folder folder_;
-  std::string path_ = folder_.file("run.db");
-  std::unique_ptr<Store> store_;
 };
 
 TEST_F(SeriesTest, NumbersBecomeRatesAndValuesWithTheWindowTheyBelongTo) {
@@ -219,9 +193,7 @@ TEST_F(SeriesTest, AFileOfVersionSevenIsBroughtUpWithItsMetrics) {
   ASSERT_TRUE(store_->end_run(0, 0));
   store_.reset();
   change_file(path_, back_to(7) + "; INSERT INTO host_metric VALUES(4, 17, 'idle', 0.5)");
-  auto resumed = resume_sqlite_store({path_, path_, ""});
-  ASSERT_TRUE(resumed) << resumed.error().message;
-  store_ = std::move(resumed->store);
+  resume();
   change_file(path_,
               "INSERT INTO host_metric(leaf, at_ns, name, value) VALUES(4, 18, 'idle', 0.25)");
   EXPECT_EQ(ask("SELECT leaf, at_ns, name, value FROM host_metric"),

@@ -12,7 +12,7 @@
 #include "storage/read/query.h"
 #include "storage/read/report.h"
 #include "storage/write/stream_intake_internal.h"
-#include "tests/unit/storage/packets.h"
+#include "tests/unit/storage/stored_run.h"
 #include "wire/waves.h"
 
 namespace xylem::storage {
@@ -44,17 +44,16 @@ class SumFold final : public StreamFold {
 
 wire::Fields number(std::int64_t value) { return {{1, value}}; }
 
-class StreamTest : public testing::Test {
+class StreamTest : public StoredRun {
  protected:
-  StreamTest() {
-    auto made = make_sqlite_store(
-        {.path = path_, .overwrite = false, .pretend_file_system = 0, .alerts = {}, .fold = fold_});
-    EXPECT_TRUE(made) << made.error().message;
-    store_ = std::move(*made);
+  StreamTest() : StoredRun(facts(), "run.db", std::make_shared<SumFold>()) {
+    store_->set_time(7 * kSecond);
+  }
+
+  static RunFacts facts() {
     RunFacts facts;
     facts.streams = {{kSum, "energy", "sum", "wait_for_all"}, {kRaw, "steps", "", "as_it_comes"}};
-    EXPECT_TRUE(store_->begin_run(facts));
-    store_->set_time(7 * kSecond);
+    return facts;
   }
 
   static wire::Packet waves(StreamId stream, std::uint64_t first, const IntervalSet& sources,
@@ -85,30 +84,6 @@ class StreamTest : public testing::Test {
     const bool is_lost = std::string(state) == "lost";
     EXPECT_TRUE(store_->put_host_lost(LeafId{1}, is_lost ? "not heard of any more" : ""));
   }
-  PutOutcome put(const wire::Packet& packet) {
-    const auto outcome = store_->put(packet);
-    EXPECT_TRUE(outcome) << outcome.error().message;
-    return outcome ? *outcome : PutOutcome{};
-  }
-  std::string ask(const std::string& sql) {
-    EXPECT_TRUE(store_->commit());
-    auto run = RunFile::open(path_);
-    EXPECT_TRUE(run) << run.error().message;
-    const auto rows = (*run)->rows(sql);
-    EXPECT_TRUE(rows) << rows.error().message;
-    std::string text;
-    if (!rows) return text;
-    for (const auto& row : *rows) {
-      for (std::size_t i = 0; i < row.size(); ++i) text += (i == 0 ? "" : "|") + to_text(row[i]);
-      text += '\n';
-    }
-    return text;
-  }
-
-  Folder folder_;
-  std::string path_ = folder_.file("run.db");
-  std::shared_ptr<const StreamFold> fold_ = std::make_shared<SumFold>();
-  std::unique_ptr<Store> store_;
 };
 
 TEST_F(StreamTest, AWaveIsOneRowHoweverManyPartsItCameIn) {
@@ -208,7 +183,7 @@ TEST_F(StreamTest, AProgramThatIsLostIsNoHostAndItsAccountSaysWhy) {
   put_program("lost");
   EXPECT_EQ(ask(sql), "node4|5|1|0|0|the program on node4 was not heard of any more\n");
   put_program("attached");
-  EXPECT_EQ(ask(sql), "node4|5|1|0|0|\n") << "it was heard of again";
+  EXPECT_EQ(ask(sql), "node4|5|1|0|0|NULL\n") << "it was heard of again";
   put_program("lost");
   EXPECT_EQ(ask("SELECT count(*) FROM host"), "0\n");
   ASSERT_TRUE(store_->end_run(0, kSecond));
@@ -249,10 +224,7 @@ TEST_F(StreamTest, WhatCannotBeReadIsLost) {
 TEST_F(StreamTest, ASuccessorMergesWhatItsPredecessorHasStored) {
   put(waves(kSum, 0, IntervalSet::of(1), {number(1)}));
   ASSERT_TRUE(store_->commit());
-  store_.reset();
-  auto resumed = resume_sqlite_store({path_, path_, "", {}, fold_});
-  ASSERT_TRUE(resumed) << resumed.error().message;
-  store_ = std::move(resumed->store);
+  resume();
   EXPECT_EQ(put(waves(kSum, 0, IntervalSet::of(1), {number(1)})).kind,
             PutOutcome::Kind::kDuplicate);
   put(waves(kSum, 0, IntervalSet::of(2), {number(10)}));
@@ -273,10 +245,7 @@ TEST_F(StreamTest, ImpossibleIdentitiesAreRefused) {
 TEST_F(StreamTest, TheLeafThatHasSentItsLastAccountHasEnded) {
   put(account(3, 0, true));
   ASSERT_TRUE(store_->commit());
-  store_.reset();
-  auto resumed = resume_sqlite_store({path_, path_, "", {}, fold_});
-  ASSERT_TRUE(resumed) << resumed.error().message;
-  EXPECT_EQ(resumed->past.ended, IntervalSet::of(3));
+  EXPECT_EQ(resume().ended, IntervalSet::of(3));
 }
 
 // Whatever is merged on the way, comes twice, or is given up: each leaf's wave is in the sums once,

@@ -8,7 +8,7 @@
 #include "storage/read/run_view.h"
 #include "storage/summary_internal.h"
 #include "tests/unit/changed_file.h"
-#include "tests/unit/storage/packets.h"
+#include "tests/unit/storage/stored_run.h"
 
 namespace xylem::storage {
 namespace {
@@ -37,14 +37,9 @@ struct Row {
   wire::LogHistogram histogram;
 };
 
-class SummaryTest : public testing::Test {
+class SummaryTest : public StoredRun {
  protected:
-  SummaryTest() {
-    store_ = good(make_sqlite_store({path_}));
-    RunFacts facts;
-    facts.run_id = "run";
-    facts.window_ns = kWindow;
-    EXPECT_TRUE(store_->begin_run(facts));
+  SummaryTest() : StoredRun(facts()) {
     for (std::uint32_t leaf = 0; leaf < kHosts; ++leaf) {
       put(registration(leaf, {{kSend, "MPI_Send", 1}, {kWaitall, "MPI_Waitall", 3}}));
     }
@@ -62,9 +57,11 @@ class SummaryTest : public testing::Test {
                         wire::encode(registration));
   }
 
-  void put(const wire::Packet& packet) {
-    const auto outcome = store_->put(packet);
-    ASSERT_TRUE(outcome) << outcome.error().message;
+  static RunFacts facts() {
+    RunFacts facts;
+    facts.run_id = "run";
+    facts.window_ns = kWindow;
+    return facts;
   }
 
   /// A few processes of a host in a slice; `part`: begun within it.
@@ -86,14 +83,6 @@ class SummaryTest : public testing::Test {
       window.rows.push_back(row);
     }
     return window_packet(wave, IntervalSet::of(leaf), window);
-  }
-
-  /// The front end dies, with what was not committed, and another one goes on.
-  void resume() {
-    store_.reset();
-    auto resumed = resume_sqlite_store({path_, path_, "run"});
-    ASSERT_TRUE(resumed) << resumed.error().message;
-    store_ = std::move(resumed->store);
   }
 
   void write_randomly(std::uint64_t waves) {
@@ -162,9 +151,6 @@ class SummaryTest : public testing::Test {
     return {std::min(a, b), std::max(a, b)};
   }
 
-  Folder folder_;
-  std::string path_ = folder_.file("run.db");
-  std::unique_ptr<Store> store_;
   std::mt19937 random_{20261122};  // Fixed, so that a failure can be repeated.
 };
 

@@ -12,9 +12,9 @@ import { spotsOf } from "../tree/spots.ts";
 import { linesOf, or, rolesOf, stateOf } from "../tree/words.ts";
 import type { Mounted, Page, View } from "../view.ts";
 
-/** Heights of the picture: of a level, and at most. */
-const kLevel = 62;
-const kMost = 260;
+/** In pixels of the picture. */
+const kLevelHeight = 62;
+const kMaxHeight = 260;
 
 class TreeView implements Mounted {
   private readonly hint: Hint;
@@ -73,7 +73,7 @@ class TreeView implements Mounted {
     const roots = branchesOf(answer.nodes);
     const spots = spotsOf(roots);
     const levels = Math.max(1, ...spots.map((spot) => spot.line));
-    this.frame.style.height = `${Math.min(kMost, 36 + kLevel * levels)}px`;
+    this.frame.style.height = `${Math.min(kMaxHeight, 36 + kLevelHeight * levels)}px`;
     this.picture.show(spots, this.chosen, this.page.theme);
     this.picture.surface.label(this.words(answer));
     this.showSummary(answer);

@@ -20,8 +20,8 @@ struct AttachOptions {
 /// Starts agents on the job's hosts, and stores their data until its ranks have ended, a signal
 /// comes or the duration is over. The job is never signalled, stopped or written to. Returns 0; 1
 /// when no rank was found, 2 when nothing was started, each with a sentence.
-int attach_job(const RunOptions& options, const std::string& printed_options,
-               const AttachOptions& how, const std::vector<std::string>& command_line);
+int attach_job(const RunOptions& options, const AttachOptions& how,
+               const std::vector<std::string>& command_line);
 
 /// Adds the subcommand; when it is chosen, parsing runs it and sets `code`, which outlives `app`.
 void add_attach_command(CLI::App& app, int& code);

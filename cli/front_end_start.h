@@ -38,8 +38,8 @@ struct Started {
 /// Starts the front end of a run; `command` is the job's command, or a text for the record. With
 /// Reach::kJob inside a Slurm allocation it also starts the agents; if that fails, it only prints
 /// a sentence. Fails with a sentence, and then leaves nothing behind.
-Result<Started> start_front_end(const RunOptions& options, const std::string& printed_options,
-                                const std::vector<std::string>& command, Reach reach);
+Result<Started> start_front_end(const RunOptions& options, const std::vector<std::string>& command,
+                                Reach reach);
 
 /// How agents are started by `launcher` for this run.
 launch::AgentLaunchOptions agent_launch(const Started& started, const std::string& launcher);

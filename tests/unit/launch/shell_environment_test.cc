@@ -13,8 +13,6 @@ namespace xylem::launch {
 namespace {
 
 using testing::Contains;
-using testing::Key;
-using testing::Not;
 using testing::Pair;
 
 constexpr const char* kLibrary = "/x/lib/libxylem-capture.so";

@@ -16,9 +16,9 @@
 
 #include "base/config.h"
 #include "cli/front_end_start.h"
+#include "cli/settings.h"
 #include "frontend/service_options.h"
 #include "launch/job.h"
-#include "storage/alert/alert_options.h"
 #include "tree/host_list.h"
 #include "wire/series.h"
 
@@ -56,7 +56,7 @@ const std::vector<Setting>& attach_settings() {
 
 void add_defaults_of_others(std::vector<SettingValue>& values) {
   for (const Setting& setting : run_settings()) {
-    if (!is_ours(setting.name)) values.push_back({setting.name, setting.fallback, "default"});
+    if (!is_ours(setting.name)) values.push_back({setting.name, setting.default_value, "default"});
   }
 }
 
@@ -169,50 +169,36 @@ int watch_to_the_end(Started& started, const launch::AttachPlan& plan, const Run
   return 0;
 }
 
-struct Checked {
-  RunOptions options;
-  std::string printed;
-};
-
-Result<Checked> check(const SettingFlags& flags) {
+Result<RunOptions> check(const SettingFlags& flags) {
   const std::vector<std::string> environment = launch::current_environment();
   auto values = flags.layered(environment);
   if (!values) return unexpected(std::move(values.error()));
   add_defaults_of_others(*values);
   const std::string file = config_file(flags.config(), environment);
-  const auto entries = config_entries(file);
-  if (!entries) return unexpected(entries.error());
-  auto options = check_settings(*values, *entries);
-  if (!options) return unexpected(std::move(options.error()));
-  auto services = frontend::read_services(*entries, file);
-  if (!services) return unexpected(std::move(services.error()));
-  // They are what there is to see of ranks that were not preloaded.
+  auto entries = config_entries(file);
+  if (!entries) return unexpected(std::move(entries.error()));
+  const auto services = frontend::read_services(*entries, file);
+  if (!services) return unexpected(services.error());
+  std::size_t count = services->size();
+  // Ranks that were not preloaded are seen only through these two services.
   for (const std::string_view name : {wire::kHostService, wire::kProcessService}) {
-    const bool is_named = std::any_of(services->begin(), services->end(),
-                                      [name](const auto& it) { return it.name == name; });
-    if (!is_named && services->size() < wire::kMaxServices) {
-      services->push_back({.name = std::string(name), .program = ""});
-    }
+    const bool is_named =
+        std::ranges::find(*services, name, &wire::ServiceSpec::name) != services->end();
+    if (is_named || count == wire::kMaxServices) continue;
+    entries->push_back({"service." + std::string(name), "", 0});
+    ++count;
   }
-  options->services = *std::move(services);
-  const auto limits = storage::read_alert_limits(*entries, file);
-  if (!limits) return unexpected(limits.error());
-  std::string printed = print_settings(*values, sections_of(*options)) +
-                        frontend::print_services(options->services) +
-                        storage::print_alert_limits(*limits);
-  return Checked{*std::move(options), std::move(printed)};
+  return check_settings(*values, *entries);
 }
 
 }  // namespace
 
-int attach_job(const RunOptions& options, const std::string& printed_options,
-               const AttachOptions& how, const std::vector<std::string>& command_line) {
-  auto plan = launch::plan_attach(how.target, options.launcher);
+int attach_job(const RunOptions& options, const AttachOptions& how,
+               const std::vector<std::string>& command_line) {
+  auto plan = launch::plan_attach(how.target, options.start.launcher);
   if (!plan) return fail(plan.error().message);
   const launch::SignalGate gate;
-  RunOptions ours = options;
-  ours.quiet = true;  // An account of calls would be one of nothing.
-  auto started = start_front_end(ours, printed_options, command_line,
+  auto started = start_front_end(options, command_line,
                                  plan->only_here ? Reach::kThisHost : Reach::kOtherHosts);
   if (!started) return fail(started.error().message);
   auto agents = launch::LaunchedAgents::start(agent_launch(*started, plan->launcher), plan->places);
@@ -244,9 +230,9 @@ void add_attach_command(CLI::App& app, int& code) {
   verb->add_option("--duration", flags->duration,
                    "How long to watch, as in 10s or 5m [until the ranks have ended]");
   verb->callback([flags, &code, verb] {
-    const auto checked = check(flags->settings);
-    if (!checked) {
-      code = fail(checked.error().message);
+    const auto options = check(flags->settings);
+    if (!options) {
+      code = fail(options.error().message);
       return;
     }
     if (!flags->duration.empty()) {
@@ -263,7 +249,7 @@ void add_attach_command(CLI::App& app, int& code) {
       words.push_back(option->get_name());
       for (const std::string& value : option->results()) words.push_back(value);
     }
-    code = attach_job(checked->options, checked->printed, flags->how, words);
+    code = attach_job(*options, flags->how, words);
   });
 }
 

@@ -21,8 +21,8 @@ struct AttachOptions {
 /// arrives, or the duration is over. Never signals, stops or changes the job. Returns 0 on success.
 /// Returns 128 + signal when a signal arrives before the agents are ready, 1 when agents failed or
 /// when no rank was found, 2 when nothing was started, each with a sentence.
-int attach_job(const RunOptions& options, const std::string& printed_options,
-               const AttachOptions& how, const std::vector<std::string>& command_line);
+int attach_job(const RunOptions& options, const AttachOptions& how,
+               const std::vector<std::string>& command_line);
 
 /// Adds the subcommand. When the user chooses it, parsing runs it and stores its exit code in
 /// `code`, which must outlive `app`.

@@ -55,7 +55,8 @@ struct Listening {
   bool loopback = false;
 };
 
-Result<Listening> listen(const std::string& wanted, std::uint16_t port, bool remote) {
+Result<Listening> listen(const launch::StartOptions& options, bool remote) {
+  const std::string& wanted = options.interface;
   const std::vector<net::InterfaceAddress> all = net::interface_addresses();
   Listening result;
   std::string bind_to = wanted;
@@ -70,7 +71,7 @@ Result<Listening> listen(const std::string& wanted, std::uint16_t port, bool rem
                                  [&wanted](const auto& a) { return a.interface == wanted; });
     if (it != all.end()) bind_to = it->address;
   }
-  auto socket = net::listen_tcp(bind_to, port);
+  auto socket = net::listen_tcp(bind_to, options.port);
   if (!socket && socket.error().code == Code::kInvalidArgument) {
     std::string names;
     for (const auto& it : all) names += " " + it.interface + " (" + it.address + ")";
@@ -96,7 +97,7 @@ Result<Listening> listen(const std::string& wanted, std::uint16_t port, bool rem
 std::unique_ptr<backend::RunFolder> listen_locally(const RunOptions& options,
                                                    const std::string& run,
                                                    std::vector<UniqueFd>& sockets) {
-  if (options.test_size != 0) return nullptr;
+  if (options.start.test_size != 0) return nullptr;
   const std::string path = launch::front_end_folder(run);
   if (::mkdir(path.c_str(), 0700) != 0) return nullptr;
   auto folder = std::make_unique<backend::RunFolder>(path);
@@ -110,8 +111,8 @@ std::unique_ptr<backend::RunFolder> listen_locally(const RunOptions& options,
   return folder;
 }
 
-launch::Setup make_setup(const RunOptions& options, const std::string& printed_options,
-                         const std::vector<std::string>& command) {
+launch::Setup make_setup(const RunOptions& options, const std::vector<std::string>& command,
+                         Reach reach) {
   launch::Setup setup;
   setup.run = make_run_id();
   setup.key = net::make_key();
@@ -119,29 +120,15 @@ launch::Setup make_setup(const RunOptions& options, const std::string& printed_o
   std::error_code error;
   setup.directory = std::filesystem::current_path(error).string();
   setup.user = user_name();
-  setup.options = printed_options;
+  setup.settings = options.values;
+  setup.sections = options.sections;
+  if (options.session.shape.kind == tree::Shape::Kind::kFile) {
+    // A successor reads the text again, perhaps after the file is gone.
+    const auto topology = std::ranges::find(setup.settings, "topology", &SettingValue::name);
+    topology->value = tree::to_text(options.session.shape);
+  }
   setup.store = store_of(options);
-  setup.overwrite = options.overwrite;
-  setup.shape = options.topology;
-  setup.launcher = options.launcher;
-  setup.placement = options.placement;
-  setup.fuzzy = options.fuzzy;
-  setup.streams = options.streams;
-  setup.alerts = options.alerts;
-  setup.comm_on = options.comm_on;
-  setup.extra_hosts = options.extra_hosts;
-  setup.excluded = options.room.excluded;
-  if (const auto most = options.room.most_per_host) setup.most_per_host = static_cast<long>(*most);
-  setup.reserved_cores = static_cast<long>(options.room.reserved_cores);
-  setup.reserve_for_processes = options.room.reserve_for_processes;
-  setup.facts_every = options.facts_every;
-  setup.settle = options.settle;
-  setup.window = options.window;
-  setup.chunks = options.chunks;
-  setup.tls = options.tls;
-  setup.quiet = options.quiet;
-  setup.log_level = options.log_level;
-  setup.services = options.services;
+  setup.counts_calls = reach == Reach::kJob;
   setup.run_folder = launch::run_folder(setup.run);
   // A seam for the tests: what statfs would say of the store's file system.
   const char* pretend = std::getenv("XYLEM_PRETEND_FILE_SYSTEM");
@@ -180,7 +167,7 @@ void start_agents_beside(Started& started) {
 // All front ends of the run have the plugins as they are now.
 Result<launch::FrontEndProcess> start_with_plugins(const std::string& program, launch::Setup setup,
                                                    std::vector<UniqueFd> listening) {
-  setup.plugins = frontend::plugins_of(setup.streams);
+  setup.plugins = frontend::plugins_of(setup.sections);
   std::vector<UniqueFd> copies;
   for (const std::string& file : setup.plugins) {
     auto copy = filters::copy_plugin(file);
@@ -210,8 +197,8 @@ Decided decide(const std::vector<std::string>& command, Reach reach) {
 
 }  // namespace
 
-Result<Started> start_front_end(const RunOptions& options, const std::string& printed_options,
-                                const std::vector<std::string>& command, Reach reach) {
+Result<Started> start_front_end(const RunOptions& options, const std::vector<std::string>& command,
+                                Reach reach) {
   auto installation = launch::find_installation();
   if (!installation) return unexpected(std::move(installation.error()));
   if (reach == Reach::kJob) {
@@ -219,11 +206,10 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
     if (!usable) return unexpected(std::move(usable.error()));
   }
   const Decided decided = decide(command, reach);
-  auto listening =
-      listen(options.interface, options.port, decided.listens_widely || !options.launcher.empty());
+  auto listening = listen(options.start, decided.listens_widely || !options.start.launcher.empty());
   if (!listening) return unexpected(std::move(listening.error()));
 
-  launch::Setup setup = make_setup(options, printed_options, command);
+  launch::Setup setup = make_setup(options, command, reach);
   setup.reachable_hosts = listening->reachable;
   setup.remote = decided.remote;
   launch::LaunchOptions launch;
@@ -241,19 +227,16 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
     return unexpected(std::move(front_end.error()));
   }
   replaced.release();
-  if (!options.tls) {
+  if (!options.start.tls) {
     std::fputs("xylem: --tls off: others on the network can read and change data on TCP links\n",
                stderr);
   }
   for (const std::string& host : listening->reachable) {
     launch.addresses.push_back(net::address_text(host, listening->port));
   }
-  launch.tls = options.tls;
+  launch.start = options.start;
   launch.capture_library = installation->capture_library;
   launch.backend = installation->backend;
-  launch.sample = options.sample;
-  launch.ring_records = options.ring_records;
-  launch.test_size = options.test_size;
   launch.remote = !listening->loopback;
   Started started{*std::move(front_end),
                   launch::job_environment(launch, launch::current_environment()),
@@ -261,7 +244,7 @@ Result<Started> start_front_end(const RunOptions& options, const std::string& pr
                   std::nullopt,
                   store,
                   launch.run};
-  if (reach == Reach::kJob && options.test_size == 0) start_agents_beside(started);
+  if (reach == Reach::kJob && options.start.test_size == 0) start_agents_beside(started);
   return started;
 }
 

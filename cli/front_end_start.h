@@ -42,8 +42,8 @@ struct Started {
 /// xylem's own (`xylem serve`, `xylem attach ...`) if there is none. With Reach::kJob inside a
 /// Slurm allocation, this also starts the agents; if an agent does not start, this only prints
 /// a sentence. Fails with a sentence, and then leaves nothing behind.
-Result<Started> start_front_end(const RunOptions& options, const std::string& printed_options,
-                                const std::vector<std::string>& command, Reach reach);
+Result<Started> start_front_end(const RunOptions& options, const std::vector<std::string>& command,
+                                Reach reach);
 
 /// The options with which `launcher` starts agents of this run.
 launch::AgentLaunchOptions agent_launch(const Started& started, const std::string& launcher);

@@ -23,6 +23,7 @@
 #include "base/this_host.h"
 #include "cli/account_line.h"
 #include "cli/live_runs.h"
+#include "cli/run_options.h"
 #include "cli/version.h"
 #include "filters/plugin_copy.h"
 #include "frontend/session.h"
@@ -58,18 +59,34 @@ void answer(int fd, const std::string& line) {
   }
 }
 
-storage::RunFacts facts_of(const launch::Setup& setup) {
+// The setup that `xylem` has sent, and the plan of the run that was read from it.
+struct Task {
+  launch::Setup setup;
+  RunOptions options;
+};
+
+Result<Task> read_task(int control_fd) {
+  const auto line = read_line(control_fd);
+  if (!line) return unexpected(line.error());
+  auto setup = launch::parse_setup(*line);
+  if (!setup) return unexpected(std::move(setup.error()));
+  auto options = read_run_options(setup->settings, setup->sections);
+  if (!options) return unexpected(std::move(options.error()));
+  return Task{*std::move(setup), *std::move(options)};
+}
+
+storage::RunFacts facts_of(const Task& task) {
   storage::RunFacts facts;
-  facts.run_id = setup.run;
-  facts.command = setup.command;
-  facts.directory = setup.directory;
-  facts.user = setup.user;
+  facts.run_id = task.setup.run;
+  facts.command = task.setup.command;
+  facts.directory = task.setup.directory;
+  facts.user = task.setup.user;
   facts.host = this_host_name();
   facts.version = kVersion;
-  facts.options = setup.options;
+  facts.options = print_plan(task.options);
   facts.started_realtime_ns = realtime_now();
-  facts.window_ns = setup.window;
-  facts.chunks = setup.chunks;
+  facts.window_ns = task.options.session.window;
+  facts.chunks = task.options.session.chunks;
   facts.epoch_ns = monotonic_now();
   return facts;
 }
@@ -122,7 +139,7 @@ Result<std::vector<wire::StreamSpec>> streams_of(const launch::Setup& setup,
     if (mark) mark->leave();
     return loaded;
   };
-  return frontend::read_streams(setup.streams, "configuration", plugin_copies(setup), load);
+  return frontend::read_streams(setup.sections, "configuration", plugin_copies(setup), load);
 }
 
 // Of streams whose plugin has ended front ends nothing is merged here.
@@ -156,30 +173,29 @@ void note_unmerged(const launch::Setup& setup, const std::vector<wire::StreamSpe
   if (!batch.rows.empty()) storage::record_now(*opened.store, std::move(batch));
 }
 
-Result<storage::ResumedStore> open_store(const launch::Setup& setup,
+Result<storage::ResumedStore> open_store(const Task& task,
                                          const std::vector<wire::StreamSpec>& streams,
                                          std::shared_ptr<launch::FoldMark> mark) {
+  const launch::Setup& setup = task.setup;
   auto fold = make_fold(setup, streams, std::move(mark));
   if (!fold) return unexpected(std::move(fold.error()));
-  auto alerts = storage::read_alert_limits(setup.alerts, "configuration");
-  if (!alerts) return unexpected(std::move(alerts.error()));
   if (!setup.live_path.empty()) {
     storage::ResumeOptions former;
     former.path = setup.store;
     former.live_path = setup.live_path;
     former.run_id = setup.run;
     former.fold = *std::move(fold);
-    former.alerts = *alerts;
+    former.alerts = task.options.alerts;
     return storage::resume_sqlite_store(former);
   }
   storage::SqliteOptions options;
   options.path = setup.store;
   options.pretend_file_system = setup.pretend_file_system;
   options.fold = *std::move(fold);
-  options.alerts = *alerts;
+  options.alerts = task.options.alerts;
   auto store = storage::make_sqlite_store(options);
   if (!store) return unexpected(std::move(store.error()));
-  storage::RunFacts facts = facts_of(setup);
+  storage::RunFacts facts = facts_of(task);
   facts.streams = frontend::stream_facts(streams);
   if (auto begun = (*store)->begin_run(facts); !begun) {
     return unexpected(std::move(begun.error()));
@@ -189,68 +205,42 @@ Result<storage::ResumedStore> open_store(const launch::Setup& setup,
   return storage::ResumedStore{*std::move(store), std::move(past)};
 }
 
-Result<storage::ReplacedRun> replaced_run(const launch::Setup& setup) {
+Result<storage::ReplacedRun> replaced_run(const Task& task) {
+  const launch::Setup& setup = task.setup;
   if (!setup.live_path.empty()) return storage::ReplacedRun::of_former(setup.store, setup.run);
   storage::ReplaceOptions options;
   options.path = setup.store;
   options.run_id = setup.run;
-  options.overwrite = setup.overwrite;
+  options.overwrite = task.options.overwrite;
   options.pretend_file_system = setup.pretend_file_system;
   return storage::ReplacedRun::set_aside(options);
 }
 
-Result<frontend::HostChoice> host_choice(const launch::Setup& setup) {
-  frontend::HostChoice choice;
-  const auto policy = placement::parse_policy(setup.placement);
-  if (!policy) return unexpected(policy.error());
-  choice.policy = *policy;
-  auto rules = placement::read_fuzzy_rules(setup.fuzzy, "configuration");
-  if (!rules) return unexpected(std::move(rules.error()));
-  choice.rules = *std::move(rules);
-  const auto where = placement::parse_comm_hosts(setup.comm_on);
-  if (!where) return unexpected(where.error());
-  choice.room.where = *where;
-  choice.room.excluded = setup.excluded;
-  choice.room.excluded_may_be_absent = true;
-  if (setup.most_per_host >= 0) {
-    choice.room.most_per_host = static_cast<std::uint64_t>(setup.most_per_host);
-  }
-  choice.room.reserved_cores = static_cast<std::uint64_t>(std::max(0L, setup.reserved_cores));
-  choice.room.reserve_for_processes = setup.reserve_for_processes;
-  choice.extra_hosts = setup.extra_hosts;
-  return choice;
-}
-
-frontend::SessionOptions session_options(const launch::Setup& setup, const tree::Shape& shape,
-                                         int control_fd, storage::Past past) {
+frontend::SessionOptions session_options(const Task& task, int control_fd, storage::Past past) {
   frontend::SessionOptions options;
-  options.facts_every = setup.facts_every;
-  options.shape = shape;
-  options.settle = setup.settle;
-  options.window = setup.window;
-  options.chunks = setup.chunks;
-  options.services = setup.services;
+  options.plan = task.options.session;
   options.control_fd = control_fd;
-  options.remote = setup.remote;
+  options.remote = task.setup.remote;
   options.past = std::move(past);
-  options.agent_expected = [run = setup.run, folder = setup.run_folder] {
+  options.agent_expected = [run = task.setup.run, folder = task.setup.run_folder] {
     return agent_on_this_host(run, folder);
   };
   return options;
 }
 
 // None where no launcher was given.
-Result<std::unique_ptr<launch::CommProcessLauncher>> make_launcher(const launch::Setup& setup) {
-  if (setup.launcher.empty()) return std::unique_ptr<launch::CommProcessLauncher>();
+Result<std::unique_ptr<launch::CommProcessLauncher>> make_launcher(const Task& task) {
+  const launch::StartOptions& start = task.options.start;
+  if (start.launcher.empty()) return std::unique_ptr<launch::CommProcessLauncher>();
   auto installation = launch::find_installation();
   if (!installation) return unexpected(std::move(installation.error()));
   launch::CommProcessLaunchOptions options;
-  options.launcher = setup.launcher;
+  options.launcher = start.launcher;
   options.program = installation->comm_process;
-  options.run = setup.run;
-  options.key = setup.key;
-  options.tls = setup.tls;
-  options.log_level = setup.log_level;
+  options.run = task.setup.run;
+  options.key = task.setup.key;
+  options.tls = start.tls;
+  options.log_level = task.options.log_level;
   std::unique_ptr<launch::CommProcessLauncher> launcher =
       std::make_unique<launch::RemoteCommProcessLauncher>(std::move(options));
   return launcher;
@@ -263,7 +253,7 @@ int fail(int control_fd, const Error& error) {
 
 // A record that holds nothing takes the place of no other, and that of a job that was not started
 // is none.
-void tell_end(const launch::Setup& setup, const frontend::SessionOutcome& outcome,
+void tell_end(const Task& task, const frontend::SessionOutcome& outcome,
               storage::ReplacedRun& replaced) {
   const bool is_none = outcome.abandoned && !outcome.holds_something;
   const bool keeps_old = replaced.holds_record();
@@ -272,51 +262,45 @@ void tell_end(const launch::Setup& setup, const frontend::SessionOutcome& outcom
   } else {
     replaced.keep_new();
   }
-  if (setup.quiet || outcome.abandoned) return;
-  print_account_line(outcome, setup.store, keeps_old);
+  if (task.options.quiet || !task.setup.counts_calls || outcome.abandoned) return;
+  print_account_line(outcome, task.setup.store, keeps_old);
 }
 
 int run(int control_fd, std::vector<UniqueFd> listening) {
-  auto line = read_line(control_fd);
-  if (!line) return fail(control_fd, line.error());
-  auto setup = launch::parse_setup(*line);
-  if (!setup) return fail(control_fd, setup.error());
-  configure_log("xylem-frontend", parse_level(setup->log_level));
-  auto shape = tree::parse_shape(setup->shape);
-  if (!shape) return fail(control_fd, shape.error());
-  auto choice = host_choice(*setup);
-  if (!choice) return fail(control_fd, choice.error());
-  auto launcher = make_launcher(*setup);
+  const auto task = read_task(control_fd);
+  if (!task) return fail(control_fd, task.error());
+  const launch::Setup& setup = task->setup;
+  configure_log("xylem-frontend", parse_level(task->options.log_level));
+  auto launcher = make_launcher(*task);
   if (!launcher) return fail(control_fd, launcher.error());
-  auto mark = open_mark(*setup);
+  auto mark = open_mark(setup);
   if (!mark) return fail(control_fd, mark.error());
-  auto streams = streams_of(*setup, *mark);
+  auto streams = streams_of(setup, *mark);
   if (!streams) return fail(control_fd, streams.error());
-  auto replaced = replaced_run(*setup);
+  auto replaced = replaced_run(*task);
   if (!replaced) return fail(control_fd, replaced.error());
-  auto opened = open_store(*setup, *streams, *mark);
+  auto opened = open_store(*task, *streams, *mark);
   if (!opened) return fail(control_fd, opened.error());
-  note_unmerged(*setup, *streams, *opened);
+  note_unmerged(setup, *streams, *opened);
   auto recorder = storage::make_thread_recorder(*opened->store);
   if (!recorder) return fail(control_fd, recorder.error());
   answer(control_fd, "ready " + opened->store->live_path());
 
   // Of our Unix socket. Whoever started us removes it too, unless it was killed.
-  backend::RunFolder folder(launch::front_end_folder(setup->run));
+  backend::RunFolder folder(launch::front_end_folder(setup.run));
   folder.hold();
-  note_live_run(setup->run, opened->store->live_path());
+  note_live_run(setup.run, opened->store->live_path());
 
   net::RuntimeOptions network;
-  network.run = setup->run;
-  network.key = setup->key;
-  network.tls = setup->tls;
+  network.run = setup.run;
+  network.key = setup.key;
+  network.tls = task->options.start.tls;
   network.node = kFrontEndNode;
   network.is_root = true;
   network.listening = std::move(listening);
-  network.reachable_hosts = setup->reachable_hosts;
-  auto options = session_options(*setup, *shape, control_fd, std::move(opened->past));
+  network.reachable_hosts = setup.reachable_hosts;
+  auto options = session_options(*task, control_fd, std::move(opened->past));
   options.launcher = launcher->get();
-  options.choice = *std::move(choice);
   options.streams = *std::move(streams);
   options.on_first_record = [&replaced] { replaced->keep_new(); };
   frontend::Session session(std::move(options), **recorder);
@@ -328,7 +312,7 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   folder.remove();
   recorder->reset();
   opened->store.reset();
-  tell_end(*setup, session.outcome(), *replaced);
+  tell_end(*task, session.outcome(), *replaced);
   answer(control_fd, "done");
   return code;
 }

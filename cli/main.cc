@@ -21,9 +21,7 @@
 #include "cli/tree_command.h"
 #include "cli/version.h"
 #include "cli/view_command.h"
-#include "frontend/service_options.h"
 #include "launch/launch.h"
-#include "storage/alert/alert_options.h"
 
 namespace xylem {
 namespace {
@@ -44,28 +42,17 @@ int fail(const std::string& sentence) {
 }
 
 // Runs `act` with checked options, or prints them.
-int with_options(const RunFlags& flags,
-                 const std::function<int(const RunOptions&, const std::string&)>& act) {
-  const auto values = flags.flags.layered(launch::current_environment());
+int with_options(const RunFlags& flags, const std::function<int(const RunOptions&)>& act) {
+  const auto environment = launch::current_environment();
+  const auto values = flags.flags.layered(environment);
   if (!values) return fail(values.error().message);
-  const std::string file = config_file(flags.flags.config(), launch::current_environment());
-  const auto entries = config_entries(file);
+  const auto entries = config_entries(config_file(flags.flags.config(), environment));
   if (!entries) return fail(entries.error().message);
-  auto options = check_settings(*values, *entries);
+  const auto options = check_settings(*values, *entries);
   if (!options) return fail(options.error().message);
-  auto services = frontend::read_services(*entries, file);
-  if (!services) return fail(services.error().message);
-  options->services = *std::move(services);
-  const auto limits = storage::read_alert_limits(*entries, file);
-  if (!limits) return fail(limits.error().message);
-  const std::string printed = print_settings(*values, sections_of(*options)) +
-                              frontend::print_services(options->services) +
-                              storage::print_alert_limits(*limits);
-  if (flags.print) {
-    std::fputs(printed.c_str(), stdout);
-    return 0;
-  }
-  return act(*options, printed);
+  if (!flags.print) return act(*options);
+  std::fputs(print_plan(*options).c_str(), stdout);
+  return 0;
 }
 
 // What stands behind the options of run and exec is the job's, to the letter.
@@ -150,9 +137,8 @@ int run_program(int argc, char** argv) {
       code = fail(command.error().message);
       return;
     }
-    code = with_options(run_flags, [&](const RunOptions& options, const std::string& printed) {
-      return run_job(options, printed, *command);
-    });
+    code = with_options(run_flags,
+                        [&](const RunOptions& options) { return run_job(options, *command); });
   });
 
   CLI::App* serving = app.add_subcommand(
@@ -166,9 +152,8 @@ int run_program(int argc, char** argv) {
   serving->add_flag("--stop", serve_options.stop,
                     "End the front end of this environment: eval \"$(xylem serve --stop)\"");
   serving->callback([&] {
-    code = with_options(serve_flags, [&](const RunOptions& options, const std::string& printed) {
-      return serve(options, printed, serve_options);
-    });
+    code = with_options(serve_flags,
+                        [&](const RunOptions& options) { return serve(options, serve_options); });
   });
 
   CLI::App* exec = app.add_subcommand(

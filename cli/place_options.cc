@@ -8,9 +8,8 @@
 #include <utility>
 
 #include "base/this_host.h"
-#include "cli/room_options.h"
-#include "cli/run_options.h"
 #include "launch/launch.h"
+#include "placement/room_options.h"
 #include "storage/read/host_value.h"
 #include "storage/read/query.h"
 #include "tree/host_list.h"
@@ -242,7 +241,7 @@ class RequestReader {
   }
 
   Result<void> read_extra_hosts() {
-    auto names = xylem::read_extra_hosts(values_);
+    auto names = placement::read_extra_hosts(setting("extra-hosts"));
     if (!names) return unexpected(names.error());
     std::unordered_set<std::string> seen;
     tree::HostNameSet known;
@@ -255,7 +254,7 @@ class RequestReader {
     }
     for (std::string& name : *names) {
       if (const auto before = known.add(name)) {
-        return named_twice(setting("extra-hosts"), name, *before);
+        return placement::named_twice(setting("extra-hosts"), name, *before);
       }
       request_.hosts.push_back(make_host(std::move(name), 0, 0));
     }
@@ -294,7 +293,7 @@ class RequestReader {
   }
 
   Result<void> read_room() {
-    auto rules = read_room_rules(values_);
+    auto rules = read_section(placement::room_section(), values_);
     if (!rules) return unexpected(rules.error());
     rules->excluded_may_be_absent = setting("exclude").source.ends_with(kRecordedOptions);
     auto room = placement::room_of(request_.hosts, *rules);
@@ -339,31 +338,31 @@ class RequestReader {
 }  // namespace
 
 const std::vector<Setting>& place_settings() {
-  static const std::vector<Setting> kSettings = {
-      {"hosts", "", false, "Hosts of the job, as in node[01-16,20],login"},
-      {"host-file", "", false, "Take hosts and slots from an MPI host file"},
-      {"recorded", "", false, "Take hosts and their measurements from a run's file"},
-      {"slurm", "false", true,
-       "Take hosts from the Slurm job of the environment [if no other option names hosts]"},
-      {"back-ends", "", false, "Back ends of each host, as in 8,2,2,0 or 4(x3),2, or one for all"},
-      {"ranks", "", false, "Ranks of each host; each host with ranks has one back end"},
-      {"cores", "", false,
-       "Cores of each host, the maximum number of communication processes there"},
-      {"extra-hosts", "", false, "Further hosts, without back ends"},
-      {"comm-on", "mixed", false,
-       "Communication processes on hosts with back ends (compute), without (extra), or mixed"},
-      {"exclude", "", false, "Hosts that carry no communication process"},
-      {"max-per-host", "", false, "Maximum number of communication processes on a host"},
-      {"reserve-cores", "0", false,
-       "Number of cores to leave free on each host; or `processes`: one for each process there"},
-      {"comm-processes", "", false,
-       "Number of communication processes, all below the front end; replaces --topology"},
-      {"topology", "kary:16", false,
-       "flat, kary:K, balanced:DEPTHxFANOUT, binomial:ORDER, or a topology file"},
-      {"placement", "even", false, "Policy that chooses the hosts: even or fuzzy"},
-      {"facts", "", false, "Table of facts of hosts: idle, memory, ..."},
-      {"front-end", "", false, "Name of the front end's host [the recorded one, else this one]"},
-  };
+  static const std::vector<Setting> kSettings = [] {
+    std::vector<Setting> settings = {
+        {"hosts", "", false, "Hosts of the job, as in node[01-16,20],login"},
+        {"host-file", "", false, "Take hosts and slots from an MPI host file"},
+        {"recorded", "", false, "Take hosts and their measurements from a run's file"},
+        {"slurm", "false", true,
+         "Take hosts from the Slurm job of the environment [if no other option names hosts]"},
+        {"back-ends", "", false,
+         "Back ends of each host, as in 8,2,2,0 or 4(x3),2, or one for all"},
+        {"ranks", "", false, "Ranks of each host; each host with ranks has one back end"},
+        {"cores", "", false,
+         "Cores of each host, the maximum number of communication processes there"},
+        {"comm-processes", "", false,
+         "Number of communication processes, all below the front end; replaces --topology"},
+        {"topology", "kary:16", false,
+         "flat, kary:K, balanced:DEPTHxFANOUT, binomial:ORDER, or a topology file"},
+        {"placement", "even", false, "Policy that chooses the hosts: even or fuzzy"},
+        {"facts", "", false, "Table of facts of hosts: idle, memory, ..."},
+        {"front-end", "", false, "Name of the front end's host [the recorded one, else this one]"},
+        placement::extra_hosts_setting(),
+    };
+    const std::vector<Setting> room = settings_of(placement::room_section());
+    settings.insert(settings.end(), room.begin(), room.end());
+    return settings;
+  }();
   return kSettings;
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/config.h"
 #include "base/result.h"
-#include "cli/settings.h"
+#include "base/settings.h"
 #include "placement/place.h"
 #include "tree/host.h"
 #include "tree/shape.h"

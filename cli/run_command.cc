@@ -41,13 +41,12 @@ int fail(const std::string& sentence) {
 
 }  // namespace
 
-int run_job(const RunOptions& options, const std::string& printed_options,
-            const std::vector<std::string>& command) {
+int run_job(const RunOptions& options, const std::vector<std::string>& command) {
   if (command.empty())
     return fail("nothing to run; write for example: xylem run -- mpirun -n 4 ./app");
   const launch::SignalGate gate;
   launch::GroupWitness witness;
-  auto started = start_front_end(options, printed_options, command, Reach::kJob);
+  auto started = start_front_end(options, command, Reach::kJob);
   if (!started) return fail(started.error().message);
   if (const auto signal = gate.ended_before_start()) {
     abandon(*started);
@@ -152,12 +151,11 @@ UniqueFd set_piped_stderr_aside() {
 }
 
 // The process that stays. What its caller is to evaluate goes into `text`.
-[[noreturn]] void serve_until(int until, const RunOptions& options,
-                              const std::string& printed_options, const std::string& env_file,
+[[noreturn]] void serve_until(int until, const RunOptions& options, const std::string& env_file,
                               UniqueFd text) {
   ::setsid();
   UniqueFd spoken = set_piped_stderr_aside();
-  auto started = start_front_end(options, printed_options, {"xylem", "serve"}, Reach::kJob);
+  auto started = start_front_end(options, {"xylem", "serve"}, Reach::kJob);
   if (!started) fail_to_serve(spoken, started.error().message);
   if (!env_file.empty()) {
     if (auto written = write_env_file(env_file, started->environment); !written) {
@@ -181,7 +179,7 @@ UniqueFd set_piped_stderr_aside() {
 
 }  // namespace
 
-int serve(const RunOptions& options, const std::string& printed_options, const ServeOptions& how) {
+int serve(const RunOptions& options, const ServeOptions& how) {
   if (how.stop) return stop_serving();
   const int until = how.until_pid != 0 ? how.until_pid : ::getppid();
   const launch::SignalGate gate;
@@ -195,7 +193,7 @@ int serve(const RunOptions& options, const std::string& printed_options, const S
   if (child < 0) return fail(std::string("cannot fork: ") + std::strerror(errno));
   if (child == 0) {
     reading.reset();
-    serve_until(until, options, printed_options, how.env_file, std::move(writing));
+    serve_until(until, options, how.env_file, std::move(writing));
   }
   writing.reset();
   std::string text;

@@ -11,8 +11,7 @@ namespace xylem {
 
 /// Starts a front end, then the job in its environment. Returns the job's exit code as a shell
 /// would see it. 2 and a sentence when nothing was started.
-int run_job(const RunOptions& options, const std::string& printed_options,
-            const std::vector<std::string>& command);
+int run_job(const RunOptions& options, const std::vector<std::string>& command);
 
 struct ServeOptions {
   int until_pid = 0;     ///< Serve until this process ends; 0: until our parent ends.
@@ -23,7 +22,7 @@ struct ServeOptions {
 };
 
 /// Starts a front end in the background and prints shell commands that set its environment.
-int serve(const RunOptions& options, const std::string& printed_options, const ServeOptions& how);
+int serve(const RunOptions& options, const ServeOptions& how);
 
 /// Replaces this process by `command` (exec), whose calls are captured. If `env_file` is not empty,
 /// the variables in this file are added to the environment.

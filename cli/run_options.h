@@ -1,65 +1,54 @@
 #pragma once
 
-// The options of `xylem run` and `xylem serve`; layered as settings.h says.
+// The plan of a run: the settings of `xylem run`, `serve` and `attach` (layered as settings.h
+// says), and the sections of a configuration file. Each room owns its part; this file joins the
+// parts. `xylem` checks the plan before the job starts and sends its text to the front end, which
+// reads it with the same function.
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/config.h"
 #include "base/result.h"
-#include "cli/settings.h"
-#include "placement/room.h"
-#include "wire/series.h"
+#include "base/settings.h"
+#include "frontend/session_plan.h"
+#include "launch/start_options.h"
+#include "storage/alert/alert_rules.h"
 
 namespace xylem {
 
-/// All of them, in the order in which help and `--print-config` show them.
+/// All settings of a run, in the order of `--help` and `--print-config`.
 const std::vector<Setting>& run_settings();
 
-/// Checked values.
 struct RunOptions {
   std::string store;  ///< Empty: named after the job or process.
   bool overwrite = false;
-  bool chunks = false;  ///< --detail trace
-  std::string topology;
-  std::string launcher;            ///< Empty: none.
-  std::string placement;           ///< "even" or "fuzzy"
-  std::vector<ConfigEntry> fuzzy;  ///< Rules of fuzzy placement that the configuration file has.
-  std::string comm_on;
-  placement::RoomRules room;
-  std::vector<std::string> extra_hosts;
-  Nanos facts_every = 0;  ///< 0: hosts are not measured.
-  Nanos window = 0;
-  Nanos settle = 0;
-  std::string sample;
-  std::string interface;
-  std::uint16_t port = 0;
-  bool tls = true;
-  unsigned ring_records = 0;  ///< 0: the library's default.
-  unsigned test_size = 0;
   bool quiet = false;
-  std::string log_level;
-  std::vector<wire::ServiceSpec> services{};  ///< From the configuration file.
-  std::vector<ConfigEntry> streams{};         ///< From that file, checked: see stream_options.h.
-  std::vector<ConfigEntry> alerts{};          ///< Likewise, for storage::read_alert_limits.
+  std::string log_level = "warn";
+  launch::StartOptions start;
+  frontend::SessionPlan session;
+  storage::AlertLimits alerts;
+
+  /// The text from which all of the above was read.
+  std::vector<SettingValue> values{};
+  std::vector<ConfigEntry> sections{};  ///< In the order of the file.
 };
 
-/// Checks every value, also the topology, and whether they fit together. `entries` are those of the
-/// configuration file; the rules of fuzzy placement are kept. Fails with kInvalidArgument
-/// and a sentence that begins with the source.
+/// Reads a plan. `entries` are those of the configuration file; the sections among them are kept.
+/// Fails with kInvalidArgument and a sentence that begins with the source of the first wrong value.
+Result<RunOptions> read_run_options(const std::vector<SettingValue>& values,
+                                    const std::vector<ConfigEntry>& entries);
+
+/// Reads a plan and checks, before a job starts, whether its values fit together and whether its
+/// topology file is readable. Fails as read_run_options.
 Result<RunOptions> check_settings(const std::vector<SettingValue>& values,
                                   const std::vector<ConfigEntry>& entries = {});
-
-/// The sections of the configuration file for placement and streams.
-std::vector<ConfigEntry> sections_of(const RunOptions& options);
 
 /// A configuration file with the same values, rules and streams.
 std::string print_settings(const std::vector<SettingValue>& values,
                            const std::vector<ConfigEntry>& sections = {});
 
-/// The topology for another process: the path of a file is made absolute.
-Result<std::string> check_topology(const std::string& text);
+/// A configuration file with the whole plan.
+std::string print_plan(const RunOptions& options);
 
 }  // namespace xylem

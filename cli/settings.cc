@@ -3,11 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <set>
 #include <utility>
 
-#include "base/check.h"
 #include "cli/place_options.h"
 #include "cli/run_options.h"
 #include "frontend/service_options.h"
@@ -45,29 +43,9 @@ Result<void> refuse_lists(const std::vector<ConfigEntry>& entries, const std::st
 
 }  // namespace
 
-const SettingValue& value_of(const std::vector<SettingValue>& values, std::string_view name) {
-  const auto it = std::ranges::find(values, name, &SettingValue::name);
-  CHECK(it != values.end());
-  return *it;
-}
-
-Unexpected bad_setting(const SettingValue& setting, const std::string& why) {
-  return unexpected(Code::kInvalidArgument, setting.source + ": " + why);
-}
-
-Result<bool> to_switch(const SettingValue& setting) {
-  if (setting.value == "true" || setting.value == "1") return true;
-  if (setting.value == "false" || setting.value == "0" || setting.value.empty()) return false;
-  return bad_setting(setting, "'" + setting.value + "' is neither true nor false");
-}
-
-Result<std::uint64_t> to_number(const SettingValue& setting, std::uint64_t most) {
-  std::uint64_t number = 0;
-  const char* end = setting.value.data() + setting.value.size();
-  const auto parsed = std::from_chars(setting.value.data(), end, number);
-  if (parsed.ec == std::errc() && parsed.ptr == end && number <= most) return number;
-  return bad_setting(setting,
-                     "'" + setting.value + "' is not a number from 0 to " + std::to_string(most));
+bool is_section_key(std::string_view key) {
+  return placement::is_fuzzy_key(key) || frontend::is_service_key(key) ||
+         frontend::is_stream_key(key) || storage::is_alert_key(key);
 }
 
 std::string config_file(const std::string& flag, const std::vector<std::string>& environment) {
@@ -86,7 +64,7 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& set
   std::vector<SettingValue> values;
   values.reserve(settings.size());
   for (const Setting& setting : settings) {
-    values.push_back({setting.name, setting.fallback, "default"});
+    values.push_back({setting.name, setting.default_value, "default"});
   }
   const auto put = [&values](const std::string& name, std::string value, std::string source) {
     const auto it = std::ranges::find(values, name, &SettingValue::name);
@@ -103,10 +81,7 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& set
     const std::string where = path + ":" + std::to_string(entry.line) + ": ";
     if (put(entry.key, entry.value, where + entry.key)) continue;
     if (is_among(run_settings(), entry.key) || is_among(place_settings(), entry.key)) continue;
-    if (placement::is_fuzzy_key(entry.key) || frontend::is_service_key(entry.key) ||
-        frontend::is_stream_key(entry.key) || storage::is_alert_key(entry.key)) {
-      continue;
-    }
+    if (is_section_key(entry.key)) continue;
     return unexpected(
         Code::kInvalidArgument,
         where + "'" + entry.key + "' is not an option; `xylem run --print-config` shows all");
@@ -135,7 +110,7 @@ Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& set
 SettingFlags::SettingFlags(CLI::App& app, const std::vector<Setting>& settings)
     : settings_(settings) {
   for (const Setting& setting : settings) {
-    const std::string flag = std::string("--") + setting.name;
+    const std::string flag = "--" + setting.name;
     std::string& value = values_.emplace_back();
     // `--overwrite=false` is a value too; whoever checks it sees it as it was written.
     CLI::Option* option = setting.is_switch ? app.add_flag(flag, value, setting.help)
@@ -150,7 +125,7 @@ Result<std::vector<SettingValue>> SettingFlags::layered(
   std::vector<SettingValue> flags;
   for (std::size_t i = 0; i < options_.size(); ++i) {
     if (options_[i]->count() == 0) continue;
-    flags.push_back({settings_[i].name, values_[i], std::string("--") + settings_[i].name});
+    flags.push_back({settings_[i].name, values_[i], "--" + settings_[i].name});
   }
   return layer_settings(settings_, flags, config_, environment);
 }

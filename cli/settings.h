@@ -6,7 +6,6 @@
 //   SettingFlags flags(*app, run_settings());     // before parsing
 //   auto values = flags.layered(environment);     // after it; then each verb checks its values
 
-#include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include "base/config.h"
 #include "base/result.h"
+#include "base/settings.h"
 
 namespace CLI {
 class App;
@@ -22,48 +22,22 @@ class Option;
 
 namespace xylem {
 
-/// One option: `--NAME` on the command line, `XYLEM_NAME` (upper case, `-` as `_`) in the
-/// environment, `NAME = "value"` in the file of `--config`.
-struct Setting {
-  const char* name;
-  const char* fallback;
-  bool is_switch;  ///< True when it stands on the command line without a value; else true or false.
-  const char* help;
-};
-
-/// A value and where it was written, for error sentences.
-struct SettingValue {
-  std::string name;
-  std::string value;
-  std::string source;  ///< "--window", "XYLEM_WINDOW", "x.toml:3: window" or "default"
-
-  bool is_default() const { return source == "default"; }
-};
-
-/// The value of one setting, which must be there.
-const SettingValue& value_of(const std::vector<SettingValue>& values, std::string_view name);
-
-/// An error about a value, which begins with its source.
-Unexpected bad_setting(const SettingValue& setting, const std::string& why);
-
-/// "true" or "1", "false" or "0" or nothing. Fails with kInvalidArgument on other values.
-Result<bool> to_switch(const SettingValue& setting);
-
-/// A whole number from 0 to `most`. Fails with kInvalidArgument.
-Result<std::uint64_t> to_number(const SettingValue& setting, std::uint64_t most);
-
 /// The configuration file: that of `--config`, else that of XYLEM_CONFIG; "" for none.
 std::string config_file(const std::string& flag, const std::vector<std::string>& environment);
 
 /// The entries of the file; none if `path` is empty. Fails as load_config.
 Result<std::vector<ConfigEntry>> config_entries(const std::string& path);
 
+/// True for a key of a section that a room reads by itself: [fuzzy], [service.NAME], [stream.NAME],
+/// [alerts].
+bool is_section_key(std::string_view key);
+
 /// Puts the layers together: a value for each of `settings`. `flags` are those given on the command
 /// line; `config_flag` is the file of `--config`; `environment` holds NAME=VALUE strings.
 ///
 /// One file can serve every verb: settings of other verbs are skipped, and the rules of fuzzy
-/// placement (placement/fuzzy_rules.h) and services (service_options.h) are checked. Fails as
-/// load_config, and with kInvalidArgument and the line for an unknown key, for a list instead of
+/// placement (placement/fuzzy_rules.h) and services (frontend/service_options.h) are checked. Fails
+/// as load_config, and with kInvalidArgument and the line for an unknown key, for a list instead of
 /// one value, or for invalid rules and services.
 Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& settings,
                                                  const std::vector<SettingValue>& flags,

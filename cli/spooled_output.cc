@@ -58,17 +58,16 @@ SpooledOutput::~SpooledOutput() { stop(); }
 void SpooledOutput::stop() {
   hand_over();
   if (!writer_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    is_over_ = true;
-  }
-  changed_.notify_one();
+  auto queue = queue_.lock();
+  queue->is_over = true;
+  queue.notify();
+  queue.unlock();
   writer_.join();
 }
 
 std::string SpooledOutput::finish() {
   stop();
-  return failure_;
+  return queue_.lock()->failure;
 }
 
 // ---- the question's side ----
@@ -87,83 +86,84 @@ int SpooledOutput::sync() { return hand_over() ? 0 : -1; }
 bool SpooledOutput::hand_over() {
   std::string piece(pbase(), static_cast<std::size_t>(pptr() - pbase()));
   setp(piece_.data(), piece_.data() + piece_.size());
-  const std::lock_guard lock(mutex_);
-  if (has_failed_ || !failure_.empty()) return false;
+  auto queue = queue_.lock();
+  if (queue->has_failed || !queue->failure.empty()) return false;
   if (piece.empty()) return true;
   if (!writer_.joinable()) {
-    has_failed_ = !write_whole(fd_, piece);
-    return !has_failed_;
+    queue->has_failed = !write_whole(fd_, piece);
+    return !queue->has_failed;
   }
-  if (spool_begin_ != spool_end_ || waiting_bytes_ >= kMaxInMemory) {
-    if (!spool(piece)) return false;
-  } else {
-    waiting_bytes_ += piece.size();
-    waiting_.push_back(std::move(piece));
-  }
-  changed_.notify_one();
+  if (!queue->put(std::move(piece))) return false;
+  queue.notify();
   return true;
 }
 
-bool SpooledOutput::spool(const std::string& piece) {
+bool SpooledOutput::Queue::put(std::string piece) {
+  if (file_begin != file_end || bytes_in_memory >= kMaxInMemory) return put_into_file(piece);
+  bytes_in_memory += piece.size();
+  in_memory.push_back(std::move(piece));
+  return true;
+}
+
+bool SpooledOutput::Queue::put_into_file(const std::string& piece) {
   const std::string folder = temporary_folder();
-  if (!spool_) spool_ = make_spool(folder);
+  if (!file) file = make_spool(folder);
   std::size_t at = 0;
-  while (spool_ && at < piece.size()) {
-    const ssize_t size = ::pwrite(spool_.get(), piece.data() + at, piece.size() - at,
-                                  static_cast<off_t>(spool_end_ + at));
+  while (file && at < piece.size()) {
+    const ssize_t size = ::pwrite(file.get(), piece.data() + at, piece.size() - at,
+                                  static_cast<off_t>(file_end + at));
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;
     at += static_cast<std::size_t>(size);
   }
   if (at == piece.size()) {
-    spool_end_ += at;
+    file_end += at;
     return true;
   }
-  failure_ = "nobody reads the answer, and there is no room for it in " + folder + ": " +
-             std::strerror(errno) + "; ask for less, or name another folder by TMPDIR";
+  failure = "nobody reads the answer, and there is no room for it in " + folder + ": " +
+            std::strerror(errno) + "; ask for less, or name another folder by TMPDIR";
   return false;
 }
 
 // ---- the reader's side ----
 
 void SpooledOutput::write_all() {
-  std::unique_lock lock(mutex_);
+  auto queue = queue_.lock();
   for (;;) {
-    changed_.wait(lock,
-                  [this] { return is_over_ || !waiting_.empty() || spool_begin_ != spool_end_; });
-    std::string piece;
-    if (!waiting_.empty()) {
-      piece = std::move(waiting_.front());
-      waiting_.pop_front();
-      waiting_bytes_ -= piece.size();
-    } else if (spool_begin_ != spool_end_) {
-      piece = take_spooled();
-    } else {
-      return;
-    }
-    lock.unlock();
-    const bool written = write_whole(fd_, piece);
-    lock.lock();
-    if (written) continue;
-    has_failed_ = true;
+    queue.wait_until(kForever, [&queue] { return queue->is_over || !queue->is_empty(); });
+    if (queue->is_empty()) return;
+    const std::string piece = queue->take();
+    queue.unlock();
+    const bool is_written = write_whole(fd_, piece);
+    queue.lock();
+    if (is_written) continue;
+    queue->has_failed = true;
     return;
   }
 }
 
-std::string SpooledOutput::take_spooled() {
-  std::string piece(std::min<std::uint64_t>(kPieceBytes, spool_end_ - spool_begin_), '\0');
+std::string SpooledOutput::Queue::take() {
+  if (in_memory.empty()) return take_from_file();
+  std::string piece = std::move(in_memory.front());
+  in_memory.pop_front();
+  bytes_in_memory -= piece.size();
+  return piece;
+}
+
+std::string SpooledOutput::Queue::take_from_file() {
+  std::string piece(std::min<std::uint64_t>(kPieceBytes, file_end - file_begin), '\0');
   const ssize_t size =
-      ::pread(spool_.get(), piece.data(), piece.size(), static_cast<off_t>(spool_begin_));
+      ::pread(file.get(), piece.data(), piece.size(), static_cast<off_t>(file_begin));
   if (size <= 0) {
-    failure_ = std::string("what was kept of the answer cannot be read: ") + std::strerror(errno);
-    spool_begin_ = spool_end_;
+    failure = std::string("what was kept of the answer cannot be read: ") + std::strerror(errno);
+    file_begin = file_end;
     return {};
   }
   piece.resize(static_cast<std::size_t>(size));
-  spool_begin_ += piece.size();
-  if (spool_begin_ != spool_end_) return piece;
-  spool_begin_ = spool_end_ = 0;
-  std::ignore = ::ftruncate(spool_.get(), 0);  // Failing costs room, nothing else.
+  file_begin += piece.size();
+  if (file_begin != file_end) return piece;
+  file_begin = file_end = 0;
+  std::ignore = ::ftruncate(file.get(), 0);  // Failing costs room, nothing else.
   return piece;
 }
 

@@ -9,15 +9,14 @@
 //   question -> 64 KiB | memory, up to 1 MiB | unlinked file in $TMPDIR | thread -> descriptor
 //                        (while no file is needed)                          (may block)
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <streambuf>
 #include <string>
 #include <thread>
 
+#include "base/shared_state.h"
 #include "base/unique_fd.h"
 
 namespace xylem {
@@ -45,25 +44,36 @@ class SpooledOutput final : public std::streambuf {
   int sync() override;
 
  private:
+  // Text on its way from the stream's user to the thread that writes it.
+  struct Queue {
+    bool is_empty() const { return in_memory.empty() && file_begin == file_end; }
+    // False when there is no room for the piece; `failure` says why.
+    bool put(std::string piece);
+    // The next piece; the queue must not be empty.
+    std::string take();
+
+    std::deque<std::string> in_memory;  // To be written before the file's text.
+    std::size_t bytes_in_memory = 0;
+    UniqueFd file;
+    std::uint64_t file_begin = 0;  // The file's text from here to `file_end` is to be written.
+    std::uint64_t file_end = 0;
+    bool is_over = false;     // Nothing more is written to this buffer.
+    bool has_failed = false;  // Nothing more can be written to the descriptor.
+    std::string failure;      // Why something was lost.
+
+   private:
+    bool put_into_file(const std::string& piece);
+    std::string take_from_file();
+  };
+
   bool hand_over();
-  bool spool(const std::string& piece);
-  std::string take_spooled();
   void write_all();
   void stop();
 
   const int fd_;
   std::string piece_;  // The put area.
-  std::mutex mutex_;   // Of all below.
-  std::condition_variable changed_;
-  std::deque<std::string> waiting_;  // Before what is spooled.
-  std::size_t waiting_bytes_ = 0;
-  UniqueFd spool_;
-  std::uint64_t spool_begin_ = 0;  // What lies between is to be written.
-  std::uint64_t spool_end_ = 0;
-  bool is_over_ = false;     // Nothing more is written to this buffer.
-  bool has_failed_ = false;  // Nothing more can be written to the descriptor.
-  std::string failure_;      // Why something was not spooled.
-  std::thread writer_;       // Last: it uses all of the above.
+  SharedState<Queue> queue_;
+  std::thread writer_;  // Last: it uses all of the above.
 };
 
 }  // namespace xylem

@@ -4,6 +4,14 @@
 
 namespace xylem::frontend {
 
+const Section<GatheringOptions>& gathering_section() {
+  static const Section<GatheringOptions> kSection = {
+      duration_option("settle", &GatheringOptions::settle, 0, 600 * kSecond, "at most 10 minutes",
+                      "Build the tree at most this long after the last host joins"),
+  };
+  return kSection;
+}
+
 void Gathering::host_joined(LeafId leaf, Nanos now) {
   if (processes_by_leaf_.try_emplace(leaf).second) last_newcomer_ = now;
 }
@@ -25,7 +33,12 @@ bool Gathering::worlds_complete() const {
 }
 
 bool Gathering::complete(Nanos now) const {
-  return anyone() && (worlds_complete() || now >= settled_at());
+  if (options_.expected != 0) return processes_by_leaf_.size() >= options_.expected;
+  return anyone() && (worlds_complete() || now >= complete_at());
+}
+
+Nanos Gathering::complete_at() const noexcept {
+  return anyone() && options_.expected == 0 ? last_newcomer_ + options_.settle : kForever;
 }
 
 std::string Gathering::missing_ranks() const {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Decides when all ranks have registered. Each rank reports the size of its world: gathering is
-// complete when all worlds seen so far are complete, or `settle` after the last new host or
-// process. Pure.
+// Decides when the tree can be placed. In a run each rank reports the size of its world: gathering
+// is complete when all worlds seen so far are complete, or `settle` after the last new host or
+// process. A tool's tree may wait for a number of leaves instead. Pure.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,14 +13,24 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "base/settings.h"
 #include "wire/registration.h"
 
 namespace xylem::frontend {
 
+struct GatheringOptions {
+  Nanos settle = 2 * kSecond;  ///< Maximum wait after the last new host or process.
+  /// Number of hosts to wait for, however long it takes; 0: complete as described above.
+  std::size_t expected = 0;
+};
+
+/// The setting of a run: `settle`.
+const Section<GatheringOptions>& gathering_section();
+
 /// Hosts and processes that have registered so far. Not thread-safe.
 class Gathering {
  public:
-  explicit Gathering(Nanos settle) : settle_(settle) {}
+  explicit Gathering(const GatheringOptions& options) : options_(options) {}
 
   void host_joined(LeafId leaf, Nanos now);
   /// Adds or updates a process. The same process may be reported several times.
@@ -30,10 +40,12 @@ class Gathering {
   /// True if there is at least one world, and all ranks of all worlds have registered.
   bool worlds_complete() const;
   /// True once there is a host, and either the worlds are complete or nothing new came for
-  /// `settle`.
+  /// `settle`. With `expected`: true once there are that many hosts.
   bool complete(Nanos now) const;
-  /// When complete() may become true without an event.
-  Nanos settled_at() const noexcept { return last_newcomer_ + settle_; }
+  /// When complete() may become true without an event; kForever if it cannot.
+  Nanos complete_at() const noexcept;
+  /// Maximum wait for one more host or process.
+  Nanos newcomer_limit() const noexcept { return options_.settle; }
 
   /// Number of processes that have registered on a host, whether they have called MPI_Init or not.
   std::size_t processes_on(LeafId leaf) const;
@@ -51,7 +63,7 @@ class Gathering {
     std::set<Rank> ranks;
   };
 
-  Nanos settle_;
+  GatheringOptions options_;
   Nanos last_newcomer_ = 0;
   std::map<LeafId, std::set<Lane>> processes_by_leaf_;
   std::map<std::pair<LeafId, Lane>, std::string> unwatched_;

@@ -303,7 +303,7 @@ void Root::comm_process_ended(NodeId id, const std::string& why) {
   give_up_comm_process(id, why);
 }
 
-bool Root::is_unsettled(const OverlayNode& node) const {
+bool Root::is_out_of_place(const OverlayNode& node) const {
   const bool is_there = node.state == NodeState::kAttached || node.state == NodeState::kStarted;
   if (node.id == kFrontEndNode || !is_there) return false;
   const auto at = attached_to_.find(node.id);
@@ -311,11 +311,11 @@ bool Root::is_unsettled(const OverlayNode& node) const {
 }
 
 // Asked after each event: from where the last answer was found, once around.
-bool Root::is_settled() {
+bool Root::all_in_place() {
   if (!assigned_) return false;
   const auto& nodes = overlay_.nodes();
   const auto first = nodes.lower_bound(looked_at_);
-  const auto is_bad = [this](const auto& entry) { return is_unsettled(entry.second); };
+  const auto is_bad = [this](const auto& entry) { return is_out_of_place(entry.second); };
   auto bad = std::find_if(first, nodes.end(), is_bad);
   if (bad == nodes.end()) bad = std::find_if(nodes.begin(), first, is_bad);
   if (bad == first && (first == nodes.end() || !is_bad(*first))) return true;
@@ -323,12 +323,12 @@ bool Root::is_settled() {
   return false;
 }
 
-std::vector<NodeId> Root::unsettled() const {
-  std::vector<NodeId> unsettled;
+std::vector<NodeId> Root::out_of_place() const {
+  std::vector<NodeId> nodes;
   for (const auto& [id, node] : overlay_.nodes()) {
-    if (is_unsettled(node)) unsettled.push_back(id);
+    if (is_out_of_place(node)) nodes.push_back(id);
   }
-  return unsettled;
+  return nodes;
 }
 
 std::size_t Root::longest_queue() const {

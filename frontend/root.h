@@ -115,9 +115,9 @@ class Root {
   void comm_process_ended(NodeId id, const std::string& why);
   bool is_placed() const noexcept { return placed_; }
   /// The tree is placed, and every node has attached to its assigned parent.
-  bool is_settled();
+  bool all_in_place();
   /// Nodes that have not attached to their assigned parent.
-  std::vector<NodeId> unsettled() const;
+  std::vector<NodeId> out_of_place() const;
 
   /// Sets the open streams of tools. Returns the version of control that announces them. If the
   /// tree has no other node, on_streams_taken() is called before it returns.
@@ -174,7 +174,7 @@ class Root {
   void on_taken(overlay::LinkId link, std::uint64_t version);
   void tell_streams_taken();
   void bind(NodeId node, overlay::LinkId link);
-  bool is_unsettled(const OverlayNode& node) const;
+  bool is_out_of_place(const OverlayNode& node) const;
   void send_control();
   void assign_when_started(Nanos now);
   void give_up_comm_process(NodeId id, const std::string& why);
@@ -200,7 +200,7 @@ class Root {
   // Links below which not all nodes have taken or refused the current streams.
   std::set<overlay::LinkId> not_taken_;
   std::uint64_t taken_told_ = 0;
-  NodeId looked_at_{};  // Where is_settled() found one that was not.
+  NodeId looked_at_{};  // Where all_in_place() found one that was not.
   bool placed_ = false;
   bool assigned_ = false;
   Nanos start_deadline_ = 0;

@@ -72,9 +72,9 @@ bool is_sample(const storage::Row& row) {
 
 RootOptions root_options(const SessionOptions& options) {
   RootOptions root;
-  root.shape = options.shape;
+  root.shape = options.plan.shape;
   root.may_launch = options.launcher != nullptr;
-  root.choice = options.choice;
+  root.choice = options.plan.choice;
   root.start_limit = options.start_limit;
   root.lost_limit = options.lost_limit;
   root.has_programs = true;
@@ -91,7 +91,7 @@ Session::Session(SessionOptions options, storage::Recorder& recorder)
     : options_(std::move(options)),
       recorder_(recorder),
       root_(root_options(options_), *this),
-      gathering_(options_.settle) {}
+      gathering_(options_.plan.gathering) {}
 
 void Session::on_start(overlay::Network& network, Nanos now) {
   now_ = now;
@@ -99,14 +99,14 @@ void Session::on_start(overlay::Network& network, Nanos now) {
   epoch_ = options_.past ? options_.past->epoch_ns : now;
   wire::Control control;
   control.enabled = true;
-  control.chunks = options_.chunks;
-  control.window_ns = options_.window;
+  control.chunks = options_.plan.chunks;
+  control.window_ns = options_.plan.window;
   control.epoch_ns = epoch_;
-  control.facts_ns = options_.facts_every;
-  control.services = options_.services;
+  control.facts_ns = options_.plan.facts_every;
+  control.services = options_.plan.services;
   control.streams = options_.streams;
   control.streams_fixed = true;
-  control.facts_at_once = options_.choice.policy == placement::Policy::kFuzzy;
+  control.facts_at_once = options_.plan.choice.policy == placement::Policy::kFuzzy;
   root_.start(network, control, now);
   if (options_.past) recall_processes(now);
   last_progress_ = now;
@@ -228,8 +228,8 @@ void Session::on_host_facts(const wire::HostFacts& host, Nanos now) {
     known.facts.push_back(it);
     if (!root_.is_placed()) facts_[host.leaf].set(*fact, it.value);
   }
-  const Nanos windows = (run_time(now) + options_.window - 1) / options_.window;
-  keep(storage::HostFactsRow{std::move(known), windows * options_.window});
+  const Nanos windows = (run_time(now) + options_.plan.window - 1) / options_.plan.window;
+  keep(storage::HostFactsRow{std::move(known), windows * options_.plan.window});
 }
 
 void Session::on_notice(const wire::Notice& notice, Nanos now) {
@@ -264,14 +264,14 @@ void Session::place_when_gathered(Nanos now) {
   for (const auto& [id, node] : root_.overlay().nodes()) {
     if (node.is_host()) known[node.leaf] = {gathering_.processes_on(node.leaf), facts_[node.leaf]};
   }
-  if (options_.choice.policy == placement::Policy::kFuzzy) note_placement(known, now);
+  if (options_.plan.choice.policy == placement::Policy::kFuzzy) note_placement(known, now);
   facts_.clear();
   root_.place(known, now);
 }
 
 // Even placement waits for nothing.
 bool Session::facts_are_awaited(Nanos now) {
-  if (options_.choice.policy != placement::Policy::kFuzzy) return false;
+  if (options_.plan.choice.policy != placement::Policy::kFuzzy) return false;
   if (facts_deadline_ == 0) facts_deadline_ = now + options_.facts_patience;
   if (now >= facts_deadline_) return false;
   const auto& nodes = root_.overlay().nodes();
@@ -580,8 +580,8 @@ void Session::broadcast_finish_when_ready(Nanos now) {
   const bool somebody_is_missing =
       gathering_.anyone() ? gathering_.worlds() > 0 && !gathering_.worlds_complete()
                           : options_.agent_expected() || options_.remote || knows_nobody;
-  const Nanos patience =
-      is_successor ? std::max(options_.settle, options_.lost_limit) : options_.settle;
+  const Nanos patience = is_successor ? std::max(gathering_.newcomer_limit(), options_.lost_limit)
+                                      : gathering_.newcomer_limit();
   const bool waited = now - finishing_since_ >= patience;
   if (somebody_is_missing && !waited && !outcome_.abandoned) return;
   root_.finish();
@@ -672,7 +672,7 @@ void Session::schedule(Nanos now) {
   const bool something_waits = !waiting_.rows.empty() || !failed_.rows.empty();
   if (something_waits && !recording_ && !gives_up_) next = std::min(next, next_commit_);
   if (!root_.is_placed() && gathering_.anyone()) {
-    next = std::min(next, facts_deadline_ == 0 ? gathering_.settled_at() : facts_deadline_);
+    next = std::min(next, facts_deadline_ == 0 ? gathering_.complete_at() : facts_deadline_);
   }
   network_->set_timer(std::max(next, now + kMillisecond));
 }

@@ -12,27 +12,20 @@
 #include "base/log.h"
 #include "frontend/gathering.h"
 #include "frontend/root.h"
+#include "frontend/session_plan.h"
 #include "launch/comm_process_launch.h"
 #include "overlay/node.h"
 #include "storage/write/recorder.h"
-#include "tree/shape.h"
 #include "wire/message.h"
 
 namespace xylem::frontend {
 
 struct SessionOptions {
-  tree::Shape shape;                  ///< `--topology`
-  Nanos settle = 2 * kSecond;         ///< `--settle`
-  Nanos window = 250 * kMillisecond;  ///< `--window`
-  bool chunks = false;                ///< `--detail trace`
-  /// Auxiliary services of each host, numbered by position.
-  std::vector<wire::ServiceSpec> services{};
+  SessionPlan plan;  ///< The user's settings.
   /// Streams of the run, numbered from wire::kFirstStoredStream on.
   std::vector<wire::StreamSpec> streams{};
-  HostChoice choice;  ///< `--placement`, `--extra-hosts` and so on.
   /// Maximum wait of fuzzy placement for measurements, from when all back ends have joined.
   Nanos facts_patience = 2 * kSecond;
-  Nanos facts_every = 10 * kSecond;  ///< `--facts-every`; 0: hosts are not measured.
   /// Interval of commits, after which data is visible and acknowledged. A commit comes earlier
   /// after `commit_bytes`, and at the end.
   Nanos commit_interval = 200 * kMillisecond;

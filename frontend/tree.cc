@@ -73,11 +73,11 @@ Result<std::unique_ptr<Stream::Impl::Parts>> Stream::Impl::prepare(TreeOptions o
   }
   parts->node.root.shape = *shape;
   parts->node.root.lost_limit = options.lost_limit;
-  parts->node.expected = options.expected;
+  parts->node.gathering.expected = options.expected;
   if (options.expected == 0 && !others_start) {
-    parts->node.expected = options.hosts.size() * options.back_ends_per_host;
+    parts->node.gathering.expected = options.hosts.size() * options.back_ends_per_host;
   }
-  parts->node.settle = options.settle;
+  parts->node.gathering.settle = options.settle;
   parts->node.queue_bytes = options.queue_bytes;
   parts->options = std::move(options);
   return parts;
@@ -97,7 +97,7 @@ Result<void> Stream::Impl::start() {
   const Nanos deadline = deadline_in(options.start_limit);
   if (auto launched = launch_all(); !launched) return launched;
   state.lock();
-  const std::size_t count = parts_->node.expected;
+  const std::size_t count = parts_->node.gathering.expected;
   const auto& failures = state->back_end_failures;
   wait_until(state, deadline, [&] { return !failures.empty() || state->node.has_all(count); });
   if (!failures.empty() && !state->node.has_all(count)) {

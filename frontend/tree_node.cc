@@ -19,6 +19,7 @@ constexpr std::size_t kFrameHead = 1024;
 TreeNode::TreeNode(TreeNodeOptions options)
     : options_(std::move(options)),
       root_(options_.root, *this),
+      gathering_(options_.gathering),
       next_stream_(raw(wire::kFirstToolStream)) {}
 
 // ---- the program's calls ----
@@ -171,7 +172,7 @@ std::string TreeNode::what_is_missing(std::size_t leaves) const {
     return std::to_string(attached) + " of " + std::to_string(leaves) + " back ends were there";
   }
   std::string nodes;
-  for (const NodeId node : root_.unsettled()) nodes += " " + std::to_string(raw(node));
+  for (const NodeId node : root_.out_of_place()) nodes += " " + std::to_string(raw(node));
   return nodes.empty() ? "all back ends were there, but the tree was not placed"
                        : "all back ends were there, but not all nodes (" + nodes.substr(1) +
                              ") found their places";
@@ -252,16 +253,13 @@ void TreeNode::after_event(Nanos now) {
     next = std::min(next, open.inbox.next_deadline());
     next = std::min(next, open.inbox.acknowledgement_due().value_or(next));
   }
-  if (!root_.is_placed()) next = std::min(next, last_joined_ + options_.settle);
+  if (!root_.is_placed()) next = std::min(next, gathering_.complete_at());
   network_->set_timer(std::max(next, now + kMillisecond));
 }
 
 void TreeNode::place_when_gathered(Nanos now) {
+  if (root_.is_placed() || !gathering_.complete(now)) return;
   const IntervalSet leaves = root_.overlay().leaves();
-  if (root_.is_placed() || leaves.empty()) return;
-  const bool all = options_.expected > 0 && leaves.count() >= options_.expected;
-  const bool settled = options_.expected == 0 && now >= last_joined_ + options_.settle;
-  if (!all && !settled) return;
   std::map<LeafId, KnownHost> known;
   for (const auto& run : leaves.intervals()) {
     for (auto leaf = run.first; leaf < run.end; ++leaf) {
@@ -306,7 +304,7 @@ void TreeNode::on_node(const OverlayNode& node) {
 }
 
 void TreeNode::on_joined(LeafId leaf, Nanos now) {
-  last_joined_ = now;
+  gathering_.host_joined(leaf, now);
   states_.erase(leaf);
   tell(TreeEvent::Kind::kJoined, leaf, root_.overlay().find(leaf)->host, "joined");
 }

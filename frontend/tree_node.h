@@ -16,6 +16,7 @@
 #include "base/interval_set.h"
 #include "base/result.h"
 #include "filters/multicast_cut.h"
+#include "frontend/gathering.h"
 #include "frontend/inbox.h"
 #include "frontend/root.h"
 #include "frontend/tree.h"
@@ -27,9 +28,7 @@ namespace xylem::frontend {
 
 struct TreeNodeOptions {
   RootOptions root;
-  /// Number of leaves at which the tree is placed; 0: `settle` after the last one.
-  std::size_t expected = 0;
-  Nanos settle = 2 * kSecond;
+  GatheringOptions gathering;
   std::size_t queue_bytes = 16u << 20;
 };
 
@@ -69,15 +68,15 @@ class TreeNode final : public overlay::Node, private RootOwner {
   Inbox* inbox(StreamId stream);
   std::optional<TreeEvent> take_event();
   /// The tree is placed, and every node has attached to its parent.
-  bool is_settled() { return root_.is_settled(); }
+  bool all_in_place() { return root_.all_in_place(); }
   const Overlay& overlay() const { return root_.overlay(); }
   std::size_t attached_leaves() const;
-  /// At least `leaves` leaves are attached, and the tree is settled. True for 0 if no leaf has
+  /// At least `leaves` leaves are attached, and all nodes are in place. True for 0 if no leaf has
   /// joined.
   bool has_all(std::size_t leaves) {
     const IntervalSet& joined = root_.overlay().leaves();
     if (leaves == 0 && joined.empty()) return true;
-    return joined.count() >= leaves && is_settled() && attached_leaves() >= leaves;
+    return joined.count() >= leaves && all_in_place() && attached_leaves() >= leaves;
   }
   /// Why has_all() is false, for people.
   std::string what_is_missing(std::size_t leaves) const;
@@ -138,11 +137,11 @@ class TreeNode final : public overlay::Node, private RootOwner {
   TreeNodeOptions options_;
   overlay::Network* network_ = nullptr;  // Valid from on_start() on.
   Root root_;
+  Gathering gathering_;
   std::map<StreamId, Open> streams_;
   overlay::RecentMulticasts recent_;  // Sent again to nodes that choose us as their new parent.
   std::uint32_t next_stream_;
   std::uint64_t taken_version_ = 0;
-  Nanos last_joined_ = 0;
   std::deque<TreeEvent> events_;
   bool has_last_event_ = false;
   std::map<LeafId, NodeState> states_;

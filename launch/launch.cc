@@ -218,13 +218,13 @@ Environment job_environment(const LaunchOptions& options, const std::vector<std:
   job.emplace_back("ASAN_OPTIONS", asan.empty() ? kAsanOption : asan + ":" + kAsanOption);
   job.emplace_back(kEnvKey, net::to_hex(options.key));
   job.emplace_back(kEnvBackend, options.backend);
-  job.emplace_back(kEnvTls, options.tls ? "on" : "off");
-  if (!options.sample.empty()) job.emplace_back(kEnvSample, options.sample);
-  if (options.ring_records != 0) {
-    job.emplace_back(kEnvRing, std::to_string(options.ring_records));
+  job.emplace_back(kEnvTls, options.start.tls ? "on" : "off");
+  if (!options.start.sample.empty()) job.emplace_back(kEnvSample, options.start.sample);
+  if (options.start.ring_records != 0) {
+    job.emplace_back(kEnvRing, std::to_string(options.start.ring_records));
   }
-  if (options.test_size != 0) {
-    job.emplace_back(kEnvTestSize, std::to_string(options.test_size));
+  if (options.start.test_size != 0) {
+    job.emplace_back(kEnvTestSize, std::to_string(options.start.test_size));
   }
   if (options.remote) {
     std::string names = variable(current, kOpenMpiForwardList);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "launch/start_options.h"
 #include "net/key.h"
 
 namespace xylem::launch {
@@ -46,11 +47,8 @@ struct LaunchOptions {
   net::Key key{};
   std::string capture_library;  ///< Absolute path.
   std::string backend;          ///< Absolute path.
-  bool tls = true;              ///< `--tls`
-  std::string sample;           ///< As `--sample`; empty for the default.
-  unsigned ring_records = 0;    ///< 0: default.
-  unsigned test_size = 0;       ///< `--test-size`; 0: real hosts.
-  bool remote = false;          ///< The job may reach other hosts.
+  StartOptions start;
+  bool remote = false;  ///< The job may reach other hosts.
 };
 
 /// Pairs of NAME and value. A variable with an empty value is set to "", not removed.

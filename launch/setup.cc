@@ -13,28 +13,6 @@ json::array to_array(const std::vector<std::string>& texts) {
   return array;
 }
 
-json::array to_array(const std::vector<wire::ServiceSpec>& services) {
-  json::array array;
-  for (const wire::ServiceSpec& spec : services) {
-    json::object object;
-    object["name"] = spec.name;
-    object["program"] = spec.program;
-    object["interval_ns"] = spec.interval_ns;
-    object["timeout_ns"] = spec.timeout_ns;
-    array.emplace_back(std::move(object));
-  }
-  return array;
-}
-
-wire::ServiceSpec to_service(const json::object& object) {
-  wire::ServiceSpec spec;
-  spec.name = std::string(object.at("name").as_string());
-  spec.program = std::string(object.at("program").as_string());
-  spec.interval_ns = object.at("interval_ns").as_int64();
-  spec.timeout_ns = object.at("timeout_ns").as_int64();
-  return spec;
-}
-
 // Walks the fields in one order for reading and writing, so that neither can forget one.
 template <typename Setup_, typename Field>
 void each_field(Setup_& setup, Field field) {
@@ -42,37 +20,19 @@ void each_field(Setup_& setup, Field field) {
   field("command", setup.command);
   field("directory", setup.directory);
   field("user", setup.user);
-  field("options", setup.options);
+  field("settings", setup.settings);
+  field("sections", setup.sections);
   field("store", setup.store);
-  field("overwrite", setup.overwrite);
   field("live_path", setup.live_path);
-  field("shape", setup.shape);
-  field("launcher", setup.launcher);
-  field("placement", setup.placement);
-  field("fuzzy", setup.fuzzy);
-  field("streams", setup.streams);
   field("plugins", setup.plugins);
   field("first_plugin_fd", setup.first_plugin_fd);
   field("fold_mark_fd", setup.fold_mark_fd);
   field("unmerged_streams", setup.unmerged_streams);
-  field("alerts", setup.alerts);
-  field("comm_on", setup.comm_on);
-  field("extra_hosts", setup.extra_hosts);
-  field("excluded", setup.excluded);
-  field("most_per_host", setup.most_per_host);
-  field("reserved_cores", setup.reserved_cores);
-  field("reserve_for_processes", setup.reserve_for_processes);
-  field("facts_every", setup.facts_every);
-  field("settle", setup.settle);
-  field("window", setup.window);
-  field("chunks", setup.chunks);
   field("remote", setup.remote);
-  field("tls", setup.tls);
-  field("quiet", setup.quiet);
+  field("counts_calls", setup.counts_calls);
   field("reachable_hosts", setup.reachable_hosts);
   field("run_folder", setup.run_folder);
   field("pretend_file_system", setup.pretend_file_system);
-  field("log_level", setup.log_level);
 }
 
 struct Writer {
@@ -84,6 +44,11 @@ struct Writer {
   void operator()(const char* name, const std::vector<ConfigEntry>& entries) {
     json::array array;
     for (const ConfigEntry& it : entries) array.push_back({it.key, it.value, it.line});
+    object[name] = std::move(array);
+  }
+  void operator()(const char* name, const std::vector<SettingValue>& values) {
+    json::array array;
+    for (const SettingValue& it : values) array.push_back({it.name, it.value, it.source});
     object[name] = std::move(array);
   }
   void operator()(const char* name, bool value) { object[name] = value; }
@@ -107,6 +72,14 @@ struct Reader {
                          static_cast<int>(entry.at(2).as_int64())});
     }
   }
+  void operator()(const char* name, std::vector<SettingValue>& values) {
+    for (const json::value& it : object.at(name).as_array()) {
+      const json::array& setting = it.as_array();
+      values.push_back({std::string(setting.at(0).as_string()),
+                        std::string(setting.at(1).as_string()),
+                        std::string(setting.at(2).as_string())});
+    }
+  }
   void operator()(const char* name, bool& value) { value = object.at(name).as_bool(); }
   void operator()(const char* name, long& value) { value = object.at(name).as_int64(); }
 };
@@ -116,7 +89,6 @@ struct Reader {
 std::string to_json(const Setup& setup) {
   json::object object;
   each_field(setup, Writer{object});
-  object["services"] = to_array(setup.services);
   object["key"] = net::to_hex(setup.key);
   return json::serialize(object);
 }
@@ -131,9 +103,6 @@ Result<Setup> parse_setup(std::string_view text) {
     auto key = net::parse_key(std::string(object.at("key").as_string()));
     if (!key) return unexpected(Code::kCorrupt, std::move(key.error().message));
     setup.key = *key;
-    for (const json::value& service : object.at("services").as_array()) {
-      setup.services.push_back(to_service(service.as_object()));
-    }
     return setup;
   } catch (const std::exception& e) {
     return unexpected(Code::kCorrupt, std::string("the front end's setup is not readable: ") +

@@ -13,11 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/config.h"
 #include "base/result.h"
+#include "base/settings.h"
 #include "net/key.h"
-#include "wire/series.h"
 
 namespace xylem::launch {
 
@@ -27,45 +26,29 @@ struct Setup {
   std::vector<std::string> command;
   std::string directory;
   std::string user;
-  std::string options;  ///< As `--print-config` shows them.
+  /// The user's settings as text. The front end reads them with the function with which `xylem` has
+  /// checked them, so a new setting changes nothing here.
+  std::vector<SettingValue> settings;
+  /// From the configuration file: [fuzzy], [stream.NAME], ...
+  std::vector<ConfigEntry> sections{};
   std::string store;
-  bool overwrite = false;
   /// For a successor: the path of the store, from the first front end's answer. Empty: the run
   /// begins.
   std::string live_path;
-  std::string shape;                   ///< `--topology`
-  std::string launcher;                ///< `--launcher`; empty: none.
-  std::string placement = "even";      ///< `--placement`
-  std::vector<ConfigEntry> fuzzy;      ///< From the configuration file: the rules that judge hosts.
-  std::vector<ConfigEntry> streams{};  ///< From the same: the run's streams.
-  /// Their plugins, each file once: copies of them (filters::copy_plugin) are passed as descriptors
-  /// from first_plugin_fd on, so that a successor has the same copies even if a file has changed or
-  /// gone.
+  /// The plugins of streams, each file once: copies of them (filters::copy_plugin) are passed as
+  /// descriptors from first_plugin_fd on, so that a successor has the same copies even if a file
+  /// has changed or gone.
   std::vector<std::string> plugins{};
   long first_plugin_fd = -1;  ///< Set by FrontEndProcess.
   long fold_mark_fd = -1;     ///< See FoldMark; -1 without plugins. Set by FrontEndProcess.
   /// Numbers of streams whose plugin has killed front ends; these streams are no longer merged. Set
   /// by FrontEndProcess.
   std::vector<std::string> unmerged_streams{};
-  std::string comm_on = "mixed";         ///< `--comm-on`
-  std::vector<std::string> extra_hosts;  ///< `--extra-hosts`
-  std::vector<std::string> excluded;     ///< `--exclude`
-  long most_per_host = -1;               ///< `--max-per-host`; -1: no limit.
-  long reserved_cores = 0;               ///< `--reserve-cores`, ...
-  bool reserve_for_processes = false;    ///< ... or its word processes.
-  Nanos facts_every = 10 * kSecond;      ///< `--facts-every`
-  Nanos settle = 2 * kSecond;
-  Nanos window = 250 * kMillisecond;
-  bool chunks = false;
-  bool remote = false;  ///< The job may run on other hosts.
-  bool tls = true;      ///< `--tls`
-  bool quiet = false;   ///< No account on standard error at the end.
+  bool remote = false;       ///< The job may run on other hosts.
+  bool counts_calls = true;  ///< False for `xylem attach`: no account of calls is printed.
   std::vector<std::string> reachable_hosts;
   std::string run_folder;        ///< The run's folder on this host; a prefix with `--test-size`.
   long pretend_file_system = 0;  ///< For tests; see storage::SqliteOptions.
-  std::string log_level;
-  std::vector<ConfigEntry> alerts;  ///< From the configuration file: thresholds.
-  std::vector<wire::ServiceSpec> services{};
 };
 
 /// The setup as one line, without a line break.

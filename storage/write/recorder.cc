@@ -5,16 +5,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 #include <cstring>
 #include <iterator>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
 
 #include "base/check.h"
+#include "base/shared_state.h"
 #include "base/unique_fd.h"
 #include "storage/write/intake_internal.h"
 
@@ -100,55 +99,54 @@ class ThreadRecorder final : public Recorder {
       : store_(store), done_fd_(std::move(done_fd)), thread_([this] { work(); }) {}
 
   ~ThreadRecorder() override {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    changed_.notify_one();
+    auto state = state_.lock();
+    state->is_over = true;
+    state.notify();
+    state.unlock();
     thread_.join();
   }
 
   void record(Batch batch) override {
-    {
-      const std::lock_guard lock(mutex_);
-      CHECK(!batch_ && !done_);
-      batch_ = std::move(batch);
-    }
-    changed_.notify_one();
+    auto state = state_.lock();
+    CHECK(!state->batch && !state->done);
+    state->batch = std::move(batch);
+    state.notify();
   }
 
   std::optional<Recorded> take() override {
-    const std::lock_guard lock(mutex_);
-    if (!done_) return std::nullopt;
+    auto state = state_.lock();
+    if (!state->done) return std::nullopt;
     eventfd_t count = 0;
     ::eventfd_read(done_fd_.get(), &count);
-    return std::exchange(done_, std::nullopt);
+    return std::exchange(state->done, std::nullopt);
   }
 
   int fd() const override { return done_fd_.get(); }
 
  private:
+  struct State {
+    std::optional<Batch> batch;
+    std::optional<Recorded> done;
+    bool is_over = false;
+  };
+
   void work() {
-    std::unique_lock lock(mutex_);
+    auto state = state_.lock();
     for (;;) {
-      changed_.wait(lock, [this] { return stopping_ || batch_; });
-      if (!batch_) return;
-      Batch batch = *std::exchange(batch_, std::nullopt);
-      lock.unlock();
+      state.wait_until(kForever, [&] { return state->is_over || state->batch; });
+      if (!state->batch) return;
+      Batch batch = *std::exchange(state->batch, std::nullopt);
+      state.unlock();
       Recorded done = record_now(store_, std::move(batch));
-      lock.lock();
-      done_ = std::move(done);
+      state.lock();
+      state->done = std::move(done);
       ::eventfd_write(done_fd_.get(), 1);
     }
   }
 
   Store& store_;
   UniqueFd done_fd_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<Batch> batch_;
-  std::optional<Recorded> done_;
-  bool stopping_ = false;
+  SharedState<State> state_;
   std::thread thread_;  // Last: it uses all of the above.
 };
 

@@ -109,8 +109,8 @@ void front_end(ByteSource& in) {
   CHECK(store->begin_run({}));
   const auto recorder = storage::make_direct_recorder(*store);
   frontend::SessionOptions options;
-  options.shape = *tree::parse_shape("kary:2");
-  options.chunks = in.coin();
+  options.plan.shape = *tree::parse_shape("kary:2");
+  options.plan.chunks = in.coin();
   options.control_fd = control.get();
   testing::FakeNetwork network;
   network.link_status.clock_known = true;

@@ -210,7 +210,7 @@ class Readers {
           [&](auto& out, auto& err) {
             PlaceOptions options;
             for (const Setting& setting : place_settings()) {
-              options.values.push_back({setting.name, setting.fallback, "default"});
+              options.values.push_back({setting.name, setting.default_value, "default"});
               SettingValue& value = options.values.back();
               if (value.name == "recorded") value = {"recorded", path_, "a test"};
               if (value.name == "placement") value = {"placement", "fuzzy", "a test"};

@@ -78,9 +78,9 @@ void Cluster::start_front_end() {
   front_end->control_reader.reset(ends[0]);
   front_end->control_writer.reset(ends[1]);
   frontend::SessionOptions session;
-  session.shape = options_.shape;
-  session.settle = kSecond;
-  session.chunks = options_.chunk_events != 0;
+  session.plan.shape = options_.shape;
+  session.plan.gathering.settle = kSecond;
+  session.plan.chunks = options_.chunk_events != 0;
   session.control_fd = ends[0];
   session.past = std::move(opened.past);
   front_ends_.push_back(std::move(front_end));

@@ -145,7 +145,7 @@ class MulticastChaos {
     Random& random = world_.random();
     options.root.shape.kind = tree::Shape::Kind::kKary;
     options.root.shape.fanout = 2 + static_cast<std::uint32_t>(random(2));
-    options.settle = kSecond;
+    options.gathering.settle = kSecond;
     root_ = world_.start(kRootHost, std::make_unique<frontend::TreeNode>(options), kRootPort);
   }
 
@@ -185,7 +185,7 @@ class MulticastChaos {
   bool is_ready() {
     const bool all_there = std::all_of(leaves_.begin(), leaves_.end(),
                                        [](const auto& leaf) { return leaf->leaf.has_value(); });
-    if (!all_there || !root().is_settled()) return false;
+    if (!all_there || !root().all_in_place()) return false;
     if (!stream_) {
       wire::StreamSpec spec;
       spec.name = "down";

@@ -11,6 +11,8 @@
 
 #include "base/config.h"
 #include "cli/account_line.h"
+#include "cli/settings.h"
+#include "launch/setup.h"
 #include "net/address.h"
 #include "placement/fuzzy_rules.h"
 
@@ -27,18 +29,18 @@ Result<RunOptions> options_of(const std::vector<SettingValue>& flags,
 TEST(RunOptions, HaveDefaultsThatAreValid) {
   const auto options = options_of({});
   ASSERT_TRUE(options) << options.error().message;
-  EXPECT_EQ(options->window, 250 * kMillisecond);
-  EXPECT_EQ(options->settle, 2 * kSecond);
-  EXPECT_EQ(options->topology, "kary:16");
-  EXPECT_FALSE(options->chunks);
+  EXPECT_EQ(options->session.window, 250 * kMillisecond);
+  EXPECT_EQ(options->session.gathering.settle, 2 * kSecond);
+  EXPECT_EQ(tree::to_text(options->session.shape), "kary:16");
+  EXPECT_FALSE(options->session.chunks);
 }
 
 TEST(RunOptions, AFlagGoesBeforeTheEnvironment) {
   const auto options =
       options_of({{"window", "1s", "--window"}}, {"XYLEM_WINDOW=2s", "XYLEM_SETTLE=3s"});
   ASSERT_TRUE(options) << options.error().message;
-  EXPECT_EQ(options->window, kSecond);
-  EXPECT_EQ(options->settle, 3 * kSecond);
+  EXPECT_EQ(options->session.window, kSecond);
+  EXPECT_EQ(options->session.gathering.settle, 3 * kSecond);
 }
 
 TEST(RunOptions, ShareAFileWithOtherVerbs) {
@@ -119,13 +121,13 @@ TEST(RunOptions, ArePrintedWithTheRulesOfFuzzyPlacementSoThatAFileGivesThemAgain
   const auto values = layer_settings(run_settings(), {}, "", {});
   const auto options = check_settings(*values, *entries);
   ASSERT_TRUE(options) << options.error().message;
-  const auto again = parse_config(print_settings(*values, options->fuzzy), "again.toml");
+  const auto again = parse_config(print_settings(*values, options->sections), "again.toml");
   ASSERT_TRUE(again) << again.error().message;
   const auto is_rule = [](const ConfigEntry& it) { return placement::is_fuzzy_key(it.key); };
   std::vector<ConfigEntry> rules;
   std::copy_if(again->begin(), again->end(), std::back_inserter(rules), is_rule);
   EXPECT_EQ(*placement::read_fuzzy_rules(rules, "again.toml"),
-            *placement::read_fuzzy_rules(options->fuzzy, "x.toml"));
+            *placement::read_fuzzy_rules(options->sections, "x.toml"));
 }
 
 TEST(RunOptions, RefuseAListWhereOneValueBelongs) {
@@ -203,8 +205,8 @@ TEST(RunOptions, TheFileMayBeNamedByTheEnvironment) {
   std::filesystem::remove(path("b.toml"));
   ASSERT_TRUE(named) << named.error().message;
   ASSERT_TRUE(overruled) << overruled.error().message;
-  EXPECT_EQ(check_settings(*named)->window, kSecond);
-  EXPECT_EQ(check_settings(*overruled)->window, 2 * kSecond) << "a flag goes before";
+  EXPECT_EQ(check_settings(*named)->session.window, kSecond);
+  EXPECT_EQ(check_settings(*overruled)->session.window, 2 * kSecond) << "a flag goes before";
 }
 
 TEST(RunOptions, PrintAsAFileThatGivesTheSameAgain) {
@@ -222,6 +224,59 @@ TEST(RunOptions, PrintAsAFileThatGivesTheSameAgain) {
       EXPECT_EQ(entry.value, value.value) << entry.key;
     }
   }
+}
+
+TEST(RunOptions, AreReadByTheFrontEndAsTheyWereChecked) {
+  const auto entries = parse_config(
+      "[fuzzy.weights]\nidle = 1\n[service.host]\ninterval = \"3s\"\n[alerts]\nloss = 7\n"
+      "[stream.e]\naggregation = \"sum\"\n",
+      "x.toml");
+  ASSERT_TRUE(entries) << entries.error().message;
+  const auto values = layer_settings(run_settings(),
+                                     {{"settle", "7s", "--settle"},
+                                      {"detail", "trace", "--detail"},
+                                      {"exclude", "node[1-2]", "--exclude"},
+                                      {"max-per-host", "3", "--max-per-host"},
+                                      {"tls", "off", "--tls"},
+                                      {"quiet", "true", "--quiet"}},
+                                     "", {});
+  ASSERT_TRUE(values) << values.error().message;
+  const auto checked = check_settings(*values, *entries);
+  ASSERT_TRUE(checked) << checked.error().message;
+  launch::Setup setup;
+  setup.settings = checked->values;
+  setup.sections = checked->sections;
+  const auto received = launch::parse_setup(launch::to_json(setup));
+  ASSERT_TRUE(received) << received.error().message;
+  const auto read = read_run_options(received->settings, received->sections);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(print_plan(*read), print_plan(*checked));
+  EXPECT_EQ(read->session.gathering.settle, 7 * kSecond);
+  EXPECT_TRUE(read->session.chunks);
+  EXPECT_EQ(read->session.choice.room.excluded, (std::vector<std::string>{"node1", "node2"}));
+  EXPECT_EQ(read->session.choice.room.most_per_host, 3u);
+  EXPECT_EQ(read->session.choice.rules, checked->session.choice.rules);
+  ASSERT_EQ(read->session.services.size(), 1u);
+  EXPECT_EQ(read->session.services[0].interval_ns, 3 * kSecond);
+  EXPECT_FALSE(read->start.tls);
+  EXPECT_TRUE(read->quiet);
+}
+
+TEST(RunOptions, ATopologyFileHasAnAbsolutePathAndIsOnlyOpenedByTheCheck) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("xylem-options-" + std::to_string(::getpid()) + ".topo");
+  std::ofstream(path) << "head:0 ;\n";
+  const auto relative = std::filesystem::relative(path);
+  const auto checked = options_of({{"topology", "file:" + relative.string(), "--topology"}});
+  std::filesystem::remove(path);
+  ASSERT_TRUE(checked) << checked.error().message;
+  EXPECT_TRUE(std::filesystem::path(checked->session.shape.path).is_absolute());
+
+  const std::vector<SettingValue> sent = {
+      {"topology", tree::to_text(checked->session.shape), "--topology"}};
+  const auto read = read_run_options(sent, {});
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->session.shape.path, checked->session.shape.path);
 }
 
 TEST(RunOptions, AnUnknownKeyOfTheFileIsNamedWithItsLine) {

@@ -18,13 +18,13 @@ wire::ProcessRow rank_of(std::uint32_t rank, std::uint32_t size, std::uint8_t wo
 }
 
 TEST(Gathering, IsNotCompleteWithoutAnyHost) {
-  Gathering gathering(kSecond);
+  Gathering gathering({.settle = kSecond});
   EXPECT_FALSE(gathering.anyone());
   EXPECT_FALSE(gathering.complete(100 * kSecond));
 }
 
 TEST(Gathering, IsCompleteAtOnceWhenTheWorldIs) {
-  Gathering gathering(kSecond);
+  Gathering gathering({.settle = kSecond});
   gathering.host_joined(kLeaf, 0);
   gathering.process_seen(kLeaf, rank_of(0, 2), 0);
   EXPECT_FALSE(gathering.complete(0));
@@ -35,17 +35,17 @@ TEST(Gathering, IsCompleteAtOnceWhenTheWorldIs) {
 }
 
 TEST(Gathering, CountsAProcessThatIsToldTwiceOnce) {
-  Gathering gathering(kSecond);
+  Gathering gathering({.settle = kSecond});
   gathering.host_joined(kLeaf, 0);
   gathering.process_seen(kLeaf, rank_of(0, 2), 0);
   gathering.process_seen(kLeaf, rank_of(0, 2), 5);
   EXPECT_EQ(gathering.ranks(), 1u);
   EXPECT_FALSE(gathering.worlds_complete());
-  EXPECT_EQ(gathering.settled_at(), kSecond) << "the second telling is no newcomer";
+  EXPECT_EQ(gathering.complete_at(), kSecond) << "the second telling is no newcomer";
 }
 
 TEST(Gathering, WaitsForEveryWorld) {
-  Gathering gathering(kSecond);
+  Gathering gathering({.settle = kSecond});
   gathering.host_joined(kLeaf, 0);
   gathering.process_seen(kLeaf, rank_of(0, 1, 1), 0);
   EXPECT_TRUE(gathering.worlds_complete());
@@ -55,15 +55,32 @@ TEST(Gathering, WaitsForEveryWorld) {
 }
 
 TEST(Gathering, SettlesSoLongAfterTheLastNewcomer) {
-  Gathering gathering(2 * kSecond);
+  Gathering gathering({.settle = 2 * kSecond});
   gathering.host_joined(kLeaf, 0);
   gathering.process_seen(kLeaf, rank_of(0, 64), kSecond);
   EXPECT_FALSE(gathering.complete(3 * kSecond - 1));
   EXPECT_TRUE(gathering.complete(3 * kSecond));
 }
 
+TEST(Gathering, AHostThatJoinsAgainDoesNotRestartTheWait) {
+  Gathering gathering({.settle = 2 * kSecond});
+  gathering.host_joined(kLeaf, 0);
+  gathering.host_joined(kLeaf, kSecond);
+  EXPECT_EQ(gathering.complete_at(), 2 * kSecond);
+  EXPECT_TRUE(gathering.complete(2 * kSecond));
+}
+
+TEST(Gathering, WaitsForAnExpectedNumberOfHostsHoweverLong) {
+  Gathering gathering({.settle = kSecond, .expected = 2});
+  gathering.host_joined(kLeaf, 0);
+  EXPECT_FALSE(gathering.complete(100 * kSecond));
+  EXPECT_EQ(gathering.complete_at(), kForever);
+  gathering.host_joined(LeafId{raw(kLeaf) + 1}, 100 * kSecond);
+  EXPECT_TRUE(gathering.complete(100 * kSecond));
+}
+
 TEST(Gathering, TakesTheLargestSizeThatAWorldsRanksTell) {
-  Gathering gathering(kSecond);
+  Gathering gathering({.settle = kSecond});
   gathering.host_joined(kLeaf, 0);
   gathering.process_seen(kLeaf, rank_of(0, 3), 0);
   gathering.process_seen(kLeaf, rank_of(1, 2), 0);  // Of a rank that knows no more than its own.
@@ -72,7 +89,7 @@ TEST(Gathering, TakesTheLargestSizeThatAWorldsRanksTell) {
 }
 
 TEST(Gathering, CountsProcessesBeforeTheyInitialise) {
-  Gathering gathering(kSecond);
+  Gathering gathering({.settle = kSecond});
   gathering.host_joined(kLeaf, 0);
   wire::ProcessRow early;
   early.lane = Lane{1};

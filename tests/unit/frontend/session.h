@@ -138,13 +138,13 @@ class SessionTest : public ::testing::Test {
 
   void start(const char* shape = "kary:2", Nanos settle = 2 * kSecond) {
     SessionOptions options;
-    options.shape = *tree::parse_shape(shape);
-    options.settle = settle;
+    options.plan.shape = *tree::parse_shape(shape);
+    options.plan.gathering.settle = settle;
     options.control_fd = control_.get();
     options.waiting_bytes = waiting_bytes_;
     options.past = past_;
     options.launcher = launcher_;
-    options.choice = choice_;
+    options.plan.choice = choice_;
     options.streams = streams_;
     session_.emplace(std::move(options), recorder_);
     session_->on_start(network_, network_.now);

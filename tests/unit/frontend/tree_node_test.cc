@@ -25,7 +25,7 @@ class TreeNodeTest : public ::testing::Test {
   static TreeNodeOptions two_leaves() {
     TreeNodeOptions options;
     options.root.shape = *tree::parse_shape("flat");
-    options.expected = 2;
+    options.gathering.expected = 2;
     return options;
   }
 
@@ -223,7 +223,7 @@ TEST_F(TreeNodeTest, TellsNothingOfTheEndOfAStreamThatWasNeverOpen) {
 TEST(TreeNodePlacing, StartsNothingByAHostWhoseLinksAreAllGone) {
   TreeNodeOptions options;
   options.root.shape = *tree::parse_shape("kary:2");
-  options.expected = 6;
+  options.gathering.expected = 6;
   TreeNode node(options);
   testing::FakeNetwork network;
   node.on_start(network, network.now);

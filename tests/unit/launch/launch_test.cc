@@ -151,8 +151,8 @@ TEST(SetupLine, SurvivesTheChannel) {
   setup.key = net::make_key();
   setup.command = {"mpirun", "-n", "4", "./a \"b\"\n"};
   setup.store = "x.db";
-  setup.chunks = true;
-  setup.window = 123;
+  setup.settings = {{"window", "123ms", "x.toml:3: window"}};
+  setup.sections = {{"stream.e", "", 7}};
   setup.reachable_hosts = {"10.0.0.1"};
   const std::string line = to_json(setup);
   EXPECT_EQ(line.find('\n'), std::string::npos);

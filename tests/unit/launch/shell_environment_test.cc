@@ -13,8 +13,6 @@ namespace xylem::launch {
 namespace {
 
 using testing::Contains;
-using testing::Key;
-using testing::Not;
 using testing::Pair;
 
 constexpr const char* kLibrary = "/x/lib/libxylem-capture.so";
@@ -45,7 +43,7 @@ Variables entered(const Variables& before, int pid = 42, bool is_remote = true) 
   options.run = std::to_string(pid);
   options.capture_library = kLibrary;
   options.backend = "/x/xylem-backend";
-  options.sample = "none";
+  options.start.sample = "none";
   options.remote = is_remote;
   const auto list = as_list(before);
   return evaluated(before, lines_to_enter(job_environment(options, list), pid, list));

@@ -1,0 +1,193 @@
+#pragma once
+
+// Settings: options of a run that users can set in several places (cli/settings.h lists them). Each
+// room declares its own settings in a Section, next to the struct that holds their values:
+//
+//   struct PumpOptions {
+//     Nanos interval = 2 * kSecond;
+//   };
+//   const Section<PumpOptions>& pump_section() {
+//     static const Section<PumpOptions> kSection = {
+//         duration_option("interval", &PumpOptions::interval, 0, 60 * kSecond, "at most 60s",
+//                         "Interval between two strokes"),
+//     };
+//     return kSection;
+//   }
+//   Result<PumpOptions> options = read_section(pump_section(), values);
+//
+// No other code repeats the name, default, limits or help. A new setting is one more entry.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/result.h"
+
+namespace xylem {
+
+/// One option: `--NAME` on the command line, `XYLEM_NAME` (upper case, `-` as `_`) in the
+/// environment, `NAME = "value"` in a configuration file.
+struct Setting {
+  std::string name;
+  std::string default_value;
+  bool is_switch;  ///< On the command line it needs no value; elsewhere it is true or false.
+  std::string help;
+};
+
+/// A value as text, and its source for error messages.
+struct SettingValue {
+  std::string name;
+  std::string value;
+  std::string source;  ///< "--window", "XYLEM_WINDOW", "x.toml:3: window" or "default"
+
+  bool is_default() const { return source == "default"; }
+};
+
+/// The value of one setting, which must be among `values`.
+const SettingValue& value_of(const std::vector<SettingValue>& values, std::string_view name);
+
+/// An error about a value. Its message begins with the source.
+Unexpected bad_setting(const SettingValue& setting, const std::string& why);
+
+// Each of these fails with kInvalidArgument.
+
+/// "true" or "1"; "false", "0" or empty.
+Result<bool> to_switch(const SettingValue& setting);
+/// A whole number from 0 to `max`.
+Result<std::uint64_t> to_number(const SettingValue& setting, std::uint64_t max);
+/// A time (parse_duration) from `min` to `max`. `range` ends the error message: "from 1s to 1h".
+Result<Nanos> to_duration(const SettingValue& setting, Nanos min, Nanos max,
+                          const std::string& range);
+/// One of `choices`.
+Result<std::string> to_choice(const SettingValue& setting, const std::vector<std::string>& choices);
+
+/// A setting, and how its text becomes a part of `Options`.
+template <typename Options>
+struct Option {
+  Setting setting;
+  std::function<Result<void>(const SettingValue& value, Options& options)> read;
+};
+
+/// The settings of one room, in the order in which `--help` shows them.
+template <typename Options>
+using Section = std::vector<Option<Options>>;
+
+template <typename Options>
+std::vector<Setting> settings_of(const Section<Options>& section) {
+  std::vector<Setting> settings;
+  for (const Option<Options>& option : section) settings.push_back(option.setting);
+  return settings;
+}
+
+template <typename Options>
+void append(Section<Options>& section, const Section<Options>& more) {
+  section.insert(section.end(), more.begin(), more.end());
+}
+
+/// Reads the settings of a section from `values`, which may contain other settings too. A setting
+/// without a value keeps its default. Fails with kInvalidArgument and the source of the first wrong
+/// value.
+template <typename Options>
+Result<Options> read_section(const Section<Options>& section,
+                             const std::vector<SettingValue>& values) {
+  Options options;
+  for (const Option<Options>& option : section) {
+    for (const SettingValue& value : values) {
+      if (value.name != option.setting.name) continue;
+      auto done = option.read(value, options);
+      if (!done) return unexpected(std::move(done.error()));
+    }
+  }
+  return options;
+}
+
+/// The settings of a struct as settings of a larger struct that has it as `member`.
+template <typename Whole, typename Part>
+Section<Whole> section_of_member(const Section<Part>& part, Part Whole::*member) {
+  Section<Whole> section;
+  for (const Option<Part>& option : part) {
+    section.push_back(
+        {option.setting, [read = option.read, member](const auto& value, Whole& whole) {
+           return read(value, whole.*member);
+         }});
+  }
+  return section;
+}
+
+// ---- options whose value is one field; the default is that of the struct ----
+
+/// Assigns a value that was read, or passes the error on.
+template <typename Field, typename Value>
+Result<void> assign(Field& field, Result<Value> value) {
+  if (!value) return unexpected(std::move(value.error()));
+  field = static_cast<Field>(*std::move(value));
+  return {};
+}
+
+template <typename Options>
+Option<Options> text_option(const char* name, std::string Options::*field, const char* help) {
+  return {{name, Options{}.*field, false, help},
+          [field](const SettingValue& it, Options& options) -> Result<void> {
+            options.*field = it.value;
+            return {};
+          }};
+}
+
+template <typename Options>
+Option<Options> switch_option(const char* name, bool Options::*field, const char* help) {
+  return {{name, Options{}.*field ? "true" : "false", true, help},
+          [field](const SettingValue& it, Options& options) {
+            return assign(options.*field, to_switch(it));
+          }};
+}
+
+/// A boolean that is written as one of two words.
+template <typename Options>
+Option<Options> word_option(const char* name, bool Options::*field, const std::string& when_false,
+                            const std::string& when_true, const char* help) {
+  std::vector<std::string> words = {when_false, when_true};
+  if (Options{}.*field) std::swap(words[0], words[1]);  // The default is named first.
+  return {{name, words[0], false, help},
+          [field, words, when_true](const SettingValue& it, Options& options) -> Result<void> {
+            const auto word = to_choice(it, words);
+            if (!word) return unexpected(word.error());
+            options.*field = *word == when_true;
+            return {};
+          }};
+}
+
+template <typename Options>
+Option<Options> choice_option(const char* name, std::string Options::*field,
+                              const std::vector<std::string>& choices, const char* help) {
+  return {{name, Options{}.*field, false, help},
+          [field, choices](const SettingValue& it, Options& options) {
+            return assign(options.*field, to_choice(it, choices));
+          }};
+}
+
+/// A whole number from 0 to `max`.
+template <typename Options, typename Number>
+Option<Options> number_option(const char* name, Number Options::*field, std::uint64_t max,
+                              const char* help) {
+  return {{name, std::to_string(Options{}.*field), false, help},
+          [field, max](const SettingValue& it, Options& options) {
+            return assign(options.*field, to_number(it, max));
+          }};
+}
+
+/// A time; the limits are those of to_duration().
+template <typename Options>
+Option<Options> duration_option(const char* name, Nanos Options::*field, Nanos min, Nanos max,
+                                const char* range, const char* help) {
+  return {{name, print_duration(Options{}.*field), false, help},
+          [field, min, max, range](const SettingValue& it, Options& options) {
+            return assign(options.*field, to_duration(it, min, max, range));
+          }};
+}
+
+}  // namespace xylem

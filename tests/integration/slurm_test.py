@@ -52,11 +52,9 @@ class Slurm(SlurmClusterTest):
                        "-N2", "-n2", "--mpi=pmi2", *self.count_calls("mpich"))
         self.assert_exact(self.finished(done.stderr, 2), Own(self.folder / "own", 2))
 
-    # Not MPICH: on a busy machine MPI_Finalize of MPICH 4.0.2 over UCX and TCP may never return, without xylem too.
-    # One rank waits for the other in PMI, and this one for data of the first.
     def test_agents_that_are_a_step_serve_every_step_of_a_script(self):
         script = self.folder / "job.sh"
-        script.write_text("#!/bin/sh\nset -e\n" + 2 * f"srun --mpi=pmix {PROGRAMS}/behave.openmpi loop 0.3\nsleep 3\n")
+        script.write_text("#!/bin/sh\nset -e\n" + 2 * f"srun --mpi=pmi2 {PROGRAMS}/behave.mpich loop 0.3\nsleep 3\n")
         script.chmod(0o755)
         output = self.batch(self.xylem_run(script), "-N2", "-n2")
         store = self.finished(output, 2, worlds=2)

@@ -39,15 +39,15 @@ using Mac = std::array<std::uint8_t, 32>;
 struct Hello {
   std::uint32_t magic = kMagic;
   std::uint32_t major = kMajorVersion;
-  std::uint64_t features = 0;
+  std::uint64_t features = 0;  ///< Bits of what the sender understands; unknown bits are ignored.
   Role role = Role::kBackEnd;
   std::string run;
   NodeId node = kNoNode;
   LeafId leaf = kNoLeaf;
-  std::uint32_t level = 0;
-  Nonce nonce{};
-  std::uint64_t control_version = 0;
-  std::string host_key;
+  std::uint32_t level = 0;  ///< Level in the tree. A node accepts only children of a deeper level.
+  Nonce nonce{};            ///< Answered in Welcome::proof.
+  std::uint64_t control_version = 0;  ///< Version of the last Control that the sender has.
+  std::string host_key;               ///< Identity of the host's run folder.
   bool operator==(const Hello&) const = default;
 };
 
@@ -58,8 +58,8 @@ struct Challenge {
 
 struct Welcome {
   std::uint32_t major = kMajorVersion;
-  std::uint64_t features = 0;
-  Mac proof{};
+  std::uint64_t features = 0;  ///< As in Hello.
+  Mac proof{};                 ///< Proof for the nonce of the hello.
   NodeId node = kNoNode;
   bool operator==(const Welcome&) const = default;
 };

@@ -42,12 +42,12 @@ const char* transport_name(Transport transport);
 
 struct HostReport {
   std::string name;
-  std::string host_key;
-  std::vector<std::string> addresses;
-  std::uint32_t pid = 0;
-  std::uint32_t cores = 0;
-  double load = 0;
-  std::uint32_t processes = 0;
+  std::string host_key;                ///< Identity of the host's run folder.
+  std::vector<std::string> addresses;  ///< Numeric addresses of the host, reachable ones first.
+  std::uint32_t pid = 0;               ///< Process id of the back end.
+  std::uint32_t cores = 0;             ///< Number of the host's processors that are online.
+  double load = 0;                     ///< Load average of the last minute.
+  std::uint32_t processes = 0;         ///< Number of the job's processes that have registered.
   bool operator==(const HostReport&) const = default;
 };
 
@@ -86,8 +86,8 @@ struct Attached {
 };
 
 struct LeafSet {
-  IntervalSet leaves;
-  IntervalSet ended;
+  IntervalSet leaves;  ///< All leaves below the link.
+  IntervalSet ended;   ///< Those of them that will send nothing more.
   bool operator==(const LeafSet&) const = default;
 };
 
@@ -98,13 +98,13 @@ struct Acknowledgement {
 };
 
 struct Control {
-  std::uint64_t version = 0;
-  bool enabled = true;
-  bool chunks = false;
+  std::uint64_t version = 0;  ///< A node keeps the newest version.
+  bool enabled = true;        ///< Capture libraries record calls.
+  bool chunks = false;        ///< `--detail trace`: single calls are stored too.
   Nanos window_ns = 250 * kMillisecond;
-  bool finish = false;
-  Nanos epoch_ns = 0;
-  std::vector<StreamSpec> streams;      ///< The open streams of tools.
+  bool finish = false;              ///< The run is over: nodes send the rest, then leave.
+  Nanos epoch_ns = 0;               ///< Zero of the run's time, on the front end's monotonic clock.
+  std::vector<StreamSpec> streams;  ///< The open streams of tools.
   std::vector<ServiceSpec> services{};  ///< Services of each host; at most kMaxServices.
   Nanos facts_ns = 0;  ///< Interval at which back ends measure their hosts; 0: never.
   /// The front end waits for the first measurement, so back ends measure at once.
@@ -121,10 +121,10 @@ struct Ping {
 
 struct Pong {
   Nanos ping_sent_ns = 0;
-  Nanos received_ns = 0;
-  Nanos sent_ns = 0;
-  Nanos root_offset_ns = 0;
-  Nanos root_error_ns = 0;
+  Nanos received_ns = 0;     ///< When the ping was received, on the parent's clock.
+  Nanos sent_ns = 0;         ///< When the pong was sent, on the parent's clock.
+  Nanos root_offset_ns = 0;  ///< Parent's clock + this = front end's clock.
+  Nanos root_error_ns = 0;   ///< Maximum error of `root_offset_ns`.
   bool operator==(const Pong&) const = default;
 };
 
@@ -135,13 +135,13 @@ struct Goodbye {
 
 struct LinkReport {
   NodeId node{};
-  std::uint64_t queue_bytes = 0;
-  std::uint64_t sent_bytes = 0;
-  std::uint64_t sent_packets = 0;
-  Nanos round_trip_ns = 0;
-  Nanos offset_ns = 0;
-  Nanos error_ns = 0;  ///< Negative: the offset of this host's clock is not known yet.
-  std::uint64_t refused = 0;
+  std::uint64_t queue_bytes = 0;   ///< Bytes that wait to be sent to the parent.
+  std::uint64_t sent_bytes = 0;    ///< Bytes sent since the link opened.
+  std::uint64_t sent_packets = 0;  ///< Messages of all kinds sent since the link opened.
+  Nanos round_trip_ns = 0;         ///< Shortest of the recent round trips.
+  Nanos offset_ns = 0;             ///< This host's clock + this = front end's clock.
+  Nanos error_ns = 0;              ///< Negative: the offset of this host's clock is not known yet.
+  std::uint64_t refused = 0;       ///< Number of connections that this process has refused.
   Transport transport = Transport::kUnknown;
   bool operator==(const LinkReport&) const = default;
 };

@@ -306,6 +306,14 @@ class Unharmed:
                     os.kill(pid, signal.SIGKILL)
         return run
 
+    def run_alone(self, program):
+        """MPICH over TCP hangs by itself in one of some hundred runs: that is no measure of xylem."""
+        for _ in range(3):
+            run = self.run_program(program)
+            if run.seconds < DEADLINE:
+                break
+        return run
+
     def claim(self, program):
         """Runs it alone and watched; all that differs is one message."""
         for path in re.findall(rf"{re.escape(str(PROGRAMS))}/[\w.]+", self.command(program)):
@@ -313,7 +321,7 @@ class Unharmed:
                 self.skipTest(f"was not built: {path}")
         for name in ("run.db", "again.db"):  # Who waits takes as long again; what a busy machine took does not.
             store = self.folder / name
-            alone = self.run_program(program)
+            alone = self.run_alone(program)
             watched = self.run_program(program, XYLEM, "run", "--store", shlex.quote(str(store)), "--")
             if not self.is_late(program, alone, watched):
                 break

@@ -7,7 +7,7 @@ namespace xylem::frontend {
 const Section<GatheringOptions>& gathering_section() {
   static const Section<GatheringOptions> kSection = {
       duration_option("settle", &GatheringOptions::settle, 0, 600 * kSecond, "at most 10 minutes",
-                      "Build the tree at most this long after the last host joins"),
+                      "Build the tree at most this long after the last host or process joins"),
   };
   return kSection;
 }

@@ -4,6 +4,7 @@
 #include <valgrind/callgrind.h>
 
 #include <string>
+#include <utility>
 
 namespace xylem::testing {
 
@@ -32,7 +33,7 @@ class CountedInstructions {
   std::string name_;
 };
 
-/// What is executed while it lives does not count.
+/// Inside CountedInstructions: what is executed while this object lives does not count.
 class NotCounted {
  public:
   NotCounted() { CALLGRIND_TOGGLE_COLLECT; }
@@ -41,7 +42,8 @@ class NotCounted {
   NotCounted& operator=(const NotCounted&) = delete;
 };
 
-/// Under valgrind a benchmark has so many iterations and no trial before them; elsewhere as usual.
+/// Under valgrind, a benchmark has exactly kIterations iterations. Elsewhere the library chooses
+/// the number.
 template <int kIterations>
 void when_counted(benchmark::internal::Benchmark* made) {
   if (RUNNING_ON_VALGRIND) made->Iterations(kIterations);

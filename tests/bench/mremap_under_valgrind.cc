@@ -1,6 +1,7 @@
-// In place of the C library's mremap in a program that valgrind runs: valgrind refuses to double a
-// shared mapping (an old size of none), which is how an agent maps a ring. The doubled memory must
-// still have a descriptor in this process.
+// The mremap of bench_collector, in place of the C library's. valgrind refuses to double a shared
+// mapping (an old size of none), which is how an agent maps a ring. Under valgrind this maps the
+// memory again from its descriptor, which must still be open. Otherwise it only passes the call on;
+// MREMAP_FIXED is not supported.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 #include <valgrind/valgrind.h>
 
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <filesystem>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails when a cheap benchmark executes half as many instructions again as ratchet.txt says.
+"""Fails when the number of instructions of a cheap benchmark differs from ratchet.txt by more than the factor 1.5.
 
 Instructions are counted by callgrind, as one iteration of each benchmark executes them in user space: the same number on
 a busy machine as on a quiet one, where times of the same program differ by more than the bound. What makes each
@@ -28,8 +28,8 @@ def profiled(program, folder):
     """Runs a benchmark under callgrind; the texts of its profiles."""
     command = ["valgrind", "--tool=callgrind", "--collect-atstart=no", f"--callgrind-out-file={folder}/profile", program]
     ran = subprocess.run(command, capture_output=True, text=True)
-    if ran.returncode != 0:
-        sys.exit(f"ratchet: {program} under valgrind ends with {ran.returncode}: {ran.stderr[-2000:]}")
+    if ran.returncode != 0 or "ERROR OCCURRED" in ran.stdout:
+        sys.exit(f"ratchet: {program} under valgrind ends with {ran.returncode}: {(ran.stdout + ran.stderr)[-2000:]}")
     return [path.read_text() for path in folder.glob("profile.*")]
 
 
@@ -55,14 +55,14 @@ def renew(rows):
     COMMITTED.write_text(head + "".join(f"{row} | {count:.0f}\n" for row, count in sorted(rows.items())))
 
 
-def too_many(rows):
-    """A sentence for each row over its bound."""
+def surprises(rows):
+    """A sentence for each row out of its bounds. Fewer instructions are a benchmark that does nothing, or a gain to keep."""
     bounds = committed()
     if rows.keys() != bounds.keys():
         sys.exit(f"ratchet: rows of {COMMITTED.name} and of the benchmarks differ: "
                  f"{sorted(rows.keys() ^ bounds.keys())}; --renew writes them anew")
-    return [f"{row}: {rows[row]:.0f} instructions, more than {BOUND} x the committed {bounds[row]:.0f}"
-            for row in sorted(rows) if rows[row] > BOUND * bounds[row]]
+    return [f"{row}: {rows[row]:.0f} instructions instead of {bounds[row]:.0f}; if that is meant, --renew commits it"
+            for row in sorted(rows) if not bounds[row] / BOUND <= rows[row] <= BOUND * bounds[row]]
 
 
 def main():
@@ -76,7 +76,7 @@ def main():
     if given.renew:
         renew(rows)
         return 0
-    for sentence in (sentences := too_many(rows)):
+    for sentence in (sentences := surprises(rows)):
         print(sentence)
     if not sentences:
         print(f"{len(rows)} counts within {BOUND} x of {COMMITTED.name}")

@@ -307,7 +307,7 @@ class Unharmed:
         return run
 
     def run_alone(self, program):
-        """MPICH over TCP hangs by itself in one of some hundred runs: that is no measure of xylem."""
+        """MPICH over TCP hangs by itself now and then: that is no measure of xylem."""
         for _ in range(3):
             run = self.run_program(program)
             if run.seconds < DEADLINE:
@@ -346,7 +346,10 @@ class Unharmed:
         """What the program has of xylem."""
         if program.account in (WATCHED, TOLD, UNSEEN) and alone.code != program.code:
             yield f"does not run here without xylem either: exit code {alone.code}: {alone.said[-300:]}"
-        if watched.code != alone.code and not {watched.code, alone.code} <= set(program.either):
+        codes = {watched.code, alone.code}
+        # Hydra ends the other ranks by SIGTERM when one has died; on a busy machine it may report their end.
+        is_hydras = self.mpi == "mpich" and program.account == KILLED and signal.SIGTERM in codes
+        if len(codes) > 1 and not codes <= set(program.either) and not is_hydras:
             yield f"exit code {watched.code} instead of {alone.code}"
         if program.output and watched.lines != alone.lines:
             more, less = (collections.Counter(run.lines) for run in (watched, alone))

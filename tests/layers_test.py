@@ -92,7 +92,8 @@ def room_faults(root, room, layers):
 def included(root, layers):
     """{room: rooms whose headers it includes}."""
     rooms = {room: set() for room in layers}
-    for source in sorted(root.rglob("*")):
+    folders = sorted({room.split("/")[0] for room in layers})
+    for source in (path for folder in folders for path in (root / folder).rglob("*")):
         room = room_of(str(source.relative_to(root)), layers) if source.suffix in (".h", ".cc") else None
         if room in rooms:
             found = (INCLUDE.match(line) for line in source.read_text().splitlines())

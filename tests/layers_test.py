@@ -124,8 +124,16 @@ def unnamed_folders(root, layers):
             yield f"docs/layers.txt has no row for {folder}"
 
 
+def readme_faults(root):
+    """Folders of tests: those that have a README keep it short."""
+    for readme in sorted((root / "tests").glob("**/README.md")):
+        if len(readme.read_text().splitlines()) > LONGEST_README:
+            yield f"{readme.relative_to(root)} has more than {LONGEST_README} lines"
+
+
 def faults(root):
     layers = read_layers(root)
+    yield from readme_faults(root)
     yield from rows_faults(layers)
     yield from unnamed_folders(root, layers)
     yield from unused_permissions(root, layers)

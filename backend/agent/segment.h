@@ -8,6 +8,7 @@
 // are masked, and records are copied before use.
 
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,7 +56,12 @@ class Segment {
   wire::ProcessRow describe() const;
   /// The function table; empty before the process has filled it.
   std::vector<wire::FunctionRow> functions() const;
-  std::uint32_t function_count() const noexcept;
+  /// The numbers of the table's functions, in order.
+  auto function_ids() const noexcept {
+    return std::views::iota(std::uint32_t{0}, function_count()) |
+           std::views::transform(
+               [](std::uint32_t number) { return FunctionId{static_cast<std::uint16_t>(number)}; });
+  }
 
   /// Number of rings used so far, at most kMaxThreads.
   std::uint32_t rings() const noexcept;
@@ -112,6 +118,7 @@ class Segment {
   void set_enabled(bool enabled);
 
  private:
+  std::uint32_t function_count() const noexcept;
   Segment(Mapping mapping, std::uint32_t max_rings, std::uint32_t ring_records);
   capture::SegmentHeader& header() const;
   capture::ThreadRing& ring_at(std::uint32_t ring) const;

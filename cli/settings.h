@@ -28,8 +28,8 @@ std::string config_file(const std::string& flag, const std::vector<std::string>&
 /// The entries of the file; none if `path` is empty. Fails as load_config.
 Result<std::vector<ConfigEntry>> config_entries(const std::string& path);
 
-/// True for a key of a section that a room reads by itself: [fuzzy], [service.NAME], [stream.NAME],
-/// [alerts].
+/// True for a key of a section that a component reads by itself: [fuzzy], [service.NAME],
+/// [stream.NAME], [alerts].
 bool is_section_key(std::string_view key);
 
 /// Puts the layers together: a value for each of `settings`. `flags` are those given on the command

@@ -61,14 +61,14 @@ class Overlay {
   /// gets the same node and leaf again.
   OverlayNode& join(const wire::HostReport& report, wire::Role role = wire::Role::kBackEnd);
 
-  /// Adds a node that a former front end has placed. Does nothing if its id is already known.
+  /// Adds a node of a former front end, with its place. Does nothing if its id is already known.
   void restore(OverlayNode node);
 
   /// Chooses hosts for the communication processes of `shape`, using the facts about each back
   /// end's host (`known`, by leaf). Then chooses a parent for every back end, and by the same rules
   /// for every program. Returns the nodes to start. `may_launch`: the owner can start processes on
-  /// hosts without a back end. So a topology file may name such hosts, and `choice` may have extra
-  /// hosts.
+  /// hosts without a back end. Only then may a topology file name such hosts, and `choice` have
+  /// extra hosts.
   ///
   /// The number of a host's cores limits the communication processes there in two cases. With fuzzy
   /// placement, the measured number counts, if there is one. If `choice` reserves cores, with

@@ -32,8 +32,8 @@ struct UplinkOptions {
 /// until then.
 ///
 /// A state machine over a Network: the owner passes the events of upward links to it and handles
-/// the returned Change. A link is upward if this process did not accept it. One thread; the network
-/// is borrowed from start() on.
+/// the returned Change. A link is upward if this process did not accept it. Not thread-safe; the
+/// network is borrowed from start() on.
 class Uplink {
  public:
   enum class Change {

@@ -32,7 +32,7 @@ namespace xylem::storage {
 /// that may go away without help are kUnavailable.
 Error sqlite_error(sqlite3* database, int code, const std::string& what);
 
-/// Owns a connection, or borrows a connection that other code closes. One thread.
+/// Owns a connection, or borrows a connection that other code closes. Not thread-safe.
 class Connection {
  public:
   Connection() = default;

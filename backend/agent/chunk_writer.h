@@ -16,7 +16,7 @@
 namespace xylem::backend {
 
 /// Makes a chunk of a process when there are enough records, when they are old enough, when a ring
-/// fills, or when the process has ended. One thread. Borrows its arguments.
+/// fills, or when the process has ended. Not thread-safe. Borrows its arguments.
 class ChunkWriter {
  public:
   /// `chunk_age`: maximum age of a record before it goes into a chunk.

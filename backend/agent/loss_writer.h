@@ -21,7 +21,7 @@ namespace xylem::backend {
 
 /// Gives up the unreadable records of ended processes. While a process lives, its unreadable
 /// records wait in the ring, since other processes that end may free address space. When the ring
-/// is full, new records are lost. One thread. Borrows its arguments.
+/// is full, new records are lost. Not thread-safe. Borrows its arguments.
 class LossWriter {
  public:
   /// `patience`: how long to retry mapping after the end of a process.

@@ -11,8 +11,8 @@ namespace xylem::backend {
 /// The interface of the service `process` for the rest of the back end. services.h implements it.
 /// If the run's configuration does not name this service, calls only maintain the list.
 ///
-/// One thread. No call blocks, fails or sends signals. Order: add() once for each lane, before or
-/// after the place in the tree is known; remove() when the process has ended. A worker that
+/// Not thread-safe. No call blocks, fails or sends signals. Order: add() once for each lane, before
+/// or after the place in the tree is known; remove() when the process has ended. A worker that
 /// replaces a dead worker adds its processes again.
 class ProcessWatch {
  public:

@@ -15,8 +15,8 @@
 namespace xylem::backend {
 
 /// Announces each process once when it registers, and again when it knows its rank or its
-/// functions. If several processes have the same function table, it is journalled once. One thread.
-/// Borrows its arguments.
+/// functions. If several processes have the same function table, it is journalled once. Not
+/// thread-safe. Borrows its arguments.
 class RegistrationWriter {
  public:
   RegistrationWriter(std::string host, PacketWriter& packets, WatchedProcesses& processes)

@@ -13,7 +13,7 @@
 namespace xylem::backend {
 
 /// Order: look() in each drain, before the windows; describe() for each account of a window; told()
-/// when that window is journalled. One thread. Borrows the processes.
+/// when that window is journalled. Not thread-safe. Borrows the processes.
 class SilenceWatch {
  public:
   /// `is_stopped` returns whether a signal has stopped the process with this pid and start time.

@@ -24,8 +24,8 @@ namespace xylem::backend {
 
 /// Order: start() first. Then, in each drain of the Collector, drain() and count_ended(), which may
 /// make another drain() necessary. A window is journalled when its slice is over, when it grows too
-/// large, and when a ring fills. When it is journalled, its progress moves the rings' tails. One
-/// thread. Borrows its arguments.
+/// large, and when a ring fills. When it is journalled, its progress moves the rings' tails. Not
+/// thread-safe. Borrows its arguments.
 class WindowWriter {
  public:
   /// A window is sealed before it exceeds `window_bytes`.

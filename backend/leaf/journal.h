@@ -107,7 +107,7 @@ struct JournalOptions {
   std::function<void()> on_store;
 };
 
-/// The journal in a memory region that outlives it. One thread. The region is borrowed,
+/// The journal in a memory region that outlives it. Not thread-safe. The region is borrowed,
 /// page-aligned and has at least kSmallest bytes. Its size limits the data that an agent keeps
 /// (default 64 MiB; memory is allocated only as used).
 class Journal {

@@ -48,7 +48,7 @@ enum class Texts {
 };
 
 /// A file opened for reading. SQL comes from users, so it can only read the run's tables. It cannot
-/// use other files, extensions or settings. One thread at a time.
+/// use other files, extensions or settings. Not thread-safe.
 class RunFile {
  public:
   /// Opens a run's file. Works while the file is written; each query sees what is committed at that

@@ -24,7 +24,7 @@ namespace xylem::storage {
 
 /// Answers over one read-only connection, which is cheap to open. Close it between queries: while a
 /// reader is open, the end of a run cannot fold the log into the run's file. Each answer is from
-/// one commit. One thread at a time.
+/// one commit. Not thread-safe.
 ///
 /// All answers fail like RunFile::query (kTimedOut if a deadline is set and passes). They also fail
 /// with kNotFound for an unknown world, and with kInvalidArgument for a range that ends before it

@@ -21,7 +21,7 @@ struct ReplaceOptions {
 /// Order of calls: set_aside() before the new store is made. Then keep_new() if the new run has
 /// recorded data, or undo() if it has ended without. The destructor calls undo(), unless
 /// keep_new(), undo() or release() was called. The store must be closed before undo(). If the
-/// process is killed before that, its successor continues with of_former(). One thread.
+/// process is killed before that, its successor continues with of_former(). Not thread-safe.
 class ReplacedRun {
  public:
   /// Renames the file at `path`. With `overwrite`, any run of xylem is renamed. Without it, only an

@@ -205,7 +205,8 @@ class Store {
 /// A store in memory, with the same decisions as the real one; for tests.
 std::unique_ptr<Store> make_memory_store();
 
-/// The data that memory stores have committed. It outlives the stores, like a file. One thread.
+/// The data that memory stores have committed. It outlives the stores, like a file. Not
+/// thread-safe.
 class MemoryRun {
  public:
   /// `checks_epoch` = false breaks a rule: a superseded store may still commit. Used only by the

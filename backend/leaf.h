@@ -75,12 +75,12 @@ class LeafStream {
   /// up waves and count them. Fails with kInvalidArgument on fields that the stream's aggregation
   /// does not accept, and on a wave larger than a quarter of journal_bytes.
   Result<void> send(const wire::Fields& fields, Nanos timeout = 10 * kSecond);
-  /// The same with the given wave number, for example the number of the multicast that it answers.
-  /// Fails with kInvalidArgument if it is not larger than the previous number.
+  /// As send(), but with the given wave number, for example the number of the multicast that this
+  /// wave answers. Fails with kInvalidArgument if it is not larger than the previous number.
   Result<void> send_wave(std::uint64_t wave, const wire::Fields& fields,
                          Nanos timeout = 10 * kSecond);
-  /// The same two calls for coroutines. No async_ call is allowed with Threading::kCaller. If the
-  /// coroutine is destroyed while it waits, nothing is sent.
+  /// send() and send_wave() for coroutines. No async_ call is allowed with Threading::kCaller. If
+  /// the coroutine is destroyed while it waits, nothing is sent.
   Awaitable<Result<void>> async_send(const wire::Fields& fields, Nanos timeout);
   Awaitable<Result<void>> async_send_wave(std::uint64_t wave, const wire::Fields& fields,
                                           Nanos timeout);

@@ -1,7 +1,7 @@
 #pragma once
 
 // Settings: options of a run that users can set in several places (cli/settings.h lists them). Each
-// room declares its own settings in a Section, next to the struct that holds their values:
+// component declares its own settings in a Section, next to the struct that holds their values:
 //
 //   struct PumpOptions {
 //     Nanos interval = 2 * kSecond;
@@ -73,7 +73,7 @@ struct Option {
   std::function<Result<void>(const SettingValue& value, Options& options)> read;
 };
 
-/// The settings of one room, in the order in which `--help` shows them.
+/// The settings of one component, in the order in which `--help` shows them.
 template <typename Options>
 using Section = std::vector<Option<Options>>;
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Options that users may set in several places. A flag wins over the environment, the environment
-// over the configuration file, and the file over the default.
+// Reads options that users may set in several places. A flag wins over the environment, the
+// environment over the configuration file, and the file over the default.
 //
 //   SettingFlags flags(*app, run_settings());     // before parsing
 //   auto values = flags.layered(environment);     // after it; then each verb checks its values

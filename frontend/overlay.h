@@ -91,8 +91,10 @@ class Overlay {
   std::vector<NodeId> remove(NodeId comm_process, NodeState state);
   bool all_started() const;
 
-  /// Gives a late leaf a parent: one on its own host with room, else the least loaded.
-  /// Its own host is found by name, since a program reports no other identity of its host.
+  /// Chooses a parent for a leaf that has joined after the placement, as placement::attach_one()
+  /// does: an internal leaf on its own host if one there has few enough back ends, else the least
+  /// loaded. The leaf's host is found by its name, since a program reports no other identity of its
+  /// host.
   void attach_late(NodeId late);
 
   /// The node's place, with its parents in the order in which it should try them: first its parent,

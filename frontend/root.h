@@ -206,7 +206,7 @@ class Root {
   // missing.
   std::set<overlay::LinkId> not_taken_;
   std::uint64_t taken_told_ = 0;
-  NodeId looked_at_{};  // The next call of all_in_place() starts its search at this node.
+  NodeId search_from_{};  // The next call of all_in_place() starts its search at this node.
   bool placed_ = false;
   bool assigned_ = false;
   Nanos start_deadline_ = 0;

@@ -55,7 +55,8 @@ Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry
 /// The paths of the plugins in these entries, each path once, in the order of the entries.
 std::vector<std::string> plugins_of(const std::vector<ConfigEntry>& entries);
 
-/// The same streams with the copies in place of the plugins' files. Only this process can use them.
+/// Returns the streams with the copies in place of the plugins' files. Only this process can use
+/// the result.
 std::vector<wire::StreamSpec> with_copies(std::vector<wire::StreamSpec> streams,
                                           const PluginCopies& copies);
 

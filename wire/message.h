@@ -87,7 +87,7 @@ struct Attached {
 
 struct LeafSet {
   IntervalSet leaves;  ///< All leaves below the link.
-  IntervalSet ended;   ///< Those of them that will send nothing more.
+  IntervalSet ended;   ///< The subset of `leaves` that sends nothing more.
   bool operator==(const LeafSet&) const = default;
 };
 
@@ -153,7 +153,7 @@ struct Notice {
   Role role = Role::kBackEnd;
   std::string host;
   std::uint32_t pid = 0;
-  bool error = false;  ///< True: an error. False: a warning.
+  bool error = false;  ///< True for an error, false for a warning.
   Nanos age_ns = 0;    ///< Age of the notice when it was sent. Not negative.
   std::string text;    ///< One line. decode() replaces control characters by spaces.
   std::uint32_t dropped = 0;

@@ -25,7 +25,7 @@ enum class Synchronisation : std::uint16_t {
 
 /// What a leaf does when its journal is full.
 enum class WhenFull : std::uint16_t {
-  kBlock = 0,       ///< Sending waits until there is room.
+  kBlock = 0,       ///< Sending waits until there is space.
   kDropOldest = 1,  ///< The oldest packets become tombstones.
   kDropNewest = 2,  ///< The new packet becomes a tombstone.
 };

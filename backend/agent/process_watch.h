@@ -18,7 +18,7 @@ class ProcessWatch {
  public:
   virtual ~ProcessWatch() = default;
 
-  /// How the rank is announced to the store.
+  /// Says who announces the rank to the store.
   enum class Announced {
     kElsewhere,  ///< The caller has journalled, or will journal, a registration with this lane.
     kHere,       ///< The service journals a registration with `row` as soon as the leaf has its id.

@@ -34,8 +34,8 @@ struct SegmentCounters {
   bool operator==(const SegmentCounters&) const = default;
 };
 
-/// A mapped segment, used by one thread. The process may have ended. The records of a ring are
-/// mapped when the ring is first used; this needs no descriptor.
+/// A mapped segment. Not thread-safe. The process may have ended. The records of a ring are mapped
+/// when the ring is first used; this needs no descriptor.
 class Segment {
  public:
   /// Seals the file of the segment against shrinking, checks it and maps all of it except the

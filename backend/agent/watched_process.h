@@ -15,7 +15,7 @@
 
 namespace xylem::backend {
 
-/// How far the records of one ring have been read into windows.
+/// Position up to which the records of one ring have been read into windows.
 struct RingCursor {
   std::uint64_t position = 0;  ///< Number of the next record to read into the open window.
   // An unfinished group of completions: its position, its length, and the drain that found it.

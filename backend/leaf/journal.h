@@ -127,8 +127,8 @@ class Journal {
   /// identity is live; this means that a process has tampered with its segment.
   Result<void> append(const Draft& draft);
 
-  /// Frees the entry. False if there is no such entry, because it is already acknowledged or was
-  /// never in this journal.
+  /// Frees the entry. Returns false if there is no such entry, because it is already acknowledged
+  /// or was never in this journal.
   bool acknowledge(const PacketKey& key);
 
   bool empty() const noexcept { return offset_of_.empty(); }

@@ -145,8 +145,8 @@ Thread* take_ring(std::uint16_t function) noexcept;
 [[gnu::cold]] bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function,
                              std::uint32_t calls, std::uint8_t flags, std::uint64_t bytes) noexcept;
 
-/// Makes room for `count` requests in `thread`. Returns false when there is no memory; then none of
-/// them is tracked.
+/// Allocates memory for `count` requests in `thread`. Returns false when there is no memory; then
+/// none of the requests is tracked.
 bool make_request_room(Thread& thread, std::uint32_t count) noexcept;
 
 /// Takes zeroed memory from the kernel, which is never given back. Null when there is none.
@@ -286,7 +286,7 @@ XYLEM_INLINE Returned pass(const Call& call, Words... words) noexcept {
   return reinterpret_cast<Returned (*)(Words...)>(next_of(call))(words...);
 }
 
-/// The same for a call that enter() does not record.
+/// As pass(), for a call that enter() does not record.
 template <class Returned, class... Words>
 XYLEM_INLINE Returned pass_unrecorded(const Call& call, Words... words) noexcept {
   const Returned result = pass<Returned>(call, words...);

@@ -39,8 +39,8 @@ class RowSink {
   virtual void end() {}
 };
 
-/// How texts are returned. Texts of a store are not trusted: a program's name may contain terminal
-/// control codes.
+/// The form in which texts are returned. Texts of a store are not trusted: a program's name may
+/// contain terminal control codes.
 enum class Texts {
   kExact,  ///< For programs, and for formats with their own escaping, such as HTML and JSON.
   /// For people at a terminal. Texts and column names are made printable by base/printable_text.h.
@@ -71,7 +71,7 @@ class RunFile {
 
   /// After `deadline` (monotonic) queries fail with kTimedOut, also during execution. kForever
   /// means no deadline. While there is a deadline, a value may have at most 16 MiB, so that no
-  /// single step takes long. Queries also fail once `given_up` is true, if it is not null. Any
+  /// single step takes long. If `given_up` is not null, queries also fail once it is true. Any
   /// thread may set it. It must live longer than this object.
   virtual void set_deadline(Nanos deadline, const std::atomic<bool>* given_up = nullptr) = 0;
 

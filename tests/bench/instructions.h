@@ -33,7 +33,8 @@ class CountedInstructions {
   std::string name_;
 };
 
-/// Inside CountedInstructions: what is executed while this object lives does not count.
+/// Inside CountedInstructions: instructions that are executed while this object lives are not
+/// counted.
 class NotCounted {
  public:
   NotCounted() { CALLGRIND_TOGGLE_COLLECT; }

@@ -77,8 +77,8 @@ TreeSpeed speed(const tree::Skeleton& skeleton, std::span<const HostId> carriers
                 std::span<const HostLoad> loads, const WaveCost& cost = {});
 
 /// Chooses carriers with knowledge of this model: each node, in order, goes to the host on which
-/// the tree then passes the most waves. The result is no bound for the delay, and a bound for the
-/// waves only if all nodes are alike.
+/// it then passes the most waves per second. The result is no bound for the delay, and a bound for
+/// the waves only if all nodes are alike.
 std::vector<HostId> place_knowingly(const tree::Skeleton& skeleton, std::span<const HostLoad> loads,
                                     const WaveCost& cost = {});
 

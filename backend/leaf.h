@@ -104,9 +104,9 @@ class LeafStream {
 };
 
 /// A leaf in this process. Thread-safe unless it is under Threading::kCaller. Every call except
-/// serve() fails as those of LeafStream do. A process may have several. Without the capture
-/// library, the first Leaf removes the key from the environment. So a program with several leaves
-/// must read the key before, and pass it to each.
+/// serve() fails as the calls of LeafStream do. A process may have several leaves. Without the
+/// capture library, the first Leaf removes the key from the environment. So a program with several
+/// leaves must read the key before, and pass it to each leaf.
 ///
 /// A Leaf is independent of MPI: a rank may close it before or after MPI_Finalize. If a Leaf still
 /// exists when the program calls exit() or returns from main(), it is closed as by its destructor.

@@ -119,7 +119,7 @@ Section<Whole> section_of_member(const Section<Part>& part, Part Whole::*member)
   return section;
 }
 
-// ---- options whose value is one field; the default is that of the struct ----
+// ---- options whose value is one field; the default is the field's initial value ----
 
 /// Assigns a value that was read, or passes the error on.
 template <typename Field, typename Value>
@@ -180,7 +180,7 @@ Option<Options> number_option(const char* name, Number Options::*field, std::uin
           }};
 }
 
-/// A time; the limits are those of to_duration().
+/// A time, with the same limits as in to_duration().
 template <typename Options>
 Option<Options> duration_option(const char* name, Nanos Options::*field, Nanos min, Nanos max,
                                 const char* range, const char* help) {

@@ -21,8 +21,8 @@ class FoldMark {
  public:
   /// Fails with kExhausted when there is no memory or descriptor.
   static Result<FoldMark> make();
-  /// Opens the mark of another process. Fails with kInvalidArgument when the descriptor is not that
-  /// of a mark.
+  /// Opens the mark of another process. Fails with kInvalidArgument when the descriptor does not
+  /// belong to a mark.
   static Result<FoldMark> of(UniqueFd memory);
 
   int fd() const { return memory_.get(); }

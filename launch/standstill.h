@@ -39,8 +39,8 @@ class Standstill {
   void heard() { heard_ = true; }
   /// Looks at the process. Returns how long it has shown no sign of work.
   Nanos look(Nanos now);
-  /// As look() above, but with the given work instead of that of the process. For tests without a
-  /// process.
+  /// As look() above, but with the given work instead of the work of the process. For tests without
+  /// a process.
   Nanos look(Nanos now, const Work& found);
 
  private:

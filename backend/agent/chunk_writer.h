@@ -23,8 +23,8 @@ class ChunkWriter {
   ChunkWriter(PacketWriter& packets, const RecordReader& records, WatchedProcesses& processes,
               Nanos chunk_age);
 
-  /// Journals all chunks that are due. Does nothing if the run wants no chunks. False: the journal
-  /// is full.
+  /// Journals all chunks that are due. Does nothing if the run wants no chunks. Returns false when
+  /// the journal is full.
   bool drain(Drain& drain);
 
   /// When the process's records must go into a chunk; 0: no record waits.

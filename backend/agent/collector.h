@@ -110,7 +110,8 @@ class Collector {
   /// Switches capture off in all remaining processes; later records are not read.
   void stop_capture();
 
-  /// Journals the leaf's last window (Packet.last), empty or not. False when the journal is full.
+  /// Journals the leaf's last window (Packet.last), empty or not. Returns false when the journal is
+  /// full.
   bool seal_last(Nanos now);
 
   /// Call it when the journal may have room again, because an acknowledgement came.

@@ -33,8 +33,8 @@ class LossWriter {
         processes_(processes),
         patience_(patience) {}
 
-  /// Call it in each drain after windows and chunks have read all readable records. False: the
-  /// journal is full.
+  /// Call it in each drain after windows and chunks have read all readable records. Returns false
+  /// when the journal is full.
   bool drain(const Drain& drain);
 
   /// When the process's unreadable records are given up; 0: there are none.

@@ -25,7 +25,7 @@ class SilenceWatch {
   /// silent processes (tells_silence), so that one window reports them all.
   void look(const Drain& drain);
 
-  /// Fills in the silence in `row`, whose counters are set. `builder` is that of the open window.
+  /// Fills in the silence in `row`, whose counters are set. `builder` makes the open window.
   void describe(const WatchedProcess& process, const WindowBuilder& builder, const Drain& drain,
                 wire::AccountRow& row) const;
   /// Notes that the account of the process is journalled.

@@ -160,14 +160,15 @@ std::uint64_t monotonic_ns() noexcept;
 /// off, and in a forked child.
 XYLEM_INLINE bool is_on() noexcept;
 
-/// Begins a call. False: make the real call, then call leave_unrecorded(), and do nothing else.
+/// Begins a call. If it returns false, the wrapper makes the real call, then calls
+/// leave_unrecorded(), and does nothing else.
 XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept;
 
 /// The function that the wrapper must call: the next in line, or MPI's own for a call of PMPI_X.
 XYLEM_INLINE void* next_of(const Call& call) noexcept;
 
-/// Begins a call of the profiling name PMPI_X; the wrapper continues as the wrapper of MPI_X.
-/// False: call MPI's PMPI_X and do nothing else.
+/// Begins a call of the profiling name PMPI_X. If it returns true, the wrapper continues as the
+/// wrapper of MPI_X. If it returns false, the wrapper calls MPI's PMPI_X and does nothing else.
 XYLEM_INLINE bool enter_by_profiling_name(std::uint16_t function) noexcept;
 
 /// Writes the call's own record, unless sampling leaves it out. If such a call moved payload, it
@@ -184,8 +185,8 @@ void note_left_out(Call call, Meaning meaning) noexcept;
 /// Ends a call.
 XYLEM_INLINE void leave() noexcept { thread_state.frame = nullptr; }
 
-/// Ends a call for which enter() returned false. The thread's frame may be that of this call
-/// nevertheless.
+/// Ends a call for which enter() returned false. The thread's frame may nevertheless be the frame
+/// of this call.
 XYLEM_INLINE void leave_unrecorded() noexcept {
   if (thread_state.frame == __builtin_frame_address(0)) leave();
 }

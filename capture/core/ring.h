@@ -157,8 +157,8 @@ struct alignas(64) ThreadRing {
   alignas(64) std::atomic<std::uint64_t> tail;  ///< Records with smaller numbers may be
                                                 ///< overwritten.
   std::uint64_t window_position;  ///< Records with smaller numbers are in journalled windows.
-  std::uint64_t chunk_position;   ///< Records with smaller numbers are in journalled chunks, or
-                                  ///< chunks were off.
+  /// Records with smaller numbers are in journalled chunks, or were taken while chunks were off.
+  std::uint64_t chunk_position;
   std::uint64_t chunk_events;  ///< Number of records stored in chunks. Records taken while chunks
                                ///< were off are not included.
   std::uint64_t chunk_calls;   ///< Calls that these records stand for.

@@ -37,8 +37,9 @@ struct AlertLimits {
   /// A shorter limit reports every checkpoint that one rank writes. A longer limit delays the alert
   /// for a hanging job. A job whose ranks all compute never raises this alert.
   std::optional<Nanos> stalled_ns = 10 * kSecond;
-  /// Shares of time, 0 to 1. With a lower limit, programs with unequal ranks always raise alerts.
-  /// With a higher limit, only losses of more than a third of the run raise alerts.
+  /// Shares of time, 0 to 1. With limits far below 0.3, programs with unequal ranks always raise
+  /// alerts. With higher limits, an alert is raised only if more than a third of the run is lost by
+  /// waiting.
   std::optional<double> imbalance = 0.3, late = 0.3;
   std::optional<std::uint64_t> lost_calls = 1;
   /// Shares are measured over this time. An alert for losses is closed after this long without a
@@ -197,7 +198,7 @@ class AlertRules {
     auto operator<=>(const Key&) const = default;
   };
   using Ranks = std::vector<std::uint64_t>;  ///< In ascending order.
-  /// The result of a rule that holds.
+  /// What a rule has found when it raises an alert.
   struct Finding {
     Ranks ranks;
     std::optional<std::uint64_t> rank;  ///< The worst of the ranks.

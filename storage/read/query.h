@@ -96,8 +96,8 @@ std::string sql_quoted(std::string_view text);
 /// same number when read.
 std::string to_text(const Value& value);
 /// Returns a value as JSON: null, a number, or a string. Reals that JSON cannot represent are null,
-/// blobs are hex, and bytes that are not UTF-8 become U+FFFD. Control characters, also those of C1,
-/// are escaped.
+/// blobs are hex, and bytes that are not UTF-8 become U+FFFD. Control characters, including C1, are
+/// escaped.
 std::string to_json(const Value& value);
 /// Returns 0 or "" if the value has another type. A real is limited to the range of integers; NaN
 /// gives 0.

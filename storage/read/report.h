@@ -149,8 +149,9 @@ struct Report {
   std::vector<Stream> streams;
   std::vector<HostLoad> host_loads;  ///< Busiest host first.
   std::uint64_t functions_in_all = 0;
-  std::vector<WorldShare> shares;  ///< For the `worlds` with calls, in the order of ids.
-  std::vector<Wait> waits;         ///< Most time first.
+  /// One entry for each entry of `worlds` with calls, in the order of ids.
+  std::vector<WorldShare> shares;
+  std::vector<Wait> waits;  ///< Most time first.
   std::vector<Loss> losses;
   std::vector<Notice> notices;  ///< Errors first, then by time.
   std::uint64_t notices_in_all = 0;

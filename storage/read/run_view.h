@@ -5,9 +5,9 @@
 //   auto view = RunView::open("run.db");
 //   auto grid = view->ranks({.begin_ns = 0, .end_ns = 60 * kSecond, .columns = 800});
 //
-// Answers fit on a screen for runs of any size. Sums equal those of SQL over the tables of
-// docs/storage-schema.md. Nothing is smoothed, and estimates are marked. Times are nanoseconds of
-// the run.
+// Answers fit on a screen for runs of any size. Sums are the same as the sums that SQL gives for
+// the tables of docs/storage-schema.md. Nothing is smoothed, and estimates are marked. Times are
+// nanoseconds of the run.
 
 #include <cstdint>
 #include <memory>

@@ -54,7 +54,7 @@ struct RunFacts {
   Nanos started_realtime_ns = 0;
   Nanos window_ns = 0;
   bool chunks = false;  ///< --detail trace
-  Nanos epoch_ns = 0;   ///< Zero of the run's times, on the front end host's monotonic clock.
+  Nanos epoch_ns = 0;  ///< Start of the run's time, on the monotonic clock of the front end's host.
   std::vector<StreamFacts> streams{};
 };
 

@@ -75,12 +75,12 @@ class LeafStream {
   /// up waves and count them. Fails with kInvalidArgument on fields that the stream's aggregation
   /// does not accept, and on a wave larger than a quarter of journal_bytes.
   Result<void> send(const wire::Fields& fields, Nanos timeout = 10 * kSecond);
-  /// The same with the given wave number, for example the number of the multicast that it answers.
-  /// Fails with kInvalidArgument if it is not larger than the previous number.
+  /// As send(), but with the given wave number, for example the number of the multicast that this
+  /// wave answers. Fails with kInvalidArgument if it is not larger than the previous number.
   Result<void> send_wave(std::uint64_t wave, const wire::Fields& fields,
                          Nanos timeout = 10 * kSecond);
-  /// The same two calls for coroutines. No async_ call is allowed with Threading::kCaller. If the
-  /// coroutine is destroyed while it waits, nothing is sent.
+  /// send() and send_wave() for coroutines. No async_ call is allowed with Threading::kCaller. If
+  /// the coroutine is destroyed while it waits, nothing is sent.
   Awaitable<Result<void>> async_send(const wire::Fields& fields, Nanos timeout);
   Awaitable<Result<void>> async_send_wave(std::uint64_t wave, const wire::Fields& fields,
                                           Nanos timeout);
@@ -104,9 +104,9 @@ class LeafStream {
 };
 
 /// A leaf in this process. Thread-safe unless it is under Threading::kCaller. Every call except
-/// serve() fails as those of LeafStream do. A process may have several. Without the capture
-/// library, the first Leaf removes the key from the environment. So a program with several leaves
-/// must read the key before, and pass it to each.
+/// serve() fails as the calls of LeafStream do. A process may have several leaves. Without the
+/// capture library, the first Leaf removes the key from the environment. So a program with several
+/// leaves must read the key before, and pass it to each leaf.
 ///
 /// A Leaf is independent of MPI: a rank may close it before or after MPI_Finalize. If a Leaf still
 /// exists when the program calls exit() or returns from main(), it is closed as by its destructor.

@@ -13,7 +13,7 @@ using Nanos = std::int64_t;
 constexpr Nanos kMicrosecond = 1'000;
 constexpr Nanos kMillisecond = 1'000'000;
 constexpr Nanos kSecond = 1'000'000'000;
-/// As a timeout: none. As a deadline: never reached.
+/// Means no timeout, or a deadline that is never reached.
 constexpr Nanos kForever = std::numeric_limits<Nanos>::max();
 
 /// CLOCK_MONOTONIC of this host. All deadlines and all offsets between hosts use this clock.

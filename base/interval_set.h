@@ -41,10 +41,11 @@ class IntervalSet {
   static IntervalSet range(std::uint64_t first, std::uint64_t end);
 
   bool empty() const noexcept { return intervals().empty(); }
-  /// How many numbers are in the set.
+  /// Number of elements of the set.
   std::uint64_t count() const noexcept;
   bool contains(std::uint64_t number) const noexcept;
-  /// How many numbers of the set are less than `number`. For a member, this is its index, from 0.
+  /// Number of elements that are less than `number`. If `number` is in the set, this is its index,
+  /// counted from 0.
   std::uint64_t count_below(std::uint64_t number) const noexcept;
   /// True when every number of `other` is in this set.
   bool contains(const IntervalSet& other) const noexcept;

@@ -1,7 +1,7 @@
 #pragma once
 
 // Settings: options of a run that users can set in several places (cli/settings.h lists them). Each
-// room declares its own settings in a Section, next to the struct that holds their values:
+// component declares its own settings in a Section, next to the struct that holds their values:
 //
 //   struct PumpOptions {
 //     Nanos interval = 2 * kSecond;
@@ -73,7 +73,7 @@ struct Option {
   std::function<Result<void>(const SettingValue& value, Options& options)> read;
 };
 
-/// The settings of one room, in the order in which `--help` shows them.
+/// The settings of one component, in the order in which `--help` shows them.
 template <typename Options>
 using Section = std::vector<Option<Options>>;
 
@@ -119,7 +119,7 @@ Section<Whole> section_of_member(const Section<Part>& part, Part Whole::*member)
   return section;
 }
 
-// ---- options whose value is one field; the default is that of the struct ----
+// ---- options whose value is one field; the default is the field's initial value ----
 
 /// Assigns a value that was read, or passes the error on.
 template <typename Field, typename Value>
@@ -180,7 +180,7 @@ Option<Options> number_option(const char* name, Number Options::*field, std::uin
           }};
 }
 
-/// A time; the limits are those of to_duration().
+/// A time, with the same limits as in to_duration().
 template <typename Options>
 Option<Options> duration_option(const char* name, Nanos Options::*field, Nanos min, Nanos max,
                                 const char* range, const char* help) {

@@ -18,7 +18,7 @@
 
 namespace xylem {
 
-/// Which processes must be able to reach the front end.
+/// The processes that must be able to reach the front end.
 enum class Reach {
   /// A job that starts now. Its command line, host files and environment decide whether other hosts
   /// must reach the front end.

@@ -35,7 +35,7 @@ Result<void> recall_settings(std::vector<SettingValue>& values, std::vector<Conf
 
 /// Reads the hosts from one source: `hosts`, `host-file`, `recorded` or `slurm`. If none of these
 /// settings is given, the source is the Slurm job of the environment. Then reads the facts about
-/// the hosts and the limits of their room.
+/// the hosts, and the limits on the number of communication processes of each host.
 ///
 /// - Processes of a host: the number in `back-ends` or `ranks`, else the slots in a host file or
 ///   the tasks in Slurm. In a bare list of hosts each host has one process.
@@ -53,9 +53,9 @@ Result<void> recall_settings(std::vector<SettingValue>& values, std::vector<Conf
 /// configuration file.
 ///
 /// Fails with the codes of the files that are read. Fails with kInvalidArgument when settings
-/// contradict each other, when there is neither one number nor a number for each host, or when a
-/// host is named twice. Where possible, the sentence begins with the source of the setting, or with
-/// the file and the line.
+/// contradict each other, when a list of numbers has neither one number nor a number for each host,
+/// or when a host is named twice. Where possible, the sentence begins with the source of the
+/// setting, or with the file and the line.
 Result<PlaceRequest> check_place_settings(const std::vector<SettingValue>& values,
                                           const std::vector<std::string>& environment,
                                           placement::FuzzyRules rules);

@@ -15,8 +15,8 @@ namespace xylem {
 ///
 ///   placement        "even", "fuzzy", or "file" if a topology file names the hosts
 ///   front_end        name of the front end's host
-///   comm_processes   {"HOST": N, ...}: communication processes on each host, also if there are
-///                    none; hosts with the same name are added up
+///   comm_processes   {"HOST": N, ...}: number of communication processes on each host, 0 included;
+///                    hosts with the same name are added up
 ///   hosts            for each host: host, back_ends, processes, comm_processes, room (null: no
 ///                    limit), score (null: not fuzzy)
 ///   nodes            for each node, the front end first: id, host, instance, parent (null: none),

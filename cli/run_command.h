@@ -10,7 +10,7 @@
 namespace xylem {
 
 /// Starts a front end, then the job in its environment. Returns the job's exit code as a shell
-/// would see it. 2 and a sentence when nothing was started.
+/// would see it. If nothing was started, prints a sentence and returns 2.
 int run_job(const RunOptions& options, const std::vector<std::string>& command);
 
 struct ServeOptions {

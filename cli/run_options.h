@@ -1,9 +1,9 @@
 #pragma once
 
 // The plan of a run: the settings of `xylem run`, `serve` and `attach` (layered as settings.h
-// says), and the sections of a configuration file. Each room owns its part; this file joins the
-// parts. `xylem` checks the plan before the job starts and sends its text to the front end, which
-// reads it with the same function.
+// says), and the sections of a configuration file. Each component defines its own settings; this
+// file joins them. `xylem` checks the plan before the job starts and sends its text to the front
+// end, which reads it with the same function.
 
 #include <string>
 #include <vector>
@@ -34,8 +34,9 @@ struct RunOptions {
   std::vector<ConfigEntry> sections{};  ///< In the order of the file.
 };
 
-/// Reads a plan. `entries` are those of the configuration file; the sections among them are kept.
-/// Fails with kInvalidArgument and a sentence that begins with the source of the first wrong value.
+/// Reads a plan. `entries` are all entries of the configuration file. Entries that belong to a
+/// section are kept in `sections`. Fails with kInvalidArgument and a sentence that begins with the
+/// source of the first wrong value.
 Result<RunOptions> read_run_options(const std::vector<SettingValue>& values,
                                     const std::vector<ConfigEntry>& entries);
 
@@ -44,11 +45,12 @@ Result<RunOptions> read_run_options(const std::vector<SettingValue>& values,
 Result<RunOptions> check_settings(const std::vector<SettingValue>& values,
                                   const std::vector<ConfigEntry>& entries = {});
 
-/// A configuration file with the same values, rules and streams.
+/// Returns the text of a configuration file with `values` and `sections`.
 std::string print_settings(const std::vector<SettingValue>& values,
                            const std::vector<ConfigEntry>& sections = {});
 
-/// A configuration file with the whole plan.
+/// Returns the text of a configuration file with all settings of the plan, including services and
+/// alert limits.
 std::string print_plan(const RunOptions& options);
 
 }  // namespace xylem

@@ -1,7 +1,7 @@
 #pragma once
 
-// Options that users may set in several places. A flag wins over the environment, the environment
-// over the configuration file, and the file over the default.
+// Reads options that users may set in several places. A flag wins over the environment, the
+// environment over the configuration file, and the file over the default.
 //
 //   SettingFlags flags(*app, run_settings());     // before parsing
 //   auto values = flags.layered(environment);     // after it; then each verb checks its values
@@ -22,18 +22,19 @@ class Option;
 
 namespace xylem {
 
-/// The configuration file: that of `--config`, else that of XYLEM_CONFIG; "" for none.
+/// Path of the configuration file: the value of `--config`, else of XYLEM_CONFIG; "" if there is
+/// none.
 std::string config_file(const std::string& flag, const std::vector<std::string>& environment);
 
 /// The entries of the file; none if `path` is empty. Fails as load_config.
 Result<std::vector<ConfigEntry>> config_entries(const std::string& path);
 
-/// True for a key of a section that a room reads by itself: [fuzzy], [service.NAME], [stream.NAME],
-/// [alerts].
+/// True for a key of a section that a component reads by itself: [fuzzy], [service.NAME],
+/// [stream.NAME], [alerts].
 bool is_section_key(std::string_view key);
 
-/// Puts the layers together: a value for each of `settings`. `flags` are those given on the command
-/// line; `config_flag` is the file of `--config`; `environment` holds NAME=VALUE strings.
+/// Puts the layers together: a value for each of `settings`. `flags` are the flags of the command
+/// line. `config_flag` is the value of `--config`. `environment` holds NAME=VALUE strings.
 ///
 /// One file can serve every verb: settings of other verbs are skipped, and the rules of fuzzy
 /// placement (placement/fuzzy_rules.h) and services (frontend/service_options.h) are checked. Fails

@@ -47,12 +47,13 @@ class SpooledOutput final : public std::streambuf {
   // Text on its way from the stream's user to the thread that writes it.
   struct Queue {
     bool is_empty() const { return in_memory.empty() && file_begin == file_end; }
-    // False when there is no room for the piece; `failure` says why.
+    // Returns false if the piece could be kept neither in memory nor in the file; `failure` says
+    // why.
     bool put(std::string piece);
     // The next piece; the queue must not be empty.
     std::string take();
 
-    std::deque<std::string> in_memory;  // To be written before the file's text.
+    std::deque<std::string> in_memory;  // Text to be written before the text in the file.
     std::size_t bytes_in_memory = 0;
     UniqueFd file;
     std::uint64_t file_begin = 0;  // The file's text from here to `file_end` is to be written.

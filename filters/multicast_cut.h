@@ -22,7 +22,7 @@ using NodeNarrowing = Result<std::shared_ptr<const Narrowing>>;
 /// arguments of the constructor. Not thread-safe.
 class MulticastCut {
  public:
-  /// `whole` must not be cut: its share is kWhole.
+  /// `whole` must be a multicast that is not cut yet: its share is kWhole.
   MulticastCut(const NodeNarrowing& narrowing, const wire::Multicast& whole)
       : narrowing_(narrowing), whole_(whole) {}
 

@@ -14,8 +14,8 @@ namespace xylem::filters {
 /// result does not depend on the order of arrival. An empty list gives an empty window.
 wire::ProfileWindow merge_profile_windows(std::vector<wire::ProfileWindow> windows);
 
-/// The same for packets, as a MergeFunction. Returns false if a payload cannot be read or if the
-/// result does not fit into a frame.
+/// Merges packets of windows in the same way, as a MergeFunction. Returns false if a payload cannot
+/// be read or if the result does not fit into a frame.
 bool merge_window_packets(const std::vector<wire::Packet>& packets, wire::Bytes& merged);
 
 }  // namespace xylem::filters

@@ -3,11 +3,11 @@
 // Reduces the waves of one stream at one node: waits for the contributions of the leaves below and
 // merges them.
 //
-// The rules for each wave of a packet (design section 6): contributions of disjoint sources are
-// merged. A contribution is forwarded by itself if it overlaps, does not match, or arrives after
-// its wave was released. Packets marked `alone` and tombstones are forwarded unchanged: the root
-// keeps one of two packets with the same contribution, so it must be able to tell them apart.
-// Nothing is kept after its release.
+// The rules for each wave of a packet: contributions of disjoint sources are merged. A contribution
+// is forwarded by itself if it overlaps, does not match, or arrives after its wave was released.
+// Packets marked `alone` and tombstones are forwarded unchanged: the root keeps one of two packets
+// with the same contribution, so it must be able to tell them apart. Nothing is kept after its
+// release.
 
 #include <cstddef>
 #include <cstdint>

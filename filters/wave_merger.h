@@ -2,11 +2,11 @@
 
 // Holds the packets of one stream's waves until all leaves have contributed, then merges them.
 //
-// The rules (design section 6): packets of one wave are merged if their sources are disjoint and
-// they are not marked `alone`. Packets marked `last` are merged separately from the others. All
-// other packets are forwarded unchanged. Nothing is kept after its release, so a late packet is
-// forwarded by itself. A wave is released when every leaf below that still sends has contributed,
-// at the timeout, or when too many bytes wait.
+// The rules: packets of one wave are merged if their sources are disjoint and they are not marked
+// `alone`. Packets marked `last` are merged separately from the others. All other packets are
+// forwarded unchanged. Nothing is kept after its release, so a late packet is forwarded by itself.
+// A wave is released when every leaf below that still sends has contributed, at the timeout, or
+// when too many bytes wait.
 
 #include <cstddef>
 #include <cstdint>

@@ -58,7 +58,7 @@ class Inbox {
   bool has_wave() const noexcept { return !queue_.empty(); }
   std::size_t queued_bytes() const noexcept { return queued_bytes_; }
 
-  /// More than `queue_bytes` wait for the program: nothing is acknowledged.
+  /// True if more than `queue_bytes` wait for the program. Then nothing is acknowledged.
   bool is_full() const noexcept { return queued_bytes_ > queue_limit_; }
   bool is_overfull() const noexcept { return queued_bytes_ > 2 * queue_limit_; }
   /// True if take_acknowledgement() would return something.
@@ -103,7 +103,7 @@ class Inbox {
   std::map<std::uint64_t, std::size_t> waiting_bytes_;
   std::size_t most_waiting_bytes_ = 0;  // Maximum of waiting_bytes_.
   Nanos waiting_since_ = 0;
-  IntervalSet not_taken_;  // Leaves whose packets were not taken, because there was no room.
+  IntervalSet not_taken_;  // Leaves whose packets were not taken, because the queue was full.
   std::deque<Wave> queue_;
   std::size_t queued_bytes_ = 0;
   StreamAccount account_;

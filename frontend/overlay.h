@@ -61,14 +61,14 @@ class Overlay {
   /// gets the same node and leaf again.
   OverlayNode& join(const wire::HostReport& report, wire::Role role = wire::Role::kBackEnd);
 
-  /// Adds a node that a former front end has placed. Does nothing if its id is already known.
+  /// Adds a node of a former front end, with its place. Does nothing if its id is already known.
   void restore(OverlayNode node);
 
   /// Chooses hosts for the communication processes of `shape`, using the facts about each back
   /// end's host (`known`, by leaf). Then chooses a parent for every back end, and by the same rules
   /// for every program. Returns the nodes to start. `may_launch`: the owner can start processes on
-  /// hosts without a back end. So a topology file may name such hosts, and `choice` may have extra
-  /// hosts.
+  /// hosts without a back end. Only then may a topology file name such hosts, and `choice` have
+  /// extra hosts.
   ///
   /// The number of a host's cores limits the communication processes there in two cases. With fuzzy
   /// placement, the measured number counts, if there is one. If `choice` reserves cores, with
@@ -91,8 +91,10 @@ class Overlay {
   std::vector<NodeId> remove(NodeId comm_process, NodeState state);
   bool all_started() const;
 
-  /// Gives a late leaf a parent: one on its own host with room, else the least loaded.
-  /// Its own host is found by name, since a program reports no other identity of its host.
+  /// Chooses a parent for a leaf that has joined after the placement, as placement::attach_one()
+  /// does: an internal leaf on its own host if one there has few enough back ends, else the least
+  /// loaded. The leaf's host is found by its name, since a program reports no other identity of its
+  /// host.
   void attach_late(NodeId late);
 
   /// The node's place, with its parents in the order in which it should try them: first its parent,

@@ -314,12 +314,12 @@ bool Root::is_out_of_place(const OverlayNode& node) const {
 bool Root::all_in_place() {
   if (!assigned_) return false;
   const auto& nodes = overlay_.nodes();
-  const auto first = nodes.lower_bound(looked_at_);
+  const auto first = nodes.lower_bound(search_from_);
   const auto is_bad = [this](const auto& entry) { return is_out_of_place(entry.second); };
   auto bad = std::find_if(first, nodes.end(), is_bad);
   if (bad == nodes.end()) bad = std::find_if(nodes.begin(), first, is_bad);
   if (bad == first && (first == nodes.end() || !is_bad(*first))) return true;
-  looked_at_ = bad->first;
+  search_from_ = bad->first;
   return false;
 }
 

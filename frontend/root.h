@@ -27,17 +27,19 @@ struct RootOptions {
   /// The owner can start communication processes on hosts that have no back end.
   bool may_launch = false;
   HostChoice choice;  ///< `--placement` and its limits.
-  /// False, as in a tool's tree: leaves with the role of a program are treated as back ends. True:
-  /// they do not count as hosts. They get their place when the tree is complete, start no process,
-  /// and are lost sooner at the end.
+  /// Whether leaves with the role of a program are treated differently from back ends. If false, as
+  /// in a tool's tree, they are treated as back ends. If true, they do not count as hosts and start
+  /// no process. They get their place when the tree is complete, and have a shorter timeout at the
+  /// end of the run.
   bool has_programs = false;
   /// Timeout for the report of a communication process; after this it is left out of the tree.
   Nanos start_limit = 5 * kSecond;
-  /// Timeout for a host or a program that is below no link; after this it is lost.
+  /// Timeout for a host or a program that no link of the root leads to. After this it counts as
+  /// lost.
   Nanos lost_limit = 10 * kSecond;
   /// Timeout for a lost program while the run is ending. It is shorter than `lost_limit`: a live
-  /// program has reconnected by then, and no one restarts a dead one. Earlier in the run a program
-  /// may compute for longer between two calls.
+  /// program has reconnected by then, and no one restarts a dead one. Before the end of the run the
+  /// longer `lost_limit` applies, because a program may compute for a long time between two calls.
   Nanos program_lost_limit = overlay::kSilenceLimit;
   /// Number of front ends of this run so far, including this one. Each front end has its own range
   /// of control versions, node ids and leaf ids, so that no number is used twice.
@@ -49,8 +51,8 @@ struct RootOptions {
   Nanos return_limit = 5 * kSecond;
 };
 
-/// The owner of a Root. The Root calls it from within its own functions. Then the owner may call
-/// the Root's acknowledge().
+/// The owner of a Root. The Root calls these functions while one of its own functions runs. During
+/// such a call the owner may call Root::acknowledge().
 class RootOwner {
  public:
   virtual ~RootOwner() = default;
@@ -61,7 +63,8 @@ class RootOwner {
   virtual void on_node(const OverlayNode& node) = 0;
   /// A back end or a program has joined. The same leaf may join again after a restart.
   virtual void on_joined(LeafId leaf, Nanos now) = 0;
-  /// A leaf was below no link for lost_limit (or program_lost_limit); it counts as lost.
+  /// No link of the root has led to this leaf for lost_limit (or program_lost_limit). It counts as
+  /// lost.
   virtual void on_lost(const OverlayNode& leaf) = 0;
   /// A lost leaf was seen again.
   virtual void on_found(const OverlayNode& leaf) = 0;
@@ -94,8 +97,8 @@ class RootOwner {
 /// place. The root sends acknowledgements and control down the tree, and detects lost hosts. It
 /// does not decode packets.
 ///
-/// Order of calls: start(); then the events of a Node. Not thread-safe. The owner and the network
-/// are borrowed.
+/// Call start() first. Then pass on each callback of the overlay::Node (on_link_up, on_link_down,
+/// on_message, on_timer). Not thread-safe. The owner and the network are borrowed.
 class Root {
  public:
   Root(RootOptions options, RootOwner& owner);
@@ -114,7 +117,7 @@ class Root {
   /// A communication process that the owner started has ended, or could not be started.
   void comm_process_ended(NodeId id, const std::string& why);
   bool is_placed() const noexcept { return placed_; }
-  /// The tree is placed, and every node has attached to its assigned parent.
+  /// True if the tree is placed, and every node has attached to its assigned parent.
   bool all_in_place();
   /// Nodes that have not attached to their assigned parent.
   std::vector<NodeId> out_of_place() const;
@@ -131,8 +134,9 @@ class Root {
   LeafId leaf_of(overlay::LinkId link) const;
   /// The leaves below that still send.
   IntervalSet expected() const { return router_.expected(); }
-  /// True if all these leaves have joined. In a successor, a leaf that a child has below it also
-  /// counts, since the former front end may have died before it stored the leaf's id.
+  /// True if all these leaves have joined. After another front end has taken over, leaves that
+  /// children report below them count too: the former front end may have died before it stored
+  /// their ids.
   bool knows(const IntervalSet& leaves) const;
 
   /// Tells the tree to send its remaining data and to close.
@@ -149,10 +153,11 @@ class Root {
   /// Bytes that wait on the fullest link.
   std::size_t longest_queue() const;
   bool has_links() const noexcept { return !links_.empty(); }
-  /// A child of the former front end may still come back.
+  /// True if a child of the former front end may still reconnect.
   bool awaits_return() const noexcept { return !returning_.empty(); }
   void give_up(LeafId leaf);
-  /// At the end: marks the nodes that have finished as left, including this front end.
+  /// At the end of the run: sets the state `left` for each node that has finished, and for this
+  /// front end.
   void close(Nanos now);
 
   const Overlay& overlay() const noexcept { return overlay_; }
@@ -193,14 +198,15 @@ class Root {
   Overlay overlay_;
   overlay::Router router_;
   overlay::KnownNotices notices_;
-  std::map<overlay::LinkId, wire::Role> links_;  // The role is from the peer's hello.
+  std::map<overlay::LinkId, wire::Role> links_;  // Role of the peer, from its hello.
   std::map<NodeId, overlay::LinkId> link_of_node_;
   std::map<overlay::LinkId, NodeId> node_of_link_;
   std::map<NodeId, NodeId> attached_to_;  // The parent that each node has reported.
-  // Links below which not all nodes have taken or refused the current streams.
+  // Links to children from whose subtrees an answer (taken or refused) about the current streams is
+  // missing.
   std::set<overlay::LinkId> not_taken_;
   std::uint64_t taken_told_ = 0;
-  NodeId looked_at_{};  // Where all_in_place() found one that was not.
+  NodeId search_from_{};  // The next call of all_in_place() starts its search at this node.
   bool placed_ = false;
   bool assigned_ = false;
   Nanos start_deadline_ = 0;

@@ -30,18 +30,19 @@ struct SessionOptions {
   /// after `commit_bytes`, and at the end.
   Nanos commit_interval = 200 * kMillisecond;
   std::size_t commit_bytes = 1u << 20;
-  /// Limit of the packets that wait for a slow store, in bytes. Further packets are not taken:
-  /// their hosts keep them, and are asked for them again when there is room. The batch that is
-  /// being stored may be as large again.
+  /// Limit of the packets that wait for a slow store, in bytes. Further packets are not taken.
+  /// Their hosts keep them, and the front end asks for them again when there is space. The batch
+  /// that is being stored may be as large again.
   std::size_t waiting_bytes = 64u << 20;
   /// Timeout for the report of a communication process; after this it is left out of the tree.
   Nanos start_limit = 5 * kSecond;
-  /// Timeout for a host that is below no link; after this it is lost.
+  /// Timeout for a host that no link leads to. After this it counts as lost.
   Nanos lost_limit = 10 * kSecond;
-  /// At the end, maximum time without progress. After this, data that has not arrived is given up.
+  /// Maximum time without progress while the run is ending. After this, data that has not arrived
+  /// is given up.
   Nanos finish_limit = 15 * kSecond;
-  /// At the end, maximum time to retry when the disk is full, since someone may free space. After
-  /// this the remaining packets become tombstones.
+  /// Maximum time to retry when the disk is full while the run is ending, since someone may free
+  /// space. After this the remaining packets become tombstones.
   Nanos full_limit = 1 * kSecond;
   /// The control channel: lines from the process that has started this one; -1: none. Borrowed.
   int control_fd = -1;
@@ -65,9 +66,11 @@ struct SessionOutcome {
   std::size_t hosts = 0;
   std::size_t ranks = 0;
   std::vector<storage::AccountLine> account;
-  /// Why the account could not be stored, so that it is only here. Empty: it is stored.
+  /// The reason why the account could not be stored, so that only `account` has it. Empty if the
+  /// account is stored.
   std::string unstored;
-  std::string trouble;           ///< What is incomplete and why; empty if nothing is.
+  /// A sentence for people: which data is incomplete, and why. Empty if all data is complete.
+  std::string trouble;
   bool holds_something = false;  ///< See SessionOptions::on_first_record.
   bool abandoned = false;        ///< The job was not started.
 };
@@ -76,24 +79,24 @@ struct SessionOutcome {
 /// end with a leaf id and itself as parent, so that data flows at once. When gathering is complete,
 /// it places the tree and moves every node to its place. It stores packets and acknowledges them.
 ///
-/// After `finish` on the control channel, or at the end of this channel, the session tells the tree
-/// to send its remaining data, and waits for this data. Then it ends the run in the store and stops
-/// the network. `abandon` does the same, but does not wait for processes that may still register.
-/// During the end, as long as there is progress, the session writes `alive` to the control channel
-/// each second.
+/// When the session reads `finish` from the control channel, or the channel is closed, it tells the
+/// tree to send its remaining data, and waits for this data. Then it ends the run in the store and
+/// stops the network. `abandon` does the same, but does not wait for processes that may still
+/// register. While the run is ending and there is progress, the session writes `alive` to the
+/// control channel each second.
 ///
 /// Packets of unknown streams, and of leaves that never joined, are neither stored nor
 /// acknowledged. They are counted and reported once.
 ///
-/// The session acknowledges only committed data. When the store fails, it reports this once,
-/// acknowledges nothing and tries again. A slow store delays only acknowledgements.
+/// The session acknowledges only committed data. When the store fails, the session reports this
+/// once, acknowledges nothing and tries again. A slow store delays only acknowledgements.
 ///
 /// If the disk is full at the end of a run, all packets become tombstones (wire/tombstone.h) after
 /// `full_limit`. Tombstones are acknowledged at once and stored together with the run's end, for
-/// which room is reserved. If not even they can be stored, the outcome still has the account.
+/// which space is reserved. If not even they can be stored, the outcome still has the account.
 ///
-/// When another front end has taken over the run, the session stops the network with kReplaced. It
-/// has stored and acknowledged nothing since then. Its children reconnect to the other front end.
+/// When another front end has taken over the run, the session stores and acknowledges nothing any
+/// more, and stops the network with kReplaced. Its children reconnect to the other front end.
 ///
 /// Single-threaded, driven by a Network.
 class Session final : public overlay::Node, private RootOwner {
@@ -172,7 +175,7 @@ class Session final : public overlay::Node, private RootOwner {
   Root root_;
   Gathering gathering_;
   std::map<LeafId, placement::FactValues> facts_;  // Kept until the tree is placed.
-  Nanos facts_deadline_ = 0;                       // Until when to wait for facts; 0: not set yet.
+  Nanos facts_deadline_ = 0;                       // Latest time to wait for facts; 0: not set yet.
 
   storage::Batch waiting_;         // The rows of the next commit.
   std::size_t waiting_bytes_ = 0;  // Size of `waiting_`.
@@ -180,7 +183,8 @@ class Session final : public overlay::Node, private RootOwner {
   bool recording_ = false;         // The store works on a batch.
   Nanos next_commit_ = 0;
   bool told_slow_ = false;
-  IntervalSet refused_;  // Leaves whose packets were not taken, to be asked when there is room.
+  // Leaves whose packets were not taken. They are asked to send again when there is space.
+  IntervalSet refused_;
   std::uint64_t strange_packets_ = 0;  // Packets of no stream or leaf of this run.
   std::string store_trouble_;          // The last failure of the store, which was reported.
   bool is_full_ = false;               // The last commit failed because the disk was full.

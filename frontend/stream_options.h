@@ -28,18 +28,18 @@ constexpr std::size_t kMaxStreams = 64;
 /// True for a key of a stream's section, also if read_streams() would refuse it.
 bool is_stream_key(std::string_view key);
 
-/// By the path of a plugin's file: the name of its copy (filters::name_of_copy), which is opened
-/// instead of the file.
+/// Maps the path of a plugin's file to the name of its copy (filters::name_of_copy). The copy is
+/// opened instead of the file.
 using PluginCopies = std::map<std::string, std::string>;
 
 /// Decides whether the plugin of `stream` is loaded, and calls `loads` if so.
 using LoadPlugin =
     std::function<Result<void>(StreamId stream, const std::function<Result<void>()>& loads)>;
 
-/// Reads the streams, sorted by name and numbered from wire::kFirstStoredStream on. So the same
-/// entries give the same numbers. Skips keys of other sections. `path` is the file's name in error
-/// messages. Opens each plugin to compute its SHA-256, which every node gets. Also loads the
-/// plugin, to see whether this works; `load`, if given, may prevent this.
+/// Reads the streams, sorted by name and numbered from wire::kFirstStoredStream on. The same
+/// entries always give the same numbers. Skips keys of other sections. `path` is the file's name in
+/// error messages. Opens each plugin to compute its SHA-256, which every node gets. Also loads each
+/// plugin as a check, unless `load` is given and decides not to.
 ///
 /// Fails with kInvalidArgument and "PATH:LINE: why"
 /// - if a name is invalid (wire::is_service_name), or a key or a value is unknown;
@@ -55,7 +55,8 @@ Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry
 /// The paths of the plugins in these entries, each path once, in the order of the entries.
 std::vector<std::string> plugins_of(const std::vector<ConfigEntry>& entries);
 
-/// The same streams with the copies in place of the plugins' files. Only this process can use them.
+/// Returns the streams with the copies in place of the plugins' files. Only this process can use
+/// the result.
 std::vector<wire::StreamSpec> with_copies(std::vector<wire::StreamSpec> streams,
                                           const PluginCopies& copies);
 

@@ -66,11 +66,12 @@ struct TreeOptions {
 /// When a node sends a wave to its parent.
 enum class Synchronisation {
   kWaitForAll,  ///< When every leaf below has contributed; at the latest after 6 s.
-  kTimeOut,     ///< The same, but at the latest `time_out` after the first contribution.
-  kAsItComes,   ///< At once.
+  /// When every leaf below has contributed; at the latest `time_out` after the first contribution.
+  kTimeOut,
+  kAsItComes,  ///< At once.
 };
 
-/// What a leaf does when its journal is full.
+/// The reaction of a leaf to a full journal; see wire::WhenFull.
 enum class WhenFull { kBlock, kDropOldest, kDropNewest };
 
 struct StreamOptions {

@@ -43,8 +43,8 @@ class TreeNode final : public overlay::Node, private RootOwner {
   /// Opens a stream on all nodes. Fails with kAlreadyExists when a stream with this name is open,
   /// and as filters::aggregation_of() and filters::narrowing_of().
   Result<StreamId> open(wire::StreamSpec spec);
-  /// Whether all nodes have answered; an error if a node has refused the stream. Poll it until it
-  /// is true.
+  /// True if all nodes have answered. Fails if a node has refused the stream. Call it repeatedly
+  /// until it returns true or fails.
   Result<bool> is_open(StreamId stream) const;
   /// Closes a stream. If the stream was open, this adds a kClosed event.
   void close(StreamId stream);
@@ -67,12 +67,12 @@ class TreeNode final : public overlay::Node, private RootOwner {
   /// Valid until the stream is closed; null when it is closed.
   Inbox* inbox(StreamId stream);
   std::optional<TreeEvent> take_event();
-  /// The tree is placed, and every node has attached to its parent.
+  /// True if the tree is placed, and every node has attached to its parent.
   bool all_in_place() { return root_.all_in_place(); }
   const Overlay& overlay() const { return root_.overlay(); }
   std::size_t attached_leaves() const;
-  /// At least `leaves` leaves are attached, and all nodes are in place. True for 0 if no leaf has
-  /// joined.
+  /// True if at least `leaves` leaves are attached and all nodes are in place. has_all(0) is also
+  /// true if no leaf has joined.
   bool has_all(std::size_t leaves) {
     const IntervalSet& joined = root_.overlay().leaves();
     if (leaves == 0 && joined.empty()) return true;
@@ -105,7 +105,8 @@ class TreeNode final : public overlay::Node, private RootOwner {
     bool failure_is_told = false;
     std::uint64_t version = 0;  // The version of control that announces the stream to the nodes.
     std::uint64_t multicasts = 0;
-    std::map<LeafId, IntervalSet> missed;  // Multicasts for which there was a kGap event already.
+    // Multicasts that the leaf has missed and for which there was a kGap event already.
+    std::map<LeafId, IntervalSet> missed;
     std::optional<Error> refused;
   };
 

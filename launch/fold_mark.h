@@ -13,16 +13,16 @@
 
 namespace xylem::launch {
 
-/// A word of memory that the front end shares with the process that restarts it. It has the id of
-/// the stream whose plugin is being called. A plugin that crashes also kills the front end, and
-/// each successor that receives the same wave again. This word then tells which plugin it was. Only
-/// one thread writes.
+/// A word of memory that the front end shares with the process that restarts it. The word has the
+/// id of the stream whose plugin is being called. If a plugin crashes, the front end dies, and so
+/// does each successor that receives the same wave again. The word then tells which plugin has
+/// crashed. Only one thread may write.
 class FoldMark {
  public:
   /// Fails with kExhausted when there is no memory or descriptor.
   static Result<FoldMark> make();
-  /// Opens the mark of another process. Fails with kInvalidArgument when the descriptor is not that
-  /// of a mark.
+  /// Opens the mark of another process. Fails with kInvalidArgument when the descriptor does not
+  /// belong to a mark.
   static Result<FoldMark> of(UniqueFd memory);
 
   int fd() const { return memory_.get(); }

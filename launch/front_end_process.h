@@ -24,8 +24,8 @@ namespace xylem::launch {
 /// and the setup. So it can replace a dead front end by a successor with the same addresses, store
 /// and filters. The first successor starts at once, later ones after growing pauses (see Restarts).
 ///
-/// A front end that hangs while the job runs is left alone. At its start and at the end its answer
-/// is needed: then a hang is reported, and later the front end is killed (see Patience).
+/// A front end that hangs while the job runs is left alone. At the start and at the end of the run
+/// its answer is needed. Then a hang is reported, and later the front end is killed (see Patience).
 ///
 /// If kMaxFoldDeaths front ends die in the same plugin, with less than kFoldDeathsForgotten between
 /// two deaths, successors no longer call this plugin: the waves of its stream stay unmerged.
@@ -43,7 +43,7 @@ class FrontEndProcess {
   struct Patience {
     Nanos until_said = 5 * kSecond;     ///< A hang of this length is reported.
     Nanos until_killed = 20 * kSecond;  ///< After a hang of this length the front end is killed.
-    /// Maximum wait for the end of a killed front end; after this we no longer wait for it.
+    /// Maximum wait for the end of a killed front end.
     Nanos until_left = 5 * kSecond;
   };
 
@@ -65,11 +65,10 @@ class FrontEndProcess {
   /// repeats is reported once.
   std::optional<Nanos> attend(Nanos now, const Say& say);
 
-  /// Tells the front end that the job has ended, and waits until it, or a successor, has stored
-  /// everything. Fails with kUnavailable
-  /// - when front ends died or could not open the store kMaxDeaths times during this wait (deaths
-  /// in
-  ///   plugins do not count);
+  /// Tells the front end that the job has ended, and waits until this front end or a successor has
+  /// stored everything. Fails with kUnavailable
+  /// - when front ends died or could not open the store kMaxDeaths times during this wait, not
+  ///   counting deaths in plugins;
   /// - when kMaxStandstills front ends hung and were killed;
   /// - when the user has interrupted twice. At the first SIGINT, SIGTERM or SIGHUP, a message says
   ///   that data is being stored. The second kills the front end.
@@ -119,8 +118,9 @@ class FrontEndProcess {
     Nanos last = 0;
   };
   std::map<StreamId, FoldDeaths> deaths_in_fold_;
-  bool was_in_fold_ = false;  // The last death was in a plugin that was still called.
-  std::string blame_;         // Text about the plugin to add to the message about the last death.
+  // True if the last front end died in a plugin whose stream is still merged.
+  bool was_in_fold_ = false;
+  std::string blame_;  // Text about the plugin to add to the message about the last death.
 
   pid_t pid_ = -1;
   UniqueFd control_;
@@ -128,7 +128,7 @@ class FrontEndProcess {
   bool is_ready_ = false;
   bool is_done_ = false;
   std::string failure_;              // Error that the current front end sent instead of `ready`.
-  std::string death_;                // How the last front end ended.
+  std::string death_;                // Text that says how the last front end ended.
   bool is_death_undecided_ = false;  // attend() has not yet reacted to the last death.
 
   Restarts restarts_;
@@ -137,7 +137,7 @@ class FrontEndProcess {
   std::optional<std::string> last_line_;  // `finish CODE` or `abandon`; set once the run is ending.
   int deaths_while_finishing_ = 0;
   int interrupts_ = 0;
-  Standstill standstill_;  // Of the current front end.
+  Standstill standstill_;  // Measures hangs of the current front end.
   bool standstill_is_said_ = false;
   Nanos killed_at_ = 0;  // When the current front end was killed because it hung; 0: not killed.
   int standstills_ = 0;  // Number of front ends that hung and were killed since the run is ending.

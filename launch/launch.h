@@ -25,9 +25,9 @@ struct CommandFacts {
   bool names_hosts = false;
   /// True only if all ranks will certainly be on this host. This needs a known launcher other than
   /// srun. The command must be outside any scheduler's job (Slurm, PBS, LSF, Grid Engine and
-  /// others, as their variables show). And there must be no list of hosts and no host file: not in
-  /// an option, not in a variable, and not in an MCA parameter (on the command line, in the
-  /// environment, or in Open MPI's parameter files).
+  /// others, as their variables show). And no option, variable or MCA parameter may give a list of
+  /// hosts or a host file. (MCA parameters can be on the command line, in the environment, or in
+  /// Open MPI's parameter files.)
   bool is_local = false;
 };
 

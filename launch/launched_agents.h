@@ -1,7 +1,8 @@
 #pragma once
 
-// Agents that a launcher starts, while usually the first rank of each host starts the host's agent.
-// Used in a Slurm allocation, where the agents are a separate step, and by `xylem attach`.
+// Agents that a launcher starts. They are used in a Slurm allocation, where they are a separate
+// step, and by `xylem attach`. In all other cases the first rank of each host starts the host's
+// agent.
 
 #include <string>
 #include <vector>
@@ -82,7 +83,8 @@ class LaunchedAgents {
 
   std::vector<Running> running_;
   std::vector<BackEndFailure> failures_;
-  UniqueFd answers_;   // Reading end of the agents' standard output; closed when that has ended.
+  // Reading end of the agents' standard output. Closed when the output has ended.
+  UniqueFd answers_;
   std::string heard_;  // Received part of an incomplete line.
   unsigned expected_ = 0;
   std::vector<Ready> ready_;

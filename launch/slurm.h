@@ -35,8 +35,8 @@ Result<SlurmStep> step_in(std::string_view job, std::string_view answer);
 /// The command that queries the hosts of a job for step_in().
 std::vector<std::string> slurm_query(std::string_view job);
 
-/// Whether `text` is the number of a job, as in 123. A step, an array task or a component of a job
-/// is not.
+/// True if `text` is the number of a job, for example 123. False for a step, an array task or a
+/// component of a job.
 bool is_slurm_job(std::string_view text);
 
 }  // namespace xylem::launch

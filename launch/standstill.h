@@ -23,7 +23,7 @@ std::optional<Work> work_of(pid_t pid);
 
 /// Measures how long a process has shown no sign of work: no output, nothing read or written, and
 /// less than a tenth of a processor used. A process that is stopped, or waits for an unresponsive
-/// disk, shows no sign of work. A process that copies a large store does.
+/// disk, shows no sign of work. A process that copies a large store shows signs of work.
 ///
 /// The time between two looks counts as at most kLongestPause, since the caller itself may have
 /// been stopped. Not thread-safe.
@@ -39,7 +39,8 @@ class Standstill {
   void heard() { heard_ = true; }
   /// Looks at the process. Returns how long it has shown no sign of work.
   Nanos look(Nanos now);
-  /// The same with the given work, for tests without a process.
+  /// As look() above, but with the given work instead of the work of the process. For tests without
+  /// a process.
   Nanos look(Nanos now, const Work& found);
 
  private:

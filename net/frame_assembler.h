@@ -20,7 +20,7 @@
 namespace xylem::net {
 
 /// Uses at most twice the received part of a frame plus less than 6 times kReadBytes of memory. So
-/// a peer that announces a large length cannot cause a large allocation. One thread.
+/// a peer that announces a large length cannot cause a large allocation. Not thread-safe.
 class FrameAssembler {
  public:
   static constexpr std::size_t kReadBytes = 64u << 10;

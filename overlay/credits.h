@@ -10,11 +10,11 @@
 //   The receiver sends totals: granted = taken + kCreditWindow.
 //   The sender may send data while sent < granted. The last frame may exceed the credit.
 //
-// A node forwards data, so it grants credit to its children only while its own upward link has
-// room, and to its parent only while no child is slow. In the end the producer of the data waits: a
-// leaf keeps the data in its journal, or a tool's multicast waits. There is no circular wait:
-// upward data waits only for the root, downward data only for leaves, and both accept or refuse all
-// data.
+// A node forwards data, so it grants credit to its children only while the queue of its own upward
+// link is short, and to its parent only while no child is slow. In the end the producer of the data
+// waits: a leaf keeps the data in its journal, or a tool's multicast waits. There is no circular
+// wait: upward data waits only for the root, downward data only for leaves, and both accept or
+// refuse all data.
 //
 // The classes are values and do not touch a link. The reasons:
 // docs/decisions/0013-credits-by-link.md.

@@ -14,9 +14,9 @@
 
 namespace xylem::overlay {
 
-/// Remembers the identities of the newest kKnown notices. Does no I/O; one thread. A duplicate that
-/// comes after kKnown other notices counts as new. It is shown twice, which is better than not at
-/// all.
+/// Remembers the identities of the newest kKnown notices. Does no I/O. Not thread-safe. A duplicate
+/// that comes after kKnown other notices counts as new. It is shown twice, which is better than not
+/// at all.
 class KnownNotices {
  public:
   static constexpr std::size_t kKnown = 4096;

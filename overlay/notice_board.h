@@ -19,14 +19,14 @@
 
 namespace xylem::overlay {
 
-/// The queue of notices of one process. One thread: in a process with a board, only the thread of
-/// its event loop may log at kWarn or above.
+/// The queue of notices of one process. Not thread-safe: in a process with a board, only the thread
+/// of its event loop may log at kWarn or above.
 ///
 /// The process's own notices are rate-limited by tokens: kBurst at once, then one each kRefill. A
-/// notice without a token is dropped and counted, and the next notice carries the count. If there
-/// is no next notice, due() becomes true with the next token, and take() makes a notice for the
-/// count. While there is no parent, the newest kKept notices are kept, both own and forwarded ones.
-/// Older notices are dropped and counted too.
+/// notice without a token is dropped and counted, and the next notice carries the count. If no
+/// further notice comes, due() becomes true when the next token is there, and take() returns a
+/// notice with only the count. While there is no parent, the newest kKept notices are kept, both
+/// own and forwarded ones. Older notices are dropped and counted too.
 ///
 /// A dying parent loses the notices that it has read but not sent. So the board holds taken notices
 /// until the parent must have forwarded them, but not more than the newest kHeld. After a change of
@@ -82,7 +82,7 @@ class NoticeBoard {
 
  private:
   struct Kept {
-    wire::Notice notice;  // Its age is the age at time `since`.
+    wire::Notice notice;  // The notice; its age field is its age at time `since`.
     Nanos since = 0;      // When the notice came to this board.
   };
   struct Held {

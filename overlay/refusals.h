@@ -17,7 +17,7 @@ namespace xylem::overlay {
 /// Counts refusals. The first refusal with each reason is logged at once; the number of all others
 /// is logged once each kInterval. Unknown peers can influence the text of a reason, so only the
 /// first kReasons different reasons are distinguished. After an interval without refusals, all
-/// reasons count as new again. One thread; the caller provides clock and timer.
+/// reasons count as new again. Not thread-safe; the caller provides clock and timer.
 class Refusals {
  public:
   static constexpr Nanos kInterval = 10 * kSecond;

@@ -24,7 +24,7 @@ class Router {
   /// The leaves below one child.
   IntervalSet leaves_of(LinkId child) const;
 
-  /// Returns all leaves below, and those of them that have ended.
+  /// Returns all leaves below, and the subset of them that has ended.
   wire::LeafSet below() const;
   /// Returns the leaves that are below and still send.
   IntervalSet expected() const;

@@ -32,8 +32,8 @@ struct UplinkOptions {
 /// until then.
 ///
 /// A state machine over a Network: the owner passes the events of upward links to it and handles
-/// the returned Change. A link is upward if this process did not accept it. One thread; the network
-/// is borrowed from start() on.
+/// the returned Change. A link is upward if this process has opened it, and not its peer. Not
+/// thread-safe; the network is borrowed from start() on.
 class Uplink {
  public:
   enum class Change {
@@ -42,7 +42,8 @@ class Uplink {
     kAdopted,    ///< parent() is new; an Attached was sent to it. See former().
     kLost,       ///< There is no upward link any more; link() is empty.
   };
-  /// What happened to the previous parent, and so to the messages sent through it.
+  /// Says how the previous parent was left, which decides whether the messages sent to it have
+  /// arrived.
   enum class Former {
     kNone,   ///< There was no previous parent.
     kMoved,  ///< It was used until the change: messages to it arrive, answers may be lost.
@@ -73,7 +74,7 @@ class Uplink {
   NodeId parent_node() const { return parent_node_; }
   /// The upward link: to the parent, or to the front end for reports.
   std::optional<LinkId> link() const { return parent_ ? parent_ : front_end_; }
-  /// What happened to the parent before the last kAdopted.
+  /// How the parent before the last kAdopted was left.
   Former former() const { return former_; }
   /// Time without an upward link; 0 if there is a link.
   Nanos orphan_for(Nanos now) const { return link() ? 0 : now - orphan_since_; }

@@ -26,7 +26,8 @@ namespace xylem::placement {
 /// tree, or the front end if there is no communication process.
 struct InternalLeaf {
   NodeId node{};
-  HostId host = tree::kNoHost;  ///< kNoHost matches no back end's host, not even kNoHost.
+  /// The node's host. kNoHost is never equal to a back end's host, even if that is kNoHost too.
+  HostId host = tree::kNoHost;
   std::uint32_t back_ends = 0;  ///< Number of back ends that are already attached.
 };
 
@@ -49,8 +50,8 @@ std::size_t fanout(std::size_t back_ends, std::size_t internal_leaves);
 Result<std::vector<std::size_t>> attach(std::span<const HostId> back_ends,
                                         std::span<const InternalLeaf> leaves);
 
-/// The same for one back end that arrives after others were attached. Takes time linear in the
-/// leaves.
+/// Chooses the leaf of one back end that arrives after others were attached, by the same rules.
+/// Takes time linear in the leaves.
 Result<std::size_t> attach_one(HostId back_end, std::span<const InternalLeaf> leaves);
 
 /// Maximum number of fall-backs in an assignment, besides the parent and the front end.

@@ -13,7 +13,7 @@
 //         targets (the rem smallest get one more, on ties the lowest index), and step 5 is repeated
 //   8     host i gets AS[i] = TS[i] - OS[i]
 //
-// This is requirements 1.2.1. Examples:
+// Examples:
 //
 //   OS = 4 4 4 4, n = 3: sum = 19, TS = 5 5 5 4; AS = 1 1 1 0
 //   OS = 16 0 0,  n = 2: sum = 18, TS = 6 6 6; 16 is removed; sum = 2 over 2: AS = 0 1 1
@@ -58,13 +58,14 @@ struct EvenPlacement {
   std::vector<std::uint64_t> target;  ///< TS by host: number of processes on the host at the end.
   std::vector<std::uint64_t> added;   ///< AS by host. The sum is the number of processes asked for.
   std::vector<EvenRound> rounds;      ///< At least one round; none if no host has room.
-  std::vector<std::uint64_t> room;    ///< As given by the caller; empty: no limits.
+  /// Maximum number of new processes of each host, as given by the caller; empty: no limits.
+  std::vector<std::uint64_t> room;
 };
 
 /// Balances `comm_processes` new processes over hosts that already have `occupied[i]` processes.
 /// The same input gives the same result. The time grows with hosts times rounds. There are few
-/// rounds, because each further round needs loads whose distance from the mean grows like a
-/// factorial.
+/// rounds: to cause one more round, the loads must be much further from the mean, and this distance
+/// grows like a factorial of the number of rounds.
 ///
 /// `room` is the maximum number of new processes of each host; empty: no limits. Hosts with room 0
 /// take no part: their target is their present load.

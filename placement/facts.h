@@ -1,7 +1,7 @@
 #pragma once
 
 // Numeric facts about hosts. Fuzzy placement uses them to judge hosts (the factor set U of claim 4
-// of the overlay patent, requirements 1.2.2, step 1).
+// of the overlay patent).
 //
 // Facts come from measurements of back ends, from a recorded run, or from a table:
 //

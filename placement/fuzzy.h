@@ -3,7 +3,7 @@
 // Fuzzy placement: the comprehensive evaluation of claim 4 of the overlay patent. Every host gets a
 // score from its facts, and communication processes are distributed by score.
 //
-// Requirements 1.2.2, with nf factors, mf grades, n communication processes and m hosts:
+// The steps, with nf factors, mf grades, n communication processes and m hosts:
 //
 //   1, 2  factors U, grades V with values g_1 .. g_mf (fuzzy_rules.h)
 //   3     r_ij: the membership of the host's factor i in grade j

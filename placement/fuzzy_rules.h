@@ -1,8 +1,8 @@
 #pragma once
 
 // The rules of fuzzy placement: factors with membership functions and weights, grades with values,
-// and how they are combined. Requirements 1.2.2, steps 1-3 and 5; docs/placement.md has an example
-// computed by hand.
+// and how they are combined. They are the input of steps 1-3 and 5 in fuzzy.h. docs/placement.md
+// has an example computed by hand.
 //
 // In a configuration file; every part has a default (`default_fuzzy_rules`):
 //
@@ -119,7 +119,8 @@ struct FuzzyRules {
   /// With 0, all hosts have the same weights. Above 0, a host's bad factors count more for this
   /// host (fuzzy.h, step 5), so that much memory cannot compensate for a slow network.
   double emphasis = 0;
-  /// Where the weights come from, if they come from comparisons.
+  /// The comparisons from which the weights were computed; nullopt if the weights were given
+  /// directly.
   std::optional<Comparisons> comparisons{};
   Scoring scoring = Scoring::kGradeValues;
   bool operator==(const FuzzyRules&) const = default;

@@ -63,8 +63,9 @@ struct Plan {
   tree::Topology topology;                    ///< Names and skeleton. It prints as MRNet's text.
   std::vector<CommProcess> comm_processes;    ///< Node n is entry n - 1.
   std::vector<InternalLeaf> internal_leaves;  ///< By node id, without back ends. Never empty.
-  std::optional<EvenPlacement> even;          ///< How kEven decided, if it was used.
-  /// How kFuzzy decided, if it was used. For a file, neither is set.
+  std::optional<EvenPlacement> even;  ///< The steps of even placement; set only for Policy::kEven.
+  /// The steps of fuzzy placement; set only for Policy::kFuzzy. If the shape is a file, neither
+  /// `even` nor `fuzzy` is set.
   std::optional<FuzzyPlacement> fuzzy;
 };
 

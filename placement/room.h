@@ -23,7 +23,8 @@ constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 /// Returns "4", or "-" for kUnlimited.
 std::string room_text(std::uint64_t room);
 
-/// Which hosts may carry communication processes. An extra host is a host without back ends.
+/// The hosts that may carry communication processes: hosts of the job, extra hosts, or both. An
+/// extra host is a host without back ends.
 enum class CommHosts { kCompute, kExtra, kMixed };
 
 /// Parses "compute", "extra" or "mixed". Fails with kInvalidArgument and a message that lists them.

@@ -583,7 +583,8 @@ CREATE VIEW loss AS
 )sql";
 
 // Before this version only the sentence said what an alert is about. A run that continues in an
-// older file continues its alerts, so the migration reads the new columns from their sentences.
+// older file continues its alerts, so the migration reads the new columns from their sentences. The
+// leaf stays unknown if two hosts have the name.
 constexpr const char* kVersion16Tables = R"sql(
 ALTER TABLE alert ADD COLUMN subject TEXT;
 ALTER TABLE alert ADD COLUMN leaf INTEGER;
@@ -597,7 +598,7 @@ UPDATE alert SET
                  ELSE 'rank' END,
   at_least = coalesce(kind = 'loss' AND text LIKE 'calls, not known how many, %', 0);
 UPDATE alert SET leaf = (
-  SELECT min(leaf) FROM (
+  SELECT CASE count(*) WHEN 1 THEN min(leaf) END FROM (
     SELECT leaf, 'host ' || coalesce(nullif(name, ''), 'of leaf ' || leaf) AS named FROM host)
   WHERE CASE alert.subject WHEN 'host' THEN instr(alert.text, ' of ' || named || ' w')
              ELSE instr(alert.text, named || ' is lost') = 1 END)

@@ -32,7 +32,7 @@ namespace xylem::storage {
 /// that may go away without help are kUnavailable.
 Error sqlite_error(sqlite3* database, int code, const std::string& what);
 
-/// Owns a connection, or borrows a connection that other code closes. One thread.
+/// Owns a connection, or borrows a connection that other code closes. Not thread-safe.
 class Connection {
  public:
   Connection() = default;
@@ -42,8 +42,8 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
   ~Connection() { close(); }
 
-  /// `flags` are those of sqlite3_open_v2. With SQLITE_OPEN_URI, a path that starts with "file:" is
-  /// a URI.
+  /// `flags` are passed to sqlite3_open_v2. With SQLITE_OPEN_URI, a path that starts with "file:"
+  /// is a URI.
   Result<void> open(const std::string& path, int flags, const std::string& name_for_people);
   /// Closes an owned connection. All its statements must be destroyed before.
   void close();

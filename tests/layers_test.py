@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks every #include, and what each library of the build uses, against docs/layers.txt; each room has a README of <= 30 lines.
+"""Checks every #include, and what each library of the build uses, against docs/layers.txt; each folder has a README of <= 30 lines.
 
     layers_test.py ROOT        the checkout
     layers_test.py --planted   that a breach of each kind is found, in folders made for it
@@ -19,7 +19,7 @@ BESIDE = {"build", "examples", "tests"}  # Not parts of the library.
 
 
 def read_layers(root):
-    """{room: names of what it may include}, in the order of the file."""
+    """{folder: names of what it may include}, in the order of the file."""
     layers = {}
     for line in (root / "docs/layers.txt").read_text().splitlines():
         if line and not line.startswith("#"):
@@ -29,7 +29,7 @@ def read_layers(root):
 
 
 def room_of(path, layers):
-    """The innermost room that a file lies in, or None: it is no source of ours."""
+    """The innermost folder of docs/layers.txt that has this file; None for files that are not our sources."""
     parts = pathlib.PurePosixPath(path).parts[:-1]
     for depth in range(len(parts), 0, -1):
         if "/".join(parts[:depth]) in layers:
@@ -38,7 +38,7 @@ def room_of(path, layers):
 
 
 def allows(name, room):
-    """Whether a name of docs/layers.txt covers a room."""
+    """Whether a name of docs/layers.txt covers a folder."""
     if name == "*" or name == room:
         return True
     return room == name[:-2] if name.endswith("/.") else room.startswith(name + "/")
@@ -64,7 +64,7 @@ def rows_faults(layers):
         for name in allowed:
             plain = name.removesuffix("/.")
             if name != "*" and plain not in layers and plain not in folders:
-                yield f"docs/layers.txt: {room} names the unknown room {name}"
+                yield f"docs/layers.txt: {room} names the unknown folder {name}"
             elif name != "*" and not any(allows(name, other) for other in seen):
                 yield f"docs/layers.txt: {room} names {name}, which stands below it in the file"
         seen.append(room)
@@ -90,7 +90,7 @@ def room_faults(root, room, layers):
 
 
 def included(root, layers):
-    """{room: rooms whose headers it includes}."""
+    """{folder: folders whose headers it includes}."""
     rooms = {room: set() for room in layers}
     folders = sorted({room.split("/")[0] for room in layers})
     for source in (path for folder in folders for path in (root / folder).rglob("*")):
@@ -125,8 +125,16 @@ def unnamed_folders(root, layers):
             yield f"docs/layers.txt has no row for {folder}"
 
 
+def readme_faults(root):
+    """Folders of tests: those that have a README keep it short."""
+    for readme in sorted((root / "tests").glob("**/README.md")):
+        if len(readme.read_text().splitlines()) > LONGEST_README:
+            yield f"{readme.relative_to(root)} has more than {LONGEST_README} lines"
+
+
 def faults(root):
     layers = read_layers(root)
+    yield from readme_faults(root)
     yield from rows_faults(layers)
     yield from unnamed_folders(root, layers)
     yield from unused_permissions(root, layers)
@@ -147,15 +155,15 @@ IN_ORDER = {
 }
 PLANTED = {
     "a folder above": ({"base/b.h": '#include "ends/e.h"\n'}, "base may not include ends"),
-    "a room above": ({"store/read/s.h": '#include "store/write/w.h"\n'}, "store/read may not include store/write"),
-    "a room from beside it": ({"store/t.h": '#include "store/read/r.h"\n'}, "store may not include store/read"),
-    "a room that is not named": ({"ends/f.cc": '#include "store/write/w.h"\n'}, "ends may not include store/write"),
-    "files beside a named room": ({"ends/f.cc": '#include "store/table.h"\n'}, "ends may not include store"),
+    "a folder above": ({"store/read/s.h": '#include "store/write/w.h"\n'}, "store/read may not include store/write"),
+    "a subfolder from beside it": ({"store/t.h": '#include "store/read/r.h"\n'}, "store may not include store/read"),
+    "a folder that is not named": ({"ends/f.cc": '#include "store/write/w.h"\n'}, "ends may not include store/write"),
+    "files beside a named subfolder": ({"ends/f.cc": '#include "store/table.h"\n'}, "ends may not include store"),
     "internals of a folder": ({"ends/f.cc": '#include "store/read/r_internal.h"\n'}, "is internal to store"),
     "Asio": ({"store/n.cc": "#include <boost/asio.hpp>\n"}, "Asio outside"),
     "no README": ({"store/read/README.md": None}, "store/read/README.md is missing"),
     "a long README": ({"store/README.md": "line\n" * 31}, "has more than 30 lines"),
-    "an unknown room": ({"docs/layers.txt": "base: nowhere\n"}, "unknown room nowhere"),
+    "an unknown folder": ({"docs/layers.txt": "base: nowhere\n"}, "unknown folder nowhere"),
     "a folder without a row": ({"new/n.cc": ""}, "has no row for new"),
     "a permission that nothing needs": ({"base/a.h": "", "docs/layers.txt": "base:\nstore:\nends: store base\n"}, "ends names base, but"),
     "a library that nothing needs": ({"store/CMakeLists.txt": "xylem_library(store USES xylem::ends)"}, "the library uses ends, but"),

@@ -56,8 +56,8 @@ struct TopologyFault {
 /// once, so a value of this type needs no validation. Two topologies are equal if every process has
 /// the same children in the same order; the order of branches does not matter.
 ///
-/// Ids are those of the skeleton: the front end is 0, the others follow breadth first. Any thread
-/// may make const calls.
+/// The ids of nodes are the same as in the skeleton: the front end is 0, the others follow breadth
+/// first. Any thread may make const calls.
 class Topology {
  public:
   /// Makes a topology of the front end alone.

@@ -40,8 +40,9 @@ struct AccessOptions {
 /// - `Origin`, if the browser sends it, must be the same host and port as `Host`.
 /// - The method must be GET or HEAD.
 /// - The token must be correct. It is sent as `Authorization: Bearer`, in the cookie, or as the
-///   parameter `token`. The reply to the parameter sets the cookie and redirects to the same
-///   address without the parameter. The comparison takes constant time. /healthz needs no token.
+///   parameter `token`. If the token comes as a parameter, the reply sets the cookie and redirects
+///   to the same address without the parameter. The comparison takes constant time. /healthz needs
+///   no token.
 ///
 /// Thread-safe.
 class Access {

@@ -25,7 +25,7 @@ net::HttpReply file_reply(const PageFile& file);
 
 /// An error as JSON: {"version":1,"error":{"status":404,"code":"not_found","message":"..."}}
 net::HttpReply error_reply(unsigned status, const std::string& sentence);
-/// The same, with the status for the code of `error`.
+/// The reply to `error`. Its code decides the status.
 net::HttpReply error_reply(const Error& error);
 /// Writes only the field "error":{"status":404,...} into the open object.
 void write_error(Json& json, const Error& error);

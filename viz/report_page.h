@@ -15,8 +15,8 @@ namespace xylem::viz {
 
 struct ReportPageValues {
   storage::Overview overview;
-  storage::FunctionTable functions;  ///< Of world 0.
-  storage::RankGrid mpi, wait;       ///< Of world 0, with the same rows and slots.
+  storage::FunctionTable functions;  ///< Functions of world 0.
+  storage::RankGrid mpi, wait;       ///< Grids of world 0. Both have the same rows and slots.
   storage::Matrix matrix;            ///< Messages of world 0.
   storage::HostTable hosts;
   storage::Tree tree;

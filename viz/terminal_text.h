@@ -14,7 +14,7 @@
 
 namespace xylem::viz {
 
-/// How a piece looks. If colours are off, kGood and kBar are plain, and kBad is bold.
+/// The look of a piece. If colours are off, kGood and kBar are plain, and kBad is bold.
 enum class Look {
   kPlain,
   kTitle,   ///< Reversed.

@@ -20,7 +20,7 @@
 
 namespace xylem::viz {
 
-/// The parts of a run that a screen needs, and for which time and world. The same question to an
+/// The parts of a run that a screen needs, with their time and world. The same question to an
 /// unchanged file has the same answer.
 struct TopQuestion {
   bool functions = false, ranks = false, tree = false, notices = false;

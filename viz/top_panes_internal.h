@@ -12,7 +12,7 @@
 namespace xylem::viz {
 
 /// A column of a table. If not all columns fit, those with the largest `need` are left out first.
-/// Remaining room goes to the columns that can grow, from left to right.
+/// Remaining width goes to the columns that can grow, from left to right.
 struct Column {
   std::string head;
   std::size_t width = 0;  ///< Minimum width.

@@ -27,8 +27,7 @@ struct Shape {
   }
 };
 
-/// Bits of a shape's form.
-/// Times are relative to the previous event as for odd events, see Clock.
+/// Bits of a shape's form. The event is odd: Clock says how its times are stored.
 constexpr std::uint64_t kOdd = 1;
 constexpr std::uint64_t kHasRequest = 2;  ///< The request is not 0 and is stored in its column.
 
@@ -163,7 +162,8 @@ class TimeGroups {
     return shape.word[4] % 1024 | (shape.word[4] >> 16 & 1) << 10 | (form_of(shape) & kOdd) << 11;
   }
 
-  std::vector<std::uint32_t> bucket_;    // First the number of events, then the group.
+  // By bucket number: during plan() first the number of events, then the group.
+  std::vector<std::uint32_t> bucket_;
   std::vector<std::uint16_t> group_of_;  // Group of each shape.
   std::vector<std::size_t> sizes_;       // Number of events of each group.
   std::vector<std::size_t> next_;        // Position of the next event of each group.

@@ -39,7 +39,8 @@ using Mac = std::array<std::uint8_t, 32>;
 struct Hello {
   std::uint32_t magic = kMagic;
   std::uint32_t major = kMajorVersion;
-  std::uint64_t features = 0;  ///< Bits of what the sender understands; unknown bits are ignored.
+  /// Bits of the optional features that the sender supports. Unknown bits are ignored.
+  std::uint64_t features = 0;
   Role role = Role::kBackEnd;
   std::string run;
   NodeId node = kNoNode;

@@ -87,7 +87,7 @@ struct Attached {
 
 struct LeafSet {
   IntervalSet leaves;  ///< All leaves below the link.
-  IntervalSet ended;   ///< Those of them that will send nothing more.
+  IntervalSet ended;   ///< The subset of `leaves` that sends nothing more.
   bool operator==(const LeafSet&) const = default;
 };
 
@@ -102,9 +102,9 @@ struct Control {
   bool enabled = true;        ///< Capture libraries record calls.
   bool chunks = false;        ///< `--detail trace`: single calls are stored too.
   Nanos window_ns = 250 * kMillisecond;
-  bool finish = false;              ///< The run is over: nodes send the rest, then leave.
-  Nanos epoch_ns = 0;               ///< Zero of the run's time, on the front end's monotonic clock.
-  std::vector<StreamSpec> streams;  ///< The open streams of tools.
+  bool finish = false;                  ///< The run is over: nodes send the rest, then leave.
+  Nanos epoch_ns = 0;                   ///< Start of the run, on the front end's monotonic clock.
+  std::vector<StreamSpec> streams;      ///< The open streams of tools.
   std::vector<ServiceSpec> services{};  ///< Services of each host; at most kMaxServices.
   Nanos facts_ns = 0;  ///< Interval at which back ends measure their hosts; 0: never.
   /// The front end waits for the first measurement, so back ends measure at once.
@@ -153,7 +153,7 @@ struct Notice {
   Role role = Role::kBackEnd;
   std::string host;
   std::uint32_t pid = 0;
-  bool error = false;  ///< True: an error. False: a warning.
+  bool error = false;  ///< True for an error, false for a warning.
   Nanos age_ns = 0;    ///< Age of the notice when it was sent. Not negative.
   std::string text;    ///< One line. decode() replaces control characters by spaces.
   std::uint32_t dropped = 0;

@@ -17,8 +17,7 @@ enum class MulticastShare : std::uint16_t {
   /// The whole multicast: between nodes, and to a leaf if every leaf gets all of it.
   kWhole = 0,
   kPart = 1,     ///< The part for the one leaf in `leaves`.
-  kNothing = 2,  ///< Nothing for this leaf. Only the number is sent, so that the leaf sees no gap.
-                 ///< No payload.
+  kNothing = 2,  ///< The leaf gets no payload, only the number, so that it sees no gap.
   kFailed = 3,  ///< This leaf's part could not be made, so the leaf misses this number. No payload.
 };
 
@@ -27,8 +26,9 @@ struct Multicast {
   std::uint64_t number = 0;  ///< Counted from 1 in each stream.
   IntervalSet leaves;        ///< The stream's leaves; empty: all leaves.
   Bytes payload;             ///< One Fields, see wire/waves.h.
-  /// The recipients, a part of `leaves`; only in a kWhole. In a stream without a narrowing, empty
-  /// means all leaves. A stream with a narrowing always lists its recipients, so empty means none.
+  /// The recipients, a subset of `leaves`. Set only if `share` is kWhole. In a stream without a
+  /// narrowing, empty means all leaves. A stream with a narrowing always lists its recipients, so
+  /// empty means none.
   IntervalSet to{};
   MulticastShare share = MulticastShare::kWhole;
   bool operator==(const Multicast&) const = default;

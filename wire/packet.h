@@ -48,7 +48,7 @@ struct PacketId {
   /// For a chunk: number of its first record in the process. For a series: number of the sample in
   /// the service.
   std::uint64_t wave = 0;
-  /// For a chunk or a series: one more than its last record or sample. Else wave + 1.
+  /// For a chunk or a series: the number of its last record or sample, plus 1. Else wave + 1.
   std::uint64_t wave_end = 0;
   IntervalSet sources;  ///< Leaf ids.
 

@@ -100,7 +100,7 @@ struct AccountRow {
   std::uint64_t windowed = 0;  ///< Calls in windows so far, this one included.
   std::uint64_t events = 0;    ///< Records in chunks so far.
   std::uint64_t event_calls = 0;
-  /// Sends without a record because the ring was full. They are in no matrix row.
+  /// Number of sends that have no record because the ring was full. They are in no matrix row.
   std::uint64_t lost_messages = 0;
   std::uint64_t lost_message_bytes = 0;
   /// Receives without a record because the ring was full. They are in no wait row.

@@ -62,7 +62,7 @@ Bytes encode(const Registration& registration);
 Result<Registration> decode_registration(std::span<const std::byte> payload);
 
 /// The stored name of a function class: "point_to_point", "collective", ...; "other" for numbers
-/// that this version does not know. Numbers are those of capture::FunctionClass.
+/// that this version does not know. The numbers are the same as in capture::FunctionClass.
 const char* function_class_name(std::uint8_t function_class);
 
 }  // namespace xylem::wire

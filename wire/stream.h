@@ -15,14 +15,17 @@ namespace xylem::wire {
 
 /// When a node forwards a wave.
 enum class Synchronisation : std::uint16_t {
-  kWaitForAll = 0,  ///< When every leaf below has contributed. A timeout applies to silent leaves.
-  kTimeOut = 1,     ///< Like kWaitForAll, but at most `time_out_ns` after the first contribution.
-  kAsItComes = 2,   ///< Immediately.
+  /// When every leaf below has contributed, or at the latest 6 s after the wave's first packet
+  /// (ReducerOptions::longest_wait).
+  kWaitForAll = 0,
+  /// Like kWaitForAll, but at the latest `time_out_ns` after the first contribution.
+  kTimeOut = 1,
+  kAsItComes = 2,  ///< Immediately.
 };
 
 /// What a leaf does when its journal is full.
 enum class WhenFull : std::uint16_t {
-  kBlock = 0,       ///< Sending waits until there is room.
+  kBlock = 0,       ///< Sending waits until there is space.
   kDropOldest = 1,  ///< The oldest packets become tombstones.
   kDropNewest = 2,  ///< The new packet becomes a tombstone.
 };

@@ -56,7 +56,7 @@ bool may_be_given_up(const Packet& packet);
 /// lost calls, counted by the sender. Lanes and accounts come from a window's payload; an
 /// unreadable payload gives none. `packet` must not be a tombstone.
 Packet make_tombstone(const Packet& packet, std::string reason, std::uint64_t calls);
-/// The same, but counts the calls in the payload. For nodes that only received the packet.
+/// As above, but counts the calls in the payload. For nodes that only received the packet.
 Packet make_tombstone(const Packet& packet, std::string reason);
 
 }  // namespace xylem::wire

@@ -64,7 +64,7 @@ struct AgentOptions {
   Nanos finish_patience = 2 * kSecond;
   /// Maximum time without a front end; then undelivered data is lost.
   Nanos orphan_limit = 60 * kSecond;
-  /// The same limit after the front end has ended the run.
+  /// Maximum time without a front end after the front end has ended the run.
   Nanos finish_orphan_limit = 5 * kSecond;
   /// A borrowed descriptor that becomes readable when the agent must shut down; -1 for none.
   int terminate_fd = -1;

@@ -16,15 +16,15 @@
 namespace xylem::backend {
 
 /// Makes a chunk of a process when there are enough records, when they are old enough, when a ring
-/// fills, or when the process has ended. One thread. Borrows its arguments.
+/// fills, or when the process has ended. Not thread-safe. Borrows its arguments.
 class ChunkWriter {
  public:
   /// `chunk_age`: maximum age of a record before it goes into a chunk.
   ChunkWriter(PacketWriter& packets, const RecordReader& records, WatchedProcesses& processes,
               Nanos chunk_age);
 
-  /// Journals all chunks that are due. Does nothing if the run wants no chunks. False: the journal
-  /// is full.
+  /// Journals all chunks that are due. Does nothing if the run wants no chunks. Returns false when
+  /// the journal is full.
   bool drain(Drain& drain);
 
   /// When the process's records must go into a chunk; 0: no record waits.

@@ -9,7 +9,7 @@
 //
 // The Collector decides the order of the work. These classes do the work:
 //
-//   registration_writer.h   who is watched
+//   registration_writer.h   announces each process and its functions
 //   silence_watch.h         processes that make no calls
 //   window_writer.h         rings -> windows, with the account of each process
 //   chunk_writer.h          rings -> chunks, if the run wants them
@@ -78,7 +78,7 @@ struct DrainOutcome {
 };
 
 /// Order of calls: add() for each process, also for each process of a predecessor; configure() when
-/// leaf id and control are known; then drain() repeatedly. One thread. Borrows the journal.
+/// leaf id and control are known; then drain() repeatedly. Not thread-safe. Borrows the journal.
 class Collector {
  public:
   Collector(CollectorOptions options, Journal& journal);
@@ -110,7 +110,8 @@ class Collector {
   /// Switches capture off in all remaining processes; later records are not read.
   void stop_capture();
 
-  /// Journals the leaf's last window (Packet.last), empty or not. False when the journal is full.
+  /// Journals the leaf's last window (Packet.last), empty or not. Returns false when the journal is
+  /// full.
   bool seal_last(Nanos now);
 
   /// Call it when the journal may have room again, because an acknowledgement came.

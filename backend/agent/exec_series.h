@@ -19,14 +19,14 @@ namespace xylem::backend {
 /// Only one run of the program exists at a time. Each run has its own process group, which is
 /// killed with it. A run gives a sample if it ends with code 0 and has printed at least one number;
 /// metric_text.h parses the output. A run fails if it cannot be started, ends with an error,
-/// exceeds the timeout, or prints more than kMaxOutput or no number. A failure is
-/// logged once, and again if the next one is of another kind. The pause before the next run doubles
-/// with each failure, up to kLongestPause. If a killed program has not ended after kLongestDeath,
-/// because it waits for a device, this is logged. No other run starts until it has ended.
+/// exceeds the timeout, or prints more than kMaxOutput or no number. A failure is logged once, and
+/// again if the next failure is of another kind. The pause before the next run doubles with each
+/// failure, up to kLongestPause. If a killed program has not ended after kLongestDeath, because it
+/// waits for a device, this is logged. No other run starts until it has ended.
 ///
 /// The program has the agent's environment and no standard input. It gets SIGKILL when the agent's
 /// worker dies. Its children are killed when it ends; if the worker was killed, the guard kills
-/// them. Calls block only for a fork, and stop() for at most 20 ms. One thread.
+/// them. Calls block only for a fork, and stop() for at most 20 ms. Not thread-safe.
 class ExecSeries final : public SeriesSource {
  public:
   static constexpr std::size_t kMaxOutput = 256u << 10;

@@ -56,15 +56,14 @@ struct HeldProcess {
 /// ignored.
 using WorkerMain = std::function<int(WorkerInheritance)>;
 
-/// If the guard has no free descriptors, it continues. Processes that register then are not
-/// watched. It always keeps the descriptors that it needs to restart the worker and to listen
-/// again.
-///
 /// Accepts registrations at `listener`, treats the processes in `present` as if they had
-/// registered, and keeps a worker running. Returns the exit code of a worker that has exited. If
-/// workers die too often, removes the folder and returns 3. SIGTERM is forwarded to the worker,
-/// which shuts down; SIGINT and SIGHUP do nothing. Call it in a process without other threads.
-/// Fails with kExhausted or kInternal when memory or a process cannot be created at the start.
+/// registered, and keeps a worker running. SIGTERM is forwarded to the worker, which shuts down;
+/// SIGINT and SIGHUP do nothing. Call it in a process without other threads.
+///
+/// When a worker exits by itself, returns its exit code. A worker that a signal has killed is
+/// restarted. If workers die too often, or a worker cannot be restarted, removes the folder and
+/// returns 3. Fails with kExhausted or kInternal when memory or a process cannot be created at the
+/// start.
 Result<int> run_guard(const GuardOptions& options, UniqueFd listener, const WorkerMain& worker,
                       std::vector<HeldProcess> present = {});
 

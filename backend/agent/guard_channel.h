@@ -18,8 +18,8 @@ namespace xylem::backend {
 /// itself accepts registrations, with its copy of the listening socket. If the guard does not
 /// answer close() within `patience`, it is stopped or hangs. It is then killed and counts as dead,
 /// because only one process may accept at the listener. If a process waits at the listener because
-/// no descriptor is free, close() also waits up to `patience` before it closes the listener. One
-/// thread; nothing blocks.
+/// no descriptor is free, close() also waits up to `patience` before it closes the listener. Not
+/// thread-safe; nothing blocks.
 class GuardChannel final : public ProcessSource {
  public:
   static constexpr Nanos kPatience = 5 * kSecond;

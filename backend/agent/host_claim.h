@@ -14,8 +14,9 @@
 namespace xylem::backend {
 
 struct HostClaim {
-  std::unique_ptr<RunFolder> folder;  ///< The folder, which exists and is held.
-  UniqueFd listener;  ///< The agent's listener. If there is none, another agent is already running.
+  /// The run's folder. It is marked as in use (RunFolder::hold) if this claim has the listener.
+  std::unique_ptr<RunFolder> folder;
+  UniqueFd listener;  ///< The agent's listener. It is empty if another agent is already running.
 };
 
 /// Makes the run's folder at `path` (mode 0700) and opens the listener in it, while it holds the

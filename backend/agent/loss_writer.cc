@@ -50,8 +50,7 @@ bool LossWriter::give_up_calls(WatchedProcess& process, const Drain& drain) {
     rings.push_back(ring);
   }
   if (rings.empty()) return true;
-  for (std::uint32_t f = 0; f < process.segment.function_count(); ++f) {
-    const FunctionId function{static_cast<std::uint16_t>(f)};
+  for (const FunctionId function : process.segment.function_ids()) {
     std::uint64_t unread = 0;
     for (const std::uint32_t ring : rings) unread += process.segment.recorded_calls(ring, function);
     // A predecessor may have read some of them. What is pending of other rings, sampled calls for
@@ -84,8 +83,8 @@ bool LossWriter::give_up_events(WatchedProcess& process, const Drain& drain) {
     const std::uint64_t events = process.segment.unreadable(ring, mark.to.chunk_position);
     if (events == 0) continue;
     std::uint64_t calls = 0;
-    for (std::uint32_t f = 0; f < process.segment.function_count(); ++f) {
-      calls += process.segment.recorded_calls(ring, FunctionId{static_cast<std::uint16_t>(f)});
+    for (const FunctionId function : process.segment.function_ids()) {
+      calls += process.segment.recorded_calls(ring, function);
     }
     calls -= std::min(calls, mark.to.chunk_calls);
     all_events += events;

@@ -21,7 +21,7 @@ namespace xylem::backend {
 
 /// Gives up the unreadable records of ended processes. While a process lives, its unreadable
 /// records wait in the ring, since other processes that end may free address space. When the ring
-/// is full, new records are lost. One thread. Borrows its arguments.
+/// is full, new records are lost. Not thread-safe. Borrows its arguments.
 class LossWriter {
  public:
   /// `patience`: how long to retry mapping after the end of a process.
@@ -33,8 +33,8 @@ class LossWriter {
         processes_(processes),
         patience_(patience) {}
 
-  /// Call it in each drain after windows and chunks have read all readable records. False: the
-  /// journal is full.
+  /// Call it in each drain after windows and chunks have read all readable records. Returns false
+  /// when the journal is full.
   bool drain(const Drain& drain);
 
   /// When the process's unreadable records are given up; 0: there are none.

@@ -13,7 +13,8 @@
 namespace xylem::backend {
 
 /// Writes packets into the journal and lists them for sending. When the journal is full, writing
-/// pauses: the caller reads no more records until may_write(). One thread. Borrows the journal.
+/// pauses: the caller reads no more records until may_write(). Not thread-safe. Borrows the
+/// journal.
 class PacketWriter {
  public:
   PacketWriter(Journal& journal, Nanos full_pause) : journal_(journal), full_pause_(full_pause) {}

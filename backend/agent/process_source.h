@@ -37,7 +37,7 @@ struct SourceEvent {
   NewProcess process;
 };
 
-/// One thread. Nothing blocks.
+/// Not thread-safe. Nothing blocks.
 ///
 /// Order: before any use of the journal, call take() until it returns kReady. Then, whenever fd()
 /// is readable, call take() until it returns kNothing.

@@ -11,14 +11,14 @@ namespace xylem::backend {
 /// The interface of the service `process` for the rest of the back end. services.h implements it.
 /// If the run's configuration does not name this service, calls only maintain the list.
 ///
-/// One thread. No call blocks, fails or sends signals. Order: add() once for each lane, before or
-/// after the place in the tree is known; remove() when the process has ended. A worker that
+/// Not thread-safe. No call blocks, fails or sends signals. Order: add() once for each lane, before
+/// or after the place in the tree is known; remove() when the process has ended. A worker that
 /// replaces a dead worker adds its processes again.
 class ProcessWatch {
  public:
   virtual ~ProcessWatch() = default;
 
-  /// How the rank is announced to the store.
+  /// Says who announces the rank to the store.
   enum class Announced {
     kElsewhere,  ///< The caller has journalled, or will journal, a registration with this lane.
     kHere,       ///< The service journals a registration with `row` as soon as the leaf has its id.

@@ -3,7 +3,7 @@
 // Process groups of the programs that services run, kept in memory that outlives the worker.
 //
 //   program, before exec --enter()--> memory of the guard <--end_all()-- guard, when a worker ended
-//   worker, when it was collected --leave()-->
+//   worker, after it has collected the program --leave()-->
 
 #include <sys/types.h>
 
@@ -32,7 +32,7 @@ class ProgramGroups {
   /// Enters the caller's `group` as the program of service `place`, which is below
   /// wire::kMaxServices. Async-signal-safe, for use between fork and exec.
   void enter(std::size_t place, pid_t group) noexcept;
-  /// Removes the entry when the whole group has been killed and collected.
+  /// Removes the entry. Call it after the group was killed and the program was collected.
   void leave(std::size_t place) noexcept { enter(place, 0); }
   /// Kills all groups that still have an entry. The guard calls it when no worker runs.
   void end_all() noexcept;

@@ -29,7 +29,7 @@ struct RunTimes {
   }
 };
 
-/// In each drain call read_clock() first. One thread.
+/// In each drain call read_clock() first. Not thread-safe.
 class RecordReader {
  public:
   /// Number of records read at a time. They and their times fit into a processor's first-level

@@ -21,7 +21,7 @@ namespace xylem::backend {
 /// If no descriptor is free for a segment, the process is taken without its segment, and its row
 /// says why. If no descriptor is free even for the connection, the connection stays in the socket's
 /// queue, and the listener pauses: fd() ignores the socket and becomes readable after kRetryDelay,
-/// so that take() tries again. Nothing blocks. One thread.
+/// so that take() tries again. Nothing blocks. Not thread-safe.
 class RegistrationListener {
  public:
   /// Maximum number of connections that have not registered yet; beyond it the oldest are closed.

@@ -15,8 +15,8 @@
 namespace xylem::backend {
 
 /// Announces each process once when it registers, and again when it knows its rank or its
-/// functions. If several processes have the same function table, it is journalled once. One thread.
-/// Borrows its arguments.
+/// functions. If several processes have the same function table, it is journalled once. Not
+/// thread-safe. Borrows its arguments.
 class RegistrationWriter {
  public:
   RegistrationWriter(std::string host, PacketWriter& packets, WatchedProcesses& processes)
@@ -25,7 +25,8 @@ class RegistrationWriter {
   /// Adds a process that cannot be watched (row.unwatched). It is announced, then finished.
   void add_unwatched(const wire::ProcessRow& row) { unwatched_.push_back(row); }
 
-  /// Journals new announcements. False: the journal is full; the rest waits for the next drain.
+  /// Journals new announcements. Returns false when the journal is full; the rest waits for the
+  /// next drain.
   bool announce(const Drain& drain);
 
   /// True if no process added by add_unwatched() waits.

@@ -8,6 +8,7 @@
 // are masked, and records are copied before use.
 
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,8 +35,8 @@ struct SegmentCounters {
   bool operator==(const SegmentCounters&) const = default;
 };
 
-/// A mapped segment, used by one thread. The process may have ended. The records of a ring are
-/// mapped when the ring is first used; this needs no descriptor.
+/// A mapped segment. Not thread-safe. The process may have ended. The records of a ring are mapped
+/// when the ring is first used; this needs no descriptor.
 class Segment {
  public:
   /// Seals the file of the segment against shrinking, checks it and maps all of it except the
@@ -55,7 +56,12 @@ class Segment {
   wire::ProcessRow describe() const;
   /// The function table; empty before the process has filled it.
   std::vector<wire::FunctionRow> functions() const;
-  std::uint32_t function_count() const noexcept;
+  /// The numbers of the table's functions, in order.
+  auto function_ids() const noexcept {
+    return std::views::iota(std::uint32_t{0}, function_count()) |
+           std::views::transform(
+               [](std::uint32_t number) { return FunctionId{static_cast<std::uint16_t>(number)}; });
+  }
 
   /// Number of rings used so far, at most kMaxThreads.
   std::uint32_t rings() const noexcept;
@@ -84,7 +90,7 @@ class Segment {
   const std::string& why_unreadable() const noexcept { return why_unreadable_; }
   /// Calls of a function that the ring's records stand for, or that its next record will stand for.
   std::uint64_t recorded_calls(std::uint32_t ring, FunctionId function) const;
-  /// The number after the last record: at freeze(), or now if the segment is not frozen.
+  /// The number after the ring's last record. After freeze(), records that came later do not count.
   std::uint64_t end(std::uint32_t ring) const noexcept;
   /// Copies up to out.size() records from `position` on; returns how many.
   std::size_t read(std::uint32_t ring, std::uint64_t position,
@@ -112,6 +118,7 @@ class Segment {
   void set_enabled(bool enabled);
 
  private:
+  std::uint32_t function_count() const noexcept;
   Segment(Mapping mapping, std::uint32_t max_rings, std::uint32_t ring_records);
   capture::SegmentHeader& header() const;
   capture::ThreadRing& ring_at(std::uint32_t ring) const;

@@ -10,7 +10,7 @@
 namespace xylem::backend {
 
 /// A locked file in the run's folder on this host. The kernel releases the lock when its holder
-/// ends. A file that is no longer in the folder does not count. One thread.
+/// ends. A file that is no longer in the folder does not count. Not thread-safe.
 class ServiceLock {
  public:
   /// `folder` is the run's folder. If it is empty, there is no other back end, and try_hold()

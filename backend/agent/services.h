@@ -47,8 +47,8 @@ struct ServicesOptions {
 
 /// Order of calls: start() first. add() and remove() when processes register and end. configure()
 /// when leaf and control are known, and when control changes. Then run() at next_due(), and
-/// on_readable() for watched descriptors. At the end finish(), until it returns true. One thread;
-/// nothing blocks. Journal and network are borrowed.
+/// on_readable() for watched descriptors. At the end finish(), until it returns true. Not
+/// thread-safe; nothing blocks. Journal and network are borrowed.
 ///
 /// Samples are taken when the run's time is a multiple of the interval, so at the same time on all
 /// hosts. Samples are also taken at the begin and at the end. Each sample gets a number from the

@@ -34,8 +34,7 @@ Whereabouts whereabouts(const Segment& segment, const WindowBuilder& builder, La
   std::optional<FunctionId> found;
   std::uint64_t inside = 0;
   bool is_known = true;
-  for (std::uint32_t f = 0; f < segment.function_count(); ++f) {
-    const FunctionId function{static_cast<std::uint16_t>(f)};
+  for (const FunctionId function : segment.function_ids()) {
     const std::uint64_t calls = segment.calls(function);
     if (calls == 0) continue;
     const std::uint64_t ended =

@@ -56,9 +56,9 @@ class Silence {
   std::uint64_t calls_ = 0;
 };
 
-/// Where a process is. If neither field is set, this is unknown. Either a sampled function that can
-/// wait (unlike MPI_Test or MPI_Iprobe) may be under way, or only some of its threads are inside a
-/// call.
+/// The place where a process is. If neither field is set, the place is unknown. There are two such
+/// cases: a sampled function that can wait (unlike MPI_Test or MPI_Iprobe) may be under way, or
+/// only some threads of the process are inside a call.
 struct Whereabouts {
   std::optional<FunctionId> inside;  ///< The function of the call under way.
   bool outside = false;              ///< The process is in no call.

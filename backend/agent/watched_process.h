@@ -15,7 +15,7 @@
 
 namespace xylem::backend {
 
-/// How far the records of one ring have been read into windows.
+/// Position up to which the records of one ring have been read into windows.
 struct RingCursor {
   std::uint64_t position = 0;  ///< Number of the next record to read into the open window.
   // An unfinished group of completions: its position, its length, and the drain that found it.
@@ -54,24 +54,25 @@ struct WatchedProcess {
   // WindowWriter.
   std::vector<RingCursor> cursors;
   std::uint64_t windowed = 0;  ///< Calls in journalled windows.
-  bool final_counted = false;  ///< Its pending calls are counted in the open window, which is its
-                               ///< last.
-  wire::AccountRow told;       ///< Its account in the last window that had one.
+  /// The process's pending calls are counted in the open window, which is the last window of this
+  /// process.
+  bool final_counted = false;
+  wire::AccountRow told;  ///< Account of the process in the last window that reported it.
 
   // SilenceWatch.
   Silence silence;
-  bool tells_silence = false;  ///< Its silence is reported with the next window.
+  bool tells_silence = false;  ///< The process's silence is reported with the next window.
 
   // ChunkWriter.
-  Nanos chunk_since = 0;  ///< Since when records wait for a chunk; 0: no record waits.
+  Nanos chunk_since = 0;  ///< Time since which records wait for a chunk; 0: no record waits.
 
   // LossWriter.
-  Nanos unreadable_since = 0;  ///< Since when records of this ended process are unreadable; 0: they
-                               ///< are not.
+  /// Time since which records of this ended process are unreadable; 0: all are readable.
+  Nanos unreadable_since = 0;
 };
 
-/// All watched processes of a host, by lane. One thread. References stay valid until the process is
-/// finished.
+/// All watched processes of a host, by lane. Not thread-safe. References stay valid until the
+/// process is finished.
 class WatchedProcesses {
  public:
   void add(WatchedProcess process);

@@ -158,8 +158,7 @@ void WindowWriter::count_ended(const Drain& drain) {
     if (!process.is_read(drain.control.chunks)) continue;
     if (!builder_.is_open()) open_slice(slice_of(drain.run_now, drain.control.window_ns), drain);
     tell_sudden_end(process.segment, whereabouts(process.segment, builder_, lane));
-    for (std::uint32_t f = 0; f < process.segment.function_count(); ++f) {
-      const FunctionId function{static_cast<std::uint16_t>(f)};
+    for (const FunctionId function : process.segment.function_ids()) {
       const std::uint64_t pending = pending_calls(process, function);
       if (pending != 0) builder_.add_calls(lane, function, pending);
     }
@@ -269,8 +268,7 @@ wire::AccountRow WindowWriter::account_of(const WatchedProcess& process, const D
     row.event_calls += process.segment.progress(ring).chunk_calls;
   }
   if (counters.lost == 0) return row;
-  for (std::uint32_t f = 0; f < process.segment.function_count(); ++f) {
-    const FunctionId function{static_cast<std::uint16_t>(f)};
+  for (const FunctionId function : process.segment.function_ids()) {
     const std::uint64_t lost = process.segment.lost(function);
     if (lost != 0) row.loss_by_function.push_back({function, lost});
   }

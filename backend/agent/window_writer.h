@@ -24,8 +24,8 @@ namespace xylem::backend {
 
 /// Order: start() first. Then, in each drain of the Collector, drain() and count_ended(), which may
 /// make another drain() necessary. A window is journalled when its slice is over, when it grows too
-/// large, and when a ring fills. When it is journalled, its progress moves the rings' tails. One
-/// thread. Borrows its arguments.
+/// large, and when a ring fills. When it is journalled, its progress moves the rings' tails. Not
+/// thread-safe. Borrows its arguments.
 class WindowWriter {
  public:
   /// A window is sealed before it exceeds `window_bytes`.
@@ -35,13 +35,14 @@ class WindowWriter {
   /// Sets the leaf's id. If the id has changed, an open window is dropped.
   void start(LeafId leaf) { builder_ = WindowBuilder(leaf); }
 
-  /// Reads all records of slices up to the present one. False: the journal is full.
+  /// Reads all records of slices up to the present one. Returns false when the journal is full.
   bool drain(Drain& drain);
   /// Counts the calls of ended processes that will never have a record: the last calls of a sampled
   /// function, or the call in which the process died. The account in the next window is the
   /// process's last account.
   void count_ended(const Drain& drain);
-  /// Journals the leaf's last window (Packet.last), empty or not. False: the journal is full.
+  /// Journals the leaf's last window (Packet.last), empty or not. Returns false when the journal is
+  /// full.
   bool seal_last(const Drain& drain);
 
   /// True if the open window has rows, or accounts that must be reported.

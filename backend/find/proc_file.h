@@ -11,7 +11,7 @@ namespace xylem::backend {
 
 /// The file stays open between reads, since opening costs more than reading. After a failed read,
 /// the next read opens it again. Reads do not block, because these files of the kernel never do.
-/// One thread.
+/// Not thread-safe.
 class ProcFile {
  public:
   explicit ProcFile(std::string path) : path_(std::move(path)) {}

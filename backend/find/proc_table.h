@@ -21,8 +21,9 @@ struct ProcTable {
 
 /// Reads a table like /proc at `root`. For each readable process it reads at most 1 MiB of
 /// environment and 16 KiB of command line. For ranks it also finds out which MPI library is mapped.
-/// It does not stop or signal any process. A process that starts or ends meanwhile may be included
-/// or not. With `all_users`, other users' processes are included if this process is privileged.
+/// It does not stop or signal any process. A process that starts or ends during the call may be
+/// included or not. With `all_users`, other users' processes are included if this process is
+/// privileged.
 ProcTable read_proc_table(bool all_users, const std::string& root = "/proc");
 
 /// The file name of the first MPI library in a text like /proc/PID/maps; empty if there is none.

@@ -9,10 +9,10 @@
 namespace xylem::backend {
 
 /// The folders with a controller's files for this process: the folder of its own group first, then
-/// those of the groups above. `controller` is "cpu", "cpuacct" or "memory". `groups` is the text of
-/// /proc/self/cgroup, and `mounts` that of /proc/self/mountinfo. If several mounts match, the last
-/// counts. If a mount shows only a container's own group, the search starts at that group. Empty if
-/// there is no such folder.
+/// the folders of the groups above. `controller` is "cpu", "cpuacct" or "memory". `groups` is the
+/// text of /proc/self/cgroup, and `mounts` is the text of /proc/self/mountinfo. If several mounts
+/// match, the last counts. If a mount shows only a container's own group, the search starts at that
+/// group. Empty if there is no such folder.
 std::vector<std::string> group_folders(std::string_view controller, std::string_view groups,
                                        std::string_view mounts);
 

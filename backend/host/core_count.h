@@ -15,7 +15,7 @@ namespace xylem::backend {
 /// with kUnavailable.
 Result<double> count_cores();
 
-/// Runs count_cores() in a child process. One thread.
+/// Runs count_cores() in a child process. Not thread-safe.
 class CoreCount {
  public:
   CoreCount() = default;

@@ -20,9 +20,9 @@ struct HostWatchOptions {
   std::string root;
   /// Gbit/s towards the front end; nullopt: not known.
   std::function<std::optional<double>()> network_rate = [] { return std::nullopt; };
-  /// Interval over which `idle` is measured for the first report. It has several periods of a CPU
-  /// quota and several ticks of the kernel's clock. In later reports the interval is the time since
-  /// the previous report.
+  /// Interval over which `idle` is measured for the first report. It is several periods of a CPU
+  /// quota and several ticks of the kernel's clock long. In later reports the interval is the time
+  /// since the previous report.
   Nanos first_interval = 300 * kMillisecond;
   /// Minimum time between samples of the run queue. Samples are taken during the last
   /// `first_interval` before a report. If the front end does not wait for the report, they are
@@ -41,7 +41,7 @@ struct HostWatchOptions {
 /// that the class does nothing, so that the start stays fast. hwloc runs once, in a child
 /// (core_count.h).
 ///
-/// Order of calls: start(); then the others in any order. One thread; the network is borrowed.
+/// Order of calls: start(); then the others in any order. Not thread-safe; the network is borrowed.
 class HostWatch {
  public:
   explicit HostWatch(HostWatchOptions options = {});

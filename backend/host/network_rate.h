@@ -13,7 +13,7 @@ namespace xylem::backend {
 /// virtual interfaces, without a cable, or without a route.
 std::optional<double> network_rate(const std::string& host);
 
-/// The same for the interface with this name.
+/// Rate of the interface with this name, as above.
 std::optional<double> interface_rate(const std::string& interface);
 
 }  // namespace xylem::backend

@@ -18,7 +18,7 @@ namespace xylem::backend {
 /// not read again. If a process cannot be read for another reason (no free descriptor), the sample
 /// has no entry for it. This is logged once, and the next sample tries again. Values that may not
 /// be read are left out, which is also logged once. A sample has one entry per process, or none.
-/// One thread.
+/// Not thread-safe.
 class ProcessSeries final : public SeriesSource {
  public:
   /// `root` is a prefix of /proc, for tests.

@@ -25,7 +25,7 @@ struct Reading {
   std::vector<wire::SeriesEntry> entries;
 };
 
-/// One thread. Nothing blocks. Order: begin() each time a sample is due. Then take(): at once,
+/// Not thread-safe. Nothing blocks. Order: begin() each time a sample is due. Then take(): at once,
 /// after each on_readable() and at next_due(), until it returns the reading or the sample has
 /// failed.
 class SeriesSource {

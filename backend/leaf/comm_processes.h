@@ -13,8 +13,8 @@
 
 namespace xylem::backend {
 
-/// Starts communication processes on the front end's request, and collects those that end. One
-/// thread; starter and network are borrowed.
+/// Starts communication processes on the front end's request, and collects those that end. Not
+/// thread-safe; starter and network are borrowed.
 class CommProcesses {
  public:
   explicit CommProcesses(ProcessStarter& starter) : starter_(starter) {}

@@ -23,7 +23,8 @@ struct DeliveryOptions {
   /// parent.
   std::vector<wire::Address> front_end;
   wire::Role role = wire::Role::kBackEnd;  ///< kBackEnd or kProgram.
-  /// The same after a restart, so that the front end recognises the leaf.
+  /// Identifies this leaf. It stays the same after a restart, so that the front end recognises the
+  /// leaf.
   std::string host_key;
   /// Makes the report of this leaf for the front end.
   std::function<wire::HostReport()> report;
@@ -42,8 +43,8 @@ struct DeliveryOptions {
 /// kept in the journal, so that a successor with the same journal continues as the same leaf.
 ///
 /// Sends only to the parent, and only while its link has room. Packets are sent again to each new
-/// parent, on request, and if there is no acknowledgement (see Outbox). One thread; journal and
-/// network are borrowed.
+/// parent, on request, and if there is no acknowledgement (see Outbox). Not thread-safe; journal
+/// and network are borrowed.
 class Delivery {
  public:
   /// The effect of a message.
@@ -72,7 +73,7 @@ class Delivery {
 
   /// Adds a packet that was just journalled. The next send_due() sends it.
   void add(const PacketKey& key) { outbox_.add(key); }
-  /// The same with the packet itself. Also sends all due packets.
+  /// As add() above, for a caller that still has the packet itself. Also sends all due packets.
   void add(wire::Packet packet, Nanos now);
   void send_due(Nanos now);
   /// True if all journalled packets are acknowledged.

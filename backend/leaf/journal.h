@@ -107,7 +107,7 @@ struct JournalOptions {
   std::function<void()> on_store;
 };
 
-/// The journal in a memory region that outlives it. One thread. The region is borrowed,
+/// The journal in a memory region that outlives it. Not thread-safe. The region is borrowed,
 /// page-aligned and has at least kSmallest bytes. Its size limits the data that an agent keeps
 /// (default 64 MiB; memory is allocated only as used).
 class Journal {
@@ -127,8 +127,8 @@ class Journal {
   /// identity is live; this means that a process has tampered with its segment.
   Result<void> append(const Draft& draft);
 
-  /// Frees the entry. False if there is no such entry, because it is already acknowledged or was
-  /// never in this journal.
+  /// Frees the entry. Returns false if there is no such entry, because it is already acknowledged
+  /// or was never in this journal.
   bool acknowledge(const PacketKey& key);
 
   bool empty() const noexcept { return offset_of_.empty(); }

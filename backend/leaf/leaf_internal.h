@@ -125,7 +125,7 @@ class LeafStream::Impl final : public LeafOwner {
 
     std::optional<LeafId> id;  // Set when the front end has assigned a place.
     std::map<StreamId, Open> streams;
-    bool streams_fixed = false;  // The streams are those of a run; no others will be opened.
+    bool streams_fixed = false;  // The streams belong to a run; no others will be opened.
     std::deque<Received> received;
     std::size_t received_bytes = 0;
     bool pump_is_posted = false;

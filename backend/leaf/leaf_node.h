@@ -65,7 +65,8 @@ struct LeafNodeOptions {
 
 /// Life cycle: the node connects, reports its host, and gets a leaf id and the streams. It journals
 /// and delivers packets. On request it leaves, when all packets are acknowledged. When the front
-/// end asks, it starts communication processes on its host. One thread; references are borrowed.
+/// end asks, it starts communication processes on its host. Not thread-safe; references are
+/// borrowed.
 class LeafNode final : public overlay::Node {
  public:
   LeafNode(LeafNodeOptions options, Journal& journal, ProcessStarter& starter, LeafOwner& owner);

@@ -27,11 +27,11 @@ struct OutboxOptions {
   Nanos longest_resend = 60 * kSecond;
 };
 
-/// Keeps the delivery state of each journalled packet. It does not send. One thread; the journal is
-/// borrowed. A packet that was sent before, also by a predecessor, is marked `alone`: its first
-/// copy may have been merged into another packet, and the root stores the copy that arrives first.
-/// The leaf's last packet is sent only when all others are acknowledged. So when the root has
-/// stored it, nothing more can come from this leaf.
+/// Keeps the delivery state of each journalled packet. It does not send. Not thread-safe; the
+/// journal is borrowed. A packet that was sent before, also by a predecessor, is marked `alone`:
+/// its first copy may have been merged into another packet, and the root stores the copy that
+/// arrives first. The leaf's last packet is sent only when all others are acknowledged. So when the
+/// root has stored it, nothing more can come from this leaf.
 class Outbox {
  public:
   Outbox(OutboxOptions options, Journal& journal);
@@ -42,8 +42,8 @@ class Outbox {
   void add_recovered(const PacketKey& key);
 
   /// Returns true if the packet may be sent now; it then counts as sent. Returns false if older
-  /// packets wait, the limit of bytes in flight is reached, or it is the leaf's last packet; it is
-  /// then added as by add().
+  /// packets wait, if the limit of bytes in flight is reached, or if it is the leaf's last packet.
+  /// The packet is then added as by add().
   bool add_and_send(const wire::Packet& packet, Nanos now);
 
   /// The packets to send now, oldest first; they count as sent.
@@ -71,7 +71,7 @@ class Outbox {
     bool sent = false;
     bool last = false;
     bool alone = false;
-    Nanos due = 0;  // When to resend it; no meaning before it was sent.
+    Nanos due = 0;  // When to resend the packet; not used before it was sent.
     Nanos pause = 0;
     std::size_t bytes = 0;
     std::uint64_t wave_end = 0;  // Set when it is sent.

@@ -20,7 +20,7 @@ struct StartedProcess {
   UniqueFd pidfd;  ///< Readable when it has ended.
 };
 
-/// One thread.
+/// Not thread-safe.
 class ProcessStarter {
  public:
   virtual ~ProcessStarter() = default;

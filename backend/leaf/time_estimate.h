@@ -17,7 +17,7 @@
 //   time = min(duration * calls, free), and never less than the duration itself.
 //
 // For consecutive records of a thread, the sum of estimates never exceeds the time since the
-// thread's first record began. Pure values; one thread.
+// thread's first record began. Reads no clock and does no I/O. Not thread-safe.
 
 #include <algorithm>
 #include <array>

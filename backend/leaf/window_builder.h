@@ -37,7 +37,7 @@ constexpr std::uint64_t slice_of(Nanos end_ns, Nanos window_ns) {
   return static_cast<std::uint64_t>(end_ns / window_ns);
 }
 
-/// Collects one slice's records of all processes of a host. One thread.
+/// Collects one slice's records of all processes of a host. Not thread-safe.
 ///
 /// - Calls: the sum of `calls` of all records. Completions do not count.
 /// - Time: the duration of a record. If the record stands for several calls, the time is an

@@ -1,6 +1,7 @@
 #pragma once
 
-// What differs between MPI libraries in memory: handles, special values and the layout of a status.
+// The differences between MPI libraries in memory: handles, special values and the layout of a
+// status.
 //
 // Wrappers take every argument as a machine word. So one capture library works with the ABI of
 // MPICH (also Intel MPI) and with that of Open MPI. To add another ABI, add an Abi value in abi.cc.

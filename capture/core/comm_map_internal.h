@@ -50,8 +50,8 @@ struct CommEntry {
   std::uint32_t identity = 0;  ///< See kCommWorld in ring.h.
 };
 
-/// Together they limit how many communicators are known at a time. Calls on further communicators
-/// are recorded without peer.
+/// The product of these two numbers is the maximum number of communicators that are known at a
+/// time. Calls on further communicators are recorded without peer.
 constexpr std::uint32_t kCommSets = 1024;
 constexpr std::uint32_t kCommWays = 8;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// How capture starts and ends in a process. See process_internal.h for the states.
+// Starts and ends capture in a process. See process_internal.h for the states.
 
 #include <cstdint>
 

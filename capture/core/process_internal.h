@@ -145,8 +145,8 @@ Thread* take_ring(std::uint16_t function) noexcept;
 [[gnu::cold]] bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function,
                              std::uint32_t calls, std::uint8_t flags, std::uint64_t bytes) noexcept;
 
-/// Makes room for `count` requests in `thread`. Returns false when there is no memory; then none of
-/// them is tracked.
+/// Allocates memory for `count` requests in `thread`. Returns false when there is no memory; then
+/// none of the requests is tracked.
 bool make_request_room(Thread& thread, std::uint32_t count) noexcept;
 
 /// Takes zeroed memory from the kernel, which is never given back. Null when there is none.
@@ -160,14 +160,15 @@ std::uint64_t monotonic_ns() noexcept;
 /// off, and in a forked child.
 XYLEM_INLINE bool is_on() noexcept;
 
-/// Begins a call. False: make the real call, then call leave_unrecorded(), and do nothing else.
+/// Begins a call. If it returns false, the wrapper makes the real call, then calls
+/// leave_unrecorded(), and does nothing else.
 XYLEM_INLINE bool enter(Call& call, std::uint16_t function) noexcept;
 
 /// The function that the wrapper must call: the next in line, or MPI's own for a call of PMPI_X.
 XYLEM_INLINE void* next_of(const Call& call) noexcept;
 
-/// Begins a call of the profiling name PMPI_X; the wrapper continues as the wrapper of MPI_X.
-/// False: call MPI's PMPI_X and do nothing else.
+/// Begins a call of the profiling name PMPI_X. If it returns true, the wrapper continues as the
+/// wrapper of MPI_X. If it returns false, the wrapper calls MPI's PMPI_X and does nothing else.
 XYLEM_INLINE bool enter_by_profiling_name(std::uint16_t function) noexcept;
 
 /// Writes the call's own record, unless sampling leaves it out. If such a call moved payload, it
@@ -184,8 +185,8 @@ void note_left_out(Call call, Meaning meaning) noexcept;
 /// Ends a call.
 XYLEM_INLINE void leave() noexcept { thread_state.frame = nullptr; }
 
-/// Ends a call for which enter() returned false. The thread's frame may be that of this call
-/// nevertheless.
+/// Ends a call for which enter() returned false. The thread's frame may nevertheless be the frame
+/// of this call.
 XYLEM_INLINE void leave_unrecorded() noexcept {
   if (thread_state.frame == __builtin_frame_address(0)) leave();
 }
@@ -286,7 +287,7 @@ XYLEM_INLINE Returned pass(const Call& call, Words... words) noexcept {
   return reinterpret_cast<Returned (*)(Words...)>(next_of(call))(words...);
 }
 
-/// The same for a call that enter() does not record.
+/// As pass(), for a call that enter() does not record.
 template <class Returned, class... Words>
 XYLEM_INLINE Returned pass_unrecorded(const Call& call, Words... words) noexcept {
   const Returned result = pass<Returned>(call, words...);

@@ -69,7 +69,7 @@ inline Word real(std::uint16_t function, Words... words) noexcept {
   return reinterpret_cast<Word (*)(Words...)>(real_address(function))(words...);
 }
 
-/// The same for functions that return a double (MPI_Wtime, MPI_Wtick).
+/// As real(), for functions that return a double (MPI_Wtime, MPI_Wtick).
 template <class... Words>
 inline double real_double(std::uint16_t function, Words... words) noexcept {
   return reinterpret_cast<double (*)(Words...)>(real_address(function))(words...);

@@ -1,9 +1,9 @@
 #pragma once
 
-// A table of requests whose completion (or start) must be followed. Receives: only the completion
-// tells the sender and the size. Persistent requests: only the start moves payload. MPI_Comm_idup:
-// only the completion makes the communicator. Requests of non-persistent sends are not in the
-// table.
+// A table of requests whose completion (or start) must be followed. For a receive, only the
+// completion tells the sender and the size. For a persistent request, only the start moves payload.
+// For MPI_Comm_idup, only the completion makes the communicator. Requests of non-persistent sends
+// are not in the table.
 //
 // The table has a fixed size, with seven ways (places) in each set. The thread that makes a request
 // inserts it, and only one thread may complete it (MPI forbids two at a time). Other threads may
@@ -42,8 +42,8 @@ struct TrackedRequest {
 };
 
 constexpr std::uint32_t kRequestWays = 7;
-constexpr std::uint32_t kRequestSets = 1u << 13;  ///< Room for 57344 requests. Memory is used only
-                                                  ///< when a set is first written.
+/// Enough for 57344 requests. Memory of a set is used only after the first request in it.
+constexpr std::uint32_t kRequestSets = 1u << 13;
 
 /// Keys are stored apart from requests, so that looking for an untracked request reads one cache
 /// line. With this alignment, a request's address gives its set.

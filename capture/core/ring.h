@@ -3,8 +3,8 @@
 // The memory that a monitored process shares with the agent of its host: one segment per process.
 //
 // The process creates the segment (a memfd). The agent's guard keeps the descriptor, so the last
-// records of a killed process survive. One thread writes a ring, one process (the agent) reads it;
-// neither ever waits for the other. A full ring drops the new record and counts its calls.
+// records of a killed process survive. One thread writes a ring, and one process (the agent) reads
+// it. Neither ever waits for the other. A full ring drops the new record and counts its calls.
 //
 //   segment: [ SegmentHeader | ThreadRing 0 | ThreadRing 1 ... | records 0 | records 1 | ... ]
 //
@@ -32,8 +32,8 @@
 //    where pending calls have no record: inner calls, the last calls of a sampled function, or a
 //    call in which the process died. The agent stores pending calls in a window when the process
 //    has ended.
-//  - Only the agent writes the fields under "Agent's". It advances `tail` only after all records
-//    before the new `tail` are in its journal.
+//  - Only the agent writes the fields that are marked as written by the agent. It advances `tail`
+//    only after all records before the new `tail` are in its journal.
 //
 // This header needs no library, because the capture library includes it in the application's
 // process.
@@ -93,8 +93,10 @@ struct Record {
   std::int32_t peer;    ///< World rank of the other side, or of the root in a rooted collective;
                         ///< kNoPeer if there is none.
   std::int32_t tag;     ///< kNoTag for none.
-  std::int32_t result;  ///< What the function returned.
-  std::uint32_t calls;  ///< 1; more when sampled; 0 for kCompletion.
+  std::int32_t result;  ///< The function's return code.
+  /// Number of calls that the record stands for: 1, more if the function is sampled, 0 for
+  /// kCompletion.
+  std::uint32_t calls;
   std::uint16_t function;  ///< Index into the function table.
   RecordKind kind;
   std::uint8_t flags;
@@ -140,7 +142,7 @@ enum class ClockKind : std::uint32_t {
 };
 
 struct alignas(64) ThreadRing {
-  // Writer's.
+  // Written by the thread.
   std::atomic<std::uint64_t> head;   ///< Records published so far.
   std::atomic<std::uint32_t> used;   ///< 1 when a thread has taken this ring; it stays 1. Rings are
                                      ///< reused.
@@ -151,22 +153,22 @@ struct alignas(64) ThreadRing {
   std::atomic<std::uint64_t> lost_receives;       ///< Dropped records with kRecordReceive.
   std::uint64_t pad1[3];
 
-  // Agent's, on a line of its own.
+  // Written by the agent; on a cache line of its own.
   alignas(64) std::atomic<std::uint64_t> tail;  ///< Records with smaller numbers may be
                                                 ///< overwritten.
   std::uint64_t window_position;  ///< Records with smaller numbers are in journalled windows.
-  std::uint64_t chunk_position;   ///< Records with smaller numbers are in journalled chunks, or
-                                  ///< chunks were off.
+  /// Records with smaller numbers are in journalled chunks, or were taken while chunks were off.
+  std::uint64_t chunk_position;
   std::uint64_t chunk_events;  ///< Number of records stored in chunks. Records taken while chunks
                                ///< were off are not included.
   std::uint64_t chunk_calls;   ///< Calls that these records stand for.
   std::uint64_t pad2[3];
 
-  // Writer's: record n is in block `block_of[n / B % 64]`. The entry is set before the first record
-  // in that block is published.
+  // Written by the thread: record n is in block `block_of[n / B % 64]`. The entry is set before the
+  // first record in that block is published.
   alignas(64) std::atomic<std::uint8_t> block_of[kRingBlocks];
 
-  // Writer's: exact counts, read at any time by the agent.
+  // Written by the thread: exact counts, which the agent reads at any time.
   alignas(64) std::atomic<std::uint64_t> calls[kMaxFunctions];
   std::atomic<std::uint64_t> lost[kMaxFunctions];
   std::atomic<std::uint64_t> inner_calls[kMaxFunctions];
@@ -203,8 +205,8 @@ struct alignas(64) SegmentHeader {
   char program[128];     ///< The program's name, cut if longer.
 
   std::uint32_t function_count;
-  std::uint32_t agent_finished;  ///< Agent's: 1 when the last account of this process is
-                                 ///< journalled.
+  /// Written by the agent: 1 when the last account of this process is journalled.
+  std::uint32_t agent_finished;
   alignas(64) std::atomic<std::uint32_t> enabled;  ///< The agent's switch. With 0, calls are
                                                    ///< neither recorded nor counted.
   std::atomic<std::uint32_t> threads;              ///< Rings 0 .. threads-1 have been used.
@@ -213,7 +215,7 @@ struct alignas(64) SegmentHeader {
   std::atomic<std::uint64_t> untracked_requests;  ///< Receives whose completion could not be
                                                   ///< followed.
 
-  // Agent's: calls of each function in journalled windows, over all threads.
+  // Written by the agent: calls of each function in journalled windows, over all threads.
   alignas(64) std::uint64_t windowed_calls[kMaxFunctions];
   // Set by the process at start. With value N, one call in N gets a record. In each ring, calls
   // number 1, 2, 4, 8, … of a function get one too.

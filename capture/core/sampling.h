@@ -1,6 +1,6 @@
 #pragma once
 
-// Which calls get a record. Counts of calls are exact with any sampling.
+// Decides which calls get a record. The counts of calls are exact with any sampling.
 //
 // If one call in N gets a record, calls number 1, 2, 4, 8 ... of each ring and function get one
 // too. So a function with fewer than N calls also has times, at the negligible cost of one record
@@ -11,10 +11,10 @@
 
 namespace xylem::capture {
 
-/// The default N for two kinds of functions; all other functions have a record for each call.
-/// Programs poll the first kind: MPI_Iprobe, MPI_Improbe, MPI_Test, MPI_Testall, MPI_Testany and
-/// MPI_Testsome. The second kind is local: clocks, ranks, sizes, queries of types, statuses and
-/// handles. The table is in sampling.cc.
+/// The default N for two kinds of functions. All other functions have a record for each call. The
+/// first kind are functions that programs poll: MPI_Iprobe, MPI_Improbe, MPI_Test, MPI_Testall,
+/// MPI_Testany and MPI_Testsome. The second kind are local functions: clocks, ranks, sizes, queries
+/// of types, statuses and handles. The table is in sampling.cc.
 constexpr std::uint32_t kDefaultSampling = 1000;
 
 /// Returns whether the default applies to a function. All these functions return at once, whatever

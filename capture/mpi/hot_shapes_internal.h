@@ -31,8 +31,8 @@ XYLEM_INLINE Word own_status(const Call& call, Word status) noexcept {
   return status == process.abi.status_ignore ? reinterpret_cast<Word>(call.thread->status) : status;
 }
 
-/// Copies a status's data into `meaning`. `members` are those of the message's communicator, or
-/// null. Does not change `meaning` for MPI_PROC_NULL and, if `received`, for cancelled requests.
+/// Copies a status's data into `meaning`. `members` are the members of the message's communicator,
+/// or null. Does not change `meaning` for MPI_PROC_NULL and, if `received`, for cancelled requests.
 XYLEM_INLINE void read_status(Meaning& meaning, const Members* members, Word status,
                               bool received) noexcept {
   const Abi& abi = process.abi;

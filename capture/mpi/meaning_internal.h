@@ -33,7 +33,8 @@
 
 namespace xylem::capture {
 
-/// How a call moves its payload: at once, with a request, or at each start of a persistent request.
+/// The way in which a call moves its payload: at once, with a request, or at each start of a
+/// persistent request.
 enum class Mode : std::uint8_t { kBlocking, kRequest, kPersistent };
 
 /// An array of counts: int in the classic functions, MPI_Count in their _c twins.
@@ -60,7 +61,7 @@ XYLEM_INLINE Word load_handle(Word at, std::uint32_t i = 0) noexcept {
 /// Size of one element in bytes, according to MPI; 0 if MPI does not say.
 std::uint64_t type_size(Word datatype) noexcept;
 
-/// Tracks a receive until its completion. Counts it as untracked if there is no room.
+/// Tracks a receive until its completion. Counts it as untracked if its set of the table is full.
 void track_receive(Word request, const Members* members, std::uint32_t comm, std::int32_t peer,
                    std::int32_t tag, RequestKind kind) noexcept;
 /// Tracks a persistent request. `meaning` describes the payload of each start.

@@ -96,7 +96,8 @@ class AlertIntake {
   std::vector<AccountNote> accounts_;
   std::map<LeafId, Nanos> leaves_;
   std::vector<GivenUp> given_up_;
-  std::map<LeafId, bool> hosts_;  ///< Hosts that were lost; true: found again since.
+  /// Hosts that were lost (false) or heard of again (true) since the last judge().
+  std::map<LeafId, bool> hosts_;
   std::set<LeafId> named_;
   std::unordered_map<std::int64_t, Member> members_;
   std::unordered_map<std::int64_t, bool> collective_;

@@ -37,12 +37,13 @@ struct AlertLimits {
   /// A shorter limit reports every checkpoint that one rank writes. A longer limit delays the alert
   /// for a hanging job. A job whose ranks all compute never raises this alert.
   std::optional<Nanos> stalled_ns = 10 * kSecond;
-  /// Shares of time, 0 to 1. With a lower limit, programs with unequal ranks always raise alerts.
-  /// With a higher limit, only losses of more than a third of the run raise alerts.
+  /// Shares of time, 0 to 1. With limits far below 0.3, programs with unequal ranks always raise
+  /// alerts. With higher limits, an alert is raised only if more than a third of the run is lost by
+  /// waiting.
   std::optional<double> imbalance = 0.3, late = 0.3;
   std::optional<std::uint64_t> lost_calls = 1;
-  /// Shares are measured over this time. A loss ends after this long without a new loss. A longer
-  /// span gives fewer and later alerts.
+  /// Shares are measured over this time. An alert for losses is closed after this long without a
+  /// new loss. A longer span gives fewer and later alerts.
   Nanos span_ns = 10 * kSecond;
   bool operator==(const AlertLimits&) const = default;
 };
@@ -52,7 +53,7 @@ enum class AlertKind : std::uint8_t { kStalled, kImbalance, kLate, kLoss };
 const char* alert_kind_name(AlertKind kind);
 std::optional<AlertKind> parse_alert_kind(const std::string& name);
 
-/// What an alert is about: ranks of a world, one rank, events of a rank, windows of a host, or a
+/// The subject of an alert: ranks of a world, one rank, events of a rank, windows of a host, or a
 /// lost host.
 enum class AlertSubject : std::uint8_t { kWorld, kRank, kEvents, kHost, kLostHost };
 /// "world", "rank", "events", "host", "lost_host".
@@ -118,9 +119,10 @@ struct LostHostNote {
 
 /// Judges windows. Does no I/O; its clock is the end of the newest window. An alert is raised once,
 /// when its rule holds over a whole span. It is closed when the value is below three quarters of
-/// the threshold (a stall: with the next call), so that a value around the threshold gives only one
-/// alert. Similar ranks share one alert. It stays the same alert as long as it still has one of its
-/// first ranks. Uses about 400 bytes for each rank.
+/// the threshold, so that a value around the threshold gives only one alert. (A stall is closed
+/// with the next call.) Similar ranks share one alert. If the set of ranks changes, the alert
+/// continues as long as the set has one of the alert's first ranks. Uses about 400 bytes for each
+/// rank.
 class AlertRules {
  public:
   explicit AlertRules(AlertLimits limits);
@@ -138,9 +140,11 @@ class AlertRules {
   void note(const WindowNote& window);
   /// Call it after noting all windows up to that time.
   void note_silence(const SilenceNote& silence);
-  /// All windows of this leaf up to `end_ns` are known, including empty ones.
+  /// Tells the rules that all windows of this leaf up to `end_ns` are noted, including empty
+  /// windows.
   void note_leaf(LeafId leaf, Nanos end_ns);
-  /// Total number of calls of the rank so far that were lost because the ring was full.
+  /// `lost_calls` is the total number of calls of the rank so far that were lost because the ring
+  /// was full.
   void note_lost(WorldId world, std::uint64_t rank, std::uint64_t lost_calls);
   /// Calls of a host that were given up; call it once for each loss. `leaf` is nullopt if they are
   /// of several hosts. `calls` is nullopt if their number is not known.
@@ -194,7 +198,7 @@ class AlertRules {
     auto operator<=>(const Key&) const = default;
   };
   using Ranks = std::vector<std::uint64_t>;  ///< In ascending order.
-  /// The result of a rule that holds.
+  /// What a rule has found when it raises an alert.
   struct Finding {
     Ranks ranks;
     std::optional<std::uint64_t> rank;  ///< The worst of the ranks.

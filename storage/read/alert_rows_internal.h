@@ -11,14 +11,15 @@
 namespace xylem::storage {
 
 struct AlertRows {
-  std::vector<Alert> alerts;           ///< Open ones first.
-  std::uint64_t in_all = 0, open = 0;  ///< In the whole table.
+  std::vector<Alert> alerts;  ///< Open alerts first.
+  /// Numbers of all alerts and of open alerts in the whole table.
+  std::uint64_t in_all = 0, open = 0;
 };
 
 enum class AlertOrder { kOldestFirst, kNewestFirst };
 
-/// At most `most` alerts; those of an unknown kind are left out. A file before schema 11 has none;
-/// in a file before schema 16 their subject and leaf are unknown.
+/// Returns at most `most` alerts, without alerts of an unknown kind. A file with a schema before 11
+/// has no alerts. In a file with a schema before 16, subject and leaf of the alerts are unknown.
 AlertRows read_alerts(Inquiry& inquiry, AlertOrder order, std::uint64_t most);
 
 }  // namespace xylem::storage

@@ -39,8 +39,8 @@ class RowSink {
   virtual void end() {}
 };
 
-/// How texts are returned. Texts of a store are not trusted: a program's name may contain terminal
-/// control codes.
+/// The form in which texts are returned. Texts of a store are not trusted: a program's name may
+/// contain terminal control codes.
 enum class Texts {
   kExact,  ///< For programs, and for formats with their own escaping, such as HTML and JSON.
   /// For people at a terminal. Texts and column names are made printable by base/printable_text.h.
@@ -48,7 +48,7 @@ enum class Texts {
 };
 
 /// A file opened for reading. SQL comes from users, so it can only read the run's tables. It cannot
-/// use other files, extensions or settings. One thread at a time.
+/// use other files, extensions or settings. Not thread-safe.
 class RunFile {
  public:
   /// Opens a run's file. Works while the file is written; each query sees what is committed at that
@@ -71,7 +71,7 @@ class RunFile {
 
   /// After `deadline` (monotonic) queries fail with kTimedOut, also during execution. kForever
   /// means no deadline. While there is a deadline, a value may have at most 16 MiB, so that no
-  /// single step takes long. Queries also fail once `given_up` is true, if it is not null. Any
+  /// single step takes long. If `given_up` is not null, queries also fail once it is true. Any
   /// thread may set it. It must live longer than this object.
   virtual void set_deadline(Nanos deadline, const std::atomic<bool>* given_up = nullptr) = 0;
 
@@ -96,8 +96,8 @@ std::string sql_quoted(std::string_view text);
 /// same number when read.
 std::string to_text(const Value& value);
 /// Returns a value as JSON: null, a number, or a string. Reals that JSON cannot represent are null,
-/// blobs are hex, and bytes that are not UTF-8 become U+FFFD. Control characters, also those of C1,
-/// are escaped.
+/// blobs are hex, and bytes that are not UTF-8 become U+FFFD. Control characters, including C1, are
+/// escaped.
 std::string to_json(const Value& value);
 /// Returns 0 or "" if the value has another type. A real is limited to the range of integers; NaN
 /// gives 0.

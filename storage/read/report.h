@@ -18,7 +18,8 @@ namespace xylem::storage {
 
 /// Maximum number of lines of each list.
 struct ReportLimits {
-  std::size_t worlds = 20;  ///< Worlds with shares: those whose ranks spent the most time in MPI.
+  /// Number of worlds in `shares`. The worlds whose ranks spent the most time in MPI are chosen.
+  std::size_t worlds = 20;
   std::size_t functions = 15;
   std::size_t inexact_ranks = 20;
   std::size_t ranks = 16;  ///< A world with more ranks shows half of this number from each end.
@@ -35,7 +36,8 @@ struct Report {
     Nanos started_realtime_ns = 0;
     std::optional<Nanos> elapsed_ns;  ///< nullopt: the run has not ended, or its front end died.
     std::optional<int> exit_code;
-    std::uint64_t hosts = 0;  ///< Counted by run folder: two containers on a node count as two.
+    /// Number of hosts. Each run folder counts as a host, so two containers on a node count as two.
+    std::uint64_t hosts = 0;
     std::vector<std::string> mpi_libraries;
   };
   struct World {
@@ -54,7 +56,7 @@ struct Report {
     std::vector<AccountLine> inexact;
     std::uint64_t inexact_ranks = 0;  ///< Number of all such ranks.
   };
-  /// The same for single events. All are zero without --detail trace.
+  /// The account of single events. All numbers are 0 without --detail trace.
   struct EventAccount {
     std::uint64_t recorded = 0, stored = 0, lost = 0, ranks = 0, complete_ranks = 0;
   };
@@ -96,7 +98,8 @@ struct Report {
     /// "ring", "message", "receive", "window", "chunk", "registration", "host", "rank"
     std::string part;
     std::string host, reason;
-    /// Number of such losses. 0: all windows or chunks that never arrived from a lost host.
+    /// Number of such losses. 0 if one row stands for all windows or chunks that never arrived from
+    /// a lost host.
     std::uint64_t count = 0;
     std::optional<std::uint64_t> calls;            ///< nullopt: unknown, or not counted in calls.
     std::optional<std::uint64_t> messages, bytes;  ///< For "message"; "receive" has no bytes.
@@ -146,13 +149,14 @@ struct Report {
   std::vector<Stream> streams;
   std::vector<HostLoad> host_loads;  ///< Busiest host first.
   std::uint64_t functions_in_all = 0;
-  std::vector<WorldShare> shares;  ///< For the `worlds` with calls, in the order of ids.
-  std::vector<Wait> waits;         ///< Most time first.
+  /// One entry for each entry of `worlds` with calls, in the order of ids.
+  std::vector<WorldShare> shares;
+  std::vector<Wait> waits;  ///< Most time first.
   std::vector<Loss> losses;
   std::vector<Notice> notices;  ///< Errors first, then by time.
   std::uint64_t notices_in_all = 0;
   std::uint64_t notices_dropped = 0;  ///< Notices dropped by processes that logged too much.
-  std::vector<Alert> alerts;          ///< Open ones first, then by time.
+  std::vector<Alert> alerts;          ///< Open alerts first, then by time.
   std::uint64_t alerts_in_all = 0;
   /// Sentences from verify_totals. Empty: no faults, or not checked.
   std::vector<std::string> faults;

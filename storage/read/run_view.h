@@ -5,9 +5,9 @@
 //   auto view = RunView::open("run.db");
 //   auto grid = view->ranks({.begin_ns = 0, .end_ns = 60 * kSecond, .columns = 800});
 //
-// Answers fit on a screen for runs of any size. Sums equal those of SQL over the tables of
-// docs/storage-schema.md. Nothing is smoothed, and estimates are marked. Times are nanoseconds of
-// the run.
+// Answers fit on a screen for runs of any size. Sums are the same as the sums that SQL gives for
+// the tables of docs/storage-schema.md. Nothing is smoothed, and estimates are marked. Times are
+// nanoseconds of the run.
 
 #include <cstdint>
 #include <memory>
@@ -24,7 +24,7 @@ namespace xylem::storage {
 
 /// Answers over one read-only connection, which is cheap to open. Close it between queries: while a
 /// reader is open, the end of a run cannot fold the log into the run's file. Each answer is from
-/// one commit. One thread at a time.
+/// one commit. Not thread-safe.
 ///
 /// All answers fail like RunFile::query (kTimedOut if a deadline is set and passes). They also fail
 /// with kNotFound for an unknown world, and with kInvalidArgument for a range that ends before it

@@ -74,7 +74,8 @@ class ViewReader {
     std::string name, function_class;
   };
   const std::map<std::int64_t, Function>& functions();
-  /// Works also for a number without a name.
+  /// Returns the function with this id. If the file does not have its name, the result has a
+  /// made-up name with the number.
   Function function(std::int64_t id);
   /// Files before schema 8 have no services; their `host_metric` is a table.
   bool has_services() { return inquiry.has_table("service"); }

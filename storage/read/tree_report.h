@@ -21,8 +21,12 @@ struct TreeReport {
   struct Link {
     Nanos at_ns = 0;  ///< When it was reported, in the run's time.
     std::uint64_t queue_bytes = 0;
-    std::uint64_t refused = 0;  ///< Connections that the node has refused; 0 for an earlier time.
-    std::string transport;      ///< "unix", "tcp", "tls", or empty; empty for an earlier time.
+    /// Connections that the node has refused. Always 0 if the report is for an earlier time,
+    /// because the history does not have it.
+    std::uint64_t refused = 0;
+    /// "unix", "tcp", "tls", or empty if unknown. Always empty if the report is for an earlier
+    /// time.
+    std::string transport;
     /// Smallest round trip of the recent pings. For the front end: its longest commit of the last
     /// second. nullopt: not known yet.
     std::optional<Nanos> round_trip_ns;
@@ -36,8 +40,8 @@ struct TreeReport {
     std::string state;             ///< State as in the table `node`.
     std::optional<NodeId> parent;  ///< nullopt: this is the front end.
     std::int64_t level = 0;
-    std::uint64_t ranks = 0;   ///< Ranks of the leaf itself.
-    std::optional<Link> link;  ///< nullopt: never reported.
+    std::uint64_t ranks = 0;   ///< Number of ranks of this leaf; 0 for other nodes.
+    std::optional<Link> link;  ///< nullopt: the node has never reported.
     /// How long an attached node has been silent. Set only if this is at least kSilentAfter, and if
     /// the run was not finished at the requested time.
     std::optional<Nanos> silent_ns;
@@ -56,8 +60,9 @@ struct TreeReport {
 
   std::string run_id, command;
   Nanos started_realtime_ns = 0;
-  bool has_ended = false;  ///< At the requested time.
-  /// Time of the newest report, or of the run's end, in the run's time.
+  bool has_ended = false;  ///< True if the run had ended at the requested time.
+  /// Time of the state, in the run's time: the run's end if has_ended is true. Otherwise it is the
+  /// requested time, or without a requested time the time of the newest report.
   Nanos at_ns = 0;
   std::vector<Node> nodes;            ///< In the order of ids.
   std::vector<Notice> notices;        ///< Errors first, then by the time of the first line.
@@ -68,10 +73,10 @@ struct TreeReport {
 /// this long while the front end still reports.
 constexpr Nanos kSilentAfter = 4 * kSecond;
 
-/// Returns the overlay as the file describes it now, or, with `at_ns`, at that time of the run.
-/// Nodes that did not exist yet are left out. A file of an older xylem has no history; then every
-/// `at_ns` gives the newest state, without rates. Fails like RunFile::query, and with kNotFound if
-/// the file has no front end (at that time).
+/// Returns the overlay as the file describes it. With `at_ns`, returns its state at that time of
+/// the run, otherwise the newest state. Nodes that did not exist yet are left out. A file of an
+/// older xylem has no history; then every `at_ns` gives the newest state, without rates. Fails like
+/// RunFile::query, and with kNotFound if the file has no front end (at that time).
 Result<TreeReport> make_tree_report(RunFile& run, std::optional<Nanos> at_ns = std::nullopt);
 
 }  // namespace xylem::storage

@@ -25,10 +25,11 @@ struct Scope {
   /// End of the run; for a live run, the newest known time. Not before the last sample.
   Nanos run_end_ns = 0;
   bool has_ended = false;
-  /// Some times of the answer are estimated from sampled calls.
+  /// True if some times of the answer are estimated from sampled calls.
   bool estimated = false;
-  std::uint64_t lost_calls = 0;        ///< In the whole run: calls that are missing in all answers.
-  std::uint64_t incomplete_ranks = 0;  ///< In the whole run: ranks with missing data.
+  /// Number of calls of the whole run that are missing in all answers.
+  std::uint64_t lost_calls = 0;
+  std::uint64_t incomplete_ranks = 0;  ///< Number of ranks of the whole run with missing data.
 };
 
 /// Ranks [first_rank, end_rank) of a world; all ranks by default.
@@ -134,7 +135,7 @@ struct Matrix {
   std::uint64_t first_row = 0, end_row = 0, first_column = 0, end_column = 0;
   std::uint64_t block = 1;  ///< Number of ranks on each side of a cell.
   std::vector<Cell> cells;  ///< By row, then column.
-  /// Losses of the rows' ranks. For waits: lost receives.
+  /// Lost messages of the rows' ranks. In a matrix of waits, `lost_messages` counts lost receives.
   std::uint64_t lost_messages = 0, lost_bytes = 0;
 };
 
@@ -176,10 +177,11 @@ struct Timeline {
     Nanos begin_ns = 0, end_ns = 0;
   };
   Scope scope;
-  bool has_calls = false;  ///< False: see `grid`.
+  /// True if `calls` has single calls. If false, `grid` has windows instead.
+  bool has_calls = false;
   /// Why there are no single calls, and what the user can do. Empty if there are single calls.
   std::string reason;
-  /// A shorter range or fewer ranks would give single calls.
+  /// True if a shorter range or fewer ranks would give single calls.
   bool too_many = false;
   RankGrid grid;
   std::vector<Call> calls;  ///< By rank and begin. If there are too many calls, only the longest.
@@ -271,7 +273,8 @@ struct Notices {
 /// Alerts (alert_rules.h).
 struct Alerts {
   Scope scope;
-  std::vector<Alert> alerts;  ///< Open ones first, then the newest.
+  /// Open alerts first, then closed alerts; in both groups the newest first.
+  std::vector<Alert> alerts;
   std::uint64_t alerts_in_all = 0;
   std::uint64_t open = 0;  ///< Number of open alerts, listed or not.
 };
@@ -287,7 +290,8 @@ constexpr std::uint64_t kMaxRows = 1024;
 constexpr std::uint64_t kMaxBlocks = 512;
 constexpr std::uint64_t kMaxCalls = 100'000;
 constexpr std::uint64_t kMaxNotices = 10'000;
-constexpr std::uint64_t kMaxWorlds = 1000;  ///< In an Overview. The page lets users choose a world.
+/// Maximum number of worlds in an Overview. It is large because the page lets users choose a world.
+constexpr std::uint64_t kMaxWorlds = 1000;
 constexpr std::uint64_t kMaxLines = 256;
 /// A chunk has up to 8192 calls. This many chunks take about 150 ms and 100 MB.
 constexpr std::uint64_t kMaxTimelineChunks = 128;

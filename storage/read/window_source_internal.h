@@ -1,6 +1,7 @@
 #pragma once
 
-// Reads each window of a range of time once: from summaries if there are any, else from rows.
+// Reads each window of a range of time exactly once, from summaries if there are any, else from
+// rows.
 //
 // A range is read level by level, starting at the top. First come the slots of a level that are
 // completely in the range. Then come the windows of these slots that this level does not contain

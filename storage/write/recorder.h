@@ -65,13 +65,14 @@ struct Batch {
 struct Recorded {
   /// Packets to acknowledge: committed now or known before. Empty if the commit failed.
   std::vector<wire::PacketId> stored;
-  /// For merged packets of which some parts are new and others known: the new parts.
+  /// The new parts of merged packets of which other parts are already known. Their leaves must
+  /// resend them.
   std::vector<wire::PacketId> missing;
   /// Leaves whose last window is committed.
   IntervalSet ended;
   /// Invalid packets, one sentence each. They are neither stored nor acknowledged.
   std::vector<std::string> refused;
-  /// Why nothing of the batch was stored.
+  /// The reason why nothing of the batch was stored; nullopt if the batch was stored.
   std::optional<Error> failure;
   /// After a failure: the batch, to be recorded again. Empty for the last batch.
   Batch batch;
@@ -79,7 +80,8 @@ struct Recorded {
   /// not be stored, it is the account as it would be with that batch.
   std::vector<AccountLine> account;
   bool account_is_stored = true;
-  /// Only for the last batch: the run's end could not be written.
+  /// Only for the last batch: the reason why the run's end could not be written; nullopt if it was
+  /// written.
   std::optional<Error> end_failure;
 };
 

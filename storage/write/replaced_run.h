@@ -21,7 +21,8 @@ struct ReplaceOptions {
 /// Order of calls: set_aside() before the new store is made. Then keep_new() if the new run has
 /// recorded data, or undo() if it has ended without. The destructor calls undo(), unless
 /// keep_new(), undo() or release() was called. The store must be closed before undo(). If the
-/// process is killed before that, its successor continues with of_former(). One thread.
+/// process is killed before undo() or keep_new(), its successor continues with of_former(). Not
+/// thread-safe.
 class ReplacedRun {
  public:
   /// Renames the file at `path`. With `overwrite`, any run of xylem is renamed. Without it, only an
@@ -29,7 +30,7 @@ class ReplacedRun {
   /// decides about it. Fails with
   ///   kInvalidArgument   with `overwrite`: the existing file is not a run of xylem,
   ///   kUnavailable       another process is writing it,
-  /// kPermissionDenied, kInternal: the system does not allow the renaming.
+  ///   kPermissionDenied, kInternal   the system does not allow the renaming.
   static Result<ReplacedRun> set_aside(const ReplaceOptions& options);
 
   /// Returns the file that a former process of the run `run_id` has renamed, if it still exists.

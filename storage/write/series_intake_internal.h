@@ -18,7 +18,7 @@ class SeriesIntake {
  public:
   explicit SeriesIntake(Connection& connection);
 
-  /// Stores the services of a registration. It is state: repeating it changes nothing.
+  /// Stores the services of a registration. Storing the same services again changes nothing.
   void put_names(LeafId leaf, const wire::Registration& registration);
 
   /// Stores a sample of a service, or a tombstone for samples. A sample that cannot be read counts

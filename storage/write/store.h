@@ -54,7 +54,7 @@ struct RunFacts {
   Nanos started_realtime_ns = 0;
   Nanos window_ns = 0;
   bool chunks = false;  ///< --detail trace
-  Nanos epoch_ns = 0;   ///< Zero of the run's times, on the front end host's monotonic clock.
+  Nanos epoch_ns = 0;  ///< Start of the run's time, on the monotonic clock of the front end's host.
   std::vector<StreamFacts> streams{};
 };
 
@@ -78,8 +78,8 @@ struct NodeRow {
   bool operator==(const NodeRow&) const = default;
 };
 
-/// A process that has been reported. leaf and lane are always known, the other fields only if it is
-/// initialised.
+/// A process that has been reported. `leaf` and `lane` are always known, the other fields only if
+/// `initialised` is true.
 struct PastProcess {
   LeafId leaf{};
   Lane lane{};
@@ -118,7 +118,8 @@ struct PutOutcome {
   Kind kind = Kind::kStored;
   IntervalSet missing;
   /// Only for the run's streams, if the waves of a packet differ: the parts to acknowledge (stored
-  /// or known), and the parts to resend alone. If both are empty, `kind` is for the whole packet.
+  /// or known), and the parts to resend alone. If both lists are empty, `kind` applies to the whole
+  /// packet.
   std::vector<wire::PacketId> settled{}, again{};
 };
 
@@ -164,10 +165,11 @@ class Store {
   /// time.
   virtual Result<void> put_notice(const wire::Notice& notice, Nanos at_ns) = 0;
 
-  /// A leaf is silent and has not sent its last packet. The accounts of a host stay incomplete,
-  /// with the reason in `loss`. The stream accounts of a program stay incomplete too; their reason
-  /// comes from put_node, which has the role and the state. An empty reason means that the host was
-  /// heard of again; its loss is undone. end_run makes the loss final.
+  /// A leaf is silent and has not sent its last packet. If the leaf is a host's agent, the accounts
+  /// of its ranks stay incomplete, and `loss` has the reason. If it is a program, its stream
+  /// accounts stay incomplete; their reason comes from put_node, which has the role and the state.
+  /// An empty reason means that the leaf was heard of again, and its loss is undone. end_run makes
+  /// the loss final.
   virtual Result<void> put_host_lost(LeafId leaf, const std::string& reason) = 0;
 
   /// Bytes put since the last commit. The caller uses it to decide when to commit.
@@ -189,23 +191,26 @@ class Store {
   virtual std::string live_path() const { return {}; }
 
   /// Writes the end of the run and commits. `exit_code` is the one that `xylem run` returns; -1 if
-  /// unknown. Closes the hosts that count as lost: one tombstone stands for all calls that their
-  /// ranks had reported and that are not stored. So captured = stored + lost holds for these hosts
-  /// too, as last reported. If earlier data cannot be committed, the end is still written, and the
-  /// failure is returned. Nothing may be put afterwards.
+  /// unknown. Closes the hosts that count as lost: tombstones without a wave stand for all calls,
+  /// events, samples and waves that these hosts had reported and that are not stored. So captured =
+  /// stored + lost holds for these hosts too, as last reported. If earlier data cannot be
+  /// committed, the end is still written, and the failure is returned. Nothing may be put
+  /// afterwards.
   virtual Result<void> end_run(int exit_code, Nanos ended_realtime_ns) = 0;
 
   /// Returns the account of committed data, by world and rank. `stored` is counted, never computed
-  /// from the others.
+  /// from `captured` and `lost`.
   virtual Result<std::vector<AccountLine>> account() = 0;
-  /// The same including data put since the last commit: the account if the next commit succeeds.
+  /// Returns the account as it will be after the next commit, if this commit succeeds: it includes
+  /// the data put since the last commit.
   virtual Result<std::vector<AccountLine>> pending_account() = 0;
 };
 
 /// A store in memory, with the same decisions as the real one; for tests.
 std::unique_ptr<Store> make_memory_store();
 
-/// The data that memory stores have committed. It outlives the stores, like a file. One thread.
+/// The data that memory stores have committed. It outlives the stores, like a file. Not
+/// thread-safe.
 class MemoryRun {
  public:
   /// `checks_epoch` = false breaks a rule: a superseded store may still commit. Used only by the
@@ -233,10 +238,11 @@ struct ResumedStore {
 /// is borrowed.
 ResumedStore open_memory_store(MemoryRun& run);
 
-/// How to open a run's file.
+/// Options for a new run's file.
 struct SqliteOptions {
   std::string path;
-  bool overwrite = false;  ///< If false, an existing file is refused.
+  /// True to replace an existing run. If false, an existing file is refused.
+  bool overwrite = false;
   /// For tests: the result of statfs; 0 asks the system. WAL cannot work on a network file system.
   /// There the live file is kept in $TMPDIR and copied to `path` each minute and at the end.
   long pretend_file_system = 0;

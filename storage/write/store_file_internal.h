@@ -63,8 +63,8 @@ void remove_database(const std::string& path);
 bool fits_file(const std::string& path, std::uint64_t bytes);
 
 /// Reserved disk space. A file without a name holds it, so it is freed when the process ends. If
-/// the size of files is limited (RLIMIT_FSIZE), the limit is also lowered meanwhile. This limit is
-/// for the whole process, and children inherit it.
+/// the size of files is limited (RLIMIT_FSIZE), the limit is also lowered meanwhile. The lowered
+/// limit applies to the whole process, and children inherit it.
 class Reserve {
  public:
   Reserve() = default;

@@ -38,7 +38,7 @@ class StreamIntake {
 
   /// Stores waves, or a tombstone for waves. Waves that cannot be read count as lost.
   PutOutcome put(const wire::Packet& packet);
-  /// Stores the number of waves that a leaf has sent on each stream. It is state: repeating it
+  /// Stores the number of waves that a leaf has sent on each stream. Storing the same numbers again
   /// changes nothing.
   void put_account(const wire::Packet& packet);
 

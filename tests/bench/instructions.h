@@ -10,7 +10,7 @@ namespace xylem::testing {
 
 /// Counts the instructions that a benchmark executes while this object lives, for ratchet.py. Only
 /// `valgrind --tool=callgrind --collect-atstart=no` counts; elsewhere it costs a few instructions
-/// at the beginning and at the end. One thread at a time.
+/// at the beginning and at the end. Not thread-safe.
 ///
 /// When it ends, callgrind writes a profile called "instructions NAME ITERATIONS".
 class CountedInstructions {
@@ -33,7 +33,8 @@ class CountedInstructions {
   std::string name_;
 };
 
-/// Inside CountedInstructions: what is executed while this object lives does not count.
+/// Inside CountedInstructions: instructions that are executed while this object lives are not
+/// counted.
 class NotCounted {
  public:
   NotCounted() { CALLGRIND_TOGGLE_COLLECT; }

@@ -1,7 +1,8 @@
 #pragma once
 
-// A front end, hosts with leaves, and the communication processes between them, in a Simulation:
-// who starts whom, and who is started again after a death. Host 0 is the front end's.
+// A front end, hosts with leaves, and the communication processes between them, in a Simulation.
+// The Cluster starts the processes and restarts dead ones as the programs do. Host 0 is the front
+// end's.
 
 #include <cstdint>
 #include <map>
@@ -33,30 +34,31 @@ struct ClusterOptions {
 
 class Cluster {
  public:
-  /// Starts everything at once. The world is borrowed.
+  /// Starts all processes at once. Borrows the world.
   Cluster(Simulation& world, const ClusterOptions& options);
   ~Cluster();
 
   std::uint32_t hosts() const { return static_cast<std::uint32_t>(hosts_.size()); }
 
-  // Faults: each picks its victim and says what it did; empty when there was none.
+  // Faults. Each function chooses its victim and returns a description of the fault; empty if there
+  // was no victim.
   std::string kill_comm_process();
   std::string kill_worker();
   std::string kill_front_end();
-  /// A successor is started while it is frozen; then it thaws.
+  /// Freezes the front end, starts a successor, and thaws the old front end after `duration`.
   std::string replace_front_end(Nanos duration);
   std::string lose_host();
   std::string freeze_something(Nanos duration);
 
-  /// Something of every leaf whose host survived was acknowledged since.
+  /// True if every leaf whose host survived has had a packet acknowledged after `since`.
   bool all_are_heard(Nanos since) const;
-  /// The job is over.
+  /// Ends the job.
   void finish();
-  /// The front end has ended.
+  /// True if the front end has ended.
   bool is_over() const { return is_over_; }
 
-  /// What is stored, and the account. `all_came_back`: no host that survived may count as lost.
-  /// Nothing may happen afterwards.
+  /// Compares the stored data and the account with the sent data. If `all_came_back` is true, no
+  /// host that survived may count as lost. This must be the last call.
   Comparison compare_all(bool all_came_back);
   std::uint64_t contributions() const;
   std::uint64_t digest() const;
@@ -72,7 +74,7 @@ class Cluster {
     std::uint32_t level = 0;
     ProcessId starter = kNoProcess;
   };
-  /// A front end's process: what it works with lives as long as it.
+  /// A front end's process with all objects that it uses.
   struct FrontEnd;
 
   void start_front_end();

@@ -1,7 +1,7 @@
 #pragma once
 
-// A leaf of the model: the delivery of production over the journal of production, fed by a source
-// whose content is known.
+// A leaf of the model. It uses the delivery and the journal of the product, with packets from a
+// source whose content is known.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,14 +32,14 @@ class Region {
   std::span<std::byte> bytes_;
 };
 
-/// What a host's leaf does, drawn once.
+/// The behaviour of a host's leaf, drawn once at random.
 struct LeafHabits {
   std::size_t journal_bytes = 1u << 20;
   std::uint32_t chunk_events = 0;  ///< 0: no chunks.
-  Nanos lateness = 0;              ///< Windows are sealed up to so long after their slice.
+  Nanos lateness = 0;  ///< Maximum delay from the end of a slice until its window is sealed.
 };
 
-/// A host's part that survives its workers.
+/// The state of a host that survives its workers.
 struct LeafHost {
   LeafHost(HostNumber number, LeafHabits drawn);
 
@@ -47,25 +47,26 @@ struct LeafHost {
   LeafHabits habits;
   Region region;
   std::string host_key;
-  std::uint32_t ranks = 1;  ///< Of the world that its process is in.
+  std::uint32_t ranks = 1;  ///< Size of the world of this host's process.
 
-  // The source: what a process has done, and how much of it is journalled.
+  // The source: the calls and records of a process, and how many of them are journalled.
   bool registered = false;
   bool last_is_journalled = false;
-  bool ended = false;          ///< All acknowledged, said goodbye.
-  std::uint64_t calls = 0;     ///< Since the last window.
+  bool ended = false;          ///< All packets are acknowledged and the leaf has said goodbye.
+  std::uint64_t calls = 0;     ///< Calls since the last window.
   std::uint64_t captured = 0;  ///< Calls in windows.
   std::uint64_t records = 0;
-  /// By number of events: only identity and calls of a chunk are compared, so that all are alike.
+  /// Encoded chunks by number of events. Chunks with the same number of events have the same bytes,
+  /// because only the identity and the number of calls of a chunk are compared.
   std::map<std::uint32_t, wire::Bytes> chunks;
 
   LeafId leaf = wire::kNoLeaf;
-  Nanos acknowledged_at = 0;  ///< The last time that something of it was.
+  Nanos acknowledged_at = 0;  ///< Time of the last acknowledgement for this leaf.
   std::map<backend::PacketKey, Sent> sent;
-  std::uint64_t given_up = 0;  ///< Packets that became tombstones here, in all lives.
+  std::uint64_t given_up = 0;  ///< Packets that became tombstones here, over all workers.
 };
 
-/// The worker. Borrows the host's part and the draws.
+/// The worker. Borrows the host's state and the random numbers.
 class Leaf final : public overlay::Node {
  public:
   using StartCommProcess = std::function<void(const wire::StartCommProcess&)>;
@@ -82,7 +83,7 @@ class Leaf final : public overlay::Node {
   void on_timer(Nanos now) override;
   void on_readable(int, Nanos) override {}
 
-  /// A communication process that this worker had started is gone.
+  /// Call it when a communication process that this worker has started is gone.
   void comm_process_ended(NodeId node);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// What leaves have sent, what the store holds, and the comparison of both.
+// Compares the contributions that leaves have sent with those that the store has.
 
 #include <compare>
 #include <cstdint>
@@ -29,35 +29,39 @@ struct Sent {
   std::uint64_t calls = 0;
 };
 
-/// How the store holds a contribution.
+/// The forms in which the store has a contribution.
 struct Held {
   std::uint32_t as_data = 0;
   std::uint32_t as_tombstone = 0;
   std::uint64_t calls = 0;
 };
 
-/// What survives the front end: one for a run.
+/// The contents of the store of a run. They survive front ends.
 struct Holdings {
   std::map<Contribution, Held> contributions;
-  std::set<LeafId> lost_hosts;  ///< Told to be gone for good, and not taken back.
+  std::set<LeafId> lost_hosts;  ///< Hosts that were reported as lost and not found again.
 };
 
 /// Rules of the store that can be broken on purpose.
 enum class StoreBreak { kNone, kNoDedupe, kForgetTombstone, kAckBeforeCommit };
 
-/// A store that notes in `holdings` (borrowed) what `store` has taken, when it is committed.
+/// Makes a store that forwards to `store` and, at each commit, notes the accepted contributions in
+/// `holdings` (borrowed).
 std::unique_ptr<storage::Store> make_noting_store(std::unique_ptr<storage::Store> store,
                                                   Holdings& holdings, StoreBreak broken);
 
 struct Comparison {
-  std::uint64_t lost = 0;   ///< Sent and nowhere, or with other content.
-  std::uint64_t twice = 0;  ///< Stored more than once, or stored and given up, or never sent.
+  /// Contributions that were sent and are not stored, or stored with other content.
+  std::uint64_t lost = 0;
+  /// Contributions that are stored more than once, or both stored and given up, or that were never
+  /// sent.
+  std::uint64_t twice = 0;
   std::uint64_t given_up = 0;
-  std::string first_fault;  ///< For people: the first of them.
+  std::string first_fault;  ///< A sentence about the first mistake, for people.
 };
 
-/// A flat gather of what the leaf sent against what is held of it. Of a leaf that did not survive,
-/// what is missing is no fault.
+/// Compares the contributions that a leaf has sent with those in the store. If the leaf did not
+/// survive, missing contributions are no fault.
 void compare(LeafId leaf, const std::map<backend::PacketKey, Sent>& sent, bool survived,
              const Holdings& holdings, Comparison& comparison);
 

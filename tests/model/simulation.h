@@ -1,18 +1,19 @@
 #pragma once
 
-// A world in one thread: a virtual clock, hosts, a network between them that can do what networks
-// do, and processes, each of which is a overlay::Node, the very code that runs in production.
+// A simulated world in one thread: a virtual clock, hosts, a network with faults, and processes.
+// Each process is an overlay::Node, with the code of the product.
 //
 //   Simulation world(seed);
 //   const ProcessId root = world.start(HostNumber{0}, std::make_unique<Session>(...), kPort);
 //   world.at(2 * kSecond, [&] { world.kill(root); });
 //   world.run_until(60 * kSecond);
 //
-// What the network does: a link is FIFO, links are not in step; a path between two hosts that is
-// cut holds back what is under way, for both ends find out by silence, and delivers it when it is
-// healed in time; a reset loses what is under way, and each end learns of it at its own time, or by
-// silence only; a killed process resets its links, a host that is gone is silent; a frozen process
-// does nothing, is silent to its neighbours, and finds everything waiting when it thaws.
+// Rules of the network. Messages of a link arrive in order; the delays of different links are
+// independent. If the path between two hosts is cut, messages on it wait. They are delivered if the
+// path is healed before an end closes the link because of silence. A reset loses the messages on a
+// link; each end notices it at its own time, or only by silence. A killed process resets its links.
+// A lost host is silent. A frozen process does nothing and is silent; when it thaws, all messages
+// and timers are waiting for it.
 //
 // Time passes only between events. The same seed and the same calls give the same run, and the
 // same digest.
@@ -35,15 +36,15 @@
 namespace xylem::model {
 
 enum class HostNumber : std::uint32_t {};
-/// A life of a process; a successor has another.
+/// Number of a process. A successor has a new number.
 enum class ProcessId : std::uint32_t {};
 constexpr ProcessId kNoProcess{0xffffffff};
 
-/// Draws; the same numbers on every machine.
+/// Random numbers, the same on every machine.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
-  /// [0, below); below > 0.
+  /// Returns a number in [0, below); `below` must be above 0.
   std::uint64_t operator()(std::uint64_t below) { return engine_() % below; }
   bool one_in(std::uint64_t n) { return engine_() % n == 0; }
   Nanos between(Nanos from, Nanos to) {
@@ -64,16 +65,17 @@ class Simulation {
   Nanos now() const { return now_; }
   Random& random() { return random_; }
   std::uint64_t steps() const { return steps_; }
-  /// Of everything that has happened so far.
+  /// A hash of all events so far.
   std::uint64_t digest() const { return digest_; }
 
   // ---- processes ----
 
-  /// Starts a process that listens on `port` of the host (0: it does not). Who listens there
-  /// already goes on with its links and gets no new ones.
+  /// Starts a process that listens on `port` of the host; 0: it does not listen. A process that
+  /// already listens there keeps its links and gets no new ones.
   ProcessId start(HostNumber host, std::unique_ptr<overlay::Node> node, std::uint16_t port);
   static wire::Address address(HostNumber host, std::uint16_t port);
-  /// Called when a process has ended by itself, after which it is gone. Not for kills.
+  /// Called when a process has ended by itself, not when it is killed. The process then no longer
+  /// exists.
   std::function<void(ProcessId, int exit_code)> on_exit;
 
   bool is_alive(ProcessId process) const;
@@ -81,35 +83,36 @@ class Simulation {
   HostNumber host_of(ProcessId process) const;
   /// The node of a process that is alive.
   overlay::Node& node(ProcessId process);
-  /// Does something in the place of the process, when it can: later if it is frozen, never if it is
-  /// gone.
+  /// Calls `what` as a part of the process: later if the process is frozen, never if it is gone.
   void inside(ProcessId process, std::function<void(Nanos now)> what);
 
   // ---- faults ----
 
-  /// SIGKILL: its neighbours get resets.
+  /// Kills the process as SIGKILL does. Its neighbours get resets.
   void kill(ProcessId process);
   void freeze(ProcessId process);
   void thaw(ProcessId process);
-  /// Power lost: everything on it is gone, in silence. For good.
+  /// The host loses power: all its processes are gone for good, and its links are silent.
   void lose_host(HostNumber host);
   bool is_lost(HostNumber host) const { return lost_hosts_.contains(host); }
-  /// Nothing gets from one host to the other until healed.
+  /// No message gets from one host to the other until heal() is called.
   void cut(HostNumber from, HostNumber to);
   void heal(HostNumber from, HostNumber to);
-  void heal_everything();  ///< Also thaws.
-  /// Breaks a random connection: what is under way is lost. `half_open`: one end does not hear of
-  /// it. False when there is none.
+  void heal_everything();  ///< Heals all cuts and thaws all processes.
+  /// Breaks a random connection; messages on it are lost. With `half_open`, one end does not notice
+  /// it. Returns false if there is no connection.
   bool break_link(bool half_open);
-  /// Which messages a process may send; the others vanish. Empty: all.
+  /// Returns whether a process may send a message; other messages are dropped. Empty: all messages
+  /// may be sent.
   std::function<bool(ProcessId, const wire::Message&)> may_send;
-  /// Every message takes so much longer at most; each draws its own.
+  /// Sets the maximum additional delay of a message. Each message gets a random delay below it.
   void set_slowness(Nanos slowness) { slowness_ = slowness; }
 
   // ---- time ----
 
   void at(Nanos when, std::function<void()> what);
-  /// Runs until then or until nothing is left to happen, or `done` says so (asked after each step).
+  /// Runs until `when`, until no events are left, or until `done` returns true. `done` is called
+  /// after each step.
   void run_until(Nanos when, const std::function<bool()>& done = {});
 
  private:
@@ -123,9 +126,11 @@ class Simulation {
     std::uint64_t order = 0;
     Kind kind = Kind::kCall;
     std::uint8_t end = 0;
-    std::uint32_t process = 0;     // kTimer, kConnectFailed, kCall: who; kNoProcess for the world.
-    std::uint32_t connection = 0;  // Links; kConnectFailed: the node asked for.
-    std::uint32_t slot = 0;        // kMessage: of messages_; kCall: of calls_.
+    // kTimer, kConnectFailed, kCall: the process; kNoProcess for a call that belongs to no process.
+    std::uint32_t process = 0;
+    // The connection of a link event. kConnectFailed: the requested node.
+    std::uint32_t connection = 0;
+    std::uint32_t slot = 0;  // kMessage: index into messages_. kCall: index into calls_.
     bool operator>(const Event& other) const {
       return at != other.at ? at > other.at : order > other.order;
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-// A host with an agent, and all that is around it: processes, a guard that holds them, a root that
-// stores. The worker can die at any request or store, and a successor goes on.
+// A host with an agent and its environment: processes, a guard that holds their segments, and a
+// root that stores packets. The worker can die at any request or store; then a successor continues.
 
 #include <functional>
 #include <memory>
@@ -40,7 +40,7 @@ class AgentHost {
     network.on_request = [] {};
   }
 
-  /// A process that registers before the agent is told so.
+  /// Adds a process. The agent, if it runs, is told that a process has registered.
   HandMadeSegment& add_process(std::uint32_t ring_records = 1024) {
     segments.push_back(std::make_unique<HandMadeSegment>(ring_records));
     segments.back()->enter_world(static_cast<std::uint32_t>(segments.size() - 1), 8);
@@ -55,7 +55,7 @@ class AgentHost {
     if (agent) act([&] { network.readable(*agent, it->second.given_as); });
   }
 
-  /// Starts a worker over what its predecessor left.
+  /// Starts a worker with the journal and the segments of its predecessor.
   void start() {
     network.forget_node();
     source.start_over();
@@ -75,7 +75,7 @@ class AgentHost {
     start();
   }
 
-  /// Does something with the agent, which may die of it.
+  /// Calls `what`, in which the agent may die. If it dies, starts a successor.
   void act(const std::function<void()>& what) {
     try {
       what();
@@ -85,7 +85,8 @@ class AgentHost {
     }
   }
 
-  /// Lets everybody answer what was asked, as often as there is something.
+  /// Lets root and network answer all requests of the agent, until there are no more (at most 20
+  /// rounds).
   void talk() {
     for (int turn = 0; turn < 20; ++turn) {
       if (!network.connects.empty()) {
@@ -111,7 +112,7 @@ class AgentHost {
     act([&] { network.advance(*agent, duration); });
     talk();
   }
-  /// Until the agent has stopped or so much time has passed; everything is acknowledged.
+  /// Runs until the agent has stopped, at most for `limit`. Acknowledges all packets.
   void run_to_the_end(Nanos limit = 300 * kSecond) {
     const Nanos deadline = network.now + limit;
     while (!network.stopped && network.now < deadline) {
@@ -136,11 +137,11 @@ class AgentHost {
   std::vector<std::unique_ptr<HandMadeSegment>> segments;
   std::unique_ptr<backend::Journal> journal;
   std::unique_ptr<backend::Agent> agent;
-  std::vector<wire::Message> others;  ///< What was sent besides packets.
-  Nanos reads_later = 0;  ///< Records are read so long after the agent looked at its clock.
-  Nanos tick = 0;         ///< By which that grows each time.
+  std::vector<wire::Message> others;  ///< Messages that were sent, except packets.
+  Nanos reads_later = 0;  ///< Delay from when the agent reads its clock to when it reads records.
+  Nanos tick = 0;         ///< Growth of this delay with each reading of the clock.
   Nanos looks = 0;
-  int die_after = -1;  ///< So many requests and stores later.
+  int die_after = -1;  ///< The worker dies after this many requests and stores; -1: never.
   int deaths = 0;
 
  private:

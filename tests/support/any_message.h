@@ -1,6 +1,6 @@
 #pragma once
 
-// Messages as a peer that has the key may send them, out of a fuzzer's bytes.
+// Makes messages that a peer with the key may send, from a fuzzer's bytes.
 
 #include <array>
 #include <optional>
@@ -206,7 +206,7 @@ inline wire::Message any_unchecked_message(ByteSource& in) {
   }
 }
 
-/// As it comes out of a link: nothing when the decoder refuses it.
+/// A message after encoding and decoding, as a link delivers it; nothing if the decoder refuses it.
 inline std::optional<wire::Message> any_message(ByteSource& in) {
   constexpr std::size_t kLengthBytes = 4;
   const wire::Bytes frame = wire::encode(any_unchecked_message(in));

@@ -1,7 +1,7 @@
 #pragma once
 
-// Payloads as a peer that has the key may send them, and what they are made of, out of a fuzzer's
-// bytes. Numbers are mostly small, so that one means what another one speaks of.
+// Makes payloads that a peer with the key may send, and their parts, from a fuzzer's bytes. Numbers
+// are mostly small, so that different values often refer to the same leaf, lane or function.
 
 #include <array>
 #include <string>
@@ -27,7 +27,8 @@ inline IntervalSet any_leaves(ByteSource& in) {
   IntervalSet leaves;
   for (std::size_t left = in.below(4); left > 0; --left) {
     const std::uint64_t first = in.number<std::uint32_t>();
-    // Mostly few; now and then all that there can be, which nobody may walk one by one.
+    // Mostly few leaves; sometimes all possible leaves, so that code that visits each leaf is
+    // found.
     const std::size_t length = in.below(16);
     leaves.insert(first, length == 15 ? std::uint64_t{raw(wire::kNoLeaf)} : first + 1 + length % 3);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Merges what leaves sent in a tree of any shape and any order, as a property test wants it.
+// Merges the contributions of leaves in a tree of random shape and order, for property tests.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,8 @@ struct Sent {
   wire::Fields fields;
 };
 
-/// Different leaves in any order, some of them neighbours; each sends what `make` makes.
+/// Returns different leaves in random order, some with consecutive ids. Each leaf sends the result
+/// of a call of `make`.
 template <typename Make>
 std::vector<Sent> any_leaves(std::mt19937_64& random, const Make& make) {
   std::vector<Sent> sent(1 + random() % 40);
@@ -33,7 +34,7 @@ std::vector<Sent> any_leaves(std::mt19937_64& random, const Make& make) {
   return sent;
 }
 
-/// A filter that is built in, or a failed test.
+/// Returns a built-in filter. Fails the test if there is no such filter.
 inline std::shared_ptr<const filters::Aggregation> built_in(const std::string& name,
                                                             const wire::Fields& parameters = {}) {
   auto made = filters::make_aggregation(name, parameters);
@@ -41,8 +42,8 @@ inline std::shared_ptr<const filters::Aggregation> built_in(const std::string& n
   return *made;
 }
 
-/// Lifts each, merges any two until one is left, finishes it. About half of the states travel in
-/// between, as bytes. Fails the test when a step fails.
+/// Lifts each contribution, merges random pairs of states until one is left, and finishes it. About
+/// half of the states are encoded and decoded in between. Fails the test when a step fails.
 inline wire::Fields in_any_tree(const filters::Aggregation& aggregation,
                                 const std::vector<Sent>& sent, std::mt19937_64& random) {
   std::vector<wire::Fields> states;
@@ -65,7 +66,7 @@ inline wire::Fields in_any_tree(const filters::Aggregation& aggregation,
   return *result;
 }
 
-/// The same bits: as ==, but a NaN is equal to itself and 0 is not -0.
+/// Compares bit by bit. Unlike with ==, a NaN is equal to itself, and 0 is not equal to -0.
 inline ::testing::AssertionResult same_bits(const wire::Fields& a, const wire::Fields& b) {
   if (wire::encode_fields(a) == wire::encode_fields(b)) return ::testing::AssertionSuccess();
   auto failure = ::testing::AssertionFailure();

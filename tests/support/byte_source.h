@@ -1,6 +1,7 @@
 #pragma once
 
-// Choices out of a fuzzer's bytes: each takes the next one, and zero when there are no more.
+// Makes choices from a fuzzer's bytes. Each choice takes the next byte, or zero if there are no
+// more.
 
 #include <array>
 #include <cstddef>
@@ -22,14 +23,15 @@ class ByteSource {
     left_ = left_.subspan(1);
     return first;
   }
-  /// 0 to n - 1; n is at most 256.
+  /// Returns a number from 0 to n - 1; n is at most 256.
   std::size_t below(std::size_t n) { return byte() % n; }
   bool coin() { return (byte() & 1) != 0; }
   template <typename T, std::size_t N>
   T one_of(const std::array<T, N>& choices) {
     return choices[below(N)];
   }
-  /// Mostly small, so that what should meet does; sometimes at an end of the type.
+  /// Returns mostly small numbers, so that equal numbers occur often, and sometimes a limit of the
+  /// type.
   template <typename T>
   T number() {
     using Limits = std::numeric_limits<T>;
@@ -51,7 +53,7 @@ class ByteSource {
         return static_cast<T>(first % 16);
     }
   }
-  /// So many of the next bytes, or what is left.
+  /// Returns the next `size` bytes, or all remaining bytes if there are fewer.
   std::span<const std::uint8_t> take(std::size_t size) {
     const auto taken = left_.first(size < left_.size() ? size : left_.size());
     left_ = left_.subspan(taken.size());

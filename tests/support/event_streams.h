@@ -1,7 +1,7 @@
 #pragma once
 
-// Events as programs make them, and as nobody does: what chunks are tested and measured with.
-// All are made from a seed; the same seed gives the same events within one build.
+// Events like those of programs, and random events, to test and measure chunks. The same seed gives
+// the same events within one build.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,29 +11,30 @@
 
 namespace xylem::testing {
 
-/// What an MPI library hands out as requests.
+/// The kind of request handles that an MPI library uses.
 enum class Requests {
-  kPointers,  ///< Open MPI: addresses from a free list.
-  kNumbers,   ///< MPICH: 0x98000000 and a small number.
+  kPointers,  ///< As in Open MPI: addresses from a free list.
+  kNumbers,   ///< As in MPICH: 0x98000000 plus a small number.
 };
 
-/// One rank of HPL: panels travel round a ring while others poll with Iprobe; tags count panels,
-/// messages shrink with the matrix. 2 x 2 ranks.
+/// One rank of HPL with 2 x 2 ranks. Panels travel round a ring while other ranks poll with Iprobe.
+/// Tags count panels, and messages shrink with the matrix.
 std::vector<wire::Event> hpl_like_events(std::size_t count, std::uint64_t seed);
 
-/// One rank of LAMMPS: per step six swaps of Irecv, Send, Wait with ghosts of neighbours, sizes
-/// that change when neighbour lists are built anew, Allreduce for thermodynamic output.
+/// One rank of LAMMPS. Each step has six swaps of ghost atoms with neighbours (Irecv, Send, Wait).
+/// Sizes change when neighbour lists are built again. Allreduce is for the thermodynamic output.
 std::vector<wire::Event> lammps_like_events(std::size_t count, std::uint64_t seed,
                                             Requests requests);
 
-/// Bulk exchange: many Irecv and Isend, one Waitall with a completion for each request, all of them
-/// with the times of the Waitall.
+/// Bulk exchange: many calls of Irecv and Isend, then one Waitall with a completion for each
+/// request. All completions have the times of the Waitall.
 std::vector<wire::Event> exchange_events(std::size_t count, std::uint64_t seed);
 
 /// Events of several threads of one rank, in bursts, each thread with its own clock.
 std::vector<wire::Event> threaded_events(std::size_t count, std::uint64_t seed, unsigned threads);
 
-/// Every field any value, preferring extremes; no two alike, times forward and backward.
+/// Events with random values in every field, often extremes. No two events are equal, and times go
+/// forward and backward.
 std::vector<wire::Event> random_events(std::size_t count, std::uint64_t seed);
 
 }  // namespace xylem::testing

@@ -1,6 +1,7 @@
 #pragma once
 
-// A Network without sockets: it notes what a Node asks for, and the test plays all other processes.
+// A Network without sockets. It notes the requests of a Node, and the test plays all other
+// processes.
 //
 //   FakeNetwork network;
 //   node.on_start(network, 0);
@@ -23,7 +24,7 @@
 
 namespace xylem::testing {
 
-/// Manual clock, no threads. One Node at a time.
+/// Has a manual clock and no threads. Serves one Node at a time.
 class FakeNetwork final : public overlay::Network {
  public:
   struct Sent {
@@ -36,17 +37,18 @@ class FakeNetwork final : public overlay::Network {
   };
 
   Nanos now = kSecond;
-  std::deque<Connect> connects;                    ///< Asked for, not answered yet.
-  std::map<overlay::LinkId, overlay::Peer> links;  ///< Up.
+  std::deque<Connect> connects;                    ///< Requests that are not answered yet.
+  std::map<overlay::LinkId, overlay::Peer> links;  ///< Links that are up.
   std::set<int> watched;
   std::optional<Nanos> timer;
   std::optional<overlay::LinkId> upward;
-  std::optional<int> stopped;  ///< The exit code.
+  std::optional<int> stopped;  ///< The exit code, if the Node has called stop().
   std::vector<wire::Address> listening;
   std::uint64_t turned_away = 0;
-  /// What status() says of every link.
+  /// The result of status() for every link.
   overlay::LinkStatus link_status;
-  /// Called at each request of the Node, before it has an effect: a place to die.
+  /// Called at each request of the Node, before the request has an effect. Tests let the Node die
+  /// here.
   std::function<void()> on_request = [] {};
 
   // ---- Network ----
@@ -77,7 +79,7 @@ class FakeNetwork final : public overlay::Network {
 
   // ---- the test's side ----
 
-  /// Answers the oldest connect with a link to the node that was asked for.
+  /// Answers the oldest connect with a link to the requested node.
   overlay::LinkId link_up(overlay::Node& node) {
     const Connect asked = std::move(connects.front());
     connects.pop_front();
@@ -106,7 +108,7 @@ class FakeNetwork final : public overlay::Network {
     node.on_link_down(link, Error{Code::kUnavailable, "connection reset"}, now);
     settle(node);
   }
-  /// All that comes together, here: then the timer, if it is due.
+  /// Delivers a message, then runs the timer if it is due.
   void deliver(overlay::Node& node, overlay::LinkId link, wire::Message message) {
     if (!links.contains(link)) return;
     node.on_message(link, std::move(message), now);
@@ -135,7 +137,7 @@ class FakeNetwork final : public overlay::Network {
     sent_.clear();
     return taken;
   }
-  /// The messages of one kind among what was sent; the rest is dropped.
+  /// Returns the sent messages of one type; all others are dropped.
   template <typename T>
   std::vector<T> take_sent_of() {
     std::vector<T> found;
@@ -144,7 +146,7 @@ class FakeNetwork final : public overlay::Network {
     }
     return found;
   }
-  /// The Node's process is gone, with all its links and requests; a successor starts with nothing.
+  /// Removes all links and requests of the Node, because its process is gone.
   void forget_node() {
     connects.clear();
     links.clear();

@@ -1,6 +1,6 @@
 #pragma once
 
-// A root that stores each packet once, and what all that it stored adds up to.
+// A root that stores each packet once, and sums over the stored packets.
 
 #include <cstdint>
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace xylem::testing {
 
-/// Stores each packet once, whichever of it comes first.
+/// Stores each packet once: the copy that arrives first.
 class FakeRoot {
  public:
   void take(const wire::Packet& packet) {
@@ -30,11 +30,12 @@ class FakeRoot {
   std::size_t received = 0;
 };
 
-/// What the root knows after all packets, added up.
+/// Sums over all packets that the root has stored.
 struct StoredSums {
   std::map<std::pair<Lane, FunctionId>, std::uint64_t> calls;
   std::map<Lane, wire::AccountRow> accounts;
-  std::map<std::uint64_t, int> requests;  ///< Of events: how often each is stored.
+  /// By the request of an event: how often the event is stored.
+  std::map<std::uint64_t, int> requests;
   std::uint64_t window_calls = 0;
   std::uint64_t given_up_window_calls = 0;
   std::uint64_t event_calls = 0;
@@ -64,7 +65,8 @@ inline StoredSums add_up(const FakeRoot& root) {
         sums.window_calls += row.calls;
       }
       for (const auto& row : window->matrix) sums.messages += row.messages;
-      for (const auto& row : window->accounts) sums.accounts[row.lane] = row;  // In order of waves.
+      // The last wave counts.
+      for (const auto& row : window->accounts) sums.accounts[row.lane] = row;
     } else if (key.stream == wire::kChunkStream) {
       const auto events = wire::decode_chunk(packet.payload);
       sums.undecodable += events ? 0 : 1;

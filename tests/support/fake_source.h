@@ -1,7 +1,7 @@
 #pragma once
 
-// What an agent has on its host: a guard that holds the processes' segments, and a way to start
-// communication processes. Both are played by values that a test sets and reads.
+// The parts of a host that an agent uses: a guard that holds the processes' segments, and a starter
+// of communication processes. Both are values that a test sets and reads.
 
 #include <sys/eventfd.h>
 
@@ -17,7 +17,7 @@
 
 namespace xylem::testing {
 
-/// The guard's side: what registered and is not forgotten.
+/// The guard's side: the processes that have registered and are not forgotten.
 class FakeSource final : public backend::ProcessSource {
  public:
   struct Registered {
@@ -33,7 +33,7 @@ class FakeSource final : public backend::ProcessSource {
     process.segment = &segment;
     process.life.reset(::eventfd(0, EFD_CLOEXEC));
   }
-  /// A new worker is told everything again.
+  /// Announces all processes again, because a new worker has started.
   void start_over() {
     for (auto& [lane, process] : registered) process.told = false;
     ready_told_ = false;
@@ -74,7 +74,8 @@ class FakeSource final : public backend::ProcessSource {
 
   std::map<Lane, Registered> registered;
   std::set<Lane> forgotten;
-  std::function<void()> before_close;  ///< The last moment to register.
+  /// Called directly before the source closes: the last moment at which a process can register.
+  std::function<void()> before_close;
   bool folder_removed = false;
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
 
-// Golden bytes as people can see them in a diff: hex, 16 bytes a line, a space after each 8.
+// Golden bytes in a form that people can read in a diff: hexadecimal, 16 bytes in each line, a
+// space after every 8.
 
 #include <cstddef>
 #include <filesystem>
@@ -8,11 +9,11 @@
 
 namespace xylem::testing {
 
-/// The bytes in a file of hex; white space does not count. Empty when there is no such file, or
-/// when it holds anything else.
+/// Reads the bytes from a file of hexadecimal digits; white space is skipped. Empty if there is no
+/// such file, or if it contains anything else.
 std::vector<std::byte> read_hex(const std::filesystem::path& file);
 
-/// False when the file cannot be written.
+/// Writes such a file. Returns false if the file cannot be written.
 bool write_hex(const std::filesystem::path& file, const std::vector<std::byte>& bytes);
 
 }  // namespace xylem::testing

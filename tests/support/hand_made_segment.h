@@ -1,7 +1,6 @@
 #pragma once
 
-// A process's segment, written by the rules of capture/core/ring.h from a test instead of MPI
-// calls.
+// A process's segment that a test writes instead of MPI calls, by the rules of capture/core/ring.h.
 
 #include <sys/mman.h>
 
@@ -15,7 +14,7 @@
 
 namespace xylem::testing {
 
-/// What one record is to say; the rest is filled in.
+/// The fields of a record that a test sets. The others are filled in.
 struct HandMadeCall {
   std::uint16_t function = 0;
   std::uint64_t begin = 0;
@@ -28,7 +27,7 @@ struct HandMadeCall {
   capture::RecordKind kind = capture::RecordKind::kMpiCall;
 };
 
-/// The process's side. Times are CLOCK_MONOTONIC ns unless `clock` is set.
+/// The process's side of a segment. Times are CLOCK_MONOTONIC ns unless header().clock is changed.
 class HandMadeSegment {
  public:
   explicit HandMadeSegment(std::uint32_t ring_records = 1024, std::uint32_t functions = 8)
@@ -66,7 +65,8 @@ class HandMadeSegment {
     header().state.store(capture::ProcessState::kRunning);
   }
 
-  /// A call and its record; a completion when kind says so. A full ring loses it and counts: false.
+  /// Counts a call and writes its record, or a completion if `kind` says so. If the ring is full,
+  /// counts the call as lost and returns false.
   bool write(std::uint32_t thread, const HandMadeCall& call) {
     capture::ThreadRing& ring = ring_at(thread);
     if (header().threads.load() <= thread) header().threads.store(thread + 1);
@@ -95,7 +95,8 @@ class HandMadeSegment {
     return true;
   }
 
-  /// A call that leaves no record: sampled out, or the process dies in it.
+  /// Counts a call that has no record, because sampling leaves it out or because the process dies
+  /// in it.
   void count(std::uint32_t thread, std::uint16_t function) {
     if (header().threads.load() <= thread) header().threads.store(thread + 1);
     ring_at(thread).calls[function].fetch_add(1);
@@ -135,7 +136,7 @@ class HandMadeSegment {
   backend::Mapping mapping_;
 };
 
-/// Zeroed memory, page-aligned, as a journal wants it; like a memfd it outlives who works in it.
+/// Zeroed, page-aligned memory for a journal. It outlives the objects that use it, as a memfd does.
 class Memory {
  public:
   explicit Memory(std::size_t bytes)

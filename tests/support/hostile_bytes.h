@@ -1,6 +1,6 @@
 #pragma once
 
-// What a decoder must live through, made from bytes that it takes: cut short, damaged, mixed up.
+// Makes damaged input for decoders from valid bytes: truncated, changed, rearranged.
 
 #include <cstddef>
 #include <random>
@@ -9,7 +9,7 @@
 
 namespace xylem::testing {
 
-/// Calls `take` with a copy of `bytes` for each of their bits, that one bit changed.
+/// Calls `take` once for each bit of `bytes`, with this bit changed.
 template <typename Take>
 void with_each_bit_flipped(std::vector<std::byte> bytes, const Take& take) {
   for (std::byte& byte : bytes) {
@@ -21,8 +21,8 @@ void with_each_bit_flipped(std::vector<std::byte> bytes, const Take& take) {
   }
 }
 
-/// A copy of `bytes` after one to eight random injuries: a byte or a whole word set to something
-/// (preferring the extremes), a stretch copied over another, the end cut off or grown.
+/// Returns a copy of the bytes with one to eight random changes: a byte set to a random value or to
+/// 0xff, a bit changed, an 8-byte word copied over another, the end cut off or extended.
 template <typename Random>
 std::vector<std::byte> injured(std::span<const std::byte> whole, Random& random) {
   std::vector<std::byte> bytes(whole.begin(), whole.end());
@@ -39,7 +39,7 @@ std::vector<std::byte> injured(std::span<const std::byte> whole, Random& random)
       case 2:
         bytes[at] ^= std::byte{1} << below(8);
         break;
-      case 3:  // One 8-byte word becomes another of the same bytes: pointers that lead astray.
+      case 3:  // Copies one 8-byte word over another, so that pointers lead to wrong places.
         for (std::size_t i = 0, from = below(bytes.size()) & ~std::size_t{7}; i < 8; ++i) {
           const std::size_t to = (at & ~std::size_t{7}) + i;
           if (to < bytes.size() && from + i < bytes.size()) bytes[to] = bytes[from + i];

@@ -1,6 +1,7 @@
 #pragma once
 
-// A leaf's node with the smallest journal, leaf 4, right below a front end that the test plays.
+// A LeafNode with the smallest journal. It is leaf 4, directly below a front end that the test
+// plays.
 
 #include <gtest/gtest.h>
 

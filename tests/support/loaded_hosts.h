@@ -1,8 +1,9 @@
 #pragma once
 
-// A small model of a tree on hosts that are busy with other things: how many waves a second pass,
-// and how long one takes from the leaves to the front end. Nothing runs; numbers in, numbers out,
-// so that thousands of hosts can be tried. docs/placement.md ("Does it pay?") gives the formulas.
+// A small model of a tree on hosts that are busy with other work. It computes how many waves a
+// second the tree passes, and how long a wave takes from the leaves to the front end. It starts no
+// processes, so thousands of hosts can be tried. docs/placement.md ("Does it pay?") gives the
+// formulas.
 //
 //   a host    has C cores, on each of which L processes of others run or want to; a process that
 //             comes to it gets the share s = 1 / (1 + L) of a core, the k processes of the tree
@@ -14,8 +15,8 @@
 //             core, w / s, and the time of a message on both links
 //   the wait  is a time slice where all cores are busy: 3 ms min(1, L)^C max(1, L)
 //
-// Left out: caches and memory, what nodes do to each other by sharing switches, waves of different
-// sizes, loads that change while the tree runs (but see `redraw`), loads that other leaves are.
+// The model leaves out caches and memory, contention in shared switches, waves of different sizes,
+// loads that change while the tree runs (but see `redraw`), and the load of other leaves.
 
 #include <cstdint>
 #include <random>
@@ -28,55 +29,60 @@
 
 namespace xylem::testing {
 
-/// What else goes on at a host.
+/// The other work on a host, and its resources.
 struct HostLoad {
   double cores = 16;
-  double load = 0;      ///< L: processes of others that run or want to, per core.
-  double memory = 64;   ///< Free, GiB. The tree does not care; fuzzy placement is told.
+  double load = 0;  ///< L: runnable processes of others, per core.
+  /// Free memory in GiB. It has no effect on the tree, but fuzzy placement uses it.
+  double memory = 64;
   double network = 10;  ///< Gbit/s.
   bool operator==(const HostLoad&) const = default;
 };
 
-/// What nodes do and say.
+/// The cost of a wave at a node and on a link.
 struct WaveCost {
-  double base = 1e-6;       ///< a, seconds of a core a wave.
-  double per_child = 1e-6;  ///< b.
-  double bytes = 1024;      ///< M.
-  double slice = 3e-3;      ///< Of the scheduler, seconds.
-  double latency = 25e-6;   ///< Of a link, one way, seconds.
+  double base = 1e-6;       ///< a: CPU time in seconds for each wave.
+  double per_child = 1e-6;  ///< b: CPU time in seconds for each child and wave.
+  double bytes = 1024;      ///< M: size of a message.
+  double slice = 3e-3;      ///< Time slice of the scheduler, in seconds.
+  double latency = 25e-6;   ///< Latency of a link in one direction, in seconds.
 };
 
-/// Hosts of a cluster in use: half of them with a load that is uniform below 0.5, three tenths
-/// fully busy or nearly so (0.9 to 1.1), two tenths oversubscribed (1 and an exponential of mean
-/// 4). One in ten has a link of 1 Gbit/s. Free memory is uniform up to 64 GiB.
+/// Returns hosts of a cluster that is in use. Half of them have a load that is uniform below 0.5.
+/// Three tenths are fully busy or nearly so (0.9 to 1.1). Two tenths are oversubscribed (1 plus an
+/// exponential with mean 4). One in ten has a link of 1 Gbit/s. Free memory is uniform up to 64
+/// GiB.
 std::vector<HostLoad> draw_loads(std::size_t hosts, std::mt19937_64& random);
 
-/// Gives that share of the hosts, chosen at random, a new load: the facts are as old as that.
+/// Gives a random share of the hosts a new load. Facts that were taken before are then out of date
+/// for these hosts.
 void redraw(std::span<HostLoad> hosts, double share, std::mt19937_64& random);
 
-/// The hosts as placement sees them: one back end and 16 processes of the job each.
+/// Returns hosts for placement, each with one back end and 16 processes of the job.
 std::vector<tree::Host> as_hosts(std::size_t hosts);
 
-/// What back ends would measure: idle, run queue, memory, network, round trip.
+/// Returns the facts that back ends would measure: idle, run queue, memory, network, round trip.
 std::vector<placement::FactValues> as_facts(std::span<const HostLoad> loads,
                                             const WaveCost& cost = {});
 
-/// What the model says of a tree.
+/// The speed of a tree according to the model.
 struct TreeSpeed {
-  double waves = 0;  ///< A second.
-  double delay = 0;  ///< Seconds.
+  double waves = 0;  ///< Waves per second.
+  double delay = 0;  ///< Time of a wave from the leaves to the front end, in seconds.
 };
 
-/// `carriers[k]` is the host of node k + 1; one leaf a host, attached as the tool attaches them.
+/// `carriers[k]` is the host of node k + 1. Each host has one leaf, attached as placement::attach()
+/// does.
 TreeSpeed speed(const tree::Skeleton& skeleton, std::span<const HostId> carriers,
                 std::span<const HostLoad> loads, const WaveCost& cost = {});
 
-/// Carriers by who knows this model: each node, in order, goes where it passes the most waves then.
-/// Not a bound of the delay, and of the waves only as far as nodes are alike.
+/// Chooses carriers with knowledge of this model: each node, in order, goes to the host on which
+/// it then passes the most waves per second. The result is no bound for the delay, and a bound for
+/// the waves only if all nodes are alike.
 std::vector<HostId> place_knowingly(const tree::Skeleton& skeleton, std::span<const HostLoad> loads,
                                     const WaveCost& cost = {});
 
-/// Carriers by a policy of the tool, with facts from `seen`.
+/// Chooses carriers by a policy of placement, with facts from `seen`.
 std::vector<HostId> place_by(placement::Policy policy, const tree::Shape& shape,
                              std::span<const HostLoad> seen);
 

@@ -13,10 +13,10 @@
 
 namespace xylem::testing {
 
-/// Any bits: NaNs, infinities and denormals too.
+/// Random bits, also NaNs, infinities and denormals.
 inline double any_double(std::mt19937_64& random) { return std::bit_cast<double>(random()); }
 
-/// Any bytes, zeros too; empty now and then.
+/// Random bytes, also zeros; sometimes empty.
 inline std::string any_string(std::mt19937_64& random) {
   std::string text(random() % 20, '\0');
   for (char& c : text) c = static_cast<char>(random() % 256);
@@ -55,11 +55,11 @@ inline wire::FieldValue any_value(std::mt19937_64& random) {
   }
 }
 
-/// None to seven fields.
+/// Returns 0 to 7 fields.
 inline wire::Fields any_fields(std::mt19937_64& random) {
   wire::Fields fields;
   for (std::size_t n = random() % 8; n > 0; --n) {
-    // Small numbers, and the greatest: they meet each other often.
+    // Small numbers and the largest number, so that equal numbers occur often.
     const auto number = static_cast<wire::FieldNumber>(random() % 10);
     fields.set(number == 9 ? std::numeric_limits<wire::FieldNumber>::max() : number,
                any_value(random));

@@ -1,7 +1,7 @@
 #pragma once
 
-// Nodes over real sockets for tests: one whose reactions are functions, a root in a thread of its
-// own, and a client that connects to it.
+// Nodes over real sockets, for tests: a Node whose reactions are functions, a root in its own
+// thread, and a client that connects to the root.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 
 namespace xylem::net::testing {
 
-// A node whose reactions are given as functions.
+// A Node whose reactions are given as functions.
 struct ScriptedNode : overlay::Node {
   std::function<void(overlay::Network&)> start = [](overlay::Network&) {};
   std::function<void(overlay::Network&, overlay::LinkId, const overlay::Peer&)> up =
@@ -43,7 +43,7 @@ struct ScriptedNode : overlay::Node {
   void on_readable(int, Nanos) override {}
 };
 
-// A root on loopback in a thread of its own.
+// A root on loopback, in its own thread.
 class Root {
  public:
   explicit Root(ScriptedNode& node, const Key& key, bool tls = true, std::string unix_path = {},

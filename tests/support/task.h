@@ -1,6 +1,6 @@
 #pragma once
 
-// The smallest coroutine type, as a user of the library would write it.
+// A minimal coroutine type, as a user of the library would write it.
 
 #include <atomic>
 #include <coroutine>
@@ -10,14 +10,14 @@
 
 namespace xylem::testing {
 
-/// Starts at once; destroyed by its owner: while it waits for what does not come, or after wait(),
-/// since another thread may still be within it.
+/// The coroutine starts at once. Its owner destroys it, either while it waits for an event that
+/// never comes, or after wait(), because until then another thread may still run it.
 struct Task {
   using Ended = std::shared_ptr<std::atomic<bool>>;
   struct promise_type {
     struct Last {
       bool await_ready() noexcept { return false; }
-      // Whoever waits may destroy the coroutine before this returns.
+      // The thread that waits may destroy the coroutine before this function returns.
       void await_suspend(std::coroutine_handle<promise_type> of) noexcept {
         const Ended flag = of.promise().ended;
         flag->store(true);
@@ -42,7 +42,7 @@ struct Task {
     if (handle) handle.destroy();
   }
 
-  /// Until it has come to its end, on whatever thread.
+  /// Waits until the coroutine has ended, on any thread.
   void wait() const { ended->wait(false); }
   bool has_ended() const { return ended->load(); }
 

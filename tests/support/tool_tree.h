@@ -25,7 +25,7 @@ inline std::string value_of(const std::vector<std::string>& environment, const s
 
 class ToolTreeTest : public ::testing::Test {
  protected:
-  /// A tree that others join, who are `leaves` many.
+  /// Starts a tree and lets `leaves` leaves join it.
   void start(std::size_t leaves) {
     frontend::TreeOptions options;
     options.shape = "flat";
@@ -70,7 +70,7 @@ class ToolTreeTest : public ::testing::Test {
     return *std::move(stream);
   }
 
-  /// The next event of that kind; others are passed over.
+  /// Returns the next event of this kind; other events are skipped.
   frontend::TreeEvent await_event(frontend::TreeEvent::Kind kind) {
     for (;;) {
       const auto event = tree_->next_event(kPatience);

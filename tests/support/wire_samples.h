@@ -1,8 +1,8 @@
 #pragma once
 
-// One value of each message and payload, with every field set to something of its own. The golden
-// frames are their bytes, the fuzzers start from them. A value here never changes: what a later
-// version adds gets a sample of its own beside it.
+// One value of each message and payload, with a different value in every field. The golden frames
+// are the encoded values, and the fuzzers start from them. A value here never changes: a later
+// version adds further samples for its new fields.
 
 #include <string>
 #include <vector>
@@ -17,11 +17,11 @@
 namespace xylem::wire::testing {
 
 struct NamedMessage {
-  std::string name;  ///< That of its golden file.
+  std::string name;  ///< Name of the golden file.
   Message message;
 };
 
-/// Each alternative of Message but Unknown, in its order.
+/// Returns a value for each alternative of Message except Unknown, in the order of Message.
 std::vector<NamedMessage> sample_messages();
 
 Registration sample_registration();
@@ -31,7 +31,7 @@ Tombstone sample_tombstone();
 Tombstone sample_tombstone_of_window();
 ProfileWindow sample_window();
 std::vector<Event> sample_events();
-/// Three waves; the first has a field of every type, the second none.
+/// Returns three waves. The first has a field of every type, the second has no fields.
 std::vector<Fields> sample_waves();
 
 }  // namespace xylem::wire::testing

@@ -1,6 +1,6 @@
 #pragma once
 
-// A run's file as no store leaves it behind: damaged, or of an older version of the schema.
+// Changes a run's file: damages it, or turns it into a file with an older schema.
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -9,7 +9,7 @@
 
 namespace xylem::storage {
 
-/// Runs statements on a file past the store. A failure is the test's.
+/// Runs statements on a file, without the store. The test fails if they fail.
 inline void change_file(const std::string& path, const std::string& sql) {
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK) << path;
@@ -18,8 +18,8 @@ inline void change_file(const std::string& path, const std::string& sql) {
   sqlite3_close(database);
 }
 
-/// Statements that take back what the versions after `version` (from 7 on) brought, newest first:
-/// the next version adds its line on top.
+/// Returns statements that undo the schema changes after `version` (at least 7), newest first. A
+/// new schema version adds its line at the top.
 inline std::string back_to(int version) {
   struct Step {
     int version;

@@ -1,15 +1,15 @@
 #pragma once
 
-/* A program's own count of its MPI calls and messages, independent of any tool: what xylem stores
- * is compared with it.
+/* A program's own count of its MPI calls and messages, independent of any tool. Tests compare it
+ * with the data that xylem has stored.
  *
  *   OWN(MPI_Send, (buffer, 4, MPI_INT, dest, tag, MPI_COMM_WORLD));   counts the call and makes it
- *   own_sent(world_rank_of_dest, bytes);                              payload that left for it
- *   own_received(world_rank_of_source, bytes);                        payload that came
- *   own_bytes(OWN_ID(MPI_Bcast), bytes);                              this rank's share, see below
+ *   own_sent(world_rank_of_dest, bytes);                              counts payload sent there
+ *   own_received(world_rank_of_source, bytes);                        counts payload from there
+ *   own_bytes(OWN_ID(MPI_Bcast), bytes);                              counts this rank's payload
  *
- * Every thread calls own_begin_thread before and own_end_thread after; at the end one thread calls
- * own_write(prefix, rank), which makes PREFIX.RANK.tsv with the lines
+ * Every thread calls own_begin_thread before its first MPI call and own_end_thread after its last.
+ * At the end one thread calls own_write(prefix, rank), which writes PREFIX.RANK.tsv with the lines
  *
  *   call     RANK FUNCTION COUNT
  *   send     RANK DEST MESSAGES BYTES

@@ -1,23 +1,21 @@
 #pragma once
 
 // The C interface of the stub MPI (stub_mpi.cc), for tests that link the capture library's wrappers
-// into themselves. Handles and MPI_Status have MPICH's shape, so the wrappers take it for MPICH.
+// into themselves. Handles and MPI_Status have MPICH's form, so the wrappers use MPICH's ABI.
 //
-// The world has kStubWorldSize ranks; this process is rank 0 and the others do not exist. A call
+// The world has kStubWorldSize ranks. This process is rank 0, and the others do not exist. A call
 // never waits:
-//   - a message to any rank is dropped;
-//   - a receive gets a message at once: from the rank that was asked for (MPI_ANY_SOURCE: the last
-//   rank of the
-//     communicator), with the tag that was asked for (MPI_ANY_TAG: kStubTag), as large as the
-//     buffer;
-//   - a request completes at its second test, or when it is waited for. Its handle is given out
-//   again at
-//     once, to whichever thread asks next. So is the handle of a communicator that was freed.
-//   - MPI_Comm_dup keeps the members; MPI_Comm_split by color c makes a communicator of two
-//   members: rank 0 and
-//     rank 1 + c of the parent.
-// A tool (stub_tool.cc) stands between the program and this MPI, as a library of its own: its
-// MPI_Wtick calls stub_tool_callback, if the program has set one, and then PMPI_Wtick.
+//   - A message to any rank is dropped.
+//   - A receive gets a message at once. The source is the requested rank (for MPI_ANY_SOURCE the
+//     last rank of the communicator), the tag is the requested tag (for MPI_ANY_TAG kStubTag), and
+//     the message fills the buffer.
+//   - A request completes at its second test, or when it is waited for. Its handle is then given
+//     at once to the next request of any thread. The same holds for the handle of a communicator
+//     that was freed.
+//   - MPI_Comm_dup keeps the members. MPI_Comm_split with color c makes a communicator of two
+//     members: rank 0 and rank 1 + c of the parent.
+// A tool (stub_tool.cc), a library of its own, is between the program and this MPI. Its MPI_Wtick
+// calls stub_tool_callback, if the program has set it, and then PMPI_Wtick.
 // All functions may be called by several threads at a time. MPI_Send, MPI_Wtime and MPI_Comm_rank
 // take no lock, so a child of fork() may call them.
 

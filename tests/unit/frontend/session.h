@@ -1,7 +1,7 @@
 #pragma once
 
-// A front end's session with a store that can be told to fail, on a network without sockets: the
-// fixture of frontend_session*_test.cc.
+// A fixture for tests of Session: a front end's session on a network without sockets, with a store
+// that can be made to fail.
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -23,11 +23,11 @@
 
 namespace xylem::frontend {
 
-// A store that can be told to fail, in front of the one in memory.
+// A store in memory that can be made to fail.
 class FragileStore final : public storage::Store {
  public:
-  bool broken = false;  ///< Nothing can be committed.
-  bool full = false;    ///< There is room for tombstones and state, and for no data.
+  bool broken = false;  ///< Every commit fails.
+  bool full = false;    ///< The store accepts tombstones and state, but no data.
   bool superseded = false;
   int commits = 0;
 
@@ -99,7 +99,7 @@ class FragileStore final : public storage::Store {
   std::unique_ptr<storage::Store> inner_ = storage::make_memory_store();
 };
 
-// A recorder whose store takes its time: until the test lets it go on.
+// A recorder whose outcome comes only when the test allows it.
 class SlowRecorder final : public storage::Recorder {
  public:
   explicit SlowRecorder(storage::Store& store) : store_(store) {}
@@ -115,7 +115,7 @@ class SlowRecorder final : public storage::Recorder {
     return storage::record_now(store_, *std::exchange(batch_, std::nullopt));
   }
   int fd() const override { return kFd; }
-  static constexpr int kFd = 4711;  // The fake network never looks at it.
+  static constexpr int kFd = 4711;  // The fake network does not use this descriptor.
 
  private:
   storage::Store& store_;
@@ -150,7 +150,7 @@ class SessionTest : public ::testing::Test {
     session_->on_start(network_, network_.now);
   }
 
-  // A back end that was never here.
+  // The peer of a back end that connects for the first time.
   static overlay::Peer newcomer() {
     overlay::Peer peer;
     peer.accepted = true;
@@ -165,7 +165,7 @@ class SessionTest : public ::testing::Test {
     return report;
   }
 
-  // A program that sends on streams, on the host of that number.
+  // Joins a program that sends on streams, on host number `host`. Returns its link.
   overlay::LinkId join_program(int host, const std::string& key = "leaf:1") {
     overlay::Peer peer = newcomer();
     peer.role = wire::Role::kProgram;
@@ -176,7 +176,7 @@ class SessionTest : public ::testing::Test {
     return link;
   }
 
-  // A back end connects and reports its host; returns its link.
+  // Joins a back end: it connects and reports its host. Returns its link.
   overlay::LinkId join(int host) {
     const overlay::LinkId link = network_.link_up(*session_, newcomer());
     network_.deliver(*session_, link, report_of(host));

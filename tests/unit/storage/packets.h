@@ -1,6 +1,6 @@
 #pragma once
 
-// Vocabulary of the store's tests: packets as a leaf would send them, and a place for files.
+// Helpers for tests of the store: packets like those of a leaf, and a folder for files.
 
 #include <cstdint>
 #include <cstdlib>
@@ -21,7 +21,7 @@ namespace xylem::storage {
 constexpr FunctionId kSend{0};
 constexpr FunctionId kReceive{1};
 
-/// A folder that goes with the test.
+/// A temporary folder. The destructor removes it.
 class Folder {
  public:
   Folder() {
@@ -105,7 +105,7 @@ inline wire::Packet window_packet(std::uint64_t wave, IntervalSet sources,
                       wire::encode(window));
 }
 
-/// A window of one process that made `calls`, and the account that goes with it.
+/// Makes a window with `calls` calls of one process, and the account of this process.
 inline wire::Packet window_packet(std::uint64_t wave, std::uint32_t leaf, std::uint64_t calls,
                                   const wire::AccountRow& account) {
   wire::ProfileWindow window;
@@ -114,8 +114,8 @@ inline wire::Packet window_packet(std::uint64_t wave, std::uint32_t leaf, std::u
   return window_packet(wave, IntervalSet::of(leaf), window);
 }
 
-/// Events [first, end) of a process: event i begins at 1000 i ns, lasts 400 ns, sends to peer i
-/// % 4.
+/// Makes the events [first, end) of a process. Event i begins at 1000 i ns, lasts 400 ns, and has
+/// peer i % 4.
 inline std::vector<wire::Event> some_events(std::uint64_t first, std::uint64_t end) {
   std::vector<wire::Event> events;
   for (std::uint64_t i = first; i < end; ++i) {
@@ -144,7 +144,7 @@ inline wire::Packet chunk_packet(std::uint32_t leaf, std::uint32_t lane, std::ui
   return chunk_packet(leaf, lane, first, some_events(first, end));
 }
 
-/// What stands in for `packet` when an agent of an older version has given it up: without lanes and
+/// Makes the tombstone of `packet` as an agent of an older version does: without lanes and
 /// accounts, which wire::make_tombstone keeps.
 inline wire::Packet tombstone_of(const wire::Packet& packet, std::uint64_t calls,
                                  std::string reason = "the journal was full") {

@@ -15,7 +15,7 @@
 
 namespace xylem::storage {
 
-/// One line a row, with bars between the cells.
+/// Returns one line for each row, with bars between the cells.
 inline std::string lines_of(const std::vector<std::vector<Value>>& rows) {
   std::string text;
   for (const auto& row : rows) {

@@ -1,4 +1,4 @@
 #pragma once
 
-// Named like one of xylem's on purpose.
+// This header has the name of one of xylem's headers on purpose.
 constexpr bool ours_was_not_meant = true;

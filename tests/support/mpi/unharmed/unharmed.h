@@ -1,16 +1,17 @@
 #ifndef UNHARMED_H
 #define UNHARMED_H
-/* What the programs of tests/integration/unharmed_test.py share: they count their own MPI calls, do
- * a little checked work, and print what they see, so that a run under xylem can be compared.
+/* Common code of the programs of tests/integration/unharmed_test.py. They count their own MPI
+ * calls, do a little work whose results they check, and print their results, so that runs with and
+ * without xylem can be compared.
  *
- * Counts are kept in the file that UNHARMED_COUNTS names, which the test makes and each process
- * maps: what a process has counted stays there however it ends, and a process that has no files, no
- * environment and no limits left can go on counting. A process has a slot; a child of fork() has
- * its parent's, and must not count.
+ * Counts are kept in the file that UNHARMED_COUNTS names. The test makes this file, and each
+ * process maps it. So the counts of a process stay there however it ends, and a process without
+ * open files and environment can still count. Each process has a slot. A child of fork() has the
+ * slot of its parent and must not count.
  *
- *   open_counts();                     first, and before the environment is touched
- *   COUNTED(MPI_Barrier(comm));        one more call, then the call
- *   begin(); exchange(10); finish();   MPI_Init to MPI_Finalize, counted
+ *   open_counts();                     call it first, before the environment changes
+ *   COUNTED(MPI_Barrier(comm));        counts the call and makes it
+ *   begin(); exchange(10); finish();   from MPI_Init to MPI_Finalize, counted
  */
 
 #ifndef _GNU_SOURCE
@@ -28,12 +29,12 @@
 
 enum { kSlots = 255 };
 
-/* 32 bytes, as the test reads them. */
+/* The test reads these 32 bytes. */
 struct own_slot {
   int64_t pid;
   int64_t rank; /* -1 while it is not known. */
   int64_t calls;
-  int64_t value; /* What the program measures, where the test compares that too. */
+  int64_t value; /* A measured value, for tests that compare one. */
 };
 
 struct own_file {
@@ -66,7 +67,7 @@ static inline void open_counts(void) {
   own->rank = -1;
 }
 
-/* One line on standard output, whole. */
+/* Prints one line on standard output with one system call. */
 static inline void tell(const char* what, long number) {
   char line[256];
   const int length =
@@ -79,7 +80,7 @@ static inline void fail(const char* what) {
   _exit(9);
 }
 
-/* After MPI_Init, whoever called it. */
+/* Call it after MPI_Init. Sets `rank` and `size`. */
 static inline void find_place(void) {
   COUNTED(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   COUNTED(MPI_Comm_size(MPI_COMM_WORLD, &size));
@@ -91,7 +92,7 @@ static inline void begin(void) {
   find_place();
 }
 
-/* Some of everything, with values that are checked. The first call is a broadcast. */
+/* Makes calls of several kinds and checks the received values. The first call is a broadcast. */
 static inline void exchange(int rounds) {
   long sum = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -119,7 +120,7 @@ static inline double now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Whether the program's argument 1 is `name`. */
+/* True if the program's first argument (`how`) is `name`. */
 #define IS(name) (strcmp(how, name) == 0)
 
 #endif

@@ -1,7 +1,7 @@
 #pragma once
 
-// The capture library as a part of the test's own program, over an MPI that only answers
-// (stub_mpi.h): its segment, and the folder of an agent where it registers.
+// The capture library, linked into the test's own program above a stub MPI (stub_mpi.h): its
+// segment, and the folder of an agent at which it registers.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -27,8 +27,8 @@ namespace xylem::capture {
 
 using Calls = std::map<std::uint16_t, std::uint64_t>;
 
-/// The segment as the library itself has mapped it. At another address the thread sanitizer would
-/// take reader and writers for strangers.
+/// The segment at the address at which the library itself has mapped it. At another address the
+/// thread sanitizer would not see that reader and writers use the same memory.
 inline SegmentHeader& segment() { return *process.segment; }
 
 inline ThreadRing& ring_at(std::uint32_t number) { return ring_of(segment(), number); }
@@ -45,7 +45,7 @@ Calls counters(Counters ThreadRing::*which) {
   return found;
 }
 
-/// The agent's side of a registration: a folder of the run with a socket in it.
+/// The agent's side of a registration: the run's folder with a socket in it.
 class AgentFolder {
  public:
   explicit AgentFolder(const std::string& run, int backlog = SOMAXCONN)
@@ -62,7 +62,7 @@ class AgentFolder {
   AgentFolder(const AgentFolder&) = delete;
   AgentFolder& operator=(const AgentFolder&) = delete;
 
-  /// What the next process that has registered said; all zero when it was no registration.
+  /// Returns the registration of the next process; all zero if the message is not a registration.
   Registration next() {
     const UniqueFd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     Registration registration{};
@@ -70,10 +70,12 @@ class AgentFolder {
     const bool is_one = length == sizeof registration && registration.magic == kSegmentMagic;
     return is_one ? registration : Registration{};
   }
-  /// The next process that has registered; 0 when none has.
+  /// Returns the pid of the next process that has registered; 0 if the message is not a
+  /// registration.
   pid_t registered() { return static_cast<pid_t>(next().pid); }
 
-  /// Connects until there is no room for more: who registers now waits, with the lock held.
+  /// Connects until the socket's queue is full. A process that registers now waits and holds the
+  /// lock.
   void fill_queue() {
     const sockaddr_un address = socket_address();
     for (;;) {
@@ -87,7 +89,7 @@ class AgentFolder {
     for (; !fillers_.empty(); fillers_.pop_back())
       UniqueFd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   }
-  /// Whether somebody is registering.
+  /// True if a process is registering.
   bool is_locked() const {
     const UniqueFd lock(
         ::open((folder_ + "/" + xylem::kAgentLockName).c_str(), O_RDWR | O_CLOEXEC));

@@ -22,9 +22,9 @@
 
 namespace xylem::backend {
 
-/// Order: start() first. Then, in each drain of the Collector, drain() and count_ended(), which may
-/// make another drain() necessary. A window is journalled when its slice is over, when it grows too
-/// large, and when a ring fills. When it is journalled, its progress moves the rings' tails. Not
+/// Call start() first. In each drain of the Collector, call drain() and then count_ended(). After
+/// count_ended(), another drain() may be necessary. A window is journalled when its slice of time
+/// is over, when it grows too large, or when a ring fills. Then the rings' tails move. Not
 /// thread-safe. Borrows its arguments.
 class WindowWriter {
  public:
@@ -50,8 +50,8 @@ class WindowWriter {
   /// The end of the open window (monotonic); 0: nothing waits.
   Nanos next_due(const Drain& drain) const;
 
-  /// The id of the next window. It is in the open slice, else in the present slice, and has the
-  /// first free wave number.
+  /// The id of the next window. It has the first free wave number of the open slice. If no slice is
+  /// open, it has the first free number of the present slice.
   wire::PacketId next_id(const Drain& drain) const;
   /// Number of calls that are in no window and not lost.
   std::uint64_t pending_calls(const WatchedProcess& process, FunctionId function) const;

@@ -21,8 +21,8 @@ struct EarlyCalls {
 // do not count in the child, and a thread of the parent that was starting capture does not exist in
 // the child.
 struct Beginning {
-  std::atomic<bool> is_original;  // False in a child of fork(): there only its own MPI_Init starts
-                                  // capture.
+  std::atomic<bool> is_original;  // False in a child of fork(). In a child, only a call of MPI_Init
+                                  // starts capture.
   std::atomic<bool> is_starting;  // A thread is starting capture; other threads wait for it, with a
                                   // time limit.
   std::atomic<bool> is_inside_init;
@@ -36,8 +36,8 @@ Beginning& beginning() noexcept;
 /// Returns whether the environment contains a run's address, so that capture is wanted.
 bool is_asked_for() noexcept;
 
-/// Remembers a call for record_early_calls(). If another thread has started capture meanwhile,
-/// counts it as ringless instead. Async-signal-safe.
+/// Remembers a call for record_early_calls(). If another thread has started capture meanwhile, the
+/// call instead counts in `ringless_calls` (ring.h). Async-signal-safe.
 void count_early_call(std::uint16_t function) noexcept;
 
 /// Writes one record per function for all its early calls. Call it when capture has started.

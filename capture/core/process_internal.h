@@ -59,14 +59,15 @@ struct Thread {
   Record* records = nullptr;
   const std::atomic<std::uint32_t>* sample_every = nullptr;
   Record* block = nullptr;         ///< Start of the current block.
-  std::uint64_t block_mask = 0;    ///< Records in a block - 1.
+  std::uint64_t block_mask = 0;    ///< Number of records in a block, minus 1.
   std::uint64_t room_until = 0;    ///< Number of the first record after the current block.
   std::uint64_t taken_blocks = 0;  ///< A bit for each block that has unread records.
-  std::uint64_t oldest_block = 0;  ///< Position of the oldest such block in the order of writing.
+  std::uint64_t oldest_block = 0;  ///< Position, in the order of writing, of the oldest block with
+                                   ///< unread records.
   std::uint32_t number = 0;
   std::atomic<std::uint32_t> taken{0};  ///< 1 while a thread writes this ring.
 
-  // State that a completing call (wait, test) keeps from before the real call.
+  // State that a completing call (wait, test) saves before the real call.
   std::uint32_t request_room = 0;       ///< Allocated size of the three arrays below, in elements.
   std::uint32_t request_count = 0;      ///< Number of requests of the current call.
   TrackedRequest** requests = nullptr;  ///< Null for a request that is not tracked.
@@ -88,7 +89,7 @@ struct Call {
   bool by_profiling_name;  ///< The program called PMPI_X.
   std::uint64_t begin;
   std::uint64_t end;
-  std::uint32_t calls;  ///< Number of calls that the record stands for; 0: sampling leaves the
+  std::uint32_t calls;  ///< Number of calls that the record represents; 0: sampling leaves the
                         ///< record out.
   std::uint16_t function;
   std::int32_t result;
@@ -97,8 +98,8 @@ struct Call {
   TrackedRequest* tracked;  ///< Null when the request is not tracked.
   Word request;             ///< The request's handle; 0 for none.
 
-  /// Call it when MPI has returned. False if the thread has left this call (nesting_internal.h):
-  /// then it gets no record.
+  /// Call it when MPI has returned. False if the thread has left this call (nesting_internal.h).
+  /// Then the call gets no record.
   XYLEM_INLINE bool stop(Word returned) noexcept;
 };
 
@@ -127,7 +128,7 @@ struct Process {
   Abi abi;
 };
 
-/// Assembly uses it too (wrapper_internal.h), and needs `gate` as the first member.
+/// Assembly code uses this object too (wrapper_internal.h), and needs `gate` as the first member.
 [[gnu::visibility("hidden")]] extern Process process __asm__("xylem_capture_process");
 static_assert(offsetof(Process, gate) == 0 && offsetof(Gate, enabled) == 0);
 /// The gate of a process that has not yet made its own.
@@ -139,7 +140,7 @@ extern constinit thread_local ThreadState thread_state
 /// has then been counted.
 Thread* take_ring(std::uint16_t function) noexcept;
 
-/// Called when the writer has reached the end of a block: looks how far the reader is, and
+/// Called when the writer has reached the end of a block: looks how far the reader has come, and
 /// continues in the first free block. Returns false if no block is free. Then `calls`, and the
 /// payload described by `flags` and `bytes`, count as lost.
 [[gnu::cold]] bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function,
@@ -149,7 +150,8 @@ Thread* take_ring(std::uint16_t function) noexcept;
 /// none of the requests is tracked.
 bool make_request_room(Thread& thread, std::uint32_t count) noexcept;
 
-/// Takes zeroed memory from the kernel, which is never given back. Null when there is none.
+/// Takes zeroed memory from the kernel; it is never given back. Returns null when there is no
+/// memory.
 void* take_memory(std::size_t bytes) noexcept;
 
 /// The time now, in ticks of the segment's clock.
@@ -171,8 +173,8 @@ XYLEM_INLINE void* next_of(const Call& call) noexcept;
 /// wrapper of MPI_X. If it returns false, the wrapper calls MPI's PMPI_X and does nothing else.
 XYLEM_INLINE bool enter_by_profiling_name(std::uint16_t function) noexcept;
 
-/// Writes the call's own record, unless sampling leaves it out. If such a call moved payload, it
-/// gets a completion record instead, so that messages and bytes stay exact.
+/// Writes the call's own record, unless sampling leaves it out. A call that sampling leaves out
+/// gets a completion record if it moved payload. So messages and bytes stay exact.
 XYLEM_INLINE void note(const Call& call, const Meaning& meaning) noexcept;
 
 /// Writes another record of the call: the payload of one of several requests.
@@ -287,7 +289,7 @@ XYLEM_INLINE Returned pass(const Call& call, Words... words) noexcept {
   return reinterpret_cast<Returned (*)(Words...)>(next_of(call))(words...);
 }
 
-/// As pass(), for a call that enter() does not record.
+/// Like pass(), for a call for which enter() returned false.
 template <class Returned, class... Words>
 XYLEM_INLINE Returned pass_unrecorded(const Call& call, Words... words) noexcept {
   const Returned result = pass<Returned>(call, words...);

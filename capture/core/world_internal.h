@@ -12,9 +12,9 @@
 //   Open MPI   PMIX_NAMESPACE: a world that MPI_Comm_spawn starts has its own namespace
 //   Hydra      --control-port and --pgid of the proxy above a spawned rank
 //
-// Without XYLEM_WORLD (the library is not loaded into the launcher), the key comes from the PMIx
-// namespace, else from Slurm's job and step, else from Hydra's proxy, else from the run alone. A
-// process that no launcher started is a world of its own and draws its key.
+// If the library is not loaded into the launcher, there is no XYLEM_WORLD. Then the key comes from
+// the first of these that exists: the PMIx namespace, Slurm's job and step, Hydra's proxy, the run.
+// A process that no launcher started is a world of its own and draws its key.
 
 #include <cstdint>
 
@@ -32,9 +32,10 @@ struct LaunchPlace {
 };
 LaunchPlace launch_place() noexcept;
 
-/// Writes the key of this process's world: equal in all ranks of the world, different in all other
-/// worlds of the run. May be called before MPI_Init. Exception: if no launcher started the program,
-/// Open MPI sets the namespace only in MPI_Init. The same process gets the same key each time.
+/// Writes the key of this process's world. It is equal in all ranks of the world, and different in
+/// all other worlds of the run. May be called before MPI_Init, except when no launcher started the
+/// program: then Open MPI sets the namespace only in MPI_Init. The same process gets the same key
+/// each time.
 void find_world_key(std::uint8_t (&key)[kWorldKeyBytes]) noexcept;
 
 /// In a launcher: draws an identity for the ranks that it starts. Elsewhere does nothing.

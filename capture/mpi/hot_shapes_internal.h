@@ -32,7 +32,8 @@ XYLEM_INLINE Word own_status(const Call& call, Word status) noexcept {
 }
 
 /// Copies a status's data into `meaning`. `members` are the members of the message's communicator,
-/// or null. Does not change `meaning` for MPI_PROC_NULL and, if `received`, for cancelled requests.
+/// or null. Does not change `meaning` if the source is MPI_PROC_NULL. With `received`, does not
+/// change it for a cancelled request either.
 XYLEM_INLINE void read_status(Meaning& meaning, const Members* members, Word status,
                               bool received) noexcept {
   const Abi& abi = process.abi;
@@ -182,7 +183,8 @@ XYLEM_INLINE void after_wait(const Call& call, Word request, Word status, Word f
 
 // ---- several requests ----
 
-// Waitall and testall: writes the call's own record, then one for each receive that completed.
+// For MPI_Waitall and MPI_Testall. Writes the call's own record, then one record for each receive
+// that completed.
 XYLEM_INLINE void after_waitall(const Call& call, std::int32_t, Word array, Word statuses,
                                 Word flag) noexcept {
   note(call, Meaning{});

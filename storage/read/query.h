@@ -53,8 +53,9 @@ class RunFile {
  public:
   /// Opens a run's file. Works while the file is written; each query sees what is committed at that
   /// time. Also works for finished files on read-only media. Fails with kNotFound,
-  /// kPermissionDenied, kInvalidArgument (a directory, a database that is not a run, or a run of a
-  /// newer xylem), kCorrupt (not a database) or kUnavailable.
+  /// kPermissionDenied or kUnavailable. Fails with kInvalidArgument for a directory, a database
+  /// that is not a run, or a run of a newer xylem. Fails with kCorrupt if the file is not a
+  /// database.
   static Result<std::unique_ptr<RunFile>> open(const std::string& path,
                                                Texts texts = Texts::kExact);
   virtual ~RunFile() = default;
@@ -65,18 +66,19 @@ class RunFile {
   virtual Result<void> query(std::string_view sql, RowSink& sink) = 0;
 
   /// Until release() is called, all queries see the same commit, even while the run continues. The
-  /// writer's log grows meanwhile, so hold only for a short time. Fails like query().
+  /// writer's log grows meanwhile, so call release() soon. Fails with kCorrupt or kUnavailable if
+  /// the file cannot be read.
   virtual Result<void> hold() = 0;
   virtual void release() = 0;
 
   /// After `deadline` (monotonic) queries fail with kTimedOut, also during execution. kForever
   /// means no deadline. While there is a deadline, a value may have at most 16 MiB, so that no
-  /// single step takes long. If `given_up` is not null, queries also fail once it is true. Any
-  /// thread may set it. It must live longer than this object.
+  /// single step takes long. If `given_up` is not null, queries also fail after `*given_up` was set
+  /// to true. Any thread may set it. It must live longer than this object.
   virtual void set_deadline(Nanos deadline, const std::atomic<bool>* given_up = nullptr) = 0;
 
-  /// Runs a query and returns all rows, without column names. For results with few rows: more than
-  /// `most` rows fail with kExhausted.
+  /// Runs a query and returns all rows, without column names. Use it for results with few rows.
+  /// Fails like query(), and with kExhausted if there are more than `most` rows.
   Result<std::vector<std::vector<Value>>> rows(std::string_view sql, std::size_t most = 1'000'000);
 
   /// Number of chunks of events that the queries have opened so far.
@@ -86,24 +88,24 @@ class RunFile {
 };
 
 /// Limits SQLite's memory in this process, for all connections together. A query that needs more
-/// fails with kExhausted. For servers; call it once, before the first file is opened.
+/// fails with kExhausted. A server calls it once, before it opens the first file.
 void limit_memory(std::int64_t bytes);
 
 /// Returns text as an SQL literal. Everything after a zero byte is left out, as in SQLite.
 std::string sql_quoted(std::string_view text);
 
-/// Returns a value as text: "" for NULL, hex for blobs. A real is the shortest text that gives the
-/// same number when read.
+/// Returns a value as text: "" for NULL, hex for blobs. A real is written as the shortest text that
+/// gives the same number when read.
 std::string to_text(const Value& value);
 /// Returns a value as JSON: null, a number, or a string. Reals that JSON cannot represent are null,
 /// blobs are hex, and bytes that are not UTF-8 become U+FFFD. Control characters, including C1, are
 /// escaped.
 std::string to_json(const Value& value);
-/// Returns 0 or "" if the value has another type. A real is limited to the range of integers; NaN
-/// gives 0.
+/// These functions return 0 or "" if the value has another type. integer_of() also accepts a real:
+/// it limits the real to the range of integers, and gives 0 for NaN.
 std::int64_t integer_of(const Value& value);
-/// Returns an integer, limited to plus or minus 146 years, so that two times can be subtracted
-/// without overflow.
+/// Returns integer_of(), limited to plus or minus 146 years in ns, so that two times can be
+/// subtracted without overflow.
 Nanos time_of(const Value& value);
 double real_of(const Value& value);
 std::string text_of(const Value& value);

@@ -25,8 +25,8 @@ struct AttachOptions {
 int attach_job(const RunOptions& options, const AttachOptions& how,
                const std::vector<std::string>& command_line);
 
-/// Adds the subcommand. When the user chooses it, parsing runs it and stores its exit code in
-/// `code`, which must outlive `app`.
+/// Adds the subcommand to `app`. If the user chooses it, `app` runs it while parsing, and stores
+/// its exit code in `code`. `code` must outlive `app`.
 void add_attach_command(CLI::App& app, int& code);
 
 }  // namespace xylem

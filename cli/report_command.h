@@ -29,8 +29,8 @@ int run_report(const ReportOptions& options, std::ostream& out, std::ostream& er
 /// The report as text. Every number has its unit, and every formula is stated.
 std::string report_text(const storage::Report& report);
 
-/// Adds the subcommand. When the user chooses it, parsing runs it and stores its exit code in
-/// `code`, which must outlive `app`.
+/// Adds the subcommand to `app`. If the user chooses it, `app` runs it while parsing, and stores
+/// its exit code in `code`. `code` must outlive `app`.
 void add_report_command(CLI::App& app, int& code);
 
 }  // namespace xylem

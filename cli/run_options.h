@@ -29,7 +29,7 @@ struct RunOptions {
   frontend::SessionPlan session;
   storage::AlertLimits alerts;
 
-  /// The text from which all of the above was read.
+  /// The text from which all members above were read.
   std::vector<SettingValue> values{};
   std::vector<ConfigEntry> sections{};  ///< In the order of the file.
 };
@@ -41,7 +41,7 @@ Result<RunOptions> read_run_options(const std::vector<SettingValue>& values,
                                     const std::vector<ConfigEntry>& entries);
 
 /// Reads a plan and checks, before a job starts, whether its values fit together and whether its
-/// topology file is readable. Fails as read_run_options.
+/// topology file is readable. Fails with kInvalidArgument, as read_run_options() does.
 Result<RunOptions> check_settings(const std::vector<SettingValue>& values,
                                   const std::vector<ConfigEntry>& entries = {});
 

@@ -48,7 +48,7 @@ class Terminal {
     bool reaches_edge = false;  ///< The text fills the line up to the right edge.
   };
   /// Shows these lines from the top of the screen. If the terminal is slow (stopped by ctrl-S, or
-  /// far away), wait() writes the rest. Until then, further calls have no effect.
+  /// far away), wait() writes the rest. A call of show() has no effect until everything is written.
   void show(const std::vector<Row>& rows);
 
   struct Event {
@@ -67,7 +67,8 @@ class Terminal {
   void read_signal(Event& event);
   void stop_here();
 
-  UniqueFd device_;  ///< Opened again, so that only our own descriptor is non-blocking.
+  UniqueFd device_;  ///< The terminal, opened a second time. So O_NONBLOCK does not affect the
+                     ///< shell's descriptor.
   UniqueFd signals_;
   termios before_{};
   sigset_t mask_before_{};

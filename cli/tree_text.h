@@ -22,8 +22,8 @@ namespace xylem {
 std::string tree_text(const storage::TreeReport& report);
 
 /// The front end and the communication processes as a topology file, which `--topology` of a run
-/// can read. Leaves out lost processes unless other communication processes are still below them.
-/// Fails with kInvalidArgument when a host's name is invalid in a topology.
+/// can read. Leaves out lost processes, but keeps a lost process that still has communication
+/// processes below it. Fails with kInvalidArgument when a host's name is invalid in a topology.
 Result<std::string> tree_topology(const storage::TreeReport& report);
 
 /// A directed graph for Graphviz, with edges from parent to child; `dot -Tsvg` draws it.

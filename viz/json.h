@@ -44,7 +44,7 @@ class Json {
     for (const auto& element : range) each(element);
     close(']');
   }
-  /// An array as an element of another one.
+  /// Writes an array that is an element of another array.
   template <typename Range, typename Each>
   void array(const Range& range, Each each) {
     open('[');

@@ -13,14 +13,15 @@
 //                             counts the size at each start.
 //   recv, mrecv, completions  the size received, from the status
 //   probes, waits, barrier    0
-//   bcast, scatter(v)         at the root: the size sent; in scatter(v) the sum over all ranks, also
-//                             the root. At other ranks: 0.
-//   gather, allgather         the size of the send block. With MPI_IN_PLACE: the size of this rank's
-//                             block in the receive buffer.
+//   bcast, scatter(v)         at the root: the size sent; in scatter(v) the sum over all ranks,
+//                             also the root. At other ranks: 0.
+//   gather, allgather         the size of the send block. With MPI_IN_PLACE: the size of this
+//                             rank's block in the receive buffer.
 //   gatherv, allgatherv       the size of the send block. With MPI_IN_PLACE: the size that this
 //                             rank's receive count gives.
-//   alltoall                  the block's size times the number of members. alltoallv, alltoallw: the
-//                             sum over the members. With MPI_IN_PLACE the receive counts are used.
+//   alltoall                  the block's size times the number of members. alltoallv, alltoallw:
+//                             the sum over the members. With MPI_IN_PLACE the receive counts are
+//                             used.
 //   reduce, allreduce, scan, exscan, reduce_local   the size of `count` elements, also with
 //                             MPI_IN_PLACE
 //   reduce_scatter            the sum over the receive counts. reduce_scatter_block: the receive

@@ -10,7 +10,7 @@
 //             number of the tree's processes on the host.
 //   a node    with f children needs the CPU time w = a + b f for a wave. So it passes s / w waves
 //             per second.
-//   a link    of rate N carries, for each wave and each node of its host, f + 1 messages of M bytes.
+//   a link    of rate N carries f + 1 messages of M bytes for each wave and each node of its host.
 //   waves     Waves per second: the minimum over all nodes and links, because a wave is complete
 //             only when its slowest part has arrived.
 //   delay     The longest time from a leaf to the front end. Each node on the way adds the wait for

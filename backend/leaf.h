@@ -106,7 +106,7 @@ class LeafStream {
   std::string name_;
 };
 
-/// A leaf in this process. Thread-safe unless it is under Threading::kCaller. Every call with a
+/// A leaf in this process. It is thread-safe, except with Threading::kCaller. Every call with a
 /// timeout fails with kUnavailable when the tree is closed, and with kTimedOut after the timeout. A
 /// process may have several leaves. Without the capture library, the first Leaf removes the key
 /// from the environment. So a program with several leaves must read the key before it joins the
@@ -120,8 +120,8 @@ class LeafStream {
 class Leaf {
  public:
   /// Joins the tree, and waits until the front end has assigned a place. Fails with
-  /// kInvalidArgument when there is no address, run or key, with kPermissionDenied when the front
-  /// end refuses the key, and with kTimedOut.
+  /// kInvalidArgument when address, run or key is missing. Fails with kPermissionDenied when the
+  /// front end refuses the key, and with kTimedOut after `join_limit`.
   static Result<std::unique_ptr<Leaf>> join(const LeafOptions& options = {});
   /// Closes the leaf, and waits at most 1 s for the delivery of the remaining data. Must not run in
   /// a coroutine that the library resumed.

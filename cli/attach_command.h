@@ -19,9 +19,9 @@ struct AttachOptions {
 
 /// Starts agents on the job's hosts, and stores their data until all ranks have ended, a signal
 /// arrives, or the duration is over. Never signals, stops or changes the job. Returns 0 on success.
-/// In all other cases it prints a sentence. Returns 128 + signal when a signal arrives before the
-/// agents are ready, 1 when agents failed or when no rank was found, and 2 when nothing was
-/// started.
+/// In all other cases it prints a sentence. Returns 1 when agents failed or when no rank was found.
+/// Returns 2 when nothing was started. Returns 128 + signal when a signal arrives before the agents
+/// are ready.
 int attach_job(const RunOptions& options, const AttachOptions& how,
                const std::vector<std::string>& command_line);
 

@@ -27,8 +27,8 @@ struct PlaceOptions {
   PlaceFormat format = PlaceFormat::kTopology;
 };
 
-/// Prints the plan to `out`. `environment` holds NAME=VALUE strings. Fuzzy placement leaves out
-/// facts that are unknown for all hosts; a sentence on `err` names them. Returns 0, or 2 with a
+/// Prints the plan to `out`. `environment` is a list of NAME=VALUE strings. Fuzzy placement leaves
+/// out facts that are unknown for all hosts; a sentence on `err` names them. Returns 0, or 2 with a
 /// sentence on `err` when there is no plan.
 int run_place(const PlaceOptions& options, const std::vector<std::string>& environment,
               std::ostream& out, std::ostream& err);

@@ -50,13 +50,13 @@ Result<void> recall_settings(std::vector<SettingValue>& values, std::vector<Conf
 ///   both given as flags, this is an error. If only one of the two is a flag, the flag counts. If
 ///   neither is a flag, `comm-processes` counts.
 ///
-/// `environment` holds NAME=VALUE strings. `rules` are the rules of fuzzy placement in the
+/// `environment` is a list of NAME=VALUE strings. `rules` are the rules of fuzzy placement in the
 /// configuration file.
 ///
 /// Fails with the codes of the files that are read. Fails with kInvalidArgument when settings
-/// contradict each other, when a list of numbers has neither one number nor a number for each host,
-/// or when a host is named twice. Where possible, the sentence begins with the source of the
-/// setting, or with the file and the line.
+/// contradict each other, or when a host is named twice. A list of numbers must have one number, or
+/// a number for each host; otherwise this fails with kInvalidArgument too. Where possible, the
+/// sentence begins with the source of the setting, or with the file and the line.
 Result<PlaceRequest> check_place_settings(const std::vector<SettingValue>& values,
                                           const std::vector<std::string>& environment,
                                           placement::FuzzyRules rules);

@@ -22,8 +22,8 @@ struct ReportOptions {
 };
 
 /// Prints the report, or writes the HTML page. Returns 0. Returns 1 with a sentence on `err` when
-/// the run's file cannot be read, when the page's file exists or cannot be written, or when
-/// --verify found different totals.
+/// the run's file cannot be read, or when `verify` found different totals. Also returns 1 when the
+/// page's file exists already or cannot be written.
 int run_report(const ReportOptions& options, std::ostream& out, std::ostream& err);
 
 /// The report as text. Every number has its unit, and every formula is stated.

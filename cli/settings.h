@@ -35,7 +35,8 @@ Result<std::vector<ConfigEntry>> config_entries(const std::string& path);
 bool is_section_key(std::string_view key);
 
 /// Puts the layers together. Returns a value for each of `settings`. `flags` are the flags of the
-/// command line. `config_flag` is the value of `--config`. `environment` holds NAME=VALUE strings.
+/// command line. `config_flag` is the value of `--config`. `environment` is a list of NAME=VALUE
+/// strings.
 ///
 /// One file can serve every verb: settings of other verbs are skipped. Rules of fuzzy placement
 /// (placement/fuzzy_rules.h) and services (frontend/service_options.h) are checked for every verb.

@@ -31,8 +31,8 @@ struct TreeOptions {
 
 /// Prints the tree. With `watch_ns` a terminal shows only the newest tree; any other output gets
 /// all trees, with an empty line between them. Returns 0. Returns 1 with a sentence on `err` when
-/// the file cannot be read, when it has no tree for the requested time, or when the format cannot
-/// express the tree.
+/// the file cannot be read, or when it has no tree for the requested time. Also returns 1 when the
+/// format cannot express the tree.
 int run_tree(const TreeOptions& options, std::ostream& out, std::ostream& err);
 
 /// Adds the subcommand to `app`. If the user chooses it, `app` runs it while parsing, and stores

@@ -19,8 +19,9 @@ struct ViewOptions {
 };
 
 /// Serves until SIGINT, SIGTERM or SIGHUP. When the server listens, prints its address with the
-/// token to `out`. Returns 0. Returns 1 with a sentence on `err` when the file is not a run, when
-/// the token's file cannot be used, or when the server cannot listen on the address.
+/// token to `out`. Returns 0. Returns 1 with a sentence on `err` when the file is not a run, or
+/// when the token's file cannot be used. Also returns 1 when the server cannot listen on the
+/// address.
 int run_view(const ViewOptions& options, std::ostream& out, std::ostream& err);
 
 /// Adds the subcommand to `app`. If the user chooses it, `app` runs it while parsing, and stores

@@ -4,11 +4,11 @@
 //
 // A row of the table `window_summary` sums up windows of up to kBlockProcesses processes that begin
 // in one slot of time. Level 0 has slots of kSummaryFan windows and is made from `profile_row`.
-// Each higher level has slots that are kSummaryFan times as long and is made from the level below.
-// Several rows of the same slot and block are parts that must be added. For each level,
-// summary_state.done is the last row that the next level contains. Each row up to it is in exactly
-// one row of the next level; later rows are in none. So the rows of a high level and the later rows
-// of the levels below add up to the windows, even if windows arrive late.
+// Each higher level is made from the level below. Its slots are kSummaryFan times as long. Several
+// rows of the same slot and block are parts that must be added. For each level, summary_state.done
+// is the last row that the next level contains. Each row up to it is in exactly one row of the next
+// level; later rows are in none. So the rows of a high level and the later rows of the levels below
+// add up to the windows, even if windows arrive late.
 //
 // A row has three blobs. They are written here and read by storage/read/run_view_profile.cc:
 //   cells       time in MPI by process and time: one entry for each process and each of the
@@ -69,7 +69,7 @@ class SparseHistogram {
   std::span<const Count> counts() const { return counts_; }
 
  private:
-  std::vector<Count> counts_;  ///< By bucket.
+  std::vector<Count> counts_;  ///< Sorted by bucket.
 };
 
 /// Sums for a process in a part of a slot.

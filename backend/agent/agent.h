@@ -50,8 +50,8 @@ struct AgentOptions {
   /// `busy_interval` is for ranks that poll: ten million records a second fill a ring of 262,144 in
   /// 26 ms. A longer `idle_interval` saves wake-ups, the main cost of an idle agent. But if a burst
   /// fills a ring between two drains, records are lost. An idle agent wakes when the run's time is
-  /// a multiple of `idle_interval`, because windows end and samples are taken at such times too.
-  /// After the end of the run it drains at least eight times a second, since the user waits for it.
+  /// a multiple of `idle_interval`. Windows end and samples are taken at these times too. After the
+  /// end of the run it drains at least eight times a second, since the user waits for it.
   Nanos busy_interval = 5 * kMillisecond;
   Nanos idle_interval = 125 * kMillisecond;
   double wanted_fill = 1.0 / 8;

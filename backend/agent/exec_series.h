@@ -47,8 +47,8 @@ class ExecSeries final : public SeriesSource {
   std::optional<Reading> take(overlay::Network& network, Nanos now) override;
   const wire::SeriesLayout& layout() const override { return layout_; }
   bool on_readable(overlay::Network& network, int fd, Nanos now) override;
-  /// When the program exceeds its timeout and must be killed. For a killed program: when to log
-  /// that it has not ended. 0: there is nothing to do.
+  /// When the program exceeds its timeout and must be killed. After it was killed: when to log that
+  /// it has not ended. 0: there is nothing to do.
   Nanos next_due() const override { return child_ > 0 && !told_stuck_ ? look_at_ : 0; }
   void stop(overlay::Network& network) override;
 

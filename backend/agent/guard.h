@@ -1,14 +1,14 @@
 #pragma once
 
-// The small and therefore robust half of the agent. It holds the memory of rings and journal, and
+// The small and therefore robust half of the agent. It keeps the memory of rings and journal, and
 // restarts the worker when the worker dies. The worker does everything else.
 //
 //   rank --registers--> guard --segment, pidfd--> worker --packets--> tree
 //                        | memfds of rings and journal
 //                        '- waits for the worker; starts another one
 //
-// The guard does not use Asio, allocates almost no memory, and has no input except the few bytes of
-// a registration.
+// The guard does not use Asio and allocates almost no memory. Its only input is the few bytes of
+// each registration.
 
 #include <cstddef>
 #include <cstdint>

@@ -40,8 +40,8 @@ struct SourceEvent {
 
 /// Not thread-safe. Nothing blocks.
 ///
-/// Order: before any use of the journal, call take() until it returns kReady. Then, whenever fd()
-/// is readable, call take() until it returns kNothing.
+/// Before any use of the journal, call take() until it returns kReady. Then, whenever fd() is
+/// readable, call take() until it returns kNothing.
 class ProcessSource {
  public:
   virtual ~ProcessSource() = default;

@@ -32,8 +32,8 @@ struct RunTimes {
 /// In each drain call read_clock() first. Not thread-safe.
 class RecordReader {
  public:
-  /// Number of records read at a time. They and their times fit into a processor's first-level
-  /// cache.
+  /// Number of records read at a time. These records and their times fit into a processor's
+  /// first-level cache.
   static constexpr std::size_t kBatch = 256;
 
   /// `clock` is the clock of Drain::now; `read_pair` reads a tick counter and that clock together.
@@ -46,8 +46,9 @@ class RecordReader {
   Nanos next_pair(const WatchedProcess& process) const;
 
   /// True when the process's records may be read. The process must be announced
-  /// (registration_writer.h), and its clock must be known. Records of MPI_Init also wait until the
-  /// rank is known; but they are read when the process has ended, when a ring fills, or in a flush.
+  /// (registration_writer.h), and its clock must be known. Records of MPI_Init usually wait until
+  /// the rank is known. They do not wait when the process has ended, when a ring fills, or in a
+  /// flush.
   bool is_readable(const WatchedProcess& process, const Drain& drain) const;
 
   /// Copies up to out.size() records from `position` on; returns how many.

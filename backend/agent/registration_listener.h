@@ -38,13 +38,14 @@ class RegistrationListener {
   /// Returns the socket to the caller and closes everything else.
   UniqueFd close();
 
-  /// Readable when take() may have something.
+  /// Readable when take() may return a process.
   int fd() const noexcept { return poll_.get(); }
 
   /// Returns the next process that has registered; empty if there is none. Its lane is not set.
   std::optional<NewProcess> take();
 
-  /// True if the last take() left connections in the socket's queue because no descriptor was free.
+  /// True if no descriptor was free at the last take(), so that connections are still in the
+  /// socket's queue.
   bool is_paused() const noexcept { return is_paused_; }
 
  private:

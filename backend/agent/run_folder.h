@@ -11,11 +11,11 @@
 
 namespace xylem::backend {
 
-/// The run's folder on this host and its files. The capture library follows the same rules: a
-/// process holds the lock while it registers or ends, and a lock file that is no longer in the
-/// folder does not count. A RunFolder refers to the folder that was at the path when the RunFolder
-/// was constructed. If that folder was removed, calls do nothing, even if a later agent has made a
-/// new folder at the path. A copy refers to the same folder, but does not hold the lock.
+/// The run's folder on this host and its files. The capture library follows the same rules. A
+/// process has the lock while it registers or ends. A lock file that was removed from the folder
+/// does not count. A RunFolder refers to the folder that was at the path when the RunFolder was
+/// constructed. If that folder was removed, calls do nothing, even if a later agent has made a new
+/// folder at the path. A copy refers to the same folder, but does not hold the lock.
 class RunFolder {
  public:
   explicit RunFolder(std::string path);
@@ -59,8 +59,8 @@ std::string own_run_folders();
 /// Removes this user's left-over run folders on this host. A folder is left over when all processes
 /// of its run were killed at once. The function visits all paths that begin with `prefix` (see
 /// own_run_folders()). It takes a folder's lock first. It removes the folder only if no process
-/// uses the folder, and none answers at its socket. A process that starts to use the folder at that
-/// moment makes it again. Returns the number of removed folders.
+/// uses the folder or answers at its socket. A process that starts to use the folder at that moment
+/// makes it again. Returns the number of removed folders.
 std::size_t sweep_run_folders(const std::string& prefix);
 
 }  // namespace xylem::backend

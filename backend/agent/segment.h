@@ -81,8 +81,8 @@ class Segment {
   /// there is no address space to map the ring. Also returns 0 if the head is invalid: before the
   /// tail, or more than a ring's length after it.
   std::uint64_t available(std::uint32_t ring, std::uint64_t position) const noexcept;
-  /// Number of records from `position` on that cannot be read because their ring could not be
-  /// mapped. If it is not 0, available() is 0.
+  /// Number of records from `position` on that cannot be read because the ring could not be mapped.
+  /// If it is not 0, available() is 0.
   std::uint64_t unreadable(std::uint32_t ring, std::uint64_t position) const noexcept;
   /// Allows mapping rings again after a failure, until the next failure.
   void retry_mapping() noexcept { has_failed_ = false; }

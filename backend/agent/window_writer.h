@@ -37,9 +37,9 @@ class WindowWriter {
 
   /// Reads all records of slices up to the present one. Returns false when the journal is full.
   bool drain(Drain& drain);
-  /// Counts the calls of ended processes that will never have a record: the last calls of a sampled
-  /// function, or the call in which the process died. The account in the next window is the
-  /// process's last account.
+  /// Counts those calls of ended processes that will never have a record. They are the last calls
+  /// of a sampled function, or the call in which the process died. The account in the next window
+  /// is the process's last account.
   void count_ended(const Drain& drain);
   /// Journals the leaf's last window (Packet.last), empty or not. Returns false when the journal is
   /// full.

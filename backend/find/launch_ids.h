@@ -15,7 +15,7 @@ struct LaunchIds {
   Rank rank{};
   std::uint32_t size = 0;  ///< Size of the world; 0: unknown.
   /// A text that is equal in all ranks of one job, on all hosts, and different in other jobs:
-  /// "slurm 12.0", "openmpi ...". Empty under Hydra, whose environment has no such text; use
+  /// "slurm 12.0", "openmpi ...". Empty under Hydra: its environment has no text for the job. Use
   /// control_port() there.
   std::string job;
   /// Slurm's job and step numbers; empty: none. They are also set for processes that another

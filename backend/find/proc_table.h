@@ -30,7 +30,8 @@ ProcTable read_proc_table(bool all_users, const std::string& root = "/proc");
 /// Pure.
 std::string mpi_library_in(std::string_view maps);
 
-/// Field 22 of /proc/PID/stat, which distinguishes reused pids; 0 if there is no such process.
+/// Field 22 of /proc/PID/stat; 0 if there is no process with this pid. It distinguishes processes
+/// that have the same pid one after the other.
 std::uint64_t start_time_of(std::uint32_t pid);
 
 /// Returns a part of a sentence that says why a process cannot be watched. `error` is the system's
@@ -38,8 +39,8 @@ std::uint64_t start_time_of(std::uint32_t pid);
 /// descriptor that was sent but not received, since only this process's own limit causes that.
 std::string no_descriptor_text(int error);
 
-/// Opens a pidfd of the process, which becomes readable when the process ends. The result is empty
-/// if the process has already ended, even if its pid was reused. Fails with kExhausted and
+/// Opens a pidfd of the process. The pidfd becomes readable when the process ends. The result is
+/// empty if the process has already ended, even if its pid was reused. Fails with kExhausted and
 /// no_descriptor_text() when no descriptor is free.
 Result<UniqueFd> open_process(std::uint32_t pid, std::uint64_t start_time);
 

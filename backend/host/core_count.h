@@ -1,7 +1,7 @@
 #pragma once
 
-// Counts the cores that processes of this host may use, with hwloc. hwloc is slow and its memory
-// stays allocated, so a child process counts and then ends.
+// Counts the cores that processes of this host may use, with hwloc. Since hwloc is slow and its
+// memory stays allocated, a child process counts and then ends.
 
 #include <optional>
 

@@ -25,9 +25,9 @@
 
 namespace xylem::backend {
 
-/// Not thread-safe. Reads small files; keeps none open. With a quota, a look at the run queue reads
-/// the states of at most 128 processes. They are from the group with the tightest quota and from at
-/// most 63 groups below it. If there are more processes, each look reads other ones.
+/// Not thread-safe. Reads small files and does not keep them open. With a quota, a look at the run
+/// queue reads the states of at most 128 processes. They are from the group with the tightest quota
+/// and from at most 63 groups below it. If there are more processes, each look reads other ones.
 class HostMeter {
  public:
   /// `root` is a prefix of every path, for tests: ROOT/proc/self/cgroup and so on. If a file is

@@ -21,8 +21,8 @@ namespace xylem::backend {
 
 /// Reads no clock: the caller limits the age of chunks with make_chunks(). Its memory has 72 bytes
 /// for each event that waits for its chunk; at most kMaxPending events wait. It also has the open
-/// window (about 1 MiB), 8 bytes per rank and function, and the packets that take() has not
-/// returned yet. Not thread-safe.
+/// window (about 1 MiB), and 8 bytes per rank and function. Packets stay in memory until take()
+/// returns them. Not thread-safe.
 ///
 /// A window is sealed when an event of a later slice comes, or when it is large. So a slice may
 /// have several windows, called parts. Account rows count the events passed to add().

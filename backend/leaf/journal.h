@@ -110,7 +110,7 @@ struct JournalOptions {
 
 /// The journal in a memory region that outlives it. Not thread-safe. The region is borrowed. It
 /// must be page-aligned and have at least kSmallest bytes. Its size limits the data that an agent
-/// keeps (default 64 MiB; memory is allocated only as used).
+/// keeps; the default is 64 MiB. Memory is allocated only as used.
 class Journal {
  public:
   static constexpr std::size_t kSmallest = 64u << 10;
@@ -149,8 +149,8 @@ class Journal {
   /// The next wave number that this leaf has not used on the stream.
   std::uint64_t next_wave(StreamId stream) const;
 
-  /// Sample numbers of a service. `service` is the lane of its packets; there are at most
-  /// wire::kMaxServices. next_sample() is the number after the last journalled sample.
+  /// Sample numbers of a service. `service` is the lane of the service's packets; there are at most
+  /// wire::kMaxServices services. next_sample() is the number after the last journalled sample.
   /// samples_taken() is how many numbers take_sample_number() has given. If samples_taken() is
   /// larger, some samples were taken but not journalled, for example because a worker died.
   std::uint64_t next_sample(Lane service) const;

@@ -111,7 +111,7 @@ class LeafStream::Impl final : public LeafOwner {
     std::uint64_t sent_told = 0;  // `sent` in the last account; used only on the loop.
     std::deque<Run> outgoing;
     std::size_t outgoing_bytes = 0;
-    IntervalSet refused;  // Waves that were given up before the loop saw them.
+    IntervalSet refused;  // Waves that were given up before they reached the loop.
     IntervalSet lost;  // Waves that were given up and whose tombstones are not journalled yet; used
                        // only on the loop.
     bool is_put() const { return outgoing.empty() && refused.empty() && lost.empty(); }
@@ -179,7 +179,7 @@ class LeafStream::Impl final : public LeafOwner {
   static bool drop_one(Open& open, std::uint64_t wave);
   void pump_soon(State& state);
   void pump();
-  /// Maximum size of the fields of a wave or a run, so that the journal can hold them.
+  /// Maximum size of the fields of a wave or a run that fit into the journal.
   std::size_t most_bytes() const;
   bool put(StreamId stream, Open& open, const Run& run);
   void put_lost(StreamId stream, Open& open);

@@ -55,8 +55,7 @@ class Outbox {
   /// On tools' streams, `id` names waves: a packet is removed when all its waves are acknowledged.
   void acknowledge(const wire::PacketId& id);
   /// Resends the packet, because the root or a node on the way asked for it. On tools' streams,
-  /// resends every packet that has one of the waves. The stream kEveryStream stands for all
-  /// streams.
+  /// resends every packet that has one of the waves. The stream kEveryStream means all streams.
   void resend(const wire::PacketId& id);
   /// At the time `when`, all packets that are still not acknowledged become due again. Call it when
   /// the path of the packets was lost or has changed.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Recognises calls that begin while another call of the same thread is under way, and calls that
-// were left by an exception or longjmp.
+// Recognises calls that begin while another call of the same thread is under way. Also recognises
+// calls that an exception or longjmp has left.
 //
 // A thread remembers the stack frame of the wrapper that it is in. When another MPI function is
 // called before that wrapper has returned, there are three cases:
@@ -16,10 +16,10 @@
 //                    outer call is forgotten, and the new call is recorded as any other.
 //
 // The outer frame was left if the new call's frame is not below it on the same stack; stacks grow
-// down. It was also left if the return address of the outer frame has been overwritten. The stack
-// is the same unless the thread handles a signal on its alternate stack, or the two frames lie in
-// different mappings (fibres). A call is a part if its return address lies in MPI's own library or
-// in the library with the next MPI_X in line.
+// down. It was also left if the return address of the outer frame has been overwritten. Usually
+// both frames are on the same stack. They are not if the thread handles a signal on its alternate
+// stack, or if they are in different mappings (fibres). A call is a part of the outer call if its
+// return address is in MPI's own library, or in the library with the next MPI_X in line.
 //
 // A frame that was left but not overwritten looks live if the program makes its next call below
 // that frame. Then the next call has no record, but it is counted as an inner call.

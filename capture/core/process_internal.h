@@ -15,10 +15,10 @@
 // destructor of thread-specific storage gives the ring back for another thread.
 //
 // Each call of the program has one record. A wrapper MPI_X calls the next MPI_X in line, which may
-// be another tool's. Tools and language bindings finally call PMPI_X. PMPI_X is wrapped too, for
-// calls that reach MPI without MPI_X (from Fortran, or from a tool in the program itself). While a
-// wrapper runs, calls from MPI and from tools are parts of its call and have no records
-// (nesting_internal.h). This also holds if the outer call has no ring.
+// be another tool's. Tools and language bindings finally call PMPI_X. PMPI_X is wrapped too,
+// because some calls do not go through MPI_X: calls from Fortran, or from a tool in the program
+// itself. While a wrapper runs, calls from MPI and from tools are parts of its call and have no
+// records (nesting_internal.h). This is also true if the outer call's thread has no ring.
 //
 // States: a process is first waiting. Then it is started (its segment is made and registered),
 // inert (no XYLEM_ADDRESS), or turned off (something failed). Capture starts in MPI_Init. If no
@@ -82,8 +82,8 @@ struct Thread {
 /// Always inlined, so that the data of a call stay in registers.
 #define XYLEM_INLINE inline __attribute__((always_inline))
 
-/// One MPI call under way. It lives in the wrapper's registers, unless it is passed to a function
-/// that is not inlined.
+/// One MPI call under way. It lives in the wrapper's registers if it is passed only to inlined
+/// functions.
 struct Call {
   Thread* thread;
   bool by_profiling_name;  ///< The program called PMPI_X.
@@ -94,7 +94,7 @@ struct Call {
   std::uint16_t function;
   std::int32_t result;
 
-  // For a call that completes one request; see before_wait.
+  // Set for a call that completes one request; see before_wait().
   TrackedRequest* tracked;  ///< Null when the request is not tracked.
   Word request;             ///< The request's handle; 0 for none.
 
@@ -140,9 +140,9 @@ extern constinit thread_local ThreadState thread_state
 /// has then been counted.
 Thread* take_ring(std::uint16_t function) noexcept;
 
-/// Called when the writer has reached the end of a block: looks how far the reader has come, and
-/// continues in the first free block. Returns false if no block is free. Then `calls`, and the
-/// payload described by `flags` and `bytes`, count as lost.
+/// Called when the writer has reached the end of a block. Looks how far the reader has come, and
+/// lets the writer continue in the first free block. Returns false if no block is free. Then
+/// `calls`, and the payload described by `flags` and `bytes`, count as lost.
 [[gnu::cold]] bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function,
                              std::uint32_t calls, std::uint8_t flags, std::uint64_t bytes) noexcept;
 

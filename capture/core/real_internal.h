@@ -6,10 +6,10 @@
 // this library, else to MPI. The capture library itself calls PMPI_X, so that no tool sees these
 // calls. These calls never communicate.
 //
-// The library is not linked with MPI. A function is looked up when it is first called: first in the
-// libraries after this one, then in MPI libraries that were loaded later and privately (for example
-// by an interpreter's module). So the capture library can be preloaded into programs without MPI,
-// and works with an MPI that lacks some functions.
+// The library is not linked with MPI. A function is looked up at its first call. The search begins
+// in the libraries after this one. Then it looks at MPI libraries that were loaded later and
+// privately, for example by an interpreter's module. So the capture library can be preloaded into
+// programs without MPI, and works with an MPI that lacks some functions.
 
 #include <cstdint>
 
@@ -19,8 +19,8 @@
 namespace xylem::capture {
 
 /// Addresses found so far: `real_functions` has the next functions in line, `own_functions` has
-/// MPI's own. An address is null until the function is first called. Only find_real and find_own
-/// write them.
+/// MPI's own. An address is null until the function is first called. Only find_real() and
+/// find_own() write these addresses.
 [[gnu::visibility("hidden")]] extern void* real_functions[kFunctionCount] __asm__(
     "xylem_capture_real_functions");
 [[gnu::visibility("hidden")]] extern void* own_functions[kFunctionCount];

@@ -9,9 +9,8 @@
 //
 //   segment: [ SegmentHeader | ThreadRing 0 | ThreadRing 1 ... | records 0 | records 1 | ... ]
 //
-// Each part is page-aligned. The file is sparse and is never mapped as a whole: the process maps
-// the records of a thread at the thread's first call, and the agent maps them when the ring is in
-// use.
+// Each part is page-aligned. The file is sparse and is never mapped as a whole. The process maps
+// the records of a thread at the thread's first call. The agent maps them when the ring is in use.
 //
 // A ring's slots are divided into 64 blocks. When a block is full, the writer continues in the
 // first free block and records the order of blocks in `block_of`. A block is free when the reader
@@ -64,7 +63,7 @@ constexpr unsigned kWorldKeyBytes = 16;
 enum class RecordKind : std::uint8_t {
   kMpiCall = 0,
   kCompletion = 1,  ///< A request that a call completed. A call that completes several requests has
-                    ///< one such record for each. `calls` is 0 in these records.
+                    ///< one kCompletion record for each. `calls` is 0 in these records.
 };
 
 /// Values of Record fields that mean "none" or "not known".
@@ -257,8 +256,8 @@ struct Registration {
   std::uint32_t layout_version;
   std::uint32_t pid;             ///< The pid as the process itself sees it.
   std::uint64_t start_time = 0;  ///< Field 22 of /proc/PID/stat.
-  std::uint32_t rank = 0;        ///< As given by the launcher; 0 if the launcher gives no rank.
-  std::uint32_t world_size = 0;  ///< As given by the launcher; rank + 1 if the launcher gives no
+  std::uint32_t rank = 0;        ///< The launcher's value; 0 if the launcher gives no rank.
+  std::uint32_t world_size = 0;  ///< The launcher's value; `rank` + 1 if the launcher gives no
                                  ///< size.
   std::uint8_t world_key[kWorldKeyBytes] = {};
   char unwatched[160] =

@@ -19,9 +19,9 @@ struct Segment {
 /// memory or descriptor, or when the allowed file size is too small.
 Segment make_segment() noexcept;
 
-/// Maps the records of ring 0 with the segment's descriptor. map_records() later uses this mapping
-/// to map the other rings, so that no descriptor stays open in the application. Returns false with
-/// errno on failure.
+/// Maps the records of ring 0 with the segment's descriptor. Later map_records() maps the other
+/// rings with the help of this mapping. So no descriptor stays open in the application. Returns
+/// false with errno on failure.
 bool map_first_records(const Segment& segment) noexcept;
 
 /// Unmaps everything that make_segment() and map_first_records() have mapped.

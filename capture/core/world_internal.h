@@ -5,7 +5,7 @@
 //
 // The library is preloaded into launchers too. In a launcher it draws a random identity before
 // main() and sets it in the environment (XYLEM_WORLD). The launcher passes the environment to every
-// rank that it starts: on all hosts, in all parts of an MPMD job, and also to ranks without the
+// rank that it starts. This includes all hosts, all parts of an MPMD job, and ranks without the
 // library. Two launchers draw different identities. The key of a world combines the identity with
 // the launcher's own data:
 //
@@ -33,9 +33,9 @@ struct LaunchPlace {
 LaunchPlace launch_place() noexcept;
 
 /// Writes the key of this process's world. It is equal in all ranks of the world, and different in
-/// all other worlds of the run. May be called before MPI_Init, except when no launcher started the
-/// program: then Open MPI sets the namespace only in MPI_Init. The same process gets the same key
-/// each time.
+/// all other worlds of the run. If a launcher started the program, it may be called before
+/// MPI_Init. Otherwise call it after MPI_Init, because Open MPI sets the namespace only there. The
+/// same process gets the same key each time.
 void find_world_key(std::uint8_t (&key)[kWorldKeyBytes]) noexcept;
 
 /// In a launcher: draws an identity for the ranks that it starts. Elsewhere does nothing.

@@ -2,10 +2,10 @@
 
 // Code for the most frequent shapes of calls, to be inlined into their wrappers.
 //
-// Without inlining, the data of a call would go through memory several times, which costs more than
-// all other work for it. Rare cases of these shapes (persistent requests, derived datatypes,
-// matched messages) are handled by functions of meaning_internal.h. That header also says what each
-// shape counts.
+// Without inlining, the data of a call would go through memory several times. This would cost more
+// than all other work for the call. Functions of meaning_internal.h handle rare cases of these
+// shapes: persistent requests, derived datatypes and matched messages. That header also says what
+// each shape counts.
 
 #include <cstdint>
 

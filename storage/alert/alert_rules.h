@@ -9,10 +9,10 @@
 // ranks are inside calls and no call ended for this time. A single call that lasted this long is
 // reported when it ends.
 //
-// *Imbalance* is how far the ranks with the smallest share of time in MPI are below the mean of
-// their world: the other ranks wait while these ranks compute. *Late* is the same for the time in
-// collectives. It compares ranks that use the same collectives: the rank that arrives last spends
-// almost no time in the collective.
+// *Imbalance* compares the shares of time that ranks spend in MPI. It is how far the smallest
+// shares are below the mean of the world: the other ranks wait while these ranks compute. *Late* is
+// the same for the time in collectives. It compares ranks that use the same collectives: the rank
+// that arrives last spends almost no time in the collective.
 //
 // *Loss* counts calls that are in no window, and lost hosts.
 
@@ -121,9 +121,9 @@ struct LostHostNote {
 
 /// Judges windows. Does no I/O. The present time is the end of the newest window. An alert is
 /// raised once, when its value has been above the threshold for a whole span. It is closed when the
-/// value is below three quarters of the threshold, so that a value around the threshold gives only
-/// one alert. (A stall is closed with the next call.) Similar ranks share one alert. The ranks of
-/// an alert may change. The alert continues as long as one of its first ranks is still among them.
+/// value is below three quarters of the threshold. So a value around the threshold gives only one
+/// alert. (A stall is closed with the next call.) Similar ranks share one alert. The ranks of an
+/// alert may change. The alert continues as long as one of its first ranks is still among them.
 /// Uses about 400 bytes for each rank.
 class AlertRules {
  public:

@@ -42,8 +42,9 @@ class RowSink {
 /// The form in which texts are returned. Texts of a store are not trusted: a program's name may
 /// contain terminal control codes.
 enum class Texts {
-  kExact,  ///< For programs, and for formats with their own escaping, such as HTML and JSON.
-  /// For people at a terminal. Texts and column names are made printable by base/printable_text.h.
+  kExact,  ///< Use it for programs, and for formats with their own escaping, such as HTML and JSON.
+  /// Use it for people at a terminal. Texts and column names are made printable by
+  /// base/printable_text.h.
   kPrintable,
 };
 
@@ -61,8 +62,9 @@ class RunFile {
   virtual ~RunFile() = default;
 
   /// Runs all statements of `sql`, one after another. Fails with kInvalidArgument if the SQL is
-  /// wrong or a name is unknown, with kPermissionDenied on operations other than reading, and with
-  /// kCorrupt if the file is damaged. Rows before a failure have already been passed to the sink.
+  /// wrong or a name is unknown. Fails with kPermissionDenied on operations other than reading, and
+  /// with kCorrupt if the file is damaged. Rows before a failure have already been passed to the
+  /// sink.
   virtual Result<void> query(std::string_view sql, RowSink& sink) = 0;
 
   /// Until release() is called, all queries see the same commit, even while the run continues. The

@@ -22,9 +22,9 @@ struct ReportLimits {
   std::size_t worlds = 20;
   std::size_t functions = 15;
   std::size_t inexact_ranks = 20;
-  std::size_t ranks = 16;  ///< Maximum number of ranks shown of a world. If the world has more,
-                           ///< half of them are the ranks with the lowest shares, half those with
-                           ///< the highest.
+  std::size_t ranks = 16;  ///< Maximum number of ranks shown of a world. If a world has more, half
+                           ///< of the ranks shown have the lowest shares, and half have the
+                           ///< highest.
   std::size_t waits = 10;
   std::size_t losses = 20;
   std::size_t notices = 10;
@@ -105,7 +105,8 @@ struct Report {
     /// from a lost host.
     std::uint64_t count = 0;
     std::optional<std::uint64_t> calls;            ///< nullopt: unknown, or not counted in calls.
-    std::optional<std::uint64_t> messages, bytes;  ///< For "message"; "receive" has no bytes.
+    std::optional<std::uint64_t> messages, bytes;  ///< Set for the part "message". For "receive"
+                                                   ///< only `messages` is set.
   };
   /// An auxiliary service over all hosts, in samples.
   struct Service {

@@ -97,9 +97,9 @@ struct FunctionTable {
     std::uint64_t calls = 0, time_ns = 0, bytes = 0, max_ns = 0, ranks = 0;
     bool estimated = false;
     std::vector<std::uint64_t> series_ns;  ///< Time in each slot.
-    /// Distribution of durations. The entry for a power of two P is the number of calls that took
-    /// less than P ns and at least P / 2 ns; powers without calls have no entry. For sampled
-    /// functions it is estimated from the timed calls.
+    /// Distribution of durations. The key is a power of two P. The value is the number of calls
+    /// that took at least P / 2 ns and less than P ns. Powers without calls have no entry. For
+    /// sampled functions the numbers are estimated from the timed calls.
     std::map<std::uint64_t, std::uint64_t> distribution;
   };
   Scope scope;
@@ -135,7 +135,7 @@ struct Matrix {
   std::uint64_t world_size = 0;
   std::uint64_t first_row = 0, end_row = 0, first_column = 0, end_column = 0;
   std::uint64_t block = 1;  ///< Number of ranks on each side of a cell.
-  std::vector<Cell> cells;  ///< By row, then column.
+  std::vector<Cell> cells;  ///< Sorted by row, then by column.
   /// Lost messages of the rows' ranks. In a matrix of waits, `lost_messages` counts lost receives.
   std::uint64_t lost_messages = 0, lost_bytes = 0;
 };
@@ -248,7 +248,7 @@ struct HostSeries {
   std::vector<Line> lines;
   bool is_of_ranks = false;
   /// Number of hosts or ranks with this series. If there are more than `most`, the number may be
-  /// too high: for the omitted ones, nothing checks that their samples contain this series.
+  /// too high, because the samples of the omitted ones are not read.
   std::uint64_t lines_in_all = 0;
   /// If not 0, there are too many samples for one answer. Then only one sample of each host or rank
   /// is read in each interval of this length, the first one. The other samples are missing.

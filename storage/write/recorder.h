@@ -58,7 +58,7 @@ struct Batch {
   /// The batch has no data, only rows that must be stored even on a full disk; see
   /// Store::prepare_to_end.
   bool gives_up = false;
-  std::optional<RunEnd> end;  ///< Only in the last batch.
+  std::optional<RunEnd> end;  ///< Set only in the last batch.
 };
 
 /// The outcome of a batch.
@@ -76,12 +76,11 @@ struct Recorded {
   std::optional<Error> failure;
   /// After a failure: the batch, to be recorded again. Empty for the last batch.
   Batch batch;
-  /// Only for the last batch: the account of committed data. If a batch that gives up data could
-  /// not be stored, this is the account as if that batch were stored.
+  /// Set only for the last batch: the account of committed data. If a batch that gives up data
+  /// could not be stored, this is the account as if that batch were stored.
   std::vector<AccountLine> account;
   bool account_is_stored = true;
-  /// Only for the last batch: the reason why the run's end could not be written; nullopt if it was
-  /// written.
+  /// Set only for the last batch, and only if the run's end could not be written: the reason.
   std::optional<Error> end_failure;
 };
 

@@ -15,8 +15,8 @@ struct ReplaceOptions {
   long pretend_file_system = 0;  ///< As in SqliteOptions.
 };
 
-/// Renames an earlier run's file until the new run has recorded data, so that a mistyped command
-/// destroys no data: PATH becomes PATH.before-RUN, in the same folder.
+/// Renames an earlier run's file until the new run has recorded data. So a mistyped command
+/// destroys no data. The file PATH becomes PATH.before-RUN, in the same folder.
 ///
 /// Call set_aside() before the new store is made. Call keep_new() if the new run has recorded data,
 /// or undo() if it has ended without data. If keep_new(), undo() and release() were not called, the

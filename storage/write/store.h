@@ -69,7 +69,7 @@ struct NodeRow {
   LeafId leaf = wire::kNoLeaf;
   std::string state;          ///< "started", "attached", "left", "lost"
   std::string host_key = {};  ///< Distinguishes hosts with the same name.
-  /// Addresses on which the node listens. Only for a successor of the front end.
+  /// Addresses on which the node listens. Only a successor of the front end uses them.
   std::vector<wire::Address> addresses = {};
   Nanos at_ns = 0;  ///< When this state began, in the run's time.
   /// Why a communication process was placed on that host, in one clause. Empty: unknown, or not a
@@ -176,11 +176,11 @@ class Store {
   /// Bytes put since the last commit. The caller uses it to decide when to commit.
   virtual std::size_t pending_bytes() const = 0;
 
-  /// Makes everything put so far visible. From then on the data outlives all processes. Only when
-  /// the log is folded into the file does the data reach the disk; before that, a power failure of
-  /// the host can lose it. Fails with kExhausted if the disk is full, and with kUnavailable if the
-  /// store cannot be written now. Fails with kSuperseded if another front end has opened the run;
-  /// then this front end can store nothing any more. Otherwise fails with kInternal.
+  /// Makes everything put so far visible. From then on the data outlives all processes. The data
+  /// reaches the disk only when the log is folded into the file. Before that, a power failure of
+  /// the host can lose the data. Fails with kExhausted if the disk is full, and with kUnavailable
+  /// if the store cannot be written now. Fails with kSuperseded if another front end has opened the
+  /// run; then this front end can store nothing any more. Otherwise fails with kInternal.
   virtual Result<void> commit() = 0;
 
   /// Says that from now on only tombstones, state and the run's end are put. The store may use the
@@ -192,17 +192,16 @@ class Store {
   virtual std::string live_path() const { return {}; }
 
   /// Writes the end of the run and commits. `exit_code` is the one that `xylem run` returns; -1 if
-  /// unknown. Closes the accounts of the hosts that count as lost: the calls, events, samples and
-  /// waves that these hosts had reported but that are not stored now count as lost. So captured =
-  /// stored + lost for these hosts too. If earlier data cannot be committed, the end is still
-  /// written, and the failure is returned. Nothing may be put afterwards.
+  /// unknown. Closes the accounts of the hosts that count as lost. These hosts may have reported
+  /// calls, events, samples and waves that are not stored. This data now counts as lost. So
+  /// captured = stored + lost for these hosts too. If earlier data cannot be committed, the end is
+  /// still written, and the failure is returned. Nothing may be put afterwards.
   virtual Result<void> end_run(int exit_code, Nanos ended_realtime_ns) = 0;
 
   /// Returns the account of committed data, by world and rank. `stored` is counted, never computed
   /// from `captured` and `lost`.
   virtual Result<std::vector<AccountLine>> account() = 0;
-  /// Returns the account as it will be after the next commit, if this commit succeeds: it includes
-  /// the data put since the last commit.
+  /// Like account(), but includes the data put since the last commit.
   virtual Result<std::vector<AccountLine>> pending_account() = 0;
 };
 

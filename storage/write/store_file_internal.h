@@ -1,7 +1,7 @@
 #pragma once
 
-// The file of a store: who may create it, where it is kept, and the disk space reserved for the end
-// of a run.
+// The file of a store: checks who may create it, chooses where it is kept, and reserves disk space
+// for the end of a run.
 
 #include <sys/resource.h>
 

@@ -13,9 +13,8 @@ namespace xylem::storage {
 
 /// Sums up committed rows in batches of limited size. Uses one connection, inside a transaction
 /// that the caller began. The connection keeps a failure. The state in memory only says when the
-/// next batch is due. The file says which rows are already summed up. So after a rollback or a
-/// crash, or in a file of an older version, the work continues after the last row that is summed up
-/// in the file.
+/// next batch is due. The file says which rows are already summed up. So the work always continues
+/// after the last row that is summed up in the file, even after a rollback or a crash.
 ///
 /// A batch takes rows in their order, up to the slot that is still being written. It takes at most
 /// about 130000 rows or 512 slots and blocks. It needs at most 40 MB, usually 5 MB.

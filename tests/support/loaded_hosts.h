@@ -18,7 +18,8 @@
 //   the wait  for a core is a time slice when all cores are busy: 3 ms * min(1, L)^C * max(1, L)
 //
 // The model leaves out caches and memory, contention in shared switches, waves of different sizes,
-// loads that change while the tree runs (but see redraw()), and the load of other leaves.
+// and the load of other leaves. It also leaves out loads that change while the tree runs; but see
+// redraw().
 
 #include <cstdint>
 #include <random>
@@ -78,7 +79,7 @@ struct TreeSpeed {
 TreeSpeed speed(const tree::Skeleton& skeleton, std::span<const HostId> carriers,
                 std::span<const HostLoad> loads, const WaveCost& cost = {});
 
-/// Chooses carriers with knowledge of this model: each node, in order, goes to the host on which it
+/// Chooses carriers with knowledge of this model. Node by node, it takes the host on which the node
 /// then passes the most waves per second. If all nodes are alike, no placement passes more waves.
 /// The delay may still be longer than with another placement.
 std::vector<HostId> place_knowingly(const tree::Skeleton& skeleton, std::span<const HostLoad> loads,

@@ -6,9 +6,9 @@
 // The world has kStubWorldSize ranks. This process is rank 0, and the others do not exist. A call
 // never waits:
 //   - A message to any rank is dropped.
-//   - A receive gets a message at once. The source is the requested rank (for MPI_ANY_SOURCE the
-//     last rank of the communicator), the tag is the requested tag (for MPI_ANY_TAG kStubTag), and
-//     the message fills the buffer.
+//   - A receive gets a message at once. Its source is the requested rank; for MPI_ANY_SOURCE it is
+//     the last rank of the communicator. Its tag is the requested tag; for MPI_ANY_TAG it is
+//     kStubTag. The message fills the buffer.
 //   - A request completes at its second test, or when it is waited for. Its handle is then given at
 //     once to the next request of any thread. The handle of a freed communicator is reused in the
 //     same way.

@@ -103,9 +103,9 @@ class EventSource {
 
   /// Adds an event. Events must come in the order of their ends, over all ranks of the source, as a
   /// discrete-event simulation produces them. Waits while the journal is full. An added event is
-  /// not visible in the store at once. It becomes visible with a later event, when a tenth of a
-  /// second or a window has passed, or at close(). Fails with kInvalidArgument if the event ends
-  /// before the previous event or before its own begin, or if its rank or function is not the
+  /// not visible in the store at once. It becomes visible at close(), or with the first event that
+  /// comes after a tenth of a second or after a window. Fails with kInvalidArgument if the event
+  /// ends before the previous event or before its own begin, or if its rank or function is not the
   /// source's. That event is not stored; later valid events are. Fails with kTimedOut after
   /// `timeout` (ns from now), and with kUnavailable when the run is over.
   Result<void> add(const SourceCall& call, Nanos timeout = 60 * kSecond);

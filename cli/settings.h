@@ -4,7 +4,7 @@
 // environment over the configuration file, and the file over the default.
 //
 //   SettingFlags flags(*app, run_settings());     // before parsing
-//   auto values = flags.layered(environment);     // after it; then each verb checks its values
+//   auto values = flags.layered(environment);     // after it; each subcommand checks its values
 
 #include <deque>
 #include <string>
@@ -38,18 +38,18 @@ bool is_section_key(std::string_view key);
 /// command line. `config_flag` is the value of `--config`. `environment` is a list of NAME=VALUE
 /// strings.
 ///
-/// One file can serve every verb: settings of other verbs are skipped. Rules of fuzzy placement
-/// (placement/fuzzy_rules.h) and services (frontend/service_options.h) are checked for every verb.
-/// Fails if the file cannot be read, for the reasons of load_config(). Fails with kInvalidArgument
-/// and the line for an unknown key, for a list instead of one value, or for invalid rules or
-/// services.
+/// One file can serve every subcommand: settings of other subcommands are skipped. Rules of fuzzy
+/// placement (placement/fuzzy_rules.h) and services (frontend/service_options.h) are checked for
+/// every subcommand. Fails if the file cannot be read, for the reasons of load_config(). Fails with
+/// kInvalidArgument and the line for an unknown key, for a list instead of one value, or for
+/// invalid rules or services.
 Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& settings,
                                                  const std::vector<SettingValue>& flags,
                                                  const std::string& config_flag,
                                                  const std::vector<std::string>& environment);
 
-/// The flags of a verb, including `--config`. This object must not be moved or destroyed while
-/// `app` parses.
+/// The flags of a subcommand, including `--config`. This object must not be moved or destroyed
+/// while `app` parses.
 class SettingFlags {
  public:
   SettingFlags(CLI::App& app, const std::vector<Setting>& settings);

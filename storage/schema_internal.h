@@ -12,7 +12,7 @@ namespace xylem::storage {
 /// "xylm". It marks the file as a run of xylem in the file's header.
 constexpr std::int64_t kApplicationId = 0x78796c6d;
 
-/// Returns the version that this program writes, which is the number of migrations.
+/// Returns the version that this program writes. It is the number of migrations.
 std::int64_t schema_version();
 
 /// Brings a file to schema_version(), one migration after another, in a single transaction. So a

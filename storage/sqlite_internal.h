@@ -1,10 +1,10 @@
 #pragma once
 
-// A connection to SQLite, which keeps its first failure, and prepared statements.
+// A connection to SQLite, and its prepared statements.
 //
-// The first failure of a connection is kept. Until the failure is taken, all further calls do
-// nothing. So a caller can run many statements and check only once, at the end. And no row of a
-// half-written packet can be committed by accident.
+// A connection keeps its first failure. Until this failure is taken, all further calls do nothing.
+// So a caller can run many statements and check only once, at the end. And no row of a half-written
+// packet can be committed by accident.
 //
 // This header is compiled twice: into the programs (SQLITE_CORE), and into the loadable extension.
 // In the extension every call goes through the function table of the program that loads it.

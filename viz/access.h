@@ -19,8 +19,8 @@ namespace xylem::viz {
 using Token = net::Key;
 
 /// Reads the token from a file. If the file does not exist, creates it with a new token. The file
-/// must belong to this user and have mode 0600; otherwise fails with kPermissionDenied. Fails with
-/// kPermissionDenied also when the file cannot be read or created. Fails with kInvalidArgument when
+/// must belong to this user and have mode 0600; otherwise fails with kPermissionDenied. Also fails
+/// with kPermissionDenied when the file cannot be read or created. Fails with kInvalidArgument when
 /// it contains no token.
 Result<Token> token_from_file(const std::string& path);
 

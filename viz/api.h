@@ -45,9 +45,9 @@ class Api final : public net::HttpHandler {
   /// Returns false for /healthz: that request needs no token, so its client is unknown.
   bool knows(const net::HttpRequest& request) override;
   net::HttpReply refusal(unsigned status, const std::string& sentence) override;
-  /// {"version":1,"event":"commit","number":4,"run_end_ns":...,"has_ended":false}. `number` grows
-  /// with each change of the file. While the file cannot be read, the event is "unreadable", and
-  /// the object has a field `error` instead.
+  /// Returns {"version":1,"event":"commit","number":4,"run_end_ns":...,"has_ended":false}. `number`
+  /// grows with each change of the file. While the file cannot be read, the event is "unreadable",
+  /// and the object has a field `error` instead.
   std::string news() override;
 
  private:

@@ -21,8 +21,8 @@
 
 namespace xylem::viz {
 
-/// The output is valid JSON if the calls are nested like the value. Invalid UTF-8 becomes U+FFFD.
-/// NaN and infinities become null.
+/// The output is valid JSON if the calls are nested as the parts of the value are. Invalid UTF-8
+/// becomes U+FFFD. NaN and infinities become null.
 class Json {
  public:
   template <typename Inside>

@@ -41,12 +41,12 @@ struct AgentOptions {
   OutboxOptions outbox;
   ServicesOptions services;
 
-  /// To drain the rings is to read all their records. The agent drains at an interval between
-  /// `busy_interval` and `idle_interval`. It chooses the interval so that, at the present rate, the
-  /// fullest ring fills to the share `wanted_fill`. If all cores of a host are busy, each drain
-  /// takes processor time from a rank. So drains should be rare and find many records. For example,
-  /// with a million records a second and a ring of 262,144, the agent drains every 33 ms. The rest
-  /// of the ring is for bursts, and for the time that the agent waits for a processor.
+  /// To drain the rings means to read the new records in them. The agent drains at an interval
+  /// between `busy_interval` and `idle_interval`. It chooses the interval so that, at the present
+  /// rate, the fullest ring fills to the share `wanted_fill`. If all cores of a host are busy, each
+  /// drain takes processor time from a rank. So drains should be rare and find many records. For
+  /// example, with a million records a second and a ring of 262,144, the agent drains every 33 ms.
+  /// The rest of the ring is for bursts, and for the time that the agent waits for a processor.
   /// `busy_interval` is for ranks that poll: ten million records a second fill a ring of 262,144 in
   /// 26 ms. A longer `idle_interval` saves wake-ups, the main cost of an idle agent. But if a burst
   /// fills a ring between two drains, records are lost. An idle agent wakes when the run's time is

@@ -18,7 +18,7 @@ enum class ChannelKind : std::uint32_t {
   // Guard to worker.
   kProcess = 1,  ///< A process; all fields are set. The descriptor is its segment. If there is no
                  ///< segment, `unwatched` says why.
-  kReady = 2,    ///< The guard has sent all processes that it held; `lane` is the next free lane.
+  kReady = 2,    ///< The guard has sent all processes that it has; `lane` is the next free lane.
   kDrained = 3,  ///< Answer to kDrain: the guard has sent all processes that had connected.
   // Worker to guard.
   kForget = 16,  ///< The last account of the process of `lane` is journalled.

@@ -1,7 +1,6 @@
 #pragma once
 
-// The values of one drain of all rings. The values of one drain are passed to each class that takes
-// part in it.
+// The values of one drain of all rings. Each class that takes part in the drain gets them.
 
 #include <algorithm>
 #include <cstddef>

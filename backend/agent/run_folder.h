@@ -37,7 +37,7 @@ class RunFolder {
   void unlock() { lock_.reset(); }
   /// Unlinks the socket; open connections stay.
   void unlink_socket();
-  /// False only if certainly no process accepts connections at the socket.
+  /// True if a process accepts connections at the socket, or if this is not known.
   bool is_answered() const;
   /// A new listening socket at the socket's path. Fails with kInternal.
   Result<UniqueFd> listen();

@@ -107,8 +107,8 @@ class Segment {
 
   // ---- The agent's part. It is read once, in map(), so the process cannot change it later. ----
   const RingProgress& progress(std::uint32_t ring) const { return progress_[ring]; }
-  /// Raises each number of the ring's progress to that of `to`, if `to` is larger. Then the process
-  /// may overwrite records that are in both windows and chunks. Idempotent.
+  /// Raises each number of the ring's progress to the number in `to`, if that is larger. Then the
+  /// process may overwrite records that are in both windows and chunks. Idempotent.
   void advance(std::uint32_t ring, const RingProgress& to);
   std::uint64_t windowed_calls(FunctionId function) const;
   void advance_windowed(FunctionId function, std::uint64_t calls);

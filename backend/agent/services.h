@@ -51,11 +51,11 @@ struct ServicesOptions {
 /// true. Not thread-safe; nothing blocks. Journal and network are borrowed.
 ///
 /// Samples are taken when the run's time is a multiple of the interval. So they are taken at the
-/// same time on all hosts. Samples are also taken at the begin and at the end. Each sample gets a
-/// number from the journal before it is journalled. If a sample could not be journalled, the next
-/// sample reports it as lost. Registrations with this back end's services, names and layouts come
-/// before the samples; a worker that replaces a dead worker sends them again. A service is
-/// announced when this back end takes it, even if it never gives a sample.
+/// same time on all hosts. Samples are also taken at the begin and at the end. The journal numbers
+/// each sample before the sample is written. If a sample could not be journalled, the next sample
+/// reports it as lost. Registrations with this back end's services, names and layouts come before
+/// the samples; a worker that replaces a dead worker sends them again. A service is announced when
+/// this back end takes it, even if it never gives a sample.
 class Services final : public ProcessWatch {
  public:
   Services(ServicesOptions options, Journal& journal);

@@ -38,7 +38,7 @@ struct RankSelection {
   std::string control_port;  ///< Control port of a Hydra job; empty: any.
   /// The rank of each pid, from a launcher's own table. If this table is set, `world` and `size`
   /// come from the launcher too, and only the condition `match` applies. If the table lists a
-  /// wrapper script, the rank is searched among the wrapper's children.
+  /// wrapper script, the rank is one of the wrapper's children.
   std::map<std::uint32_t, Rank> listed;
   std::string world;
   std::uint32_t size = 0;

@@ -38,10 +38,10 @@ struct DeliveryOptions {
 /// clock. Keeps the journal's packets until they are acknowledged. The source of the packets does
 /// not matter: an agent makes them from rings, other programs make them in their own code.
 ///
-/// Call start() first. Call connect() when all data of a predecessor is in the journal. Then pass
-/// on the events of a Node, and call add() for each journalled packet. Call end() last. Place,
-/// control and clock are also kept in the journal. So a successor with the same journal continues
-/// as the same leaf.
+/// Call start() first. Call connect() after the data of a predecessor was taken over. Then pass on
+/// the events of a Node, and call add() for each journalled packet. Call end() last. Place, control
+/// and clock are also kept in the journal. So a successor with the same journal continues as the
+/// same leaf.
 ///
 /// Sends only to the parent, and only while the link to the parent has room. Packets are sent again
 /// to each new parent, on request, and if there is no acknowledgement (see Outbox). Not

@@ -19,10 +19,10 @@
 
 namespace xylem::backend {
 
-/// Reads no clock: the caller limits the age of chunks with make_chunks(). Its memory has 72 bytes
-/// for each event that waits for its chunk; at most kMaxPending events wait. It also has the open
-/// window (about 1 MiB), and 8 bytes per rank and function. Packets stay in memory until take()
-/// returns them. Not thread-safe.
+/// Reads no clock: the caller limits the age of chunks with make_chunks(). It uses 72 bytes of
+/// memory for each event that waits for its chunk; at most kMaxPending events wait. It also uses
+/// about 1 MiB for the open window, and 8 bytes per rank and function. Packets stay in memory until
+/// take() returns them. Not thread-safe.
 ///
 /// A window is sealed when an event of a later slice comes, or when it is large. So a slice may
 /// have several windows, called parts. Account rows count the events passed to add().

@@ -31,9 +31,9 @@
 
 namespace xylem::backend {
 
-/// A lock that knows its holder. A signal handler that interrupts a call of its thread may call
-/// exit(). It must not wait for the interrupted call. So take() fails at once in the thread that
-/// has the lock.
+/// A lock that knows its holder. A signal handler may interrupt a call of the leaf and then call
+/// exit(). The handler must not wait for the interrupted call. So take() fails at once in the
+/// thread that has the lock.
 class Turn {
  public:
   /// Takes the turn; waits for other threads until the deadline. Returns false at the deadline, and

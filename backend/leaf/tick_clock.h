@@ -80,8 +80,8 @@ class TickClock {
 Nanos record_time(const TickClock& clock, capture::ClockKind kind, std::uint64_t ticks);
 
 /// Fast record_time() for many consecutive records, about 1 ns each. The reader keeps the piece of
-/// the last record and searches only when the ticks are outside it. Borrows the clock; valid until
-/// the clock's next add(). A kTsc reader needs a clock that is ready.
+/// the last record and searches only when the ticks are outside this piece. Borrows the clock;
+/// valid until the clock's next add(). A kTsc reader needs a clock that is ready.
 class TickReader {
  public:
   TickReader(const TickClock& clock, capture::ClockKind kind) noexcept

@@ -1,6 +1,7 @@
 #pragma once
 
-// Estimates the time of all calls that a record represents. Sampling times only one of these calls.
+// Estimates the time of all calls that a record represents. With sampling, only one of these calls
+// was timed.
 //
 // The simple estimate, duration times calls, is wrong when the timed call was unusual. For example,
 // 1000 polls of 200 ns take 4.2 ms if the kernel preempts one of them for 4 ms. If that poll is
@@ -38,8 +39,8 @@ class TimeEstimate {
   /// Returns the time in ns of all calls that a record represents. `calls` must be at least 1, and
   /// `begin` at most `end`; `thread` may be any number. Records of a thread must come in order. If
   /// records overlap, the sum may exceed the time passed. `since` is used only for the first record
-  /// of a thread: it is the earliest possible begin of the record's calls. It is needed because a
-  /// worker that replaces a dead worker has not seen the previous records.
+  /// of a thread: it is the earliest possible begin of the record's calls. `since` is needed
+  /// because a worker that replaces a dead worker has not seen the previous records.
   std::uint64_t take(std::uint32_t thread, FunctionId function, Nanos begin, Nanos end,
                      std::uint64_t calls, Nanos since) {
     // A hostile record may name any thread.

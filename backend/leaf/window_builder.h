@@ -73,8 +73,8 @@ class WindowBuilder {
 
   /// Takes records of one ring, from the first on, and returns how many it has taken. It stops at
   /// the first record of a later slice. If `records` ends with completions of a call, more of them
-  /// may follow. So add() stops before these completions. With `complete` no more can follow, and
-  /// add() takes them.
+  /// may follow. So add() stops before these completions. If `complete` is true, no more can
+  /// follow, and add() takes these completions too.
   std::size_t add(Lane lane, std::span<const TimedRecord> records, bool complete);
 
   /// Counts calls that will never have a record, and marks the row estimated. Each call gets the

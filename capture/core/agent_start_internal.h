@@ -23,10 +23,10 @@ namespace xylem::capture {
 /// Maximum size of the sentence that says what failed.
 constexpr unsigned kReasonBytes = 256;
 
-/// Gives `segment_fd` to the host's agent, and starts the agent if there is none. If there is no
-/// segment, `unwatched` says why, and the agent is told that this process cannot be watched; else
-/// `unwatched` is empty. Returns false on failure; `reason` then says why, in words that can follow
-/// "capture is off: ".
+/// Gives `segment_fd` to the host's agent, and starts the agent if there is none. If there is a
+/// segment, `unwatched` must be empty. Otherwise `unwatched` says why there is none, and the agent
+/// is told that this process cannot be watched. Returns false on failure; `reason` then says why,
+/// in words that can follow "capture is off: ".
 bool register_with_agent(int segment_fd, const char* unwatched,
                          char (&reason)[kReasonBytes]) noexcept;
 

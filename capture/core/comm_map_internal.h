@@ -7,7 +7,8 @@
 // look-up takes no lock. Adding an entry takes a lock and calls MPI (local operations only). If
 // another thread holds the lock for too long, the communicator stays unknown. Communicators with
 // equal members share one table of world ranks. The tables live as long as the process, so a
-// request may point to a table after its communicator was freed. Their total memory is limited.
+// request may point to a table after its communicator was freed. The total memory of all tables is
+// limited.
 
 #include <atomic>
 #include <cstdint>

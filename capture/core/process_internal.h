@@ -158,8 +158,8 @@ void* take_memory(std::size_t bytes) noexcept;
 XYLEM_INLINE std::uint64_t ticks() noexcept;
 std::uint64_t monotonic_ns() noexcept;
 
-/// Returns whether calls may be recorded now. False before capture has started, when it is inert or
-/// off, and in a forked child.
+/// Returns whether calls may be recorded now. False before capture has started, when the process is
+/// inert or turned off, and in a forked child.
 XYLEM_INLINE bool is_on() noexcept;
 
 /// Begins a call. If it returns false, the wrapper makes the real call, then calls

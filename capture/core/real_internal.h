@@ -26,8 +26,8 @@ namespace xylem::capture {
 [[gnu::visibility("hidden")]] extern void* own_functions[kFunctionCount];
 
 /// Look `function` up and remember its address. The result is never null. If this MPI does not have
-/// `function`, they print one line on standard error. Then they return a function that returns
-/// MPI_ERR_OTHER.
+/// `function`, the result is a function that returns MPI_ERR_OTHER, and one line is printed on
+/// standard error.
 void* find_real(std::uint16_t function) noexcept;
 void* find_own(std::uint16_t function) noexcept;
 

@@ -69,9 +69,9 @@ class RequestTable {
   /// Finds the request under `key`, or null. 0 and 1 are never keys.
   TrackedRequest* find(Word key) noexcept;
 
-  /// Hides the request from other threads before a call that may complete it, because MPI may reuse
-  /// its handle during that call. Afterwards call release() if the request completed, else
-  /// publish().
+  /// Call it before a call that may complete the request. Hides the request from other threads,
+  /// because MPI may reuse the handle during that call. Afterwards call release() if the request
+  /// completed, else publish().
   TrackedRequest* claim(Word key) noexcept;
   void release(TrackedRequest* request) noexcept;
 

@@ -14,10 +14,10 @@
 //
 // A ring's slots are divided into 64 blocks. When a block is full, the writer continues in the
 // first free block and records the order of blocks in `block_of`. A block is free when the reader
-// has passed all of it. So while the reader keeps up, the writer reuses a few blocks. They stay in
-// the processor's cache, and no other memory of the ring is used. When the reader falls behind, the
-// writer can use the whole ring. The record with number n is in slot n % B of block block_of[n / B
-// % 64], where B is limit / 64.
+// has passed all of it. So while the reader keeps up, the writer reuses a few blocks. These blocks
+// stay in the processor's cache, and no other memory of the ring is used. When the reader falls
+// behind, the writer can use the whole ring. The record with number n is in slot n % B of block
+// block_of[n / B % 64], where B is limit / 64.
 //
 // Rules (x86-64 and AArch64; all shared words are lock-free atomics):
 //  - The writer fills a slot, then publishes it by storing `head` (release).

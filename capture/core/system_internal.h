@@ -7,7 +7,8 @@
 // 2.17, such as memfd_create, are system calls here. Some functions moved to another library in
 // 2.34: dlsym from libdl, and pthread_key_create from libpthread. These are weak references to the
 // old versions. Such a reference is null in a process that has not loaded the old library.
-// tests/unit/capture/tables_test.py reads the built object and fails if it needs a newer version.
+// tests/unit/capture/tables_test.py reads the built library and fails if the library needs a newer
+// version.
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -24,8 +25,8 @@ void* find_symbol(void* where, const char* name) noexcept;
 /// nothing.
 void* find_loaded(const char* name) noexcept;
 
-/// Makes the calling thread call `end` with `value` when it ends. False if the process cannot have
-/// threads.
+/// Makes the calling thread call `end` with `value` when the thread ends. False if the process
+/// cannot have threads.
 bool watch_thread(void (*end)(void*), void* value) noexcept;
 
 /// Like memfd_create with MFD_CLOEXEC | MFD_ALLOW_SEALING.

@@ -33,9 +33,9 @@ struct LaunchPlace {
 LaunchPlace launch_place() noexcept;
 
 /// Writes the key of this process's world. It is equal in all ranks of the world, and different in
-/// all other worlds of the run. If a launcher started the program, it may be called before
-/// MPI_Init. Otherwise call it after MPI_Init, because Open MPI sets the namespace only there. The
-/// same process gets the same key each time.
+/// all other worlds of the run. If a launcher started the program, the key is right even before
+/// MPI_Init. Without a launcher, Open MPI sets the namespace only in MPI_Init. The same process
+/// gets the same key each time.
 void find_world_key(std::uint8_t (&key)[kWorldKeyBytes]) noexcept;
 
 /// In a launcher: draws an identity for the ranks that it starts. Elsewhere does nothing.

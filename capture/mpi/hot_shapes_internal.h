@@ -48,8 +48,8 @@ XYLEM_INLINE void read_status(Meaning& meaning, const Members* members, Word sta
   if (meaning.peer != kNoPeer) meaning.flags |= kRecordReceive;
 }
 
-/// Completes `meaning` for a call that moves payload by `mode`, and writes its record. `kind` is
-/// used for persistent requests.
+/// Completes `meaning` for a call that moves payload in the way `mode`, and writes the call's
+/// record. `kind` is used for persistent requests.
 XYLEM_INLINE void finish(const Call& call, Mode mode, Word request, Meaning meaning,
                          RequestKind kind) noexcept {
   if (mode != Mode::kBlocking) meaning.request = load_handle(request);

@@ -5,8 +5,8 @@
 // before_SHAPE before the real function, to save this data. Shapes that matter for speed are in
 // hot_shapes_internal.h.
 //
-// Each function writes the call's records: first the call's own, then completion records for
-// further payload. If the call failed, its record has only times and result.
+// Each function writes the call's records. The call's own record comes first. Completion records
+// for further payload follow. If the call failed, its record has only times and result.
 //
 // Bytes: the payload that *this rank* provides. A size is count times type size, in bytes.
 //   send, psend, sendrecv     the size sent; 0 if the target is MPI_PROC_NULL. A persistent send
@@ -68,7 +68,7 @@ XYLEM_INLINE Word load_handle(Word at, std::uint32_t i = 0) noexcept {
   return reinterpret_cast<const Word*>(at)[i];
 }
 
-/// Size of one element in bytes, according to MPI; 0 if MPI does not say.
+/// Size of one element in bytes, according to MPI; 0 if MPI reports no size.
 std::uint64_t type_size(Word datatype) noexcept;
 
 /// Tracks a receive until its completion. If its set of the request table is full, counts the

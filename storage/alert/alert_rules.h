@@ -120,11 +120,11 @@ struct LostHostNote {
 };
 
 /// Judges windows. Does no I/O. The present time is the end of the newest window. An alert is
-/// raised once, when its value has been above the threshold for a whole span. It is closed when the
-/// value is below three quarters of the threshold. So a value around the threshold gives only one
-/// alert. (A stall is closed with the next call.) Similar ranks share one alert. The ranks of an
-/// alert may change. The alert continues as long as one of its first ranks is still among them.
-/// Uses about 400 bytes for each rank.
+/// raised once, when its rule has been true for a whole span. It is closed when the value is below
+/// three quarters of the threshold. So a value around the threshold gives only one alert. (A stall
+/// is closed with the next call.) Similar ranks share one alert. The ranks of an alert may change.
+/// The alert continues as long as one of its first ranks is still among them. Uses about 400 bytes
+/// for each rank.
 class AlertRules {
  public:
   explicit AlertRules(AlertLimits limits);
@@ -162,8 +162,8 @@ class AlertRules {
   /// The rank makes no more calls.
   void note_ended(WorldId world, std::uint64_t rank);
 
-  /// Returns the alerts that were raised, closed or changed since the last call, to be stored by
-  /// id. Ranks are judged only after each fifth of a span.
+  /// Returns the alerts that were raised, closed or changed since the last call. The caller stores
+  /// each by its id. Ranks are judged only after each fifth of a span.
   std::vector<Alert> judge();
   /// The run has ended: closes all open alerts.
   std::vector<Alert> finish();

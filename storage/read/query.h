@@ -80,7 +80,7 @@ class RunFile {
   virtual void set_deadline(Nanos deadline, const std::atomic<bool>* given_up = nullptr) = 0;
 
   /// Runs a query and returns all rows, without column names. Use it for results with few rows.
-  /// Fails like query(), and with kExhausted if there are more than `most` rows.
+  /// Fails for the reasons of query(), and with kExhausted if there are more than `most` rows.
   Result<std::vector<std::vector<Value>>> rows(std::string_view sql, std::size_t most = 1'000'000);
 
   /// Number of chunks of events that the queries have opened so far.

@@ -47,7 +47,7 @@ struct Report {
     std::string program;
     std::uint64_t size = 0;  ///< Size that the processes of the world reported.
     std::uint64_t registered = 0;
-    std::string clock = {};  ///< Kind of clock of its times; empty: the run's clock.
+    std::string clock = {};  ///< Kind of the clock that gave its times; empty: the run's clock.
   };
   /// Sums over ranks, in calls. In every complete line, `captured` == `stored` + `lost`.
   struct Account {

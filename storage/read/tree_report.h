@@ -49,7 +49,7 @@ struct TreeReport {
     /// Why a communication process was placed on its host. Empty: unknown.
     std::string reason{};
     /// The last measurements of a back end's host, by the names in placement/facts.h ("idle",
-    /// "cores", ...). Empty: none yet, or hosts are not measured.
+    /// "cores", ...). Empty if there are none yet, or if hosts are not measured.
     std::map<std::string, double> facts{};
   };
   /// Notices from or about processes of one role. Similar lines are combined.

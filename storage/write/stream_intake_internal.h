@@ -16,8 +16,8 @@
 namespace xylem::storage {
 
 /// Returns fields as JSON that SQLite can read: an object, `{"1":42,"2":[0.5,null]}`. Bytes are
-/// hexadecimal text. JSON has no NaN and no infinity: NaN becomes null. Infinity becomes a number
-/// outside the range of double. Text that is not UTF-8 is read as Latin-1.
+/// hexadecimal text. JSON has no NaN and no infinity. So NaN becomes null, and infinity becomes a
+/// number outside the range of double. Text that is not UTF-8 is read as Latin-1.
 std::string to_json(const wire::Fields& fields);
 
 /// Like SqliteIntake, it works inside a transaction of the caller, and the caller checks the

@@ -92,9 +92,9 @@ struct EventSourceOptions {
 /// clock. With `trace` each event is stored too.
 class EventSource {
  public:
-  /// Joins the run, and waits until the front end has assigned a place in the tree. Fails for the
-  /// reasons that Leaf::join() names. Also fails with kInvalidArgument when ranks, world or
-  /// functions are not valid.
+  /// Joins the run, and waits until the front end has assigned a place in the tree. Fails when the
+  /// leaf cannot join (see Leaf::join). Fails with kInvalidArgument when ranks, world or functions
+  /// are not valid.
   static Result<std::unique_ptr<EventSource>> join(EventSourceOptions options);
   /// Closes the source, and waits at most 1 s for the delivery of the remaining data.
   ~EventSource();
@@ -105,9 +105,10 @@ class EventSource {
   /// discrete-event simulation produces them. Waits while the journal is full. An added event is
   /// not visible in the store at once. It becomes visible at close(), or with the first event that
   /// comes after a tenth of a second or after a window. Fails with kInvalidArgument if the event
-  /// ends before the previous event or before its own begin, or if its rank or function is not the
-  /// source's. That event is not stored; later valid events are. Fails with kTimedOut after
-  /// `timeout` (ns from now), and with kUnavailable when the run is over.
+  /// ends before the previous event, or before its own begin. Also fails with kInvalidArgument if
+  /// its rank or function is not one of the source's. Then the event is not stored; later valid
+  /// events are. Fails with kTimedOut after `timeout` (ns from now), and with kUnavailable when the
+  /// run is over.
   Result<void> add(const SourceCall& call, Nanos timeout = 60 * kSecond);
 
   /// Ends the ranks, delivers the remaining data and leaves the run. Fails with kTimedOut; the

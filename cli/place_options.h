@@ -30,9 +30,8 @@ struct PlaceRequest {
 /// repeated without other options. These settings are topology, placement, extra hosts and limits.
 /// A setting gets the run's value only if it has its default value. The run's topology is not taken
 /// if it is a file, or if `comm-processes` is given. If the configuration file (`entries`) has no
-/// rules of fuzzy placement, adds the run's rules. Fails if the run's file cannot be opened, for
-/// the reasons of storage::RunFile::open(). Fails with kInvalidArgument when the run's options are
-/// invalid.
+/// rules of fuzzy placement, adds the run's rules. Fails if the run's file cannot be opened (see
+/// storage::RunFile::open). Fails with kInvalidArgument when the run's options are invalid.
 Result<void> recall_settings(std::vector<SettingValue>& values, std::vector<ConfigEntry>& entries);
 
 /// Reads the hosts from one source: `hosts`, `host-file`, `recorded` or `slurm`. If none of these

@@ -1,9 +1,9 @@
 #pragma once
 
 // The plan of a run: the settings of `xylem run`, `serve` and `attach`, and the sections of a
-// configuration file. settings.h describes the layers of settings. Each component defines its own
-// settings; this file joins them. `xylem` checks the plan before the job starts and sends its text
-// to the front end, which reads it with the same function.
+// configuration file. The layers of settings are described in settings.h. Each component defines
+// its own settings; this file joins them. `xylem` checks the plan before the job starts and sends
+// its text to the front end, which reads it with the same function.
 
 #include <string>
 #include <vector>

@@ -26,8 +26,8 @@ namespace xylem {
 /// none.
 std::string config_file(const std::string& flag, const std::vector<std::string>& environment);
 
-/// The entries of the file; none if `path` is empty. Fails if the file cannot be read, for the
-/// reasons of load_config().
+/// The entries of the file; none if `path` is empty. Fails if the file cannot be read (see
+/// load_config).
 Result<std::vector<ConfigEntry>> config_entries(const std::string& path);
 
 /// True for a key of a section that a component reads by itself: [fuzzy], [service.NAME],
@@ -40,7 +40,7 @@ bool is_section_key(std::string_view key);
 ///
 /// One file can serve every subcommand: settings of other subcommands are skipped. Rules of fuzzy
 /// placement (placement/fuzzy_rules.h) and services (frontend/service_options.h) are checked for
-/// every subcommand. Fails if the file cannot be read, for the reasons of load_config(). Fails with
+/// every subcommand. Fails if the file cannot be read (see load_config). Fails with
 /// kInvalidArgument and the line for an unknown key, for a list instead of one value, or for
 /// invalid rules or services.
 Result<std::vector<SettingValue>> layer_settings(const std::vector<Setting>& settings,
@@ -56,8 +56,8 @@ class SettingFlags {
   SettingFlags(const SettingFlags&) = delete;
   SettingFlags& operator=(const SettingFlags&) = delete;
 
-  /// The values of all layers. Call it after `app` has parsed. Fails for the reasons of
-  /// layer_settings().
+  /// The values of all layers. Call it after `app` has parsed. Fails if a layer is wrong (see
+  /// layer_settings).
   Result<std::vector<SettingValue>> layered(const std::vector<std::string>& environment) const;
 
   /// The value of `--config`; "" if it is not given.

@@ -16,8 +16,8 @@
 
 namespace xylem::backend {
 
-/// Makes a chunk of a process when the process has enough records, when its records are old enough,
-/// when one of its rings fills, or when it has ended. Not thread-safe. Borrows its arguments.
+/// Makes a chunk of a process when its records are enough or old enough. Also makes one when a ring
+/// of the process fills, or when the process has ended. Not thread-safe. Borrows its arguments.
 class ChunkWriter {
  public:
   /// `chunk_age`: maximum age of a record before it goes into a chunk.

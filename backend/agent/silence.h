@@ -1,8 +1,8 @@
 #pragma once
 
-// Detects processes that make no MPI calls, and finds where they are: inside a call that does not
-// return, outside MPI, or stopped by a signal. A process without calls produces no windows, so
-// without this detection a hanging job would go unnoticed.
+// Detects processes that make no MPI calls, and finds where they are. They may be inside a call
+// that does not return, outside MPI, or stopped by a signal. A process without calls produces no
+// windows, so without this detection a hanging job would go unnoticed.
 //
 // A call is counted before it begins, and its record is written when it has ended
 // (capture/core/ring.h). So if a function is not sampled, a counted call without a record is under

@@ -150,9 +150,10 @@ class Journal {
   std::uint64_t next_wave(StreamId stream) const;
 
   /// Sample numbers of a service. `service` is the lane of the service's packets; there are at most
-  /// wire::kMaxServices services. next_sample() is the number after the last journalled sample.
-  /// samples_taken() is how many numbers take_sample_number() has given. If samples_taken() is
-  /// larger, some samples were taken but not journalled, for example because a worker died.
+  /// wire::kMaxServices services. The function next_sample() returns the number after the last
+  /// journalled sample. The function samples_taken() returns how many numbers take_sample_number()
+  /// has given. If samples_taken() is larger, some samples were taken but not journalled, for
+  /// example because a worker died.
   std::uint64_t next_sample(Lane service) const;
   std::uint64_t samples_taken(Lane service) const;
   std::uint64_t take_sample_number(Lane service);

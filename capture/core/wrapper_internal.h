@@ -4,7 +4,7 @@
 //
 //   NAME          Exported. If capture is on, jumps to record_NAME, else to the next NAME in line.
 //                 It has no stack frame and moves no argument.
-//   PNAME         Exported. The same for the profiling name; the next function is MPI's own PNAME.
+//   PNAME         Exported. Like NAME, but the next function is MPI's own PNAME.
 //   record_NAME   Records the call.
 //   first_NAME    Looks up the next NAME, at the first call while capture is off.
 

@@ -10,9 +10,9 @@
 // reported when it ends.
 //
 // *Imbalance* compares the shares of time that ranks spend in MPI. It is how far the smallest
-// shares are below the mean of the world: the other ranks wait while these ranks compute. *Late* is
-// the same for the time in collectives. It compares ranks that use the same collectives: the rank
-// that arrives last spends almost no time in the collective.
+// shares are below the mean of the world. The ranks with the smallest shares compute while the
+// others wait. *Late* is the same for the time in collectives. It compares only ranks that use the
+// same collectives. The rank that arrives last spends almost no time in the collective.
 //
 // *Loss* counts calls that are in no window, and lost hosts.
 

@@ -80,7 +80,7 @@ class RunFile {
   virtual void set_deadline(Nanos deadline, const std::atomic<bool>* given_up = nullptr) = 0;
 
   /// Runs a query and returns all rows, without column names. Use it for results with few rows.
-  /// Fails for the reasons of query(), and with kExhausted if there are more than `most` rows.
+  /// Fails if query() fails, and with kExhausted if there are more than `most` rows.
   Result<std::vector<std::vector<Value>>> rows(std::string_view sql, std::size_t most = 1'000'000);
 
   /// Number of chunks of events that the queries have opened so far.
@@ -103,8 +103,8 @@ std::string to_text(const Value& value);
 /// blobs are hex, and bytes that are not UTF-8 become U+FFFD. Control characters, including C1, are
 /// escaped.
 std::string to_json(const Value& value);
-/// These functions return 0 or "" if the value has another type. integer_of() also accepts a real:
-/// it limits the real to the range of integers, and gives 0 for NaN.
+/// These functions return 0 or "" if the value has another type. The function integer_of() also
+/// accepts a real. It limits the real to the range of integers, and returns 0 for NaN.
 std::int64_t integer_of(const Value& value);
 /// Returns integer_of(), limited to plus or minus 146 years in ns, so that two times can be
 /// subtracted without overflow.

@@ -168,12 +168,12 @@ struct Report {
   std::vector<std::string> faults;
 };
 
-/// Fails if the file cannot be read, for the reasons of RunFile::query().
+/// Fails if the file cannot be read (see RunFile::query).
 Result<Report> make_report(RunFile& run, const ReportLimits& limits = {});
 
 /// Recomputes the store's running totals from every stored window and chunk. Returns the
-/// differences; empty if there are none. Reads the whole file. Fails if the file cannot be read,
-/// for the reasons of RunFile::query().
+/// differences; empty if there are none. Reads the whole file. Fails if the file cannot be read
+/// (see RunFile::query).
 Result<std::vector<std::string>> verify_totals(RunFile& run);
 
 }  // namespace xylem::storage

@@ -26,15 +26,15 @@ namespace xylem::storage {
 /// while any reader is open, the end of a run cannot write SQLite's log into the run's file. Each
 /// answer is from one commit. Not thread-safe.
 ///
-/// Every query fails if the file cannot be read, for the reasons of RunFile::query(). It fails with
-/// kTimedOut if a deadline is set and passes, and with kNotFound for an unknown world. It fails
-/// with kInvalidArgument for a range that ends before it begins, and for values above a limit. If a
-/// run has no ranks yet, the answer is empty; this is not an error. Several processes with the same
+/// Every query fails if the file cannot be read (see RunFile::query). It fails with kTimedOut if a
+/// deadline is set and passes, and with kNotFound for an unknown world. It fails with
+/// kInvalidArgument for a range that ends before it begins, and for values above a limit. If a run
+/// has no ranks yet, the answer is empty; this is not an error. Several processes with the same
 /// rank are added together.
 class RunView {
  public:
   explicit RunView(std::unique_ptr<RunFile> run) : run_(std::move(run)) {}
-  /// Fails if the file cannot be opened, for the reasons of RunFile::open().
+  /// Fails if the file cannot be opened (see RunFile::open).
   static Result<RunView> open(const std::string& path);
 
   /// Returns the scope of the whole run: whether it has ended, and its newest time.

@@ -77,8 +77,8 @@ constexpr Nanos kSilentAfter = 4 * kSecond;
 /// Returns the overlay as the file describes it. With `at_ns`, returns the state at that time of
 /// the run, otherwise the newest state. Nodes that did not exist yet are left out. A file of an
 /// older xylem has no history: for every `at_ns` the result is the newest state, without rates.
-/// Fails if the file cannot be read, for the reasons of RunFile::query(). Fails with kNotFound if
-/// the file has no front end, or had none at that time.
+/// Fails if the file cannot be read (see RunFile::query). Fails with kNotFound if the file has no
+/// front end, or had none at that time.
 Result<TreeReport> make_tree_report(RunFile& run, std::optional<Nanos> at_ns = std::nullopt);
 
 }  // namespace xylem::storage

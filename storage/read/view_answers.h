@@ -61,9 +61,9 @@ struct RankGridQuery {
 
 /// A grid of ranks and time. A slot is a multiple of the run's windows, so no window is in two
 /// slots. The range is extended to whole windows. If millions of rows would have to be read, the
-/// range is extended to whole groups of 8, 64, 512 or 4096 windows. To get the share of time in
-/// MPI, divide a cell of kMpi by the length of the slot and by the number of ranks in its row. With
-/// several threads, the share may be above 1.
+/// range is extended to whole groups of 8, 64, 512 or 4096 windows. For the share of time in MPI,
+/// divide a cell of kMpi by the slot's length and by the row's number of ranks. With several
+/// threads, the share may be above 1.
 struct RankGrid {
   struct Row {
     std::uint64_t first_rank = 0, ranks = 0;

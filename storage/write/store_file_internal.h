@@ -29,9 +29,9 @@ struct ClaimedFile {
 /// file is locked by flock. Pass false on network file systems, where the lock would lock out
 /// readers. Fails with
 ///   kAlreadyExists     the file exists and `overwrite` is false,
-///   kInvalidArgument   a directory, not a regular file, or not a run of xylem,
+///   kInvalidArgument   the path is not a regular file, or the file is not a run of xylem,
 ///   kUnavailable       another process is writing it,
-///   kPermissionDenied, kNotFound (its folder), kExhausted.
+///   kPermissionDenied, kNotFound, kExhausted, kInternal   the system refuses to create the file.
 Result<ClaimedFile> claim_file(const std::string& path, bool overwrite, bool lock);
 
 /// Checks that a new run may replace the file at `path`: it must be a run of xylem that no process
@@ -51,8 +51,8 @@ long file_system_of(const std::string& path);
 /// True for NFS, Lustre, GPFS, BeeGFS and CIFS. Several hosts may write there, and WAL cannot work.
 bool is_network_file_system(long type);
 
-/// Makes a folder for this process alone in $TMPDIR (or /tmp), mode 0700. Fails for the reasons of
-/// claim_file() if the folder cannot be made.
+/// Makes a folder for this process alone in $TMPDIR (or /tmp), mode 0700. Fails with
+/// kPermissionDenied, kNotFound, kExhausted or kInternal if the folder cannot be made.
 Result<std::string> make_live_folder();
 
 /// Removes a database file and the files that SQLite keeps beside it. A missing file is not a

@@ -1,7 +1,7 @@
 #pragma once
 
-// Nodes over real sockets, for tests: a Node with functions as its reactions, a root in its own
-// thread, and a client that connects to the root.
+// Nodes over real sockets, for tests. There is a Node with functions as its reactions, a root in
+// its own thread, and a client that connects to the root.
 
 #include <gtest/gtest.h>
 

@@ -3,12 +3,11 @@
 
 import re
 import struct
-import subprocess
 import time
 import unittest
 
 from browser import PageTest
-from harness import BUILD, Store, mpirun, wait_until
+from harness import Store, mpirun, wait_until
 from view_test import Server
 
 SCALES = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -185,33 +184,6 @@ class Page(PageTest):
         self.assert_matrix(page, store)
         page.click("nav a >> text=Query")
         self.assert_query(page, store)
-        server.stop(self)
-
-    def test_a_step_of_the_map_is_quick_with_a_thousand_ranks(self):
-        path = self.folder / "large.db"
-        subprocess.run([BUILD / "tests/make_large_run", path, "1024", "30", "0"], check=True, stdout=subprocess.DEVNULL)
-        server = Server(self, path)
-        page = self.open(server, "ranks")
-        page.wait("document.querySelector('#view .legend') !== null", "the map is drawn")
-        self.assertEqual(page.value("document.querySelector('#view canvas').ariaLabel.split(' ')[0]"), "1024")
-        took = []
-        answers = "performance.getEntriesByType('resource').filter((one) => one.responseEnd > 0).length"
-        for key in ["+", "+", "+", "ArrowRight", "ArrowRight", "ArrowLeft", "-", "ArrowLeft", "-", "+"]:
-            before, place, asked = page.call("metrics"), page.value("location.hash"), page.value(answers)
-            page.press(key)
-            page.wait(f"location.hash !== {place!r}", f"{key} has gone somewhere else")
-            page.wait(f"{answers} > {asked}", "its answer has come")
-            page.value("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 50)))")
-            took.append(1000 * (page.call("metrics")["ScriptDuration"] - before["ScriptDuration"]))
-        took.sort()
-        print(f"script a step of 1024 ranks, in ms: {', '.join(f'{ms:.0f}' for ms in took)}")
-        # As promised; of processor time, so that others on the machine do not matter.
-        self.assertLess(took[len(took) // 2], 20, took)
-        shown = page.value("performance.getEntriesByType('resource').filter((one) => !one.name.includes('/api/'))"
-                           ".concat(performance.getEntriesByType('navigation'))"
-                           ".reduce((sum, one) => sum + one.transferSize, 0)")
-        print(f"bytes of the page's files: {shown}")
-        self.assertLess(shown, 300 * 1024)
         server.stop(self)
 
     def test_keys_choose_views_and_the_theme_which_stays(self):

@@ -7,7 +7,6 @@ import urllib.parse
 
 from browser import PageTest
 from harness import Store, mpirun, wait_until
-from large_stores import large_run
 from page_test import number
 from view_test import Server
 
@@ -152,19 +151,6 @@ class PageTimeline(PageTest):
         page = self.open(server, f"timeline?begin={begin}&end={end}")
         page.wait("document.querySelector('[data-detail=calls]') !== null", "single calls are drawn")
         self.assert_steps_are_cheap(page, "8 ranks, calls")
-        server.stop(self)
-
-    def test_a_step_costs_little_with_a_thousand_ranks_too(self):
-        path = self.folder / "large.db"
-        large_run(path, 1024, 30, 2_000_000)
-        server = Server(self, path)
-        page = self.open(server, "timeline?ranks=0-1024")
-        page.wait("document.querySelector('[data-detail=windows]') !== null", "windows of all ranks are drawn")
-        self.assert_steps_are_cheap(page, "1024 ranks, windows")
-        # As many calls as an answer has, of the 64 ranks that are shown at first.
-        page.go(server.url.split("?")[0] + "#/timeline?begin=10000000000&end=12000000000")
-        page.wait("document.querySelector('[data-detail=calls]') !== null", "single calls are drawn")
-        self.assert_steps_are_cheap(page, "1024 ranks, calls")
         server.stop(self)
 
     def test_a_message_is_drawn_and_told_as_sql_has_it(self):

@@ -1,5 +1,5 @@
-// Migrations are numbered by their place in a list, and never change once released: a file of
-// version n has had the first n of them.
+// SQL of the migrations. It never changes once it is released: a file of version n has had the
+// first n migrations.
 
 #include <array>
 
@@ -8,8 +8,8 @@
 namespace xylem::storage {
 namespace {
 
-// Names of others' scripts rest on the views; the tables below them are ours to change.
-constexpr const char* kVersion1Tables = R"sql(
+void make_tables_of_processes(Connection& file) {
+  file.execute(R"sql(
 CREATE TABLE run(
   run_id TEXT NOT NULL, command TEXT, directory TEXT, user TEXT, host TEXT, version TEXT,
   options TEXT, detail TEXT, window_ns INTEGER, started_ns INTEGER, ended_ns INTEGER,
@@ -34,7 +34,11 @@ CREATE INDEX process_by_rank ON process(world, rank);
 CREATE TABLE function(id INTEGER PRIMARY KEY, name TEXT, class TEXT);
 CREATE TABLE function_alias(leaf INTEGER, id INTEGER, function INTEGER NOT NULL,
                             PRIMARY KEY(leaf, id)) WITHOUT ROWID;
+)sql");
+}
 
+void make_tables_of_calls(Connection& file) {
+  file.execute(R"sql(
 CREATE TABLE wave_seen(stream INTEGER, wave INTEGER, sources TEXT NOT NULL,
                        PRIMARY KEY(stream, wave)) WITHOUT ROWID;
 CREATE TABLE chunk_seen(process INTEGER, first INTEGER, end INTEGER NOT NULL,
@@ -62,7 +66,11 @@ CREATE TABLE event_chunk(
   id INTEGER PRIMARY KEY, process INTEGER NOT NULL, first INTEGER NOT NULL, end INTEGER NOT NULL,
   begin_ns INTEGER, end_ns INTEGER, events INTEGER, calls INTEGER, chunk BLOB NOT NULL);
 CREATE INDEX event_chunk_by_time ON event_chunk(process, begin_ns, end_ns);
+)sql");
+}
 
+void make_tables_of_tree(Connection& file) {
+  file.execute(R"sql(
 CREATE TABLE node(
   id INTEGER PRIMARY KEY, role TEXT NOT NULL, host TEXT, parent INTEGER, level INTEGER,
   pid INTEGER, leaf INTEGER, state TEXT);
@@ -72,228 +80,80 @@ CREATE TABLE link(
   sent_bytes INTEGER, sent_packets INTEGER, round_trip_ns INTEGER, offset_ns INTEGER,
   error_ns INTEGER, refused INTEGER);
 CREATE TABLE host_metric(leaf INTEGER, at_ns INTEGER, name TEXT, value REAL);
-)sql";
+)sql");
+}
 
-//
-// A window that was given up holds calls of all ranks of its host, and its tombstone tells only how
-// many in all. Whose they are shows when the agent's counters of windowed calls, rank by rank,
-// leave a gap to what is stored, and the gaps of the host add up to exactly what its tombstones
-// say. Until then nothing is attributed.
-constexpr const char* kVersion1Views = R"sql(
-CREATE VIEW rank AS
-  SELECT p.world, p.rank, h.name AS host, p.pid, p.program, p.mpi_library, p.leaf, p.lane,
-         p.first_ns, p.last_ns, p.ended
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL;
+/// Version 1.
+void make_first_tables(Connection& file) {
+  make_tables_of_processes(file);
+  make_tables_of_calls(file);
+  make_tables_of_tree(file);
+}
 
-CREATE VIEW profile_window AS
-  SELECT p.world, p.rank, w.begin_ns, w.end_ns,
-         coalesce(f.name, 'function ' || w.function) AS function, w.calls, w.time_ns, w.min_ns,
-         w.max_ns, w.bytes, w.estimated, w.histogram
-  FROM profile_row w JOIN process p ON p.id = w.process LEFT JOIN function f ON f.id = w.function;
-
-CREATE VIEW function_total AS
-  SELECT p.world, p.rank, coalesce(f.name, 'function ' || s.function) AS function, s.calls,
-         s.time_ns, s.bytes, s.min_ns, s.max_ns, s.estimated, f.class
-  FROM function_sum s JOIN process p ON p.id = s.process LEFT JOIN function f ON f.id = s.function
-  WHERE p.world IS NOT NULL;
-
-CREATE VIEW comm_matrix AS
-  SELECT p.world, p.rank AS source, m.destination, m.bytes, m.messages
-  FROM matrix_sum m JOIN process p ON p.id = m.process WHERE p.world IS NOT NULL;
-
-CREATE VIEW wait_matrix AS
-  SELECT p.world, p.rank, w.peer, w.time_ns, w.calls
-  FROM wait_sum w JOIN process p ON p.id = w.process WHERE p.world IS NOT NULL;
-
-CREATE VIEW account AS
-  SELECT world, rank, captured, stored, lost,
-         ended AND lost_reason IS NULL AND stored + lost = windowed + ring_lost
-           AND captured = stored + lost AS complete
-  FROM (
-    SELECT p.world, p.rank, p.captured, p.stored_calls AS stored,
-           p.ring_lost +
-             CASE WHEN h.given_up_calls > 0 AND h.given_up_calls =
-                    (SELECT total(max(0, q.windowed - q.stored_calls))
-                     FROM process q WHERE q.leaf = p.leaf)
-                  THEN max(0, p.windowed - p.stored_calls) ELSE 0 END AS lost,
-           p.ended, p.windowed, p.ring_lost, h.lost_reason
-    FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL);
-
-CREATE VIEW account_event AS
-  SELECT p.world, p.rank, p.events, p.stored_events, p.given_up_events AS lost_events,
-         p.event_calls AS calls, p.stored_event_calls AS stored_calls,
-         p.given_up_event_calls AS lost_calls,
-         p.ended AND h.lost_reason IS NULL AND p.events = p.stored_events + p.given_up_events
-           AND p.event_calls = p.stored_event_calls + p.given_up_event_calls AS complete
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL;
-
-CREATE VIEW loss AS
-  SELECT 'ring' AS part, p.world, p.rank, h.name AS host,
-         coalesce(f.name, 'function ' || r.function) AS function, r.calls,
-         'the ring was full: the agent could not keep up' AS reason, NULL AS wave, NULL AS wave_end
-  FROM ring_loss r JOIN process p ON p.id = r.process LEFT JOIN host h ON h.leaf = p.leaf
-       LEFT JOIN function f ON f.id = r.function
-  UNION ALL
-  SELECT CASE g.stream WHEN 1 THEN 'registration' WHEN 2 THEN 'window' ELSE 'chunk' END,
-         p.world, p.rank, coalesce(h.name, 'leaves ' || g.sources), NULL, g.calls, g.reason,
-         g.wave, g.wave_end
-  FROM given_up g LEFT JOIN process p ON p.id = g.process LEFT JOIN host h ON h.leaf = g.leaf
-  UNION ALL
-  SELECT 'host', NULL, NULL, name, NULL, NULL, lost_reason, NULL, NULL
-  FROM host WHERE lost_reason IS NOT NULL;
-)sql";
-
-constexpr const char* kVersion2Tables = R"sql(
+/// Version 2. Warnings and errors of processes; the transport of a link.
+void add_notices(Connection& file) {
+  file.execute(R"sql(
 CREATE TABLE notice(
   at_ns INTEGER, host TEXT, role TEXT, pid INTEGER, level TEXT, text TEXT, dropped INTEGER);
 ALTER TABLE link ADD COLUMN transport TEXT;
-)sql";
+)sql");
+}
 
-constexpr const char* kVersion3Tables = R"sql(
+/// Version 3. What a full ring loses besides calls.
+void add_lost_messages(Connection& file) {
+  file.execute(R"sql(
 ALTER TABLE process ADD COLUMN lost_messages INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE process ADD COLUMN lost_message_bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE process ADD COLUMN lost_receives INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE process ADD COLUMN untracked_receives INTEGER NOT NULL DEFAULT 0;
-)sql";
+)sql");
+}
 
-// Calls of threads without a ring (lost, and of no function) may have been sends too.
-constexpr const char* kVersion3Views = R"sql(
-DROP VIEW comm_matrix;
-CREATE VIEW comm_matrix AS
-  SELECT p.world, p.rank AS source, m.destination, m.bytes, m.messages,
-         p.ended AND h.lost_reason IS NULL AND p.stored_calls = p.windowed AND p.lost_messages = 0
-           AND p.ring_lost = (SELECT total(r.calls) FROM ring_loss r WHERE r.process = p.id)
-           AS complete
-  FROM matrix_sum m JOIN process p ON p.id = m.process LEFT JOIN host h ON h.leaf = p.leaf
-  WHERE p.world IS NOT NULL;
-
-DROP VIEW loss;
-CREATE VIEW loss AS
-  SELECT 'ring' AS part, p.world, p.rank, h.name AS host,
-         coalesce(f.name, 'function ' || r.function) AS function, r.calls,
-         'the ring was full: the agent could not keep up' AS reason, NULL AS wave, NULL AS wave_end,
-         NULL AS messages, NULL AS bytes
-  FROM ring_loss r JOIN process p ON p.id = r.process LEFT JOIN host h ON h.leaf = p.leaf
-       LEFT JOIN function f ON f.id = r.function
-  WHERE r.calls > 0
-  UNION ALL
-  SELECT 'message', p.world, p.rank, h.name, NULL, NULL,
-         'sent while the ring was full: comm_matrix is short of them', NULL, NULL,
-         p.lost_messages, p.lost_message_bytes
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_messages > 0
-  UNION ALL
-  SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
-         'received while the ring was full: wait_matrix is short of them', NULL, NULL,
-         p.lost_receives, NULL
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_receives > 0
-  UNION ALL
-  SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
-         'their completion could not be followed: wait_matrix is short of them', NULL, NULL,
-         p.untracked_receives, NULL
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.untracked_receives > 0
-  UNION ALL
-  SELECT CASE g.stream WHEN 1 THEN 'registration' WHEN 2 THEN 'window' ELSE 'chunk' END,
-         p.world, p.rank, coalesce(h.name, 'leaves ' || g.sources), NULL, g.calls, g.reason,
-         g.wave, g.wave_end, NULL, NULL
-  FROM given_up g LEFT JOIN process p ON p.id = g.process LEFT JOIN host h ON h.leaf = g.leaf
-  UNION ALL
-  SELECT 'host', NULL, NULL, name, NULL, NULL, lost_reason, NULL, NULL, NULL, NULL
-  FROM host WHERE lost_reason IS NOT NULL;
-)sql";
-
-// For a successor of the front end. One row in `succession`.
-constexpr const char* kVersion4Tables = R"sql(
+/// Version 4. For a successor of the front end. `succession` has one row.
+void add_succession(Connection& file) {
+  file.execute(R"sql(
 ALTER TABLE run ADD COLUMN front_ends INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE node ADD COLUMN host_key TEXT;
 CREATE TABLE node_address(
   node INTEGER, position INTEGER, host TEXT, port INTEGER, unix_path TEXT, host_key TEXT,
   PRIMARY KEY(node, position)) WITHOUT ROWID;
 CREATE TABLE succession(epoch_ns INTEGER NOT NULL, ended TEXT NOT NULL);
-)sql";
+)sql");
+}
 
-// What a host that was lost for good had reported, and what never came of it; told at the end.
-constexpr const char* kVersion5Tables = R"sql(
+/// Version 5. Data that a host lost for good had reported, and that never arrived. Written at the
+/// end.
+void add_closed_counts(Connection& file) {
+  file.execute(R"sql(
 ALTER TABLE process ADD COLUMN closed_calls INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE process ADD COLUMN closed_events INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE process ADD COLUMN closed_event_calls INTEGER NOT NULL DEFAULT 0;
-)sql";
+)sql");
+}
 
-constexpr const char* kVersion5Views = R"sql(
-DROP VIEW account;
-CREATE VIEW account AS
-  SELECT world, rank, captured, stored, lost,
-         ended AND lost_reason IS NULL AND stored + lost = windowed + ring_lost
-           AND captured = stored + lost AS complete
-  FROM (
-    SELECT p.world, p.rank, p.captured, p.stored_calls AS stored,
-           p.ring_lost +
-             CASE WHEN p.closed_calls > 0 THEN p.closed_calls
-                  WHEN h.given_up_calls > 0 AND h.given_up_calls =
-                    (SELECT total(max(0, q.windowed - q.stored_calls))
-                     FROM process q WHERE q.leaf = p.leaf)
-                  THEN max(0, p.windowed - p.stored_calls) ELSE 0 END AS lost,
-           p.ended, p.windowed, p.ring_lost, h.lost_reason
-    FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL);
-
-DROP VIEW account_event;
-CREATE VIEW account_event AS
-  SELECT world, rank, events, stored_events, lost_events, calls, stored_calls, lost_calls,
-         ended AND lost_reason IS NULL AND events = stored_events + lost_events
-           AND calls = stored_calls + lost_calls AS complete
-  FROM (
-    SELECT p.world, p.rank, p.events, p.stored_events,
-           p.given_up_events + p.closed_events AS lost_events, p.event_calls AS calls,
-           p.stored_event_calls AS stored_calls,
-           p.given_up_event_calls + p.closed_event_calls AS lost_calls, p.ended, h.lost_reason
-    FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL);
-)sql";
-
-// The past of the tree.
-constexpr const char* kVersion6Tables = R"sql(
+/// Version 6. Changes of nodes, and samples of links.
+void add_history_of_tree(Connection& file) {
+  file.execute(R"sql(
 CREATE TABLE node_change(
   at_ns INTEGER, node INTEGER NOT NULL, state TEXT, parent INTEGER, level INTEGER);
 CREATE TABLE link_sample(
   node INTEGER, at_ns INTEGER, queue_bytes INTEGER, sent_bytes INTEGER, sent_packets INTEGER,
   round_trip_ns INTEGER, PRIMARY KEY(node, at_ns)) WITHOUT ROWID;
-)sql";
+)sql");
+}
 
-// A link's counters begin anew with each parent: then what it has sent since is all that is known.
-constexpr const char* kVersion6Views = R"sql(
-CREATE VIEW link_rate AS
-  SELECT node, begin_ns, end_ns, packets, bytes,
-         packets * 1e9 / (end_ns - begin_ns) AS packets_per_s,
-         bytes * 1e9 / (end_ns - begin_ns) AS bytes_per_s, queue_bytes, round_trip_ns
-  FROM (
-    SELECT node, begin_ns, end_ns, queue_bytes, round_trip_ns,
-           sent_packets - CASE WHEN is_new THEN 0 ELSE last_packets END AS packets,
-           sent_bytes - CASE WHEN is_new THEN 0 ELSE last_bytes END AS bytes
-    FROM (
-      SELECT *, last_packets > sent_packets OR last_bytes > sent_bytes AS is_new
-      FROM (
-        SELECT node, lag(at_ns) OVER samples AS begin_ns, at_ns AS end_ns, sent_packets, sent_bytes,
-               lag(sent_packets) OVER samples AS last_packets,
-               lag(sent_bytes) OVER samples AS last_bytes, queue_bytes, round_trip_ns
-        FROM link_sample WINDOW samples AS (PARTITION BY node ORDER BY at_ns))
-      WHERE begin_ns IS NOT NULL));
-)sql";
-
-// A simulator's ranks have times of another sort.
-constexpr const char* kVersion7Tables = R"sql(
+/// Version 7. A simulator's ranks have times of another clock.
+void add_clock_of_process(Connection& file) {
+  file.execute(R"sql(
 ALTER TABLE process ADD COLUMN clock TEXT;
-)sql";
+)sql");
+}
 
-constexpr const char* kVersion7Views = R"sql(
-DROP VIEW rank;
-CREATE VIEW rank AS
-  SELECT p.world, p.rank, h.name AS host, p.pid, p.program, p.mpi_library, p.leaf, p.lane,
-         p.first_ns, p.last_ns, p.ended, p.clock
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL;
-)sql";
-
-// Series of auxiliary services. A row holds all numbers of a subject at a time, as JSON; what they
-// mean is one row of series_metric each, for all hosts whose layout is the same. `host_value` holds
-// what is known of a host by other means, one number a row.
-constexpr const char* kVersion8Tables = R"sql(
+/// Version 8. Series of auxiliary services. A row has all numbers of a subject at a time, as JSON.
+/// Their meaning is in series_metric, one row each, for all hosts with the same layout.
+/// `host_value` has single numbers of a host from other sources.
+void add_services(Connection& file) {
+  file.execute(R"sql(
 ALTER TABLE host_metric RENAME TO host_value;
 CREATE TABLE service(
   id INTEGER PRIMARY KEY, leaf INTEGER NOT NULL, lane INTEGER NOT NULL, name TEXT,
@@ -310,91 +170,21 @@ CREATE TABLE series_row(
   span_ns INTEGER, slice INTEGER, layout INTEGER, numbers TEXT NOT NULL);
 CREATE INDEX series_row_by_time ON series_row(service, lane, at_ns);
 ALTER TABLE given_up ADD COLUMN service INTEGER;
-)sql";
+)sql");
+}
 
-// CROSS JOIN keeps SQLite from opening every sample once for each of its metrics.
-constexpr const char* kVersion8Views = R"sql(
-CREATE VIEW series_value AS
-  SELECT leaf, service, lane, at_ns, name,
-         CASE WHEN per_second THEN number * scale * 1e9 / span_ns ELSE number * scale END AS value,
-         slice * (SELECT window_ns FROM run) AS begin_ns
-  FROM (
-    SELECT v.leaf, v.name AS service, s.lane, s.at_ns, s.span_ns, s.slice, m.name, m.scale,
-           m.per_second, json_extract(s.numbers, '$[' || m.position || ']') AS number
-    FROM service v CROSS JOIN series_row s ON s.service = v.id
-         CROSS JOIN series_metric m ON m.layout = s.layout);
-
-CREATE VIEW host_metric AS
-  SELECT leaf, at_ns, name, value FROM host_value
-  UNION ALL
-  SELECT leaf, at_ns, name, value FROM series_value
-  WHERE lane = 0 AND value IS NOT NULL;
-
-CREATE TRIGGER host_metric_insert INSTEAD OF INSERT ON host_metric BEGIN
-  INSERT INTO host_value VALUES(NEW.leaf, NEW.at_ns, NEW.name, NEW.value);
-END;
-
-CREATE VIEW process_metric AS
-  SELECT p.world, p.rank, s.leaf, p.pid, s.at_ns, s.name, s.value
-  FROM series_value s JOIN process p ON p.leaf = s.leaf AND p.lane = s.lane
-  WHERE s.lane <> 0 AND s.value IS NOT NULL;
-
-CREATE VIEW metric AS SELECT DISTINCT name, unit, service FROM series_metric;
-
-CREATE VIEW service_account AS
-  SELECT leaf, host, service, captured, stored, lost,
-         ended AND lost_reason IS NULL AND captured = stored + lost AS complete
-  FROM (
-    SELECT v.leaf, h.name AS host, coalesce(v.name, 'service ' || v.lane) AS service, v.captured,
-           v.stored, v.lost + v.closed AS lost, v.ended, h.lost_reason
-    FROM service v LEFT JOIN host h ON h.leaf = v.leaf);
-
-DROP VIEW loss;
-CREATE VIEW loss AS
-  SELECT 'ring' AS part, p.world, p.rank, h.name AS host,
-         coalesce(f.name, 'function ' || r.function) AS function, r.calls,
-         'the ring was full: the agent could not keep up' AS reason, NULL AS wave, NULL AS wave_end,
-         NULL AS messages, NULL AS bytes, NULL AS service, NULL AS samples
-  FROM ring_loss r JOIN process p ON p.id = r.process LEFT JOIN host h ON h.leaf = p.leaf
-       LEFT JOIN function f ON f.id = r.function
-  WHERE r.calls > 0
-  UNION ALL
-  SELECT 'message', p.world, p.rank, h.name, NULL, NULL,
-         'sent while the ring was full: comm_matrix is short of them', NULL, NULL,
-         p.lost_messages, p.lost_message_bytes, NULL, NULL
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_messages > 0
-  UNION ALL
-  SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
-         'received while the ring was full: wait_matrix is short of them', NULL, NULL,
-         p.lost_receives, NULL, NULL, NULL
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_receives > 0
-  UNION ALL
-  SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
-         'their completion could not be followed: wait_matrix is short of them', NULL, NULL,
-         p.untracked_receives, NULL, NULL, NULL
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.untracked_receives > 0
-  UNION ALL
-  SELECT CASE g.stream WHEN 1 THEN 'registration' WHEN 2 THEN 'window' WHEN 3 THEN 'chunk'
-              ELSE 'series' END,
-         p.world, p.rank, coalesce(h.name, 'leaves ' || g.sources), NULL,
-         CASE WHEN g.stream <> 4 THEN g.calls END, g.reason, g.wave, g.wave_end, NULL, NULL,
-         v.name, CASE WHEN g.stream = 4 THEN g.calls END
-  FROM given_up g LEFT JOIN process p ON p.id = g.process LEFT JOIN host h ON h.leaf = g.leaf
-       LEFT JOIN service v ON v.id = g.service
-  UNION ALL
-  SELECT 'host', NULL, NULL, name, NULL, NULL, lost_reason, NULL, NULL, NULL, NULL, NULL, NULL
-  FROM host WHERE lost_reason IS NOT NULL;
-)sql";
-
-// Why the placement chose a node's host.
-constexpr const char* kVersion9Tables = R"sql(
+/// Version 9. Why the placement chose a node's host.
+void add_reason_of_node(Connection& file) {
+  file.execute(R"sql(
 ALTER TABLE node ADD COLUMN reason TEXT;
-)sql";
+)sql");
+}
 
-// Sums of windows in time. What they hold is in summary_internal.h; a span says when the windows in
-// some rows of profile_row begin. A file of an older version has none: they are made behind new
-// windows, and until then views read rows.
-constexpr const char* kVersion10Tables = R"sql(
+/// Version 10. Sums of windows in time, see summary_internal.h. A span says when the windows in
+/// some rows of profile_row begin. A file of an older version has no sums: they are made after new
+/// windows, and until then views read rows.
+void add_summaries(Connection& file) {
+  file.execute(R"sql(
 CREATE TABLE window_summary(
   id INTEGER PRIMARY KEY, level INTEGER NOT NULL, begin_ns INTEGER NOT NULL,
   block INTEGER NOT NULL, cells BLOB NOT NULL, functions BLOB NOT NULL, by_process BLOB NOT NULL);
@@ -405,18 +195,22 @@ CREATE TABLE window_span(
   last_ns INTEGER NOT NULL);
 CREATE INDEX window_span_by_time ON window_span(first_ns, last_ns, after_row, upto_row);
 CREATE TABLE summary_state(level INTEGER PRIMARY KEY, done INTEGER NOT NULL);
-)sql";
+)sql");
+}
 
-// What rules over windows have found; `until_ns` is NULL while it is so.
-constexpr const char* kVersion11Tables = R"sql(
+/// Version 11. Alerts; `until_ns` is NULL while an alert is open.
+void add_alerts(Connection& file) {
+  file.execute(R"sql(
 CREATE TABLE alert(
   id INTEGER PRIMARY KEY, at_ns INTEGER, until_ns INTEGER, kind TEXT, world INTEGER, rank INTEGER,
   text TEXT, value REAL, threshold REAL);
-)sql";
+)sql");
+}
 
-// Streams that the run's configuration names. A leaf's waves that are decided are ranges of
-// `stream_seen`.
-constexpr const char* kVersion12Tables = R"sql(
+/// Version 12. Streams that the run's configuration names. The waves of a leaf that are stored or
+/// lost are ranges of `stream_seen`.
+void add_streams(Connection& file) {
+  file.execute(R"sql(
 CREATE TABLE stream(id INTEGER PRIMARY KEY, name TEXT NOT NULL, aggregation TEXT,
                     synchronisation TEXT);
 CREATE TABLE stream_leaf(
@@ -430,158 +224,36 @@ CREATE TABLE stream_part(
   id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, wave INTEGER NOT NULL, at_ns INTEGER,
   sources TEXT NOT NULL, leaves INTEGER NOT NULL, state BLOB NOT NULL, fields TEXT);
 CREATE INDEX stream_part_by_wave ON stream_part(stream, wave);
-)sql";
+)sql");
+}
 
-constexpr const char* kVersion12Views = R"sql(
-CREATE VIEW stream_value AS
-  SELECT coalesce(s.name, 'stream ' || p.stream) AS stream, p.wave, p.at_ns, p.sources, p.leaves,
-         p.fields
-  FROM stream_part p LEFT JOIN stream s ON s.id = p.stream;
-
-CREATE VIEW stream_account AS
-  SELECT stream, leaf, host, sent, stored, lost, reason,
-         ended AND lost_reason IS NULL AND sent = stored + lost AS complete
-  FROM (
-    SELECT coalesce(s.name, 'stream ' || c.stream) AS stream, c.leaf,
-           (SELECT n.host FROM node n WHERE n.leaf = c.leaf) AS host,
-           max(c.sent, c.stored + c.lost + c.closed) AS sent, c.stored,
-           c.lost + c.closed AS lost, c.ended,
-           coalesce(h.lost_reason, c.reason) AS reason, h.lost_reason
-    FROM stream_leaf c LEFT JOIN stream s ON s.id = c.stream LEFT JOIN host h ON h.leaf = c.leaf);
-)sql";
-
-// Facts of hosts had no index: what a host told last, and one series of many, was found by reading
-// all of them.
-constexpr const char* kVersion13Tables = R"sql(
+/// Version 13. Without it, the newest facts of a host, and one series of many, were found by
+/// reading all.
+void add_index_of_host_values(Connection& file) {
+  file.execute(R"sql(
 CREATE INDEX host_value_by_time ON host_value(leaf, name, at_ns);
-)sql";
+)sql");
+}
 
-// Why waves were lost stays beside why a program was, and shows again when it comes back.
-constexpr const char* kVersion13Views = R"sql(
-DROP VIEW stream_account;
-CREATE VIEW stream_account AS
-  SELECT stream, leaf, host, sent, stored, lost, reason,
-         ended AND lost_reason IS NULL AND sent = stored + lost AS complete
-  FROM (
-    SELECT coalesce(s.name, 'stream ' || c.stream) AS stream, c.leaf,
-           n.host, max(c.sent, c.stored + c.lost + c.closed) AS sent, c.stored,
-           c.lost + c.closed AS lost, c.ended,
-           coalesce(h.lost_reason,
-                    CASE WHEN n.is_lost_program AND NOT c.ended
-                         THEN 'the program on ' || n.host || ' was not heard of any more' END,
-                    c.reason) AS reason,
-           h.lost_reason
-    FROM stream_leaf c LEFT JOIN stream s ON s.id = c.stream LEFT JOIN host h ON h.leaf = c.leaf
-         LEFT JOIN (SELECT leaf, max(host) AS host,
-                           max(role = 'program' AND state = 'lost') AS is_lost_program
-                    FROM node WHERE leaf IS NOT NULL GROUP BY leaf) n ON n.leaf = c.leaf);
-)sql";
-
-// Tombstones of windows say whose their calls were. Those of older agents do not:
-// host.given_up_calls counts them, and they are attributed as before.
-constexpr const char* kVersion14Tables = R"sql(
+/// Version 14. Tombstones of windows say to which ranks the calls belong.
+void add_given_up_calls(Connection& file) {
+  file.execute(R"sql(
 ALTER TABLE process ADD COLUMN given_up_calls INTEGER NOT NULL DEFAULT 0;
-)sql";
+)sql");
+}
 
-constexpr const char* kVersion14Views = R"sql(
-DROP VIEW account;
-CREATE VIEW account AS
-  SELECT world, rank, captured, stored, lost,
-         ended AND lost_reason IS NULL AND stored + lost = windowed + ring_lost
-           AND captured = stored + lost AS complete
-  FROM (
-    SELECT p.world, p.rank, p.captured, p.stored_calls AS stored,
-           p.ring_lost + p.given_up_calls +
-             CASE WHEN p.closed_calls > 0 THEN p.closed_calls
-                  WHEN h.given_up_calls > 0 AND h.given_up_calls =
-                    (SELECT total(max(0, q.windowed - q.stored_calls - q.given_up_calls))
-                     FROM process q WHERE q.leaf = p.leaf)
-                  THEN max(0, p.windowed - p.stored_calls - p.given_up_calls) ELSE 0 END AS lost,
-           p.ended, p.windowed, p.ring_lost, h.lost_reason
-    FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL);
-)sql";
-
-// Ranks of which nothing is recorded: those that said why, and those that never came.
-constexpr const char* kVersion15Tables = R"sql(
+/// Version 15. Ranks that registered but cannot be watched, with the reason.
+void add_unwatched_ranks(Connection& file) {
+  file.execute(R"sql(
 ALTER TABLE process ADD COLUMN unwatched TEXT;
-)sql";
+)sql");
+}
 
-// Before the end of the run a rank may be on its way. Numbers of ranks end at 65,536: a world's
-// size is what its processes say. unwatched_total counts without a look at each missing rank.
-constexpr const char* kVersion15Views = R"sql(
-CREATE VIEW unwatched_rank AS
-  SELECT p.world, p.rank, h.name AS host, p.unwatched AS reason
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.unwatched IS NOT NULL
-  UNION ALL
-  SELECT w.id, n.rank, NULL,
-         'no process of this rank has registered: it was not preloaded, it could not reach an agent,'
-           || ' or its host does not reach the front end'
-  FROM world w JOIN (
-         WITH RECURSIVE number(rank) AS (
-           SELECT 0 UNION ALL
-           SELECT rank + 1 FROM number
-           WHERE rank + 1 < (SELECT min(max(size), 65536) FROM world))
-         SELECT rank FROM number) n ON n.rank < w.size
-  WHERE (SELECT max(ended_ns) FROM run) IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM process p WHERE p.world = w.id AND p.rank = n.rank);
-CREATE VIEW unwatched_total AS
-  SELECT h.name AS host, p.unwatched AS reason, count(*) AS ranks
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.unwatched IS NOT NULL
-  GROUP BY h.name, p.unwatched
-  UNION ALL
-  SELECT * FROM (
-    SELECT NULL,
-           'no process of this rank has registered: it was not preloaded, it could not reach an'
-             || ' agent, or its host does not reach the front end',
-           CAST(total(max(0, min(w.size, 65536) - coalesce(p.ranks, 0))) AS INTEGER) AS ranks
-    FROM world w LEFT JOIN (SELECT world, count(DISTINCT rank) AS ranks FROM process
-                            WHERE rank < 65536 GROUP BY world) p ON p.world = w.id
-    WHERE (SELECT max(ended_ns) FROM run) IS NOT NULL)
-  WHERE ranks > 0;
-DROP VIEW loss;
-CREATE VIEW loss AS
-  SELECT 'ring' AS part, p.world, p.rank, h.name AS host,
-         coalesce(f.name, 'function ' || r.function) AS function, r.calls,
-         'the ring was full: the agent could not keep up' AS reason, NULL AS wave, NULL AS wave_end,
-         NULL AS messages, NULL AS bytes, NULL AS service, NULL AS samples
-  FROM ring_loss r JOIN process p ON p.id = r.process LEFT JOIN host h ON h.leaf = p.leaf
-       LEFT JOIN function f ON f.id = r.function
-  WHERE r.calls > 0
-  UNION ALL
-  SELECT 'message', p.world, p.rank, h.name, NULL, NULL,
-         'sent while the ring was full: comm_matrix is short of them', NULL, NULL,
-         p.lost_messages, p.lost_message_bytes, NULL, NULL
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_messages > 0
-  UNION ALL
-  SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
-         'received while the ring was full: wait_matrix is short of them', NULL, NULL,
-         p.lost_receives, NULL, NULL, NULL
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_receives > 0
-  UNION ALL
-  SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
-         'their completion could not be followed: wait_matrix is short of them', NULL, NULL,
-         p.untracked_receives, NULL, NULL, NULL
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.untracked_receives > 0
-  UNION ALL
-  SELECT CASE g.stream WHEN 1 THEN 'registration' WHEN 2 THEN 'window' WHEN 3 THEN 'chunk'
-              ELSE 'series' END,
-         p.world, p.rank, coalesce(h.name, 'leaves ' || g.sources), NULL,
-         CASE WHEN g.stream <> 4 THEN g.calls END, g.reason, g.wave, g.wave_end, NULL, NULL,
-         v.name, CASE WHEN g.stream = 4 THEN g.calls END
-  FROM given_up g LEFT JOIN process p ON p.id = g.process LEFT JOIN host h ON h.leaf = g.leaf
-       LEFT JOIN service v ON v.id = g.service
-  UNION ALL
-  SELECT 'host', NULL, NULL, name, NULL, NULL, lost_reason, NULL, NULL, NULL, NULL, NULL, NULL
-  FROM host WHERE lost_reason IS NOT NULL
-  UNION ALL
-  SELECT 'rank', world, rank, host, NULL, NULL, reason, NULL, NULL, NULL, NULL, NULL, NULL
-  FROM unwatched_rank;
-)sql";
-
-// Before this version only the sentence said what an alert is about. A run that continues in an
-// older file continues its alerts, so the migration reads the new columns from their sentences. The
-// leaf stays unknown if two hosts have the name.
-constexpr const char* kVersion16Tables = R"sql(
+/// Version 16. Before this version only the sentence said what an alert is about. A run that
+/// continues in an older file continues its alerts, so the new columns are read from the sentences.
+/// The leaf stays unknown if two hosts have the name.
+void add_subject_of_alert(Connection& file) {
+  file.execute(R"sql(
 ALTER TABLE alert ADD COLUMN subject TEXT;
 ALTER TABLE alert ADD COLUMN leaf INTEGER;
 ALTER TABLE alert ADD COLUMN at_least INTEGER NOT NULL DEFAULT 0;
@@ -599,24 +271,14 @@ UPDATE alert SET leaf = (
   WHERE CASE alert.subject WHEN 'host' THEN instr(alert.text, ' of ' || named || ' w')
              ELSE instr(alert.text, named || ' is lost') = 1 END)
 WHERE subject IN ('host', 'lost_host');
-)sql";
+)sql");
+}
 
-constexpr std::array kMigrations = {Migration{kVersion1Tables, kVersion1Views},
-                                    Migration{kVersion2Tables, ""},
-                                    Migration{kVersion3Tables, kVersion3Views},
-                                    Migration{kVersion4Tables, ""},
-                                    Migration{kVersion5Tables, kVersion5Views},
-                                    Migration{kVersion6Tables, kVersion6Views},
-                                    Migration{kVersion7Tables, kVersion7Views},
-                                    Migration{kVersion8Tables, kVersion8Views},
-                                    Migration{kVersion9Tables, ""},
-                                    Migration{kVersion10Tables, ""},
-                                    Migration{kVersion11Tables, ""},
-                                    Migration{kVersion12Tables, kVersion12Views},
-                                    Migration{kVersion13Tables, kVersion13Views},
-                                    Migration{kVersion14Tables, kVersion14Views},
-                                    Migration{kVersion15Tables, kVersion15Views},
-                                    Migration{kVersion16Tables, ""}};
+constexpr std::array<Migration, 16> kMigrations = {
+    make_first_tables,        add_notices,         add_lost_messages,    add_succession,
+    add_closed_counts,        add_history_of_tree, add_clock_of_process, add_services,
+    add_reason_of_node,       add_summaries,       add_alerts,           add_streams,
+    add_index_of_host_values, add_given_up_calls,  add_unwatched_ranks,  add_subject_of_alert};
 
 }  // namespace
 

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,14 +27,13 @@
 #include "storage/write/store.h"
 #include "storage/write/store_file_internal.h"
 #include "storage/write/succession_internal.h"
+#include "storage/write/tree_intake_internal.h"
 
 namespace xylem::storage {
 namespace {
 
 /// Enough for the last windows, tombstones and the end of a run of thousands of ranks.
 constexpr std::size_t kReserveBytes = 2u << 20;
-/// Of all links together: those of a thousand hosts for an hour are 20 MB.
-constexpr Nanos kSamplesPerSecond = 100;
 constexpr Nanos kSumUpPause = 30 * kSecond;
 /// At the end of a run, for what a former front end of an older version has left.
 constexpr Nanos kSumUpPatience = 5 * kSecond;
@@ -148,7 +146,6 @@ class SqliteStore final : public Store {
   /// Begins a transaction beside those of puts; false, and it is undone, when another front end has
   /// taken over.
   bool begin_as_newest();
-  void keep_sample(const wire::LinkReport& report, Nanos at_ns);
   /// In a transaction of its own: that it fails takes nothing away.
   void sum_up(bool is_last);
   /// The same; what is not written now is written with the next ones.
@@ -156,42 +153,16 @@ class SqliteStore final : public Store {
   void advance_mirror();
   Result<void> finish_mirror();
 
-  struct Statements {
-    explicit Statements(Connection& c)
-        : begin(c, "BEGIN IMMEDIATE"),
-          commit(c, "COMMIT"),
-          node(c, "INSERT OR REPLACE INTO node VALUES(?,?,?,?,?,?,?,?,?,nullif(?,''))"),
-          node_change(c,
-                      "INSERT INTO node_change SELECT ?1,?2,?3,?4,?5 WHERE NOT EXISTS (SELECT 1"
-                      " FROM node WHERE id = ?2 AND state = ?3 AND parent IS ?4 AND level = ?5)"),
-          clock(c, "INSERT INTO clock VALUES(?,?,?,?)"),
-          link(c,
-               "INSERT INTO link VALUES(?1,?2,?3,?3,?4,?5,?6,?7,?8,?9,nullif(?10,'')) ON CONFLICT "
-               "DO UPDATE SET"
-               " at_ns = ?2, queue_bytes = ?3, most_queue_bytes = max(most_queue_bytes, ?3),"
-               " sent_bytes = ?4, sent_packets = ?5, round_trip_ns = ?6, offset_ns = ?7,"
-               " error_ns = ?8, refused = ?9, transport = excluded.transport"),
-          host_value(c, "INSERT INTO host_value VALUES(?,?,?,?)"),
-          link_sample(c, "INSERT OR REPLACE INTO link_sample VALUES(?,?,?,?,?,?)"),
-          notice(c, "INSERT INTO notice VALUES(?,?,?,?,?,?,?)"),
-          host_lost(
-              c,
-              "INSERT INTO host(leaf, lost_reason) VALUES(?,nullif(?,'')) ON CONFLICT DO UPDATE SET"
-              " lost_reason = excluded.lost_reason"),
-          is_program(c, "SELECT 1 FROM node WHERE leaf = ? AND role = 'program'") {}
-    Statement begin, commit, node, node_change, clock, link, host_value, link_sample, notice,
-        host_lost, is_program;
-  };
-
   std::unique_ptr<Parts> parts_;
   Connection& connection_;
   SqliteIntake intake_;
   Succession succession_{connection_};
-  Statements statements_{connection_};
+  TreeIntake tree_{connection_};
+  Statement begin_{connection_, "BEGIN IMMEDIATE"};
+  Statement commit_{connection_, "COMMIT"};
   std::uint64_t front_ends_;  ///< Of the run, this one included.
   std::optional<Mirror> mirror_;
   Reserve reserve_;
-  std::map<NodeId, Nanos> sampled_;  ///< When the last sample of each link was kept.
   Nanos mirrored_at_ns_ = 0;
   Nanos sums_up_at_ns_ = 0;  ///< Not before.
   std::uint64_t most_log_bytes_ = SqliteOptions{}.log_bytes;
@@ -245,78 +216,45 @@ Result<PutOutcome> SqliteStore::put(const wire::Packet& packet) {
 
 Result<void> SqliteStore::put_node(const NodeRow& node) {
   if (auto begun = begin_transaction(); !begun) return begun;
-  std::optional<NodeId> parent;
-  if (node.id != kFrontEndNode) parent = node.parent;
-  std::optional<LeafId> leaf;
-  if (node.leaf != wire::kNoLeaf) leaf = node.leaf;
-  statements_.node_change.run(node.at_ns, node.id, node.state, parent, node.level);
-  statements_.node.run(node.id, wire::role_name(node.role), node.host, parent, node.level, node.pid,
-                       leaf, node.state, node.host_key, node.reason);
+  tree_.put_node(node);
   succession_.note_addresses(node);
   return settle_put(sizeof(NodeRow));
 }
 
 Result<void> SqliteStore::put_clock(const ClockRow& clock) {
   if (auto begun = begin_transaction(); !begun) return begun;
-  statements_.clock.run(clock.leaf, clock.at_ns, clock.offset_ns, clock.error_ns);
+  tree_.put_clock(clock);
   return settle_put(sizeof(ClockRow));
 }
 
 Result<void> SqliteStore::put_link(const wire::LinkReport& report, Nanos at_ns) {
   if (auto begun = begin_transaction(); !begun) return begun;
-  std::optional<Nanos> offset, error;
-  if (report.error_ns >= 0) {
-    offset = report.offset_ns;
-    error = report.error_ns;
-  }
-  statements_.link.run(report.node, at_ns, report.queue_bytes, report.sent_bytes,
-                       report.sent_packets, report.round_trip_ns, offset, error, report.refused,
-                       wire::transport_name(report.transport));
-  keep_sample(report, at_ns);
+  tree_.put_link(report, at_ns);
   return settle_put(sizeof(wire::LinkReport));
-}
-
-// Nodes of a large tree take turns, so that the past of an idle one stays small.
-void SqliteStore::keep_sample(const wire::LinkReport& report, Nanos at_ns) {
-  const auto [last, is_first] = sampled_.try_emplace(report.node, at_ns);
-  const Nanos interval = static_cast<Nanos>(sampled_.size()) * kSecond / kSamplesPerSecond;
-  if (!is_first && at_ns - last->second < interval) return;
-  last->second = at_ns;
-  statements_.link_sample.run(report.node, at_ns, report.queue_bytes, report.sent_bytes,
-                              report.sent_packets, report.round_trip_ns);
 }
 
 Result<void> SqliteStore::put_host_facts(const wire::HostFacts& host, Nanos at_ns) {
   if (auto begun = begin_transaction(); !begun) return begun;
-  for (const wire::HostFact& fact : host.facts) {
-    statements_.host_value.run(host.leaf, at_ns, fact.name, fact.value);
-  }
+  tree_.put_host_facts(host, at_ns);
   return settle_put(sizeof(wire::HostFacts) + host.facts.size() * sizeof(wire::HostFact));
 }
 
 Result<void> SqliteStore::put_notice(const wire::Notice& notice, Nanos at_ns) {
   if (auto begun = begin_transaction(); !begun) return begun;
-  statements_.notice.run(at_ns, notice.host, wire::role_name(notice.role), notice.pid,
-                         notice.error ? "error" : "warning", notice.text, notice.dropped);
+  tree_.put_notice(notice, at_ns);
   return settle_put(sizeof(wire::Notice) + notice.text.size());
 }
 
-// Of a program its node's state says all there is to say; what its waves were lost by stays.
 Result<void> SqliteStore::put_host_lost(LeafId leaf, const std::string& reason) {
   if (auto begun = begin_transaction(); !begun) return begun;
-  const bool is_program = statements_.is_program.first(leaf);
-  statements_.is_program.reset();
-  if (!is_program) {
-    statements_.host_lost.run(leaf, reason);
-    intake_.alerts().note_host_lost(leaf, reason);
-  }
+  if (tree_.put_host_lost(leaf, reason)) intake_.alerts().note_host_lost(leaf, reason);
   return settle_put(reason.size());
 }
 
 Result<void> SqliteStore::begin_transaction() {
   if (undone_because_) return unexpected(*undone_because_);
   if (in_transaction_) return {};
-  statements_.begin.run();
+  begin_.run();
   // From here to the commit nobody else can write, and so not take over.
   const bool newest = front_ends_ == 0 || succession_.is_newest(front_ends_);
   auto begun = connection_.take();
@@ -360,7 +298,7 @@ Result<void> SqliteStore::commit() {
     return unexpected(std::move(error));
   }
   if (in_transaction_) {
-    statements_.commit.run();
+    commit_.run();
     auto committed = connection_.take();
     if (!committed) {
       roll_back();
@@ -424,7 +362,7 @@ void SqliteStore::prepare_to_end() {
 }
 
 bool SqliteStore::begin_as_newest() {
-  statements_.begin.run();
+  begin_.run();
   if (!connection_.ok() || front_ends_ == 0 || succession_.is_newest(front_ends_)) return true;
   roll_back();
   return false;
@@ -433,7 +371,7 @@ bool SqliteStore::begin_as_newest() {
 void SqliteStore::write_alerts() {
   if (!begin_as_newest()) return;
   intake_.alerts().write();
-  statements_.commit.run();
+  commit_.run();
   if (auto done = connection_.take(); !done) return roll_back();
   intake_.alerts().forget_written();
 }
@@ -445,7 +383,7 @@ void SqliteStore::sum_up(bool is_last) {
   while (summaries.is_due() || is_last) {
     if (!begin_as_newest()) return;
     summaries.advance(is_last);
-    statements_.commit.run();
+    commit_.run();
     if (auto done = connection_.take(); !done) {
       roll_back();
       log(Level::kWarn,

@@ -7,13 +7,10 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,6 +25,7 @@
 #include "storage/write/store_file_internal.h"
 #include "storage/write/succession_internal.h"
 #include "storage/write/tree_intake_internal.h"
+#include "storage/write/write_ahead_log_internal.h"
 
 namespace xylem::storage {
 namespace {
@@ -37,11 +35,10 @@ constexpr std::size_t kReserveBytes = 2u << 20;
 constexpr Nanos kSumUpPause = 30 * kSecond;
 /// At the end of a run, for what a former front end of an older version has left.
 constexpr Nanos kSumUpPatience = 5 * kSecond;
-constexpr int kBusyPatienceMs = 2000;  // kSettings says it too.
 constexpr Nanos kMirrorEvery = 60 * kSecond;
 constexpr Nanos kMirrorSlice = 50 * kMillisecond;
-static_assert(kApplicationId == 0x78796c6d, "kSettings names it");
 constexpr Nanos kMirrorAtOnce = 3600 * kSecond;
+static_assert(kApplicationId == 0x78796c6d && kBusyPatienceMs == 2000, "kSettings names them");
 
 /// Larger pages than the default: a chunk of 24 KB is then two pages, not six. Whose file it is
 /// stands in the file itself before there is a log, so that claim_file knows it after any crash.
@@ -50,12 +47,6 @@ constexpr const char* kSettings =
     "PRAGMA busy_timeout = 2000; PRAGMA cache_spill = OFF; PRAGMA cache_size = -16384;"
     "PRAGMA journal_size_limit = 67108864;"
     "PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF";
-constexpr const char* kWriteAhead = "PRAGMA journal_mode = WAL";
-/// While the file is made, and when its log has been folded in, nothing in it waits to be made
-/// durable: each wait for the disk there would only hold up the job. The log's first checkpoint
-/// makes durable what the making has written.
-constexpr const char* kWaitForNoDisk = "PRAGMA synchronous = OFF";
-constexpr const char* kWaitForDisk = "PRAGMA synchronous = NORMAL";
 
 /// A tombstone a process and stream, without a wave: for all of it that is not stored. Chunks may
 /// be here whose number came too late. Told again, by a successor, it is made anew.
@@ -97,6 +88,7 @@ class SqliteStore final : public Store {
     std::string live_folder;  ///< To be removed with the live file; empty on a local disk.
     Connection connection;
     std::shared_ptr<const StreamFold> fold;
+    std::uint64_t log_bytes = SqliteOptions{}.log_bytes;
     bool mirrors() const { return !live_folder.empty(); }
   };
 
@@ -105,6 +97,7 @@ class SqliteStore final : public Store {
       : parts_(std::move(parts)),
         connection_(parts_->connection),
         intake_(connection_, parts_->fold),
+        log_(connection_, parts_->live.path, parts_->target, parts_->log_bytes),
         front_ends_(front_ends) {
     if (parts_->mirrors()) mirror_.emplace(connection_, parts_->target);
     reserve_.take(parts_->live.path, kReserveBytes);
@@ -113,7 +106,6 @@ class SqliteStore final : public Store {
 
   /// What failed while its statements were prepared.
   Result<void> ready() { return connection_.take(); }
-  void limit_log(std::uint64_t bytes) { most_log_bytes_ = bytes; }
   /// Tells of what goes beyond these limits; before anything is put.
   void watch(const AlertLimits& limits) { intake_.alerts().begin(limits); }
 
@@ -139,9 +131,6 @@ class SqliteStore final : public Store {
   Result<void> begin_transaction();
   /// After statements of a put: undoes everything when one failed.
   Result<void> settle_put(std::size_t bytes);
-  void become_plain_file();
-  void fold_log_if_it_fits();
-  void watch_log();
   void roll_back();
   /// Begins a transaction beside those of puts; false, and it is undone, when another front end has
   /// taken over.
@@ -160,14 +149,12 @@ class SqliteStore final : public Store {
   TreeIntake tree_{connection_};
   Statement begin_{connection_, "BEGIN IMMEDIATE"};
   Statement commit_{connection_, "COMMIT"};
+  WriteAheadLog log_;
   std::uint64_t front_ends_;  ///< Of the run, this one included.
   std::optional<Mirror> mirror_;
   Reserve reserve_;
   Nanos mirrored_at_ns_ = 0;
   Nanos sums_up_at_ns_ = 0;  ///< Not before.
-  std::uint64_t most_log_bytes_ = SqliteOptions{}.log_bytes;
-  Nanos looks_at_log_at_ns_ = 0;  ///< Not before.
-  bool told_log_ = false;
   std::size_t pending_bytes_ = 0;
   bool in_transaction_ = false;
   bool is_ending_ = false;  ///< Room is for the end alone.
@@ -302,7 +289,7 @@ Result<void> SqliteStore::commit() {
     auto committed = connection_.take();
     if (!committed) {
       roll_back();
-      if (committed.error().code == Code::kExhausted) fold_log_if_it_fits();
+      if (committed.error().code == Code::kExhausted) log_.fold_if_it_fits();
       return committed;
     }
     in_transaction_ = false;
@@ -311,54 +298,16 @@ Result<void> SqliteStore::commit() {
     if (is_ending_) return {};  // They are written behind the end.
     if (has_alerts) write_alerts();
     sum_up(false);
-    watch_log();
+    log_.watch();
   }
   advance_mirror();
   return {};
 }
 
-// A log that may not grow can begin anew once it is folded into the file. On a full disk there is
-// often no room to do so, and a try would use up what is left.
-void SqliteStore::fold_log_if_it_fits() {
-  Statement sizes(connection_,
-                  "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
-  const std::uint64_t wanted = sizes.first() ? sizes.count(0) : 0;
-  sizes.reset();
-  if (connection_.ok() && fits_file(parts_->live.path, wanted)) {
-    connection_.execute("PRAGMA wal_checkpoint(PASSIVE)");
-  }
-  static_cast<void>(connection_.take());  // The log stays as it is.
-}
-
-// SQLite folds the log by itself, but begins it anew only at a moment without readers. Those who
-// come again and again leave one if they are waited for; one who stays does not.
-void SqliteStore::watch_log() {
-  constexpr Nanos kLooks = 1 * kSecond;
-  constexpr int kPatienceMs = 50;
-  const Nanos now = monotonic_now();
-  if (now < looks_at_log_at_ns_) return;
-  looks_at_log_at_ns_ = now + kLooks;
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(parts_->live.path + "-wal", error);
-  if (error || bytes <= most_log_bytes_) return;
-  sqlite3_busy_timeout(connection_.handle(), kPatienceMs);
-  Statement fold(connection_, "PRAGMA wal_checkpoint(RESTART)");
-  const bool is_held = fold.first() && fold.integer(0) != 0;
-  fold.reset();
-  sqlite3_busy_timeout(connection_.handle(), kBusyPatienceMs);
-  static_cast<void>(connection_.take());  // The log stays as it is.
-  if (!is_held || std::exchange(told_log_, true)) return;
-  log(Level::kWarn,
-      "another program reads an old state of the store for long; until it ends, the log grows",
-      {{"path", parts_->target}, {"log_mib", bytes >> 20}});
-}
-
-// From here on the log only grows: folding it into the file would use up the room of the end.
 void SqliteStore::prepare_to_end() {
   if (std::exchange(is_ending_, true)) return;
   reserve_.release();
-  connection_.execute("PRAGMA wal_autocheckpoint = 0");
-  static_cast<void>(connection_.take());
+  log_.stop_folding();
 }
 
 bool SqliteStore::begin_as_newest() {
@@ -423,53 +372,6 @@ Result<void> SqliteStore::finish_mirror() {
   return {};
 }
 
-// First the log is folded in, so that the file is whole by itself: that waits for as long as a
-// question of a view may take. Then one plain file is easier to carry about, but needs a moment
-// without readers: with some who stay it is left as it is.
-void SqliteStore::become_plain_file() {
-  constexpr Nanos kFoldPatience = 12 * kSecond;
-  constexpr Nanos kPlainPatience = kSecond / 2;
-  constexpr auto kBetween = std::chrono::milliseconds(5);
-  std::string why = "somebody reads it";
-  bool is_full = false;
-  // False where a reader is in the way; nothing where it fails: that seldom passes by waiting.
-  const auto says = [&](const char* sql, const char* expected) -> std::optional<bool> {
-    Statement statement(connection_, sql);
-    const bool is_so = statement.first() && statement.text(0) == expected;
-    statement.reset();
-    const auto asked = connection_.take();
-    if (!asked) why = asked.error().message;
-    is_full = is_full || (!asked && asked.error().code == Code::kExhausted);
-    return asked ? std::optional(is_so) : std::nullopt;
-  };
-  // Two bytes of the first page: with the old ones and without a log the file is as whole.
-  const auto is_plain_now = [&] {
-    connection_.execute(kWaitForNoDisk);
-    const bool is_plain = says("PRAGMA journal_mode = DELETE", "delete") == true;
-    connection_.execute(kWaitForDisk);
-    return is_plain;
-  };
-  connection_.execute("PRAGMA busy_timeout = 0");
-  const Nanos begun = monotonic_now();
-  std::optional<Nanos> folded_at;
-  for (;;) {
-    const auto is_free = says("PRAGMA wal_checkpoint(TRUNCATE)", "0");
-    const Nanos now = monotonic_now();
-    if (is_free == true && !folded_at) folded_at = now;
-    if (is_free == true && is_plain_now()) return;
-    if (folded_at && now - *folded_at >= kPlainPatience) return;
-    if (!folded_at && now - begun >= (is_free ? kFoldPatience : kPlainPatience)) break;
-    if (is_full) break;
-    std::this_thread::sleep_for(kBetween);
-  }
-  const std::string& path = parts_->live.path;
-  log(Level::kWarn, "store not folded into one file: it and its log belong together",
-      {{"path", path},
-       {"log", path + "-wal"},
-       {"why", why},
-       {"to fold it", "sqlite3 " + path + " 'PRAGMA journal_mode = DELETE'"}});
-}
-
 Result<void> SqliteStore::end_run(int exit_code, Nanos ended_realtime_ns) {
   prepare_to_end();
   auto before = commit();
@@ -484,7 +386,7 @@ Result<void> SqliteStore::end_run(int exit_code, Nanos ended_realtime_ns) {
   is_ending_ = false;
   if (intake_.alerts().finish()) write_alerts();
   sum_up(true);
-  become_plain_file();
+  log_.become_plain_file();
   if (mirror_) {
     if (auto finished = finish_mirror(); !finished) return before ? finished : before;
   }
@@ -529,6 +431,7 @@ Result<std::unique_ptr<SqliteStore::Parts>> claim(const SqliteOptions& options) 
   auto parts = std::make_unique<SqliteStore::Parts>();
   parts->target = options.path;
   parts->fold = options.fold;
+  parts->log_bytes = options.log_bytes;
   parts->live = std::move(*target);
   if (!network) return parts;
 
@@ -570,7 +473,6 @@ Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options) {
   connection.execute(kWaitForDisk);
   auto store = std::make_unique<SqliteStore>(std::move(*parts));
   store->watch(options.alerts);
-  store->limit_log(options.log_bytes);
   if (auto ready = store->ready(); !ready) return unexpected(ready.error());
   return Result<std::unique_ptr<Store>>(std::move(store));
 }

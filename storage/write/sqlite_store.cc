@@ -5,9 +5,6 @@
 // journals. `cache_spill` is off, so that nothing reaches the disk before the commit and a full
 // disk shows there, once, where it can be undone.
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,15 +78,12 @@ INSERT INTO given_up(stream, sources, leaf, service, calls, reason)
 
 class SqliteStore final : public Store {
  public:
-  /// What stands on the disk and what SQLite holds of it; the file goes last.
+  /// The file and SQLite's connection to it. The connection is closed before the file's lock goes.
   struct Parts {
-    ClaimedFile live;
-    std::string target;       ///< Where the user wants it; equal to live.path on a local disk.
-    std::string live_folder;  ///< To be removed with the live file; empty on a local disk.
+    StorePlace place;
     Connection connection;
     std::shared_ptr<const StreamFold> fold;
     std::uint64_t log_bytes = SqliteOptions{}.log_bytes;
-    bool mirrors() const { return !live_folder.empty(); }
   };
 
   /// `front_ends` is 0 before there is a run in the file.
@@ -97,10 +91,10 @@ class SqliteStore final : public Store {
       : parts_(std::move(parts)),
         connection_(parts_->connection),
         intake_(connection_, parts_->fold),
-        log_(connection_, parts_->live.path, parts_->target, parts_->log_bytes),
+        log_(connection_, place().live.path, place().target, parts_->log_bytes),
         front_ends_(front_ends) {
-    if (parts_->mirrors()) mirror_.emplace(connection_, parts_->target);
-    reserve_.take(parts_->live.path, kReserveBytes);
+    if (place().is_elsewhere()) mirror_.emplace(connection_, place().target);
+    reserve_.take(place().live.path, kReserveBytes);
   }
   ~SqliteStore() override;
 
@@ -121,12 +115,13 @@ class SqliteStore final : public Store {
   std::size_t pending_bytes() const override { return pending_bytes_; }
   Result<void> commit() override;
   void prepare_to_end() override;
-  std::string live_path() const override { return parts_->live.path; }
+  std::string live_path() const override { return place().live.path; }
   Result<void> end_run(int exit_code, Nanos ended_realtime_ns) override;
   Result<std::vector<AccountLine>> account() override;
   Result<std::vector<AccountLine>> pending_account() override { return account_by(connection_); }
 
  private:
+  StorePlace& place() const { return parts_->place; }
   static Result<std::vector<AccountLine>> account_by(Connection& reader);
   Result<void> begin_transaction();
   /// After statements of a put: undoes everything when one failed.
@@ -169,7 +164,7 @@ SqliteStore::~SqliteStore() {
   if (mirror_ && !ended_ && !superseded_) {
     if (auto finished = finish_mirror(); !finished) {
       log(Level::kError, "store not copied; it stays where it was written",
-          {{"live", parts_->live.path}, {"why", finished.error().message}});
+          {{"live", place().live.path}, {"why", finished.error().message}});
     }
   }
 }
@@ -252,7 +247,7 @@ Result<void> SqliteStore::begin_transaction() {
   if (begun) {
     superseded_ = true;
     begun = unexpected(Code::kSuperseded,
-                       parts_->target + ": another front end has taken over this run");
+                       place().target + ": another front end has taken over this run");
   }
   undone_because_ = begun.error();
   roll_back();
@@ -337,7 +332,7 @@ void SqliteStore::sum_up(bool is_last) {
       roll_back();
       log(Level::kWarn,
           "sums of windows cannot be written; views of long times are slow until a retry succeeds",
-          {{"path", parts_->target}, {"why", done.error().message}});
+          {{"path", place().target}, {"why", done.error().message}});
       sums_up_at_ns_ = monotonic_now() + kSumUpPause;
       return;
     }
@@ -363,12 +358,12 @@ Result<void> SqliteStore::finish_mirror() {
   // A copy in the making has all that was committed: SQLite carries changes over.
   if (auto whole = mirror_->step(kMirrorAtOnce); !whole) {
     return unexpected(whole.error().code,
-                      whole.error().message + "; the whole run stands in " + parts_->live.path);
+                      whole.error().message + "; the whole run stands in " + place().live.path);
   }
   mirror_.reset();
-  remove_database(parts_->live.path);  // The open connection has no more use for the name.
-  ::rmdir(parts_->live_folder.c_str());
-  parts_->live.path = parts_->target;
+  place().remove_live();  // The open connection has no more use for the name.
+  place().live.path = place().target;
+  place().live_folder.clear();
   return {};
 }
 
@@ -396,8 +391,8 @@ Result<void> SqliteStore::end_run(int exit_code, Nanos ended_realtime_ns) {
 Result<std::vector<AccountLine>> SqliteStore::account() {
   // On a connection of its own, so that what is not yet committed does not show.
   Connection reader;
-  if (auto opened = reader.open(parts_->live.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-                                parts_->target);
+  if (auto opened = reader.open(place().live.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+                                place().target);
       !opened) {
     return unexpected(opened.error());
   }
@@ -421,83 +416,51 @@ Result<std::vector<AccountLine>> SqliteStore::account_by(Connection& reader) {
   return lines;
 }
 
-/// Claims the file or, on a network file system, both the place and a live file elsewhere.
-Result<std::unique_ptr<SqliteStore::Parts>> claim(const SqliteOptions& options) {
-  const long type =
-      options.pretend_file_system != 0 ? options.pretend_file_system : file_system_of(options.path);
-  const bool network = is_network_file_system(type);
-  auto target = claim_file(options.path, options.overwrite, !network);
-  if (!target) return unexpected(target.error());
-  auto parts = std::make_unique<SqliteStore::Parts>();
-  parts->target = options.path;
-  parts->fold = options.fold;
-  parts->log_bytes = options.log_bytes;
-  parts->live = std::move(*target);
-  if (!network) return parts;
-
-  auto folder = make_live_folder();
-  if (!folder) return unexpected(folder.error());
-  parts->live_folder = *folder;
-  const std::string name = std::filesystem::path(options.path).filename();
-  auto live = claim_file(*folder + "/" + name, false, true);
-  if (!live) return unexpected(live.error());
-  parts->live = std::move(*live);
-  log(Level::kWarn, "store on a network file system: written here, copied each minute",
-      {{"path", parts->target}, {"live", parts->live.path}});
-  return parts;
+Result<void> open_store(SqliteStore::Parts& parts) {
+  return parts.connection.open(parts.place.live.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+                               parts.place.target);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options) {
-  auto parts = claim(options);
-  if (!parts) return unexpected(parts.error());
-  Connection& connection = (*parts)->connection;
-  const std::string target = (*parts)->target;
-  const std::string live = (*parts)->live.path;
+  auto place = claim_place(options.path, options.overwrite, options.pretend_file_system);
+  if (!place) return unexpected(place.error());
+  auto parts = std::make_unique<SqliteStore::Parts>();
+  parts->place = std::move(*place);
+  parts->fold = options.fold;
+  parts->log_bytes = options.log_bytes;
+  Connection& connection = parts->connection;
   const auto give_up = [&](const Error& error) {
-    remove_database(live);
-    remove_database(target);
-    if (!(*parts)->live_folder.empty()) ::rmdir((*parts)->live_folder.c_str());
+    remove_database(parts->place.target);
+    parts->place.remove_live();
     return unexpected(error);
   };
-  if (auto opened = connection.open(live, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, target);
-      !opened) {
-    return give_up(opened.error());
-  }
+  if (auto opened = open_store(*parts); !opened) return give_up(opened.error());
   connection.execute(kWaitForNoDisk);
   connection.execute(kSettings);
   connection.execute(kWriteAhead);
   if (auto set = connection.take(); !set) return give_up(set.error());
   if (auto migrated = migrate(connection); !migrated) return give_up(migrated.error());
   connection.execute(kWaitForDisk);
-  auto store = std::make_unique<SqliteStore>(std::move(*parts));
+  auto store = std::make_unique<SqliteStore>(std::move(parts));
   store->watch(options.alerts);
   if (auto ready = store->ready(); !ready) return unexpected(ready.error());
   return Result<std::unique_ptr<Store>>(std::move(store));
 }
 
 Result<ResumedStore> resume_sqlite_store(const ResumeOptions& options) {
+  auto place = reclaim_place(options.path, options.live_path);
+  if (!place) return unexpected(std::move(place.error()));
+  const bool is_copied = place->live.path != options.live_path;
   auto parts = std::make_unique<SqliteStore::Parts>();
-  parts->target = options.path;
+  parts->place = std::move(*place);
   parts->fold = options.fold;
-  const bool elsewhere = options.live_path != options.path;
-  // The former one had copied everything and removed the live file: it had only to say so.
-  const bool copied = elsewhere && !std::filesystem::exists(options.live_path) &&
-                      std::filesystem::exists(options.path);
-  auto live = reclaim_file(copied ? options.path : options.live_path, !copied);
-  if (!live) return unexpected(std::move(live.error()));
-  parts->live = std::move(*live);
-  if (elsewhere && !copied) {
-    parts->live_folder = std::filesystem::path(options.live_path).parent_path();
-  }
   Connection& connection = parts->connection;
-  auto opened =
-      connection.open(parts->live.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, options.path);
-  if (!opened) return unexpected(std::move(opened.error()));
+  if (auto opened = open_store(*parts); !opened) return unexpected(std::move(opened.error()));
   connection.execute(kWaitForDisk);
   connection.execute(kSettings);
-  if (!copied) connection.execute(kWriteAhead);
+  if (!is_copied) connection.execute(kWriteAhead);
   if (auto set = connection.take(); !set) return unexpected(std::move(set.error()));
   if (auto migrated = migrate(connection); !migrated)
     return unexpected(std::move(migrated.error()));

@@ -1,12 +1,6 @@
 #include "frontend/session.h"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <charconv>
 #include <utility>
 
 #include "base/log.h"
@@ -79,7 +73,8 @@ Session::Session(SessionOptions options, storage::Recorder& recorder)
       recorder_(recorder),
       root_(root_options(options_), *this),
       gathering_(options_.plan.gathering),
-      rows_(options_.queue, recorder, *this) {}
+      rows_(options_.queue, recorder, *this),
+      control_(options_.control_fd) {}
 
 void Session::on_start(overlay::Network& network, Nanos now) {
   now_ = now;
@@ -98,7 +93,7 @@ void Session::on_start(overlay::Network& network, Nanos now) {
   rows_.start(epoch_, now);
   root_.start(network, control, now);
   if (options_.past) recall_processes(now);
-  if (options_.control_fd >= 0) network.watch(options_.control_fd);
+  if (control_.fd() >= 0) network.watch(control_.fd());
   if (recorder_.fd() >= 0) network.watch(recorder_.fd());
   schedule(now);
 }
@@ -375,7 +370,7 @@ void Session::on_readable(int fd, Nanos now) {
     rows_.on_recorded(now);
     end_when_done(now);
     schedule(now);
-  } else if (fd == options_.control_fd) {
+  } else if (fd == control_.fd()) {
     read_control(now);
   } else if (const auto heard =
                  options_.launcher == nullptr ? std::nullopt : options_.launcher->hear(fd)) {
@@ -386,39 +381,19 @@ void Session::on_readable(int fd, Nanos now) {
 }
 
 void Session::read_control(Nanos now) {
-  std::array<char, 256> piece;
-  const ssize_t size = ::read(options_.control_fd, piece.data(), piece.size());
-  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (size <= 0) {
-    // Whoever started us is gone; so is the job, or it is nobody's.
-    network_->unwatch(options_.control_fd);
-    finish(-1, now);
-    return;
-  }
-  control_text_.append(piece.data(), static_cast<std::size_t>(size));
-  for (std::size_t end; (end = control_text_.find('\n')) != std::string::npos;) {
-    const std::string line = control_text_.substr(0, end);
-    control_text_.erase(0, end + 1);
-    constexpr std::string_view kFinish = "finish ";
-    int code = -1;
-    if (line == "abandon") {
-      outcome_.abandoned = true;
-      finish(code, now);
-    }
-    if (!line.starts_with(kFinish)) continue;
-    std::from_chars(line.data() + kFinish.size(), line.data() + line.size(), code);
-    finish(code, now);
+  const auto commands = control_.read();
+  if (control_.is_closed()) network_->unwatch(control_.fd());
+  for (const ControlChannel::Command& command : commands) {
+    if (command.abandons) outcome_.abandoned = true;
+    finish(command.exit_code, now);
   }
 }
 
 void Session::show_life(Nanos now) {
-  if (!exit_code_ || options_.control_fd < 0 || now < next_sign_of_life_) return;
+  if (!exit_code_ || control_.fd() < 0 || now < next_sign_of_life_) return;
   if (rows_.writing_for(now) > kSignOfLife) return;
   next_sign_of_life_ = now + kSignOfLife;
-  constexpr std::string_view kAlive = "alive\n";
-  // Where nobody reads it nobody waits.
-  [[maybe_unused]] const ssize_t sent =
-      ::send(options_.control_fd, kAlive.data(), kAlive.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  control_.send_alive();
 }
 
 void Session::finish(int exit_code, Nanos now) {

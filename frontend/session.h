@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "frontend/control_channel.h"
 #include "frontend/gathering.h"
 #include "frontend/root.h"
 #include "frontend/row_queue.h"
@@ -164,14 +165,14 @@ class Session final : public overlay::Node, private RootOwner, private RowQueueO
   Nanos facts_deadline_ = 0;                       // Latest time to wait for facts; 0: not set yet.
 
   RowQueue rows_;
+  ControlChannel control_;
   std::uint64_t strange_packets_ = 0;  // Packets of no stream or leaf of this run.
 
   std::optional<int> exit_code_;  // Set once the run is ending.
   Nanos finishing_since_ = 0;
   Nanos next_sign_of_life_ = 0;
-  Nanos now_ = 0;             // Time of the event that is being handled.
-  Nanos next_report_ = 0;     // Time of the next report about this front end's writes to the store.
-  std::string control_text_;  // Received part of an incomplete line.
+  Nanos now_ = 0;          // Time of the event that is being handled.
+  Nanos next_report_ = 0;  // Time of the next report about this front end's writes to the store.
   bool is_over_ = false;
   SessionOutcome outcome_;
 };

@@ -1,27 +1,15 @@
 #include "frontend/session.h"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <charconv>
-#include <iterator>
 #include <utility>
 
 #include "base/log.h"
 #include "placement/facts.h"
 #include "wire/registration.h"
-#include "wire/tombstone.h"
 
 namespace xylem::frontend {
 namespace {
 
-constexpr Nanos kRetryCommit = 1 * kSecond;
-// Everybody waits for it then, and a store without room is not tried for long.
-constexpr Nanos kRetryAtEnd = 200 * kMillisecond;
-constexpr const char* kNoRoom = "there was no room left on the disk of the store";
 // As often as all other nodes.
 constexpr Nanos kReportInterval = 1 * kSecond;
 constexpr Nanos kLookInterval = 500 * kMillisecond;
@@ -63,13 +51,6 @@ OverlayNode node_of(storage::NodeRow row) {
   return node;
 }
 
-bool is_sample(const storage::Row& row) {
-  return std::holds_alternative<storage::LinkRow>(row) ||
-         std::holds_alternative<storage::ClockRow>(row) ||
-         std::holds_alternative<storage::HostFactsRow>(row) ||
-         std::holds_alternative<storage::NoticeRow>(row);
-}
-
 RootOptions root_options(const SessionOptions& options) {
   RootOptions root;
   root.shape = options.plan.shape;
@@ -91,7 +72,9 @@ Session::Session(SessionOptions options, storage::Recorder& recorder)
     : options_(std::move(options)),
       recorder_(recorder),
       root_(root_options(options_), *this),
-      gathering_(options_.plan.gathering) {}
+      gathering_(options_.plan.gathering),
+      rows_(options_.queue, recorder, *this),
+      control_(options_.control_fd) {}
 
 void Session::on_start(overlay::Network& network, Nanos now) {
   now_ = now;
@@ -107,11 +90,10 @@ void Session::on_start(overlay::Network& network, Nanos now) {
   control.streams = options_.streams;
   control.streams_fixed = true;
   control.facts_at_once = options_.plan.choice.policy == placement::Policy::kFuzzy;
+  rows_.start(epoch_, now);
   root_.start(network, control, now);
   if (options_.past) recall_processes(now);
-  last_progress_ = now;
-  next_commit_ = now + options_.commit_interval;
-  if (options_.control_fd >= 0) network.watch(options_.control_fd);
+  if (control_.fd() >= 0) network.watch(control_.fd());
   if (recorder_.fd() >= 0) network.watch(recorder_.fd());
   schedule(now);
 }
@@ -156,7 +138,7 @@ void Session::on_message(overlay::LinkId link, wire::Message message, Nanos now)
 void Session::on_node(const OverlayNode& node) {
   storage::NodeRow row = row_of(node);
   row.at_ns = run_time(now_);
-  keep(std::move(row));
+  rows_.add(std::move(row));
 }
 
 // The tree waits for hosts, not for programs.
@@ -166,12 +148,12 @@ void Session::on_joined(LeafId leaf, Nanos now) {
 
 void Session::on_lost(const OverlayNode& leaf) {
   const std::string who = leaf.is_host() ? "host " + leaf.host : "the program on " + leaf.host;
-  keep(storage::HostLost{leaf.leaf, who + " was not heard of any more"});
+  rows_.add(storage::HostLost{leaf.leaf, who + " was not heard of any more"});
   note(leaf, leaf.is_host() ? Level::kError : Level::kWarn, "not heard of any more");
 }
 
 void Session::on_found(const OverlayNode& leaf) {
-  keep(storage::HostLost{leaf.leaf, ""});
+  rows_.add(storage::HostLost{leaf.leaf, ""});
   note(leaf, Level::kWarn, "heard of again");
 }
 
@@ -200,11 +182,11 @@ void Session::note(const OverlayNode& about, Level level, const std::string& tex
   notice.error = level == Level::kError;
   notice.text = text;
   const Nanos at_ns = run_time(now_);
-  keep(storage::NoticeRow{std::move(notice), at_ns});
+  rows_.add(storage::NoticeRow{std::move(notice), at_ns});
 }
 
 void Session::on_link_report(const wire::LinkReport& report, Nanos now) {
-  keep(storage::LinkRow{report, run_time(now)});
+  rows_.add(storage::LinkRow{report, run_time(now)});
   const OverlayNode* node = root_.overlay().find(report.node);
   if (node == nullptr || !node->is_host() || report.error_ns < 0) return;
   storage::ClockRow clock;
@@ -212,7 +194,7 @@ void Session::on_link_report(const wire::LinkReport& report, Nanos now) {
   clock.at_ns = run_time(now);
   clock.offset_ns = report.offset_ns;
   clock.error_ns = report.error_ns;
-  keep(clock);
+  rows_.add(clock);
 }
 
 // Kept as of the end of the window in which it came. Names and values are a stranger's.
@@ -229,7 +211,7 @@ void Session::on_host_facts(const wire::HostFacts& host, Nanos now) {
     if (!root_.is_placed()) facts_[host.leaf].set(*fact, it.value);
   }
   const Nanos windows = (run_time(now) + options_.plan.window - 1) / options_.plan.window;
-  keep(storage::HostFactsRow{std::move(known), windows * options_.plan.window});
+  rows_.add(storage::HostFactsRow{std::move(known), windows * options_.plan.window});
 }
 
 void Session::on_notice(const wire::Notice& notice, Nanos now) {
@@ -242,7 +224,7 @@ void Session::on_notice(const wire::Notice& notice, Nanos now) {
     log(level, notice.text, {{"from", from}, {"dropped_before", notice.dropped}});
   }
   // An age that exceeds the run's own cannot be right; a negative time would sort before it.
-  keep(storage::NoticeRow{notice, std::max<Nanos>(0, run_time(now) - notice.age_ns)});
+  rows_.add(storage::NoticeRow{notice, std::max<Nanos>(0, run_time(now) - notice.age_ns)});
 }
 
 // Waves still come, unmerged there: it is no loss.
@@ -301,26 +283,11 @@ void Session::note_placement(const std::map<LeafId, KnownHost>& known, Nanos now
     }
     judged.facts.push_back(
         {std::string(to_text(Fact::kProcesses)), static_cast<double>(host.processes)});
-    keep(storage::HostFactsRow{std::move(judged), run_time(now)});
+    rows_.add(storage::HostFactsRow{std::move(judged), run_time(now)});
   }
 }
 
 // ---- store ----
-
-// Samples of how the tree does are of no use to a store that cannot take what it must.
-void Session::keep(storage::Row row) {
-  if (is_sample(row) && (gives_up_ || waiting_bytes_ > options_.waiting_bytes)) return;
-  const auto* packet = std::get_if<wire::Packet>(&row);
-  waiting_bytes_ += sizeof row + (packet != nullptr ? packet->payload.size() : 0);
-  waiting_.rows.push_back(std::move(row));
-}
-
-void Session::note_store_trouble(const Error& error) {
-  if (store_trouble_ == error.message) return;
-  store_trouble_ = error.message;
-  log(Level::kError, "the store does not take data, the hosts keep it for now",
-      {{"why", error.message}});
-}
 
 // A leaf has its number from a front end. What one that died gave out and could not store is below
 // somebody.
@@ -357,21 +324,7 @@ void Session::on_packet(wire::Packet packet, Nanos now) {
   if (packet.id.stream == wire::kRegistrationStream) note_registration(packet, now);
   const bool is_of_program = raw(packet.id.stream) >= raw(wire::kFirstToolStream);
   if (is_of_program || packet.id.stream == wire::kSeriesStream) note_record();
-  if (waiting_bytes_ > options_.waiting_bytes) {
-    if (!std::exchange(told_slow_, true)) {
-      log(Level::kWarn, "the store is too slow; the hosts keep the data that waits");
-    }
-    refused_.insert(packet.id.sources);
-    return;
-  }
-  if (gives_up_) {
-    wire::Acknowledgement answer;
-    if (wire::is_end(packet)) last_progress_ = now;
-    give_up(std::move(packet), answer);
-    return root_.acknowledge(answer);
-  }
-  keep(std::move(packet));
-  if (waiting_bytes_ >= options_.commit_bytes && failed_.rows.empty()) record(now);
+  rows_.add_packet(std::move(packet), now);
 }
 
 void Session::note_registration(const wire::Packet& packet, Nanos now) {
@@ -388,103 +341,14 @@ void Session::note_record() {
   if (!std::exchange(outcome_.holds_something, true)) options_.on_first_record();
 }
 
-void Session::record(Nanos now) {
-  if (recording_ || is_over_ || gives_up_) return;
-  // When the tree dissolves everybody waits for acknowledgements: what comes while a commit is
-  // under way makes up the next one.
-  next_commit_ = root_.control().finish ? now : now + options_.commit_interval;
-  storage::Batch batch = std::exchange(failed_, {});
-  if (batch.rows.empty()) {
-    batch = std::exchange(waiting_, {});
-    recording_bytes_ = std::exchange(waiting_bytes_, 0);
-  }
-  if (batch.rows.empty()) return;
-  recording_since_ = now;
-  if (batch.at_ns == 0) batch.at_ns = run_time(now);
-  recording_ = true;
-  recorder_.record(std::move(batch));
-  take_recorded(now);
-}
-
-void Session::take_recorded(Nanos now) {
-  auto done = recorder_.take();
-  if (!done) return;
-  recording_ = false;
-  longest_commit_ns_ = std::max(longest_commit_ns_, now - recording_since_);
-  if (end_is_recorded_) return ended(*std::move(done));
-  acknowledge(*std::move(done), now);
-  if (is_over_ && !is_replaced_) record_end(now);
-}
-
-void Session::acknowledge(storage::Recorded done, Nanos now) {
-  if (done.failure && done.failure->code == Code::kSuperseded) return give_way(*done.failure);
-  if (done.failure) {
-    note_store_trouble(*done.failure);
-    failed_ = std::move(done.batch);
-    next_commit_ = now + (root_.control().finish ? kRetryAtEnd : kRetryCommit);
-    is_full_ = done.failure->code == Code::kExhausted;
-    give_up_when_full(now);
-    return;
-  }
-  is_full_ = false;
-  for (const std::string& sentence : done.refused) {
-    log(Level::kError, "a packet was not taken", {{"why", sentence}});
-  }
-  if (!store_trouble_.empty()) log(Level::kWarn, "the store takes data again");
-  store_trouble_.clear();
-  stored_packets_ += done.stored.size();
-  stored_bytes_ += recording_bytes_;
-  root_.ended(done.ended);
-  if (!done.stored.empty()) last_progress_ = now;
-  wire::Acknowledgement answer{std::move(done.stored), std::move(done.missing)};
-  ask_for_refused(answer);
+void Session::on_settled(const wire::Acknowledgement& answer, const IntervalSet& ended) {
+  root_.ended(ended);
   root_.acknowledge(answer);
 }
 
-// Hosts would send by themselves what was not taken, but later and later each time.
-void Session::ask_for_refused(wire::Acknowledgement& answer) {
-  if (refused_.empty() || waiting_bytes_ > options_.waiting_bytes / 2) return;
-  wire::PacketId everything;
-  everything.stream = wire::kEveryStream;
-  everything.wave_end = 1;
-  everything.sources = std::exchange(refused_, {});
-  answer.resend.push_back(std::move(everything));
-}
-
-// All that waits and all that comes. It is told to the store with the end, in one transaction, for
-// each takes room.
-void Session::give_up_when_full(Nanos now) {
-  if (gives_up_ || !is_full_ || recording_ || is_over_ || !root_.control().finish) return;
-  if (now - finishing_since_ < options_.full_limit) return;
-  gives_up_ = true;
-  log(Level::kError, "the store is full: data that is not stored is counted as lost");
-  storage::Batch batch = std::exchange(failed_, {});
-  std::ranges::move(std::exchange(waiting_, {}).rows, std::back_inserter(batch.rows));
-  waiting_bytes_ = 0;
-  wire::Acknowledgement answer;
-  for (storage::Row& row : batch.rows) {
-    if (auto* packet = std::get_if<wire::Packet>(&row)) {
-      give_up(std::move(*packet), answer);
-    } else {
-      keep(std::move(row));
-    }
-  }
-  last_progress_ = now;
-  ask_for_refused(answer);
-  root_.acknowledge(answer);
-}
-
-void Session::give_up(wire::Packet packet, wire::Acknowledgement& answer) {
-  answer.stored.push_back(packet.id);
-  if (wire::is_end(packet)) root_.ended(packet.id.sources);
-  if (wire::may_be_given_up(packet)) packet = wire::make_tombstone(packet, kNoRoom);
-  keep(std::move(packet));
-}
-
-void Session::give_way(const Error& why) {
+void Session::on_superseded(const Error& why) {
   log(Level::kError, "this front end ends", {{"why", why.message}});
   is_over_ = true;
-  is_replaced_ = true;
   outcome_.trouble = why.message;
   network_->stop(kReplaced);
 }
@@ -492,15 +356,10 @@ void Session::give_way(const Error& why) {
 // The root's link upwards is its way into the store.
 void Session::report_itself(Nanos now) {
   next_report_ = now + kReportInterval;
-  wire::LinkReport report;
+  wire::LinkReport report = rows_.take_report(now);
   report.node = kFrontEndNode;
-  report.queue_bytes = waiting_bytes_ + (recording_ ? recording_bytes_ : 0);
-  report.sent_bytes = stored_bytes_;
-  report.sent_packets = stored_packets_;
-  const Nanos under_way = recording_ ? now - recording_since_ : 0;
-  report.round_trip_ns = std::max(std::exchange(longest_commit_ns_, 0), under_way);
   report.refused = network_->refused();
-  keep(storage::LinkRow{report, run_time(now)});
+  rows_.add(storage::LinkRow{report, run_time(now)});
 }
 
 // ---- end ----
@@ -508,11 +367,10 @@ void Session::report_itself(Nanos now) {
 void Session::on_readable(int fd, Nanos now) {
   now_ = now;
   if (fd == recorder_.fd()) {
-    take_recorded(now);
-    if (waiting_bytes_ >= options_.commit_bytes && failed_.rows.empty()) record(now);
+    rows_.on_recorded(now);
     end_when_done(now);
     schedule(now);
-  } else if (fd == options_.control_fd) {
+  } else if (fd == control_.fd()) {
     read_control(now);
   } else if (const auto heard =
                  options_.launcher == nullptr ? std::nullopt : options_.launcher->hear(fd)) {
@@ -523,47 +381,26 @@ void Session::on_readable(int fd, Nanos now) {
 }
 
 void Session::read_control(Nanos now) {
-  std::array<char, 256> piece;
-  const ssize_t size = ::read(options_.control_fd, piece.data(), piece.size());
-  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (size <= 0) {
-    // Whoever started us is gone; so is the job, or it is nobody's.
-    network_->unwatch(options_.control_fd);
-    finish(-1, now);
-    return;
-  }
-  control_text_.append(piece.data(), static_cast<std::size_t>(size));
-  for (std::size_t end; (end = control_text_.find('\n')) != std::string::npos;) {
-    const std::string line = control_text_.substr(0, end);
-    control_text_.erase(0, end + 1);
-    constexpr std::string_view kFinish = "finish ";
-    int code = -1;
-    if (line == "abandon") {
-      outcome_.abandoned = true;
-      finish(code, now);
-    }
-    if (!line.starts_with(kFinish)) continue;
-    std::from_chars(line.data() + kFinish.size(), line.data() + line.size(), code);
-    finish(code, now);
+  const auto commands = control_.read();
+  if (control_.is_closed()) network_->unwatch(control_.fd());
+  for (const ControlChannel::Command& command : commands) {
+    if (command.abandons) outcome_.abandoned = true;
+    finish(command.exit_code, now);
   }
 }
 
 void Session::show_life(Nanos now) {
-  if (!exit_code_ || options_.control_fd < 0 || now < next_sign_of_life_) return;
-  if (recording_ && now - recording_since_ > kSignOfLife) return;
+  if (!exit_code_ || control_.fd() < 0 || now < next_sign_of_life_) return;
+  if (rows_.writing_for(now) > kSignOfLife) return;
   next_sign_of_life_ = now + kSignOfLife;
-  constexpr std::string_view kAlive = "alive\n";
-  // Where nobody reads it nobody waits.
-  [[maybe_unused]] const ssize_t sent =
-      ::send(options_.control_fd, kAlive.data(), kAlive.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  control_.send_alive();
 }
 
 void Session::finish(int exit_code, Nanos now) {
   if (exit_code_) return;
   exit_code_ = exit_code;
   finishing_since_ = now;
-  last_progress_ = now;
-  next_commit_ = std::min(next_commit_, now + kRetryAtEnd);
+  rows_.begin_end(now);
   broadcast_finish_when_ready(now);
   end_when_done(now);
   schedule(now);
@@ -585,20 +422,21 @@ void Session::broadcast_finish_when_ready(Nanos now) {
   const bool waited = now - finishing_since_ >= patience;
   if (somebody_is_missing && !waited && !outcome_.abandoned) return;
   root_.finish();
-  next_commit_ = std::min(next_commit_, now);
+  rows_.drain(now);
 }
 
 void Session::end_when_done(Nanos now) {
   if (!exit_code_ || is_over_) return;
   broadcast_finish_when_ready(now);
-  give_up_when_full(now);
+  rows_.give_up_if_full(now);
   if (!root_.control().finish) return;
   const IntervalSet open = root_.open_leaves();
   if (open.empty() && !root_.has_links() && !root_.awaits_return()) {
     end(now, "");
     return;
   }
-  if (now - std::max(last_progress_, root_.last_change()) < options_.finish_limit) return;
+  const Nanos progress = std::max({finishing_since_, rows_.last_progress(), root_.last_change()});
+  if (now - progress < options_.finish_limit) return;
   std::string trouble;
   for (const auto& run : open.intervals()) {
     for (auto number = run.first; number < run.end; ++number) {
@@ -618,29 +456,14 @@ void Session::end(Nanos now, std::string trouble) {
   report_itself(now);
   root_.close(now);
   outcome_.trouble = std::move(trouble);
-  record_end(now);
+  rows_.end(*exit_code_, now);
 }
 
-// After the batch that is under way, if one is: take_recorded() comes back here then.
-void Session::record_end(Nanos now) {
-  if (recording_) return;
-  storage::Batch batch = std::exchange(failed_, {});
-  std::move(waiting_.rows.begin(), waiting_.rows.end(), std::back_inserter(batch.rows));
-  waiting_ = {};
-  batch.gives_up = gives_up_;
-  batch.at_ns = run_time(now);
-  batch.end = storage::RunEnd{*exit_code_, realtime_now()};
-  recording_ = true;
-  end_is_recorded_ = true;
-  recorder_.record(std::move(batch));
-  take_recorded(now);
-}
-
-void Session::ended(storage::Recorded done) {
+void Session::on_end_recorded(storage::Recorded done) {
   outcome_.hosts = root_.overlay().host_count();
   outcome_.ranks = gathering_.ranks();
   outcome_.account = std::move(done.account);
-  if (done.failure && done.failure->code == Code::kSuperseded) return give_way(*done.failure);
+  if (done.failure && done.failure->code == Code::kSuperseded) return on_superseded(*done.failure);
   if (!done.account_is_stored) {
     outcome_.unstored = done.failure->message;
     done.failure.reset();
@@ -657,7 +480,7 @@ void Session::ended(storage::Recorded done) {
 
 void Session::on_timer(Nanos now) {
   now_ = now;
-  if (now >= next_commit_) record(now);
+  rows_.on_timer(now);
   root_.on_timer(now);
   place_when_gathered(now);
   if (now >= next_report_) report_itself(now);
@@ -668,9 +491,7 @@ void Session::on_timer(Nanos now) {
 
 void Session::schedule(Nanos now) {
   if (is_over_) return;
-  Nanos next = now + kLookInterval;
-  const bool something_waits = !waiting_.rows.empty() || !failed_.rows.empty();
-  if (something_waits && !recording_ && !gives_up_) next = std::min(next, next_commit_);
+  Nanos next = std::min(now + kLookInterval, rows_.next_write());
   if (!root_.is_placed() && gathering_.anyone()) {
     next = std::min(next, facts_deadline_ == 0 ? gathering_.complete_at() : facts_deadline_);
   }

@@ -10,8 +10,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "frontend/control_channel.h"
 #include "frontend/gathering.h"
 #include "frontend/root.h"
+#include "frontend/row_queue.h"
 #include "frontend/session_plan.h"
 #include "launch/comm_process_launch.h"
 #include "overlay/node.h"
@@ -26,14 +28,7 @@ struct SessionOptions {
   std::vector<wire::StreamSpec> streams{};
   /// Maximum wait of fuzzy placement for measurements, from when all back ends have joined.
   Nanos facts_patience = 2 * kSecond;
-  /// Interval of commits, after which data is visible and acknowledged. A commit comes earlier
-  /// after `commit_bytes`, and at the end.
-  Nanos commit_interval = 200 * kMillisecond;
-  std::size_t commit_bytes = 1u << 20;
-  /// Limit of the packets that wait for a slow store, in bytes. Further packets are not taken.
-  /// Their hosts keep them, and the front end asks for them again when there is space. The batch
-  /// that is being stored may be as large again.
-  std::size_t waiting_bytes = 64u << 20;
+  RowQueueOptions queue{};  ///< When data is committed, and how much may wait for the store.
   /// Timeout for the report of a communication process; after this it is left out of the tree.
   Nanos start_limit = 5 * kSecond;
   /// Timeout for a host that no link leads to. After this it counts as lost.
@@ -41,9 +36,6 @@ struct SessionOptions {
   /// Maximum time without progress while the run is ending. After this, data that has not arrived
   /// is given up.
   Nanos finish_limit = 15 * kSecond;
-  /// Maximum time to retry when the disk is full while the run is ending, since someone may free
-  /// space. After this the remaining packets become tombstones.
-  Nanos full_limit = 1 * kSecond;
   /// The control channel: lines from the process that has started this one; -1: none. Borrowed.
   int control_fd = -1;
   /// True while an agent of this host may still connect: its run folder exists.
@@ -88,18 +80,19 @@ struct SessionOutcome {
 /// Packets of unknown streams, and of leaves that never joined, are neither stored nor
 /// acknowledged. They are counted and reported once.
 ///
-/// The session acknowledges only committed data. When the store fails, the session reports this
+/// The session acknowledges only committed data (RowQueue). When the store fails, it reports this
 /// once, acknowledges nothing and tries again. A slow store delays only acknowledgements.
 ///
 /// If the disk is full at the end of a run, all packets become tombstones (wire/tombstone.h) after
-/// `full_limit`. Tombstones are acknowledged at once and stored together with the run's end, for
-/// which space is reserved. If not even they can be stored, the outcome still has the account.
+/// RowQueueOptions::full_limit. Tombstones are acknowledged at once and stored together with the
+/// run's end, for which space is reserved. If not even they can be stored, the outcome still has
+/// the account.
 ///
 /// When another front end has taken over the run, the session stores and acknowledges nothing any
 /// more, and stops the network with kReplaced. Its children reconnect to the other front end.
 ///
 /// Single-threaded, driven by a Network.
-class Session final : public overlay::Node, private RootOwner {
+class Session final : public overlay::Node, private RootOwner, private RowQueueOwner {
  public:
   static constexpr int kReplaced = 3;
 
@@ -131,7 +124,11 @@ class Session final : public overlay::Node, private RootOwner {
   void on_host_facts(const wire::HostFacts& host, Nanos now) override;
   void on_notice(const wire::Notice& notice, Nanos now) override;
   void on_stream_refused(const wire::StreamRefused& refused) override;
+
+  // The tree.
   void recall_processes(Nanos now);
+  void note(const OverlayNode& about, Level level, const std::string& text);
+  void report_itself(Nanos now);
   void note_registration(const wire::Packet& packet, Nanos now);
   void note_record();
   bool is_of_this_run(const wire::PacketId& id) const;
@@ -141,18 +138,10 @@ class Session final : public overlay::Node, private RootOwner {
   bool facts_are_awaited(Nanos now);
   void note_placement(const std::map<LeafId, KnownHost>& known, Nanos now);
 
-  // Store.
-  void keep(storage::Row row);
-  void record(Nanos now);
-  void take_recorded(Nanos now);
-  void acknowledge(storage::Recorded done, Nanos now);
-  void ask_for_refused(wire::Acknowledgement& answer);
-  void give_up_when_full(Nanos now);
-  void give_up(wire::Packet packet, wire::Acknowledgement& answer);
-  void give_way(const Error& why);
-  void note_store_trouble(const Error& error);
-  void note(const OverlayNode& about, Level level, const std::string& text);
-  void report_itself(Nanos now);
+  // RowQueueOwner: called by rows_.
+  void on_settled(const wire::Acknowledgement& answer, const IntervalSet& ended) override;
+  void on_superseded(const Error& why) override;
+  void on_end_recorded(storage::Recorded done) override;
 
   // End.
   void read_control(Nanos now);
@@ -161,8 +150,6 @@ class Session final : public overlay::Node, private RootOwner {
   void broadcast_finish_when_ready(Nanos now);
   void end_when_done(Nanos now);
   void end(Nanos now, std::string trouble);
-  void record_end(Nanos now);
-  void ended(storage::Recorded done);
 
   void schedule(Nanos now);
   Nanos run_time(Nanos now) const { return now - epoch_; }
@@ -177,34 +164,16 @@ class Session final : public overlay::Node, private RootOwner {
   std::map<LeafId, placement::FactValues> facts_;  // Kept until the tree is placed.
   Nanos facts_deadline_ = 0;                       // Latest time to wait for facts; 0: not set yet.
 
-  storage::Batch waiting_;         // The rows of the next commit.
-  std::size_t waiting_bytes_ = 0;  // Size of `waiting_`.
-  storage::Batch failed_;          // Rows of a failed commit, to be tried before `waiting_`.
-  bool recording_ = false;         // The store works on a batch.
-  Nanos next_commit_ = 0;
-  bool told_slow_ = false;
-  // Leaves whose packets were not taken. They are asked to send again when there is space.
-  IntervalSet refused_;
+  RowQueue rows_;
+  ControlChannel control_;
   std::uint64_t strange_packets_ = 0;  // Packets of no stream or leaf of this run.
-  std::string store_trouble_;          // The last failure of the store, which was reported.
-  bool is_full_ = false;               // The last commit failed because the disk was full.
-  bool gives_up_ = false;              // Packets are no longer stored, but counted as lost.
 
   std::optional<int> exit_code_;  // Set once the run is ending.
   Nanos finishing_since_ = 0;
   Nanos next_sign_of_life_ = 0;
-  Nanos last_progress_ = 0;
   Nanos now_ = 0;          // Time of the event that is being handled.
   Nanos next_report_ = 0;  // Time of the next report about this front end's writes to the store.
-  std::uint64_t stored_packets_ = 0;
-  std::uint64_t stored_bytes_ = 0;
-  std::size_t recording_bytes_ = 0;
-  Nanos recording_since_ = 0;
-  Nanos longest_commit_ns_ = 0;  // Since the last report.
-  std::string control_text_;     // Received part of an incomplete line.
   bool is_over_ = false;
-  bool is_replaced_ = false;
-  bool end_is_recorded_ = false;  // The batch on which the store works is the last one.
   SessionOutcome outcome_;
 };
 

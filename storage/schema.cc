@@ -1,5 +1,5 @@
-// Migrations are numbered by their place in a list, and never change once released: a file of
-// version n has had the first n of them.
+// The current views, and how a file gets the current schema: migrations change its tables, then all
+// views are replaced. So a changed view needs a new version, but no statement in a migration.
 
 #include <array>
 #include <chrono>
@@ -7,489 +7,55 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "storage/migrations_internal.h"
 #include "storage/schema_internal.h"
 
 namespace xylem::storage {
 namespace {
 
-// Names of others' scripts rest on the views; the tables below them are ours to change.
-constexpr const char* kVersion1Tables = R"sql(
-CREATE TABLE run(
-  run_id TEXT NOT NULL, command TEXT, directory TEXT, user TEXT, host TEXT, version TEXT,
-  options TEXT, detail TEXT, window_ns INTEGER, started_ns INTEGER, ended_ns INTEGER,
-  exit_code INTEGER);
-CREATE TABLE host(leaf INTEGER PRIMARY KEY, name TEXT, lost_reason TEXT,
-                  given_up_calls INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE world(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, size INTEGER,
-                   mpi_library TEXT, program TEXT);
-CREATE TABLE process(
-  id INTEGER PRIMARY KEY, leaf INTEGER NOT NULL, lane INTEGER NOT NULL,
-  world INTEGER, rank INTEGER, pid INTEGER, program TEXT, mpi_library TEXT,
-  first_ns INTEGER, last_ns INTEGER,
-  account_wave INTEGER NOT NULL DEFAULT -1,
-  captured INTEGER NOT NULL DEFAULT 0, ring_lost INTEGER NOT NULL DEFAULT 0,
-  windowed INTEGER NOT NULL DEFAULT 0, events INTEGER NOT NULL DEFAULT 0,
-  event_calls INTEGER NOT NULL DEFAULT 0, ended INTEGER NOT NULL DEFAULT 0,
-  stored_calls INTEGER NOT NULL DEFAULT 0,
-  stored_events INTEGER NOT NULL DEFAULT 0, stored_event_calls INTEGER NOT NULL DEFAULT 0,
-  given_up_events INTEGER NOT NULL DEFAULT 0, given_up_event_calls INTEGER NOT NULL DEFAULT 0,
-  UNIQUE(leaf, lane));
-CREATE INDEX process_by_rank ON process(world, rank);
-CREATE TABLE function(id INTEGER PRIMARY KEY, name TEXT, class TEXT);
-CREATE TABLE function_alias(leaf INTEGER, id INTEGER, function INTEGER NOT NULL,
-                            PRIMARY KEY(leaf, id)) WITHOUT ROWID;
-
-CREATE TABLE wave_seen(stream INTEGER, wave INTEGER, sources TEXT NOT NULL,
-                       PRIMARY KEY(stream, wave)) WITHOUT ROWID;
-CREATE TABLE chunk_seen(process INTEGER, first INTEGER, end INTEGER NOT NULL,
-                        PRIMARY KEY(process, first)) WITHOUT ROWID;
-
-CREATE TABLE profile_row(
-  process INTEGER NOT NULL, function INTEGER NOT NULL, begin_ns INTEGER, end_ns INTEGER,
-  calls INTEGER NOT NULL, time_ns INTEGER, min_ns INTEGER, max_ns INTEGER, bytes INTEGER,
-  estimated INTEGER, histogram BLOB);
-CREATE TABLE function_sum(
-  process INTEGER, function INTEGER, calls INTEGER NOT NULL, time_ns INTEGER, min_ns INTEGER,
-  max_ns INTEGER, bytes INTEGER, estimated INTEGER,
-  PRIMARY KEY(process, function)) WITHOUT ROWID;
-CREATE TABLE matrix_sum(process INTEGER, destination INTEGER, bytes INTEGER, messages INTEGER,
-                        PRIMARY KEY(process, destination)) WITHOUT ROWID;
-CREATE TABLE wait_sum(process INTEGER, peer INTEGER, time_ns INTEGER, calls INTEGER,
-                      PRIMARY KEY(process, peer)) WITHOUT ROWID;
-CREATE TABLE ring_loss(process INTEGER, function INTEGER, calls INTEGER,
-                       PRIMARY KEY(process, function)) WITHOUT ROWID;
-CREATE TABLE given_up(
-  id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, sources TEXT, leaf INTEGER, process INTEGER,
-  wave INTEGER, wave_end INTEGER, calls INTEGER, reason TEXT);
-
-CREATE TABLE event_chunk(
-  id INTEGER PRIMARY KEY, process INTEGER NOT NULL, first INTEGER NOT NULL, end INTEGER NOT NULL,
-  begin_ns INTEGER, end_ns INTEGER, events INTEGER, calls INTEGER, chunk BLOB NOT NULL);
-CREATE INDEX event_chunk_by_time ON event_chunk(process, begin_ns, end_ns);
-
-CREATE TABLE node(
-  id INTEGER PRIMARY KEY, role TEXT NOT NULL, host TEXT, parent INTEGER, level INTEGER,
-  pid INTEGER, leaf INTEGER, state TEXT);
-CREATE TABLE clock(leaf INTEGER, at_ns INTEGER, offset_ns INTEGER, error_ns INTEGER);
-CREATE TABLE link(
-  node INTEGER PRIMARY KEY, at_ns INTEGER, queue_bytes INTEGER, most_queue_bytes INTEGER,
-  sent_bytes INTEGER, sent_packets INTEGER, round_trip_ns INTEGER, offset_ns INTEGER,
-  error_ns INTEGER, refused INTEGER);
-CREATE TABLE host_metric(leaf INTEGER, at_ns INTEGER, name TEXT, value REAL);
-)sql";
-
-//
-// A window that was given up holds calls of all ranks of its host, and its tombstone tells only how
-// many in all. Whose they are shows when the agent's counters of windowed calls, rank by rank,
-// leave a gap to what is stored, and the gaps of the host add up to exactly what its tombstones
-// say. Until then nothing is attributed.
-constexpr const char* kVersion1Views = R"sql(
-CREATE VIEW rank AS
+// The current views. Scripts of users rely on their names and columns (docs/storage-schema.md). The
+// tables below them may change.
+struct View {
+  const char* name;
+  const char* select;
+};
+constexpr std::array kViews = {
+    View{"rank", R"sql(
   SELECT p.world, p.rank, h.name AS host, p.pid, p.program, p.mpi_library, p.leaf, p.lane,
-         p.first_ns, p.last_ns, p.ended
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL;
+         p.first_ns, p.last_ns, p.ended, p.clock
+  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL)sql"},
 
-CREATE VIEW profile_window AS
+    View{"profile_window", R"sql(
   SELECT p.world, p.rank, w.begin_ns, w.end_ns,
          coalesce(f.name, 'function ' || w.function) AS function, w.calls, w.time_ns, w.min_ns,
          w.max_ns, w.bytes, w.estimated, w.histogram
-  FROM profile_row w JOIN process p ON p.id = w.process LEFT JOIN function f ON f.id = w.function;
+  FROM profile_row w JOIN process p ON p.id = w.process LEFT JOIN function f ON f.id = w.function)sql"},
 
-CREATE VIEW function_total AS
+    View{"function_total", R"sql(
   SELECT p.world, p.rank, coalesce(f.name, 'function ' || s.function) AS function, s.calls,
          s.time_ns, s.bytes, s.min_ns, s.max_ns, s.estimated, f.class
   FROM function_sum s JOIN process p ON p.id = s.process LEFT JOIN function f ON f.id = s.function
-  WHERE p.world IS NOT NULL;
+  WHERE p.world IS NOT NULL)sql"},
 
-CREATE VIEW comm_matrix AS
-  SELECT p.world, p.rank AS source, m.destination, m.bytes, m.messages
-  FROM matrix_sum m JOIN process p ON p.id = m.process WHERE p.world IS NOT NULL;
-
-CREATE VIEW wait_matrix AS
-  SELECT p.world, p.rank, w.peer, w.time_ns, w.calls
-  FROM wait_sum w JOIN process p ON p.id = w.process WHERE p.world IS NOT NULL;
-
-CREATE VIEW account AS
-  SELECT world, rank, captured, stored, lost,
-         ended AND lost_reason IS NULL AND stored + lost = windowed + ring_lost
-           AND captured = stored + lost AS complete
-  FROM (
-    SELECT p.world, p.rank, p.captured, p.stored_calls AS stored,
-           p.ring_lost +
-             CASE WHEN h.given_up_calls > 0 AND h.given_up_calls =
-                    (SELECT total(max(0, q.windowed - q.stored_calls))
-                     FROM process q WHERE q.leaf = p.leaf)
-                  THEN max(0, p.windowed - p.stored_calls) ELSE 0 END AS lost,
-           p.ended, p.windowed, p.ring_lost, h.lost_reason
-    FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL);
-
-CREATE VIEW account_event AS
-  SELECT p.world, p.rank, p.events, p.stored_events, p.given_up_events AS lost_events,
-         p.event_calls AS calls, p.stored_event_calls AS stored_calls,
-         p.given_up_event_calls AS lost_calls,
-         p.ended AND h.lost_reason IS NULL AND p.events = p.stored_events + p.given_up_events
-           AND p.event_calls = p.stored_event_calls + p.given_up_event_calls AS complete
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL;
-
-CREATE VIEW loss AS
-  SELECT 'ring' AS part, p.world, p.rank, h.name AS host,
-         coalesce(f.name, 'function ' || r.function) AS function, r.calls,
-         'the ring was full: the agent could not keep up' AS reason, NULL AS wave, NULL AS wave_end
-  FROM ring_loss r JOIN process p ON p.id = r.process LEFT JOIN host h ON h.leaf = p.leaf
-       LEFT JOIN function f ON f.id = r.function
-  UNION ALL
-  SELECT CASE g.stream WHEN 1 THEN 'registration' WHEN 2 THEN 'window' ELSE 'chunk' END,
-         p.world, p.rank, coalesce(h.name, 'leaves ' || g.sources), NULL, g.calls, g.reason,
-         g.wave, g.wave_end
-  FROM given_up g LEFT JOIN process p ON p.id = g.process LEFT JOIN host h ON h.leaf = g.leaf
-  UNION ALL
-  SELECT 'host', NULL, NULL, name, NULL, NULL, lost_reason, NULL, NULL
-  FROM host WHERE lost_reason IS NOT NULL;
-)sql";
-
-constexpr const char* kVersion2Tables = R"sql(
-CREATE TABLE notice(
-  at_ns INTEGER, host TEXT, role TEXT, pid INTEGER, level TEXT, text TEXT, dropped INTEGER);
-ALTER TABLE link ADD COLUMN transport TEXT;
-)sql";
-
-constexpr const char* kVersion3Tables = R"sql(
-ALTER TABLE process ADD COLUMN lost_messages INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE process ADD COLUMN lost_message_bytes INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE process ADD COLUMN lost_receives INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE process ADD COLUMN untracked_receives INTEGER NOT NULL DEFAULT 0;
-)sql";
-
-// Calls of threads without a ring (lost, and of no function) may have been sends too.
-constexpr const char* kVersion3Views = R"sql(
-DROP VIEW comm_matrix;
-CREATE VIEW comm_matrix AS
+    // Calls of threads without a ring (lost, and of no function) may have been sends too.
+    View{"comm_matrix", R"sql(
   SELECT p.world, p.rank AS source, m.destination, m.bytes, m.messages,
          p.ended AND h.lost_reason IS NULL AND p.stored_calls = p.windowed AND p.lost_messages = 0
            AND p.ring_lost = (SELECT total(r.calls) FROM ring_loss r WHERE r.process = p.id)
            AS complete
   FROM matrix_sum m JOIN process p ON p.id = m.process LEFT JOIN host h ON h.leaf = p.leaf
-  WHERE p.world IS NOT NULL;
+  WHERE p.world IS NOT NULL)sql"},
 
-DROP VIEW loss;
-CREATE VIEW loss AS
-  SELECT 'ring' AS part, p.world, p.rank, h.name AS host,
-         coalesce(f.name, 'function ' || r.function) AS function, r.calls,
-         'the ring was full: the agent could not keep up' AS reason, NULL AS wave, NULL AS wave_end,
-         NULL AS messages, NULL AS bytes
-  FROM ring_loss r JOIN process p ON p.id = r.process LEFT JOIN host h ON h.leaf = p.leaf
-       LEFT JOIN function f ON f.id = r.function
-  WHERE r.calls > 0
-  UNION ALL
-  SELECT 'message', p.world, p.rank, h.name, NULL, NULL,
-         'sent while the ring was full: comm_matrix is short of them', NULL, NULL,
-         p.lost_messages, p.lost_message_bytes
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_messages > 0
-  UNION ALL
-  SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
-         'received while the ring was full: wait_matrix is short of them', NULL, NULL,
-         p.lost_receives, NULL
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_receives > 0
-  UNION ALL
-  SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
-         'their completion could not be followed: wait_matrix is short of them', NULL, NULL,
-         p.untracked_receives, NULL
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.untracked_receives > 0
-  UNION ALL
-  SELECT CASE g.stream WHEN 1 THEN 'registration' WHEN 2 THEN 'window' ELSE 'chunk' END,
-         p.world, p.rank, coalesce(h.name, 'leaves ' || g.sources), NULL, g.calls, g.reason,
-         g.wave, g.wave_end, NULL, NULL
-  FROM given_up g LEFT JOIN process p ON p.id = g.process LEFT JOIN host h ON h.leaf = g.leaf
-  UNION ALL
-  SELECT 'host', NULL, NULL, name, NULL, NULL, lost_reason, NULL, NULL, NULL, NULL
-  FROM host WHERE lost_reason IS NOT NULL;
-)sql";
+    View{"wait_matrix", R"sql(
+  SELECT p.world, p.rank, w.peer, w.time_ns, w.calls
+  FROM wait_sum w JOIN process p ON p.id = w.process WHERE p.world IS NOT NULL)sql"},
 
-// For a successor of the front end. One row in `succession`.
-constexpr const char* kVersion4Tables = R"sql(
-ALTER TABLE run ADD COLUMN front_ends INTEGER NOT NULL DEFAULT 1;
-ALTER TABLE node ADD COLUMN host_key TEXT;
-CREATE TABLE node_address(
-  node INTEGER, position INTEGER, host TEXT, port INTEGER, unix_path TEXT, host_key TEXT,
-  PRIMARY KEY(node, position)) WITHOUT ROWID;
-CREATE TABLE succession(epoch_ns INTEGER NOT NULL, ended TEXT NOT NULL);
-)sql";
-
-// What a host that was lost for good had reported, and what never came of it; told at the end.
-constexpr const char* kVersion5Tables = R"sql(
-ALTER TABLE process ADD COLUMN closed_calls INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE process ADD COLUMN closed_events INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE process ADD COLUMN closed_event_calls INTEGER NOT NULL DEFAULT 0;
-)sql";
-
-constexpr const char* kVersion5Views = R"sql(
-DROP VIEW account;
-CREATE VIEW account AS
-  SELECT world, rank, captured, stored, lost,
-         ended AND lost_reason IS NULL AND stored + lost = windowed + ring_lost
-           AND captured = stored + lost AS complete
-  FROM (
-    SELECT p.world, p.rank, p.captured, p.stored_calls AS stored,
-           p.ring_lost +
-             CASE WHEN p.closed_calls > 0 THEN p.closed_calls
-                  WHEN h.given_up_calls > 0 AND h.given_up_calls =
-                    (SELECT total(max(0, q.windowed - q.stored_calls))
-                     FROM process q WHERE q.leaf = p.leaf)
-                  THEN max(0, p.windowed - p.stored_calls) ELSE 0 END AS lost,
-           p.ended, p.windowed, p.ring_lost, h.lost_reason
-    FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL);
-
-DROP VIEW account_event;
-CREATE VIEW account_event AS
-  SELECT world, rank, events, stored_events, lost_events, calls, stored_calls, lost_calls,
-         ended AND lost_reason IS NULL AND events = stored_events + lost_events
-           AND calls = stored_calls + lost_calls AS complete
-  FROM (
-    SELECT p.world, p.rank, p.events, p.stored_events,
-           p.given_up_events + p.closed_events AS lost_events, p.event_calls AS calls,
-           p.stored_event_calls AS stored_calls,
-           p.given_up_event_calls + p.closed_event_calls AS lost_calls, p.ended, h.lost_reason
-    FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL);
-)sql";
-
-// The past of the tree.
-constexpr const char* kVersion6Tables = R"sql(
-CREATE TABLE node_change(
-  at_ns INTEGER, node INTEGER NOT NULL, state TEXT, parent INTEGER, level INTEGER);
-CREATE TABLE link_sample(
-  node INTEGER, at_ns INTEGER, queue_bytes INTEGER, sent_bytes INTEGER, sent_packets INTEGER,
-  round_trip_ns INTEGER, PRIMARY KEY(node, at_ns)) WITHOUT ROWID;
-)sql";
-
-// A link's counters begin anew with each parent: then what it has sent since is all that is known.
-constexpr const char* kVersion6Views = R"sql(
-CREATE VIEW link_rate AS
-  SELECT node, begin_ns, end_ns, packets, bytes,
-         packets * 1e9 / (end_ns - begin_ns) AS packets_per_s,
-         bytes * 1e9 / (end_ns - begin_ns) AS bytes_per_s, queue_bytes, round_trip_ns
-  FROM (
-    SELECT node, begin_ns, end_ns, queue_bytes, round_trip_ns,
-           sent_packets - CASE WHEN is_new THEN 0 ELSE last_packets END AS packets,
-           sent_bytes - CASE WHEN is_new THEN 0 ELSE last_bytes END AS bytes
-    FROM (
-      SELECT *, last_packets > sent_packets OR last_bytes > sent_bytes AS is_new
-      FROM (
-        SELECT node, lag(at_ns) OVER samples AS begin_ns, at_ns AS end_ns, sent_packets, sent_bytes,
-               lag(sent_packets) OVER samples AS last_packets,
-               lag(sent_bytes) OVER samples AS last_bytes, queue_bytes, round_trip_ns
-        FROM link_sample WINDOW samples AS (PARTITION BY node ORDER BY at_ns))
-      WHERE begin_ns IS NOT NULL));
-)sql";
-
-// A simulator's ranks have times of another sort.
-constexpr const char* kVersion7Tables = R"sql(
-ALTER TABLE process ADD COLUMN clock TEXT;
-)sql";
-
-constexpr const char* kVersion7Views = R"sql(
-DROP VIEW rank;
-CREATE VIEW rank AS
-  SELECT p.world, p.rank, h.name AS host, p.pid, p.program, p.mpi_library, p.leaf, p.lane,
-         p.first_ns, p.last_ns, p.ended, p.clock
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL;
-)sql";
-
-// Series of auxiliary services. A row holds all numbers of a subject at a time, as JSON; what they
-// mean is one row of series_metric each, for all hosts whose layout is the same. `host_value` holds
-// what is known of a host by other means, one number a row.
-constexpr const char* kVersion8Tables = R"sql(
-ALTER TABLE host_metric RENAME TO host_value;
-CREATE TABLE service(
-  id INTEGER PRIMARY KEY, leaf INTEGER NOT NULL, lane INTEGER NOT NULL, name TEXT,
-  captured INTEGER NOT NULL DEFAULT 0, stored INTEGER NOT NULL DEFAULT 0,
-  lost INTEGER NOT NULL DEFAULT 0, closed INTEGER NOT NULL DEFAULT 0,
-  ended INTEGER NOT NULL DEFAULT 0, UNIQUE(leaf, lane));
-CREATE TABLE series_seen(service INTEGER, first INTEGER, end INTEGER NOT NULL,
-                         PRIMARY KEY(service, first)) WITHOUT ROWID;
-CREATE TABLE series_metric(
-  layout INTEGER, name TEXT, position INTEGER, unit TEXT, scale REAL, per_second INTEGER,
-  service TEXT, PRIMARY KEY(layout, name)) WITHOUT ROWID;
-CREATE TABLE series_row(
-  id INTEGER PRIMARY KEY, service INTEGER NOT NULL, lane INTEGER NOT NULL, at_ns INTEGER,
-  span_ns INTEGER, slice INTEGER, layout INTEGER, numbers TEXT NOT NULL);
-CREATE INDEX series_row_by_time ON series_row(service, lane, at_ns);
-ALTER TABLE given_up ADD COLUMN service INTEGER;
-)sql";
-
-// CROSS JOIN keeps SQLite from opening every sample once for each of its metrics.
-constexpr const char* kVersion8Views = R"sql(
-CREATE VIEW series_value AS
-  SELECT leaf, service, lane, at_ns, name,
-         CASE WHEN per_second THEN number * scale * 1e9 / span_ns ELSE number * scale END AS value,
-         slice * (SELECT window_ns FROM run) AS begin_ns
-  FROM (
-    SELECT v.leaf, v.name AS service, s.lane, s.at_ns, s.span_ns, s.slice, m.name, m.scale,
-           m.per_second, json_extract(s.numbers, '$[' || m.position || ']') AS number
-    FROM service v CROSS JOIN series_row s ON s.service = v.id
-         CROSS JOIN series_metric m ON m.layout = s.layout);
-
-CREATE VIEW host_metric AS
-  SELECT leaf, at_ns, name, value FROM host_value
-  UNION ALL
-  SELECT leaf, at_ns, name, value FROM series_value
-  WHERE lane = 0 AND value IS NOT NULL;
-
-CREATE TRIGGER host_metric_insert INSTEAD OF INSERT ON host_metric BEGIN
-  INSERT INTO host_value VALUES(NEW.leaf, NEW.at_ns, NEW.name, NEW.value);
-END;
-
-CREATE VIEW process_metric AS
-  SELECT p.world, p.rank, s.leaf, p.pid, s.at_ns, s.name, s.value
-  FROM series_value s JOIN process p ON p.leaf = s.leaf AND p.lane = s.lane
-  WHERE s.lane <> 0 AND s.value IS NOT NULL;
-
-CREATE VIEW metric AS SELECT DISTINCT name, unit, service FROM series_metric;
-
-CREATE VIEW service_account AS
-  SELECT leaf, host, service, captured, stored, lost,
-         ended AND lost_reason IS NULL AND captured = stored + lost AS complete
-  FROM (
-    SELECT v.leaf, h.name AS host, coalesce(v.name, 'service ' || v.lane) AS service, v.captured,
-           v.stored, v.lost + v.closed AS lost, v.ended, h.lost_reason
-    FROM service v LEFT JOIN host h ON h.leaf = v.leaf);
-
-DROP VIEW loss;
-CREATE VIEW loss AS
-  SELECT 'ring' AS part, p.world, p.rank, h.name AS host,
-         coalesce(f.name, 'function ' || r.function) AS function, r.calls,
-         'the ring was full: the agent could not keep up' AS reason, NULL AS wave, NULL AS wave_end,
-         NULL AS messages, NULL AS bytes, NULL AS service, NULL AS samples
-  FROM ring_loss r JOIN process p ON p.id = r.process LEFT JOIN host h ON h.leaf = p.leaf
-       LEFT JOIN function f ON f.id = r.function
-  WHERE r.calls > 0
-  UNION ALL
-  SELECT 'message', p.world, p.rank, h.name, NULL, NULL,
-         'sent while the ring was full: comm_matrix is short of them', NULL, NULL,
-         p.lost_messages, p.lost_message_bytes, NULL, NULL
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_messages > 0
-  UNION ALL
-  SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
-         'received while the ring was full: wait_matrix is short of them', NULL, NULL,
-         p.lost_receives, NULL, NULL, NULL
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.lost_receives > 0
-  UNION ALL
-  SELECT 'receive', p.world, p.rank, h.name, NULL, NULL,
-         'their completion could not be followed: wait_matrix is short of them', NULL, NULL,
-         p.untracked_receives, NULL, NULL, NULL
-  FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.untracked_receives > 0
-  UNION ALL
-  SELECT CASE g.stream WHEN 1 THEN 'registration' WHEN 2 THEN 'window' WHEN 3 THEN 'chunk'
-              ELSE 'series' END,
-         p.world, p.rank, coalesce(h.name, 'leaves ' || g.sources), NULL,
-         CASE WHEN g.stream <> 4 THEN g.calls END, g.reason, g.wave, g.wave_end, NULL, NULL,
-         v.name, CASE WHEN g.stream = 4 THEN g.calls END
-  FROM given_up g LEFT JOIN process p ON p.id = g.process LEFT JOIN host h ON h.leaf = g.leaf
-       LEFT JOIN service v ON v.id = g.service
-  UNION ALL
-  SELECT 'host', NULL, NULL, name, NULL, NULL, lost_reason, NULL, NULL, NULL, NULL, NULL, NULL
-  FROM host WHERE lost_reason IS NOT NULL;
-)sql";
-
-// Why the placement chose a node's host.
-constexpr const char* kVersion9Tables = R"sql(
-ALTER TABLE node ADD COLUMN reason TEXT;
-)sql";
-
-// Sums of windows in time. What they hold is in summary_internal.h; a span says when the windows in
-// some rows of profile_row begin. A file of an older version has none: they are made behind new
-// windows, and until then views read rows.
-constexpr const char* kVersion10Tables = R"sql(
-CREATE TABLE window_summary(
-  id INTEGER PRIMARY KEY, level INTEGER NOT NULL, begin_ns INTEGER NOT NULL,
-  block INTEGER NOT NULL, cells BLOB NOT NULL, functions BLOB NOT NULL, by_process BLOB NOT NULL);
-CREATE INDEX window_summary_by_time ON window_summary(level, begin_ns, block);
-CREATE INDEX window_summary_by_level ON window_summary(level);
-CREATE TABLE window_span(
-  after_row INTEGER NOT NULL, upto_row INTEGER NOT NULL, first_ns INTEGER NOT NULL,
-  last_ns INTEGER NOT NULL);
-CREATE INDEX window_span_by_time ON window_span(first_ns, last_ns, after_row, upto_row);
-CREATE TABLE summary_state(level INTEGER PRIMARY KEY, done INTEGER NOT NULL);
-)sql";
-
-// What rules over windows have found; `until_ns` is NULL while it is so.
-constexpr const char* kVersion11Tables = R"sql(
-CREATE TABLE alert(
-  id INTEGER PRIMARY KEY, at_ns INTEGER, until_ns INTEGER, kind TEXT, world INTEGER, rank INTEGER,
-  text TEXT, value REAL, threshold REAL);
-)sql";
-
-// Streams that the run's configuration names. A leaf's waves that are decided are ranges of
-// `stream_seen`.
-constexpr const char* kVersion12Tables = R"sql(
-CREATE TABLE stream(id INTEGER PRIMARY KEY, name TEXT NOT NULL, aggregation TEXT,
-                    synchronisation TEXT);
-CREATE TABLE stream_leaf(
-  id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, leaf INTEGER NOT NULL,
-  sent INTEGER NOT NULL DEFAULT 0, stored INTEGER NOT NULL DEFAULT 0,
-  lost INTEGER NOT NULL DEFAULT 0, closed INTEGER NOT NULL DEFAULT 0,
-  ended INTEGER NOT NULL DEFAULT 0, reason TEXT, UNIQUE(stream, leaf));
-CREATE TABLE stream_seen(contributor INTEGER, first INTEGER, end INTEGER NOT NULL,
-                         PRIMARY KEY(contributor, first)) WITHOUT ROWID;
-CREATE TABLE stream_part(
-  id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, wave INTEGER NOT NULL, at_ns INTEGER,
-  sources TEXT NOT NULL, leaves INTEGER NOT NULL, state BLOB NOT NULL, fields TEXT);
-CREATE INDEX stream_part_by_wave ON stream_part(stream, wave);
-)sql";
-
-constexpr const char* kVersion12Views = R"sql(
-CREATE VIEW stream_value AS
-  SELECT coalesce(s.name, 'stream ' || p.stream) AS stream, p.wave, p.at_ns, p.sources, p.leaves,
-         p.fields
-  FROM stream_part p LEFT JOIN stream s ON s.id = p.stream;
-
-CREATE VIEW stream_account AS
-  SELECT stream, leaf, host, sent, stored, lost, reason,
-         ended AND lost_reason IS NULL AND sent = stored + lost AS complete
-  FROM (
-    SELECT coalesce(s.name, 'stream ' || c.stream) AS stream, c.leaf,
-           (SELECT n.host FROM node n WHERE n.leaf = c.leaf) AS host,
-           max(c.sent, c.stored + c.lost + c.closed) AS sent, c.stored,
-           c.lost + c.closed AS lost, c.ended,
-           coalesce(h.lost_reason, c.reason) AS reason, h.lost_reason
-    FROM stream_leaf c LEFT JOIN stream s ON s.id = c.stream LEFT JOIN host h ON h.leaf = c.leaf);
-)sql";
-
-// Facts of hosts had no index: what a host told last, and one series of many, was found by reading
-// all of them.
-constexpr const char* kVersion13Tables = R"sql(
-CREATE INDEX host_value_by_time ON host_value(leaf, name, at_ns);
-)sql";
-
-// Why waves were lost stays beside why a program was, and shows again when it comes back.
-constexpr const char* kVersion13Views = R"sql(
-DROP VIEW stream_account;
-CREATE VIEW stream_account AS
-  SELECT stream, leaf, host, sent, stored, lost, reason,
-         ended AND lost_reason IS NULL AND sent = stored + lost AS complete
-  FROM (
-    SELECT coalesce(s.name, 'stream ' || c.stream) AS stream, c.leaf,
-           n.host, max(c.sent, c.stored + c.lost + c.closed) AS sent, c.stored,
-           c.lost + c.closed AS lost, c.ended,
-           coalesce(h.lost_reason,
-                    CASE WHEN n.is_lost_program AND NOT c.ended
-                         THEN 'the program on ' || n.host || ' was not heard of any more' END,
-                    c.reason) AS reason,
-           h.lost_reason
-    FROM stream_leaf c LEFT JOIN stream s ON s.id = c.stream LEFT JOIN host h ON h.leaf = c.leaf
-         LEFT JOIN (SELECT leaf, max(host) AS host,
-                           max(role = 'program' AND state = 'lost') AS is_lost_program
-                    FROM node WHERE leaf IS NOT NULL GROUP BY leaf) n ON n.leaf = c.leaf);
-)sql";
-
-// Tombstones of windows say whose their calls were. Those of older agents do not:
-// host.given_up_calls counts them, and they are attributed as before.
-constexpr const char* kVersion14Tables = R"sql(
-ALTER TABLE process ADD COLUMN given_up_calls INTEGER NOT NULL DEFAULT 0;
-)sql";
-
-constexpr const char* kVersion14Views = R"sql(
-DROP VIEW account;
-CREATE VIEW account AS
+    // Tombstones of windows say to which ranks the calls belong (process.given_up_calls). Those of
+    // older agents only say how many calls of all ranks of a host a window had
+    // (host.given_up_calls). Such calls are attributed only when the gaps between the agent's
+    // counters of windowed calls and the stored calls, rank by rank, add up to exactly what the
+    // host's tombstones say. closed_calls is the rest of a host that was lost for good.
+    View{"account", R"sql(
   SELECT world, rank, captured, stored, lost,
          ended AND lost_reason IS NULL AND stored + lost = windowed + ring_lost
            AND captured = stored + lost AS complete
@@ -502,18 +68,22 @@ CREATE VIEW account AS
                      FROM process q WHERE q.leaf = p.leaf)
                   THEN max(0, p.windowed - p.stored_calls - p.given_up_calls) ELSE 0 END AS lost,
            p.ended, p.windowed, p.ring_lost, h.lost_reason
-    FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL);
-)sql";
+    FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL))sql"},
 
-// Ranks of which nothing is recorded: those that said why, and those that never came.
-constexpr const char* kVersion15Tables = R"sql(
-ALTER TABLE process ADD COLUMN unwatched TEXT;
-)sql";
+    View{"account_event", R"sql(
+  SELECT world, rank, events, stored_events, lost_events, calls, stored_calls, lost_calls,
+         ended AND lost_reason IS NULL AND events = stored_events + lost_events
+           AND calls = stored_calls + lost_calls AS complete
+  FROM (
+    SELECT p.world, p.rank, p.events, p.stored_events,
+           p.given_up_events + p.closed_events AS lost_events, p.event_calls AS calls,
+           p.stored_event_calls AS stored_calls,
+           p.given_up_event_calls + p.closed_event_calls AS lost_calls, p.ended, h.lost_reason
+    FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.world IS NOT NULL))sql"},
 
-// Before the end of the run a rank may be on its way. Numbers of ranks end at 65,536: a world's
-// size is what its processes say. unwatched_total counts without a look at each missing rank.
-constexpr const char* kVersion15Views = R"sql(
-CREATE VIEW unwatched_rank AS
+    // Before the end of the run a rank may be on its way. Numbers of ranks end at 65,536: a world's
+    // size is what its processes say.
+    View{"unwatched_rank", R"sql(
   SELECT p.world, p.rank, h.name AS host, p.unwatched AS reason
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.unwatched IS NOT NULL
   UNION ALL
@@ -527,8 +97,10 @@ CREATE VIEW unwatched_rank AS
            WHERE rank + 1 < (SELECT min(max(size), 65536) FROM world))
          SELECT rank FROM number) n ON n.rank < w.size
   WHERE (SELECT max(ended_ns) FROM run) IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM process p WHERE p.world = w.id AND p.rank = n.rank);
-CREATE VIEW unwatched_total AS
+    AND NOT EXISTS (SELECT 1 FROM process p WHERE p.world = w.id AND p.rank = n.rank))sql"},
+
+    // Does not look at each missing rank, as unwatched_rank does.
+    View{"unwatched_total", R"sql(
   SELECT h.name AS host, p.unwatched AS reason, count(*) AS ranks
   FROM process p LEFT JOIN host h ON h.leaf = p.leaf WHERE p.unwatched IS NOT NULL
   GROUP BY h.name, p.unwatched
@@ -541,9 +113,9 @@ CREATE VIEW unwatched_total AS
     FROM world w LEFT JOIN (SELECT world, count(DISTINCT rank) AS ranks FROM process
                             WHERE rank < 65536 GROUP BY world) p ON p.world = w.id
     WHERE (SELECT max(ended_ns) FROM run) IS NOT NULL)
-  WHERE ranks > 0;
-DROP VIEW loss;
-CREATE VIEW loss AS
+  WHERE ranks > 0)sql"},
+
+    View{"loss", R"sql(
   SELECT 'ring' AS part, p.world, p.rank, h.name AS host,
          coalesce(f.name, 'function ' || r.function) AS function, r.calls,
          'the ring was full: the agent could not keep up' AS reason, NULL AS wave, NULL AS wave_end,
@@ -579,52 +151,98 @@ CREATE VIEW loss AS
   FROM host WHERE lost_reason IS NOT NULL
   UNION ALL
   SELECT 'rank', world, rank, host, NULL, NULL, reason, NULL, NULL, NULL, NULL, NULL, NULL
-  FROM unwatched_rank;
-)sql";
+  FROM unwatched_rank)sql"},
 
-// Before this version only the sentence said what an alert is about. A run that continues in an
-// older file continues its alerts, so the migration reads the new columns from their sentences. The
-// leaf stays unknown if two hosts have the name.
-constexpr const char* kVersion16Tables = R"sql(
-ALTER TABLE alert ADD COLUMN subject TEXT;
-ALTER TABLE alert ADD COLUMN leaf INTEGER;
-ALTER TABLE alert ADD COLUMN at_least INTEGER NOT NULL DEFAULT 0;
-UPDATE alert SET
-  subject = CASE WHEN kind <> 'loss' THEN CASE WHEN instr(text, ' was in one ') THEN 'rank'
-                                               ELSE 'world' END
-                 WHEN text LIKE 'host %' THEN 'lost_host'
-                 WHEN rank IS NULL THEN 'host'
-                 WHEN text LIKE 'events of %' THEN 'events'
-                 ELSE 'rank' END,
-  at_least = coalesce(kind = 'loss' AND text LIKE 'calls, not known how many, %', 0);
-UPDATE alert SET leaf = (
-  SELECT CASE count(*) WHEN 1 THEN min(leaf) END FROM (
-    SELECT leaf, 'host ' || coalesce(nullif(name, ''), 'of leaf ' || leaf) AS named FROM host)
-  WHERE CASE alert.subject WHEN 'host' THEN instr(alert.text, ' of ' || named || ' w')
-             ELSE instr(alert.text, named || ' is lost') = 1 END)
-WHERE subject IN ('host', 'lost_host');
-)sql";
+    // A link's counters start at 0 with each new parent. What it has sent since is then all that is
+    // known.
+    View{"link_rate", R"sql(
+  SELECT node, begin_ns, end_ns, packets, bytes,
+         packets * 1e9 / (end_ns - begin_ns) AS packets_per_s,
+         bytes * 1e9 / (end_ns - begin_ns) AS bytes_per_s, queue_bytes, round_trip_ns
+  FROM (
+    SELECT node, begin_ns, end_ns, queue_bytes, round_trip_ns,
+           sent_packets - CASE WHEN is_new THEN 0 ELSE last_packets END AS packets,
+           sent_bytes - CASE WHEN is_new THEN 0 ELSE last_bytes END AS bytes
+    FROM (
+      SELECT *, last_packets > sent_packets OR last_bytes > sent_bytes AS is_new
+      FROM (
+        SELECT node, lag(at_ns) OVER samples AS begin_ns, at_ns AS end_ns, sent_packets, sent_bytes,
+               lag(sent_packets) OVER samples AS last_packets,
+               lag(sent_bytes) OVER samples AS last_bytes, queue_bytes, round_trip_ns
+        FROM link_sample WINDOW samples AS (PARTITION BY node ORDER BY at_ns))
+      WHERE begin_ns IS NOT NULL)))sql"},
 
-struct Migration {
-  const char* tables;
-  const char* views;
+    // CROSS JOIN keeps SQLite from opening every sample once for each of its metrics.
+    View{"series_value", R"sql(
+  SELECT leaf, service, lane, at_ns, name,
+         CASE WHEN per_second THEN number * scale * 1e9 / span_ns ELSE number * scale END AS value,
+         slice * (SELECT window_ns FROM run) AS begin_ns
+  FROM (
+    SELECT v.leaf, v.name AS service, s.lane, s.at_ns, s.span_ns, s.slice, m.name, m.scale,
+           m.per_second, json_extract(s.numbers, '$[' || m.position || ']') AS number
+    FROM service v CROSS JOIN series_row s ON s.service = v.id
+         CROSS JOIN series_metric m ON m.layout = s.layout))sql"},
+
+    View{"host_metric", R"sql(
+  SELECT leaf, at_ns, name, value FROM host_value
+  UNION ALL
+  SELECT leaf, at_ns, name, value FROM series_value
+  WHERE lane = 0 AND value IS NOT NULL)sql"},
+
+    View{"process_metric", R"sql(
+  SELECT p.world, p.rank, s.leaf, p.pid, s.at_ns, s.name, s.value
+  FROM series_value s JOIN process p ON p.leaf = s.leaf AND p.lane = s.lane
+  WHERE s.lane <> 0 AND s.value IS NOT NULL)sql"},
+
+    View{"metric", R"sql( SELECT DISTINCT name, unit, service FROM series_metric)sql"},
+
+    View{"service_account", R"sql(
+  SELECT leaf, host, service, captured, stored, lost,
+         ended AND lost_reason IS NULL AND captured = stored + lost AS complete
+  FROM (
+    SELECT v.leaf, h.name AS host, coalesce(v.name, 'service ' || v.lane) AS service, v.captured,
+           v.stored, v.lost + v.closed AS lost, v.ended, h.lost_reason
+    FROM service v LEFT JOIN host h ON h.leaf = v.leaf))sql"},
+
+    View{"stream_value", R"sql(
+  SELECT coalesce(s.name, 'stream ' || p.stream) AS stream, p.wave, p.at_ns, p.sources, p.leaves,
+         p.fields
+  FROM stream_part p LEFT JOIN stream s ON s.id = p.stream)sql"},
+
+    // If a lost program comes back, the reason of its latest loss shows again.
+    View{"stream_account", R"sql(
+  SELECT stream, leaf, host, sent, stored, lost, reason,
+         ended AND lost_reason IS NULL AND sent = stored + lost AS complete
+  FROM (
+    SELECT coalesce(s.name, 'stream ' || c.stream) AS stream, c.leaf,
+           n.host, max(c.sent, c.stored + c.lost + c.closed) AS sent, c.stored,
+           c.lost + c.closed AS lost, c.ended,
+           coalesce(h.lost_reason,
+                    CASE WHEN n.is_lost_program AND NOT c.ended
+                         THEN 'the program on ' || n.host || ' was not heard of any more' END,
+                    c.reason) AS reason,
+           h.lost_reason
+    FROM stream_leaf c LEFT JOIN stream s ON s.id = c.stream LEFT JOIN host h ON h.leaf = c.leaf
+         LEFT JOIN (SELECT leaf, max(host) AS host,
+                           max(role = 'program' AND state = 'lost') AS is_lost_program
+                    FROM node WHERE leaf IS NOT NULL GROUP BY leaf) n ON n.leaf = c.leaf))sql"},
 };
-constexpr std::array kMigrations = {Migration{kVersion1Tables, kVersion1Views},
-                                    Migration{kVersion2Tables, ""},
-                                    Migration{kVersion3Tables, kVersion3Views},
-                                    Migration{kVersion4Tables, ""},
-                                    Migration{kVersion5Tables, kVersion5Views},
-                                    Migration{kVersion6Tables, kVersion6Views},
-                                    Migration{kVersion7Tables, kVersion7Views},
-                                    Migration{kVersion8Tables, kVersion8Views},
-                                    Migration{kVersion9Tables, ""},
-                                    Migration{kVersion10Tables, ""},
-                                    Migration{kVersion11Tables, ""},
-                                    Migration{kVersion12Tables, kVersion12Views},
-                                    Migration{kVersion13Tables, kVersion13Views},
-                                    Migration{kVersion14Tables, kVersion14Views},
-                                    Migration{kVersion15Tables, kVersion15Views},
-                                    Migration{kVersion16Tables, ""}};
+
+// Lets scripts insert into host_metric, which was a table before version 8.
+constexpr const char* kHostMetricInsert = R"sql(
+CREATE TRIGGER host_metric_insert INSTEAD OF INSERT ON host_metric BEGIN
+  INSERT INTO host_value VALUES(NEW.leaf, NEW.at_ns, NEW.name, NEW.value);
+END;
+)sql";
+
+void replace_views(Connection& connection) {
+  for (const View& view : kViews) {
+    const std::string name = view.name;
+    connection.execute(("DROP VIEW IF EXISTS " + name).c_str());
+    connection.execute(("CREATE VIEW " + name + " AS" + view.select).c_str());
+  }
+  connection.execute(kHostMetricInsert);  // Dropped together with its view.
+}
 
 struct FileVersion {
   std::int64_t application = 0;
@@ -672,7 +290,7 @@ Result<void> judge(const Connection& connection, const FileVersion& found) {
 
 }  // namespace
 
-std::int64_t schema_version() { return static_cast<std::int64_t>(kMigrations.size()); }
+std::int64_t schema_version() { return static_cast<std::int64_t>(migrations().size()); }
 
 Result<void> migrate(Connection& connection) {
   FileVersion found = read_version(connection);
@@ -683,11 +301,9 @@ Result<void> migrate(Connection& connection) {
   }
   if (found.version == schema_version()) return {};
   connection.execute("BEGIN IMMEDIATE");
-  for (std::int64_t next = found.version; next < schema_version(); ++next) {
-    const Migration& migration = kMigrations[static_cast<std::size_t>(next)];
-    connection.execute(migration.tables);
-    connection.execute(migration.views);
-  }
+  const auto missing = migrations().subspan(static_cast<std::size_t>(found.version));
+  for (const Migration migration : missing) migration(connection);
+  replace_views(connection);
   connection.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
   connection.execute(("PRAGMA user_version = " + std::to_string(schema_version())).c_str());
   connection.execute("COMMIT");

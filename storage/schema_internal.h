@@ -1,6 +1,7 @@
 #pragma once
 
-// The tables of a run's file and their migrations. docs/storage-schema.md explains the tables.
+// The schema of a run's file: its version, and how a file gets the current one.
+// docs/storage-schema.md explains the tables.
 
 #include <cstdint>
 
@@ -15,10 +16,11 @@ constexpr std::int64_t kApplicationId = 0x78796c6d;
 /// Returns the version that this program writes. It is the number of migrations.
 std::int64_t schema_version();
 
-/// Brings a file to schema_version(), one migration after another, in a single transaction. So a
-/// reader sees either the old tables or all new ones. An empty file gets all tables. A file that
-/// already has this version is not changed. Fails with kInvalidArgument if the file is newer than
-/// this program or is not a run of xylem. Other failures are those of sqlite_error().
+/// Brings a file to schema_version() in a single transaction: first its tables, one migration after
+/// another, then all views. So a reader sees either the old schema or the whole new one, and a
+/// failure changes nothing. An empty file gets all tables. A file that already has this version is
+/// not changed. Fails with kInvalidArgument if the file is newer than this program or is not a run
+/// of xylem. Other failures are those of sqlite_error().
 Result<void> migrate(Connection& connection);
 
 /// Checks that this program can read the file: it must be a run of xylem, and not newer than this

@@ -5,16 +5,9 @@
 // journals. `cache_spill` is off, so that nothing reaches the disk before the commit and a full
 // disk shows there, once, where it can be undone.
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <chrono>
-#include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,22 +21,21 @@
 #include "storage/write/store.h"
 #include "storage/write/store_file_internal.h"
 #include "storage/write/succession_internal.h"
+#include "storage/write/tree_intake_internal.h"
+#include "storage/write/write_ahead_log_internal.h"
 
 namespace xylem::storage {
 namespace {
 
 /// Enough for the last windows, tombstones and the end of a run of thousands of ranks.
 constexpr std::size_t kReserveBytes = 2u << 20;
-/// Of all links together: those of a thousand hosts for an hour are 20 MB.
-constexpr Nanos kSamplesPerSecond = 100;
 constexpr Nanos kSumUpPause = 30 * kSecond;
 /// At the end of a run, for what a former front end of an older version has left.
 constexpr Nanos kSumUpPatience = 5 * kSecond;
-constexpr int kBusyPatienceMs = 2000;  // kSettings says it too.
 constexpr Nanos kMirrorEvery = 60 * kSecond;
 constexpr Nanos kMirrorSlice = 50 * kMillisecond;
-static_assert(kApplicationId == 0x78796c6d, "kSettings names it");
 constexpr Nanos kMirrorAtOnce = 3600 * kSecond;
+static_assert(kApplicationId == 0x78796c6d && kBusyPatienceMs == 2000, "kSettings names them");
 
 /// Larger pages than the default: a chunk of 24 KB is then two pages, not six. Whose file it is
 /// stands in the file itself before there is a log, so that claim_file knows it after any crash.
@@ -52,12 +44,6 @@ constexpr const char* kSettings =
     "PRAGMA busy_timeout = 2000; PRAGMA cache_spill = OFF; PRAGMA cache_size = -16384;"
     "PRAGMA journal_size_limit = 67108864;"
     "PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = OFF";
-constexpr const char* kWriteAhead = "PRAGMA journal_mode = WAL";
-/// While the file is made, and when its log has been folded in, nothing in it waits to be made
-/// durable: each wait for the disk there would only hold up the job. The log's first checkpoint
-/// makes durable what the making has written.
-constexpr const char* kWaitForNoDisk = "PRAGMA synchronous = OFF";
-constexpr const char* kWaitForDisk = "PRAGMA synchronous = NORMAL";
 
 /// A tombstone a process and stream, without a wave: for all of it that is not stored. Chunks may
 /// be here whose number came too late. Told again, by a successor, it is made anew.
@@ -92,14 +78,12 @@ INSERT INTO given_up(stream, sources, leaf, service, calls, reason)
 
 class SqliteStore final : public Store {
  public:
-  /// What stands on the disk and what SQLite holds of it; the file goes last.
+  /// The file and SQLite's connection to it. The connection is closed before the file's lock goes.
   struct Parts {
-    ClaimedFile live;
-    std::string target;       ///< Where the user wants it; equal to live.path on a local disk.
-    std::string live_folder;  ///< To be removed with the live file; empty on a local disk.
+    StorePlace place;
     Connection connection;
     std::shared_ptr<const StreamFold> fold;
-    bool mirrors() const { return !live_folder.empty(); }
+    std::uint64_t log_bytes = SqliteOptions{}.log_bytes;
   };
 
   /// `front_ends` is 0 before there is a run in the file.
@@ -107,15 +91,15 @@ class SqliteStore final : public Store {
       : parts_(std::move(parts)),
         connection_(parts_->connection),
         intake_(connection_, parts_->fold),
+        log_(connection_, place().live.path, place().target, parts_->log_bytes),
         front_ends_(front_ends) {
-    if (parts_->mirrors()) mirror_.emplace(connection_, parts_->target);
-    reserve_.take(parts_->live.path, kReserveBytes);
+    if (place().is_elsewhere()) mirror_.emplace(connection_, place().target);
+    reserve_.take(place().live.path, kReserveBytes);
   }
   ~SqliteStore() override;
 
   /// What failed while its statements were prepared.
   Result<void> ready() { return connection_.take(); }
-  void limit_log(std::uint64_t bytes) { most_log_bytes_ = bytes; }
   /// Tells of what goes beyond these limits; before anything is put.
   void watch(const AlertLimits& limits) { intake_.alerts().begin(limits); }
 
@@ -131,24 +115,21 @@ class SqliteStore final : public Store {
   std::size_t pending_bytes() const override { return pending_bytes_; }
   Result<void> commit() override;
   void prepare_to_end() override;
-  std::string live_path() const override { return parts_->live.path; }
+  std::string live_path() const override { return place().live.path; }
   Result<void> end_run(int exit_code, Nanos ended_realtime_ns) override;
   Result<std::vector<AccountLine>> account() override;
   Result<std::vector<AccountLine>> pending_account() override { return account_by(connection_); }
 
  private:
+  StorePlace& place() const { return parts_->place; }
   static Result<std::vector<AccountLine>> account_by(Connection& reader);
   Result<void> begin_transaction();
   /// After statements of a put: undoes everything when one failed.
   Result<void> settle_put(std::size_t bytes);
-  void become_plain_file();
-  void fold_log_if_it_fits();
-  void watch_log();
   void roll_back();
   /// Begins a transaction beside those of puts; false, and it is undone, when another front end has
   /// taken over.
   bool begin_as_newest();
-  void keep_sample(const wire::LinkReport& report, Nanos at_ns);
   /// In a transaction of its own: that it fails takes nothing away.
   void sum_up(bool is_last);
   /// The same; what is not written now is written with the next ones.
@@ -156,47 +137,19 @@ class SqliteStore final : public Store {
   void advance_mirror();
   Result<void> finish_mirror();
 
-  struct Statements {
-    explicit Statements(Connection& c)
-        : begin(c, "BEGIN IMMEDIATE"),
-          commit(c, "COMMIT"),
-          node(c, "INSERT OR REPLACE INTO node VALUES(?,?,?,?,?,?,?,?,?,nullif(?,''))"),
-          node_change(c,
-                      "INSERT INTO node_change SELECT ?1,?2,?3,?4,?5 WHERE NOT EXISTS (SELECT 1"
-                      " FROM node WHERE id = ?2 AND state = ?3 AND parent IS ?4 AND level = ?5)"),
-          clock(c, "INSERT INTO clock VALUES(?,?,?,?)"),
-          link(c,
-               "INSERT INTO link VALUES(?1,?2,?3,?3,?4,?5,?6,?7,?8,?9,nullif(?10,'')) ON CONFLICT "
-               "DO UPDATE SET"
-               " at_ns = ?2, queue_bytes = ?3, most_queue_bytes = max(most_queue_bytes, ?3),"
-               " sent_bytes = ?4, sent_packets = ?5, round_trip_ns = ?6, offset_ns = ?7,"
-               " error_ns = ?8, refused = ?9, transport = excluded.transport"),
-          host_value(c, "INSERT INTO host_value VALUES(?,?,?,?)"),
-          link_sample(c, "INSERT OR REPLACE INTO link_sample VALUES(?,?,?,?,?,?)"),
-          notice(c, "INSERT INTO notice VALUES(?,?,?,?,?,?,?)"),
-          host_lost(
-              c,
-              "INSERT INTO host(leaf, lost_reason) VALUES(?,nullif(?,'')) ON CONFLICT DO UPDATE SET"
-              " lost_reason = excluded.lost_reason"),
-          is_program(c, "SELECT 1 FROM node WHERE leaf = ? AND role = 'program'") {}
-    Statement begin, commit, node, node_change, clock, link, host_value, link_sample, notice,
-        host_lost, is_program;
-  };
-
   std::unique_ptr<Parts> parts_;
   Connection& connection_;
   SqliteIntake intake_;
   Succession succession_{connection_};
-  Statements statements_{connection_};
+  TreeIntake tree_{connection_};
+  Statement begin_{connection_, "BEGIN IMMEDIATE"};
+  Statement commit_{connection_, "COMMIT"};
+  WriteAheadLog log_;
   std::uint64_t front_ends_;  ///< Of the run, this one included.
   std::optional<Mirror> mirror_;
   Reserve reserve_;
-  std::map<NodeId, Nanos> sampled_;  ///< When the last sample of each link was kept.
   Nanos mirrored_at_ns_ = 0;
   Nanos sums_up_at_ns_ = 0;  ///< Not before.
-  std::uint64_t most_log_bytes_ = SqliteOptions{}.log_bytes;
-  Nanos looks_at_log_at_ns_ = 0;  ///< Not before.
-  bool told_log_ = false;
   std::size_t pending_bytes_ = 0;
   bool in_transaction_ = false;
   bool is_ending_ = false;  ///< Room is for the end alone.
@@ -211,7 +164,7 @@ SqliteStore::~SqliteStore() {
   if (mirror_ && !ended_ && !superseded_) {
     if (auto finished = finish_mirror(); !finished) {
       log(Level::kError, "store not copied; it stays where it was written",
-          {{"live", parts_->live.path}, {"why", finished.error().message}});
+          {{"live", place().live.path}, {"why", finished.error().message}});
     }
   }
 }
@@ -245,78 +198,45 @@ Result<PutOutcome> SqliteStore::put(const wire::Packet& packet) {
 
 Result<void> SqliteStore::put_node(const NodeRow& node) {
   if (auto begun = begin_transaction(); !begun) return begun;
-  std::optional<NodeId> parent;
-  if (node.id != kFrontEndNode) parent = node.parent;
-  std::optional<LeafId> leaf;
-  if (node.leaf != wire::kNoLeaf) leaf = node.leaf;
-  statements_.node_change.run(node.at_ns, node.id, node.state, parent, node.level);
-  statements_.node.run(node.id, wire::role_name(node.role), node.host, parent, node.level, node.pid,
-                       leaf, node.state, node.host_key, node.reason);
+  tree_.put_node(node);
   succession_.note_addresses(node);
   return settle_put(sizeof(NodeRow));
 }
 
 Result<void> SqliteStore::put_clock(const ClockRow& clock) {
   if (auto begun = begin_transaction(); !begun) return begun;
-  statements_.clock.run(clock.leaf, clock.at_ns, clock.offset_ns, clock.error_ns);
+  tree_.put_clock(clock);
   return settle_put(sizeof(ClockRow));
 }
 
 Result<void> SqliteStore::put_link(const wire::LinkReport& report, Nanos at_ns) {
   if (auto begun = begin_transaction(); !begun) return begun;
-  std::optional<Nanos> offset, error;
-  if (report.error_ns >= 0) {
-    offset = report.offset_ns;
-    error = report.error_ns;
-  }
-  statements_.link.run(report.node, at_ns, report.queue_bytes, report.sent_bytes,
-                       report.sent_packets, report.round_trip_ns, offset, error, report.refused,
-                       wire::transport_name(report.transport));
-  keep_sample(report, at_ns);
+  tree_.put_link(report, at_ns);
   return settle_put(sizeof(wire::LinkReport));
-}
-
-// Nodes of a large tree take turns, so that the past of an idle one stays small.
-void SqliteStore::keep_sample(const wire::LinkReport& report, Nanos at_ns) {
-  const auto [last, is_first] = sampled_.try_emplace(report.node, at_ns);
-  const Nanos interval = static_cast<Nanos>(sampled_.size()) * kSecond / kSamplesPerSecond;
-  if (!is_first && at_ns - last->second < interval) return;
-  last->second = at_ns;
-  statements_.link_sample.run(report.node, at_ns, report.queue_bytes, report.sent_bytes,
-                              report.sent_packets, report.round_trip_ns);
 }
 
 Result<void> SqliteStore::put_host_facts(const wire::HostFacts& host, Nanos at_ns) {
   if (auto begun = begin_transaction(); !begun) return begun;
-  for (const wire::HostFact& fact : host.facts) {
-    statements_.host_value.run(host.leaf, at_ns, fact.name, fact.value);
-  }
+  tree_.put_host_facts(host, at_ns);
   return settle_put(sizeof(wire::HostFacts) + host.facts.size() * sizeof(wire::HostFact));
 }
 
 Result<void> SqliteStore::put_notice(const wire::Notice& notice, Nanos at_ns) {
   if (auto begun = begin_transaction(); !begun) return begun;
-  statements_.notice.run(at_ns, notice.host, wire::role_name(notice.role), notice.pid,
-                         notice.error ? "error" : "warning", notice.text, notice.dropped);
+  tree_.put_notice(notice, at_ns);
   return settle_put(sizeof(wire::Notice) + notice.text.size());
 }
 
-// Of a program its node's state says all there is to say; what its waves were lost by stays.
 Result<void> SqliteStore::put_host_lost(LeafId leaf, const std::string& reason) {
   if (auto begun = begin_transaction(); !begun) return begun;
-  const bool is_program = statements_.is_program.first(leaf);
-  statements_.is_program.reset();
-  if (!is_program) {
-    statements_.host_lost.run(leaf, reason);
-    intake_.alerts().note_host_lost(leaf, reason);
-  }
+  if (tree_.put_host_lost(leaf, reason)) intake_.alerts().note_host_lost(leaf, reason);
   return settle_put(reason.size());
 }
 
 Result<void> SqliteStore::begin_transaction() {
   if (undone_because_) return unexpected(*undone_because_);
   if (in_transaction_) return {};
-  statements_.begin.run();
+  begin_.run();
   // From here to the commit nobody else can write, and so not take over.
   const bool newest = front_ends_ == 0 || succession_.is_newest(front_ends_);
   auto begun = connection_.take();
@@ -327,7 +247,7 @@ Result<void> SqliteStore::begin_transaction() {
   if (begun) {
     superseded_ = true;
     begun = unexpected(Code::kSuperseded,
-                       parts_->target + ": another front end has taken over this run");
+                       place().target + ": another front end has taken over this run");
   }
   undone_because_ = begun.error();
   roll_back();
@@ -360,11 +280,11 @@ Result<void> SqliteStore::commit() {
     return unexpected(std::move(error));
   }
   if (in_transaction_) {
-    statements_.commit.run();
+    commit_.run();
     auto committed = connection_.take();
     if (!committed) {
       roll_back();
-      if (committed.error().code == Code::kExhausted) fold_log_if_it_fits();
+      if (committed.error().code == Code::kExhausted) log_.fold_if_it_fits();
       return committed;
     }
     in_transaction_ = false;
@@ -373,58 +293,20 @@ Result<void> SqliteStore::commit() {
     if (is_ending_) return {};  // They are written behind the end.
     if (has_alerts) write_alerts();
     sum_up(false);
-    watch_log();
+    log_.watch();
   }
   advance_mirror();
   return {};
 }
 
-// A log that may not grow can begin anew once it is folded into the file. On a full disk there is
-// often no room to do so, and a try would use up what is left.
-void SqliteStore::fold_log_if_it_fits() {
-  Statement sizes(connection_,
-                  "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
-  const std::uint64_t wanted = sizes.first() ? sizes.count(0) : 0;
-  sizes.reset();
-  if (connection_.ok() && fits_file(parts_->live.path, wanted)) {
-    connection_.execute("PRAGMA wal_checkpoint(PASSIVE)");
-  }
-  static_cast<void>(connection_.take());  // The log stays as it is.
-}
-
-// SQLite folds the log by itself, but begins it anew only at a moment without readers. Those who
-// come again and again leave one if they are waited for; one who stays does not.
-void SqliteStore::watch_log() {
-  constexpr Nanos kLooks = 1 * kSecond;
-  constexpr int kPatienceMs = 50;
-  const Nanos now = monotonic_now();
-  if (now < looks_at_log_at_ns_) return;
-  looks_at_log_at_ns_ = now + kLooks;
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(parts_->live.path + "-wal", error);
-  if (error || bytes <= most_log_bytes_) return;
-  sqlite3_busy_timeout(connection_.handle(), kPatienceMs);
-  Statement fold(connection_, "PRAGMA wal_checkpoint(RESTART)");
-  const bool is_held = fold.first() && fold.integer(0) != 0;
-  fold.reset();
-  sqlite3_busy_timeout(connection_.handle(), kBusyPatienceMs);
-  static_cast<void>(connection_.take());  // The log stays as it is.
-  if (!is_held || std::exchange(told_log_, true)) return;
-  log(Level::kWarn,
-      "another program reads an old state of the store for long; until it ends, the log grows",
-      {{"path", parts_->target}, {"log_mib", bytes >> 20}});
-}
-
-// From here on the log only grows: folding it into the file would use up the room of the end.
 void SqliteStore::prepare_to_end() {
   if (std::exchange(is_ending_, true)) return;
   reserve_.release();
-  connection_.execute("PRAGMA wal_autocheckpoint = 0");
-  static_cast<void>(connection_.take());
+  log_.stop_folding();
 }
 
 bool SqliteStore::begin_as_newest() {
-  statements_.begin.run();
+  begin_.run();
   if (!connection_.ok() || front_ends_ == 0 || succession_.is_newest(front_ends_)) return true;
   roll_back();
   return false;
@@ -433,7 +315,7 @@ bool SqliteStore::begin_as_newest() {
 void SqliteStore::write_alerts() {
   if (!begin_as_newest()) return;
   intake_.alerts().write();
-  statements_.commit.run();
+  commit_.run();
   if (auto done = connection_.take(); !done) return roll_back();
   intake_.alerts().forget_written();
 }
@@ -445,12 +327,12 @@ void SqliteStore::sum_up(bool is_last) {
   while (summaries.is_due() || is_last) {
     if (!begin_as_newest()) return;
     summaries.advance(is_last);
-    statements_.commit.run();
+    commit_.run();
     if (auto done = connection_.take(); !done) {
       roll_back();
       log(Level::kWarn,
           "sums of windows cannot be written; views of long times are slow until a retry succeeds",
-          {{"path", parts_->target}, {"why", done.error().message}});
+          {{"path", place().target}, {"why", done.error().message}});
       sums_up_at_ns_ = monotonic_now() + kSumUpPause;
       return;
     }
@@ -476,60 +358,13 @@ Result<void> SqliteStore::finish_mirror() {
   // A copy in the making has all that was committed: SQLite carries changes over.
   if (auto whole = mirror_->step(kMirrorAtOnce); !whole) {
     return unexpected(whole.error().code,
-                      whole.error().message + "; the whole run stands in " + parts_->live.path);
+                      whole.error().message + "; the whole run stands in " + place().live.path);
   }
   mirror_.reset();
-  remove_database(parts_->live.path);  // The open connection has no more use for the name.
-  ::rmdir(parts_->live_folder.c_str());
-  parts_->live.path = parts_->target;
+  place().remove_live();  // The open connection has no more use for the name.
+  place().live.path = place().target;
+  place().live_folder.clear();
   return {};
-}
-
-// First the log is folded in, so that the file is whole by itself: that waits for as long as a
-// question of a view may take. Then one plain file is easier to carry about, but needs a moment
-// without readers: with some who stay it is left as it is.
-void SqliteStore::become_plain_file() {
-  constexpr Nanos kFoldPatience = 12 * kSecond;
-  constexpr Nanos kPlainPatience = kSecond / 2;
-  constexpr auto kBetween = std::chrono::milliseconds(5);
-  std::string why = "somebody reads it";
-  bool is_full = false;
-  // False where a reader is in the way; nothing where it fails: that seldom passes by waiting.
-  const auto says = [&](const char* sql, const char* expected) -> std::optional<bool> {
-    Statement statement(connection_, sql);
-    const bool is_so = statement.first() && statement.text(0) == expected;
-    statement.reset();
-    const auto asked = connection_.take();
-    if (!asked) why = asked.error().message;
-    is_full = is_full || (!asked && asked.error().code == Code::kExhausted);
-    return asked ? std::optional(is_so) : std::nullopt;
-  };
-  // Two bytes of the first page: with the old ones and without a log the file is as whole.
-  const auto is_plain_now = [&] {
-    connection_.execute(kWaitForNoDisk);
-    const bool is_plain = says("PRAGMA journal_mode = DELETE", "delete") == true;
-    connection_.execute(kWaitForDisk);
-    return is_plain;
-  };
-  connection_.execute("PRAGMA busy_timeout = 0");
-  const Nanos begun = monotonic_now();
-  std::optional<Nanos> folded_at;
-  for (;;) {
-    const auto is_free = says("PRAGMA wal_checkpoint(TRUNCATE)", "0");
-    const Nanos now = monotonic_now();
-    if (is_free == true && !folded_at) folded_at = now;
-    if (is_free == true && is_plain_now()) return;
-    if (folded_at && now - *folded_at >= kPlainPatience) return;
-    if (!folded_at && now - begun >= (is_free ? kFoldPatience : kPlainPatience)) break;
-    if (is_full) break;
-    std::this_thread::sleep_for(kBetween);
-  }
-  const std::string& path = parts_->live.path;
-  log(Level::kWarn, "store not folded into one file: it and its log belong together",
-      {{"path", path},
-       {"log", path + "-wal"},
-       {"why", why},
-       {"to fold it", "sqlite3 " + path + " 'PRAGMA journal_mode = DELETE'"}});
 }
 
 Result<void> SqliteStore::end_run(int exit_code, Nanos ended_realtime_ns) {
@@ -546,7 +381,7 @@ Result<void> SqliteStore::end_run(int exit_code, Nanos ended_realtime_ns) {
   is_ending_ = false;
   if (intake_.alerts().finish()) write_alerts();
   sum_up(true);
-  become_plain_file();
+  log_.become_plain_file();
   if (mirror_) {
     if (auto finished = finish_mirror(); !finished) return before ? finished : before;
   }
@@ -556,8 +391,8 @@ Result<void> SqliteStore::end_run(int exit_code, Nanos ended_realtime_ns) {
 Result<std::vector<AccountLine>> SqliteStore::account() {
   // On a connection of its own, so that what is not yet committed does not show.
   Connection reader;
-  if (auto opened = reader.open(parts_->live.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-                                parts_->target);
+  if (auto opened = reader.open(place().live.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+                                place().target);
       !opened) {
     return unexpected(opened.error());
   }
@@ -581,83 +416,51 @@ Result<std::vector<AccountLine>> SqliteStore::account_by(Connection& reader) {
   return lines;
 }
 
-/// Claims the file or, on a network file system, both the place and a live file elsewhere.
-Result<std::unique_ptr<SqliteStore::Parts>> claim(const SqliteOptions& options) {
-  const long type =
-      options.pretend_file_system != 0 ? options.pretend_file_system : file_system_of(options.path);
-  const bool network = is_network_file_system(type);
-  auto target = claim_file(options.path, options.overwrite, !network);
-  if (!target) return unexpected(target.error());
-  auto parts = std::make_unique<SqliteStore::Parts>();
-  parts->target = options.path;
-  parts->fold = options.fold;
-  parts->live = std::move(*target);
-  if (!network) return parts;
-
-  auto folder = make_live_folder();
-  if (!folder) return unexpected(folder.error());
-  parts->live_folder = *folder;
-  const std::string name = std::filesystem::path(options.path).filename();
-  auto live = claim_file(*folder + "/" + name, false, true);
-  if (!live) return unexpected(live.error());
-  parts->live = std::move(*live);
-  log(Level::kWarn, "store on a network file system: written here, copied each minute",
-      {{"path", parts->target}, {"live", parts->live.path}});
-  return parts;
+Result<void> open_store(SqliteStore::Parts& parts) {
+  return parts.connection.open(parts.place.live.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+                               parts.place.target);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options) {
-  auto parts = claim(options);
-  if (!parts) return unexpected(parts.error());
-  Connection& connection = (*parts)->connection;
-  const std::string target = (*parts)->target;
-  const std::string live = (*parts)->live.path;
+  auto place = claim_place(options.path, options.overwrite, options.pretend_file_system);
+  if (!place) return unexpected(place.error());
+  auto parts = std::make_unique<SqliteStore::Parts>();
+  parts->place = std::move(*place);
+  parts->fold = options.fold;
+  parts->log_bytes = options.log_bytes;
+  Connection& connection = parts->connection;
   const auto give_up = [&](const Error& error) {
-    remove_database(live);
-    remove_database(target);
-    if (!(*parts)->live_folder.empty()) ::rmdir((*parts)->live_folder.c_str());
+    remove_database(parts->place.target);
+    parts->place.remove_live();
     return unexpected(error);
   };
-  if (auto opened = connection.open(live, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, target);
-      !opened) {
-    return give_up(opened.error());
-  }
+  if (auto opened = open_store(*parts); !opened) return give_up(opened.error());
   connection.execute(kWaitForNoDisk);
   connection.execute(kSettings);
   connection.execute(kWriteAhead);
   if (auto set = connection.take(); !set) return give_up(set.error());
   if (auto migrated = migrate(connection); !migrated) return give_up(migrated.error());
   connection.execute(kWaitForDisk);
-  auto store = std::make_unique<SqliteStore>(std::move(*parts));
+  auto store = std::make_unique<SqliteStore>(std::move(parts));
   store->watch(options.alerts);
-  store->limit_log(options.log_bytes);
   if (auto ready = store->ready(); !ready) return unexpected(ready.error());
   return Result<std::unique_ptr<Store>>(std::move(store));
 }
 
 Result<ResumedStore> resume_sqlite_store(const ResumeOptions& options) {
+  auto place = reclaim_place(options.path, options.live_path);
+  if (!place) return unexpected(std::move(place.error()));
+  const bool is_copied = place->live.path != options.live_path;
   auto parts = std::make_unique<SqliteStore::Parts>();
-  parts->target = options.path;
+  parts->place = std::move(*place);
   parts->fold = options.fold;
-  const bool elsewhere = options.live_path != options.path;
-  // The former one had copied everything and removed the live file: it had only to say so.
-  const bool copied = elsewhere && !std::filesystem::exists(options.live_path) &&
-                      std::filesystem::exists(options.path);
-  auto live = reclaim_file(copied ? options.path : options.live_path, !copied);
-  if (!live) return unexpected(std::move(live.error()));
-  parts->live = std::move(*live);
-  if (elsewhere && !copied) {
-    parts->live_folder = std::filesystem::path(options.live_path).parent_path();
-  }
   Connection& connection = parts->connection;
-  auto opened =
-      connection.open(parts->live.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, options.path);
-  if (!opened) return unexpected(std::move(opened.error()));
+  if (auto opened = open_store(*parts); !opened) return unexpected(std::move(opened.error()));
   connection.execute(kWaitForDisk);
   connection.execute(kSettings);
-  if (!copied) connection.execute(kWriteAhead);
+  if (!is_copied) connection.execute(kWriteAhead);
   if (auto set = connection.take(); !set) return unexpected(std::move(set.error()));
   if (auto migrated = migrate(connection); !migrated)
     return unexpected(std::move(migrated.error()));

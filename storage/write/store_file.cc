@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/log.h"
 #include "storage/write/store_file_internal.h"
 
 namespace xylem::storage {
@@ -157,6 +158,48 @@ Result<std::string> make_live_folder() {
 
 void remove_database(const std::string& path) {
   for (const char* suffix : {"", "-wal", "-shm", "-journal"}) ::unlink((path + suffix).c_str());
+}
+
+void StorePlace::remove_live() const {
+  remove_database(live.path);
+  if (is_elsewhere()) ::rmdir(live_folder.c_str());
+}
+
+Result<StorePlace> claim_place(const std::string& path, bool overwrite, long pretend_file_system) {
+  const long type = pretend_file_system != 0 ? pretend_file_system : file_system_of(path);
+  const bool is_network = is_network_file_system(type);
+  auto target = claim_file(path, overwrite, !is_network);
+  if (!target) return unexpected(target.error());
+  StorePlace place;
+  place.target = path;
+  place.live = std::move(*target);
+  if (!is_network) return place;
+
+  auto folder = make_live_folder();
+  if (!folder) return unexpected(folder.error());
+  place.live_folder = *folder;
+  const std::string name = std::filesystem::path(path).filename();
+  auto live = claim_file(*folder + "/" + name, false, true);
+  if (!live) return unexpected(live.error());
+  place.live = std::move(*live);
+  log(Level::kWarn, "store on a network file system: written here, copied each minute",
+      {{"path", place.target}, {"live", place.live.path}});
+  return place;
+}
+
+Result<StorePlace> reclaim_place(const std::string& path, const std::string& live_path) {
+  const bool is_elsewhere = live_path != path;
+  const bool is_copied =
+      is_elsewhere && !std::filesystem::exists(live_path) && std::filesystem::exists(path);
+  auto live = reclaim_file(is_copied ? path : live_path, !is_copied);
+  if (!live) return unexpected(std::move(live.error()));
+  StorePlace place;
+  place.target = path;
+  place.live = std::move(*live);
+  if (is_elsewhere && !is_copied) {
+    place.live_folder = std::filesystem::path(live_path).parent_path();
+  }
+  return place;
 }
 
 void Reserve::take(const std::string& path, std::size_t bytes) {

@@ -46,6 +46,28 @@ Result<UniqueFd> hold_old_run(const std::string& path, bool lock);
 /// xylem. Otherwise fails with kNotFound, kPermissionDenied or kInternal.
 Result<ClaimedFile> reclaim_file(const std::string& path, bool lock);
 
+/// Where a store keeps its file. Usually the live file, which SQLite writes, is the file that the
+/// user wants. On a network file system it is another one, on a local disk, and is copied.
+struct StorePlace {
+  ClaimedFile live;
+  std::string target;       ///< Where the user wants the file.
+  std::string live_folder;  ///< The live file's own folder; empty if the live file is the target.
+
+  bool is_elsewhere() const { return !live_folder.empty(); }
+  /// Removes the live file, and its own folder if it has one.
+  void remove_live() const;
+};
+
+/// Claims the file at `path` for a new run. On a network file system, also makes a live file
+/// elsewhere, and logs where it is. `pretend_file_system` and failures as in SqliteOptions and
+/// claim_file.
+Result<StorePlace> claim_place(const std::string& path, bool overwrite, long pretend_file_system);
+
+/// Finds the file of a former process of the same run again. If the live file was elsewhere and is
+/// gone, but there is a file at `path`, the former process has copied everything: the file at
+/// `path` is then the live file. Fails like reclaim_file.
+Result<StorePlace> reclaim_place(const std::string& path, const std::string& live_path);
+
 /// Returns f_type of statfs for the folder of `path`; 0 if statfs fails.
 long file_system_of(const std::string& path);
 /// True for NFS, Lustre, GPFS, BeeGFS and CIFS. Several hosts may write there, and WAL cannot work.

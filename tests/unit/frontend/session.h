@@ -141,7 +141,7 @@ class SessionTest : public ::testing::Test {
     options.plan.shape = *tree::parse_shape(shape);
     options.plan.gathering.settle = settle;
     options.control_fd = control_.get();
-    options.waiting_bytes = waiting_bytes_;
+    options.queue.waiting_bytes = waiting_bytes_;
     options.past = past_;
     options.launcher = launcher_;
     options.plan.choice = choice_;

@@ -1,0 +1,139 @@
+#pragma once
+
+// The rows of a run on their way into the store: batches, retries, and a disk that is full.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/interval_set.h"
+#include "base/result.h"
+#include "storage/write/recorder.h"
+#include "wire/message.h"
+#include "wire/packet.h"
+
+namespace xylem::frontend {
+
+struct RowQueueOptions {
+  /// Interval of commits, after which data is visible and acknowledged. A commit comes earlier
+  /// after `commit_bytes`, and at the end.
+  Nanos commit_interval = 200 * kMillisecond;
+  std::size_t commit_bytes = 1u << 20;
+  /// Limit of the packets that wait for a slow store, in bytes. Further packets are not taken.
+  /// Their hosts keep them, and the front end asks for them again when there is space. The batch
+  /// that is being stored may be as large again.
+  std::size_t waiting_bytes = 64u << 20;
+  /// Maximum time to retry when the disk is full while the run is ending, since someone may free
+  /// space. After this the remaining packets become tombstones.
+  Nanos full_limit = 1 * kSecond;
+};
+
+/// The owner of a RowQueue. The queue calls these functions while one of its own functions runs.
+class RowQueueOwner {
+ public:
+  virtual ~RowQueueOwner() = default;
+
+  /// The packets in `answer` are stored, or given up with a tombstone; or they are to be sent
+  /// again. `ended`: leaves whose last packet is among them.
+  virtual void on_settled(const wire::Acknowledgement& answer, const IntervalSet& ended) = 0;
+  /// Another front end has taken over the run. The queue stores nothing any more.
+  virtual void on_superseded(const Error& why) = 0;
+  /// The last batch is done: stored, or failed for good. Called once, after end().
+  virtual void on_end_recorded(storage::Recorded done) = 0;
+};
+
+/// Collects rows, gives them to the recorder in batches, and reports the outcome to its owner.
+///
+/// Order of calls: start(), then any number of rows; begin_end() when the run is ending, drain()
+/// when the tree was told to send the rest, end() after the last row. While rows wait, the owner
+/// calls on_timer() at next_write() or soon after, and on_recorded() when the recorder's descriptor
+/// is readable.
+///
+/// If the store fails, the queue logs this once, keeps the batch and tries it again after a second.
+/// If the queue is full, it takes no packets; see RowQueueOptions::waiting_bytes. If the disk is
+/// full for `full_limit` while the run is ending, all packets become tombstones, which count as
+/// settled at once and are stored with the run's end.
+///
+/// Not thread-safe. The recorder and the owner are borrowed.
+class RowQueue {
+ public:
+  RowQueue(const RowQueueOptions& options, storage::Recorder& recorder, RowQueueOwner& owner)
+      : options_(options), recorder_(recorder), owner_(owner) {}
+
+  /// `epoch` is the time 0 of the run.
+  void start(Nanos epoch, Nanos now);
+
+  /// Adds a row that is no packet. A sample of the tree's state is dropped if the queue is full or
+  /// gives up packets.
+  void add(storage::Row row);
+  void add_packet(wire::Packet packet, Nanos now);
+
+  void on_timer(Nanos now);
+  void on_recorded(Nanos now);
+
+  /// The run is ending: `full_limit` begins.
+  void begin_end(Nanos now);
+  /// The tree sends its remaining data: rows are stored as soon as the store is free.
+  void drain(Nanos now);
+  /// If the disk is still full after `full_limit`, turns packets into tombstones from now on. Does
+  /// nothing before drain().
+  void give_up_if_full(Nanos now);
+  /// Stores all that waits and the run's end, as soon as the batch in progress is done. Rows that
+  /// are added later are not stored.
+  void end(int exit_code, Nanos now);
+
+  /// When on_timer() has something to do; kForever if nothing waits.
+  Nanos next_write() const;
+  /// How long the store has worked on the current batch; 0 if on none.
+  Nanos writing_for(Nanos now) const { return recording_ ? now - recording_since_ : 0; }
+  /// The last time at which packets were settled; 0: never.
+  Nanos last_progress() const { return last_progress_; }
+  /// A report on the way into the store, as of a link: bytes that wait, packets and bytes stored,
+  /// and as round trip the longest commit since the last report.
+  wire::LinkReport take_report(Nanos now);
+
+ private:
+  void record(Nanos now);
+  void record_end(Nanos now);
+  void take_recorded(Nanos now);
+  void acknowledge(storage::Recorded done, Nanos now);
+  void note_failure(storage::Recorded done, Nanos now);
+  void ask_for_refused(wire::Acknowledgement& answer);
+  void give_up(wire::Packet packet, wire::Acknowledgement& answer, IntervalSet& ended);
+  bool is_closed() const { return exit_code_ || is_superseded_; }
+
+  RowQueueOptions options_;
+  storage::Recorder& recorder_;
+  RowQueueOwner& owner_;
+  Nanos epoch_ = 0;
+
+  storage::Batch waiting_;         // The rows of the next commit.
+  std::size_t waiting_bytes_ = 0;  // Size of `waiting_`.
+  storage::Batch failed_;          // Rows of a failed commit, to be tried before `waiting_`.
+  // Leaves whose packets were not taken. They are asked to send again when there is space.
+  IntervalSet refused_;
+  Nanos next_commit_ = 0;
+  Nanos last_progress_ = 0;
+
+  bool recording_ = false;  // The store works on a batch.
+  std::size_t recording_bytes_ = 0;
+  Nanos recording_since_ = 0;
+  Nanos longest_commit_ns_ = 0;  // Since the last report.
+  std::uint64_t stored_packets_ = 0;
+  std::uint64_t stored_bytes_ = 0;
+
+  bool told_slow_ = false;
+  std::string trouble_;    // The last failure of the store, which was reported.
+  bool is_full_ = false;   // The last commit failed because the disk was full.
+  bool gives_up_ = false;  // Packets are no longer stored, but counted as lost.
+  bool is_superseded_ = false;
+
+  Nanos ending_since_ = 0;
+  bool is_draining_ = false;
+  std::optional<int> exit_code_;  // Set by end().
+  bool end_is_recorded_ = false;  // The batch on which the store works is the last one.
+};
+
+}  // namespace xylem::frontend

@@ -4,6 +4,9 @@
 // calls. In everything else, from its row in the store to its account, it is treated as any other
 // rank.
 
+#include <span>
+#include <vector>
+
 #include "backend/agent/guard.h"
 #include "backend/find/rank_search.h"
 #include "base/result.h"
@@ -13,5 +16,9 @@ namespace xylem::backend {
 /// Makes the segment and a pidfd. Does not touch the process. A process that has ended, or whose
 /// pid was reused, has no pidfd and counts as ended. Fails as make_memory() does.
 Result<HeldProcess> hold_quietly(const FoundRank& rank);
+
+/// Does this for each of `ranks`, and leaves out processes that have ended. Fails as
+/// hold_quietly() for the first rank that fails.
+Result<std::vector<HeldProcess>> hold_all_quietly(std::span<const FoundRank> ranks);
 
 }  // namespace xylem::backend

@@ -174,6 +174,29 @@ TEST(SetupLine, RefusesWhatIsNotOne) {
   }
 }
 
+TEST(RankEnvironment, PreloadsTheCaptureLibraryBeforeOthersAndOnce) {
+  const std::string library = "/x/libxylem-capture.so";
+  const auto alone = rank_environment(library, {"XYLEM_ADDRESS=10.0.0.1:4711"});
+  ASSERT_TRUE(alone) << alone.error().message;
+  EXPECT_EQ(*alone, (Environment{{"LD_PRELOAD", library}}));
+  const auto others = rank_environment(library, {"XYLEM_ADDRESS=a", "LD_PRELOAD=/y/libtool.so"});
+  ASSERT_TRUE(others);
+  EXPECT_EQ(*others, (Environment{{"LD_PRELOAD", library + ":/y/libtool.so"}}));
+  const auto again = rank_environment(
+      library, {"XYLEM_ADDRESS=a", "LD_PRELOAD=/y/libtool.so:/x/libxylem-capture.so"});
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->empty());
+}
+
+TEST(RankEnvironment, IsNoneOutsideARunOrForALibraryThatCannotBePreloaded) {
+  const auto outside = rank_environment("/x/libxylem-capture.so", {"LD_PRELOAD=/y/libtool.so"});
+  ASSERT_FALSE(outside);
+  EXPECT_EQ(outside.error().code, Code::kUnavailable);
+  const auto blank = rank_environment("/my tools/libxylem-capture.so", {"XYLEM_ADDRESS=a"});
+  ASSERT_FALSE(blank);
+  EXPECT_EQ(blank.error().code, Code::kInvalidArgument);
+}
+
 TEST(ControlChannel, GivesTheSetupAndKeepsTheLinesThatFollow) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstring>
 #include <initializer_list>
 
 namespace xylem {
@@ -30,6 +32,12 @@ void stretch_limits() {
     limit.rlim_cur = limit.rlim_max;
     ::setrlimit(resource, &limit);
   }
+}
+
+void use_all_processors() {
+  unsigned char processors[1024];
+  std::memset(processors, 0xff, sizeof processors);  // The kernel keeps to what we may use.
+  ::syscall(SYS_sched_setaffinity, 0, sizeof processors, processors);
 }
 
 }  // namespace xylem

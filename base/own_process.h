@@ -16,4 +16,8 @@ void open_standard_streams();
 /// space to the hard limits. Only for xylem's own processes, never for an ancestor of the job.
 void stretch_limits();
 
+/// Lets the system run this process on every processor that it may use. A launcher may have bound
+/// the process to one processor of its job.
+void use_all_processors();
+
 }  // namespace xylem

@@ -82,11 +82,7 @@ Result<std::vector<UniqueFd>> open_sockets(const std::string& unix_path, const s
 // From the agent's pipe; or, where a launcher started us, from the environment, which is not ours
 // to pass on.
 Result<net::Key> key_of(const Arguments& arguments) {
-  if (arguments.key_fd >= 0) return net::read_key(arguments.key_fd);
-  const char* hex = std::getenv(kEnvKey);
-  auto key = net::parse_key(hex == nullptr ? "" : hex);
-  ::unsetenv(kEnvKey);
-  return key;
+  return arguments.key_fd >= 0 ? net::read_key(arguments.key_fd) : net::take_key_from_environment();
 }
 
 int run(const Arguments& arguments) {

@@ -16,6 +16,7 @@
 #include "capture/core/ring.h"
 #include "filters/plugin_copy.h"
 #include "frontend/stream_options.h"
+#include "launch/listening.h"
 #include "launch/slurm.h"
 #include "net/address.h"
 #include "net/key.h"
@@ -45,50 +46,6 @@ std::string default_store() {
     if (job != nullptr && *job != '\0') return std::string("xylem-") + job + ".db";
   }
   return "xylem-" + std::to_string(::getpid()) + ".db";
-}
-
-// Where the front end listens, and under which names it is reached.
-struct Listening {
-  std::vector<UniqueFd> sockets;
-  std::vector<std::string> reachable;  // Numeric hosts.
-  std::uint16_t port = 0;
-  bool loopback = false;
-};
-
-Result<Listening> listen(const launch::StartOptions& options, bool remote) {
-  const std::string& wanted = options.interface;
-  const std::vector<net::InterfaceAddress> all = net::interface_addresses();
-  Listening result;
-  std::string bind_to = wanted;
-  if (wanted == "all") {
-    bind_to = net::any_address(all);
-  } else if (wanted == "auto" && (!remote || all.empty() || all.front().loopback)) {
-    bind_to = "127.0.0.1";
-  } else if (wanted == "auto") {
-    bind_to = all.front().address;
-  } else {
-    const auto it = std::find_if(all.begin(), all.end(),
-                                 [&wanted](const auto& a) { return a.interface == wanted; });
-    if (it != all.end()) bind_to = it->address;
-  }
-  auto socket = net::listen_tcp(bind_to, options.port);
-  if (!socket && socket.error().code == Code::kInvalidArgument) {
-    std::string names;
-    for (const auto& it : all) names += " " + it.interface + " (" + it.address + ")";
-    return unexpected(Code::kInvalidArgument,
-                      "--interface: " + socket.error().message + "; this host has" + names);
-  }
-  if (!socket) return unexpected(std::move(socket.error()));
-  auto bound = net::bound_port(*socket);
-  if (!bound) return unexpected(std::move(bound.error()));
-  result.port = *bound;
-  result.reachable = net::reachable_addresses(bind_to, all);
-  result.loopback = std::all_of(all.begin(), all.end(), [&](const auto& it) {
-    return it.loopback || std::find(result.reachable.begin(), result.reachable.end(), it.address) ==
-                              result.reachable.end();
-  });
-  result.sockets.push_back(*std::move(socket));
-  return result;
 }
 
 // What runs on this host reaches the front end by a socket in a private folder, which is removed by
@@ -178,21 +135,12 @@ Result<launch::FrontEndProcess> start_with_plugins(const std::string& program, l
                                         std::move(copies), say);
 }
 
-// What a script or a later launcher will do cannot be known: it must be able to reach us.
-struct Decided {
-  bool listens_widely = false;
-  bool remote = false;  // The job is known to be on other hosts, too.
-};
-
-Decided decide(const std::vector<std::string>& command, Reach reach) {
+launch::JobReach reach_of(const std::vector<std::string>& command, Reach reach) {
   if (reach != Reach::kJob) return {reach == Reach::kOtherHosts, reach == Reach::kOtherHosts};
   const char* path = std::getenv("PATH");
-  const launch::CommandFacts facts =
-      launch::inspect_command(command, path != nullptr ? path : "", launch::current_environment());
-  const char* nodes = std::getenv("SLURM_JOB_NUM_NODES");
-  const bool many_nodes = nodes != nullptr && std::atoi(nodes) > 1;
-  return {!facts.is_local,
-          !facts.is_local && (facts.launcher != launch::Launcher::kNone || many_nodes)};
+  const auto environment = launch::current_environment();
+  return launch::reach_of(
+      launch::inspect_command(command, path != nullptr ? path : "", environment), environment);
 }
 
 }  // namespace
@@ -205,23 +153,25 @@ Result<Started> start_front_end(const RunOptions& options, const std::vector<std
     auto usable = launch::check_preload(installation->capture_library);
     if (!usable) return unexpected(std::move(usable.error()));
   }
-  const Decided decided = decide(command, reach);
-  auto listening = listen(options.start, decided.listens_widely || !options.start.launcher.empty());
+  const launch::JobReach job = reach_of(command, reach);
+  auto listening =
+      launch::listen_for_run(options.start, job.may_leave_host || !options.start.launcher.empty());
   if (!listening) return unexpected(std::move(listening.error()));
 
   launch::Setup setup = make_setup(options, command, reach);
   setup.reachable_hosts = listening->reachable;
-  setup.remote = decided.remote;
+  setup.remote = job.is_remote;
   launch::LaunchOptions launch;
-  auto folder = listen_locally(options, setup.run, listening->sockets);
+  std::vector<UniqueFd> sockets;
+  sockets.push_back(std::move(listening->socket));
+  auto folder = listen_locally(options, setup.run, sockets);
   if (folder) launch.addresses.push_back("unix:" + launch::front_end_socket(setup.run));
   launch.run = setup.run;
   launch.key = setup.key;
   const std::string store = setup.store;
   // What a front end that dies at its start had set aside.
   auto replaced = storage::ReplacedRun::of_former(store, setup.run);
-  auto front_end =
-      start_with_plugins(installation->frontend, std::move(setup), std::move(listening->sockets));
+  auto front_end = start_with_plugins(installation->frontend, std::move(setup), std::move(sockets));
   if (!front_end) {
     if (folder) folder->remove();
     return unexpected(std::move(front_end.error()));
@@ -237,7 +187,7 @@ Result<Started> start_front_end(const RunOptions& options, const std::vector<std
   launch.start = options.start;
   launch.capture_library = installation->capture_library;
   launch.backend = installation->backend;
-  launch.remote = !listening->loopback;
+  launch.remote = !listening->is_loopback;
   Started started{*std::move(front_end),
                   launch::job_environment(launch, launch::current_environment()),
                   std::move(folder),

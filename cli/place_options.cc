@@ -10,8 +10,8 @@
 #include "base/this_host.h"
 #include "launch/launch.h"
 #include "placement/room_options.h"
-#include "storage/read/host_value.h"
 #include "storage/read/query.h"
+#include "storage/read/recorded_hosts.h"
 #include "tree/host_list.h"
 #include "tree/host_name.h"
 #include "tree/host_slots.h"
@@ -21,8 +21,6 @@ namespace {
 
 using placement::Fact;
 using placement::FactValues;
-using storage::integer_of;
-using storage::real_of;
 using storage::text_of;
 
 /// How the source of a setting ends that a recorded run was started with.
@@ -82,64 +80,25 @@ Result<Source> from_host_file(const std::string& path) {
   return from_slots(*slots);
 }
 
-/// The moment at which a run was placed by what was known of its hosts; nullopt: it was not.
-Result<std::optional<std::int64_t>> placed_at(storage::RunFile& run, const std::string& table) {
-  const auto found = run.rows("SELECT max(at_ns) FROM " + table + " WHERE name = 'processes'");
-  if (!found) return unexpected(found.error());
-  const auto* at_ns = std::get_if<std::int64_t>(&found->front()[0]);
-  return at_ns == nullptr ? std::nullopt : std::optional(*at_ns);
-}
-
-/// Leaf, name and processes of each host: those of the placement, else all that agents told of.
-std::string query_of_hosts(const std::string& table, std::optional<std::int64_t> placed) {
-  if (placed) {
-    return "SELECT h.leaf, h.name, CAST(f.value AS INTEGER) FROM host h JOIN " + table +
-           " f ON f.leaf = h.leaf WHERE f.name = 'processes' AND f.at_ns = " +
-           std::to_string(*placed) + " ORDER BY h.leaf";
-  }
-  return "SELECT h.leaf, h.name, (SELECT count(*) FROM rank r WHERE r.leaf = h.leaf) FROM host h "
-         "WHERE h.leaf IN (SELECT leaf FROM node WHERE role = 'back_end') ORDER BY h.leaf";
-}
-
-/// The hosts of a run's agents with what the placement judged them by; where there was none, with
-/// the newest values of what was measured there.
 Result<Source> from_recorded(const std::string& path) {
   // Names go to a topology or an explanation, whatever form it has.
   auto run = storage::RunFile::open(path, storage::Texts::kPrintable);
   if (!run) return unexpected(std::move(run.error()));
-  const auto table = storage::host_value_table(**run);
-  if (!table) return unexpected(table.error());
-  const auto placed = placed_at(**run, *table);
-  if (!placed) return unexpected(placed.error());
-  const auto hosts = (*run)->rows(query_of_hosts(*table, *placed));
-  if (!hosts) return unexpected(hosts.error());
-  if (hosts->empty()) {
+  auto recorded = storage::read_recorded_hosts(**run);
+  if (!recorded) return unexpected(std::move(recorded.error()));
+  if (recorded->hosts.empty()) {
     return unexpected(Code::kNotFound, path + ": names no host; did the run see an MPI job?");
   }
-  const auto front_end = (*run)->rows("SELECT host FROM run");
-  if (!front_end) return unexpected(front_end.error());
-  const std::string when = *placed ? " AND at_ns = " + std::to_string(**placed) : "";
-  const auto metrics = (*run)->rows(
-      "SELECT leaf, name, value, max(at_ns) FROM " + *table +
-      " WHERE name IN ('idle', 'run_queue', 'memory', 'network', 'round_trip', 'cores')" + when +
-      " GROUP BY leaf, name");
-  if (!metrics) return unexpected(metrics.error());
   Source source;
   source.may_repeat_names = true;  // Two containers of one node.
-  if (!front_end->empty()) source.front_end_host = text_of(front_end->front()[0]);
-  std::vector<std::int64_t> leaves;
-  for (const auto& row : *hosts) {
-    leaves.push_back(integer_of(row[0]));
-    source.hosts.push_back(
-        make_host(text_of(row[1]), 1, static_cast<std::uint64_t>(integer_of(row[2]))));
-  }
-  source.facts.resize(source.hosts.size());
-  for (const auto& row : *metrics) {
-    const auto leaf = std::ranges::lower_bound(leaves, integer_of(row[0]));
-    const auto fact = placement::find_fact(text_of(row[1]));
-    if (leaf == leaves.end() || *leaf != integer_of(row[0]) || !fact) continue;
-    if (!placement::is_possible(*fact, real_of(row[2]))) continue;
-    source.facts[static_cast<std::size_t>(leaf - leaves.begin())].set(*fact, real_of(row[2]));
+  source.front_end_host = std::move(recorded->front_end_host);
+  for (storage::RecordedHosts::Host& host : recorded->hosts) {
+    source.hosts.push_back(make_host(std::move(host.name), 1, host.processes));
+    FactValues& facts = source.facts.emplace_back();
+    for (const auto& [name, value] : host.values) {
+      const auto fact = placement::find_fact(name);
+      if (fact && placement::is_possible(*fact, value)) facts.set(*fact, value);
+    }
   }
   return source;
 }

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "launch/launch.h"
 #include "net/address.h"
 
 namespace xylem::launch {
@@ -82,6 +83,24 @@ CommProcessLauncher::Heard RemoteCommProcessLauncher::collect(NodeId node, Child
   heard.why =
       child.launched.by() + " " + child.host + " " + how + (said.empty() ? "" : ": " + said);
   return heard;
+}
+
+Result<std::unique_ptr<CommProcessLauncher>> make_comm_process_launcher(
+    const StartOptions& start, const std::string& run, const net::Key& key,
+    const std::string& log_level) {
+  if (start.launcher.empty()) return std::unique_ptr<CommProcessLauncher>();
+  auto installation = find_installation();
+  if (!installation) return unexpected(std::move(installation.error()));
+  CommProcessLaunchOptions options;
+  options.launcher = start.launcher;
+  options.program = installation->comm_process;
+  options.run = run;
+  options.key = key;
+  options.tls = start.tls;
+  options.log_level = log_level;
+  std::unique_ptr<CommProcessLauncher> launcher =
+      std::make_unique<RemoteCommProcessLauncher>(std::move(options));
+  return launcher;
 }
 
 }  // namespace xylem::launch

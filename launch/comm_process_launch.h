@@ -3,6 +3,7 @@
 // Starts communication processes on hosts without a back end.
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "launch/back_end_launch.h"
+#include "launch/start_options.h"
 #include "net/key.h"
 #include "wire/message.h"
 
@@ -64,5 +66,11 @@ class RemoteCommProcessLauncher final : public CommProcessLauncher {
   CommProcessLaunchOptions options_;
   std::map<NodeId, Child> children_;
 };
+
+/// The launcher of a run's settings; null if no launcher was given. Fails as find_installation(),
+/// which gives the program's path.
+Result<std::unique_ptr<CommProcessLauncher>> make_comm_process_launcher(
+    const StartOptions& start, const std::string& run, const net::Key& key,
+    const std::string& log_level);
 
 }  // namespace xylem::launch

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -352,5 +353,16 @@ std::string run_folder(const std::string& run) {
 
 std::string front_end_folder(const std::string& run) { return run_folder(run) + "-front-end"; }
 std::string front_end_socket(const std::string& run) { return front_end_folder(run) + "/socket"; }
+
+bool has_agent_folder(const std::string& run, const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::path wanted(folder);
+  const std::filesystem::path ours(front_end_folder(run));
+  for (const auto& entry : std::filesystem::directory_iterator(wanted.parent_path(), error)) {
+    if (entry.path() == ours) continue;
+    if (entry.path().filename().string().starts_with(wanted.filename().string())) return true;
+  }
+  return false;
+}
 
 }  // namespace xylem::launch

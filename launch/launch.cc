@@ -246,6 +246,24 @@ Result<void> check_preload(const std::string& library) {
                         "blank, a colon or a dollar sign; install xylem below another folder");
 }
 
+Result<Environment> rank_environment(const std::string& capture_library,
+                                     const std::vector<std::string>& current) {
+  const bool is_in_run = std::ranges::any_of(current, [](const std::string& entry) {
+    return entry.starts_with(std::string(kEnvAddress) + "=");
+  });
+  if (!is_in_run) {
+    return unexpected(
+        Code::kUnavailable,
+        "no run to report to: give --env-file, or start under `xylem run` or `xylem serve`");
+  }
+  if (auto usable = check_preload(capture_library); !usable) {
+    return unexpected(std::move(usable.error()));
+  }
+  const std::string others = variable(current, "LD_PRELOAD");
+  if (others.find(capture_library) != std::string::npos) return Environment();
+  return Environment{{"LD_PRELOAD", capture_library + (others.empty() ? "" : ":" + others)}};
+}
+
 Result<Installation> find_installation() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);

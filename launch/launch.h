@@ -59,6 +59,12 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 /// that Open MPI forwards to other hosts; Hydra and srun forward all variables by themselves.
 Environment job_environment(const LaunchOptions& options, const std::vector<std::string>& current);
 
+/// Variables to set for a rank that is started in the environment `current` of a run, so that its
+/// calls are captured: LD_PRELOAD, unless it contains `capture_library` already. Fails with
+/// kUnavailable if `current` belongs to no run, and as check_preload().
+Result<Environment> rank_environment(const std::string& capture_library,
+                                     const std::vector<std::string>& current);
+
 /// Open MPI's list of variables to forward to other hosts.
 constexpr std::string_view kOpenMpiForwardList = "OMPI_MCA_mca_base_env_list";
 

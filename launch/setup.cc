@@ -1,6 +1,13 @@
 #include "launch/setup.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <boost/json/src.hpp>
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.h"
 
 namespace xylem::launch {
 namespace {
@@ -107,6 +114,23 @@ Result<Setup> parse_setup(std::string_view text) {
   } catch (const std::exception& e) {
     return unexpected(Code::kCorrupt, std::string("the front end's setup is not readable: ") +
                                           e.what() + "; start it through `xylem run`");
+  }
+}
+
+Result<Setup> receive_setup(int control_fd) {
+  std::string line;
+  for (char c; ::read(control_fd, &c, 1) == 1;) {
+    if (c == '\n') return parse_setup(line);
+    line += c;
+  }
+  return unexpected(Code::kUnavailable, "the control channel ended before the setup arrived");
+}
+
+void send_answer(int control_fd, const std::string& line) {
+  const std::string text = line + "\n";
+  if (::send(control_fd, text.data(), text.size(), MSG_NOSIGNAL) < 0) {
+    log(Level::kWarn, "the process that started the front end does not read its answers",
+        {{"why", std::strerror(errno)}});
   }
 }
 

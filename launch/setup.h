@@ -57,4 +57,13 @@ std::string to_json(const Setup& setup);
 /// Fails with kCorrupt if the text is not JSON, or if a field is missing or has the wrong type.
 Result<Setup> parse_setup(std::string_view text);
 
+/// For the front end: waits for the setup on the control channel and reads it. The lines that
+/// follow stay in the socket, for frontend::Session. Fails with kUnavailable when the channel ends
+/// before the line does, and as parse_setup.
+Result<Setup> receive_setup(int control_fd);
+
+/// Sends a line, given without its line break, from the front end to the process that has started
+/// it. Logs a warning when that process does not read it.
+void send_answer(int control_fd, const std::string& line);
+
 }  // namespace xylem::launch

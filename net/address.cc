@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <cstring>
 
+#include "base/run_contract.h"
 #include "base/unique_fd.h"
 
 namespace xylem::net {
@@ -63,6 +66,14 @@ Result<Key> read_key(int fd) {
   }
   auto key = parse_key(text);
   std::fill(text.begin(), text.end(), '\0');
+  return key;
+}
+
+Result<Key> take_key_from_environment() {
+  char* text = std::getenv(kEnvKey);
+  auto key = parse_key(text == nullptr ? "" : text);
+  if (text != nullptr) ::explicit_bzero(text, std::strlen(text));
+  ::unsetenv(kEnvKey);
   return key;
 }
 

@@ -23,4 +23,9 @@ std::string address_text(std::string_view host, std::uint16_t port);
 /// Reads the key from a descriptor until end of file, and closes it. Fails with kInvalidArgument.
 Result<Key> read_key(int fd);
 
+/// Reads the key from XYLEM_KEY and removes it there: from the variables, so that child processes
+/// do not get it, and from the memory that /proc/PID/environ shows. Fails with kInvalidArgument if
+/// it is not set or not a key; it is removed in this case too.
+Result<Key> take_key_from_environment();
+
 }  // namespace xylem::net

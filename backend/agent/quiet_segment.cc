@@ -60,4 +60,14 @@ Result<HeldProcess> hold_quietly(const FoundRank& rank) {
   return held;
 }
 
+Result<std::vector<HeldProcess>> hold_all_quietly(std::span<const FoundRank> ranks) {
+  std::vector<HeldProcess> present;
+  for (const FoundRank& rank : ranks) {
+    auto held = hold_quietly(rank);
+    if (!held) return unexpected(std::move(held.error()));
+    if (held->pidfd) present.push_back(*std::move(held));
+  }
+  return present;
+}
+
 }  // namespace xylem::backend

@@ -4,6 +4,9 @@
 // calls. In everything else, from its row in the store to its account, it is treated as any other
 // rank.
 
+#include <span>
+#include <vector>
+
 #include "backend/agent/guard.h"
 #include "backend/find/rank_search.h"
 #include "base/result.h"
@@ -14,5 +17,9 @@ namespace xylem::backend {
 /// pid was reused, has no pidfd and counts as ended. Fails with kExhausted or kInternal when the
 /// memory for the segment cannot be made.
 Result<HeldProcess> hold_quietly(const FoundRank& rank);
+
+/// Does this for each of `ranks`, and leaves out processes that have ended. Fails as
+/// hold_quietly() for the first rank that fails.
+Result<std::vector<HeldProcess>> hold_all_quietly(std::span<const FoundRank> ranks);
 
 }  // namespace xylem::backend

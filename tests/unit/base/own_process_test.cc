@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,6 +44,20 @@ TEST(OwnProcess, RaisesItsLimitsAsFarAsIsAllowed) {
     if (!limit_to(RLIMIT_NOFILE, 40, 100)) return false;
     stretch_limits();
     return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == 100;
+  }));
+}
+
+TEST(OwnProcess, LeavesTheProcessorThatALauncherHasBoundItTo) {
+  EXPECT_TRUE(holds_elsewhere([] {
+    cpu_set_t all, one, now;
+    if (::sched_getaffinity(0, sizeof all, &all) != 0) return false;
+    CPU_ZERO(&one);
+    for (int i = 0; CPU_COUNT(&one) == 0; ++i) {
+      if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
+    }
+    if (::sched_setaffinity(0, sizeof one, &one) != 0) return false;
+    use_all_processors();
+    return ::sched_getaffinity(0, sizeof now, &now) == 0 && CPU_COUNT(&now) >= CPU_COUNT(&all);
   }));
 }
 

@@ -1,11 +1,14 @@
 #include "launch/launch.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "launch/front_end_process.h"
 #include "launch/setup.h"
 
 namespace xylem::launch {
@@ -169,6 +172,76 @@ TEST(SetupLine, RefusesWhatIsNotOne) {
     ASSERT_FALSE(setup) << text;
     EXPECT_EQ(setup.error().code, Code::kCorrupt) << text;
   }
+}
+
+TEST(RankEnvironment, PreloadsTheCaptureLibraryBeforeOthersAndOnce) {
+  const std::string library = "/x/libxylem-capture.so";
+  const auto alone = rank_environment(library, {"XYLEM_ADDRESS=10.0.0.1:4711"});
+  ASSERT_TRUE(alone) << alone.error().message;
+  EXPECT_EQ(*alone, (Environment{{"LD_PRELOAD", library}}));
+  const auto others = rank_environment(library, {"XYLEM_ADDRESS=a", "LD_PRELOAD=/y/libtool.so"});
+  ASSERT_TRUE(others);
+  EXPECT_EQ(*others, (Environment{{"LD_PRELOAD", library + ":/y/libtool.so"}}));
+  const auto again = rank_environment(
+      library, {"XYLEM_ADDRESS=a", "LD_PRELOAD=/y/libtool.so:/x/libxylem-capture.so"});
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->empty());
+}
+
+TEST(RankEnvironment, IsNoneOutsideARunOrForALibraryThatCannotBePreloaded) {
+  const auto outside = rank_environment("/x/libxylem-capture.so", {"LD_PRELOAD=/y/libtool.so"});
+  ASSERT_FALSE(outside);
+  EXPECT_EQ(outside.error().code, Code::kUnavailable);
+  const auto blank = rank_environment("/my tools/libxylem-capture.so", {"XYLEM_ADDRESS=a"});
+  ASSERT_FALSE(blank);
+  EXPECT_EQ(blank.error().code, Code::kInvalidArgument);
+}
+
+TEST(ControlChannel, GivesTheSetupAndKeepsTheLinesThatFollow) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  const UniqueFd starter(ends[0]), front_end(ends[1]);
+  launch::Setup sent;
+  sent.run = "abc";
+  const std::string lines = to_json(sent) + "\nfinish 3\n";
+  ASSERT_EQ(::send(starter.get(), lines.data(), lines.size(), 0),
+            static_cast<ssize_t>(lines.size()));
+  const auto setup = receive_setup(front_end.get());
+  ASSERT_TRUE(setup) << setup.error().message;
+  EXPECT_EQ(setup->run, "abc");
+  char rest[32];
+  const ssize_t size = ::recv(front_end.get(), rest, sizeof rest, 0);
+  ASSERT_GT(size, 0);
+  EXPECT_EQ(std::string(rest, static_cast<std::size_t>(size)), "finish 3\n");
+}
+
+TEST(ControlChannel, FailsWhenItEndsBeforeTheSetup) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  UniqueFd starter(ends[0]);
+  const UniqueFd front_end(ends[1]);
+  ASSERT_EQ(::send(starter.get(), "{}", 2, 0), 2);
+  starter.reset();
+  const auto setup = receive_setup(front_end.get());
+  ASSERT_FALSE(setup);
+  EXPECT_EQ(setup.error().code, Code::kUnavailable);
+  send_answer(front_end.get(), "error");  // Nobody reads it; the front end goes on.
+}
+
+TEST(RunFolders, TellWhetherAnAgentIsOnThisHost) {
+  const std::string run = "t" + std::to_string(::getpid());
+  const std::string folder = run_folder(run);
+  ASSERT_EQ(::mkdir(front_end_folder(run).c_str(), 0700), 0);
+  EXPECT_FALSE(has_agent_folder(run, folder)) << "only the front end's own";
+  ASSERT_EQ(::mkdir((folder + "-node01").c_str(), 0700), 0);
+  EXPECT_TRUE(has_agent_folder(run, folder)) << "of a simulated host";
+  EXPECT_FALSE(has_agent_folder(run, folder + "-node02"));
+  std::filesystem::remove(folder + "-node01");
+  ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
+  EXPECT_TRUE(has_agent_folder(run, folder));
+  std::filesystem::remove(folder);
+  EXPECT_FALSE(has_agent_folder(run, folder));
+  std::filesystem::remove(front_end_folder(run));
 }
 
 }  // namespace

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
+#include "base/run_contract.h"
+#include "net/address.h"
+
 namespace xylem::net {
 namespace {
 
@@ -111,6 +116,23 @@ TEST(Handshake, AcceptsNothingOutOfTurn) {
   EXPECT_FALSE(server.on_message(wire::Packet{}));
   ConnectHandshake client(key, hello_of("run1"));
   EXPECT_FALSE(client.on_message(wire::Welcome{}));
+}
+
+TEST(TakeKey, LeavesNoKeyInTheEnvironment) {
+  const Key key = make_key();
+  ASSERT_EQ(::setenv(kEnvKey, to_hex(key).c_str(), 1), 0);
+  const char* in_memory = std::getenv(kEnvKey);
+  const auto taken = take_key_from_environment();
+  ASSERT_TRUE(taken) << taken.error().message;
+  EXPECT_EQ(*taken, key);
+  EXPECT_EQ(std::getenv(kEnvKey), nullptr);
+  EXPECT_STREQ(in_memory, "");
+  const auto none = take_key_from_environment();
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Code::kInvalidArgument);
+  ASSERT_EQ(::setenv(kEnvKey, "half a key", 1), 0);
+  EXPECT_FALSE(take_key_from_environment());
+  EXPECT_EQ(std::getenv(kEnvKey), nullptr);
 }
 
 TEST(ParseKey, ReadsWhatToHexWritesAndNeverRepeatsBadText) {

@@ -176,5 +176,16 @@ TEST(QuietSegment, TakesAProcessOfTheSameNumberForEnded) {
   EXPECT_FALSE(held->pidfd);
 }
 
+TEST(QuietSegment, IsMadeForEachRankThatHasNotEnded) {
+  const Sleeper first({}), second({});
+  std::vector<FoundRank> ranks = {rank_of(first), rank_of(first), rank_of(second)};
+  ranks[1].start_time -= 1;  // Of an earlier process.
+  const auto present = hold_all_quietly(ranks);
+  ASSERT_TRUE(present) << present.error().message;
+  ASSERT_EQ(present->size(), 2u);
+  EXPECT_EQ(present->at(0).pid, first.pid());
+  EXPECT_EQ(present->at(1).pid, second.pid());
+}
+
 }  // namespace
 }  // namespace xylem::backend

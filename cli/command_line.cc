@@ -1,0 +1,69 @@
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "base/printable_text.h"
+
+namespace xylem {
+namespace {
+
+std::string joined(const std::vector<std::string>& words, const char* between) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
+  return text;
+}
+
+}  // namespace
+
+CommandLine split_command_line(std::span<const std::string> words) {
+  CommandLine line;
+  const bool has_command = !words.empty() && (words.front() == "run" || words.front() == "exec");
+  const auto dashes = has_command ? std::find(words.begin(), words.end(), "--") : words.end();
+  line.ours.assign(words.begin(), dashes);
+  line.has_dashes = dashes != words.end();
+  if (line.has_dashes) line.command.assign(dashes + 1, words.end());
+  return line;
+}
+
+Result<std::vector<std::string>> command_of(const CLI::App& verb, const CommandLine& line) {
+  std::vector<std::string> words = verb.remaining();
+  if (!words.empty() && words.front().starts_with("-")) {
+    return unexpected(Code::kInvalidArgument,
+                      words.front() + " is not an option of xylem " + verb.get_name() +
+                          "; `xylem " + verb.get_name() +
+                          " --help` lists them, and a command goes behind --");
+  }
+  if (!words.empty() && line.has_dashes) words.emplace_back("--");
+  words.insert(words.end(), line.command.begin(), line.command.end());
+  return words;
+}
+
+std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const std::vector<std::string> strays = app.remaining();  // Outside of any verb.
+  if (chosen.empty() || !strays.empty()) {
+    std::vector<std::string> verbs;
+    for (const CLI::App* verb : app.get_subcommands(nullptr)) verbs.push_back(verb->get_name());
+    std::string what = "a verb is missing";
+    if (!strays.empty() && strays.front().starts_with("-")) {
+      what = strays.front() + " is not an option of xylem";
+    } else if (!strays.empty()) {
+      what = "'" + strays.front() + "' is not a verb of xylem";
+    }
+    return what + "; the verbs are " + joined(verbs, ", ") + ", and `xylem --help` tells more";
+  }
+  const std::string verb = chosen.front()->get_name();
+  const std::vector<std::string> surplus = chosen.front()->remaining();
+  const std::string what =
+      surplus.empty() ? error.what() : "not expected: '" + joined(surplus, "', '") + "'";
+  return verb + ": " + what + "; `xylem " + verb + " --help` tells more";
+}
+
+int fail_usage(const std::string& sentence) {
+  std::fprintf(stderr, "xylem: %s\n", printable(sentence).c_str());
+  return 2;
+}
+
+}  // namespace xylem

@@ -1,0 +1,40 @@
+#pragma once
+
+// The words that the user has typed, before and after CLI11 parses them.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
+
+namespace xylem {
+
+/// The words behind the program's name. `run` and `exec` take a command, whose words are not ours:
+/// CLI11 never sees those behind `--`.
+struct CommandLine {
+  std::vector<std::string> ours;     ///< For CLI11.
+  std::vector<std::string> command;  ///< The words behind the first `--` of `run` and `exec`.
+  bool has_dashes = false;           ///< There is such a `--`.
+};
+
+CommandLine split_command_line(std::span<const std::string> words);
+
+/// The command of `verb` (`run` or `exec`), after parsing. It begins with the words that CLI11 did
+/// not parse. If there are such words, the command has begun before `--`, and `--` belongs to it.
+/// Fails with kInvalidArgument if the first word looks like an option: a mistyped option must not
+/// be started as a command.
+Result<std::vector<std::string>> command_of(const CLI::App& verb, const CommandLine& line);
+
+/// What is wrong with the words that `app` has refused, and where to read more, as one sentence.
+std::string explain(const CLI::App& app, const CLI::ParseError& error);
+
+/// Prints "xylem: SENTENCE" to standard error and returns 2, the exit code of wrong usage.
+int fail_usage(const std::string& sentence);
+
+}  // namespace xylem

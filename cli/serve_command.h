@@ -1,0 +1,29 @@
+#pragma once
+
+// `xylem serve`.
+
+#include <string>
+
+#include "cli/run_options.h"
+
+namespace CLI {
+class App;
+}
+
+namespace xylem {
+
+struct ServeOptions {
+  int until_pid = 0;     ///< Serve until this process ends; 0: until our parent ends.
+  std::string env_file;  ///< Also write the environment to this file, mode 0600, for `xylem exec`.
+  /// Instead of starting a front end, end that of this environment. Print shell commands that leave
+  /// the environment.
+  bool stop = false;
+};
+
+/// Starts a front end in the background and prints shell commands that set its environment.
+int serve(const RunOptions& options, const ServeOptions& how);
+
+/// Adds the verb to `app`. `code` is borrowed until `app` has parsed.
+void add_serve_command(CLI::App& app, int& code);
+
+}  // namespace xylem

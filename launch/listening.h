@@ -1,0 +1,47 @@
+#pragma once
+
+// Where the front end listens for TCP connections, and who must be able to reach it.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "launch/launch.h"
+#include "launch/start_options.h"
+#include "net/runtime.h"
+
+namespace xylem::launch {
+
+/// The hosts of a job, as far as they are known before it starts.
+struct JobReach {
+  bool may_leave_host =
+      false;               ///< The job may use other hosts; false only if it certainly does not.
+  bool is_remote = false;  ///< The job is known to use other hosts.
+};
+
+/// The reach of a job that is not local by `facts`: it may use other hosts. It is known to use them
+/// if a known launcher starts it, or if the Slurm allocation in `environment` (NAME=VALUE strings)
+/// has several nodes.
+JobReach reach_of(const CommandFacts& facts, const std::vector<std::string>& environment);
+
+/// The address for `--interface`: `auto`, `all`, the name of an interface, or a numeric address.
+/// `all` has the addresses of this host, `widely` says that other hosts must reach the front end.
+/// `auto` is the first address of this host, but loopback if no other host must reach it or if
+/// there is no other address.
+std::string listening_address(const std::string& interface, bool widely,
+                              const std::vector<net::InterfaceAddress>& all);
+
+struct Listening {
+  UniqueFd socket;
+  std::uint16_t port = 0;
+  std::vector<std::string> reachable;  ///< The numeric addresses at which others reach the socket.
+  bool is_loopback = false;            ///< All of these addresses are loopback.
+};
+
+/// Listens at that address. Fails as net::listen_tcp; if the host has no such interface, the
+/// message lists those that it has.
+Result<Listening> listen_for_run(const StartOptions& options, bool widely);
+
+}  // namespace xylem::launch

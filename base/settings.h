@@ -65,6 +65,13 @@ Result<Nanos> to_duration(const SettingValue& setting, Nanos min, Nanos max,
                           const std::string& range);
 /// One of `choices`.
 Result<std::string> to_choice(const SettingValue& setting, const std::vector<std::string>& choices);
+/// The text as `parse` reads it. Its error message follows the source.
+template <typename Parse>
+auto to_value(const SettingValue& setting, Parse parse) -> decltype(parse(setting.value)) {
+  auto value = parse(setting.value);
+  if (!value) return bad_setting(setting, value.error().message);
+  return value;
+}
 
 /// A setting, and how its text becomes a part of `Options`.
 template <typename Options>

@@ -91,9 +91,10 @@ std::vector<Setting> settings_of(const Section<Options>& section) {
   return settings;
 }
 
-template <typename Options>
-void append(Section<Options>& section, const Section<Options>& more) {
-  section.insert(section.end(), more.begin(), more.end());
+/// Adds more settings, or more options of a section, to the end.
+template <typename Item>
+void append(std::vector<Item>& items, const std::vector<Item>& more) {
+  items.insert(items.end(), more.begin(), more.end());
 }
 
 /// Reads the settings of a section from `values`, which may contain other settings too. A setting

@@ -356,8 +356,7 @@ const std::vector<Setting>& place_settings() {
         {"front-end", "", false, "Name of the front end's host [the recorded one, else this one]"},
         placement::extra_hosts_setting(),
     };
-    const std::vector<Setting> room = settings_of(placement::room_section());
-    settings.insert(settings.end(), room.begin(), room.end());
+    append(settings, settings_of(placement::room_section()));
     return settings;
   }();
   return kSettings;

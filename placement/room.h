@@ -43,6 +43,7 @@ struct RoomRules {
   /// Also reserves one core for each process that is already there.
   bool reserve_for_processes = false;
   bool excluded_may_be_absent = false;  ///< Skips excluded hosts that are not in the list.
+  bool operator==(const RoomRules&) const = default;
 };
 
 /// Returns the room of each host; kUnlimited if no rule limits it. Example: 16 cores, 2 reserved,

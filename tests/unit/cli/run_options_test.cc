@@ -35,6 +35,22 @@ TEST(RunOptions, HaveDefaultsThatAreValid) {
   EXPECT_FALSE(options->session.chunks);
 }
 
+TEST(RunOptions, HaveTheDefaultsOfTheStructs) {
+  const auto plain = read_run_options({}, {});
+  ASSERT_TRUE(plain) << plain.error().message;
+  for (const Setting& it : run_settings()) {
+    SCOPED_TRACE(it.name + " = " + it.default_value);
+    const auto read = read_run_options({{it.name, it.default_value, "default"}}, {});
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_TRUE(read->session == plain->session);
+    EXPECT_TRUE(read->start == plain->start);
+    EXPECT_EQ(read->store, plain->store);
+    EXPECT_EQ(read->overwrite, plain->overwrite);
+    EXPECT_EQ(read->quiet, plain->quiet);
+    EXPECT_EQ(read->log_level, plain->log_level);
+  }
+}
+
 TEST(RunOptions, AFlagGoesBeforeTheEnvironment) {
   const auto options =
       options_of({{"window", "1s", "--window"}}, {"XYLEM_WINDOW=2s", "XYLEM_SETTLE=3s"});

@@ -36,7 +36,7 @@ struct RoomRules {
   /// Hosts that carry no communication process. Names match as in plan_tree (place.h).
   std::vector<std::string> excluded{};
   /// Maximum for every host; nullopt: no such limit.
-  std::optional<std::uint64_t> most_per_host{};
+  std::optional<std::uint64_t> max_per_host{};
   /// Number of cores of each host that communication processes must not use. A host whose number of
   /// cores is known has room for (cores - reserved) communication processes, never below 0.
   std::uint64_t reserved_cores = 0;

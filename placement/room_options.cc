@@ -19,9 +19,9 @@ Result<void> read_exclude(const SettingValue& setting, RoomRules& rules) {
 }
 
 Result<void> read_max_per_host(const SettingValue& setting, RoomRules& rules) {
-  rules.most_per_host.reset();
+  rules.max_per_host.reset();
   if (setting.value.empty()) return {};
-  return assign(rules.most_per_host, to_number(setting, tree::kMaxCommProcesses));
+  return assign(rules.max_per_host, to_number(setting, tree::kMaxCommProcesses));
 }
 
 Result<void> read_reserve_cores(const SettingValue& setting, RoomRules& rules) {

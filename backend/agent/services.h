@@ -37,7 +37,7 @@ struct ServicesOptions {
   /// Maximum number of layouts of a service during the life of a worker, since each layout is sent
   /// and stored. At the maximum the last layout stays. Metrics that are not in it are left out, and
   /// this is logged once.
-  std::size_t most_layouts = 64;
+  std::size_t max_layouts = 64;
   /// The clock for the begin of a sample, so that rates are exact: the sample may begin later than
   /// the time passed to run(). Empty: the time passed to run() is used.
   std::function<Nanos()> clock;

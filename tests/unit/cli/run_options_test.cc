@@ -270,7 +270,7 @@ TEST(RunOptions, AreReadByTheFrontEndAsTheyWereChecked) {
   EXPECT_EQ(read->session.gathering.settle, 7 * kSecond);
   EXPECT_TRUE(read->session.chunks);
   EXPECT_EQ(read->session.choice.room.excluded, (std::vector<std::string>{"node1", "node2"}));
-  EXPECT_EQ(read->session.choice.room.most_per_host, 3u);
+  EXPECT_EQ(read->session.choice.room.max_per_host, 3u);
   EXPECT_EQ(read->session.choice.rules, checked->session.choice.rules);
   ASSERT_EQ(read->session.services.size(), 1u);
   EXPECT_EQ(read->session.services[0].interval_ns, 3 * kSecond);

@@ -169,7 +169,7 @@ Result<std::vector<NodeId>> Overlay::place(const tree::Shape& shape,
   planned_ = {kFrontEndNode};
   planned_loads_.assign(plan_->comm_processes.size() + 1, 0);
   std::vector<NodeId> to_start;
-  for (const placement::CommProcess& process : plan_->comm_processes) {
+  for (const placement::PlannedCommProcess& process : plan_->comm_processes) {
     OverlayNode node;
     node.role = wire::Role::kCommProcess;
     node.host = hosts[raw(process.host)].name;

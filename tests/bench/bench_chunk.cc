@@ -283,6 +283,7 @@ int main(int count, char** words) {
   LeastTimes times;
   benchmark::RunSpecifiedBenchmarks(&times);
   benchmark::Shutdown();
+  if (RUNNING_ON_VALGRIND) return 0;  // The summary is about times and sizes.
   std::printf("\n");
   for (const Stream& stream : streams) print_summary(stream, times);
   return 0;

@@ -1,8 +1,9 @@
 // How small chunks are, and what it costs to make and to open them.
 //
-//   bench_chunk                              streams that imitate HPL, LAMMPS, bulk exchange,
-//   threads bench_chunk FILE...                      those, and events of real runs bench_chunk
-//   --benchmark_repetitions=20   steadier figures on a busy machine
+//   bench_chunk [FILE...] [--benchmark_repetitions=20]
+//
+// The events are streams that imitate HPL, LAMMPS, bulk exchange and threads, and those of FILE.
+// Repetitions give steadier figures on a busy machine.
 //
 // FILE is an array of wire::Event as memory holds them: 64 bytes each, this machine's byte order.
 //

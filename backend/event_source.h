@@ -1,8 +1,8 @@
 #pragma once
 
-// Lets a simulator, or any other program, send events of processes to the monitor, with times of
-// its own clock. The events are stored in the same tables and views as the events of MPI jobs, with
-// an account.
+// Lets a simulator, or any other program, send events of processes to the monitor. The times are on
+// the program's own clock. The events are stored in the same tables and views as the events of MPI
+// jobs, and have an account too.
 //
 //   xylem run --detail trace -- ./simulator
 //
@@ -11,8 +11,8 @@
 //   (*source)->add({.rank = Rank{3}, .begin_ns = 100, .end_ns = 250, .peer = Rank{4}, .bytes = 8});
 //   (*source)->close(10 * xylem::kSecond);
 //
-// It works under `xylem run` or after `eval "$(xylem serve)"`. It does not work in a tool's tree,
-// which has no store.
+// An EventSource works under `xylem run` or after `eval "$(xylem serve)"`. It does not work in a
+// tool's tree, since such a tree has no store.
 
 #include <cstddef>
 #include <cstdint>
@@ -70,12 +70,12 @@ struct EventSourceOptions {
   /// Address, displayed host name, size of the journal (at least 8 MiB) and limits. The threading
   /// is always kOwnThread. While the front end lives, no event is given up: add() waits instead.
   LeafOptions leaf{};
-  /// Name of the clock of the times, for people. It is shown in column `clock` of the view `rank`.
+  /// Name of the clock that gives the times. It is shown in column `clock` of the view `rank`.
   std::string clock = "simulated";
   std::string program{};  ///< Shown as the program of the source's ranks. This and all other names
                           ///< have at most 256 bytes.
-  /// Name of the source's MPI_COMM_WORLD. Sources with the same name and size share one world, also
-  /// if they are in different processes.
+  /// Name of the source's MPI_COMM_WORLD. Sources with the same `world` and `world_size` share one
+  /// world, even in different processes.
   std::string world = "world";
   std::uint32_t world_size = 0;
   std::uint32_t first_rank = 0;  ///< This source has the ranks [first_rank, first_rank + ranks).
@@ -83,34 +83,36 @@ struct EventSourceOptions {
   std::vector<SourceFunction> functions{};  ///< At most 1024, each with a name.
 };
 
-/// Order of calls: join(); any number of add(); close(). Only one thread may call it at a time. A
+/// Order of calls: join(), any number of add(), close(). Only one thread at a time may call them. A
 /// thread of the library serves the links.
 ///
 /// An event accepted by add() is stored exactly once, whichever node dies. If this process or its
 /// host dies, the account reports the loss. The run's detail decides what is stored. With `profile`
-/// these are windows of time, as long as the run's windows but on the source's clock. With `trace`
-/// each event is stored too.
+/// the store gets windows of time. They are as long as the run's windows, but on the source's
+/// clock. With `trace` each event is stored too.
 class EventSource {
  public:
-  /// Joins the run, and waits until the front end has assigned a place in the tree. Fails as
-  /// Leaf::join() does, and with kInvalidArgument when ranks, world or functions are not valid.
+  /// Joins the run, and waits until the front end has assigned a place in the tree. Fails when the
+  /// leaf cannot join (see Leaf::join). Fails with kInvalidArgument when ranks, world or functions
+  /// are not valid.
   static Result<std::unique_ptr<EventSource>> join(EventSourceOptions options);
-  /// Closes the source, with 1 s to deliver the rest.
+  /// Closes the source, and waits at most 1 s for the delivery of the remaining data.
   ~EventSource();
   EventSource(const EventSource&) = delete;
   EventSource& operator=(const EventSource&) = delete;
 
   /// Adds an event. Events must come in the order of their ends, over all ranks of the source, as a
-  /// discrete-event simulation produces them. Waits while the journal is full. An event becomes
-  /// visible when a tenth of a second or a window has passed and another event comes, or at
-  /// close(). Fails with kInvalidArgument if the event ends before the previous event or before its
-  /// own begin, or if its rank or function is not the source's. That event is not stored; later
-  /// valid events are. Fails with kTimedOut after `timeout` (ns from now), and with kUnavailable
-  /// when the run is over.
+  /// discrete-event simulation produces them. Waits while the journal is full. An added event is
+  /// not visible in the store at once. It becomes visible at close(), or with the first event that
+  /// comes after a tenth of a second or after a window. Fails with kInvalidArgument if the event
+  /// ends before the previous event, or before its own begin. Also fails with kInvalidArgument if
+  /// its rank or function is not one of the source's. Then the event is not stored; later valid
+  /// events are. Fails with kTimedOut after `timeout` (ns from now), and with kUnavailable when the
+  /// run is over.
   Result<void> add(const SourceCall& call, Nanos timeout = 60 * kSecond);
 
-  /// Ends the ranks, delivers the rest and leaves the run. Fails with kTimedOut; the message then
-  /// says what is lost. Fails with kUnavailable when the run has already ended.
+  /// Ends the ranks, delivers the remaining data and leaves the run. Fails with kTimedOut; the
+  /// message then says what is lost. Fails with kUnavailable when the run has already ended.
   Result<void> close(Nanos timeout);
 
  private:

@@ -7,9 +7,9 @@
 //   auto stream = (*leaf)->stream("sum", 10 * xylem::kSecond);
 //   stream->send({{1, std::int64_t{42}}});
 //
-// It can also join a run (`xylem run`, `xylem serve`). Then the streams are those in the run's
-// configuration. Waves are stored in the run's file (docs/streams.md) and then acknowledged. There
-// are no multicasts.
+// It can also join a run (`xylem run`, `xylem serve`). Then its streams are those that the run's
+// configuration names. Waves are stored in the run's file (docs/streams.md) and then acknowledged.
+// There are no multicasts.
 //
 // The leaf keeps a wave until the root has it. As long as this process lives, the wave arrives
 // exactly once, even if nodes between the leaf and the root die.
@@ -39,19 +39,19 @@ enum class Threading {
 };
 
 struct LeafOptions {
-  /// Addresses of the front end, the run, and its key in hexadecimal. Empty: from XYLEM_ADDRESS,
-  /// XYLEM_RUN and XYLEM_KEY, which Tree::environment() gives. The key is removed from the
-  /// environment, so that children do not inherit it. In a rank of a run the capture library needs
-  /// the key too, and keeps it for itself and for leaves. So a rank may join before MPI_Init, after
-  /// it, or both.
+  /// Addresses of the front end, the run's id, and the run's key in hexadecimal. A field that is
+  /// empty is read from XYLEM_ADDRESS, XYLEM_RUN or XYLEM_KEY; Tree::environment() gives these
+  /// variables. The key is then removed from the environment, so that children do not inherit it.
+  /// In a rank of a run the capture library needs the key too, and keeps it for itself and for
+  /// leaves. So a rank may join before MPI_Init, after it, or both.
   std::string address{}, run{}, key{};
   std::string name{};  ///< Shown as the leaf's host; empty: the host's name.
   /// Maximum size of unacknowledged data; memory is allocated only as used.
   std::size_t journal_bytes = 8u << 20;
   Threading threading = Threading::kOwnThread;
   Nanos join_limit = 30 * kSecond;
-  /// After this long without a front end the leaf closes itself, and so do the communication
-  /// processes that it started. Undelivered data is lost.
+  /// After this long without a front end the leaf closes itself. The communication processes that
+  /// it started end too. Undelivered data is lost.
   Nanos orphan_limit = 60 * kSecond;
 };
 
@@ -70,13 +70,15 @@ class LeafStream {
  public:
   const std::string& name() const { return name_; }
 
-  /// Sends the next wave of this leaf; numbers ascend from 0. Returns when the wave is in the
-  /// journal. If the journal is full, a blocking stream waits. Other streams do not wait: they give
-  /// up waves and count them. Fails with kInvalidArgument on fields that the stream's aggregation
-  /// does not accept, and on a wave larger than a quarter of journal_bytes.
+  /// Sends the next wave of this leaf; numbers ascend from 0. Returns when the leaf has accepted
+  /// the wave into its queue. If journal and queue are full, send() waits if the stream is a
+  /// blocking stream. On other streams it does not wait: the leaf gives up waves and counts them.
+  /// Fails with kInvalidArgument on fields that the stream's aggregation does not accept, and on a
+  /// wave larger than a quarter of journal_bytes.
   Result<void> send(const wire::Fields& fields, Nanos timeout = 10 * kSecond);
-  /// As send(), but with the given wave number, for example the number of the multicast that this
-  /// wave answers. Fails with kInvalidArgument if it is not larger than the previous number.
+  /// Like send(), but with the given wave number, for example the number of the multicast that this
+  /// wave answers. Fails with kInvalidArgument if `wave` is not larger than the previous wave
+  /// number.
   Result<void> send_wave(std::uint64_t wave, const wire::Fields& fields,
                          Nanos timeout = 10 * kSecond);
   /// send() and send_wave() for coroutines. No async_ call is allowed with Threading::kCaller. If
@@ -86,7 +88,8 @@ class LeafStream {
                                           Nanos timeout);
 
   /// Waits for the next multicast of this stream for this leaf. If the stream has a narrowing,
-  /// returns this leaf's part of it. Multicasts for other leaves appear as gaps in the numbers.
+  /// returns this leaf's part of it. A multicast for other leaves only appears as a gap in the
+  /// numbers.
   Result<Received> receive(Nanos timeout);
   Awaitable<Result<Received>> async_receive(Nanos timeout);
 
@@ -103,42 +106,43 @@ class LeafStream {
   std::string name_;
 };
 
-/// A leaf in this process. Thread-safe unless it is under Threading::kCaller. Every call except
-/// serve() fails as the calls of LeafStream do. A process may have several leaves. Without the
-/// capture library, the first Leaf removes the key from the environment. So a program with several
-/// leaves must read the key before, and pass it to each leaf.
+/// A leaf in this process. It is thread-safe, except with Threading::kCaller. Every call with a
+/// timeout fails with kUnavailable when the tree is closed, and with kTimedOut after the timeout. A
+/// process may have several leaves. Without the capture library, the first Leaf removes the key
+/// from the environment. So a program with several leaves must read the key before it joins the
+/// first one, and pass the key to each leaf.
 ///
 /// A Leaf is independent of MPI: a rank may close it before or after MPI_Finalize. If a Leaf still
-/// exists when the program calls exit() or returns from main(), it is closed as by its destructor.
-/// If a signal handler calls exit() during a call of the Leaf, the Leaf is closed only if that call
-/// was waiting for the library's thread. The process ends in any case. In a child of fork(), only
-/// the destructor may be called; it does nothing there.
+/// exists when the program calls exit() or returns from main(), the library closes it as the
+/// destructor does. A signal handler may call exit() during a call of the Leaf. Then the Leaf is
+/// closed only if that call was waiting for the library's thread. The process ends in both cases.
+/// In a child of fork(), only the destructor may be called; it does nothing there.
 class Leaf {
  public:
   /// Joins the tree, and waits until the front end has assigned a place. Fails with
-  /// kInvalidArgument when there is no address, run or key, with kPermissionDenied when the front
-  /// end refuses the key, and with kTimedOut.
+  /// kInvalidArgument when address, run or key is missing. Fails with kPermissionDenied when the
+  /// front end refuses the key, and with kTimedOut after `join_limit`.
   static Result<std::unique_ptr<Leaf>> join(const LeafOptions& options = {});
-  /// Closes the leaf, with 1 s to deliver the rest. Must not run in a coroutine that the library
-  /// resumed.
+  /// Closes the leaf, and waits at most 1 s for the delivery of the remaining data. Must not run in
+  /// a coroutine that the library resumed.
   ~Leaf();
   Leaf(const Leaf&) = delete;
   Leaf& operator=(const Leaf&) = delete;
 
   LeafId id() const;
   /// Waits until the front end has opened a stream of that name which includes this leaf. Fails
-  /// with kTimedOut. Fails at once with kNotFound in a run whose configuration does not name the
-  /// stream.
+  /// with kTimedOut after `timeout`. Fails at once with kNotFound in a run whose configuration does
+  /// not name the stream.
   Result<LeafStream> stream(const std::string& name, Nanos timeout);
-  /// The next multicast of any stream without a waiting LeafStream::receive().
+  /// Waits for the next multicast of any stream on which no LeafStream::receive() waits.
   Result<Received> receive(Nanos timeout);
   Awaitable<Result<Received>> async_receive(Nanos timeout);
   /// Only with Threading::kCaller: serves the links for `time` ns.
   void serve(Nanos time);
   /// Waits until the front end has closed the tree and all data is delivered.
   Result<void> wait_until_closed(Nanos timeout);
-  /// Delivers the rest and leaves the tree. Fails with kTimedOut; the message then says what is
-  /// lost.
+  /// Delivers the remaining data and leaves the tree. Fails with kTimedOut; the message then says
+  /// what is lost.
   Result<void> close(Nanos timeout);
 
  private:

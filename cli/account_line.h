@@ -9,8 +9,9 @@
 namespace xylem {
 
 /// For example: "4 ranks on 1 host: 1,204,113 calls captured = 1,204,113 stored + 0 lost, complete;
-/// demo.db". Also says whether no process has registered, what is missing, and whether the account
-/// could not be stored. `keeps_old`: this run has no data, so `store` still has the former run.
+/// demo.db". The sentence also says if no process has registered, if data is missing, or if the
+/// account could not be stored. Set `keeps_old` if this run has no data, so that `store` still has
+/// the former run.
 std::string account_sentence(const frontend::SessionOutcome& outcome, const std::string& store,
                              bool keeps_old = false);
 

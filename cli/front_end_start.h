@@ -1,7 +1,7 @@
 #pragma once
 
-// Common parts of `xylem run`, `xylem serve` and `xylem attach`: they start and end a front end,
-// and the agents that ranks do not start.
+// Common parts of `xylem run`, `xylem serve` and `xylem attach`. They start and end a front end,
+// and those agents that ranks do not start.
 
 #include <memory>
 #include <optional>
@@ -38,10 +38,10 @@ struct Started {
   std::string store, run;  ///< The run's file and id.
 };
 
-/// Starts the front end of a run. `command` is stored in the run: it is the job's command, or
-/// xylem's own (`xylem serve`, `xylem attach ...`) if there is none. With Reach::kJob inside a
-/// Slurm allocation, this also starts the agents; if an agent does not start, this only prints
-/// a sentence. Fails with a sentence, and then leaves nothing behind.
+/// Starts the front end of a run. `command` is stored in the run. It is the job's command; without
+/// a job it is xylem's own, for example `xylem serve`. With Reach::kJob inside a Slurm allocation,
+/// agents are started too. An agent that does not start is no failure; a sentence about it is
+/// printed. After a failure nothing is left behind.
 Result<Started> start_front_end(const RunOptions& options, const std::vector<std::string>& command,
                                 Reach reach);
 

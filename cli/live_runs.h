@@ -16,12 +16,12 @@ struct LiveRun {
 };
 
 /// Writes the path `file` to a note in the run's front-end folder, with mode 0600. Replaces an
-/// earlier note. If there is no such folder (no /dev/shm) or it cannot be written, does nothing:
-/// the run can then be found only by its file.
+/// earlier note. Does nothing if there is no such folder, for example without /dev/shm, or if the
+/// folder cannot be written. Then users can find the run only by the path of its file.
 void note_live_run(const std::string& run, const std::string& file);
 
-/// This user's runs whose front end is on this host, by id. If all processes of a run were killed,
-/// the run is listed until its folder is removed.
+/// This user's runs whose front end is on this host, sorted by id. If all processes of a run were
+/// killed, the run is listed until its folder is removed.
 std::vector<LiveRun> live_runs();
 
 /// The run whose id begins with `wanted`; "": the only run. Fails with kNotFound when no run

@@ -27,14 +27,14 @@ struct PlaceOptions {
   PlaceFormat format = PlaceFormat::kTopology;
 };
 
-/// Prints the plan to `out`. `environment` holds NAME=VALUE strings. Fuzzy placement leaves out
-/// facts that are unknown for all hosts; a sentence on `err` names them. Returns 0, or 2 with a
+/// Prints the plan to `out`. `environment` is a list of NAME=VALUE strings. Fuzzy placement leaves
+/// out facts that are unknown for all hosts; a sentence on `err` names them. Returns 0, or 2 with a
 /// sentence on `err` when there is no plan.
 int run_place(const PlaceOptions& options, const std::vector<std::string>& environment,
               std::ostream& out, std::ostream& err);
 
-/// Adds the subcommand. When the user chooses it, parsing runs it and stores its exit code in
-/// `code`, which must outlive `app`.
+/// Adds the subcommand to `app`. If the user chooses it, `app` runs it while parsing, and stores
+/// its exit code in `code`. `code` must outlive `app`.
 void add_place_command(CLI::App& app, int& code);
 
 }  // namespace xylem

@@ -26,8 +26,8 @@ namespace xylem {
 std::string place_json(const placement::Plan& plan, std::span<const tree::Host> hosts,
                        std::span<const std::uint64_t> room);
 
-/// A graph for Graphviz. Processes are ellipses. The back ends of a host that attach to the same
-/// process are one box below it, with their number.
+/// A graph for Graphviz. Processes are ellipses. If several back ends of a host attach to the same
+/// process, they are one box below that process. The box shows the number of the back ends.
 std::string place_dot(const placement::Plan& plan, std::span<const tree::Host> hosts);
 
 }  // namespace xylem

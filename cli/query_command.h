@@ -20,7 +20,7 @@ struct QueryOptions {
   std::string file;
   std::string sql;  ///< "" or "-": read from `in`.
   ResultFormat format = ResultFormat::kTable;
-  bool schema = false;  ///< Instead, print the tables, their columns and example queries.
+  bool schema = false;  ///< Print the tables, their columns and example queries instead.
 };
 
 /// Runs the statements and prints each result in the format:
@@ -33,11 +33,11 @@ struct QueryOptions {
 /// file or the SQL is wrong, and 2 when there is no SQL.
 int run_query(const QueryOptions& options, std::istream& in, std::ostream& out, std::ostream& err);
 
-/// Prints a result row by row in one of these formats; borrows `out`.
+/// Makes a sink that prints results row by row in `format`. Borrows `out`.
 std::unique_ptr<storage::RowSink> make_result_sink(ResultFormat format, std::ostream& out);
 
-/// Adds the subcommand. When the user chooses it, parsing runs it and stores its exit code in
-/// `code`, which must outlive `app`.
+/// Adds the subcommand to `app`. If the user chooses it, `app` runs it while parsing, and stores
+/// its exit code in `code`. `code` must outlive `app`.
 void add_query_command(CLI::App& app, int& code);
 
 }  // namespace xylem

@@ -22,15 +22,15 @@ struct ReportOptions {
 };
 
 /// Prints the report, or writes the HTML page. Returns 0. Returns 1 with a sentence on `err` when
-/// the run's file cannot be read, when the page's file exists or cannot be written, or when
-/// --verify found different totals.
+/// the run's file cannot be read, or when `verify` found different totals. Also returns 1 when the
+/// page's file exists already or cannot be written.
 int run_report(const ReportOptions& options, std::ostream& out, std::ostream& err);
 
 /// The report as text. Every number has its unit, and every formula is stated.
 std::string report_text(const storage::Report& report);
 
-/// Adds the subcommand. When the user chooses it, parsing runs it and stores its exit code in
-/// `code`, which must outlive `app`.
+/// Adds the subcommand to `app`. If the user chooses it, `app` runs it while parsing, and stores
+/// its exit code in `code`. `code` must outlive `app`.
 void add_report_command(CLI::App& app, int& code);
 
 }  // namespace xylem

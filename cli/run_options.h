@@ -1,9 +1,9 @@
 #pragma once
 
-// The plan of a run: the settings of `xylem run`, `serve` and `attach` (layered as settings.h
-// says), and the sections of a configuration file. Each component defines its own settings; this
-// file joins them. `xylem` checks the plan before the job starts and sends its text to the front
-// end, which reads it with the same function.
+// The plan of a run: the settings of `xylem run`, `serve` and `attach`, and the sections of a
+// configuration file. The layers of settings are described in settings.h. Each component defines
+// its own settings; this file joins them. `xylem` checks the plan before the job starts and sends
+// its text to the front end, which reads it with the same function.
 
 #include <string>
 #include <vector>
@@ -29,7 +29,7 @@ struct RunOptions {
   frontend::SessionPlan session;
   storage::AlertLimits alerts;
 
-  /// The text from which all of the above was read.
+  /// The text from which all members above were read.
   std::vector<SettingValue> values{};
   std::vector<ConfigEntry> sections{};  ///< In the order of the file.
 };
@@ -41,7 +41,7 @@ Result<RunOptions> read_run_options(const std::vector<SettingValue>& values,
                                     const std::vector<ConfigEntry>& entries);
 
 /// Reads a plan and checks, before a job starts, whether its values fit together and whether its
-/// topology file is readable. Fails as read_run_options.
+/// topology file is readable. Fails with kInvalidArgument, as read_run_options() does.
 Result<RunOptions> check_settings(const std::vector<SettingValue>& values,
                                   const std::vector<ConfigEntry>& entries = {});
 

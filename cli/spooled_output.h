@@ -2,9 +2,8 @@
 
 // Output to a descriptor whose reader may pause: a pager, a pipe, a slow terminal.
 //
-// A query reads one state of a run's file for as long as it runs. Meanwhile the log of the file's
-// writer grows, since it cannot be restarted. So a query must not wait for the reader of its
-// answer:
+// A query reads one state of a run's file for as long as it runs. Meanwhile SQLite cannot restart
+// the log of the file, so the log grows. So a query must not wait for the reader of its answer:
 //
 //   question -> 64 KiB | memory, up to 1 MiB | unlinked file in $TMPDIR | thread -> descriptor
 //                        (while no file is needed)                          (may block)
@@ -34,7 +33,7 @@ class SpooledOutput final : public std::streambuf {
   SpooledOutput(const SpooledOutput&) = delete;
   SpooledOutput& operator=(const SpooledOutput&) = delete;
 
-  /// Waits until all output is written. Returns "" on success and also if the reader has gone.
+  /// Waits until all output is written. Returns "" on success, and also if the reader has gone.
   /// Returns a sentence if output was lost, because the temporary file could not be written or
   /// read.
   std::string finish();
@@ -56,7 +55,8 @@ class SpooledOutput final : public std::streambuf {
     std::deque<std::string> in_memory;  // Text to be written before the text in the file.
     std::size_t bytes_in_memory = 0;
     UniqueFd file;
-    std::uint64_t file_begin = 0;  // The file's text from here to `file_end` is to be written.
+    std::uint64_t file_begin = 0;  // The file's bytes from here to `file_end` are still to be
+                                   // written.
     std::uint64_t file_end = 0;
     bool is_over = false;     // Nothing more is written to this buffer.
     bool has_failed = false;  // Nothing more can be written to the descriptor.
@@ -74,7 +74,7 @@ class SpooledOutput final : public std::streambuf {
   const int fd_;
   std::string piece_;  // The put area.
   SharedState<Queue> queue_;
-  std::thread writer_;  // Last: it uses all of the above.
+  std::thread writer_;  // The last member, because it uses all members above.
 };
 
 }  // namespace xylem

@@ -25,7 +25,7 @@ namespace xylem {
 ///
 /// SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end the process: wait() reports them, and the program
 /// should end by itself. On SIGTSTP (ctrl-Z) this class restores the terminal and stops the
-/// process; when it continues, the class takes the terminal again. It reads signals from a
+/// process. When the process continues, the class takes the terminal again. It reads signals from a
 /// descriptor, without signal handlers. There may be one Terminal at a time, in a process with one
 /// thread.
 class Terminal {
@@ -44,11 +44,12 @@ class Terminal {
 
   /// A line of the screen.
   struct Row {
-    std::string text;           ///< With escape sequences; not wider than the screen.
+    std::string text;           ///< The text with its escape sequences. It must not be wider than
+                                ///< the screen.
     bool reaches_edge = false;  ///< The text fills the line up to the right edge.
   };
   /// Shows these lines from the top of the screen. If the terminal is slow (stopped by ctrl-S, or
-  /// far away), wait() writes the rest. Until then, further calls have no effect.
+  /// far away), wait() writes the rest. A call of show() has no effect until everything is written.
   void show(const std::vector<Row>& rows);
 
   struct Event {
@@ -67,7 +68,8 @@ class Terminal {
   void read_signal(Event& event);
   void stop_here();
 
-  UniqueFd device_;  ///< Opened again, so that only our own descriptor is non-blocking.
+  UniqueFd device_;  ///< The terminal, opened a second time. So O_NONBLOCK does not affect the
+                     ///< shell's descriptor.
   UniqueFd signals_;
   termios before_{};
   sigset_t mask_before_{};

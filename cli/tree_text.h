@@ -12,9 +12,9 @@ namespace xylem {
 /// The tree as text, in this order:
 ///
 /// - a heading with the run;
-/// - a line for each process, indented under its parent, with state, ranks here and below, and its
-///   link to the parent (for the front end: its writes to the store). Processes whose parent is
-///   unknown come last;
+/// - a line for each process, indented under its parent. It has the state, the ranks here and
+///   below, and the link to the parent; for the front end, the writes to the store instead.
+///   Processes whose parent is unknown come last;
 /// - the newest measurements of each host;
 /// - the reasons why communication processes are on their hosts;
 /// - problems: the lost, silent and slow processes;
@@ -22,8 +22,8 @@ namespace xylem {
 std::string tree_text(const storage::TreeReport& report);
 
 /// The front end and the communication processes as a topology file, which `--topology` of a run
-/// can read. Leaves out lost processes unless other communication processes are still below them.
-/// Fails with kInvalidArgument when a host's name is invalid in a topology.
+/// can read. Leaves out lost processes, but keeps a lost process that still has communication
+/// processes below it. Fails with kInvalidArgument when a host's name is invalid in a topology.
 Result<std::string> tree_topology(const storage::TreeReport& report);
 
 /// A directed graph for Graphviz, with edges from parent to child; `dot -Tsvg` draws it.

@@ -18,13 +18,14 @@ struct ViewOptions {
   std::string token_file;  ///< File of the token; empty: a new token, valid for this process only.
 };
 
-/// Serves until SIGINT, SIGTERM or SIGHUP. Prints the address with the token to `out` once it
-/// listens. Returns 0. Returns 1 with a sentence on `err` when the file is not a run, when the
-/// token's file cannot be used, or when it cannot listen on the address.
+/// Serves until SIGINT, SIGTERM or SIGHUP. When the server listens, prints its address with the
+/// token to `out`. Returns 0. Returns 1 with a sentence on `err` when the file is not a run, or
+/// when the token's file cannot be used. Also returns 1 when the server cannot listen on the
+/// address.
 int run_view(const ViewOptions& options, std::ostream& out, std::ostream& err);
 
-/// Adds the subcommand. When the user chooses it, parsing runs it and stores its exit code in
-/// `code`, which must outlive `app`.
+/// Adds the subcommand to `app`. If the user chooses it, `app` runs it while parsing, and stores
+/// its exit code in `code`. `code` must outlive `app`.
 void add_view_command(CLI::App& app, int& code);
 
 }  // namespace xylem

@@ -1,10 +1,10 @@
 #pragma once
 
-// A connection to SQLite and its prepared statements, with one sticky error.
+// A connection to SQLite, and its prepared statements.
 //
-// The first failure of a connection is kept. Until the failure is taken, all further calls do
-// nothing. So a caller runs a dozen statements in a row and checks once, at the end, and no row of
-// a half-written packet can be committed by accident.
+// A connection keeps its first failure. Until this failure is taken, all further calls do nothing.
+// So a caller can run many statements and check only once, at the end. And no row of a half-written
+// packet can be committed by accident.
 //
 // This header is compiled twice: into the programs (SQLITE_CORE), and into the loadable extension.
 // In the extension every call goes through the function table of the program that loads it.
@@ -22,21 +22,23 @@
 
 #include "base/result.h"
 
-// sqlite3ext.h: declares the function table in an extension; does nothing in a program.
+// A macro of sqlite3ext.h. In an extension it declares the function table; in a program it does
+// nothing.
 SQLITE_EXTENSION_INIT3
 
 namespace xylem::storage {
 
 /// Converts SQLite's error to our code and sentence. `what` names the file. Full disks, exceeded
-/// quotas and file size limits are kExhausted; a file size limit is named in the sentence. Errors
-/// that may go away without help are kUnavailable.
+/// quotas and file size limits are kExhausted; the sentence says if it was a file size limit.
+/// Errors that may pass by themselves are kUnavailable.
 Error sqlite_error(sqlite3* database, int code, const std::string& what);
 
 /// Owns a connection, or borrows a connection that other code closes. Not thread-safe.
 class Connection {
  public:
   Connection() = default;
-  /// Borrows a connection. For the event table, which lives inside the connection that it reads.
+  /// Borrows a connection. The event tables need this, because they are part of the connection that
+  /// they read.
   explicit Connection(sqlite3* borrowed) : handle_(borrowed) {}
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -55,7 +57,7 @@ class Connection {
   void execute(const char* sql);
 
   bool ok() const { return !failure_; }
-  /// Returns the failure and forgets it. Success if there was none.
+  /// Returns the failure and forgets it. Returns success if there was no failure.
   Result<void> take();
   /// Keeps the failure if it is the first.
   void fail(int code);

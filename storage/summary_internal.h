@@ -4,18 +4,18 @@
 //
 // A row of the table `window_summary` sums up windows of up to kBlockProcesses processes that begin
 // in one slot of time. Level 0 has slots of kSummaryFan windows and is made from `profile_row`.
-// Each higher level has slots that are kSummaryFan times as long and is made from the level below.
-// Several rows of the same slot and block are parts that must be added. Each row of a level is in
-// exactly one row of the next level, or it is newer than summary_state.done, the last row that the
-// next level contains. So the sum of high-level rows and of newer rows equals the sum of the
-// windows, even if windows arrive late.
+// Each higher level is made from the level below. Its slots are kSummaryFan times as long. Several
+// rows of the same slot and block are parts that must be added. For each level, summary_state.done
+// is the last row that the next level contains. Each row up to it is in exactly one row of the next
+// level; later rows are in none. So the rows of a high level and the later rows of the levels below
+// add up to the windows, even if windows arrive late.
 //
 // A row has three blobs. They are written here and read by storage/read/run_view_profile.cc:
 //   cells       time in MPI by process and time: one entry for each process and each of the
 //               kSummaryFan parts of the slot
 //   functions   for each function: sums over all processes of the block in the slot, and which
 //               processes called it
-//   by_process  the same for each process and function
+//   by_process  sums for each process of the block and each function
 // Numbers are LEB128. Blobs of a file may contain anything: decoding may fail but never reads
 // outside the blob.
 
@@ -69,7 +69,7 @@ class SparseHistogram {
   std::span<const Count> counts() const { return counts_; }
 
  private:
-  std::vector<Count> counts_;  ///< By bucket.
+  std::vector<Count> counts_;  ///< Sorted by bucket.
 };
 
 /// Sums for a process in a part of a slot.
@@ -82,7 +82,7 @@ struct CellSums {
   void merge(const CellSums& other);
 };
 
-/// Sums for a function in a slot: for one process, or for all processes of the mask.
+/// Sums for a function in a slot: of one process, or of all processes in `processes`.
 struct SlotSums {
   std::uint64_t calls = 0, time_ns = 0, bytes = 0, max_ns = 0;
   bool estimated = false;
@@ -92,7 +92,7 @@ struct SlotSums {
   void merge(const SlotSums& other);
 };
 
-/// A row of the table while it is built. Processes are numbered by their position in the block.
+/// A row of the table while it is built. A process's number is its position in the block.
 class Summary {
  public:
   using Functions = std::vector<std::pair<std::int64_t, SlotSums>>;
@@ -160,7 +160,7 @@ bool decode_cells(std::span<const std::byte> bytes, Each each) {
   return !in.failed();
 }
 
-/// Reads the part of a function that encode_functions and encode_by_process write.
+/// Reads the sums of one function, as encode_functions() and encode_by_process() write them.
 void read_slot_sums(NumberReader& in, SlotSums& sums);
 
 /// Calls each(function, SlotSums). Returns false if the blob is damaged.

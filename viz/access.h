@@ -1,6 +1,6 @@
 #pragma once
 
-// Access control: people and programs need a token of 256 bits; further rules keep the pages of
+// Access control. People and programs need a token of 256 bits. Further rules keep the pages of
 // other web sites from using a browser's cookie.
 
 #include <array>
@@ -18,9 +18,9 @@ namespace xylem::viz {
 
 using Token = net::Key;
 
-/// Reads the token from a file. If the file does not exist, creates it with a new token.
-/// Fails with kPermissionDenied when the file belongs to another user, when others may access it
-/// (its mode must be 0600), or when it cannot be read or created. Fails with kInvalidArgument when
+/// Reads the token from a file. If the file does not exist, creates it with a new token. The file
+/// must belong to this user and have mode 0600; otherwise fails with kPermissionDenied. Also fails
+/// with kPermissionDenied when the file cannot be read or created. Fails with kInvalidArgument when
 /// it contains no token.
 Result<Token> token_from_file(const std::string& path);
 
@@ -37,7 +37,7 @@ struct AccessOptions {
 /// - There must be exactly one `Host`. It may be "localhost" or a loopback address. If the server
 ///   also listens beyond loopback, it may be any numeric address or a name of this host. The port
 ///   is not checked, because ssh tunnels change it. Any other name is a sign of DNS rebinding.
-/// - `Origin`, if the browser sends it, must be the same host and port as `Host`.
+/// - `Origin`, if the browser sends it, must name the same host and port as `Host`.
 /// - The method must be GET or HEAD.
 /// - The token must be correct. It is sent as `Authorization: Bearer`, in the cookie, or as the
 ///   parameter `token`. If the token comes as a parameter, the reply sets the cookie and redirects
@@ -51,7 +51,7 @@ class Access {
 
   explicit Access(AccessOptions options) : options_(std::move(options)) {}
 
-  /// A refusal or a redirection; nothing if the request is accepted.
+  /// Returns a refusal or a redirection; nullopt if the request is accepted.
   std::optional<net::HttpReply> judge(const net::HttpRequest& request, Target& target);
 
   /// Counts a refusal and returns its reply.

@@ -17,7 +17,7 @@ std::string to_json(const storage::RankGrid& grid, storage::RankValue value,
                     std::uint64_t digits = 0);
 std::string to_json(const storage::FunctionTable& table);
 std::string to_json(const storage::Matrix& matrix, storage::MatrixValue value);
-/// `digits` as for a grid.
+/// `digits` has the same meaning as for a RankGrid.
 std::string to_json(const storage::Timeline& timeline, std::uint64_t digits = 0);
 std::string to_json(const storage::HostTable& table);
 /// `digits` is the number of significant digits; 0: enough to read back the same number.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Answers of the HTTP server: paths and parameters of docs/http-api.md, and the page at "/".
+// The HTTP server's answers to the requests that docs/http-api.md describes, and the page at "/".
 
 #include <atomic>
 #include <optional>
@@ -14,17 +14,18 @@
 namespace xylem::viz {
 
 struct ApiOptions {
-  std::string file;  ///< The run's file. Each request opens it again, so the run may end.
-  /// Time limit of a view, which then fails with 504. Views of large stores need seconds.
+  std::string file;  ///< The run's file. Each request opens it again. So the server keeps working
+                     ///< after the run has ended.
+  /// Time limit of a view; after it the request fails with 504. Views of large stores need seconds.
   Nanos view_deadline = 10 * kSecond;
-  /// Time limit of an SQL query, since it may take any time.
+  /// Time limit of an SQL query.
   Nanos query_deadline = 5 * kSecond;
-  /// Time for which an answer of /healthz is reused: /healthz needs no token, and each check opens
-  /// the file.
+  /// Time for which an answer of /healthz is reused. Each check opens the file, and clients need no
+  /// token for /healthz.
   Nanos health_lasts = 1 * kSecond;
-  /// Maximum rows of an SQL result. A longer result is cut and marked.
+  /// Maximum rows of an SQL result. A longer result is cut, and marked as cut.
   std::uint64_t max_rows = 100'000;
-  /// Maximum size of an SQL result. A larger result is cut and marked, too.
+  /// Maximum size of an SQL result. A larger result is cut, and marked as cut.
   std::size_t max_query_bytes = 8u << 20;
 };
 
@@ -41,12 +42,12 @@ class Api final : public net::HttpHandler {
   /// answer in ms.
   net::HttpReply answer(const net::HttpRequest& request,
                         const std::atomic<bool>& given_up) override;
-  /// False for /healthz, which needs no token.
+  /// Returns false for /healthz: that request needs no token, so its client is unknown.
   bool knows(const net::HttpRequest& request) override;
   net::HttpReply refusal(unsigned status, const std::string& sentence) override;
-  /// {"version":1,"event":"commit","number":4,"run_end_ns":...,"has_ended":false}. `number` grows
-  /// with each change of the file. While the file cannot be read, the event is "unreadable" and has
-  /// the field of write_error().
+  /// Returns {"version":1,"event":"commit","number":4,"run_end_ns":...,"has_ended":false}. `number`
+  /// grows with each change of the file. While the file cannot be read, the event is "unreadable",
+  /// and the object has a field `error` instead.
   std::string news() override;
 
  private:
@@ -63,7 +64,7 @@ class Api final : public net::HttpHandler {
 
   // State of health(), which several threads may call at once.
   std::atomic<bool> is_well_ = false;
-  std::atomic<Nanos> health_until_ns_ = 0;  ///< `is_well_` is the answer until then.
+  std::atomic<Nanos> health_until_ns_ = 0;  ///< `is_well_` is the answer until this time.
 
   // Used only by news().
   std::string seen_, news_;

@@ -13,7 +13,8 @@ namespace xylem::viz {
 /// Minimum size of a body to be compressed. A shorter body fits into one packet anyway.
 constexpr std::size_t kLeastCompressed = 1400;
 
-/// Whether a request's Accept-Encoding contains gzip or "*" without `q=0`. Ignores malformed parts.
+/// Returns whether a client accepts gzip: its Accept-Encoding contains gzip or "*", without `q=0`.
+/// Malformed parts are ignored.
 bool takes_gzip(std::string_view accept_encoding);
 
 /// Compresses the body with gzip and adds Content-Encoding, if the client accepts gzip and the body

@@ -7,7 +7,8 @@
 
 namespace xylem::viz {
 
-/// A text that changes with every change of the file or its log; empty if neither exists.
+/// Returns a text that changes with every change of the file or of SQLite's log; empty if neither
+/// exists.
 std::string file_stamp(const std::string& file);
 
 }  // namespace xylem::viz

@@ -21,8 +21,8 @@
 
 namespace xylem::viz {
 
-/// The output is valid JSON if the calls are nested like the value. Invalid UTF-8 becomes U+FFFD.
-/// NaN and infinities become null.
+/// The output is valid JSON if the calls are nested as the parts of the value are. Invalid UTF-8
+/// becomes U+FFFD. NaN and infinities become null.
 class Json {
  public:
   template <typename Inside>
@@ -44,7 +44,7 @@ class Json {
     for (const auto& element : range) each(element);
     close(']');
   }
-  /// An array as an element of another one.
+  /// Writes an array that is an element of another array.
   template <typename Range, typename Each>
   void array(const Range& range, Each each) {
     open('[');

@@ -10,7 +10,8 @@ namespace xylem::viz {
 struct PageFile {
   std::string_view path;  ///< "/" is the page itself, which refers to the other files.
   std::string_view type;
-  bool keeps;  ///< The path changes with the contents, so browsers may cache the file for ever.
+  bool keeps;  ///< True if the path changes with the contents. Then browsers may cache the file for
+               ///< ever.
   std::string_view gzip;
 };
 

@@ -24,14 +24,14 @@ constexpr std::size_t kMaxTargetBytes = 12u << 10;
 /// the first parameter that has a wrong value or was not read, so a mistyped name is an error.
 class Target {
  public:
-  /// Fails with kInvalidArgument if the path or the percent-encoding is invalid, if there is a zero
-  /// byte, or if a parameter occurs twice.
+  /// Fails with kInvalidArgument if the path or the percent-encoding is invalid, if the target
+  /// contains a zero byte, or if a parameter occurs twice.
   static Result<Target> parse(std::string_view target);
 
   const std::string& path() const { return path_; }
 
-  /// The value of a parameter as text; nothing if it is missing, as in the other functions without
-  /// a default.
+  /// The value of a parameter as text; nullopt if the parameter is missing. The other functions
+  /// without a default do the same.
   std::optional<std::string> text(const std::string& name);
   /// A whole number from 0 on; `otherwise` if the parameter is missing.
   std::uint64_t count(const std::string& name, std::uint64_t otherwise);

@@ -23,13 +23,13 @@ struct ReportPageValues {
   storage::Alerts alerts;
 };
 
-/// Fails as the queries of RunView.
+/// Fails if a query of `run` fails.
 Result<ReportPageValues> ask_report_page(storage::RunView& run);
 
-/// The page is light or dark, as the reader's system is set, and can be printed. It is smaller than
-/// 1 MiB for runs of any size: maps have at most 128 rows and 160 columns, and lists are short.
-/// Every number of a table is in a `data` element with the exact value in ns, bytes or calls. All
-/// text of the run is escaped.
+/// The page follows the light or dark setting of the reader's system. It can be printed. It is
+/// smaller than 1 MiB for runs of any size: maps have at most 128 rows and 160 columns, and lists
+/// are short. Every number of a table is in a `data` element with the exact value in ns, bytes or
+/// calls. All text of the run is escaped.
 std::string make_report_page(const ReportPageValues& values);
 
 /// Escapes text for HTML, between tags and in quoted attributes. Bytes that are not UTF-8, and

@@ -17,7 +17,7 @@ struct HeatMap {
   bool is_square = false;     ///< False: the map is as wide as the page.
 };
 
-/// Draws neighbouring cells of equal colour as one stroke, which keeps the page small.
+/// Draws neighbouring cells of equal colour as one stroke, so that the page stays small.
 std::string heat_map(const HeatMap& map);
 /// The scale of a map's colours, from `least` to `most`.
 std::string heat_legend(const std::string& least, const std::string& most);

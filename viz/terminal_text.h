@@ -44,8 +44,8 @@ std::size_t cells(std::string_view text);
 enum class Align { kLeft, kRight };
 
 /// Printable text in exactly `width` cells. A short text is padded. A long text is cut and ends
-/// with an ellipsis ("~" without `utf8`); with kRight it becomes "#"s, since a cut number would be
-/// wrong.
+/// with an ellipsis, without `utf8` with "~". With kRight a long text becomes "#"s, since a cut
+/// number would be wrong.
 std::string padded(std::string_view text, std::size_t width, bool utf8, Align align = Align::kLeft);
 
 /// A bar of `width` cells: first `part` in full cells, then `rest` in lighter cells. Both are

@@ -1,7 +1,7 @@
 #pragma once
 
-// A run in the terminal: queries the run's file and draws the answers as a screen. The screen is a
-// value; nothing here accesses the terminal.
+// Shows a run in the terminal: queries the run's file and draws the answers as a screen. A screen
+// is a list of lines; nothing here accesses the terminal.
 //
 //   TopAnswers answers;
 //   ask_top(*view, question_of(choice), answers);
@@ -25,11 +25,13 @@ namespace xylem::viz {
 struct TopQuestion {
   bool functions = false, ranks = false, tree = false, notices = false;
   WorldId world{};
-  std::optional<Nanos> recent_ns;  ///< Only this last part of the run; none: the whole run.
+  std::optional<Nanos> recent_ns;  ///< Length of the last part of the run, if only this part is
+                                   ///< wanted.
   bool operator==(const TopQuestion&) const = default;
 };
 
-/// The question for the chosen pane; when paused, for all panes, so that the user can switch.
+/// Returns the question for the chosen pane. While the display is paused, the question is for all
+/// panes, so that the user can switch between them.
 TopQuestion question_of(const TopChoice& choice, Nanos recent_ns);
 
 /// The newest answer to each part. Parts may be from different commits of the run's file.
@@ -43,7 +45,7 @@ struct TopAnswers {
   std::optional<Ranks> ranks;
   std::optional<storage::Tree> tree;
   std::optional<storage::Notices> notices;
-  std::optional<storage::Alerts> alerts;  ///< For the panes notices and overview.
+  std::optional<storage::Alerts> alerts;  ///< Used by the panes notices and overview.
   std::string fault;                      ///< Why the last query failed; empty: it succeeded.
 };
 

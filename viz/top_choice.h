@@ -36,9 +36,10 @@ struct TopChoice {
   /// Only lines that contain this text are shown; upper and lower case are the same. A number, or
   /// two numbers as in 3-7, select ranks.
   std::string filter;
-  bool is_typing = false;  ///< The user is typing the filter: keys are its letters.
+  bool is_typing = false;  ///< True while the user types the filter. Then keys are letters of the
+                           ///< filter.
   WorldId world{};
-  bool is_recent = false;  ///< Only the last seconds, not the whole run.
+  bool is_recent = false;  ///< True to show only the last seconds, not the whole run.
   bool is_paused = false;
   bool shows_help = false;
   bool has_ended = false;  ///< The user has quit.
@@ -47,7 +48,7 @@ struct TopChoice {
   TopOrder order() const;
 };
 
-/// A key: a printable ASCII character, with its own code, or one of these.
+/// A key. A printable ASCII character has its own code; the other keys have the codes below.
 enum class Key : std::uint16_t {
   kEnter = 0x100,
   kEscape,
@@ -84,7 +85,7 @@ struct TopExtent {
   std::size_t max_scroll = 0;  ///< Maximum of TopChoice::scroll.
 };
 
-/// The choice after a key. Unknown keys change nothing, except that any key closes the help.
+/// The choice after a key. Any key closes the help. Otherwise unknown keys change nothing.
 TopChoice pressed(const TopChoice& before, Key pressed, const TopExtent& extent);
 
 }  // namespace xylem::viz

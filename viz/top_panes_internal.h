@@ -18,7 +18,7 @@ struct Column {
   std::size_t width = 0;  ///< Minimum width.
   Align align = Align::kRight;
   int need = 0;          ///< 0: never left out.
-  std::size_t most = 0;  ///< Maximum width; up to `width`: the column does not grow.
+  std::size_t most = 0;  ///< Maximum width. If it is not above `width`, the column does not grow.
 };
 
 /// The contents of a row in one column: text, or a bar if `part` is not negative.

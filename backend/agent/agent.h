@@ -27,11 +27,12 @@
 namespace xylem::backend {
 
 struct AgentOptions {
-  /// Addresses of the front end. The agent reports to it first, and uses it as the last fall-back
-  /// parent.
+  /// Addresses of the front end. The agent reports to the front end first. The front end is also
+  /// the last fall-back parent.
   std::vector<wire::Address> front_end;
-  /// Description of this host. Load and number of processes are filled in when it is sent. The
-  /// host_key stays the same when the worker restarts, so that the front end recognises the leaf.
+  /// Description of this host. The agent fills in load and number of processes when it sends the
+  /// description. `host_key` stays the same when the worker restarts, so that the front end
+  /// recognises the leaf.
   wire::HostReport host;
   std::function<double()> load = [] { return 0.0; };
 
@@ -40,17 +41,17 @@ struct AgentOptions {
   OutboxOptions outbox;
   ServicesOptions services;
 
-  /// The agent drains rings at an interval between these two limits. It chooses the interval so
-  /// that at the present rate the fullest ring is filled to `wanted_fill`. If all cores of a host
-  /// are busy, each drain takes processor time from a rank. So drains should be rare and find many
-  /// records. For example, with a million records a second and a ring of 262,144, the agent drains
-  /// every 33 ms. The rest of the ring is for bursts, and for the time that the agent waits for a
-  /// processor. `busy_interval` is for ranks that poll: ten million records a second fill such a
-  /// ring in 26 ms. A longer `idle_interval` saves wake-ups, the main cost of an idle agent, but a
-  /// burst that fills a ring between two drains loses records. An idle agent wakes when the run's
-  /// time is a multiple of `idle_interval`, because windows end and samples are taken at such times
-  /// too. After the end of the run it drains at least eight times a second, since the user waits
-  /// for it.
+  /// To drain the rings means to read the new records in them. The agent drains at an interval
+  /// between `busy_interval` and `idle_interval`. It chooses the interval so that, at the present
+  /// rate, the fullest ring fills to the share `wanted_fill`. If all cores of a host are busy, each
+  /// drain takes processor time from a rank. So drains should be rare and find many records. For
+  /// example, with a million records a second and a ring of 262,144, the agent drains every 33 ms.
+  /// The rest of the ring is for bursts, and for the time that the agent waits for a processor.
+  /// `busy_interval` is for ranks that poll: ten million records a second fill a ring of 262,144 in
+  /// 26 ms. A longer `idle_interval` saves wake-ups, the main cost of an idle agent. But if a burst
+  /// fills a ring between two drains, records are lost. An idle agent wakes when the run's time is
+  /// a multiple of `idle_interval`. Windows end and samples are taken at these times too. After the
+  /// end of the run it drains at least eight times a second, since the user waits for it.
   Nanos busy_interval = 5 * kMillisecond;
   Nanos idle_interval = 125 * kMillisecond;
   double wanted_fill = 1.0 / 8;
@@ -62,7 +63,7 @@ struct AgentOptions {
   Nanos first_linger = 30 * kSecond;
   /// After the end of the run, maximum wait for processes that are still alive.
   Nanos finish_patience = 2 * kSecond;
-  /// Maximum time without a front end; then undelivered data is lost.
+  /// Maximum time without a front end. Then the agent ends, and undelivered data is lost.
   Nanos orphan_limit = 60 * kSecond;
   /// Maximum time without a front end after the front end has ended the run.
   Nanos finish_orphan_limit = 5 * kSecond;
@@ -74,8 +75,8 @@ struct AgentOptions {
 /// connects to the front end, reports its host, and gets leaf id, parents and control. Then it
 /// connects to its parent and drains, journals, sends and resends. It ends when the run is over, or
 /// when all processes have ended and no new process has come for a while. To end, it closes the
-/// listener, sends the last window, waits for all acknowledgements, says goodbye, removes the
-/// host's folder and stops the network with code 0.
+/// listener, sends the last window and waits for all acknowledgements. Then it says goodbye,
+/// removes the host's folder and stops the network with code 0.
 ///
 /// After too long without a front end, the agent logs how many calls are lost and ends with
 /// kGaveUp. It ends at once if the front end refuses its first connection, since a wrong key stays
@@ -152,8 +153,8 @@ class Agent final : public overlay::Node {
   std::map<int, std::pair<Lane, UniqueFd>> pidfds_;
   std::size_t processes_seen_ = 0;
 
-  Nanos encode_at_ = 0;  // Encoding starts at this time, even if the clock is unknown; 0: place or
-                         // control is missing.
+  Nanos encode_at_ = 0;  // Encoding starts at this time, even if the clock is still unknown; 0: not
+                         // yet set, because place or control is missing.
   bool encoding_ = false;
 
   Nanos next_drain_ = 0;

@@ -16,13 +16,14 @@ namespace xylem::backend {
 
 enum class ChannelKind : std::uint32_t {
   // Guard to worker.
-  kProcess = 1,  ///< A process; all fields are set. Descriptor: its segment, unless `unwatched`
-                 ///< says why there is none.
-  kReady = 2,    ///< The guard has sent all processes that it held; `lane` is the next free lane.
+  kProcess = 1,  ///< A process; all fields are set. The descriptor is its segment. If there is no
+                 ///< segment, `unwatched` says why.
+  kReady = 2,    ///< The guard has sent all processes that it has; `lane` is the next free lane.
   kDrained = 3,  ///< Answer to kDrain: the guard has sent all processes that had connected.
   // Worker to guard.
-  kForget = 16,  ///< The process of `lane` is accounted for.
-  kDrain = 17,   ///< The socket's name is removed: accept the connections that are left.
+  kForget = 16,  ///< The last account of the process of `lane` is journalled.
+  kDrain = 17,   ///< Accept the connections in the socket's queue. No more can come: the socket's
+                 ///< name is removed.
   kListen = 18,  ///< Descriptor: the new listening socket.
 };
 
@@ -34,7 +35,7 @@ struct ChannelMessage {
   std::uint32_t world_size = 0;
   std::uint64_t start_time = 0;
   wire::WorldKey world_key{};
-  char program[128] = {};  // Both texts are cut to their size, and end with a zero.
+  char program[128] = {};  // `program` and `unwatched` are cut to fit, and end with a zero byte.
   char unwatched[160] = {};
 };
 
@@ -44,8 +45,8 @@ ChannelMessage message_of(Lane lane, std::uint32_t pid, std::uint64_t start_time
 wire::ProcessRow row_of(const ChannelMessage& message);
 
 /// Receives without waiting. It accepts at most two descriptors and closes any others. Returns the
-/// same as recvmsg: bytes, 0 at the end, -1 with errno. `were_cut` is set to true if the kernel had
-/// to drop descriptors.
+/// number of bytes, 0 if the peer has closed the channel, or -1 with errno. `*were_cut` is set to
+/// true if the kernel had to drop descriptors.
 ssize_t receive_with_fds(int socket, void* bytes, std::size_t size,
                          std::vector<UniqueFd>& descriptors, bool* were_cut = nullptr);
 

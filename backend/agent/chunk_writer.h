@@ -1,6 +1,7 @@
 #pragma once
 
-// Journals chunks (wire/chunk.h): the single records of a process, if the run wants them.
+// Journals chunks (wire/chunk.h). A chunk has single records of one process. Only a run with
+// `--detail trace` has chunks.
 
 #include <cstddef>
 #include <vector>
@@ -15,23 +16,23 @@
 
 namespace xylem::backend {
 
-/// Makes a chunk of a process when there are enough records, when they are old enough, when a ring
-/// fills, or when the process has ended. Not thread-safe. Borrows its arguments.
+/// Makes a chunk of a process when its records are enough or old enough. Also makes one when a ring
+/// of the process fills, or when the process has ended. Not thread-safe. Borrows its arguments.
 class ChunkWriter {
  public:
   /// `chunk_age`: maximum age of a record before it goes into a chunk.
   ChunkWriter(PacketWriter& packets, const RecordReader& records, WatchedProcesses& processes,
               Nanos chunk_age);
 
-  /// Journals all chunks that are due. Does nothing if the run wants no chunks. Returns false when
+  /// Journals all chunks that are due. Does nothing if the run has no chunks. Returns false when
   /// the journal is full.
   bool drain(Drain& drain);
 
   /// When the process's records must go into a chunk; 0: no record waits.
   Nanos next_due(const WatchedProcess& process) const;
 
-  /// The id of the process's next chunk, without wave_end, which the caller sets. The wave is the
-  /// number of the chunk's first event, counted over all events of the process.
+  /// The id of the process's next chunk; the caller sets `wave_end`. The events of a process are
+  /// numbered over all its rings. The wave number of a chunk is the number of its first event.
   static wire::PacketId next_id(const WatchedProcess& process, LeafId leaf);
 
  private:

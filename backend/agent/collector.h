@@ -1,7 +1,8 @@
 #pragma once
 
-// Takes records out of all rings of a host and puts packets into the journal: registrations,
-// windows, chunks. The core of the agent, without network, timers or processes.
+// The core of the agent. It takes records out of all rings of a host, and puts packets into the
+// journal: registrations, windows and chunks. It does not use the network or timers, and starts no
+// processes.
 //
 // A ring's tail moves only after the journal has committed the records. So a Collector may be
 // destroyed at any point. A new Collector with the same journal and segments continues from the
@@ -15,8 +16,8 @@
 //   chunk_writer.h          rings -> chunks, if the run wants them
 //   loss_writer.h           rings that cannot be mapped -> tombstones
 //
-// They read rings through record_reader.h and journal through packet_writer.h. The values of a
-// drain are in drain.h, and the values of a process are in watched_process.h.
+// They read rings with record_reader.h, and write into the journal with packet_writer.h. The values
+// of a drain are in drain.h, and the values of a process are in watched_process.h.
 
 #include <cstdint>
 #include <functional>
@@ -53,17 +54,19 @@ struct CollectorOptions {
   std::size_t records_per_drain = 200'000;
   /// A window is sealed before it exceeds this size.
   std::size_t window_bytes = 1u << 20;
-  /// Pause before the next try after the journal was full; an acknowledgement ends it early.
+  /// Pause before the next try to write after the journal was full. An acknowledgement ends the
+  /// pause early.
   Nanos full_pause = 200 * kMillisecond;
-  /// If there was no address space to map the rings of an ended process, mapping is retried for
-  /// this long, since other processes that end may free address space. Then the records are lost.
+  /// If there is no address space to map the rings of an ended process, mapping is retried for this
+  /// long. Other processes may end in this time and free address space. After this time the records
+  /// are lost.
   Nanos mapping_patience = 1 * kSecond;
   /// Returns whether a signal has stopped the process. It is called for processes that make no
   /// calls.
   std::function<bool(std::uint32_t pid, std::uint64_t start_time)> is_stopped = backend::is_stopped;
-  /// The clock of the `now` arguments. It is read when a drain begins, and again after the drain
-  /// has read records: no record that was read ended later. The argument `now` may be too old for
-  /// this.
+  /// The clock of the `now` arguments. A drain reads it at its begin, and again after it has read
+  /// records. No record that was read ended after the second time. The argument `now` may be too
+  /// early for this purpose.
   std::function<Nanos()> clock = monotonic_now;
   /// The source of tick pairs.
   std::function<TickPair()> read_pair = read_tick_pair;
@@ -77,8 +80,9 @@ struct DrainOutcome {
   Nanos next_due = 0;  ///< When a window or chunk must be sealed (monotonic); 0: nothing waits.
 };
 
-/// Order of calls: add() for each process, also for each process of a predecessor; configure() when
-/// leaf id and control are known; then drain() repeatedly. Not thread-safe. Borrows the journal.
+/// Order of calls: call add() for each process, also for each process of a predecessor. Call
+/// configure() when leaf id and control are known. Then call drain() repeatedly. Not thread-safe.
+/// Borrows the journal.
 class Collector {
  public:
   Collector(CollectorOptions options, Journal& journal);
@@ -93,8 +97,8 @@ class Collector {
   /// Notes that the process has ended: it writes no more records.
   void process_ended(Lane lane);
 
-  /// Sets leaf and control; until then drain() does nothing. May be called again; a new window
-  /// length applies from the next slice on.
+  /// Sets leaf and control. Before the first call of configure(), drain() does nothing. configure()
+  /// may be called again; a new window length applies from the next slice of time on.
   void configure(LeafId leaf, const wire::Control& control);
   bool is_configured() const noexcept { return is_configured_; }
   /// Sets the offset between clocks: time of the front end = monotonic time of this host + offset.
@@ -103,11 +107,11 @@ class Collector {
   /// Reads rings and seals windows and chunks that are due.
   DrainOutcome drain(Nanos now);
 
-  /// As drain, but also seals all windows and chunks, whatever their age. Use it at the end; call
-  /// it until `unfinished` is false.
+  /// Like drain(), but also seals all windows and chunks, whatever their age. At the end, call it
+  /// until `unfinished` is false.
   DrainOutcome flush(Nanos now);
 
-  /// Switches capture off in all remaining processes; later records are not read.
+  /// Switches capture off in all remaining processes. Records that they still write are not read.
   void stop_capture();
 
   /// Journals the leaf's last window (Packet.last), empty or not. Returns false when the journal is
@@ -119,8 +123,8 @@ class Collector {
 
   /// Packets journalled since the last call, in order.
   std::vector<PacketKey> take_appended() { return packets_.take_written(); }
-  /// Processes whose last account was journalled since the last call. The collector has forgotten
-  /// them.
+  /// The finished processes: their last accounts were journalled since the last call. The collector
+  /// has forgotten these processes.
   std::vector<Lane> take_finished() { return processes_.take_finished(); }
 
   /// True while a process is in MPI_Init, at most kLongestStart after it registered. Many records

@@ -1,6 +1,6 @@
 #pragma once
 
-// The values of one drain of all rings. They are passed to each class that takes part.
+// The values of one drain of all rings. Each class that takes part in the drain gets them.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,8 @@
 
 namespace xylem::backend {
 
-/// Lives for one Collector::drain(), flush() or seal_last(). Borrows the control message.
+/// A `Drain` lives for one call of Collector::drain(), flush() or seal_last(). Borrows the control
+/// message.
 struct Drain {
   LeafId leaf{};
   const wire::Control& control;
@@ -22,7 +23,7 @@ struct Drain {
   Nanos run_now = 0;  ///< Begin of the drain, run time.
   /// When the drain last read records, run time. No record that was read ended later.
   Nanos read_at = 0;
-  std::uint64_t round = 0;  ///< Drains are numbered from 1.
+  std::uint64_t round = 0;  ///< Number of this drain, from 1.
   /// True in a flush: everything is read and sealed, whatever its age. Capture has been stopped
   /// before, so processes write nothing meanwhile.
   bool everything = false;

@@ -16,25 +16,27 @@
 
 namespace xylem::backend {
 
-/// Only one run of the program exists at a time. Each run has its own process group, which is
-/// killed with it. A run gives a sample if it ends with code 0 and has printed at least one number;
-/// metric_text.h parses the output. A run fails if it cannot be started, ends with an error,
-/// exceeds the timeout, or prints more than kMaxOutput or no number. A failure is logged once, and
-/// again if the next failure is of another kind. The pause before the next run doubles with each
-/// failure, up to kLongestPause. If a killed program has not ended after kLongestDeath, because it
-/// waits for a device, this is logged. No other run starts until it has ended.
+/// Only one run of the program exists at a time. Each run has its own process group. When a run is
+/// killed, its whole group is killed. A run gives a sample if it ends with code 0 and has printed
+/// at least one number; metric_text.h parses the output. A run fails if the program cannot be
+/// started, ends with an error, exceeds the timeout, prints more than kMaxOutput bytes, or prints
+/// no number. A failure is logged once, and again if the next failure is of another kind. The pause
+/// before the next run doubles with each failure, up to kLongestPause. A killed program may wait
+/// for a device and not end. After kLongestDeath this is logged. The next run starts only after the
+/// killed program has ended.
 ///
 /// The program has the agent's environment and no standard input. It gets SIGKILL when the agent's
-/// worker dies. Its children are killed when it ends; if the worker was killed, the guard kills
-/// them. Calls block only for a fork, and stop() for at most 20 ms. Not thread-safe.
+/// worker dies. When the program ends, its children are killed. If the worker was killed, the guard
+/// kills the program's children. Calls block only for a fork, and stop() for at most 20 ms. Not
+/// thread-safe.
 class ExecSeries final : public SeriesSource {
  public:
   static constexpr std::size_t kMaxOutput = 256u << 10;
   static constexpr Nanos kLongestPause = 60 * kSecond;
   static constexpr Nanos kLongestDeath = 5 * kSecond;
 
-  /// While the program runs, it is entered in `groups` at `place`. `groups` is borrowed and may be
-  /// null.
+  /// While the program runs, its process group is in `groups` at `place`. `groups` is borrowed and
+  /// may be null.
   explicit ExecSeries(wire::ServiceSpec spec, ProgramGroups* groups = nullptr,
                       std::size_t place = 0);
   ~ExecSeries() override;
@@ -45,7 +47,8 @@ class ExecSeries final : public SeriesSource {
   std::optional<Reading> take(overlay::Network& network, Nanos now) override;
   const wire::SeriesLayout& layout() const override { return layout_; }
   bool on_readable(overlay::Network& network, int fd, Nanos now) override;
-  /// When the running program must be killed, or must be logged because it has not ended.
+  /// When the program exceeds its timeout and must be killed. After it was killed: when to log that
+  /// it has not ended. 0: there is nothing to do.
   Nanos next_due() const override { return child_ > 0 && !told_stuck_ ? look_at_ : 0; }
   void stop(overlay::Network& network) override;
 
@@ -66,7 +69,8 @@ class ExecSeries final : public SeriesSource {
   std::size_t place_in_groups_;
   wire::SeriesLayout layout_;
   std::map<std::string, std::size_t, std::less<>> place_;  // Position of each metric in the layout.
-  std::vector<double> before_;  // Previous counters, by that position; NaN: none.
+  std::vector<double> before_;  // Previous value of each counter, at its position in the layout;
+                                // NaN: none.
 
   pid_t child_ = 0;
   UniqueFd pidfd_, output_;

@@ -1,14 +1,14 @@
 #pragma once
 
-// The small and therefore robust half of the agent. It holds the memory of rings and journal, and
+// The small and therefore robust half of the agent. It keeps the memory of rings and journal, and
 // restarts the worker when the worker dies. The worker does everything else.
 //
 //   rank --registers--> guard --segment, pidfd--> worker --packets--> tree
 //                        | memfds of rings and journal
 //                        '- waits for the worker; starts another one
 //
-// The guard does not use Asio, allocates almost no memory, and has no input except the few bytes of
-// a registration.
+// The guard does not use Asio and allocates almost no memory. Its only input is the few bytes of
+// each registration.
 
 #include <cstddef>
 #include <cstdint>
@@ -36,9 +36,9 @@ struct GuardOptions {
 struct WorkerInheritance {
   UniqueFd channel;   ///< For GuardChannel.
   UniqueFd listener;  ///< For GuardChannel.
-  UniqueFd journal;   ///< Memory for the Journal: options.journal_bytes.
-  /// Process groups of the programs of services. The guard kills programs that a dead worker has
-  /// left there. Never null in a worker.
+  UniqueFd journal;   ///< Memory for the Journal, `journal_bytes` large.
+  /// Process groups of the programs of services. When a worker has died, the guard kills the groups
+  /// of its programs. Never null in a worker.
   ProgramGroups* programs = nullptr;
 };
 
@@ -56,9 +56,9 @@ struct HeldProcess {
 /// ignored.
 using WorkerMain = std::function<int(WorkerInheritance)>;
 
-/// Accepts registrations at `listener`, treats the processes in `present` as if they had
-/// registered, and keeps a worker running. SIGTERM is forwarded to the worker, which shuts down;
-/// SIGINT and SIGHUP do nothing. Call it in a process without other threads.
+/// Accepts registrations at `listener`, and keeps a worker running. The processes in `present` are
+/// treated as if they had registered. The guard forwards SIGTERM to the worker, which then shuts
+/// down. It ignores SIGINT and SIGHUP. Call run_guard() in a process without other threads.
 ///
 /// When a worker exits by itself, returns its exit code. A worker that a signal has killed is
 /// restarted. If workers die too often, or a worker cannot be restarted, removes the folder and
@@ -68,8 +68,8 @@ Result<int> run_guard(const GuardOptions& options, UniqueFd listener, const Work
                       std::vector<HeldProcess> present = {});
 
 /// Forks a daemon with a session of its own. Returns false in the calling process, which should
-/// exit, and true in the daemon, which has no controlling terminal. Fails with kExhausted when the
-/// system cannot create a process.
+/// then exit. Returns true in the daemon, which has no controlling terminal. Fails with kExhausted
+/// when the system cannot create a process.
 Result<bool> daemonize();
 
 }  // namespace xylem::backend

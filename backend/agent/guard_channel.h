@@ -14,12 +14,12 @@
 
 namespace xylem::backend {
 
-/// The source of the processes that the guard holds and accepts. When the guard dies, the channel
-/// itself accepts registrations, with its copy of the listening socket. If the guard does not
-/// answer close() within `patience`, it is stopped or hangs. It is then killed and counts as dead,
-/// because only one process may accept at the listener. If a process waits at the listener because
-/// no descriptor is free, close() also waits up to `patience` before it closes the listener. Not
-/// thread-safe; nothing blocks.
+/// The worker's source of processes: those that the guard already has, and those that register
+/// later. When the guard dies, the channel itself accepts registrations, with its copy of the
+/// listening socket. A guard that does not answer close() within `patience` is killed and counts as
+/// dead, because only one process may accept at the listener. If a process waits at the listener
+/// because no descriptor is free, close() also waits up to `patience` before it closes the
+/// listener. Not thread-safe; nothing blocks.
 class GuardChannel final : public ProcessSource {
  public:
   static constexpr Nanos kPatience = 5 * kSecond;
@@ -45,7 +45,7 @@ class GuardChannel final : public ProcessSource {
   UniqueFd channel_;
   UniqueFd patience_over_;  // A timer that runs while close() waits for the guard.
   UniqueFd poll_;           // An epoll of channel and timer.
-  UniqueFd spare_;          // Released when the listener needs a descriptor.
+  UniqueFd spare_;          // Closed to give the listener a free descriptor.
   Nanos patience_;
   UniqueFd listener_;
   RunFolder folder_;

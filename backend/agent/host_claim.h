@@ -19,10 +19,10 @@ struct HostClaim {
   UniqueFd listener;  ///< The agent's listener. It is empty if another agent is already running.
 };
 
-/// Makes the run's folder at `path` (mode 0700) and opens the listener in it, while it holds the
-/// folder's lock. Fails with kPermissionDenied when `path` is not a private folder of this user,
-/// and with kUnavailable when another process holds the lock for longer than `patience`. Also fails
-/// as RunFolder::listen does.
+/// Makes the run's folder at `path` (mode 0700) and opens the listener in it, under the folder's
+/// lock. Fails with kPermissionDenied when `path` is not a private folder of this user. Fails with
+/// kUnavailable when another process has the lock for longer than `patience`. Fails with kInternal
+/// when the listener cannot be opened.
 Result<HostClaim> claim_host(const std::string& path, Nanos patience = 5 * kSecond);
 
 }  // namespace xylem::backend

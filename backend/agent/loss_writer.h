@@ -1,8 +1,9 @@
 #pragma once
 
 // Handles records of rings that the agent could not map because address space or memory was
-// missing. These records are lost, and the account says so. The journal gets them as tombstones of
-// a window and a chunk (wire/tombstone.h), so that they are not counted twice if a worker dies.
+// missing. These records are lost, and the account says so. The journal gets tombstones of a window
+// and of a chunk for them (wire/tombstone.h). So the loss is counted only once, even if a worker
+// dies.
 //
 //   ring 0, mapped       3 calls, read       -> rows of windows: 3 calls
 //   ring 1, not mapped   5 calls, records    -> tombstone of a window: 5 calls
@@ -20,8 +21,8 @@
 namespace xylem::backend {
 
 /// Gives up the unreadable records of ended processes. While a process lives, its unreadable
-/// records wait in the ring, since other processes that end may free address space. When the ring
-/// is full, new records are lost. Not thread-safe. Borrows its arguments.
+/// records wait in the ring: another process may end and free address space. While the ring is
+/// full, new records are lost. Not thread-safe. Borrows its arguments.
 class LossWriter {
  public:
   /// `patience`: how long to retry mapping after the end of a process.

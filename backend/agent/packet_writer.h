@@ -1,6 +1,6 @@
 #pragma once
 
-// Writes all packets that are made from rings into the journal.
+// All packets of the Collector go through this class into the journal.
 
 #include <cstdint>
 #include <vector>
@@ -13,15 +13,15 @@
 namespace xylem::backend {
 
 /// Writes packets into the journal and lists them for sending. When the journal is full, writing
-/// pauses: the caller reads no more records until may_write(). Not thread-safe. Borrows the
-/// journal.
+/// pauses: the caller reads no more records until may_write() returns true. Not thread-safe.
+/// Borrows the journal.
 class PacketWriter {
  public:
   PacketWriter(Journal& journal, Nanos full_pause) : journal_(journal), full_pause_(full_pause) {}
 
-  /// Returns false when the journal is full; then the pause begins. Returns true also for a packet
-  /// that a predecessor has already journalled; it is not listed again. When the journal gives up
-  /// older packets to make room, this is logged once.
+  /// Returns false when the journal is full; then the pause begins. Also returns true for a packet
+  /// that a predecessor has already journalled; that packet is not listed again. If the journal
+  /// gives up older packets to make room, this is logged once.
   bool write(const Draft& draft, Nanos now);
 
   bool may_write(Nanos now) const noexcept { return now >= retry_at_; }
@@ -30,7 +30,7 @@ class PacketWriter {
   /// Ends the pause, because there may be room again.
   void resume() noexcept { retry_at_ = 0; }
 
-  /// The wave number after the last used number of the stream.
+  /// The next free wave number of the stream.
   std::uint64_t next_wave(StreamId stream) const { return journal_.next_wave(stream); }
   /// Packets written since the last call, in order.
   std::vector<PacketKey> take_written();

@@ -1,7 +1,7 @@
 #pragma once
 
-// The agent's source of processes to watch. In a program it is the guard's channel, in a test a
-// list.
+// The agent's source of processes to watch. In `xylem-backend` it is the guard's channel. In tests
+// it is a list.
 
 #include <cstdint>
 
@@ -18,7 +18,8 @@ struct NewProcess {
   std::uint32_t pid = 0;
   std::uint64_t start_time = 0;
   UniqueFd segment;  ///< If there is none, `row` says why.
-  UniqueFd pidfd;  ///< Readable when the process has ended. If there is none, it has ended already.
+  UniqueFd pidfd;    ///< Readable when the process has ended. If there is no pidfd, the process has
+                     ///< already ended.
   /// The process's own description. If `unwatched` gives a reason, there is no segment, and there
   /// may be no pidfd.
   wire::ProcessRow row;
@@ -39,8 +40,8 @@ struct SourceEvent {
 
 /// Not thread-safe. Nothing blocks.
 ///
-/// Order: before any use of the journal, call take() until it returns kReady. Then, whenever fd()
-/// is readable, call take() until it returns kNothing.
+/// Before any use of the journal, call take() until it returns kReady. Then, whenever fd() is
+/// readable, call take() until it returns kNothing.
 class ProcessSource {
  public:
   virtual ~ProcessSource() = default;
@@ -50,8 +51,9 @@ class ProcessSource {
   virtual SourceEvent take() = 0;
   /// Call it when the last account of the process is journalled: its segment is no longer needed.
   virtual void forget(Lane lane) = 0;
-  /// Asks to end registration. The answer, from take(), is kClosed; or it is kOpen, after the
-  /// processes that have registered meanwhile.
+  /// Asks the source to accept no more processes. A later take() returns the answer. If processes
+  /// have registered meanwhile, take() returns these processes first, and then kOpen. Otherwise it
+  /// returns kClosed.
   virtual void close() = 0;
   /// After kClosed: removes the host's run folder, so that a later job starts fresh. Does not touch
   /// a folder that another agent has made. May be called again.

@@ -15,12 +15,12 @@
 
 namespace xylem::backend {
 
-/// One process group number per service, in memory that is shared with all processes forked
-/// afterwards. The child enters its group before exec, so the program never runs without an entry.
+/// One process group number per service. The numbers are in memory that all processes forked later
+/// share. The child enters its group before exec, so the program never runs without an entry.
 ///
 /// The kernel does not reuse a group's number while a process of the group lives, so end_all()
-/// kills no other processes. The exception is a group that ended just before the worker was killed
-/// and whose number was reused at once.
+/// kills no other processes. There is one exception: the group ended just before the worker was
+/// killed, and its number was reused at once.
 class ProgramGroups {
  public:
   /// If there is no memory, all calls do nothing.
@@ -29,7 +29,7 @@ class ProgramGroups {
   ProgramGroups(const ProgramGroups&) = delete;
   ProgramGroups& operator=(const ProgramGroups&) = delete;
 
-  /// Enters the caller's `group` as the program of service `place`, which is below
+  /// Enters the caller's `group` as the program of service number `place`. `place` must be below
   /// wire::kMaxServices. Async-signal-safe, for use between fork and exec.
   void enter(std::size_t place, pid_t group) noexcept;
   /// Removes the entry. Call it after the group was killed and the program was collected.

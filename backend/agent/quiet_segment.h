@@ -11,7 +11,8 @@
 namespace xylem::backend {
 
 /// Makes the segment and a pidfd. Does not touch the process. A process that has ended, or whose
-/// pid was reused, has no pidfd and counts as ended. Fails as make_memory() does.
+/// pid was reused, has no pidfd and counts as ended. Fails with kExhausted or kInternal when the
+/// memory for the segment cannot be made.
 Result<HeldProcess> hold_quietly(const FoundRank& rank);
 
 }  // namespace xylem::backend

@@ -32,22 +32,23 @@ struct RunTimes {
 /// In each drain call read_clock() first. Not thread-safe.
 class RecordReader {
  public:
-  /// Number of records read at a time. They and their times fit into a processor's first-level
-  /// cache.
+  /// Number of records read at a time. These records and their times fit into a processor's
+  /// first-level cache.
   static constexpr std::size_t kBatch = 256;
 
   /// `clock` is the clock of Drain::now; `read_pair` reads a tick counter and that clock together.
   RecordReader(std::function<Nanos()> clock, std::function<TickPair()> read_pair)
       : clock_(std::move(clock)), read_pair_(std::move(read_pair)) {}
 
-  /// Reads a pair if one is due and a process's clock is the tick counter.
+  /// Reads a tick pair if one is due and the clock of at least one process is the tick counter.
   void read_clock(const WatchedProcesses& processes, Nanos now);
   /// When to call read_clock() again to make this process readable; 0: not necessary.
   Nanos next_pair(const WatchedProcess& process) const;
 
-  /// True when the process's records may be read: it is registered and its clock is known. Records
-  /// from before the end of MPI_Init wait until the rank is known, unless the process has ended or
-  /// a ring fills.
+  /// True when the process's records may be read. The process must be announced
+  /// (registration_writer.h), and its clock must be known. Records of MPI_Init usually wait until
+  /// the rank is known. They do not wait when the process has ended, when a ring fills, or in a
+  /// flush.
   bool is_readable(const WatchedProcess& process, const Drain& drain) const;
 
   /// Copies up to out.size() records from `position` on; returns how many.

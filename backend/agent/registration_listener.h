@@ -13,22 +13,23 @@
 
 namespace xylem::backend {
 
-/// Accepts registrations (capture/core/ring.h) and checks them: the sender must be the same user
-/// according to the kernel, and must send one segment descriptor or the reason why there is none.
-/// All others are refused. It does not check whether the process still lives, so the result has no
-/// pidfd.
+/// Accepts registrations (capture/core/ring.h) and checks them. According to the kernel, the sender
+/// must be the same user. It must send one segment descriptor, or the reason why there is no
+/// segment. All other registrations are refused. The listener does not check whether the process
+/// still lives, so the result has no pidfd.
 ///
-/// If no descriptor is free for a segment, the process is taken without its segment, and its row
+/// If no descriptor is free for a segment, the process is accepted without its segment, and its row
 /// says why. If no descriptor is free even for the connection, the connection stays in the socket's
-/// queue, and the listener pauses: fd() ignores the socket and becomes readable after kRetryDelay,
-/// so that take() tries again. Nothing blocks. Not thread-safe.
+/// queue, and the listener pauses. In a pause, fd() does not report the socket. fd() becomes
+/// readable after kRetryDelay, and then take() tries again. Nothing blocks. Not thread-safe.
 class RegistrationListener {
  public:
-  /// Maximum number of connections that have not registered yet; beyond it the oldest are closed.
+  /// Maximum number of connections that have not registered yet. If there are more, the oldest are
+  /// closed.
   static constexpr std::size_t kMaxWaiting = 256;
   static constexpr Nanos kRetryDelay = 100 * kMillisecond;
 
-  /// Takes a listening Unix stream socket.
+  /// `socket` is a listening Unix stream socket.
   explicit RegistrationListener(UniqueFd socket);
 
   /// Replaces the socket. Accepted connections stay open. Needs no new descriptor.
@@ -37,13 +38,14 @@ class RegistrationListener {
   /// Returns the socket to the caller and closes everything else.
   UniqueFd close();
 
-  /// Readable when take() may have something.
+  /// Readable when take() may return a process.
   int fd() const noexcept { return poll_.get(); }
 
-  /// Returns the next process that has registered, without a lane; nothing if there is none.
+  /// Returns the next process that has registered; empty if there is none. Its lane is not set.
   std::optional<NewProcess> take();
 
-  /// True if the last take() left connections in the socket's queue because no descriptor was free.
+  /// True if no descriptor was free at the last take(), so that connections are still in the
+  /// socket's queue.
   bool is_paused() const noexcept { return is_paused_; }
 
  private:

@@ -14,9 +14,9 @@
 
 namespace xylem::backend {
 
-/// Announces each process once when it registers, and again when it knows its rank or its
-/// functions. If several processes have the same function table, it is journalled once. Not
-/// thread-safe. Borrows its arguments.
+/// Announces each process when it registers, and again when its rank or its functions become known.
+/// If several processes have the same function table, it is journalled once. Not thread-safe.
+/// Borrows its arguments.
 class RegistrationWriter {
  public:
   RegistrationWriter(std::string host, PacketWriter& packets, WatchedProcesses& processes)

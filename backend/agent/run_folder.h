@@ -11,11 +11,11 @@
 
 namespace xylem::backend {
 
-/// The run's folder on this host and its files. The capture library follows the same rules: a
-/// process holds the lock while it registers or ends, and a lock file that is no longer in the
-/// folder does not count. An object stands for the folder that was at the path when the object was
-/// constructed. If this folder was removed, calls do nothing, also if a later agent has made a new
-/// folder at the path. A copy stands for the same folder, but does not hold the lock.
+/// The run's folder on this host and its files. The capture library follows the same rules. A
+/// process has the lock while it registers or ends. A lock file that was removed from the folder
+/// does not count. A RunFolder refers to the folder that was at the path when the RunFolder was
+/// constructed. If that folder was removed, calls do nothing, even if a later agent has made a new
+/// folder at the path. A copy refers to the same folder, but does not hold the lock.
 class RunFolder {
  public:
   explicit RunFolder(std::string path);
@@ -23,10 +23,10 @@ class RunFolder {
       : path_(other.path_), device_(other.device_), inode_(other.inode_) {}
   RunFolder& operator=(const RunFolder&) = delete;
 
-  /// Marks the folder as in use by this process and its forked children, with a shared lock on the
-  /// folder, which the kernel releases when the last of them ends. sweep_run_folders() then leaves
-  /// the folder alone. Call it before a daemon is forked, while the starting process holds the
-  /// lock.
+  /// Marks the folder as in use by this process and its forked children. sweep_run_folders() does
+  /// not remove a marked folder. The mark is a shared lock on the folder. The kernel releases it
+  /// when the last of these processes ends. Call it before a daemon is forked, while the starting
+  /// process holds the lock.
   void hold();
 
   bool is_there() const;
@@ -37,8 +37,7 @@ class RunFolder {
   void unlock() { lock_.reset(); }
   /// Unlinks the socket; open connections stay.
   void unlink_socket();
-  /// True if a process accepts at the socket or may accept there. False only if certainly no
-  /// process does.
+  /// True if a process accepts connections at the socket, or if this is not known.
   bool is_answered() const;
   /// A new listening socket at the socket's path. Fails with kInternal.
   Result<UniqueFd> listen();
@@ -57,11 +56,11 @@ class RunFolder {
 /// The common prefix of this user's run folders: "/dev/shm/xylem-1000-".
 std::string own_run_folders();
 
-/// Removes this user's run folders that are left over on this host, because all processes of a run
-/// were killed at once. It visits all paths that begin with `prefix` (own_run_folders()). It takes
-/// a folder's lock and removes the folder only if no process holds it and no process answers at its
-/// socket. A process that starts to use the folder at that moment makes it again. Returns the
-/// number of removed folders.
+/// Removes this user's left-over run folders on this host. A folder is left over when all processes
+/// of its run were killed at once. The function visits all paths that begin with `prefix` (see
+/// own_run_folders()). It takes a folder's lock first. It removes the folder only if no process
+/// uses the folder or answers at its socket. A process that starts to use the folder at that moment
+/// makes it again. Returns the number of removed folders.
 std::size_t sweep_run_folders(const std::string& prefix);
 
 }  // namespace xylem::backend

@@ -2,10 +2,10 @@
 
 // The agent's view of a monitored process's segment (capture/core/ring.h).
 //
-// The process is not trusted: it may write anything, at any time. This class checks all its data,
-// so that a hostile segment can only make the numbers of its own process wrong. Sizes are checked
-// against the file, which is sealed against shrinking. Offsets are computed from constants, indices
-// are masked, and records are copied before use.
+// The process is not trusted: it may write anything, at any time. This class checks all data of the
+// process. So a hostile process can only make its own numbers wrong. Sizes are checked against the
+// file, which is sealed against shrinking. Offsets are computed from constants, indices are masked,
+// and records are copied before use.
 
 #include <cstdint>
 #include <ranges>
@@ -25,8 +25,8 @@ namespace xylem::backend {
 
 /// A process's counters, summed over its threads.
 struct SegmentCounters {
-  std::uint64_t calls = 0;          ///< All calls, also ringless calls.
-  std::uint64_t lost = 0;           ///< Lost calls, also ringless calls.
+  std::uint64_t calls = 0;          ///< All calls, also those of threads without a ring.
+  std::uint64_t lost = 0;           ///< Lost calls, also those of threads without a ring.
   std::uint64_t lost_messages = 0;  ///< Sends whose record was dropped because the ring was full.
   std::uint64_t lost_message_bytes = 0;
   std::uint64_t lost_receives = 0;       ///< Receives whose record was dropped because the ring was
@@ -43,8 +43,8 @@ class Segment {
   /// records.
   ///
   /// Fails with kCorrupt when the file is too small or its magic, version or sizes are invalid.
-  /// Fails with kPermissionDenied when the file cannot be sealed (it is not a memfd made with
-  /// MFD_ALLOW_SEALING), since the process could then truncate it during use.
+  /// Fails with kPermissionDenied when the file cannot be sealed, since the process could then
+  /// truncate it during use. Only a memfd made with MFD_ALLOW_SEALING can be sealed.
   static Result<Segment> map(const UniqueFd& fd);
 
   // ---- Data that the process has written. Texts are cut and made printable. ----
@@ -56,7 +56,7 @@ class Segment {
   wire::ProcessRow describe() const;
   /// The function table; empty before the process has filled it.
   std::vector<wire::FunctionRow> functions() const;
-  /// The numbers of the table's functions, in order.
+  /// The ids of the table's functions, in order.
   auto function_ids() const noexcept {
     return std::views::iota(std::uint32_t{0}, function_count()) |
            std::views::transform(
@@ -77,26 +77,27 @@ class Segment {
   bool never_waits(FunctionId function) const;
 
   // ---- Records ----
-  /// Number of records that can be read from `position` on, at most capacity(ring). 0 if the head
-  /// is invalid (before the tail or more than a ring after it), or if there is no address space to
-  /// map the ring.
+  /// Number of records that can be read from `position` on, at most capacity(ring). Returns 0 if
+  /// there is no address space to map the ring. Also returns 0 if the head is invalid: before the
+  /// tail, or more than a ring's length after it.
   std::uint64_t available(std::uint32_t ring, std::uint64_t position) const noexcept;
-  /// Number of records from `position` on that cannot be read because their ring could not be
-  /// mapped. In this case available() is 0.
+  /// Number of records from `position` on that cannot be read because the ring could not be mapped.
+  /// If it is not 0, available() is 0.
   std::uint64_t unreadable(std::uint32_t ring, std::uint64_t position) const noexcept;
   /// Allows mapping rings again after a failure, until the next failure.
   void retry_mapping() noexcept { has_failed_ = false; }
   /// The system's error for the last ring that could not be mapped; empty if there was none.
   const std::string& why_unreadable() const noexcept { return why_unreadable_; }
-  /// Calls of a function that the ring's records stand for, or that its next record will stand for.
+  /// Number of calls of a function that are in the ring's records or will be in its next record. A
+  /// record may count for several calls (capture/core/ring.h).
   std::uint64_t recorded_calls(std::uint32_t ring, FunctionId function) const;
   /// The number after the ring's last record. After freeze(), records that came later do not count.
   std::uint64_t end(std::uint32_t ring) const noexcept;
   /// Copies up to out.size() records from `position` on; returns how many.
   std::size_t read(std::uint32_t ring, std::uint64_t position,
                    std::span<capture::Record> out) const;
-  /// Records written from now on will not be read, because the process has ended or the run is
-  /// over.
+  /// Ignores all records that are written from now on. Call it when the process has ended or the
+  /// run is over.
   void freeze();
   /// True when more than half of the ring waits to be journalled.
   bool is_filling(std::uint32_t ring) const noexcept;
@@ -106,8 +107,8 @@ class Segment {
 
   // ---- The agent's part. It is read once, in map(), so the process cannot change it later. ----
   const RingProgress& progress(std::uint32_t ring) const { return progress_[ring]; }
-  /// Raises each number of the ring's progress to that of `to`, if `to` is larger. Then the process
-  /// may overwrite records that are in both windows and chunks. Idempotent.
+  /// Raises each number of the ring's progress to the number in `to`, if that is larger. Then the
+  /// process may overwrite records that are in both windows and chunks. Idempotent.
   void advance(std::uint32_t ring, const RingProgress& to);
   std::uint64_t windowed_calls(FunctionId function) const;
   void advance_windowed(FunctionId function, std::uint64_t calls);

@@ -1,7 +1,6 @@
 #pragma once
 
-// Elects the back end that takes a service's samples on a host. The first back end that tries is
-// elected.
+// Elects the back end that takes the samples of a service on a host: the first back end that tries.
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // The auxiliary services of a host. One back end of the host measures the services that the
-// configuration names, and journals each sample like a window.
+// configuration names. It writes each sample into the journal, as it does with windows.
 
 #include <cstdint>
 #include <functional>
@@ -34,28 +34,28 @@ struct ServicesOptions {
   /// Interval at which this back end tries to take over a service that another back end on the host
   /// measures.
   Nanos election_interval = 1 * kSecond;
-  /// Maximum number of layouts of a service during the life of a worker, since each layout is sent
-  /// and stored. At the maximum the last layout stays. Metrics that are not in it are left out, and
-  /// this is logged once.
+  /// Maximum number of layouts of a service during the life of a worker. The number is limited
+  /// because each layout is sent and stored. When it is reached, the last layout stays in use.
+  /// Metrics that are not in this layout are left out, and this is logged once.
   std::size_t max_layouts = 64;
-  /// The clock for the begin of a sample, so that rates are exact: the sample may begin later than
-  /// the time passed to run(). Empty: the time passed to run() is used.
+  /// The clock that gives the begin of a sample. A sample may begin later than the time passed to
+  /// run(), and rates need the exact time. If empty, the time passed to run() is used.
   std::function<Nanos()> clock;
   /// The guard's process groups, borrowed. If null, children of programs survive a killed worker.
   ProgramGroups* programs = nullptr;
 };
 
-/// Order of calls: start() first. add() and remove() when processes register and end. configure()
-/// when leaf and control are known, and when control changes. Then run() at next_due(), and
-/// on_readable() for watched descriptors. At the end finish(), until it returns true. Not
-/// thread-safe; nothing blocks. Journal and network are borrowed.
+/// Call start() first. Call add() and remove() when processes register and end. Call configure()
+/// when leaf and control are known, and when control changes. Then call run() at next_due(), and
+/// on_readable() when a watched descriptor is readable. At the end call finish() until it returns
+/// true. Not thread-safe; nothing blocks. Journal and network are borrowed.
 ///
-/// Samples are taken when the run's time is a multiple of the interval, so at the same time on all
-/// hosts. Samples are also taken at the begin and at the end. Each sample gets a number from the
-/// journal before it is journalled. If a sample is not journalled (no room, or the worker died),
-/// the next sample reports it as lost. Registrations with this back end's services, names and
-/// layouts come before the samples; a worker that replaces a dead worker sends them again. A
-/// service is announced when this back end takes it, even if it never gives a sample.
+/// Samples are taken when the run's time is a multiple of the interval. So they are taken at the
+/// same time on all hosts. Samples are also taken at the begin and at the end. The journal numbers
+/// each sample before the sample is written. If a sample could not be journalled, the next sample
+/// reports it as lost. Registrations with this back end's services, names and layouts come before
+/// the samples; a worker that replaces a dead worker sends them again. A service is announced when
+/// this back end takes it, even if it never gives a sample.
 class Services final : public ProcessWatch {
  public:
   Services(ServicesOptions options, Journal& journal);
@@ -64,7 +64,8 @@ class Services final : public ProcessWatch {
   Services& operator=(const Services&) = delete;
 
   void start(overlay::Network& network) { network_ = &network; }
-  /// Takes the services of `control`. Later changes of a service's interval or program are ignored.
+  /// Starts the services that `control` names. Later changes of a service's interval or program are
+  /// ignored.
   void configure(LeafId leaf, const wire::Control& control);
   /// Sets the offset between clocks: time of the front end = monotonic time of this host + offset.
   void set_offset(Nanos offset_ns) { offset_ns_ = offset_ns; }
@@ -77,7 +78,7 @@ class Services final : public ProcessWatch {
 
   /// Takes the last samples and ends measuring. False while the journal is full: call it again.
   bool finish(Nanos now);
-  /// Continues the services when a process has come after finish().
+  /// Continues the services. Call it when a process has registered after finish().
   void resume() { finished_ = false; }
 
   /// Packets journalled since the last call, in order.

@@ -1,8 +1,8 @@
 #pragma once
 
-// Detects processes that make no MPI calls, and finds where they are: inside a call that does not
-// return, outside MPI, or stopped by a signal. A process without calls produces no windows, so
-// without this detection a hanging job would go unnoticed.
+// Detects processes that make no MPI calls, and finds where they are. They may be inside a call
+// that does not return, outside MPI, or stopped by a signal. A process without calls produces no
+// windows, so without this detection a hanging job would go unnoticed.
 //
 // A call is counted before it begins, and its record is written when it has ended
 // (capture/core/ring.h). So if a function is not sampled, a counted call without a record is under
@@ -24,12 +24,13 @@ namespace xylem::backend {
 /// on the host's monotonic clock. Pure.
 class Silence {
  public:
-  /// Interval of looks. The reported start of a silence is too late by at most this interval.
+  /// Interval between two looks at a process. The reported start of a silence is too late by at
+  /// most this interval.
   static constexpr Nanos kLookEvery = 1 * kSecond;
   /// Shorter silences are not reported.
   static constexpr Nanos kShortest = 2 * kSecond;
-  /// A silence is reported again when it has grown by 1/kGrowth and a second. This gives about
-  /// ninety reports in a day.
+  /// A silence is reported again when it has grown by 1/kGrowth, and by at least a second. This
+  /// gives about ninety reports in a day.
   static constexpr Nanos kGrowth = 8;
 
   explicit Silence(Nanos now) : since_(now), looked_(now), tell_at_(now + kShortest) {}
@@ -56,27 +57,27 @@ class Silence {
   std::uint64_t calls_ = 0;
 };
 
-/// The place where a process is. If neither field is set, the place is unknown. There are two such
-/// cases: a sampled function that can wait (unlike MPI_Test or MPI_Iprobe) may be under way, or
-/// only some threads of the process are inside a call.
+/// The place where a process is. If neither field is set, the place is unknown. This happens in two
+/// cases. First, a sampled function that can wait may be under way; MPI_Test and MPI_Iprobe cannot
+/// wait. Second, only some threads of the process are inside a call.
 struct Whereabouts {
   std::optional<FunctionId> inside;  ///< The function of the call under way.
   bool outside = false;              ///< The process is in no call.
   bool operator==(const Whereabouts&) const = default;
 };
 
-/// Finds where a process is. Its rings must have been read to their ends, into journalled windows
-/// or into `builder`.
+/// Finds where a process is. The process's rings must have been read to their ends, into journalled
+/// windows or into `builder`.
 Whereabouts whereabouts(const Segment& segment, const WindowBuilder& builder, Lane lane);
 
 /// Logs, for the user, that a process ended without reaching MPI_Finalize or its normal exit: by a
-/// crash, a signal, or _exit(). Logs nothing for normal ends, or for a process that was watched
-/// without its calls. `where` is its state at the end.
+/// crash, a signal, or _exit(). Logs nothing after a normal end, or for a process without the
+/// capture library. `where` is the place of the process at its end.
 void tell_sudden_end(const Segment& segment, const Whereabouts& where);
 
-/// True if a signal (SIGSTOP, SIGTSTP, or a debugger's) has stopped the process. False if no
-/// process with this pid and start time (field 22 of /proc/PID/stat) exists, for example in another
-/// pid namespace.
+/// True if a signal (SIGSTOP, SIGTSTP, or a debugger's) has stopped the process. False if this pid
+/// namespace has no process with this pid and start time. The start time is field 22 of
+/// /proc/PID/stat.
 bool is_stopped(std::uint32_t pid, std::uint64_t start_time);
 
 }  // namespace xylem::backend

@@ -12,8 +12,8 @@
 
 namespace xylem::backend {
 
-/// Order: look() in each drain, before the windows; describe() for each account of a window; told()
-/// when that window is journalled. Not thread-safe. Borrows the processes.
+/// Call look() in each drain, before the windows are made. Call describe() for each account of a
+/// window. Call told() when that window is journalled. Not thread-safe. Borrows the processes.
 class SilenceWatch {
  public:
   /// `is_stopped` returns whether a signal has stopped the process with this pid and start time.
@@ -25,7 +25,8 @@ class SilenceWatch {
   /// silent processes (tells_silence), so that one window reports them all.
   void look(const Drain& drain);
 
-  /// Fills in the silence in `row`, whose counters are set. `builder` makes the open window.
+  /// Fills in the silence in `row`. The caller has already set the counters in `row`. `builder`
+  /// makes the open window.
   void describe(const WatchedProcess& process, const WindowBuilder& builder, const Drain& drain,
                 wire::AccountRow& row) const;
   /// Notes that the account of the process is journalled.

@@ -18,7 +18,8 @@ namespace xylem::backend {
 /// Position up to which the records of one ring have been read into windows.
 struct RingCursor {
   std::uint64_t position = 0;  ///< Number of the next record to read into the open window.
-  // An unfinished group of completions: its position, its length, and the drain that found it.
+  // An unfinished group of completion records: its position, its length, and the number of the
+  // drain that found it.
   std::uint64_t held_position = 0;
   std::uint64_t held_count = 0;
   std::uint64_t held_round = 0;
@@ -37,8 +38,8 @@ struct WatchedProcess {
   /// True if records remain in a ring that could not be mapped. If `chunks` is set, records that
   /// are in a window but in no chunk count too.
   bool has_unreadable(bool chunks) const;
-  /// True if all records are in windows (also in the open window) and, if `chunks` is set, in
-  /// chunks.
+  /// True if all records are in windows, also in the open window. If `chunks` is set, they must be
+  /// in chunks too.
   bool is_read(bool chunks) const;
 
   Lane lane;
@@ -54,8 +55,8 @@ struct WatchedProcess {
   // WindowWriter.
   std::vector<RingCursor> cursors;
   std::uint64_t windowed = 0;  ///< Calls in journalled windows.
-  /// The process's pending calls are counted in the open window, which is the last window of this
-  /// process.
+  /// True if the process's pending calls are counted in the open window. This is the process's last
+  /// window.
   bool final_counted = false;
   wire::AccountRow told;  ///< Account of the process in the last window that reported it.
 
@@ -81,10 +82,10 @@ class WatchedProcesses {
   /// The lane must be known.
   WatchedProcess& at(Lane lane) { return processes_.at(lane); }
 
-  /// Applies what an entry of the journal commits: moves the tails of rings and forgets processes
-  /// that are finished.
+  /// Applies the progress in a committed entry of the journal: moves the tails of rings, and
+  /// forgets finished processes.
   void apply(const Progress& progress);
-  /// Adds the lane, whose last account is journalled, to take_finished().
+  /// Adds a lane to take_finished(). The last account of its process is journalled.
   void note_finished(Lane lane) { finished_.push_back(lane); }
   std::vector<Lane> take_finished();
 

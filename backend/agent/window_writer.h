@@ -22,9 +22,9 @@
 
 namespace xylem::backend {
 
-/// Order: start() first. Then, in each drain of the Collector, drain() and count_ended(), which may
-/// make another drain() necessary. A window is journalled when its slice is over, when it grows too
-/// large, and when a ring fills. When it is journalled, its progress moves the rings' tails. Not
+/// Call start() first. In each drain of the Collector, call drain() and then count_ended(). After
+/// count_ended(), another drain() may be necessary. A window is journalled when its slice of time
+/// is over, when it grows too large, or when a ring fills. Then the rings' tails move. Not
 /// thread-safe. Borrows its arguments.
 class WindowWriter {
  public:
@@ -37,9 +37,9 @@ class WindowWriter {
 
   /// Reads all records of slices up to the present one. Returns false when the journal is full.
   bool drain(Drain& drain);
-  /// Counts the calls of ended processes that will never have a record: the last calls of a sampled
-  /// function, or the call in which the process died. The account in the next window is the
-  /// process's last account.
+  /// Counts those calls of ended processes that will never have a record. They are the last calls
+  /// of a sampled function, or the call in which the process died. The account in the next window
+  /// is the process's last account.
   void count_ended(const Drain& drain);
   /// Journals the leaf's last window (Packet.last), empty or not. Returns false when the journal is
   /// full.
@@ -50,8 +50,8 @@ class WindowWriter {
   /// The end of the open window (monotonic); 0: nothing waits.
   Nanos next_due(const Drain& drain) const;
 
-  /// The id of the next window. It is in the open slice, else in the present slice, and has the
-  /// first free wave number.
+  /// The id of the next window. It has the first free wave number of the open slice. If no slice is
+  /// open, it has the first free number of the present slice.
   wire::PacketId next_id(const Drain& drain) const;
   /// Number of calls that are in no window and not lost.
   std::uint64_t pending_calls(const WatchedProcess& process, FunctionId function) const;

@@ -15,8 +15,8 @@ struct LaunchIds {
   Rank rank{};
   std::uint32_t size = 0;  ///< Size of the world; 0: unknown.
   /// A text that is equal in all ranks of one job, on all hosts, and different in other jobs:
-  /// "slurm 12.0", "openmpi ...". Empty if the environment does not contain it (Hydra; see
-  /// control_port()).
+  /// "slurm 12.0", "openmpi ...". Empty under Hydra: its environment has no text for the job. Use
+  /// control_port() there.
   std::string job;
   /// Slurm's job and step numbers; empty: none. They are also set for processes that another
   /// launcher started inside a step.
@@ -27,9 +27,9 @@ struct LaunchIds {
 };
 
 /// Parses the text of /proc/PID/environ: NAME=VALUE, each ended by a zero. The process may have
-/// changed it arbitrarily. The most specific variable counts. For example, a launcher inside a
-/// Slurm step passes its SLURM_PROCID to its children, but that is not their rank. Returns nothing
-/// for a process that is not a rank of a job. Pure.
+/// changed it arbitrarily. If several variables give a rank, the most specific one counts. For
+/// example, a launcher inside a Slurm step passes its own SLURM_PROCID to its children, but that is
+/// not the rank of the children. Returns nothing for a process that is not a rank of a job. Pure.
 std::optional<LaunchIds> launch_ids(std::string_view environment);
 
 /// Names of the variables from which launch_ids() reads the rank, for messages.

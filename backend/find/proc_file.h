@@ -36,9 +36,9 @@ class ProcFile {
 /// Reads at most `most` bytes of a file; empty when it cannot be opened.
 std::string read_start(const std::string& path, std::size_t most);
 
-/// The fields of a text like /proc/PID/stat from the third ("state") on. They are found from the
-/// end of the second field, since that name may contain any characters. Empty if there are no such
-/// fields.
+/// Returns the text of /proc/PID/stat from its third field ("state") on. The second field, a name
+/// in parentheses, may contain any characters; it ends at the last `)` of the text. Empty if the
+/// text has no `)`.
 std::string_view behind_name(std::string_view stat);
 
 /// Removes the next word from `text` and returns it without blanks; empty at the end.

@@ -1,11 +1,12 @@
 #pragma once
 
-// Finds the processes of a host that are the selected ranks, in a table of processes
-// (proc_table.h). Each rank is found once. Pure.
+// Searches the table of a host's processes (proc_table.h) for the selected ranks. Each rank is
+// found once. Pure.
 //
-// Several processes can have a rank's environment: a wrapper script, the program, the program's
-// children. The rank is the uppermost process that has an MPI library mapped. If no process has one
-// (static MPI, or no MPI), the rank is the uppermost process that is not a shell.
+// Several processes can have a rank's environment: a wrapper script, the rank's program, and
+// children of this program. The rank is the uppermost process that has an MPI library mapped. If no
+// process has one mapped (static MPI, or no MPI), the rank is the uppermost process that is not a
+// shell.
 
 #include <cstdint>
 #include <map>
@@ -29,15 +30,15 @@ struct SeenProcess {
                             ///< empty if none is mapped.
 };
 
-/// Conditions that a rank must meet. All of them must hold.
+/// Conditions for ranks. A rank is selected if it meets all of them.
 struct RankSelection {
   std::string match;         ///< Shell pattern for the program's file name; empty: any.
   std::string slurm_job;     ///< Empty: any.
   std::string slurm_step;    ///< Empty: any.
   std::string control_port;  ///< Control port of a Hydra job; empty: any.
-  /// Pid -> rank, from a launcher's own table. If it is set, `world` and `size` come from the
-  /// launcher too, and only the condition `match` applies. If the table lists a wrapper script, the
-  /// rank is searched among the wrapper's children.
+  /// The rank of each pid, from a launcher's own table. If this table is set, `world` and `size`
+  /// come from the launcher too, and only the condition `match` applies. If the table lists a
+  /// wrapper script, the rank is one of the wrapper's children.
   std::map<std::uint32_t, Rank> listed;
   std::string world;
   std::uint32_t size = 0;
@@ -50,7 +51,7 @@ struct FoundRank {
   std::uint64_t start_time = 0;
   Rank rank{};
   std::uint32_t size = 0;  ///< At least rank + 1.
-  std::string job;         ///< Distinguishes worlds.
+  std::string job;         ///< Text that identifies the job; each job is a world.
   std::string program;
   std::string mpi_library;
 };

@@ -11,8 +11,9 @@
 
 namespace xylem::backend {
 
-/// NAME=VALUE for each condition that is set, in a fixed order: match, job, step, port, world,
-/// size, listed ("0:4711,1:4712", rank and process), named.
+/// Returns NAME=VALUE for each condition that is set. The order is fixed: match, job, step, port,
+/// world, size, listed, named. The value of `listed` has rank and pid of each process:
+/// "0:4711,1:4712".
 std::vector<std::string> to_words(const RankSelection& selection);
 
 /// Parses the result of to_words(). Fails with kInvalidArgument; the message quotes the invalid

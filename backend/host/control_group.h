@@ -8,20 +8,20 @@
 
 namespace xylem::backend {
 
-/// The folders with a controller's files for this process: the folder of its own group first, then
-/// the folders of the groups above. `controller` is "cpu", "cpuacct" or "memory". `groups` is the
-/// text of /proc/self/cgroup, and `mounts` is the text of /proc/self/mountinfo. If several mounts
-/// match, the last counts. If a mount shows only a container's own group, the search starts at that
-/// group. Empty if there is no such folder.
+/// Returns the folders that have a controller's files for this process. The folder of the process's
+/// own group is the first. Then come the folders of the groups above it. `controller` is "cpu",
+/// "cpuacct" or "memory". `groups` is the text of /proc/self/cgroup, and `mounts` is the text of
+/// /proc/self/mountinfo. If several mounts match, the last counts. If a mount shows only a
+/// container's own group, the search starts at that group. Empty if there is no such folder.
 std::vector<std::string> group_folders(std::string_view controller, std::string_view groups,
                                        std::string_view mounts);
 
-/// Finds the groups of this process. The constructor reads both texts; a text that cannot be read
-/// is empty.
+/// Finds the groups of this process. The constructor reads the two texts of group_folders(). A text
+/// that cannot be read counts as empty.
 class OwnGroups {
  public:
   OwnGroups() = default;
-  /// `root` is a prefix of /proc, for tests. The returned folders do not have it.
+  /// `root` is a prefix of /proc, for tests. The returned folders do not have this prefix.
   explicit OwnGroups(const std::string& root);
   std::vector<std::string> folders(std::string_view controller) const {
     return group_folders(controller, groups_, mounts_);

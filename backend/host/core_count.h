@@ -1,7 +1,7 @@
 #pragma once
 
-// Counts the cores that processes of this host may use, with hwloc. hwloc is slow and its memory
-// stays allocated, so a child process counts and then ends.
+// Counts the cores that processes of this host may use, with hwloc. Since hwloc is slow and its
+// memory stays allocated, a child process counts and then ends.
 
 #include <optional>
 
@@ -10,9 +10,9 @@
 
 namespace xylem::backend {
 
-/// Counts the cores that have at least one processor which control groups allow this process to
-/// use. If hwloc sees no cores, counts processors. Takes tens of milliseconds and about 2 MB. Fails
-/// with kUnavailable.
+/// Counts the cores that this process may use. A core counts if control groups allow this process
+/// to use at least one of the core's processors (hardware threads). If hwloc sees no cores,
+/// processors are counted. Takes tens of milliseconds and about 2 MB. Fails with kUnavailable.
 Result<double> count_cores();
 
 /// Runs count_cores() in a child process. Not thread-safe.

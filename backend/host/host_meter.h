@@ -1,18 +1,18 @@
 #pragma once
 
-// Measures the facts by which placement judges a host (placement/facts.h). Reads /proc and this
-// process's control groups (v1 or v2). So in a container, or if processes may use only a part of
-// the machine, the facts describe only that part:
+// Measures the facts about a host that placement uses (placement/facts.h). Reads /proc and this
+// process's control groups (v1 or v2). In a container, or where control groups limit processes, the
+// facts describe only the part of the machine that this process may use:
 //
-//   idle       With a CPU quota: 1 - time used / time granted, from the counters of the group with
-//              the tightest quota, but at most 1 - throttled periods / periods. Without a quota:
-//              the idle share of the processors that this process may use.
-//   run_queue  Runnable processes per core, mean of several looks. With a quota these are the
-//              group's processes, else the machine's.
-//   memory     MemAvailable, or what the tightest group's limit leaves free, if that is less. Page
-//              cache does not count as used.
-//   cores      The number given to set_cores(), else the processors that this process may use. At
-//              most what the quota grants, which may be less than one.
+//   idle       Without a CPU quota: the idle share of the processors that this process may use.
+//              With a quota: 1 - time used / time granted, or 1 - throttled periods / periods if
+//              that is less. The counters are those of the group with the tightest quota.
+//   run_queue  Runnable processes per core: the mean of several looks. With a quota, only processes
+//              of the group count. Without one, all processes of the machine count.
+//   memory     MemAvailable, or the free memory within the tightest group's limit if that is less.
+//              Page cache does not count as used.
+//   cores      The number given to set_cores(). Without it: the number of processors that this
+//              process may use. A quota limits the number, possibly to less than one.
 
 #include <cstdint>
 #include <optional>
@@ -25,12 +25,13 @@
 
 namespace xylem::backend {
 
-/// Not thread-safe. Reads small files; keeps none open. A look at the run queue reads at most 128
-/// processes of the group, in 64 groups. If there are more, each look takes a different sample.
+/// Not thread-safe. Reads small files and does not keep them open. With a quota, a look at the run
+/// queue reads the states of at most 128 processes. They are from the group with the tightest quota
+/// and from at most 63 groups below it. If there are more processes, each look reads other ones.
 class HostMeter {
  public:
   /// `root` is a prefix of every path, for tests: ROOT/proc/self/cgroup and so on. If a file is
-  /// missing, its facts are unknown.
+  /// missing, the facts from it are unknown.
   explicit HostMeter(std::string root = {});
 
   /// Sets the number of cores that count_cores() has found.
@@ -41,8 +42,8 @@ class HostMeter {
   /// Takes a sample of the run queue in this interval.
   void look();
   /// The facts of the interval so far. The interval continues. `idle` is unknown if no time has
-  /// passed or if its file has disappeared. If look() was not called, takes a sample of the run
-  /// queue.
+  /// passed, or if the file with its counters has disappeared. If look() was not called in this
+  /// interval, read() takes a sample of the run queue.
   placement::FactValues read(Nanos now);
 
  private:

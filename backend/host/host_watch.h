@@ -20,14 +20,14 @@ struct HostWatchOptions {
   std::string root;
   /// Gbit/s towards the front end; nullopt: not known.
   std::function<std::optional<double>()> network_rate = [] { return std::nullopt; };
-  /// Interval over which `idle` is measured for the first report. It is several periods of a CPU
-  /// quota and several ticks of the kernel's clock long. In later reports the interval is the time
+  /// Interval over which `idle` is measured for the first report. It is longer than several periods
+  /// of a CPU quota and several ticks of the kernel's clock. For a later report, `idle` is measured
   /// since the previous report.
   Nanos first_interval = 300 * kMillisecond;
   /// Minimum time between samples of the run queue. Samples are taken during the last
-  /// `first_interval` before a report. If the front end does not wait for the report, they are
-  /// taken only at the begin of this time, when the agent wakes for other work, and with the
-  /// report.
+  /// `first_interval` before a report. If the front end does not wait for the report, the agent
+  /// does not wake for every sample. Then samples are taken at the begin of this time, when the
+  /// agent wakes for other work, and with the report.
   Nanos look_interval = 50 * kMillisecond;
   /// Delay of the first report if the front end does not wait for it.
   Nanos unhurried = 1 * kSecond;
@@ -37,11 +37,11 @@ struct HostWatchOptions {
 };
 
 /// Measures at the interval that control sets. If the front end waits for the first report
-/// (Control.factsAtOnce), it is measured at once, else some time after control has come. Before
-/// that the class does nothing, so that the start stays fast. hwloc runs once, in a child
-/// (core_count.h).
+/// (Control.factsAtOnce), the agent measures for it at once. Otherwise it begins some time after
+/// control has come, so that the start stays fast. hwloc runs once, in a child (core_count.h).
 ///
-/// Order of calls: start(); then the others in any order. Not thread-safe; the network is borrowed.
+/// Call start() first. Then call the other functions in any order. Not thread-safe; the network is
+/// borrowed.
 class HostWatch {
  public:
   explicit HostWatch(HostWatchOptions options = {});
@@ -50,14 +50,15 @@ class HostWatch {
   /// A link to the front end has come up; the front end may not have this host's facts.
   void meet_front_end(Nanos now);
   void configure(const wire::Control& control, Nanos now);
-  /// Sets the round trip of a direct link to the front end; 0: unknown. The last known value is
-  /// reported.
+  /// Sets the round-trip time of a direct link to the front end; 0: unknown. Reports contain the
+  /// last known value.
   void note_round_trip(Nanos round_trip);
   /// Call it when a watched descriptor is readable. False when the descriptor belongs to another
   /// object.
   bool on_readable(int fd);
 
-  /// The facts to report now, if any. None before the leaf has its id.
+  /// The facts to report now; empty if no report is due. No report is due before the leaf has its
+  /// id.
   std::optional<wire::HostFacts> on_timer(LeafId leaf, Nanos now);
   /// When to call on_timer(); 0: not scheduled.
   Nanos next_due() const;

@@ -9,11 +9,12 @@ namespace xylem::backend {
 
 /// Rate, in Gbit/s, of the interface that leads to `host` (a numeric address). This is the rate
 /// from the driver, or the limit of the interface's queueing discipline (tbf, htb) if that is
-/// lower. Sends nothing and does not wait. nullopt if unknown: for the loopback interface, most
-/// virtual interfaces, without a cable, or without a route.
+/// lower. Sends nothing and does not wait. Returns nullopt if the rate is unknown, as for the
+/// loopback interface and most virtual interfaces. Also returns nullopt if no cable is connected,
+/// or if there is no route to `host`.
 std::optional<double> network_rate(const std::string& host);
 
-/// Rate of the interface with this name, as above.
+/// Rate, in Gbit/s, of the interface with this name; nullopt if the rate is unknown.
 std::optional<double> interface_rate(const std::string& interface);
 
 }  // namespace xylem::backend

@@ -13,19 +13,20 @@
 
 namespace xylem::backend {
 
-/// Reads /proc/PID of each added process: four files per process and sample. A file of each process
-/// stays open, so that its end is recognised even if the pid is reused. A process that has ended is
-/// not read again. If a process cannot be read for another reason (no free descriptor), the sample
-/// has no entry for it. This is logged once, and the next sample tries again. Values that may not
-/// be read are left out, which is also logged once. A sample has one entry per process, or none.
-/// Not thread-safe.
+/// Reads /proc/PID of each added process: four files per process and sample. One file of each
+/// process stays open. So the end of a process is noticed even if its pid is reused. A process that
+/// has ended is not read again. If a process cannot be read for another reason, for example because
+/// no descriptor is free, the sample has no entry for it. This is logged once, and the next sample
+/// tries again. Values that this user has no permission to read are left out. This is also logged
+/// once. A sample has at most one entry per process. Not thread-safe.
 class ProcessSeries final : public SeriesSource {
  public:
   /// `root` is a prefix of /proc, for tests.
   explicit ProcessSeries(std::string root = "")
       : root_(std::move(root)), delay_accounting_(root_ + "/proc/sys/kernel/task_delayacct") {}
 
-  /// Measures a process from now on. A lane that is there already gets the new process.
+  /// Measures a process from now on. If the lane already has a process, the new process replaces
+  /// it.
   void add(Lane lane, std::uint32_t pid);
   /// Does nothing for an unknown lane.
   void remove(Lane lane) { processes_.erase(lane); }

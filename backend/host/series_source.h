@@ -25,9 +25,9 @@ struct Reading {
   std::vector<wire::SeriesEntry> entries;
 };
 
-/// Not thread-safe. Nothing blocks. Order: begin() each time a sample is due. Then take(): at once,
-/// after each on_readable() and at next_due(), until it returns the reading or the sample has
-/// failed.
+/// Not thread-safe. Nothing blocks. Call begin() each time a sample is due. Then call take() at
+/// once, after each on_readable(), and at next_due(). Call it until it returns the reading; a
+/// failed sample never gives a reading.
 class SeriesSource {
  public:
   virtual ~SeriesSource() = default;
@@ -35,7 +35,7 @@ class SeriesSource {
   /// Starts a sample. If the previous sample is still running, it continues and the new sample is
   /// skipped.
   virtual void begin(overlay::Network& network, Nanos now) = 0;
-  /// The reading. nullopt if it is not ready or the sample has failed.
+  /// Returns the reading; nullopt if the reading is not ready or the sample has failed.
   virtual std::optional<Reading> take(overlay::Network& network, Nanos now) = 0;
   /// Names of the numbers of the last reading. Changes when the set of metrics changes.
   virtual const wire::SeriesLayout& layout() const = 0;
@@ -92,11 +92,12 @@ class Readout {
 
   wire::SeriesLayout* layout_ = nullptr;
   std::vector<double> numbers_;
-  std::vector<double> before_, counted_;  // Counter values by position; NaN: none. `before_` is
-                                          // from the previous readout.
+  std::vector<double> before_, counted_;  // Counter values by position: `before_` of the previous
+                                          // readout, `counted_` of this one. NaN: the number is not
+                                          // a counter.
 
   // If a name of this readout differs, all rows of the previous readout from this position on are
-  // saved here.
+  // saved in the following members.
   bool changed_ = false;
   std::size_t replaced_from_ = 0;
   std::vector<wire::MetricRow> replaced_;

@@ -19,7 +19,8 @@ class CommProcesses {
  public:
   explicit CommProcesses(ProcessStarter& starter) : starter_(starter) {}
 
-  /// Starts and watches a child. Returns a report for the front end if it could not be started.
+  /// Starts and watches a child. Returns a report for the front end if the child could not be
+  /// started.
   std::optional<wire::CommProcessReport> start(const wire::StartCommProcess& order,
                                                overlay::Network& network);
   /// Call it when a watched descriptor is readable. Returns a report if a child has ended with an

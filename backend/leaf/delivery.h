@@ -19,8 +19,8 @@
 namespace xylem::backend {
 
 struct DeliveryOptions {
-  /// Addresses of the front end. The leaf reports to it first, and uses it as the last fall-back
-  /// parent.
+  /// Addresses of the front end. The leaf reports to the front end first. The front end is also the
+  /// last fall-back parent.
   std::vector<wire::Address> front_end;
   wire::Role role = wire::Role::kBackEnd;  ///< kBackEnd or kProgram.
   /// Identifies this leaf. It stays the same after a restart, so that the front end recognises the
@@ -29,22 +29,23 @@ struct DeliveryOptions {
   /// Makes the report of this leaf for the front end.
   std::function<wire::HostReport()> report;
   OutboxOptions outbox;
-  /// The link report is due each second. It may be delayed by this time, to be sent together with
-  /// other work.
+  /// The link report is due each second. It may wait this much longer, to be sent together with
+  /// other messages.
   Nanos report_slack = 0;
 };
 
-/// Keeps the leaf's place in the tree (node, leaf, list of parents), the run's control and clock,
-/// and the journal's packets until they are acknowledged. The source of the packets does not
-/// matter: an agent makes them from rings, other programs in their own code.
+/// Keeps the leaf's place in the tree (node, leaf, list of parents), and the run's control and
+/// clock. Keeps the journal's packets until they are acknowledged. The source of the packets does
+/// not matter: an agent makes them from rings, other programs make them in their own code.
 ///
-/// Order of calls: start(); connect() when the journal is up to date with its source; then the
-/// events of a Node, and add() for each journalled packet; end() last. Place, control and clock are
-/// kept in the journal, so that a successor with the same journal continues as the same leaf.
+/// Call start() first. Call connect() after the data of a predecessor was taken over. Then pass on
+/// the events of a Node, and call add() for each journalled packet. Call end() last. Place, control
+/// and clock are also kept in the journal. So a successor with the same journal continues as the
+/// same leaf.
 ///
-/// Sends only to the parent, and only while its link has room. Packets are sent again to each new
-/// parent, on request, and if there is no acknowledgement (see Outbox). Not thread-safe; journal
-/// and network are borrowed.
+/// Sends only to the parent, and only while the link to the parent has room. Packets are sent again
+/// to each new parent, on request, and if there is no acknowledgement (see Outbox). Not
+/// thread-safe; journal and network are borrowed.
 class Delivery {
  public:
   /// The effect of a message.
@@ -73,7 +74,8 @@ class Delivery {
 
   /// Adds a packet that was just journalled. The next send_due() sends it.
   void add(const PacketKey& key) { outbox_.add(key); }
-  /// As add() above, for a caller that still has the packet itself. Also sends all due packets.
+  /// Sends all due packets, then adds a packet that was just journalled, and sends it if possible.
+  /// This function is for callers that still have the packet itself.
   void add(wire::Packet packet, Nanos now);
   void send_due(Nanos now);
   /// True if all journalled packets are acknowledged.
@@ -89,7 +91,7 @@ class Delivery {
   const std::optional<wire::Control>& control() const { return control_; }
   const overlay::Uplink& uplink() const { return uplink_; }
 
-  /// Updates the offset from the upward link. True if it has changed.
+  /// Updates the offset from the upward link. True if the offset has changed.
   bool follow_clock();
   bool clock_known() const { return clock_known_; }
   /// The offset between clocks: time of the front end = monotonic time of this host + offset.
@@ -97,7 +99,7 @@ class Delivery {
 
  private:
   wire::Hello hello() const;
-  /// The link to the parent; empty if there is no parent or its link is full.
+  /// The link to the parent; empty if there is no parent or the link is full.
   std::optional<overlay::LinkId> may_send() const;
   void react(overlay::Uplink::Change change, Nanos now);
   void take_assignment(const wire::Assignment& assignment, Nanos now);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Makes packets from a source's events: registrations, windows and chunks, the same as an agent
-// makes from rings.
+// Makes packets from the events of an EventSource: registrations, windows and chunks. An agent
+// makes the same packets from rings.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,16 +19,18 @@
 
 namespace xylem::backend {
 
-/// Reads no clock: the caller limits the age of chunks with make_chunks(). Memory: 72 bytes for
-/// each event that waits for its chunk (at most kMaxPending), the open window (about 1 MiB), 8
-/// bytes per rank and function, and packets that take() has not fetched. Not thread-safe.
+/// Reads no clock: the caller limits the age of chunks with make_chunks(). It uses 72 bytes of
+/// memory for each event that waits for its chunk; at most kMaxPending events wait. It also uses
+/// about 1 MiB for the open window, and 8 bytes per rank and function. Packets stay in memory until
+/// take() returns them. Not thread-safe.
 ///
 /// A window is sealed when an event of a later slice comes, or when it is large. So a slice may
 /// have several windows, called parts. Account rows count the events passed to add().
 class EventRecorder {
  public:
   static constexpr std::size_t kMaxPending = 64u << 10;
-  /// Minimum of journal_bytes: no packet needs more than a quarter of it.
+  /// Minimum of `journal_bytes`. With this size, no packet needs more than a quarter of the
+  /// journal.
   static constexpr std::size_t kLeastJournal = 8u << 20;
 
   /// The options must be valid (check()). take() returns the registrations at once.
@@ -40,7 +42,7 @@ class EventRecorder {
   /// Applies a change of the run's control from the next event on.
   void configure(Nanos window_ns, bool chunks);
 
-  /// As EventSource::add().
+  /// Adds an event. Fails with kInvalidArgument if EventSource::add() would refuse the event.
   Result<void> add(const SourceCall& event);
 
   /// Makes chunks of all waiting events.
@@ -83,7 +85,7 @@ class EventRecorder {
   std::vector<Process> processes_;  // Process i has rank first_rank + i and lane i + 1.
   std::size_t pending_ = 0;
   Nanos last_end_ = 0;
-  std::uint64_t next_wave_ = 0;  // Next wave of the window stream.
+  std::uint64_t next_wave_ = 0;  // Next wave number of the window stream.
   std::vector<Draft> ready_;
 };
 

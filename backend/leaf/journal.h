@@ -2,26 +2,27 @@
 
 // Keeps packets that an agent has made from the rings and that the root has not yet stored.
 //
-// The journal is a circular log in shared memory. It outlives the worker, because the guard holds
-// the memory. Each entry has a packet and the positions to which it advances the rings. A worker
-// may die at any point. If the packet is not in the journal then, its records are still in the
-// rings. If it is, a successor first moves the rings past its records. The order of writes is:
+// The journal is a circular log in shared memory. It outlives the worker, because the guard keeps
+// the memory. Each entry has a packet, and the positions in the rings after the packet's records. A
+// worker may die at any point. If a packet is not in the journal then, its records are still in the
+// rings. If the packet is in the journal, a successor first moves the rings to the entry's
+// positions. The order of writes is:
 //
 //   append: bytes of the entry | head (release: committed) | the caller moves rings
-//   free:   entry's state      | tail over the freed ones
+//   free:   entry's state      | tail past the freed entries
 //
 //   region: [ page of header | ...freed | oldest live entry ... newest entry | free... ]
 //                                        ^tail                                ^head
 //
-// head and tail count all bytes ever written; their remainders modulo the size are positions in the
-// log. An entry never wraps around the end of the region. A recovery only raises numbers to
-// absolute values, so a second recovery changes nothing.
+// `head` and `tail` count all bytes ever written. Modulo the log's size, they are positions in the
+// log. An entry never wraps around the end of the region. A recovery only raises numbers to the
+// values in the journal. So a second recovery changes nothing.
 //
 // Giving up: when the log is full, its oldest packets are removed, and tombstones with the same
 // identities are appended. A tombstone has the data that the account needs (wire/tombstone.h).
 // Registrations are small and never given up. Packets of blocking streams are not given up either:
-// the caller of append() must wait. If at least half of the log is free but an old entry blocks it,
-// the entry is moved to the end unchanged, and nothing is lost.
+// the caller of append() must wait. If at least half of the log is free but one old entry blocks
+// this space, that entry is moved to the end unchanged. Then nothing is lost.
 
 #include <compare>
 #include <cstdint>
@@ -39,7 +40,7 @@
 
 namespace xylem::backend {
 
-/// The position to which an entry advances one ring.
+/// The position in one ring after the records of an entry.
 struct RingMark {
   Lane lane{};
   std::uint32_t ring = 0;
@@ -53,7 +54,7 @@ struct CallsMark {
   std::uint64_t calls = 0;
 };
 
-/// The progress that an entry commits.
+/// The progress that an entry commits: positions in rings, counts of calls, and finished processes.
 struct Progress {
   std::vector<RingMark> rings;
   std::vector<CallsMark> calls;
@@ -93,13 +94,13 @@ struct Memo {
 };
 
 struct JournalOptions {
-  /// The reason that tombstones give for the account.
+  /// The reason for the loss. Tombstones contain it, and the account shows it.
   std::string reason = "the agent's journal was full";
   /// Returns whether packets of a stream may become tombstones to make room. Empty: all packets
   /// except registrations.
   std::function<bool(StreamId)> may_give_up;
   /// Freed memory is returned to the system in portions of this size. With kKeepAll, only trim()
-  /// returns it. The region must be mapped from a memfd. Writing to returned memory causes page
+  /// returns memory. The region must be mapped from a memfd. Writing to returned memory causes page
   /// faults, which cost several times as much as copying. So programs that send much data at once
   /// should keep it.
   std::size_t give_back_bytes = 256u << 10;
@@ -107,9 +108,9 @@ struct JournalOptions {
   std::function<void()> on_store;
 };
 
-/// The journal in a memory region that outlives it. Not thread-safe. The region is borrowed,
-/// page-aligned and has at least kSmallest bytes. Its size limits the data that an agent keeps
-/// (default 64 MiB; memory is allocated only as used).
+/// The journal in a memory region that outlives it. Not thread-safe. The region is borrowed. It
+/// must be page-aligned and have at least kSmallest bytes. Its size limits the data that an agent
+/// keeps; the default is 64 MiB. Memory is allocated only as used.
 class Journal {
  public:
   static constexpr std::size_t kSmallest = 64u << 10;
@@ -145,13 +146,14 @@ class Journal {
   /// segment before any other use of the journal.
   Progress progress_of(Lane lane) const;
 
-  /// The wave number after the last that this leaf has used on the stream.
+  /// The next wave number that this leaf has not used on the stream.
   std::uint64_t next_wave(StreamId stream) const;
 
-  /// Sample numbers of a service. `service` is the lane of its packets; there are at most
-  /// wire::kMaxServices. next_sample() is the number after the last journalled sample.
-  /// samples_taken() is how many numbers take_sample_number() has given. Numbers between the two
-  /// were taken but not journalled, for example because a worker died.
+  /// Sample numbers of a service. `service` is the lane of the service's packets; there are at most
+  /// wire::kMaxServices services. The function next_sample() returns the number after the last
+  /// journalled sample. The function samples_taken() returns how many numbers take_sample_number()
+  /// has given. If samples_taken() is larger, some samples were taken but not journalled, for
+  /// example because a worker died.
   std::uint64_t next_sample(Lane service) const;
   std::uint64_t samples_taken(Lane service) const;
   std::uint64_t take_sample_number(Lane service);

@@ -31,8 +31,9 @@
 
 namespace xylem::backend {
 
-/// A lock that knows its holder. A signal handler that calls exit() must not wait for the call that
-/// it has interrupted in the same thread, so take() fails at once there.
+/// A lock that knows its holder. A signal handler may interrupt a call of the leaf and then call
+/// exit(). The handler must not wait for the interrupted call. So take() fails at once in the
+/// thread that has the lock.
 class Turn {
  public:
   /// Takes the turn; waits for other threads until the deadline. Returns false at the deadline, and
@@ -88,8 +89,8 @@ class LeafStream::Impl final : public LeafOwner {
   Result<void> wait_until_closed(Nanos timeout);
   Result<void> close(Nanos timeout);
   void serve(Nanos time);
-  /// Closes the leaf if it is open, and waits for the thread to end. Calling it on that thread is a
-  /// bug, which stops the program.
+  /// Closes the leaf if it is open, and waits for the thread to end. A call on that thread is a bug
+  /// and stops the program.
   void stop();
   /// True in a child of fork(), and after exit() could not stop the leaf. Then no member may be
   /// used.
@@ -110,14 +111,15 @@ class LeafStream::Impl final : public LeafOwner {
     std::uint64_t sent_told = 0;  // `sent` in the last account; used only on the loop.
     std::deque<Run> outgoing;
     std::size_t outgoing_bytes = 0;
-    IntervalSet refused;  // Waves that were given up before the loop saw them.
+    IntervalSet refused;  // Waves that were given up before they reached the loop.
     IntervalSet lost;  // Waves that were given up and whose tombstones are not journalled yet; used
                        // only on the loop.
     bool is_put() const { return outgoing.empty() && refused.empty() && lost.empty(); }
   };
   struct State {
     Open* find(const std::string& name);
-    /// True if send() need not wait: a wave of the stream can be accepted now, or never again.
+    /// True if send() need not wait: there is room for a wave, the stream never waits, or the
+    /// stream is closed.
     bool has_room(const std::string& name);
     std::optional<Received> take_received(const std::string& name);
     Result<void> delivery_outcome() const;
@@ -172,11 +174,12 @@ class LeafStream::Impl final : public LeafOwner {
   Result<void> take_over(State& state, const std::string& name, std::optional<std::uint64_t> wave,
                          wire::Fields lifted, bool in_time);
   void enqueue(State& state, Open& open, std::uint64_t wave, wire::Fields fields) const;
-  /// Gives up a wave or run of a dropping stream whose queue is full. True if that is the new wave.
+  /// Makes room in the full queue of a stream that drops waves: gives up the new wave, or the
+  /// oldest waves of the queue. True if it gave up the new wave.
   static bool drop_one(Open& open, std::uint64_t wave);
   void pump_soon(State& state);
   void pump();
-  /// Maximum size of the fields of a wave or a run, so that the journal can hold them.
+  /// Maximum size of the fields of a wave or a run that fit into the journal.
   std::size_t max_bytes() const;
   bool put(StreamId stream, Open& open, const Run& run);
   void put_lost(StreamId stream, Open& open);
@@ -185,9 +188,9 @@ class LeafStream::Impl final : public LeafOwner {
     return options_.threading == Threading::kOwnThread && in_loop_.is_mine();
   }
 
-  // Take these turns in this order. `stopping_` belongs to the thread that starts or ends the
-  // library's thread. `in_loop_` belongs to the thread that runs the loop: the library's thread
-  // until it ends.
+  // A function that needs both turns takes them in this order. `stopping_` belongs to the thread
+  // that starts or ends the library's thread. `in_loop_` belongs to the thread that runs the loop:
+  // the library's thread until it ends.
   Turn stopping_;
   Turn in_loop_;
   std::atomic<bool> is_left_{false};

@@ -31,7 +31,7 @@ struct LeafStreamState {
   std::shared_ptr<const filters::Aggregation> aggregation;  ///< Null if the stream has none.
 };
 
-/// The owner of a LeafNode. Called from within the LeafNode's calls.
+/// The owner of a LeafNode. The LeafNode calls the owner during its own calls.
 class LeafOwner {
  public:
   virtual ~LeafOwner() = default;
@@ -39,8 +39,8 @@ class LeafOwner {
   /// Called with each new version of control. `streams` are all open streams that include this
   /// leaf.
   virtual void on_streams(std::vector<LeafStreamState> streams) = 0;
-  /// Called once for each number of a stream, in order. Return false if there is no room; the
-  /// multicast then counts as missed.
+  /// Called once for each multicast of a stream, in the order of the numbers. Return false if there
+  /// is no room for the multicast; it then counts as missed.
   virtual bool on_multicast(StreamId stream, std::uint64_t number, wire::Fields fields) = 0;
   /// The journal may have room again, because packets may have been acknowledged.
   virtual void on_room() = 0;
@@ -48,25 +48,26 @@ class LeafOwner {
   virtual void on_finish() = 0;
   /// The node has ended. `why` is empty if all data was delivered.
   virtual void on_closed(const std::string& why) = 0;
-  /// Number of packets for which the journal had no room yet; a leaving node waits for them. Called
-  /// after on_room() and by leave().
+  /// Number of packets for which the journal had no room yet. A node that leaves waits for these
+  /// packets. Called after on_room() and by leave().
   virtual std::size_t packets_to_put() const { return 0; }
 };
 
 struct LeafNodeOptions {
   std::vector<wire::Address> front_end;
   wire::HostReport host;
-  /// kProgram: does not count as a host in a run's tree. In a tool's tree it is a normal leaf.
+  /// A leaf with kProgram does not count as a host in a run's tree. In a tool's tree it is a normal
+  /// leaf.
   wire::Role role = wire::Role::kBackEnd;
   OutboxOptions outbox;
-  /// Maximum time without a front end; then undelivered data is lost.
+  /// Maximum time without a front end. Then the node ends, and undelivered data is lost.
   Nanos orphan_limit = 60 * kSecond;
 };
 
 /// Life cycle: the node connects, reports its host, and gets a leaf id and the streams. It journals
-/// and delivers packets. On request it leaves, when all packets are acknowledged. When the front
-/// end asks, it starts communication processes on its host. Not thread-safe; references are
-/// borrowed.
+/// and delivers packets. When the front end asks, it starts communication processes on its host.
+/// After leave() it waits until all packets are acknowledged, and then leaves the tree. Not
+/// thread-safe; references are borrowed.
 class LeafNode final : public overlay::Node {
  public:
   LeafNode(LeafNodeOptions options, Journal& journal, ProcessStarter& starter, LeafOwner& owner);
@@ -74,7 +75,8 @@ class LeafNode final : public overlay::Node {
   /// Journals the waves `first`, `first + 1`, ... of a stream. The caller has already lifted them
   /// (filters/aggregation.h). False if there is no room; then call it again after on_room().
   bool put(StreamId stream, std::uint64_t first, std::span<const wire::Fields> waves, Nanos now);
-  /// Journals the waves as lost, with a tombstone that says that they were given up here.
+  /// Journals a tombstone for the waves from `first` to `end` - 1. It says that this leaf gave them
+  /// up.
   bool put_lost(StreamId stream, std::uint64_t first, std::uint64_t end, Nanos now);
   /// Journals the account of waves sent on the run's streams (wire/stream.h), with number `number`;
   /// `is_last` marks it as the leaf's last packet.
@@ -118,8 +120,8 @@ class LeafNode final : public overlay::Node {
   overlay::Network* network_ = nullptr;  // Valid from on_start() on.
   std::map<StreamId, LeafStreamState> streams_;
   std::map<StreamId, std::uint64_t> last_multicast_;
-  std::map<StreamId, IntervalSet> gaps_;  // Gaps that were reported. They are reported again to
-                                          // each new parent.
+  std::map<StreamId, IntervalSet> gaps_;  // Gaps in the multicasts that were reported. They are
+                                          // reported again to each new parent.
   std::optional<overlay::LinkId> gaps_told_to_;
   std::uint64_t streams_version_ = 0;
   bool has_put_ = false;  // Something was put since trim_when_quiet() last looked.

@@ -27,9 +27,9 @@ class Mapping {
   /// Fails with kInternal when the system refuses.
   static Result<Mapping> of(int fd, std::size_t size);
 
-  /// Maps `size` bytes from `offset` on, of the file that `beginning` maps from its start. Needs no
-  /// descriptor. `offset` and `size` must be whole pages, and the file must be large enough. Fails
-  /// with kExhausted when there is no address space.
+  /// Maps `size` more bytes of a file, from `offset` on. `beginning` is a mapping of the start of
+  /// the same file. Needs no descriptor. `offset` and `size` must be whole pages, and the file must
+  /// be large enough. Fails with kExhausted when there is no address space.
   static Result<Mapping> more_of(const Mapping& beginning, std::size_t offset, std::size_t size);
 
   /// Asks the system to allocate pages in advance, so that the first write does not wait for them.

@@ -28,10 +28,10 @@ struct OutboxOptions {
 };
 
 /// Keeps the delivery state of each journalled packet. It does not send. Not thread-safe; the
-/// journal is borrowed. A packet that was sent before, also by a predecessor, is marked `alone`:
-/// its first copy may have been merged into another packet, and the root stores the copy that
-/// arrives first. The leaf's last packet is sent only when all others are acknowledged. So when the
-/// root has stored it, nothing more can come from this leaf.
+/// journal is borrowed. A packet that was sent before, also by a predecessor, is marked `alone`, so
+/// that no node merges it. The packet's first copy may have been merged into another packet. The
+/// root stores the copy that arrives first. The leaf's last packet is sent only when all others are
+/// acknowledged. So when the root has stored it, nothing more can come from this leaf.
 class Outbox {
  public:
   Outbox(OutboxOptions options, Journal& journal);
@@ -43,7 +43,7 @@ class Outbox {
 
   /// Returns true if the packet may be sent now; it then counts as sent. Returns false if older
   /// packets wait, if the limit of bytes in flight is reached, or if it is the leaf's last packet.
-  /// The packet is then added as by add().
+  /// In this case the packet waits, as after add().
   bool add_and_send(const wire::Packet& packet, Nanos now);
 
   /// The packets to send now, oldest first; they count as sent.
@@ -51,13 +51,11 @@ class Outbox {
   /// When to call take_due() if nothing else happens; 0: not scheduled.
   Nanos next_due() const;
 
-  /// The root has stored the packet: removes it here and from the journal. Ignores unknown packets.
-  /// On tools' streams `id` stands for waves, and a packet is removed when all of its waves are
-  /// acknowledged.
+  /// Removes a packet that the root has stored, here and from the journal. Ignores unknown packets.
+  /// On tools' streams, `id` names waves: a packet is removed when all its waves are acknowledged.
   void acknowledge(const wire::PacketId& id);
   /// Resends the packet, because the root or a node on the way asked for it. On tools' streams,
-  /// resends every packet that has one of the waves. The stream kEveryStream stands for all
-  /// streams.
+  /// resends every packet that has one of the waves. The stream kEveryStream means all streams.
   void resend(const wire::PacketId& id);
   /// At the time `when`, all packets that are still not acknowledged become due again. Call it when
   /// the path of the packets was lost or has changed.
@@ -71,7 +69,7 @@ class Outbox {
     bool sent = false;
     bool last = false;
     bool alone = false;
-    Nanos due = 0;  // When to resend the packet; not used before it was sent.
+    Nanos due = 0;  // When to resend the packet; not used before the packet was sent.
     Nanos pause = 0;
     std::size_t bytes = 0;
     std::uint64_t wave_end = 0;  // Set when it is sent.
@@ -92,7 +90,7 @@ class Outbox {
                                  // acknowledged.
   std::set<std::pair<Nanos, PacketKey>> due_;  // Sent packets, by the time of their resend.
   std::size_t in_flight_ = 0;
-  std::size_t others_ = 0;  // Number of packets except the last packet.
+  std::size_t others_ = 0;  // Number of packets, not counting the leaf's last packet.
 };
 
 }  // namespace xylem::backend

@@ -17,7 +17,7 @@ namespace xylem::backend {
 /// A started child process.
 struct StartedProcess {
   int pid = 0;
-  UniqueFd pidfd;  ///< Readable when it has ended.
+  UniqueFd pidfd;  ///< Readable when the process has ended.
 };
 
 /// Not thread-safe.
@@ -26,7 +26,8 @@ class ProcessStarter {
   virtual ~ProcessStarter() = default;
   /// Starts a communication process. The message of an error contains the program's path.
   virtual Result<StartedProcess> start(NodeId node, std::uint32_t level) = 0;
-  /// Collects a child that has ended. Empty if it ended normally, else the reason.
+  /// Collects a child that has ended. Returns an empty text if the child ended normally, else the
+  /// reason.
   virtual std::string collect(int pid) = 0;
 };
 
@@ -45,15 +46,15 @@ struct CommProcessSetting {
   net::Key key{};
 };
 
-/// Starts each program in its own session. Standard input and output are /dev/null. Standard error
-/// is a pipe to this process, which never blocks the program. The program inherits none of our
-/// other descriptors. The command line is
+/// Starts each communication process in its own session. Standard input and output are /dev/null.
+/// Standard error is a non-blocking pipe to this process. The child inherits none of our other
+/// descriptors. The command line is
 ///   xylem-commproc --run RUN --node N --level N --front-end ADDRESSES --key-fd 4 --host NAME
 ///                  --host-key KEY --socket FOLDER/commproc-N --tls on|off --log-level LEVEL
 ///                  --orphan-limit SECONDS
-/// If the program ended with an error, the text of collect() ends with the last line of its
-/// standard error. The program reads the key from a pipe, descriptor 4. The key is never on a
-/// command line or in an environment.
+/// If the child ended with an error, the text of collect() ends with the last line of the child's
+/// standard error. The child reads the key from a pipe, descriptor 4. The key is never on a command
+/// line or in an environment.
 class CommProcessStarter final : public ProcessStarter {
  public:
   explicit CommProcessStarter(CommProcessSetting setting);

@@ -11,7 +11,7 @@ struct RingProgress {
                                       ///< chunks were off.
   std::uint64_t chunk_events = 0;     ///< Number of records stored in chunks. Records taken while
                                       ///< chunks were off are not included.
-  std::uint64_t chunk_calls = 0;      ///< Calls that these records stand for.
+  std::uint64_t chunk_calls = 0;      ///< Sum of `calls` of these records.
   bool operator==(const RingProgress&) const = default;
 };
 

@@ -2,13 +2,13 @@
 
 // Converts the ticks of records to CLOCK_MONOTONIC of this host.
 //
-// Idea: both clocks are read together from time to time, which gives pairs. Between two pairs time
-// is taken as linear. A record is always in the past, so its time is interpolated between the pair
-// before and the pair after it:
+// Idea: from time to time both clocks are read together; the two readings are a pair. Between two
+// pairs, time is assumed to be linear in ticks. A record is always in the past. So its time is
+// interpolated between the pair before it and the pair after it:
 //
-//   ns |            p2      The slope of each piece follows what the kernel does to
-//      |        .--'        CLOCK_MONOTONIC (it is steered by up to 500 ppm), and no
-//      |    p1-'            piece changes once its later pair is there.
+//   ns |            p2      The kernel steers CLOCK_MONOTONIC by up to 500 ppm. The
+//      |        .--'        slope of each piece follows this. A piece does not
+//      |    p1-'            change after its later pair was read.
 //      |  .'
 //      +------------- ticks
 //
@@ -42,18 +42,20 @@ TickPair read_tick_pair();
 /// the last finished piece.
 class TickClock {
  public:
-  /// Minimum length of the first piece. Its two pairs are wrong by up to 50 ns each; over 20 ms
-  /// this is a slope error of 5 ppm.
+  /// Minimum length of the first piece. Each of its two pairs has an error of up to 50 ns. Over 20
+  /// ms this is a slope error of 5 ppm.
   static constexpr Nanos kFirstPiece = 20 * kMillisecond;
   static constexpr Nanos kPiece = 250 * kMillisecond;
-  /// Maximum number of pieces kept. No record waits in a ring for longer than they cover.
+  /// Maximum number of pieces that are kept. No record waits in a ring for longer than these pieces
+  /// cover.
   static constexpr std::size_t kPieces = 512;
 
-  /// Adds the pair if the last pair is old enough, else ignores it. May be called at any rate.
+  /// Adds `pair` if the last pair is old enough, else ignores `pair`. May be called as often as you
+  /// like.
   void add(const TickPair& pair);
-  /// When the next pair is worth reading.
+  /// When to read the next pair.
   Nanos next_pair() const;
-  /// True from the second pair on. Until then to_monotonic() must not be called.
+  /// True if at least two pairs were added. Call to_monotonic() only if this is true.
   bool is_ready() const noexcept { return pairs_.size() >= 2; }
 
   /// CLOCK_MONOTONIC at `ticks`. Accepts any number without overflow.
@@ -78,8 +80,8 @@ class TickClock {
 Nanos record_time(const TickClock& clock, capture::ClockKind kind, std::uint64_t ticks);
 
 /// Fast record_time() for many consecutive records, about 1 ns each. The reader keeps the piece of
-/// the last record and searches only when the ticks are outside it. Borrows the clock; valid until
-/// the clock's next add(). A kTsc reader needs a clock that is ready.
+/// the last record and searches only when the ticks are outside this piece. Borrows the clock;
+/// valid until the clock's next add(). A kTsc reader needs a clock that is ready.
 class TickReader {
  public:
   TickReader(const TickClock& clock, capture::ClockKind kind) noexcept

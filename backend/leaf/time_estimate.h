@@ -1,20 +1,21 @@
 #pragma once
 
-// Estimates the time of all calls that a record stands for, if sampling has left out some of them.
+// Estimates the time of all calls that a record represents. With sampling, only one of these calls
+// was timed.
 //
 // The simple estimate, duration times calls, is wrong when the timed call was unusual. For example,
 // 1000 polls of 200 ns take 4.2 ms if the kernel preempts one of them for 4 ms. If that poll is
 // timed, the simple estimate is 4 s. But all calls of a record lie between the end of the
-// function's previous record and the record's own end, and the thread did nothing else during these
+// function's previous record and the record's own end. And the thread did nothing else during these
 // calls. So:
 //
 //   Iprobe                Send               Iprobe (1000 calls)
 //   ...---|               |--|               |----| end
 //       ^ end of its previous record
 //
-//   free = time between the two ends of Iprobe, less the time that other records there stand for
+//   free = time between the two ends of Iprobe, minus the time of the other records between them
 //
-//   time = min(duration * calls, free), and never less than the duration itself.
+//   time = min(duration * calls, free), but at least the duration
 //
 // For consecutive records of a thread, the sum of estimates never exceeds the time since the
 // thread's first record began. Reads no clock and does no I/O. Not thread-safe.
@@ -35,10 +36,11 @@ namespace xylem::backend {
 /// The estimates for one process, over all its threads and windows. Uses about 2 KiB per thread.
 class TimeEstimate {
  public:
-  /// Time in ns that a record stands for; calls >= 1, begin <= end, `thread` any number. Records of
-  /// a thread must come in order. If records overlap, the sum may exceed the time passed. `since`
-  /// is used for the first record of a thread: its calls began no earlier. (A worker that replaces
-  /// a dead worker has not seen the previous records.)
+  /// Returns the time in ns of all calls that a record represents. `calls` must be at least 1, and
+  /// `begin` at most `end`; `thread` may be any number. Records of a thread must come in order. If
+  /// records overlap, the sum may exceed the time passed. `since` is used only for the first record
+  /// of a thread: it is the earliest possible begin of the record's calls. `since` is needed
+  /// because a worker that replaces a dead worker has not seen the previous records.
   std::uint64_t take(std::uint32_t thread, FunctionId function, Nanos begin, Nanos end,
                      std::uint64_t calls, Nanos since) {
     // A hostile record may name any thread.
@@ -61,23 +63,23 @@ class TimeEstimate {
     return time;
   }
 
-  /// Time in ns of `calls` calls that have no record. It is the mean time of the function's
-  /// recorded calls times `calls`, but at most the threads' free time since the function's last
-  /// record. In each thread the free time ends with the thread's last record, or at `until` if that
-  /// record is the function's. 0 if no call was ever timed.
+  /// Time in ns of `calls` calls that have no record. It is `calls` times the mean time of the
+  /// function's recorded calls, but at most the threads' free time since the function's last
+  /// record. The free time of a thread ends with the thread's last record. If that is a record of
+  /// the function, the free time ends at `until`. Returns 0 if no call of the function was timed.
   std::uint64_t of_unrecorded(FunctionId function, std::uint64_t calls, Nanos until) const;
 
  private:
   struct Timed {
     Nanos end = 0;             // End of the function's last record.
-    std::uint64_t before = 0;  // Time that all records of the thread stood for until then.
+    std::uint64_t before = 0;  // Time of all records of the thread up to that end.
     std::uint64_t time_ns = 0;
     std::uint64_t calls = 0;
   };
   struct Thread {
     Nanos first = 0;
     Nanos last = 0;
-    std::uint64_t given = 0;                                 // Time that its records stand for.
+    std::uint64_t given = 0;                                 // Time of all records so far.
     std::array<std::uint16_t, capture::kMaxFunctions> at{};  // Index into `timed`, plus 1; 0: none.
     std::vector<Timed> timed;
   };

@@ -18,7 +18,7 @@ struct TimedRecord {
 };
 
 /// Makes the event that a chunk stores for this record. `thread` is the ring of the record; the
-/// record's own field is not trusted. A completion stands for no call.
+/// record's own field is not trusted. A completion record represents no call.
 inline wire::Event event_of(const capture::Record& from, Nanos begin_ns, Nanos end_ns,
                             std::uint32_t thread) {
   wire::Event event;

@@ -40,7 +40,7 @@ constexpr std::uint64_t slice_of(Nanos end_ns, Nanos window_ns) {
 /// Collects one slice's records of all processes of a host. Not thread-safe.
 ///
 /// - Calls: the sum of `calls` of all records. Completions do not count.
-/// - Time: the duration of a record. If the record stands for several calls, the time is an
+/// - Time: the duration of a record. If the record represents several calls, the time is an
 ///   estimate (backend/leaf/time_estimate.h), and the row is marked estimated.
 /// - Minimum and maximum: those of timed calls.
 /// - Histogram: a timed call counts in its own bucket. The calls without times of the same record
@@ -72,12 +72,14 @@ class WindowBuilder {
   void close() noexcept { open_ = false; }
 
   /// Takes records of one ring, from the first on, and returns how many it has taken. It stops at
-  /// the first record of a later slice. If `records` ends with completions of a call, it stops
-  /// before them, unless `complete` says that no more completions can follow.
+  /// the first record of a later slice. If `records` ends with completions of a call, more of them
+  /// may follow. So add() stops before these completions. If `complete` is true, no more can
+  /// follow, and add() takes these completions too.
   std::size_t add(Lane lane, std::span<const TimedRecord> records, bool complete);
 
-  /// Counts calls that will never have a record, and marks the row estimated. Each is given the
-  /// mean time of the function's recorded calls in this process so far; 0 if there are none.
+  /// Counts calls that will never have a record, and marks the row estimated. Each call gets the
+  /// mean time of the function's recorded calls in this process so far; 0 if there are no such
+  /// calls.
   void add_calls(Lane lane, FunctionId function, std::uint64_t calls);
 
   bool empty() const noexcept { return rows_.empty(); }
@@ -86,7 +88,8 @@ class WindowBuilder {
   /// Number of calls of a process, or of one of its functions, in this part.
   std::uint64_t calls(Lane lane) const;
   std::uint64_t calls(Lane lane, FunctionId function) const;
-  /// Frees the memory of a process that has ended, unless the process is still in this part.
+  /// Frees the memory of a process that has ended. Does nothing while the process still has rows in
+  /// this part.
   void forget(Lane lane);
 
   /// The window so far. Its rows are in the order of lane, then function or peer. The caller fills

@@ -1,7 +1,7 @@
 #pragma once
 
-// The differences between MPI libraries in memory: handles, special values and the layout of a
-// status.
+// The differences between MPI libraries: handles, special values and the layout of a status in
+// memory.
 //
 // Wrappers take every argument as a machine word. So one capture library works with the ABI of
 // MPICH (also Intel MPI) and with that of Open MPI. To add another ABI, add an Abi value in abi.cc.
@@ -50,11 +50,12 @@ struct Abi {
 /// program passed MPI_STATUS_IGNORE.
 constexpr unsigned kLargestStatus = 32;
 
-/// The ABI of the MPI in this process: Open MPI's if the symbol of its world communicator exists,
-/// else MPICH's. `library` is a dlopen handle to search after the global scope, or null.
+/// Returns the ABI of the MPI library in this process. It is Open MPI's if the symbol of Open MPI's
+/// world communicator exists, else MPICH's. `library` is a dlopen handle to search after the global
+/// scope, or null.
 Abi find_abi(void* library) noexcept;
 
-// Reads of a received status. They only read memory and cannot fail.
+// The functions below read a received status. They only read memory and cannot fail.
 
 /// A field of a status; `at` is its offset in bytes.
 template <class T>

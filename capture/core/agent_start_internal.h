@@ -11,9 +11,9 @@
 //        -> close
 //
 // The agent is a grandchild that the application does not notice. Its parent is a child made by
-// clone() without an exit signal, so the application gets no SIGCHLD and wait() does not return the
-// child. The agent does not inherit the application's descriptors, affinity or environment, and it
-// moves to a session of its own at once. This library waits for the agent's first process. The
+// clone() without an exit signal. So the application gets no SIGCHLD, and wait() does not return
+// the child. The agent does not inherit the application's descriptors, affinity or environment, and
+// it moves to a session of its own at once. This library waits for the agent's first process. The
 // agent gets the key through a pipe; the key is removed from the rank's environment.
 //
 // Every wait has a deadline. No descriptor stays open in the application.
@@ -23,10 +23,10 @@ namespace xylem::capture {
 /// Maximum size of the sentence that says what failed.
 constexpr unsigned kReasonBytes = 256;
 
-/// Gives `segment_fd` to the host's agent, and starts the agent if there is none. If there is no
-/// segment, `unwatched` says why, and the agent is told that this process cannot be watched; else
-/// `unwatched` is empty. Returns false on failure; `reason` then says why, in words that can follow
-/// "capture is off: ".
+/// Gives `segment_fd` to the host's agent, and starts the agent if there is none. If there is a
+/// segment, `unwatched` must be empty. Otherwise `unwatched` says why there is none, and the agent
+/// is told that this process cannot be watched. Returns false on failure; `reason` then says why,
+/// in words that can follow "capture is off: ".
 bool register_with_agent(int segment_fd, const char* unwatched,
                          char (&reason)[kReasonBytes]) noexcept;
 

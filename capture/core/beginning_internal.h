@@ -1,7 +1,8 @@
 #pragma once
 
-// State of a process before capture has started in it: whether it is a child of fork(), whether a
-// thread is starting capture, and which calls it has made already.
+// The state of a process before capture has started. It says whether the process is a child of
+// fork(), and whether a thread is starting capture. It also counts the calls that were made
+// already.
 
 #include <atomic>
 #include <cstdint>
@@ -17,12 +18,12 @@ struct EarlyCalls {
   std::atomic<std::uint64_t> begin;  // Begin of the first call.
 };
 
-// State before and while capture starts. In a child of fork() it is empty: the calls of the parent
-// do not count in the child, and a thread of the parent that was starting capture does not exist in
-// the child.
+// State before and while capture starts. In a child of fork() it is empty. The calls of the parent
+// do not count in the child. And if a thread of the parent was starting capture, it does not exist
+// in the child.
 struct Beginning {
-  std::atomic<bool> is_original;  // False in a child of fork(): there only its own MPI_Init starts
-                                  // capture.
+  std::atomic<bool> is_original;  // False in a child of fork(). In a child, only a call of MPI_Init
+                                  // starts capture.
   std::atomic<bool> is_starting;  // A thread is starting capture; other threads wait for it, with a
                                   // time limit.
   std::atomic<bool> is_inside_init;
@@ -36,8 +37,8 @@ Beginning& beginning() noexcept;
 /// Returns whether the environment contains a run's address, so that capture is wanted.
 bool is_asked_for() noexcept;
 
-/// Remembers a call for record_early_calls(). If another thread has started capture meanwhile,
-/// counts it as ringless instead. Async-signal-safe.
+/// Remembers a call for record_early_calls(). If another thread has started capture meanwhile, the
+/// call instead counts in `ringless_calls` (ring.h). Async-signal-safe.
 void count_early_call(std::uint16_t function) noexcept;
 
 /// Writes one record per function for all its early calls. Call it when capture has started.

@@ -2,12 +2,13 @@
 
 // Maps a communicator's handle to its identity in the world and to its members' world ranks.
 //
-// An entry is added when the function that made the communicator returns, or at the first use if no
-// wrapper saw that function. It is removed when the communicator is freed. A look-up takes no lock.
-// Adding an entry takes a lock and calls MPI (local operations only). If another thread holds the
-// lock for too long, the communicator stays unknown. Communicators with equal members share one
-// table of world ranks. The tables live as long as the process, so a request may point to a table
-// after its communicator was freed. Their total memory is limited.
+// An entry is added when the function that made the communicator returns. If no wrapper saw that
+// function, the entry is added at the first use. It is removed when the communicator is freed. A
+// look-up takes no lock. Adding an entry takes a lock and calls MPI (local operations only). If
+// another thread holds the lock for too long, the communicator stays unknown. Communicators with
+// equal members share one table of world ranks. The tables live as long as the process, so a
+// request may point to a table after its communicator was freed. The total memory of all tables is
+// limited.
 
 #include <atomic>
 #include <cstdint>
@@ -21,7 +22,8 @@ namespace xylem::capture {
 /// of the remote group, since peers and roots are ranks in it.
 struct Members {
   std::uint64_t hash;      ///< Hash of local and remote members, the same on both sides.
-  std::uint64_t own_hash;  ///< Hash of everything in which two Members of one process can differ.
+  std::uint64_t own_hash;  ///< Hash of all properties in which two `Members` of one process can
+                           ///< differ.
   std::int32_t size;
   std::int32_t rank;  ///< Rank of this process in the local group.
   bool is_inter;
@@ -50,8 +52,8 @@ struct CommEntry {
   std::uint32_t identity = 0;  ///< See kCommWorld in ring.h.
 };
 
-/// The product of these two numbers is the maximum number of communicators that are known at a
-/// time. Calls on further communicators are recorded without peer.
+/// The map has room for kCommSets * kCommWays communicators at a time. Calls on further
+/// communicators are recorded without peer.
 constexpr std::uint32_t kCommSets = 1024;
 constexpr std::uint32_t kCommWays = 8;
 
@@ -66,8 +68,8 @@ class CommMap {
   /// there is no memory; then every communicator is unknown.
   bool begin(std::int32_t world_rank, std::int32_t world_size) noexcept;
 
-  /// Finds the communicator that was passed to a wrapper. Null for MPI_COMM_NULL and for
-  /// communicators beyond the limits above.
+  /// Finds the communicator that was passed to a wrapper. Null for MPI_COMM_NULL, and for a
+  /// communicator for which the map has no room.
   const CommEntry* find(Word comm) noexcept {
     const Word key = comm & handle_mask_;
     return __builtin_expect(key == world_key_, 1) ? world_ : find_other(key);

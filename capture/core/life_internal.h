@@ -8,9 +8,9 @@ namespace xylem::capture {
 
 struct Thread;
 
-/// Returns whether calls can be recorded. If MPI is initialised although no wrapper of MPI_Init saw
-/// it, starts capture. If not, remembers a call of `function`; when capture starts, one record per
-/// function stands for all its remembered calls.
+/// Returns whether calls can be recorded. Starts capture if MPI is already initialised but no
+/// wrapper of MPI_Init saw that. Otherwise, if capture may still start, remembers a call of
+/// `function`. When capture starts, each function gets one record for all its remembered calls.
 bool has_started(std::uint16_t function) noexcept;
 
 /// Returns whether the process has its own segment or may still get one. False when capture is
@@ -26,8 +26,8 @@ void watch_thread_end(Thread* thread) noexcept;
 
 /// Makes the segment, finds or starts the host's agent, and registers. Call it before the real
 /// MPI_Init. On any failure it prints one sentence and turns capture off; the job continues.
-/// Further calls do nothing, except that a child of fork() starts capture of its own. If several
-/// threads call it at the same time, the later ones wait for the first.
+/// Further calls do nothing. But in a child of fork(), the first call starts capture for the child.
+/// If several threads call it at the same time, the later ones wait for the first.
 void start() noexcept;
 
 /// Finds out this process's rank and world. Call it when MPI is initialised. It asks MPI and the

@@ -1,7 +1,7 @@
 #pragma once
 
-// Recognises calls that begin while another call of the same thread is under way, and calls that
-// were left by an exception or longjmp.
+// Recognises calls that begin while another call of the same thread is under way. Also recognises
+// calls that an exception or longjmp has left.
 //
 // A thread remembers the stack frame of the wrapper that it is in. When another MPI function is
 // called before that wrapper has returned, there are three cases:
@@ -9,19 +9,21 @@
 //   a part of it     MPI calls itself, or another tool calls MPI. The call goes to the next MPI_X
 //                    and is not counted.
 //   an inner call    The program calls MPI from a signal handler or a callback. The call counts in
-//                    inner_calls and has no record, because what a record needs belongs to the
-//                    outer call. In a thread without a ring it counts like any other call there.
+//                    inner_calls and has no record, because the memory for a record's data is in
+//                    use by the outer call. If the thread has no ring, the inner call counts like
+//                    any other call of this thread.
 //   a new call       An exception or longjmp has left the outer wrapper, which never returns. The
 //                    outer call is forgotten, and the new call is recorded as any other.
 //
-// A frame was left if the new call's frame is not below it on the same stack (stacks grow down), or
-// if its return address has been overwritten. The stack is the same unless the thread handles a
-// signal on its alternate stack, or the two frames lie in different mappings (fibres). A call is a
-// part if its return address lies in MPI's own library or in the library with the next MPI_X in
-// line.
+// The outer frame was left if the new call's frame is not below it on the same stack; stacks grow
+// down. It was also left if the return address of the outer frame has been overwritten. Usually
+// both frames are on the same stack. They are not if the thread handles a signal on its alternate
+// stack, or if they are in different mappings (fibres). Whether a call is a part of the outer call
+// depends on its return address. It is a part if that address is in MPI's own library, or in the
+// library with the next MPI_X in line.
 //
-// A frame that was left but not overwritten looks live if the program makes its next call below it.
-// Such calls are counted as inner calls: they have no records, but they are counted.
+// A frame that was left but not overwritten looks live if the program makes its next call below
+// that frame. Then the next call has no record, but it is counted as an inner call.
 
 #include <cstddef>
 #include <cstdint>
@@ -36,8 +38,8 @@ struct ThreadState;
 [[gnu::cold, gnu::noinline]] bool begins_anew(ThreadState& state, std::uint16_t function,
                                               const void* frame, const void* caller) noexcept;
 
-/// Finds the code of the library that contains `function`: [begin, begin + bytes). Both are 0 if it
-/// is not found in /proc.
+/// Finds the code of the library that contains `function`: [begin, begin + bytes). Both are 0 if
+/// the library is not found in /proc.
 void find_text(const void* function, std::uintptr_t& begin, std::size_t& bytes) noexcept;
 
 }  // namespace xylem::capture

@@ -15,10 +15,10 @@
 // destructor of thread-specific storage gives the ring back for another thread.
 //
 // Each call of the program has one record. A wrapper MPI_X calls the next MPI_X in line, which may
-// be another tool's. Tools and language bindings finally call PMPI_X. PMPI_X is wrapped too, for
-// calls that reach MPI without MPI_X (from Fortran, or from a tool in the program itself). While a
-// wrapper runs, calls from MPI and from tools are parts of its call and have no records
-// (nesting_internal.h). This also holds if the outer call has no ring.
+// be another tool's. Tools and language bindings finally call PMPI_X. PMPI_X is wrapped too,
+// because some calls do not go through MPI_X: calls from Fortran, or from a tool in the program
+// itself. While a wrapper runs, calls from MPI and from tools are parts of its call and have no
+// records (nesting_internal.h). This is also true if the outer call's thread has no ring.
 //
 // States: a process is first waiting. Then it is started (its segment is made and registered),
 // inert (no XYLEM_ADDRESS), or turned off (something failed). Capture starts in MPI_Init. If no
@@ -59,14 +59,15 @@ struct Thread {
   Record* records = nullptr;
   const std::atomic<std::uint32_t>* sample_every = nullptr;
   Record* block = nullptr;         ///< Start of the current block.
-  std::uint64_t block_mask = 0;    ///< Records in a block - 1.
+  std::uint64_t block_mask = 0;    ///< Number of records in a block, minus 1.
   std::uint64_t room_until = 0;    ///< Number of the first record after the current block.
   std::uint64_t taken_blocks = 0;  ///< A bit for each block that has unread records.
-  std::uint64_t oldest_block = 0;  ///< Position of the oldest such block in the order of writing.
+  std::uint64_t oldest_block = 0;  ///< Position, in the order of writing, of the oldest block with
+                                   ///< unread records.
   std::uint32_t number = 0;
   std::atomic<std::uint32_t> taken{0};  ///< 1 while a thread writes this ring.
 
-  // State that a completing call (wait, test) keeps from before the real call.
+  // State that a completing call (wait, test) saves before the real call.
   std::uint32_t request_room = 0;       ///< Allocated size of the three arrays below, in elements.
   std::uint32_t request_count = 0;      ///< Number of requests of the current call.
   TrackedRequest** requests = nullptr;  ///< Null for a request that is not tracked.
@@ -81,24 +82,24 @@ struct Thread {
 /// Always inlined, so that the data of a call stay in registers.
 #define XYLEM_INLINE inline __attribute__((always_inline))
 
-/// One MPI call under way. It lives in the wrapper's registers, unless it is passed to a function
-/// that is not inlined.
+/// One MPI call under way. It lives in the wrapper's registers if it is passed only to inlined
+/// functions.
 struct Call {
   Thread* thread;
   bool by_profiling_name;  ///< The program called PMPI_X.
   std::uint64_t begin;
   std::uint64_t end;
-  std::uint32_t calls;  ///< Number of calls that the record stands for; 0: sampling leaves the
+  std::uint32_t calls;  ///< Number of calls that the record represents; 0: sampling leaves the
                         ///< record out.
   std::uint16_t function;
   std::int32_t result;
 
-  // For a call that completes one request; see before_wait.
+  // Set for a call that completes one request; see before_wait().
   TrackedRequest* tracked;  ///< Null when the request is not tracked.
   Word request;             ///< The request's handle; 0 for none.
 
-  /// Call it when MPI has returned. False if the thread has left this call (nesting_internal.h):
-  /// then it gets no record.
+  /// Call it when MPI has returned. False if the thread has left this call (nesting_internal.h).
+  /// Then the call gets no record.
   XYLEM_INLINE bool stop(Word returned) noexcept;
 };
 
@@ -127,7 +128,7 @@ struct Process {
   Abi abi;
 };
 
-/// Assembly uses it too (wrapper_internal.h), and needs `gate` as the first member.
+/// Assembly code uses this object too (wrapper_internal.h), and needs `gate` as the first member.
 [[gnu::visibility("hidden")]] extern Process process __asm__("xylem_capture_process");
 static_assert(offsetof(Process, gate) == 0 && offsetof(Gate, enabled) == 0);
 /// The gate of a process that has not yet made its own.
@@ -139,9 +140,9 @@ extern constinit thread_local ThreadState thread_state
 /// has then been counted.
 Thread* take_ring(std::uint16_t function) noexcept;
 
-/// Called when the writer has reached the end of a block: looks how far the reader is, and
-/// continues in the first free block. Returns false if no block is free. Then `calls`, and the
-/// payload described by `flags` and `bytes`, count as lost.
+/// Called when the writer has reached the end of a block. Looks how far the reader has come, and
+/// lets the writer continue in the first free block. Returns false if no block is free. Then
+/// `calls`, and the payload described by `flags` and `bytes`, count as lost.
 [[gnu::cold]] bool make_room(Thread& thread, std::uint64_t head, std::uint16_t function,
                              std::uint32_t calls, std::uint8_t flags, std::uint64_t bytes) noexcept;
 
@@ -149,15 +150,16 @@ Thread* take_ring(std::uint16_t function) noexcept;
 /// none of the requests is tracked.
 bool make_request_room(Thread& thread, std::uint32_t count) noexcept;
 
-/// Takes zeroed memory from the kernel, which is never given back. Null when there is none.
+/// Takes zeroed memory from the kernel; it is never given back. Returns null when there is no
+/// memory.
 void* take_memory(std::size_t bytes) noexcept;
 
 /// The time now, in ticks of the segment's clock.
 XYLEM_INLINE std::uint64_t ticks() noexcept;
 std::uint64_t monotonic_ns() noexcept;
 
-/// Returns whether calls may be recorded now. False before capture has started, when it is inert or
-/// off, and in a forked child.
+/// Returns whether calls may be recorded now. False before capture has started, when the process is
+/// inert or turned off, and in a forked child.
 XYLEM_INLINE bool is_on() noexcept;
 
 /// Begins a call. If it returns false, the wrapper makes the real call, then calls
@@ -171,8 +173,8 @@ XYLEM_INLINE void* next_of(const Call& call) noexcept;
 /// wrapper of MPI_X. If it returns false, the wrapper calls MPI's PMPI_X and does nothing else.
 XYLEM_INLINE bool enter_by_profiling_name(std::uint16_t function) noexcept;
 
-/// Writes the call's own record, unless sampling leaves it out. If such a call moved payload, it
-/// gets a completion record instead, so that messages and bytes stay exact.
+/// Writes the call's own record, unless sampling leaves it out. A call that sampling leaves out
+/// gets a completion record if it moved payload. So messages and bytes stay exact.
 XYLEM_INLINE void note(const Call& call, const Meaning& meaning) noexcept;
 
 /// Writes another record of the call: the payload of one of several requests.
@@ -287,7 +289,7 @@ XYLEM_INLINE Returned pass(const Call& call, Words... words) noexcept {
   return reinterpret_cast<Returned (*)(Words...)>(next_of(call))(words...);
 }
 
-/// As pass(), for a call that enter() does not record.
+/// Like pass(), for a call for which enter() returned false.
 template <class Returned, class... Words>
 XYLEM_INLINE Returned pass_unrecorded(const Call& call, Words... words) noexcept {
   const Returned result = pass<Returned>(call, words...);

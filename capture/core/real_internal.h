@@ -3,13 +3,13 @@
 // The functions that the wrappers call: the next MPI_X in line, and MPI's own PMPI_X.
 //
 // A call of the program goes to the next MPI_X. This belongs to another tool if one is loaded after
-// this library, else to MPI. The library's own calls go to PMPI_X, so that no tool sees them; they
-// never communicate.
+// this library, else to MPI. The capture library itself calls PMPI_X, so that no tool sees these
+// calls. These calls never communicate.
 //
-// The library is not linked with MPI. A function is looked up when it is first called: first in the
-// libraries after this one, then in MPI libraries that were loaded later and privately (for example
-// by an interpreter's module). So the capture library can be preloaded into programs without MPI,
-// and works with an MPI that lacks some functions.
+// The library is not linked with MPI. A function is looked up at its first call. The search begins
+// in the libraries after this one. Then it looks at MPI libraries that were loaded later and
+// privately, for example by an interpreter's module. So the capture library can be preloaded into
+// programs without MPI, and works with an MPI that lacks some functions.
 
 #include <cstdint>
 
@@ -18,15 +18,16 @@
 
 namespace xylem::capture {
 
-/// Addresses found so far: of the next functions in line, and of MPI's own. Null until a function
-/// is first called. Only find_real and find_own write them.
+/// Addresses found so far: `real_functions` has the next functions in line, `own_functions` has
+/// MPI's own. An address is null until the function is first called. Only find_real() and
+/// find_own() write these addresses.
 [[gnu::visibility("hidden")]] extern void* real_functions[kFunctionCount] __asm__(
     "xylem_capture_real_functions");
 [[gnu::visibility("hidden")]] extern void* own_functions[kFunctionCount];
 
-/// Look `function` up and remember its address. The result is never null. For a function that this
-/// MPI does not have, they print a line on standard error once and return a function that returns
-/// MPI_ERR_OTHER.
+/// Look `function` up and remember its address. The result is never null. If this MPI does not have
+/// `function`, the result is a function that returns MPI_ERR_OTHER, and one line is printed on
+/// standard error.
 void* find_real(std::uint16_t function) noexcept;
 void* find_own(std::uint16_t function) noexcept;
 
@@ -69,7 +70,7 @@ inline Word real(std::uint16_t function, Words... words) noexcept {
   return reinterpret_cast<Word (*)(Words...)>(real_address(function))(words...);
 }
 
-/// As real(), for functions that return a double (MPI_Wtime, MPI_Wtick).
+/// Like real(), for functions that return a double (MPI_Wtime, MPI_Wtick).
 template <class... Words>
 inline double real_double(std::uint16_t function, Words... words) noexcept {
   return reinterpret_cast<double (*)(Words...)>(real_address(function))(words...);

@@ -5,9 +5,10 @@
 // For MPI_Comm_idup, only the completion makes the communicator. Requests of non-persistent sends
 // are not in the table.
 //
-// The table has a fixed size, with seven ways (places) in each set. The thread that makes a request
-// inserts it, and only one thread may complete it (MPI forbids two at a time). Other threads may
-// insert meanwhile. If a set is full, a new request is not tracked, and the process counts it.
+// The table has a fixed size. It consists of sets, and each set has seven places, called ways. The
+// thread that makes a request inserts it. Only one thread at a time may complete it; MPI forbids
+// more. Other threads may insert meanwhile. If a set is full, a new request is not tracked, and the
+// process counts it.
 
 #include <atomic>
 #include <cstddef>
@@ -42,7 +43,7 @@ struct TrackedRequest {
 };
 
 constexpr std::uint32_t kRequestWays = 7;
-/// Enough for 57344 requests. Memory of a set is used only after the first request in it.
+/// Number of sets, enough for 57344 requests. A set uses memory only after the first request in it.
 constexpr std::uint32_t kRequestSets = 1u << 13;
 
 /// Keys are stored apart from requests, so that looking for an untracked request reads one cache
@@ -59,16 +60,18 @@ static_assert(sizeof(RequestSet) == kRequestSetBytes);
 class RequestTable {
  public:
   /// Reserves a place for a request under `key` (not 0 or 1). The caller fills in the result, then
-  /// calls publish. An older request under the same key is replaced, because its completion was not
-  /// seen. Set `shared` if other threads may insert at the same time. Null when the set is full.
+  /// calls publish(). An older request under the same key is replaced, because its completion was
+  /// not seen. Set `shared` if other threads may insert at the same time. Null when the set is
+  /// full.
   TrackedRequest* insert(Word key, bool shared) noexcept;
   void publish(TrackedRequest* request, Word key) noexcept;
 
   /// Finds the request under `key`, or null. 0 and 1 are never keys.
   TrackedRequest* find(Word key) noexcept;
 
-  /// Hides the request from other threads before a call that may complete it, because MPI may reuse
-  /// its handle during that call. Afterwards call release if it completed, else publish.
+  /// Call it before a call that may complete the request. Hides the request from other threads,
+  /// because MPI may reuse the handle during that call. Afterwards call release() if the request
+  /// completed, else publish().
   TrackedRequest* claim(Word key) noexcept;
   void release(TrackedRequest* request) noexcept;
 

@@ -4,34 +4,35 @@
 //
 // The process creates the segment (a memfd). The agent's guard keeps the descriptor, so the last
 // records of a killed process survive. One thread writes a ring, and one process (the agent) reads
-// it. Neither ever waits for the other. A full ring drops the new record and counts its calls.
+// it. Writer and reader never wait for each other. A full ring drops the new record and counts its
+// calls.
 //
 //   segment: [ SegmentHeader | ThreadRing 0 | ThreadRing 1 ... | records 0 | records 1 | ... ]
 //
-// Each part is page-aligned. The file is sparse and is never mapped as a whole: the process maps
-// the records of a thread at the thread's first call, the agent maps them when the ring is in use.
+// Each part is page-aligned. The file is sparse and is never mapped as a whole. The process maps
+// the records of a thread at the thread's first call. The agent maps them when the ring is in use.
 //
 // A ring's slots are divided into 64 blocks. When a block is full, the writer continues in the
 // first free block and records the order of blocks in `block_of`. A block is free when the reader
-// has passed all of it. So while the reader keeps up, the writer reuses a few blocks. They stay in
-// the processor's cache, and no other memory of the ring is used. When the reader falls behind, the
-// writer can use the whole ring. The record with number n is slot n % B of block block_of[n / B %
-// 64], where B is limit / 64.
+// has passed all of it. So while the reader keeps up, the writer reuses a few blocks. These blocks
+// stay in the processor's cache, and no other memory of the ring is used. When the reader falls
+// behind, the writer can use the whole ring. The record with number n is in slot n % B of block
+// block_of[n / B % 64], where B is limit / 64.
 //
 // Rules (x86-64 and AArch64; all shared words are lock-free atomics):
 //  - The writer fills a slot, then publishes it by storing `head` (release).
-//  - A call counts in `calls[f]` before its record is written. A record stands for `calls` calls of
+//  - A call counts in `calls[f]` before its record is written. A record represents `calls` calls of
 //    its function: all calls since the previous record or loss of that function in that thread.
 //  - When no block is free, the record's calls go to `lost[f]` instead. The payload is counted in
 //    `lost_messages`, `lost_message_bytes` and `lost_receives`. A dropped completion record counts
-//    there too, but not in `lost[f]`, because it stands for no call.
-//  - A call that the program makes while another call of the same thread is under way (in a signal
-//    handler, a callback) counts in `inner_calls[f]` and has no record.
+//    there too, but not in `lost[f]`, because it represents no call.
+//  - A signal handler or a callback may call MPI while another call of the same thread is under
+//    way. This inner call counts in `inner_calls[f]` and has no record.
 //  - So at the end of a process, for each thread and function:
 //      calls + inner_calls = sum of its records' calls + lost + pending,
-//    where pending calls have no record: inner calls, the last calls of a sampled function, or a
-//    call in which the process died. The agent stores pending calls in a window when the process
-//    has ended.
+//    where pending calls are those without a record: inner calls, the last calls of a sampled
+//    function, or a call in which the process died. When the process has ended, the agent stores
+//    its pending calls in a window.
 //  - Only the agent writes the fields that are marked as written by the agent. It advances `tail`
 //    only after all records before the new `tail` are in its journal.
 //
@@ -61,8 +62,8 @@ constexpr unsigned kWorldKeyBytes = 16;
 /// Kind of a record. Stored as text in the table `event` (see event_kind_name in wire/chunk.h).
 enum class RecordKind : std::uint8_t {
   kMpiCall = 0,
-  kCompletion = 1,  ///< A request that a call completed. A call that completes several has several
-                    ///< such records; their `calls` is 0.
+  kCompletion = 1,  ///< A request that a call completed. A call that completes several requests has
+                    ///< one kCompletion record for each. `calls` is 0 in these records.
 };
 
 /// Values of Record fields that mean "none" or "not known".
@@ -77,8 +78,7 @@ constexpr std::uint32_t kCommWorld = 0;
 constexpr std::uint32_t kCommSelf = 1;
 
 /// Flags of a record.
-constexpr std::uint8_t kRecordEstimated =
-    1;  ///< One call was timed; `calls` calls are assumed to have taken the same time.
+constexpr std::uint8_t kRecordEstimated = 1;  ///< Only one of the record's calls was timed.
 constexpr std::uint8_t kRecordSend = 2;  ///< Payload sent to `peer`; it counts in the communication
                                          ///< matrix.
 constexpr std::uint8_t kRecordReceive = 4;  ///< Payload received from `peer`.
@@ -94,7 +94,7 @@ struct Record {
                         ///< kNoPeer if there is none.
   std::int32_t tag;     ///< kNoTag for none.
   std::int32_t result;  ///< The function's return code.
-  /// Number of calls that the record stands for: 1, more if the function is sampled, 0 for
+  /// Number of calls that the record represents: 1, or more if the function is sampled; 0 for
   /// kCompletion.
   std::uint32_t calls;
   std::uint16_t function;  ///< Index into the function table.
@@ -144,9 +144,9 @@ enum class ClockKind : std::uint32_t {
 struct alignas(64) ThreadRing {
   // Written by the thread.
   std::atomic<std::uint64_t> head;   ///< Records published so far.
-  std::atomic<std::uint32_t> used;   ///< 1 when a thread has taken this ring; it stays 1. Rings are
-                                     ///< reused.
-  std::atomic<std::uint32_t> limit;  ///< Slots, a power of two; set before `used`.
+  std::atomic<std::uint32_t> used;   ///< 1 after a thread has taken this ring for the first time.
+                                     ///< Later threads may reuse the ring.
+  std::atomic<std::uint32_t> limit;  ///< Number of slots, a power of two; set before `used`.
   // Records dropped because the ring was full.
   std::atomic<std::uint64_t> lost_messages;       ///< Dropped records with kRecordSend.
   std::atomic<std::uint64_t> lost_message_bytes;  ///< Payload of these records.
@@ -161,7 +161,7 @@ struct alignas(64) ThreadRing {
   std::uint64_t chunk_position;
   std::uint64_t chunk_events;  ///< Number of records stored in chunks. Records taken while chunks
                                ///< were off are not included.
-  std::uint64_t chunk_calls;   ///< Calls that these records stand for.
+  std::uint64_t chunk_calls;   ///< Sum of `calls` of these records.
   std::uint64_t pad2[3];
 
   // Written by the thread: record n is in block `block_of[n / B % 64]`. The entry is set before the
@@ -249,15 +249,15 @@ constexpr std::uint64_t segment_bytes(std::uint32_t max_rings, std::uint32_t rin
 /// The message of a process to the agent's socket, together with the segment's descriptor
 /// (SCM_RIGHTS). The process does not wait for an answer; the agent learns the pid from the kernel.
 ///
-/// A process without a segment cannot be watched. It sends no descriptor but the reason, which is
-/// stored in the run's file. Its rank and world size then come from the launcher.
+/// A process without a segment cannot be watched. Instead of a descriptor it sends the reason,
+/// which is stored in the run's file. Its rank and world size then come from the launcher.
 struct Registration {
   std::uint64_t magic;  ///< kSegmentMagic
   std::uint32_t layout_version;
   std::uint32_t pid;             ///< The pid as the process itself sees it.
-  std::uint64_t start_time = 0;  ///< As in SegmentHeader.
-  std::uint32_t rank = 0;        ///< As given by the launcher; 0 if the launcher gives no rank.
-  std::uint32_t world_size = 0;  ///< As given by the launcher; rank + 1 if the launcher gives no
+  std::uint64_t start_time = 0;  ///< Field 22 of /proc/PID/stat.
+  std::uint32_t rank = 0;        ///< The launcher's value; 0 if the launcher gives no rank.
+  std::uint32_t world_size = 0;  ///< The launcher's value; `rank` + 1 if the launcher gives no
                                  ///< size.
   std::uint8_t world_key[kWorldKeyBytes] = {};
   char unwatched[160] =

@@ -2,9 +2,9 @@
 
 // Shares the run's key within one process, between the capture library and a leaf (backend/leaf.h).
 //
-// Both need the key, and it must not stay in the environment, where every child would find it. So
-// if the capture library is preloaded, it removes the key at the first request and keeps it for
-// both. The key is on a page of its own, which is empty in children of fork() and excluded from
+// Both need the key. It must not stay in the environment, because every child would find it there.
+// So if the capture library is preloaded, it removes the key at the first request and keeps the key
+// for both. The key is on a page of its own, which is empty in children of fork() and excluded from
 // core dumps.
 
 namespace xylem::capture {
@@ -12,13 +12,13 @@ namespace xylem::capture {
 constexpr unsigned kKeyDigits = 64;  ///< Number of hexadecimal digits.
 
 /// libxylem-capture.so exports this function under the name kRunKeyFunction. Look it up with
-/// dlsym(RTLD_DEFAULT, ...). A process without the library, for example a statically linked one,
-/// does not find it and removes the key from the environment itself.
+/// dlsym(RTLD_DEFAULT, ...). In a process without the library, for example a statically linked one,
+/// a leaf does not find the function. Then the leaf itself removes the key from the environment.
 ///
-/// The function removes the key from the environment, if it is there. Writes the last key found
-/// into `digits`, with a terminating zero, and returns 1. Returns 0 and writes nothing if there was
-/// no key of kKeyDigits digits. It works without MPI and with capture on or off. Any thread may
-/// call it, but as with setenv() no other thread may access the environment meanwhile.
+/// The function removes the key from the environment. Writes the last key found into `digits`, with
+/// a terminating zero, and returns 1. Returns 0 and writes nothing if there was no key of
+/// kKeyDigits digits. It works without MPI and with capture on or off. Any thread may call it. As
+/// with setenv(), no other thread may use the environment at the same time.
 using RunKeyFunction = int (*)(char* digits);
 
 /// The number at the end changes when the function's meaning changes.

@@ -7,7 +7,7 @@
 
 namespace xylem::capture {
 
-/// Removes the run's key from the environment and keeps it. Its bytes in the environment are
+/// Removes the run's key from the environment and keeps it. The key's bytes in the environment are
 /// overwritten, so that neither children nor /proc show the key. May be called again; the last key
 /// of kKeyDigits digits counts. If another thread is in this function, waits for it.
 void take_key() noexcept;

@@ -3,29 +3,29 @@
 // Decides which calls get a record. The counts of calls are exact with any sampling.
 //
 // If one call in N gets a record, calls number 1, 2, 4, 8 ... of each ring and function get one
-// too. So a function with fewer than N calls also has times, at the negligible cost of one record
-// per doubling.
+// too. So a function with fewer than N calls also has times. The cost is negligible: one record per
+// doubling of the number of calls.
 
 #include <atomic>
 #include <cstdint>
 
 namespace xylem::capture {
 
-/// The default N for two kinds of functions. All other functions have a record for each call. The
-/// first kind are functions that programs poll: MPI_Iprobe, MPI_Improbe, MPI_Test, MPI_Testall,
-/// MPI_Testany and MPI_Testsome. The second kind are local functions: clocks, ranks, sizes, queries
-/// of types, statuses and handles. The table is in sampling.cc.
+/// The default N. It applies to two kinds of functions. All other functions have a record for each
+/// call. The first kind are functions that programs poll: MPI_Iprobe, MPI_Improbe, MPI_Test,
+/// MPI_Testall, MPI_Testany and MPI_Testsome. The second kind are local functions: clocks, ranks,
+/// sizes, queries of types, statuses and handles. The table is in sampling.cc.
 constexpr std::uint32_t kDefaultSampling = 1000;
 
-/// Returns whether the default applies to a function. All these functions return at once, whatever
-/// other ranks do.
+/// Returns whether the default N applies to `function`. All functions of the two kinds return at
+/// once, whatever other ranks do.
 bool never_waits(std::uint16_t function) noexcept;
 
 /// Fills `every` (kMaxFunctions elements) from the text of XYLEM_SAMPLE. Null or an empty text
-/// gives the defaults. The text has parts separated by commas: "none" gives each call a record;
-/// FUNCTION=N (FUNCTION may end in *) overrides earlier parts. Returns null, or the beginning of
-/// the first invalid part: an unknown function, or a number outside 1 to 2^32 - 1. All other parts
-/// apply.
+/// gives the defaults. The text has parts separated by commas. "none" gives each call a record.
+/// FUNCTION=N gives one call in N a record; FUNCTION may end in *. Later parts override earlier
+/// parts. Returns null, or the beginning of the first invalid part: an unknown function, or a
+/// number outside 1 to 2^32 - 1. All other parts apply.
 const char* set_sampling(const char* text, std::atomic<std::uint32_t>* every) noexcept;
 
 }  // namespace xylem::capture

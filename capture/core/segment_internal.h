@@ -13,18 +13,18 @@ struct Segment {
 };
 
 /// Makes a segment, fills in its header and maps all of it except the records. Rings may have up to
-/// XYLEM_RING records. If RLIMIT_FSIZE is too small, the segment has fewer rings; if that is not
-/// enough, smaller rings. Sampling comes from XYLEM_SAMPLE, and `enabled` is 1. The segment is
-/// excluded from core dumps. Returns a null header with errno when there is no memory or
-/// descriptor, or when the allowed file size is too small.
+/// XYLEM_RING records. If RLIMIT_FSIZE is too small for this, the segment gets fewer rings. If that
+/// is not enough, its rings get smaller too. Sampling comes from XYLEM_SAMPLE, and `enabled` is 1.
+/// The segment is excluded from core dumps. Returns a null header with errno when there is no
+/// memory or descriptor, or when the allowed file size is too small.
 Segment make_segment() noexcept;
 
-/// Maps the records of ring 0 with the segment's descriptor. map_records() later uses this mapping
-/// to map the other rings, so that no descriptor stays open in the application. Returns false with
-/// errno on failure.
+/// Maps the records of ring 0 with the segment's descriptor. Later map_records() maps the other
+/// rings with the help of this mapping. So no descriptor stays open in the application. Returns
+/// false with errno on failure.
 bool map_first_records(const Segment& segment) noexcept;
 
-/// Unmaps everything that make_segment and map_first_records have mapped.
+/// Unmaps everything that make_segment() and map_first_records() have mapped.
 void unmap(const Segment& segment) noexcept;
 
 inline ThreadRing& ring_of(SegmentHeader& segment, std::uint32_t ring) noexcept {

@@ -3,11 +3,12 @@
 // The library's calls to the system, in forms that work with every glibc since 2.17.
 //
 // The library is loaded into programs on many systems. If it needs a symbol version that the
-// system's C library does not have, the program cannot start. So functions newer than 2.17 are made
-// as system calls here (memfd_create, getrandom). Functions that moved to another library in 2.34
-// (dlsym from libdl, pthread_key_create from libpthread) are weak references to their old versions.
-// Such a reference is null in a process that has not loaded the old library.
-// tests/unit/capture/tables_test.py reads the built object and fails if it needs a newer version.
+// system's C library does not have, the program cannot start. Functions that are newer than glibc
+// 2.17, such as memfd_create, are system calls here. Some functions moved to another library in
+// 2.34: dlsym from libdl, and pthread_key_create from libpthread. These are weak references to the
+// old versions. Such a reference is null in a process that has not loaded the old library.
+// tests/unit/capture/tables_test.py reads the built library and fails if the library needs a newer
+// version.
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -18,33 +19,34 @@
 
 namespace xylem::capture {
 
-/// As dlsym; null also if the process has no dynamic loader.
+/// Like dlsym, but returns null if the process has no dynamic loader.
 void* find_symbol(void* where, const char* name) noexcept;
-/// As dlopen with RTLD_LAZY | RTLD_NOLOAD: finds a library that is already loaded, and loads
+/// Like dlopen with RTLD_LAZY | RTLD_NOLOAD: finds a library that is already loaded, and loads
 /// nothing.
 void* find_loaded(const char* name) noexcept;
 
-/// Makes the calling thread call `end` with `value` when it ends. False if the process cannot have
-/// threads.
+/// Makes the calling thread call `end` with `value` when the thread ends. False if the process
+/// cannot have threads.
 bool watch_thread(void (*end)(void*), void* value) noexcept;
 
-/// As memfd_create with MFD_CLOEXEC | MFD_ALLOW_SEALING.
+/// Like memfd_create with MFD_CLOEXEC | MFD_ALLOW_SEALING.
 int make_memory_file(const char* name) noexcept;
 
-/// As ftruncate, but without SIGXFSZ: beyond RLIMIT_FSIZE it fails with EFBIG.
+/// Like ftruncate, but without SIGXFSZ: for a size above RLIMIT_FSIZE it fails with EFBIG.
 bool set_file_size(int fd, std::uint64_t bytes) noexcept;
 
 /// Writes random bytes. If the system gives none, writes bytes that differ between processes.
 void fill_random(void* into, std::size_t bytes) noexcept;
 
-/// Overwrites memory with zeros, also if the compiler finds that nobody reads it again.
+/// Overwrites memory with zeros. The compiler cannot remove this, even if nothing reads the memory
+/// again.
 void wipe(void* at, std::size_t bytes) noexcept;
 
 /// Reads a file from its start into `into` and adds a zero. Returns the number of bytes read, at
 /// most room - 1; 0 if the file cannot be read.
 std::size_t read_file(const char* path, char* into, std::size_t room) noexcept;
 
-/// As fstat, lstat and stat.
+/// Like fstat, lstat and stat.
 int stat_of(int fd, struct stat& found) noexcept;
 int stat_of_link(const char* path, struct stat& found) noexcept;
 int stat_of_file(const char* path, struct stat& found) noexcept;

@@ -49,7 +49,7 @@ class Text {
 };
 
 /// Reads a decimal number at `*from` and moves `*from` to its end. False if there is no number, or
-/// one larger than 2^32 - 1.
+/// if the number is larger than 2^32 - 1.
 bool read_number(const char** from, std::uint32_t* number) noexcept;
 
 /// Returns whether the first `length` characters of `text` equal the whole of `other`.

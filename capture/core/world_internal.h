@@ -5,16 +5,16 @@
 //
 // The library is preloaded into launchers too. In a launcher it draws a random identity before
 // main() and sets it in the environment (XYLEM_WORLD). The launcher passes the environment to every
-// rank that it starts: on all hosts, in all parts of an MPMD job, and also to ranks without the
+// rank that it starts. This includes all hosts, all parts of an MPMD job, and ranks without the
 // library. Two launchers draw different identities. The key of a world combines the identity with
 // the launcher's own data:
 //
 //   Open MPI   PMIX_NAMESPACE: a world that MPI_Comm_spawn starts has its own namespace
 //   Hydra      --control-port and --pgid of the proxy above a spawned rank
 //
-// Without XYLEM_WORLD (the library is not loaded into the launcher), the key comes from the PMIx
-// namespace, else from Slurm's job and step, else from Hydra's proxy, else from the run alone. A
-// process that no launcher started is a world of its own and draws its key.
+// If the library is not loaded into the launcher, there is no XYLEM_WORLD. Then the key comes from
+// the first of these that exists: the PMIx namespace, Slurm's job and step, Hydra's proxy, the run.
+// A process that no launcher started is a world of its own and draws its key.
 
 #include <cstdint>
 
@@ -32,9 +32,10 @@ struct LaunchPlace {
 };
 LaunchPlace launch_place() noexcept;
 
-/// Writes the key of this process's world: equal in all ranks of the world, different in all other
-/// worlds of the run. May be called before MPI_Init. Exception: if no launcher started the program,
-/// Open MPI sets the namespace only in MPI_Init. The same process gets the same key each time.
+/// Writes the key of this process's world. It is equal in all ranks of the world, and different in
+/// all other worlds of the run. If a launcher started the program, the key is right even before
+/// MPI_Init. Without a launcher, Open MPI sets the namespace only in MPI_Init. The same process
+/// gets the same key each time.
 void find_world_key(std::uint8_t (&key)[kWorldKeyBytes]) noexcept;
 
 /// In a launcher: draws an identity for the ranks that it starts. Elsewhere does nothing.

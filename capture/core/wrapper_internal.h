@@ -4,15 +4,16 @@
 //
 //   NAME          Exported. If capture is on, jumps to record_NAME, else to the next NAME in line.
 //                 It has no stack frame and moves no argument.
-//   PNAME         Exported. The same for the profiling name; the next function is MPI's own PNAME.
+//   PNAME         Exported. Like NAME, but the next function is MPI's own PNAME.
 //   record_NAME   Records the call.
 //   first_NAME    Looks up the next NAME, at the first call while capture is off.
 
-/// Before the definition of an exported MPI function. All other symbols of the library are hidden.
+/// Use it before the definition of an exported MPI function. All other symbols of the library are
+/// hidden.
 #define XYLEM_WRAPPER extern "C" __attribute__((visibility("default")))
 
-/// The other parts. They are never inlined, so that the wrapper is only a few loads and a jump
-/// while capture is off.
+/// Use these before the definitions of the other parts. Those are never inlined, so that the
+/// wrapper is only a few loads and a jump while capture is off.
 #define XYLEM_RECORDING extern "C" __attribute__((noinline, visibility("hidden")))
 #define XYLEM_FIRST extern "C" __attribute__((noinline, cold, visibility("hidden")))
 

@@ -2,10 +2,10 @@
 
 // Code for the most frequent shapes of calls, to be inlined into their wrappers.
 //
-// Without inlining, the data of a call would go through memory several times, which costs more than
-// all other work for it. Rare cases of these shapes (persistent requests, derived datatypes,
-// matched messages) are handled by functions of meaning_internal.h. That header also says what each
-// shape counts.
+// Without inlining, the data of a call would go through memory several times. This would cost more
+// than all other work for the call. Functions of meaning_internal.h handle rare cases of these
+// shapes: persistent requests, derived datatypes and matched messages. That header also says what
+// each shape counts.
 
 #include <cstdint>
 
@@ -32,7 +32,8 @@ XYLEM_INLINE Word own_status(const Call& call, Word status) noexcept {
 }
 
 /// Copies a status's data into `meaning`. `members` are the members of the message's communicator,
-/// or null. Does not change `meaning` for MPI_PROC_NULL and, if `received`, for cancelled requests.
+/// or null. Does not change `meaning` if the source is MPI_PROC_NULL. With `received`, does not
+/// change it for a cancelled request either.
 XYLEM_INLINE void read_status(Meaning& meaning, const Members* members, Word status,
                               bool received) noexcept {
   const Abi& abi = process.abi;
@@ -47,8 +48,8 @@ XYLEM_INLINE void read_status(Meaning& meaning, const Members* members, Word sta
   if (meaning.peer != kNoPeer) meaning.flags |= kRecordReceive;
 }
 
-/// Completes `meaning` for a call that moves payload by `mode`, and writes its record. `kind` is
-/// used for persistent requests.
+/// Completes `meaning` for a call that moves payload in the way `mode`, and writes the call's
+/// record. `kind` is used for persistent requests.
 XYLEM_INLINE void finish(const Call& call, Mode mode, Word request, Meaning meaning,
                          RequestKind kind) noexcept {
   if (mode != Mode::kBlocking) meaning.request = load_handle(request);
@@ -182,7 +183,8 @@ XYLEM_INLINE void after_wait(const Call& call, Word request, Word status, Word f
 
 // ---- several requests ----
 
-// Waitall and testall: writes the call's own record, then one for each receive that completed.
+// For MPI_Waitall and MPI_Testall. Writes the call's own record, then one record for each receive
+// that completed.
 XYLEM_INLINE void after_waitall(const Call& call, std::int32_t, Word array, Word statuses,
                                 Word flag) noexcept {
   note(call, Meaning{});

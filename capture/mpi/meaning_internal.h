@@ -1,29 +1,38 @@
 #pragma once
 
 // Functions for the shapes in meaning.tsv. A wrapper calls after_SHAPE when the real function has
-// returned. It calls before_SHAPE before the real function if something must be saved that the call
-// destroys. Shapes that matter for speed are in hot_shapes_internal.h.
+// returned. Some calls destroy data that the record needs. For their shapes, the wrapper calls
+// before_SHAPE before the real function, to save this data. Shapes that matter for speed are in
+// hot_shapes_internal.h.
 //
-// Each function writes the call's records: first the call's own, then completion records for
-// further payload. If the call failed, its record has only times and result.
+// Each function writes the call's records. The call's own record comes first. Completion records
+// for further payload follow. If the call failed, its record has only times and result.
 //
-// Bytes: the payload that *this rank* provides, count times type size. Per shape:
-//   send, psend, sendrecv     size sent; 0 to MPI_PROC_NULL; of a persistent send: for each start
-//   recv, mrecv, completions  size received, from the status
+// Bytes: the payload that *this rank* provides. A size is count times type size, in bytes.
+//   send, psend, sendrecv     the size sent; 0 if the target is MPI_PROC_NULL. A persistent send
+//                             counts the size at each start.
+//   recv, mrecv, completions  the size received, from the status
 //   probes, waits, barrier    0
-//   bcast, scatter(v)         root: size sent (scatter: to all ranks, including itself); others: 0
-//   gather, allgather         the send block; MPI_IN_PLACE: this rank's block of the receive buffer
-//   gatherv, allgatherv       the same, with this rank's receive count for MPI_IN_PLACE
-//   alltoall                  block times members; v, w: the sum over them; MPI_IN_PLACE: the same
-//                             from the receive counts
-//   reduce, allreduce, scan, exscan, reduce_local   count, also with MPI_IN_PLACE
-//   reduce_scatter            sum of the receive counts; block: receive count times members
-//   neighbor_allgather(v)     the send block, once
-//   neighbor_alltoall         block times out-neighbours; v, w: the sum over them
-// In intercommunicators "members" is the remote group, and only the root in the root group provides
-// data.
+//   bcast, scatter(v)         at the root: the size sent; in scatter(v) the sum over all ranks,
+//                             also the root. At other ranks: 0.
+//   gather, allgather         the size of the send block. With MPI_IN_PLACE: the size of this
+//                             rank's block in the receive buffer.
+//   gatherv, allgatherv       the size of the send block. With MPI_IN_PLACE: the size that this
+//                             rank's receive count gives.
+//   alltoall                  the block's size times the number of members. alltoallv, alltoallw:
+//                             the sum over the members. With MPI_IN_PLACE the receive counts are
+//                             used.
+//   reduce, allreduce, scan, exscan, reduce_local   the size of `count` elements, also with
+//                             MPI_IN_PLACE
+//   reduce_scatter            the sum over the receive counts. reduce_scatter_block: the receive
+//                             block's size times the number of members.
+//   neighbor_allgather(v)     the size of the send block, counted once
+//   neighbor_alltoall         the block's size times the number of out-neighbours.
+//                             neighbor_alltoallv, neighbor_alltoallw: the sum over them.
+// In an intercommunicator, the members are those of the remote group. Only the root in the root's
+// group provides data.
 //
-// Peer: world rank of the other side; in rooted collectives, of the root.
+// Peer: the world rank of the other side; in rooted collectives, the world rank of the root.
 
 #include <cstdint>
 
@@ -37,7 +46,8 @@ namespace xylem::capture {
 /// persistent request.
 enum class Mode : std::uint8_t { kBlocking, kRequest, kPersistent };
 
-/// An array of counts: int in the classic functions, MPI_Count in their _c twins.
+/// An array of counts. The elements are MPI_Count in MPI functions whose names end in _c, and int
+/// in all others.
 struct Counts {
   Word at;
   bool wide;
@@ -58,10 +68,11 @@ XYLEM_INLINE Word load_handle(Word at, std::uint32_t i = 0) noexcept {
   return reinterpret_cast<const Word*>(at)[i];
 }
 
-/// Size of one element in bytes, according to MPI; 0 if MPI does not say.
+/// Size of one element in bytes, according to MPI; 0 if MPI reports no size.
 std::uint64_t type_size(Word datatype) noexcept;
 
-/// Tracks a receive until its completion. Counts it as untracked if its set of the table is full.
+/// Tracks a receive until its completion. If its set of the request table is full, counts the
+/// receive as untracked.
 void track_receive(Word request, const Members* members, std::uint32_t comm, std::int32_t peer,
                    std::int32_t tag, RequestKind kind) noexcept;
 /// Tracks a persistent request. `meaning` describes the payload of each start.
@@ -70,7 +81,8 @@ void track_persistent(Meaning meaning, RequestKind kind) noexcept;
 void track_message(Word message, const Members* members, Meaning meaning) noexcept;
 
 /// Handles a request that a call did not complete, or completed with an error. `before` and `now`
-/// are its handles before and after the call: if they are equal, it is not completed.
+/// are the request's handles before and after the call. If they are equal, the request is not
+/// completed.
 inline void put_back(TrackedRequest* tracked, Word before, Word now) noexcept {
   if (now == before) {
     requests.publish(tracked, before);
@@ -93,13 +105,13 @@ void after_imrecv(const Call& call, Word request) noexcept;
 void after_start(const Call& call, Word request) noexcept;
 void after_startall(const Call& call, std::int32_t count, Word array) noexcept;
 
-// Wait and test of several requests. before_completion hides the requests from other threads and
-// returns the status array for the real call. `ignore` is the value that means that the program
+// Wait and test of several requests. before_completion() hides the requests from other threads and
+// returns the status array for the real call. `ignore` is the value of `statuses` if the program
 // wants no statuses.
 Word before_completion(const Call& call, std::int32_t count, Word array, Word statuses,
                        Word ignore) noexcept;
-/// After a failed waitall or a testall without result: puts the requests back, except those that
-/// have completed.
+/// Call it after a failed waitall, or after a testall that completed nothing. Puts back all
+/// requests that have not completed.
 void after_unfinished(const Call& call, Word array, Word statuses) noexcept;
 void after_waitany(const Call& call, std::int32_t count, Word array, Word index, Word status,
                    Word flag) noexcept;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Fills the table `alert` from windows. It notes the contents of each window, gives them to the
-// rules after the window is committed, and writes the alerts that changed.
+// Fills the table `alert` from windows. It notes the contents of each window. When the window is
+// committed, it gives the notes to the rules, and writes the alerts that changed.
 
 #include <map>
 #include <optional>
@@ -17,10 +17,10 @@
 
 namespace xylem::storage {
 
-/// Notes are kept until the commit that makes their windows visible. If this commit fails, they are
-/// discarded. Changed alerts are written in a separate transaction. If it fails, they are written
-/// again with the next one. So the rules' memory and the file agree, except for the newest alerts
-/// of a front end that dies. Failures show in the connection.
+/// Notes are kept until their windows are committed. If this commit fails, the notes are discarded.
+/// Changed alerts are written in a separate transaction. If this transaction fails, the next one
+/// writes them. So the rules' memory and the file agree, except for the newest alerts of a front
+/// end that dies. The connection keeps the first failure.
 class AlertIntake {
  public:
   explicit AlertIntake(Connection& connection);
@@ -32,20 +32,20 @@ class AlertIntake {
                 const wire::ProfileRow& row, std::int64_t function);
   void note_account(std::int64_t process, const wire::AccountRow& row);
   void note_window(const IntervalSet& sources, Nanos end_ns);
-  /// Windows of `leaf` were given up; nullopt: windows of several hosts. `calls` is nullopt if
-  /// their number of calls is not known.
+  /// Windows of `leaf` were given up; nullopt: windows of several hosts. `calls` is the number of
+  /// calls in these windows; nullopt: unknown.
   void note_given_up(std::optional<LeafId> leaf, std::optional<std::uint64_t> calls,
                      const std::string& why);
   void note_events_given_up(std::int64_t process, std::uint64_t calls, const std::string& why);
-  /// The host of this leaf is lost. An empty reason means that the host was heard of again.
+  /// The host of this leaf is lost. If `why` is empty, the host has been heard of again.
   void note_host_lost(LeafId leaf, const std::string& why) { hosts_[leaf] = why.empty(); }
   /// The noted windows were rolled back.
   void discard();
 
-  /// The noted windows are committed; the rules now judge them. Returns true if there are alerts to
-  /// write.
+  /// Gives the notes to the rules, after the noted windows were committed. Returns true if there
+  /// are alerts to write.
   bool judge();
-  /// Like judge(), for the end of the run: no further window will arrive.
+  /// Like judge(), but at the end of the run: no more windows will arrive.
   bool finish();
   /// Writes the changed alerts. Call it inside a transaction.
   void write();

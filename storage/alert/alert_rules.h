@@ -4,14 +4,15 @@
 //
 // There are four rules. Each is off or has a threshold.
 //
-// A rank is *stalled* if it made no MPI call for the threshold while other ranks of its world made
-// calls or wait inside a call. A world is stalled if all its ranks are inside calls and no call
-// ended for the threshold. A single call that lasted this long is reported when it ends.
+// The threshold of *stalled* is a time. A rank is stalled if it made no MPI call for this time
+// while other ranks of its world made calls or wait inside a call. A world is stalled if all its
+// ranks are inside calls and no call ended for this time. A single call that lasted this long is
+// reported when it ends.
 //
-// *Imbalance* is how far the ranks with the smallest share of time in MPI are below the mean of
-// their world: the other ranks wait while these ranks compute. *Late* is the same for time in
-// collectives, among ranks in the same collectives: the rank that arrives last spends almost no
-// time in the collective.
+// *Imbalance* compares the shares of time that ranks spend in MPI. It is how far the smallest
+// shares are below the mean of the world. The ranks with the smallest shares compute while the
+// others wait. *Late* is the same for the time in collectives. It compares only ranks that use the
+// same collectives. The rank that arrives last spends almost no time in the collective.
 //
 // *Loss* counts calls that are in no window, and lost hosts.
 
@@ -67,7 +68,8 @@ struct Alert {
   Nanos at_ns = 0;
   std::optional<Nanos> until_ns = {};  ///< nullopt: the alert is open.
   AlertKind kind{};
-  std::optional<AlertSubject> subject = {};  ///< None: read from a file before schema 16.
+  std::optional<AlertSubject> subject = {};  ///< nullopt: the alert is from a file with a schema
+                                             ///< before 16.
   WorldId world{};
   /// The worst of several ranks; nullopt: unknown, or all ranks.
   std::optional<std::uint64_t> rank = {};
@@ -117,12 +119,12 @@ struct LostHostNote {
   std::uint64_t missing_calls = 0;  ///< Calls that these ranks reported but that are not stored.
 };
 
-/// Judges windows. Does no I/O; its clock is the end of the newest window. An alert is raised once,
-/// when its rule holds over a whole span. It is closed when the value is below three quarters of
-/// the threshold, so that a value around the threshold gives only one alert. (A stall is closed
-/// with the next call.) Similar ranks share one alert. If the set of ranks changes, the alert
-/// continues as long as the set has one of the alert's first ranks. Uses about 400 bytes for each
-/// rank.
+/// Judges windows. Does no I/O. The present time is the end of the newest window. An alert is
+/// raised once, when its rule has been true for a whole span. It is closed when the value is below
+/// three quarters of the threshold. So a value around the threshold gives only one alert. (A stall
+/// is closed with the next call.) Similar ranks share one alert. The ranks of an alert may change.
+/// The alert continues as long as one of its first ranks is still among them. Uses about 400 bytes
+/// for each rank.
 class AlertRules {
  public:
   explicit AlertRules(AlertLimits limits);
@@ -143,24 +145,25 @@ class AlertRules {
   /// Tells the rules that all windows of this leaf up to `end_ns` are noted, including empty
   /// windows.
   void note_leaf(LeafId leaf, Nanos end_ns);
-  /// `lost_calls` is the total number of calls of the rank so far that were lost because the ring
-  /// was full.
+  /// `lost_calls` is the rank's total so far: the number of calls that were lost because a ring was
+  /// full.
   void note_lost(WorldId world, std::uint64_t rank, std::uint64_t lost_calls);
-  /// Calls of a host that were given up; call it once for each loss. `leaf` is nullopt if they are
-  /// of several hosts. `calls` is nullopt if their number is not known.
+  /// Notes that calls of a host were given up. Call it once for each loss. `leaf` is nullopt if the
+  /// calls are of several hosts. `calls` is the number of calls; nullopt: unknown.
   void note_given_up(std::optional<LeafId> leaf, std::optional<std::uint64_t> calls,
                      const std::string& why);
-  /// Number of calls of a rank whose events were given up; call it once for each loss.
+  /// Notes that the events of `calls` calls of a rank were given up. Call it once for each loss.
   void note_events_given_up(WorldId world, std::uint64_t rank, std::uint64_t calls,
                             const std::string& why);
-  /// Noting a lost host again changes nothing. Its ranks are not judged while it is lost.
+  /// Notes that a host is lost. While the host is lost, its ranks are not judged. A second call for
+  /// the same host changes nothing.
   void note_host_lost(const LostHostNote& note);
   void note_host_found(LeafId leaf);
   /// The rank makes no more calls.
   void note_ended(WorldId world, std::uint64_t rank);
 
-  /// Returns the alerts that were raised, closed or changed since the last call, to be stored by
-  /// id. Ranks are judged only after each fifth of a span.
+  /// Returns the alerts that were raised, closed or changed since the last call. The caller stores
+  /// each by its id. Ranks are judged only after each fifth of a span.
   std::vector<Alert> judge();
   /// The run has ended: closes all open alerts.
   std::vector<Alert> finish();
@@ -170,7 +173,7 @@ class AlertRules {
  private:
   /// Number of complete parts in a span. One more part is being filled.
   static constexpr std::size_t kParts = 5;
-  /// Value for a rank without a window since this front end took over.
+  /// Value of `first_ns` for a rank that has had no window since this front end took over.
   static constexpr Nanos kNoWindow = std::numeric_limits<Nanos>::max();
   struct Sums {
     std::uint64_t mpi_ns = 0, collective_ns = 0, collective_calls = 0, collectives = 0;
@@ -259,7 +262,7 @@ class AlertRules {
   std::string who(const World& world, const Ranks& ranks) const;
 
   static Key key_of(const Alert& alert);
-  /// Whether an alert for the loss of this host is open.
+  /// Returns whether an alert for the loss of this host is open.
   bool is_reported_lost(LeafId leaf) const;
   void close_superfluous();
   /// Raises an alert or changes the open alert with this key. If the open alert is about other

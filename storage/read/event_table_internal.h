@@ -20,11 +20,12 @@ struct EventTableCounters {
 /// Columns: world, rank, thread, begin_ns, end_ns, kind, function, peer, bytes, tag, comm, request,
 /// result, calls. World and rank are NULL for a process that never registered. Peer, tag and comm
 /// are NULL if there is none or if it is not known. `event` has the calls. `completion` has the
-/// requests that were completed by calls that complete several requests. Rows come process by
-/// process, in the order of their chunks; for the order of time use ORDER BY.
+/// requests that calls such as MPI_Waitall have completed, one row for each request. Rows come
+/// process by process, in the order of the chunks. For the order of time use ORDER BY.
 ///
-/// Comparisons of world, rank, begin_ns and end_ns with values skip chunks; `function = 'NAME'`
-/// skips rows at low cost. A damaged chunk ends the query with an error that names the chunk.
+/// A comparison of world, rank, begin_ns or end_ns with a value lets the query skip whole chunks.
+/// `function = 'NAME'` lets it skip rows at low cost. A damaged chunk ends the query with an error
+/// that names the chunk.
 int register_event_tables(sqlite3* database, EventTableCounters* counters);
 
 }  // namespace xylem::storage

@@ -1,6 +1,6 @@
 #pragma once
 
-// Asks a run's file many small questions in a row, with one sticky error.
+// Asks a run's file many small questions, and keeps the first error.
 
 #include <algorithm>
 #include <cstdint>
@@ -40,7 +40,7 @@ class Inquiry {
     }
     return {};
   }
-  /// False for some tables in files of older versions.
+  /// Returns whether the file has this table. Files of older versions lack some tables.
   bool has_table(const std::string& name) {
     return !ask("SELECT 1 FROM sqlite_schema WHERE name = " + sql_quoted(name)).empty();
   }
@@ -49,7 +49,8 @@ class Inquiry {
                 ") WHERE name = " + sql_quoted(column))
                 .empty();
   }
-  /// Returns the only row, which has `columns` values. All are NULL if there is no row.
+  /// Returns the only row of the result, with `columns` values. If there is no row, all values are
+  /// NULL.
   std::vector<Value> ask_one(const std::string& sql, std::size_t columns) {
     Rows rows = ask(sql);
     return rows.empty() ? std::vector<Value>(columns) : std::move(rows.front());

@@ -42,8 +42,9 @@ class RowSink {
 /// The form in which texts are returned. Texts of a store are not trusted: a program's name may
 /// contain terminal control codes.
 enum class Texts {
-  kExact,  ///< For programs, and for formats with their own escaping, such as HTML and JSON.
-  /// For people at a terminal. Texts and column names are made printable by base/printable_text.h.
+  kExact,  ///< Use it for programs, and for formats with their own escaping, such as HTML and JSON.
+  /// Use it for people at a terminal. Texts and column names are made printable by
+  /// base/printable_text.h.
   kPrintable,
 };
 
@@ -53,30 +54,33 @@ class RunFile {
  public:
   /// Opens a run's file. Works while the file is written; each query sees what is committed at that
   /// time. Also works for finished files on read-only media. Fails with kNotFound,
-  /// kPermissionDenied, kInvalidArgument (a directory, a database that is not a run, or a run of a
-  /// newer xylem), kCorrupt (not a database) or kUnavailable.
+  /// kPermissionDenied or kUnavailable. Fails with kInvalidArgument for a directory, a database
+  /// that is not a run, or a run of a newer xylem. Fails with kCorrupt if the file is not a
+  /// database.
   static Result<std::unique_ptr<RunFile>> open(const std::string& path,
                                                Texts texts = Texts::kExact);
   virtual ~RunFile() = default;
 
   /// Runs all statements of `sql`, one after another. Fails with kInvalidArgument if the SQL is
-  /// wrong or a name is unknown, with kPermissionDenied on operations other than reading, and with
-  /// kCorrupt if the file is damaged. Rows before a failure have already been passed to the sink.
+  /// wrong or a name is unknown. Fails with kPermissionDenied on operations other than reading, and
+  /// with kCorrupt if the file is damaged. Rows before a failure have already been passed to the
+  /// sink.
   virtual Result<void> query(std::string_view sql, RowSink& sink) = 0;
 
   /// Until release() is called, all queries see the same commit, even while the run continues. The
-  /// writer's log grows meanwhile, so hold only for a short time. Fails like query().
+  /// writer's log grows meanwhile, so call release() soon. Fails with kCorrupt or kUnavailable if
+  /// the file cannot be read.
   virtual Result<void> hold() = 0;
   virtual void release() = 0;
 
   /// After `deadline` (monotonic) queries fail with kTimedOut, also during execution. kForever
   /// means no deadline. While there is a deadline, a value may have at most 16 MiB, so that no
-  /// single step takes long. If `given_up` is not null, queries also fail once it is true. Any
-  /// thread may set it. It must live longer than this object.
+  /// single step takes long. If `given_up` is not null, queries also fail after `*given_up` was set
+  /// to true. Any thread may set it. It must live longer than this object.
   virtual void set_deadline(Nanos deadline, const std::atomic<bool>* given_up = nullptr) = 0;
 
-  /// Runs a query and returns all rows, without column names. For results with few rows: more than
-  /// `most` rows fail with kExhausted.
+  /// Runs a query and returns all rows, without column names. Use it for results with few rows.
+  /// Fails if query() fails, and with kExhausted if there are more than `most` rows.
   Result<std::vector<std::vector<Value>>> rows(std::string_view sql, std::size_t most = 1'000'000);
 
   /// Number of chunks of events that the queries have opened so far.
@@ -86,24 +90,24 @@ class RunFile {
 };
 
 /// Limits SQLite's memory in this process, for all connections together. A query that needs more
-/// fails with kExhausted. For servers; call it once, before the first file is opened.
+/// fails with kExhausted. A server calls it once, before it opens the first file.
 void limit_memory(std::int64_t bytes);
 
 /// Returns text as an SQL literal. Everything after a zero byte is left out, as in SQLite.
 std::string sql_quoted(std::string_view text);
 
-/// Returns a value as text: "" for NULL, hex for blobs. A real is the shortest text that gives the
-/// same number when read.
+/// Returns a value as text: "" for NULL, hex for blobs. A real is written as the shortest text that
+/// gives the same number when read.
 std::string to_text(const Value& value);
 /// Returns a value as JSON: null, a number, or a string. Reals that JSON cannot represent are null,
 /// blobs are hex, and bytes that are not UTF-8 become U+FFFD. Control characters, including C1, are
 /// escaped.
 std::string to_json(const Value& value);
-/// Returns 0 or "" if the value has another type. A real is limited to the range of integers; NaN
-/// gives 0.
+/// These functions return 0 or "" if the value has another type. The function integer_of() also
+/// accepts a real. It limits the real to the range of integers, and returns 0 for NaN.
 std::int64_t integer_of(const Value& value);
-/// Returns an integer, limited to plus or minus 146 years, so that two times can be subtracted
-/// without overflow.
+/// Returns integer_of(), limited to plus or minus 146 years in ns, so that two times can be
+/// subtracted without overflow.
 Nanos time_of(const Value& value);
 double real_of(const Value& value);
 std::string text_of(const Value& value);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The numbers of `xylem report`, as a value: the run, whether its account is exact, the time in
-// functions, waits between ranks, and losses. Lists are short for runs of any size.
+// The contents of `xylem report`: the run, its account, the time in functions, waits between ranks,
+// and losses. Lists are short for runs of any size.
 
 #include <cstdint>
 #include <optional>
@@ -22,12 +22,14 @@ struct ReportLimits {
   std::size_t worlds = 20;
   std::size_t functions = 15;
   std::size_t inexact_ranks = 20;
-  std::size_t ranks = 16;  ///< A world with more ranks shows half of this number from each end.
+  std::size_t ranks = 16;  ///< Maximum number of ranks shown of a world. If a world has more, half
+                           ///< of the ranks shown have the lowest shares, and half have the
+                           ///< highest.
   std::size_t waits = 10;
   std::size_t losses = 20;
   std::size_t notices = 10;
   std::size_t alerts = 10;
-  std::size_t host_loads = 16;  ///< 0: the samples of the service `host` are not read.
+  std::size_t host_loads = 16;  ///< With 0, the samples of the service `host` are not read.
 };
 
 struct Report {
@@ -43,9 +45,9 @@ struct Report {
   struct World {
     WorldId id{};
     std::string program;
-    std::uint64_t size = 0;  ///< Size reported by its processes.
+    std::uint64_t size = 0;  ///< Size that the processes of the world reported.
     std::uint64_t registered = 0;
-    std::string clock = {};  ///< Kind of clock of its times; empty: the run's clock.
+    std::string clock = {};  ///< Kind of the clock that gave its times; empty: the run's clock.
   };
   /// Sums over ranks, in calls. In every complete line, `captured` == `stored` + `lost`.
   struct Account {
@@ -54,7 +56,8 @@ struct Report {
     std::uint64_t lost_of_unknown_ranks = 0;  ///< Calls in lost windows of unknown ranks.
     /// Ranks that are incomplete or have lost calls; worst first.
     std::vector<AccountLine> inexact;
-    std::uint64_t inexact_ranks = 0;  ///< Number of all such ranks.
+    std::uint64_t inexact_ranks = 0;  ///< Number of all ranks that are incomplete or have lost
+                                      ///< calls.
   };
   /// The account of single events. All numbers are 0 without --detail trace.
   struct EventAccount {
@@ -68,13 +71,13 @@ struct Report {
     double share = 0;        ///< Share of the time in MPI, 0 to 1.
     bool estimated = false;  ///< Some of its calls were not timed.
   };
-  /// A rank's time in MPI and its span. The span is from the rank's first to its last event if all
-  /// its events are stored, else from its first to its last window with a call. The times of
-  /// several threads are added.
+  /// A rank's time in MPI and its span. If all events of the rank are stored, the span is from the
+  /// rank's first to its last event. Otherwise it is from the rank's first to its last window with
+  /// a call. The times of several threads are added.
   struct RankShare {
     Rank rank{};
     Nanos mpi_ns = 0, span_ns = 0;
-    bool estimated = false;  ///< mpi_ns contains an estimated function.
+    bool estimated = false;  ///< `mpi_ns` contains the time of an estimated function.
     double share() const;
   };
   struct WorldShare {
@@ -83,8 +86,8 @@ struct Report {
     RankShare least, most;
     double mean = 0;             ///< Mean of the ranks' shares.
     bool estimated = false;      ///< The share of at least one rank is estimated.
-    double mpi_imbalance = 0;    ///< max / mean - 1 of the ranks' time in MPI.
-    double other_imbalance = 0;  ///< max / mean - 1 of the ranks' time outside MPI.
+    double mpi_imbalance = 0;    ///< Maximum / mean - 1, of the ranks' times in MPI.
+    double other_imbalance = 0;  ///< Maximum / mean - 1, of the ranks' times outside MPI.
     /// All shares by rank, or the lowest shares and then the highest.
     std::vector<RankShare> shown;
   };
@@ -98,26 +101,29 @@ struct Report {
     /// "ring", "message", "receive", "window", "chunk", "registration", "host", "rank"
     std::string part;
     std::string host, reason;
-    /// Number of such losses. 0 if one row stands for all windows or chunks that never arrived from
-    /// a lost host.
+    /// Number of losses in this row. 0 if the row means all windows or chunks that never arrived
+    /// from a lost host.
     std::uint64_t count = 0;
     std::optional<std::uint64_t> calls;            ///< nullopt: unknown, or not counted in calls.
-    std::optional<std::uint64_t> messages, bytes;  ///< For "message"; "receive" has no bytes.
+    std::optional<std::uint64_t> messages, bytes;  ///< Set for the part "message". For "receive"
+                                                   ///< only `messages` is set.
   };
   /// An auxiliary service over all hosts, in samples.
   struct Service {
     std::string name;
-    /// Back ends with samples; back ends with a complete account.
+    /// Number of back ends with samples, and of back ends with a complete account.
     std::uint64_t back_ends = 0, complete = 0;
     std::uint64_t captured = 0, stored = 0, lost = 0;
-    /// For a service without samples: the newest notice about it, or that there is no notice.
+    /// Set for a service without samples: the newest notice about the service. If there is no
+    /// notice, `why` says so.
     std::string why = {};
   };
-  /// A stream that the configuration names, over all leaves that sent on it. A wave counts once for
-  /// each leaf.
+  /// A stream that the configuration names. The numbers are sums over all leaves that sent on it.
+  /// So a wave counts once for each leaf.
   struct Stream {
     std::string name;
-    std::uint64_t leaves = 0, complete = 0;  ///< Leaves that sent; leaves with a complete account.
+    std::uint64_t leaves = 0, complete = 0;  ///< Number of leaves that sent, and of leaves with a
+                                             ///< complete account.
     std::uint64_t sent = 0, stored = 0, lost = 0;
     std::uint64_t waves = 0;  ///< Waves of which at least one part is stored.
   };
@@ -158,15 +164,16 @@ struct Report {
   std::uint64_t notices_dropped = 0;  ///< Notices dropped by processes that logged too much.
   std::vector<Alert> alerts;          ///< Open alerts first, then by time.
   std::uint64_t alerts_in_all = 0;
-  /// Sentences from verify_totals. Empty: no faults, or not checked.
+  /// Sentences from verify_totals(). Empty if there are no faults or nothing was checked.
   std::vector<std::string> faults;
 };
 
-/// Fails like RunFile::query.
+/// Fails if the file cannot be read (see RunFile::query).
 Result<Report> make_report(RunFile& run, const ReportLimits& limits = {});
 
 /// Recomputes the store's running totals from every stored window and chunk. Returns the
-/// differences; empty if there are none. Reads the whole file. Fails like RunFile::query.
+/// differences; empty if there are none. Reads the whole file. Fails if the file cannot be read
+/// (see RunFile::query).
 Result<std::vector<std::string>> verify_totals(RunFile& run);
 
 }  // namespace xylem::storage

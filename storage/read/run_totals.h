@@ -26,7 +26,7 @@ struct WorldTotals {
 
 constexpr std::uint64_t kMaxTotals = 32;
 
-/// All sums are from one commit. Fails like the answers of a RunView.
+/// All sums are from one commit. Fails if the file cannot be read (see RunFile::query).
 Result<WorldTotals> world_totals(RunFile& run);
 
 }  // namespace xylem::storage

@@ -22,18 +22,19 @@
 
 namespace xylem::storage {
 
-/// Answers over one read-only connection, which is cheap to open. Close it between queries: while a
-/// reader is open, the end of a run cannot fold the log into the run's file. Each answer is from
-/// one commit. Not thread-safe.
+/// Answers queries over one read-only connection, which is cheap to open. Close it between queries:
+/// while any reader is open, the end of a run cannot write SQLite's log into the run's file. Each
+/// answer is from one commit. Not thread-safe.
 ///
-/// All answers fail like RunFile::query (kTimedOut if a deadline is set and passes). They also fail
-/// with kNotFound for an unknown world, and with kInvalidArgument for a range that ends before it
-/// begins or for values above a limit. If a run has no ranks yet, the answer is empty; this is not
-/// an error. Several processes with the same rank are added together.
+/// Every query fails if the file cannot be read (see RunFile::query). It fails with kTimedOut if a
+/// deadline is set and passes, and with kNotFound for an unknown world. It fails with
+/// kInvalidArgument for a range that ends before it begins, and for values above a limit. If a run
+/// has no ranks yet, the answer is empty; this is not an error. Several processes with the same
+/// rank are added together.
 class RunView {
  public:
   explicit RunView(std::unique_ptr<RunFile> run) : run_(std::move(run)) {}
-  /// Fails like RunFile::open.
+  /// Fails if the file cannot be opened (see RunFile::open).
   static Result<RunView> open(const std::string& path);
 
   /// Returns the scope of the whole run: whether it has ended, and its newest time.
@@ -45,13 +46,13 @@ class RunView {
   Result<Timeline> timeline(const TimelineQuery& query);
   Result<HostTable> hosts();
   Result<HostSeries> series(const SeriesQuery& query);
-  /// Like make_tree_report, but if no front end of the run is known yet, the tree is empty.
+  /// Like make_tree_report(), but if no front end of the run is known yet, the tree is empty.
   Result<Tree> tree(std::optional<Nanos> at_ns = std::nullopt);
   Result<Notices> notices(std::uint64_t most = 200);
   /// `most` is at most kMaxNotices.
   Result<Alerts> alerts(std::uint64_t most = 200);
 
-  /// For SQL queries and deadlines.
+  /// The run's file, for SQL queries and deadlines.
   RunFile& file() { return *run_; }
 
  private:

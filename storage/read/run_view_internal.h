@@ -27,8 +27,8 @@ struct Member {
 struct Slots {
   Nanos begin_ns = 0, end_ns = 0, slot_ns = 1;
   std::uint64_t count = 0;
-  /// Only if `count` is above 0. A file may contain any time: a time outside the range counts in
-  /// the first or the last slot.
+  /// Returns the slot of a time. `count` must be above 0. A file may contain any time, so a time
+  /// outside the range counts in the first or the last slot.
   std::uint64_t of(Nanos at) const {
     if (at <= begin_ns) return 0;
     const Nanos after = saturating_subtract(at, begin_ns);
@@ -42,7 +42,7 @@ struct RankRows {
   std::uint64_t count() const { return (end - first + group - 1) / group; }
 };
 
-/// Builds one answer. Failures stick, as in Inquiry: the answer fails with the first one.
+/// Builds one answer. Keeps the first failure, as Inquiry does; the answer fails with it.
 class ViewReader {
  public:
   explicit ViewReader(RunFile& run) : inquiry(run), run_(run) { read_scope(); }
@@ -67,19 +67,21 @@ class ViewReader {
   std::uint64_t read_world(WorldId world);
   /// Divides ranks into at most `most` rows. Call it after read_world().
   RankRows rows(const RankRange& ranks, std::uint64_t world_size, std::uint64_t most);
-  /// Returns the processes whose rank is in the rows, by the id of the table `process`.
+  /// Returns the processes whose rank is in the rows. The key is the process's id in the table
+  /// `process`.
   std::unordered_map<std::int64_t, Member> members(WorldId world, const RankRows& rows);
 
   struct Function {
     std::string name, function_class;
   };
   const std::map<std::int64_t, Function>& functions();
-  /// Returns the function with this id. If the file does not have its name, the result has a
-  /// made-up name with the number.
+  /// Returns the function with this id. If the file does not have the function's name, the name is
+  /// made from the id.
   Function function(std::int64_t id);
-  /// Files before schema 8 have no services; their `host_metric` is a table.
+  /// Files before schema 8 have no services. In those files `host_metric` is a table, in later
+  /// files a view.
   bool has_services() { return inquiry.has_table("service"); }
-  /// See host_value.h.
+  /// Returns host_value_table() of this file.
   std::string host_values() {
     auto table = host_value_table(run_);
     if (table) return *std::move(table);
@@ -87,7 +89,7 @@ class ViewReader {
     return {};
   }
 
-  /// Over the whole run; see host_value.h.
+  /// Returns storage::newest_host_values() for the whole run.
   std::string newest_host_values(const std::string& leaves) {
     auto sql = storage::newest_host_values(run_, leaves, std::numeric_limits<Nanos>::max());
     if (sql) return *std::move(sql);

@@ -1,7 +1,8 @@
 #pragma once
 
-// The state of the overlay as a value: its processes with their links, now or at an earlier time of
-// the run, and their notices, grouped over hosts. `xylem tree` and the pages show it.
+// A report on the overlay: its processes, their links and their notices. It describes the present
+// or an earlier time of the run. Equal notices of several hosts are combined. `xylem tree` and the
+// pages show the report.
 
 #include <cstdint>
 #include <map>
@@ -19,19 +20,19 @@ namespace xylem::storage {
 struct TreeReport {
   /// State of a node's link to its parent. For the front end: state of its writes to the store.
   struct Link {
-    Nanos at_ns = 0;  ///< When it was reported, in the run's time.
+    Nanos at_ns = 0;  ///< When the state was reported, in the run's time.
     std::uint64_t queue_bytes = 0;
     /// Connections that the node has refused. Always 0 if the report is for an earlier time,
-    /// because the history does not have it.
+    /// because the history does not have this number.
     std::uint64_t refused = 0;
     /// "unix", "tcp", "tls", or empty if unknown. Always empty if the report is for an earlier
     /// time.
     std::string transport;
-    /// Smallest round trip of the recent pings. For the front end: its longest commit of the last
-    /// second. nullopt: not known yet.
+    /// Smallest round-trip time of the recent pings. For the front end: duration of its longest
+    /// commit in the last second. nullopt: not known yet.
     std::optional<Nanos> round_trip_ns;
-    /// Messages and bytes per second, including pings: over the last five seconds, or over the
-    /// whole run if it is finished. nullopt: there are fewer than two reports.
+    /// Messages and bytes per second, including pings. The mean over the last five seconds; if the
+    /// run has ended, over the whole run. nullopt: there are fewer than two reports.
     std::optional<double> packets_per_s, bytes_per_s;
   };
   struct Node {
@@ -42,13 +43,13 @@ struct TreeReport {
     std::int64_t level = 0;
     std::uint64_t ranks = 0;   ///< Number of ranks of this leaf; 0 for other nodes.
     std::optional<Link> link;  ///< nullopt: the node has never reported.
-    /// How long an attached node has been silent. Set only if this is at least kSilentAfter, and if
-    /// the run was not finished at the requested time.
+    /// How long an attached node has been silent. Set only if it is at least kSilentAfter, and only
+    /// if the run had not ended at the requested time.
     std::optional<Nanos> silent_ns;
     /// Why a communication process was placed on its host. Empty: unknown.
     std::string reason{};
     /// The last measurements of a back end's host, by the names in placement/facts.h ("idle",
-    /// "cores", ...). Empty: none yet, or hosts are not measured.
+    /// "cores", ...). Empty if there are none yet, or if hosts are not measured.
     std::map<std::string, double> facts{};
   };
   /// Notices from or about processes of one role. Similar lines are combined.
@@ -61,8 +62,8 @@ struct TreeReport {
   std::string run_id, command;
   Nanos started_realtime_ns = 0;
   bool has_ended = false;  ///< True if the run had ended at the requested time.
-  /// Time of the state, in the run's time: the run's end if has_ended is true. Otherwise it is the
-  /// requested time, or without a requested time the time of the newest report.
+  /// Time of the state, in the run's time. If `has_ended` is true, this is the run's end. Otherwise
+  /// it is the requested time; if no time was requested, it is the time of the newest report.
   Nanos at_ns = 0;
   std::vector<Node> nodes;            ///< In the order of ids.
   std::vector<Notice> notices;        ///< Errors first, then by the time of the first line.
@@ -73,10 +74,11 @@ struct TreeReport {
 /// this long while the front end still reports.
 constexpr Nanos kSilentAfter = 4 * kSecond;
 
-/// Returns the overlay as the file describes it. With `at_ns`, returns its state at that time of
+/// Returns the overlay as the file describes it. With `at_ns`, returns the state at that time of
 /// the run, otherwise the newest state. Nodes that did not exist yet are left out. A file of an
-/// older xylem has no history; then every `at_ns` gives the newest state, without rates. Fails like
-/// RunFile::query, and with kNotFound if the file has no front end (at that time).
+/// older xylem has no history: for every `at_ns` the result is the newest state, without rates.
+/// Fails if the file cannot be read (see RunFile::query). Fails with kNotFound if the file has no
+/// front end, or had none at that time.
 Result<TreeReport> make_tree_report(RunFile& run, std::optional<Nanos> at_ns = std::nullopt);
 
 }  // namespace xylem::storage

@@ -21,8 +21,8 @@ namespace xylem::storage {
 /// The common part of all answers.
 struct Scope {
   Nanos begin_ns = 0, end_ns = 0;  ///< The time that the answer covers.
-  Nanos run_begin_ns = 0;          ///< 0, or the time of the first event if it is earlier.
-  /// End of the run; for a live run, the newest known time. Not before the last sample.
+  Nanos run_begin_ns = 0;          ///< 0, or the time of the first event if that is earlier.
+  /// End of the run; for a live run, the newest known time. Never earlier than the last sample.
   Nanos run_end_ns = 0;
   bool has_ended = false;
   /// True if some times of the answer are estimated from sampled calls.
@@ -60,10 +60,10 @@ struct RankGridQuery {
 };
 
 /// A grid of ranks and time. A slot is a multiple of the run's windows, so no window is in two
-/// slots. The range is extended to whole windows. If it has more than some million windows of a
-/// rank, it is extended to whole groups of 8, 64, 512 or 4096 windows. To get the share of time in
-/// MPI, divide a cell of kMpi by the length of the slot and by the number of ranks in its row. With
-/// several threads, the share may be above 1.
+/// slots. The range is extended to whole windows. If millions of rows would have to be read, the
+/// range is extended to whole groups of 8, 64, 512 or 4096 windows. For the share of time in MPI,
+/// divide a cell of kMpi by the slot's length and by the row's number of ranks. With several
+/// threads, the share may be above 1.
 struct RankGrid {
   struct Row {
     std::uint64_t first_rank = 0, ranks = 0;
@@ -82,8 +82,8 @@ struct FunctionQuery {
   RankRange ranks = {};
   TimeRange range = {};  ///< If this is only a part of the run, sums are made from windows.
   /// Number of time slots in each function's series, up to kMaxColumns; 0: no series. If there are
-  /// many windows, the length of a slot, and so also the range, is a multiple of 8 windows, or of
-  /// 64 and so on.
+  /// many windows, a slot is a multiple of 8, 64, 512 or 4096 windows. Then the range is extended
+  /// to whole slots.
   std::uint64_t series = 0;
   bool distribution = false;
   /// Maximum number of functions. The functions with most time are kept.
@@ -97,9 +97,9 @@ struct FunctionTable {
     std::uint64_t calls = 0, time_ns = 0, bytes = 0, max_ns = 0, ranks = 0;
     bool estimated = false;
     std::vector<std::uint64_t> series_ns;  ///< Time in each slot.
-    /// Distribution of durations. The entry for a power of two P is the number of calls that took
-    /// less than P ns and at least P / 2 ns; powers without calls have no entry. For sampled
-    /// functions it is estimated from the timed calls.
+    /// Distribution of durations. The key is a power of two P. The value is the number of calls
+    /// that took at least P / 2 ns and less than P ns. Powers without calls have no entry. For
+    /// sampled functions the numbers are estimated from the timed calls.
     std::map<std::uint64_t, std::uint64_t> distribution;
   };
   Scope scope;
@@ -110,8 +110,9 @@ struct FunctionTable {
 };
 
 enum class MatrixValue {
-  kMessages,  ///< From row to column: number of messages and their bytes.
-  kWaits,     ///< Waits of row for column: number of calls and their time in ns.
+  kMessages,  ///< Messages from the row's ranks to the column's: their number and bytes.
+  kWaits,     ///< Calls in which the row's ranks waited for the column's: their number and time in
+              ///< ns.
 };
 
 struct MatrixQuery {
@@ -134,7 +135,7 @@ struct Matrix {
   std::uint64_t world_size = 0;
   std::uint64_t first_row = 0, end_row = 0, first_column = 0, end_column = 0;
   std::uint64_t block = 1;  ///< Number of ranks on each side of a cell.
-  std::vector<Cell> cells;  ///< By row, then column.
+  std::vector<Cell> cells;  ///< Sorted by row, then by column.
   /// Lost messages of the rows' ranks. In a matrix of waits, `lost_messages` counts lost receives.
   std::uint64_t lost_messages = 0, lost_bytes = 0;
 };
@@ -146,8 +147,8 @@ struct TimelineQuery {
   std::uint64_t most = 5000;  ///< Maximum number of calls, and of messages; at most kMaxCalls.
 };
 
-/// The calls of ranks in a range of time. It has single calls if at most kMaxTimelineChunks chunks
-/// of events touch the range, else windows.
+/// The calls of ranks in a range of time. If at most kMaxTimelineChunks chunks of events touch the
+/// range, it has single calls. Otherwise it has windows.
 struct Timeline {
   /// The function and the times of a call are always known; peer, tag and comm may be missing.
   struct Call {
@@ -164,7 +165,7 @@ struct Timeline {
     std::uint64_t source = 0, destination = 0;
     Nanos sent_ns = 0;
     /// nullopt: the receive is not among the calls of this range and these ranks. Because of clock
-    /// errors it may be earlier than sent_ns.
+    /// errors this time may be earlier than `sent_ns`.
     std::optional<Nanos> received_ns;
     std::uint64_t bytes = 0;
     std::optional<std::int64_t> tag;
@@ -184,10 +185,12 @@ struct Timeline {
   /// True if a shorter range or fewer ranks would give single calls.
   bool too_many = false;
   RankGrid grid;
-  std::vector<Call> calls;  ///< By rank and begin. If there are too many calls, only the longest.
+  std::vector<Call> calls;  ///< Sorted by rank and begin. If there are too many calls, only the
+                            ///< longest are listed.
   std::uint64_t calls_in_all = 0;
-  /// By time. Sends and receives are paired in their order within the range, separately for each
-  /// source, destination, communicator and tag. Near the ends of the range a pair may be wrong.
+  /// Sorted by time. Sends and receives are paired in their order within the range, separately for
+  /// each source, destination, communicator and tag. Near the ends of the range a pair may be
+  /// wrong.
   std::vector<Message> messages;
   std::uint64_t messages_in_all = 0;
   /// The ten longest calls, longest first. Without single calls, only the longest call of each rank
@@ -218,7 +221,8 @@ struct SeriesQuery {
   std::optional<LeafId> leaf = {};  ///< nullopt: all hosts, up to `most` of them.
   TimeRange range = {};
   std::uint64_t columns = 300;
-  /// If set: series of the ranks of this world instead of hosts, up to `most`.
+  /// If set, the answer has the series of this world's ranks, up to `most`, instead of the series
+  /// of hosts.
   std::optional<WorldId> world = {};
   /// A rank of the world; nullopt: all ranks, or those of `leaf`.
   std::optional<Rank> rank = {};
@@ -243,17 +247,17 @@ struct HostSeries {
   Nanos slot_ns = 0;
   std::vector<Line> lines;
   bool is_of_ranks = false;
-  /// Number of hosts or ranks with this series. If there are more than `most`, the omitted ones are
-  /// counted without checking that their samples contain this series.
+  /// Number of hosts or ranks with this series. If there are more than `most`, the number may be
+  /// too high, because the samples of the omitted ones are not read.
   std::uint64_t lines_in_all = 0;
-  /// If not 0, there are too many samples for one answer. Then only the first sample of each host
-  /// or rank in each interval of this length is read. The samples between are missing.
+  /// If not 0, there are too many samples for one answer. Then only one sample of each host or rank
+  /// is read in each interval of this length, the first one. The other samples are missing.
   Nanos look_ns = 0;
 };
 
 struct Overview {
   Scope scope;
-  Report report;                ///< With short lists.
+  Report report;                ///< The report, with short lists.
   std::uint64_t window_ns = 0;  ///< Length of the run's windows.
   /// Captured calls divided by the run's time; nullopt: the time is 0.
   std::optional<double> calls_per_s;

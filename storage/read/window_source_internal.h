@@ -4,9 +4,9 @@
 // rows.
 //
 // A range is read level by level, starting at the top. First come the slots of a level that are
-// completely in the range. Then come the windows of these slots that this level does not contain
-// yet (rows of lower levels, late windows). Last come the ends of the range, from the level below.
-// In a file without summaries all windows are read from rows.
+// completely in the range. Then come windows of these slots that this level does not contain yet;
+// they are read from lower levels. Last come the ends of the range, from the level below. In a file
+// without summaries all windows are read from rows.
 
 #include <array>
 #include <functional>
@@ -19,8 +19,8 @@
 
 namespace xylem::storage {
 
-/// The access of one answer to windows. Failures stick in the reader. Times are multiples of the
-/// run's windows; ranges are [begin, end).
+/// The access of one answer to windows. The reader keeps the first failure. Times are multiples of
+/// the run's windows; ranges are [begin, end).
 class WindowSource {
  public:
   /// A row of window_summary: its level, its begin, its block, and a blob.
@@ -45,15 +45,15 @@ class WindowSource {
   std::uint64_t count_parts(int level, Nanos begin_ns, Nanos end_ns);
 
   /// Reads cells of `level`. Windows that this level does not contain yet are read from lower
-  /// levels. New windows, which are only rows of profile_row, are left to scan_new_rows(). Parts
-  /// may extend beyond the range.
+  /// levels. New windows are not read: they exist only as rows of profile_row, and scan_new_rows()
+  /// reads them. Parts may extend beyond the range.
   void scan_cells(int level, Nanos begin_ns, Nanos end_ns, const TakePart& take);
   /// Reads the rows of one level and block that begin at `begin_ns`.
   void scan_part(int level, Nanos begin_ns, std::int64_t block, const TakePart& take);
 
-  /// Reads the blob `what` of slots that are completely in the range: at `level`, and from lower
-  /// levels what this level does not contain yet. The ends of the range are read from lower levels.
-  /// `blocks`: only these blocks; empty: all.
+  /// Reads the blob `what` of the slots of `level` that are completely in the range. Windows that
+  /// this level does not contain yet, and the ends of the range, are read from lower levels. If
+  /// `blocks` is not empty, only these blocks are read.
   void scan_slots(int level, Nanos begin_ns, Nanos end_ns, const std::string& what,
                   const std::vector<std::int64_t>& blocks, const TakePart& take);
   /// Reads `columns` of profile_row for the windows that scan_slots() leaves out: new windows, and
@@ -73,7 +73,7 @@ class WindowSource {
   ViewReader& reader_;
   Nanos window_ns_;
   bool has_summaries_ = false;
-  /// The last entry stays 0, because there is no higher level.
+  /// The last entry stays 0, because the highest level has no level above it.
   std::array<std::int64_t, kSummaryLevels + 1> done_{};
 };
 

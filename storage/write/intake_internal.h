@@ -1,8 +1,8 @@
 #pragma once
 
-// The checks that every store makes on a packet before it decides whether the packet is new: is the
-// identity possible, and what does the payload contain. Values in, values out; no access to a
-// store.
+// The checks that every store makes on a packet before it decides whether the packet is new. They
+// find out whether the packet's identity is possible, and what its payload contains. They do not
+// use a store.
 
 #include <cstdint>
 #include <string>
@@ -39,19 +39,21 @@ constexpr bool is_stored_stream(StreamId stream) {
 ///  - a chunk of several leaves or of no process;
 ///  - a sample of several leaves or of no service;
 ///  - a stream account of several leaves;
-///  - a wave of a stream that is of a process, or of more leaves than possible.
+///  - a wave of a run's stream from a process instead of a leaf, or from more leaves than possible.
 Result<void> check_identity(const wire::PacketId& id);
 
 /// Decodes the payload as far as a store needs it; the columns of a chunk are not decoded. The
-/// result is a Defect for a window or tombstone with a leaf that is not among the packet's sources,
-/// and for a chunk whose number of events is not the length of its range. It is also a Defect for a
-/// series packet that is not exactly one sample, or whose sample its service has not taken.
+/// result is a Defect if a window or tombstone has a leaf that is not among the packet's sources.
+/// The result is a Defect if a chunk's number of events differs from the length of its range. A
+/// series packet must have exactly one sample, and the service must have taken a sample with this
+/// number; otherwise the result is a Defect.
 Content open_payload(const wire::Packet& packet);
 
 /// Decides what to do with a packet if the sources in `known` are already stored.
 PutOutcome judge_sources(const IntervalSet& sources, const IntervalSet& known);
 
-/// Decides the same for a chunk: `known` may have all, none or a part of its range of records.
+/// Decides what to do with a chunk if the records in `known` are already stored. `known` may have
+/// all, some or none of the chunk's records.
 PutOutcome judge_range(const wire::PacketId& id, const IntervalSet& known);
 
 /// Parses "1-3,7" to a set; the inverse of IntervalSet::to_string. Fails with kCorrupt.

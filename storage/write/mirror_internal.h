@@ -1,6 +1,6 @@
 #pragma once
 
-// Copies a live database to a file system on which it cannot be used itself.
+// Copies a live database to a file system on which SQLite cannot use it directly.
 
 #include <string>
 
@@ -11,8 +11,9 @@
 namespace xylem::storage {
 
 /// Makes one copy at a time, in steps between the commits of the live connection. SQLite adds these
-/// commits to the copy. The copy is written to a temporary file beside its place and renamed when
-/// it is complete. So a reader sees the previous copy or the new one, never a part.
+/// commits to the copy. The copy is written to a temporary file in the folder of `path`, and
+/// renamed to `path` when it is complete. So a reader sees the previous copy or the new one, never
+/// a part.
 class Mirror {
  public:
   /// Copies `live` to `path`. Borrows `live`. The constructor does nothing yet.
@@ -36,7 +37,7 @@ class Mirror {
   std::string path_;
   Connection copy_;
   sqlite3_backup* backup_ = nullptr;
-  bool writing_ = false;  ///< An unfinished copy exists beside its place.
+  bool writing_ = false;  ///< An unfinished copy exists.
 };
 
 }  // namespace xylem::storage

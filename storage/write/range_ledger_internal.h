@@ -20,7 +20,7 @@ class RangeLedger {
   /// Returns exactly the stored ranges that overlap or touch [first, end).
   IntervalSet near(std::int64_t owner, std::uint64_t first, std::uint64_t end);
 
-  /// Adds a range of which nothing is stored yet. `near` is the result of near() for it.
+  /// Adds a range. No part of it may be stored yet. `near` is the result of near() for this range.
   void insert(std::int64_t owner, std::uint64_t first, std::uint64_t end, const IntervalSet& near);
 
  private:

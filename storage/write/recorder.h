@@ -58,15 +58,15 @@ struct Batch {
   /// The batch has no data, only rows that must be stored even on a full disk; see
   /// Store::prepare_to_end.
   bool gives_up = false;
-  std::optional<RunEnd> end;  ///< Only in the last batch.
+  std::optional<RunEnd> end;  ///< Set only in the last batch.
 };
 
 /// The outcome of a batch.
 struct Recorded {
   /// Packets to acknowledge: committed now or known before. Empty if the commit failed.
   std::vector<wire::PacketId> stored;
-  /// The new parts of merged packets of which other parts are already known. Their leaves must
-  /// resend them.
+  /// Parts of merged packets that leaves must resend: other parts of the same packet are already
+  /// known, so the packet was dropped.
   std::vector<wire::PacketId> missing;
   /// Leaves whose last window is committed.
   IntervalSet ended;
@@ -76,17 +76,16 @@ struct Recorded {
   std::optional<Error> failure;
   /// After a failure: the batch, to be recorded again. Empty for the last batch.
   Batch batch;
-  /// Only for the last batch: the account of committed data. If a batch that gives up data could
-  /// not be stored, it is the account as it would be with that batch.
+  /// Set only for the last batch: the account of committed data. If a batch that gives up data
+  /// could not be stored, this is the account as if that batch were stored.
   std::vector<AccountLine> account;
   bool account_is_stored = true;
-  /// Only for the last batch: the reason why the run's end could not be written; nullopt if it was
-  /// written.
+  /// Set only for the last batch, and only if the run's end could not be written: the reason.
   std::optional<Error> end_failure;
 };
 
-/// Puts a batch and commits it. For the last batch, also ends the run and reads the account. Runs
-/// on the calling thread.
+/// Puts a batch into `store` and commits it. For the last batch, also ends the run and reads the
+/// account. Runs on the calling thread.
 Recorded record_now(Store& store, Batch batch);
 
 /// Records one batch after another. Called from one thread.

@@ -15,18 +15,17 @@ struct ReplaceOptions {
   long pretend_file_system = 0;  ///< As in SqliteOptions.
 };
 
-/// Renames an earlier run's file until the new run has recorded data, so that a mistyped command
-/// destroys no data: PATH becomes PATH.before-RUN, in the same folder.
+/// Renames an earlier run's file until the new run has recorded data. So a mistyped command
+/// destroys no data. The file PATH becomes PATH.before-RUN, in the same folder.
 ///
-/// Order of calls: set_aside() before the new store is made. Then keep_new() if the new run has
-/// recorded data, or undo() if it has ended without. The destructor calls undo(), unless
-/// keep_new(), undo() or release() was called. The store must be closed before undo(). If the
-/// process is killed before undo() or keep_new(), its successor continues with of_former(). Not
-/// thread-safe.
+/// Call set_aside() before the new store is made. Call keep_new() if the new run has recorded data,
+/// or undo() if it has ended without data. If keep_new(), undo() and release() were not called, the
+/// destructor calls undo(). The store must be closed before undo(). If the process is killed before
+/// undo() or keep_new(), its successor continues with of_former(). Not thread-safe.
 class ReplacedRun {
  public:
   /// Renames the file at `path`. With `overwrite`, any run of xylem is renamed. Without it, only an
-  /// ended run without data is renamed. Any other file is left unchanged, and make_sqlite_store
+  /// ended run without data is renamed. Any other file is left unchanged, and make_sqlite_store()
   /// decides about it. Fails with
   ///   kInvalidArgument   with `overwrite`: the existing file is not a run of xylem,
   ///   kUnavailable       another process is writing it,

@@ -13,7 +13,8 @@
 
 namespace xylem::storage {
 
-/// Like SqliteIntake: used inside a transaction of the caller, who checks the connection's failure.
+/// Like SqliteIntake, it works inside a transaction of the caller, and the caller checks the
+/// connection's failure.
 class SeriesIntake {
  public:
   explicit SeriesIntake(Connection& connection);
@@ -25,7 +26,8 @@ class SeriesIntake {
   /// as lost.
   PutOutcome put(const wire::Packet& packet);
 
-  /// These leaves have sent their last packet, so no sample of their services is in flight.
+  /// Notes that these leaves have sent their last packet, so no sample of their services is in
+  /// flight.
   void note_ended(const IntervalSet& leaves);
 
  private:

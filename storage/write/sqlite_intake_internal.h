@@ -1,8 +1,9 @@
 #pragma once
 
-// Turns packets into rows. All state is in the file: known sources and records, numbers of worlds,
-// and sums are in tables that change in the same transaction as the data. So after a rollback no
-// state in memory can disagree with the file, and a reopened file continues where it was.
+// Turns packets into rows. All state is in the file: the known sources and records, the numbers of
+// worlds, and the sums. These tables change in the same transaction as the data. So after a
+// rollback no state in memory can disagree with the file, and a reopened file continues where it
+// was.
 
 #include <cstdint>
 #include <optional>
@@ -26,7 +27,7 @@ enum class ProcessId : std::int64_t {};
 /// transaction, and the outcome means nothing.
 class SqliteIntake {
  public:
-  /// Prepares all statements; failures show in the connection.
+  /// Prepares all statements. The connection keeps a failure.
   SqliteIntake(Connection& connection, std::shared_ptr<const StreamFold> fold);
 
   /// Stores a packet whose identity was checked.
@@ -34,7 +35,7 @@ class SqliteIntake {
 
   StreamIntake& streams() { return streams_; }
 
-  /// These leaves have sent their last packet.
+  /// Notes that these leaves have sent their last packet.
   void note_ended(const IntervalSet& leaves) { series_.note_ended(leaves); }
 
   /// Writes summaries of committed windows; see Summarizer.

@@ -35,10 +35,10 @@ class StreamFold {
   virtual ~StreamFold() = default;
   /// Returns false if the waves of each leaf are stored separately.
   virtual bool merges(StreamId stream) const = 0;
-  /// Merges `other`, which is of disjoint leaves, into `state`. Returns false if they do not match;
-  /// `state` is then unusable.
+  /// Merges `other` into `state`. The two have no leaf in common. Returns false if they do not
+  /// match; then `state` is unusable.
   virtual bool merge(StreamId stream, wire::Fields& state, const wire::Fields& other) const = 0;
-  /// Returns the result of a state, for people; nullopt if it is not a state.
+  /// Returns the result of a state, for people; nullopt if `state` is not a valid state.
   virtual std::optional<wire::Fields> finish(StreamId stream, const wire::Fields& state) const = 0;
 };
 
@@ -69,7 +69,7 @@ struct NodeRow {
   LeafId leaf = wire::kNoLeaf;
   std::string state;          ///< "started", "attached", "left", "lost"
   std::string host_key = {};  ///< Distinguishes hosts with the same name.
-  /// Addresses on which the node listens. Only for a successor of the front end.
+  /// Addresses on which the node listens. Only a successor of the front end uses them.
   std::vector<wire::Address> addresses = {};
   Nanos at_ns = 0;  ///< When this state began, in the run's time.
   /// Why a communication process was placed on that host, in one clause. Empty: unknown, or not a
@@ -78,8 +78,8 @@ struct NodeRow {
   bool operator==(const NodeRow&) const = default;
 };
 
-/// A process that has been reported. `leaf` and `lane` are always known, the other fields only if
-/// `initialised` is true.
+/// A process that a leaf has reported. `leaf` and `lane` are always known. The other fields are
+/// known only if `initialised` is true.
 struct PastProcess {
   LeafId leaf{};
   Lane lane{};
@@ -117,37 +117,38 @@ struct PutOutcome {
   };
   Kind kind = Kind::kStored;
   IntervalSet missing;
-  /// Only for the run's streams, if the waves of a packet differ: the parts to acknowledge (stored
-  /// or known), and the parts to resend alone. If both lists are empty, `kind` applies to the whole
-  /// packet.
+  /// Only for the run's streams, if the waves of a packet need different treatment. `settled` has
+  /// the parts to acknowledge, `again` has the parts to resend alone. If both lists are empty,
+  /// `kind` applies to the whole packet.
   std::vector<wire::PacketId> settled{}, again{};
 };
 
-/// A run's store. Calls come from one thread at a time, in this order: begin_run once; then any
-/// number of puts and commits; end_run once. At a commit all data put so far becomes visible
-/// together and outlives this process.
+/// A run's store. Only one thread at a time may call it. Call begin_run() once, then put and commit
+/// any number of times, then call end_run() once. At a commit, all data put so far becomes visible
+/// together. From then on it outlives this process.
 ///
 /// If a commit fails, everything since the last commit is undone, also in the store's memory. The
-/// same packets may be put again later. The store stays usable. If a put fails because of the store
-/// (not with kInvalidArgument, which concerns only that packet), the same is undone at once.
-/// Further puts fail in the same way until commit is called; commit then returns that failure. So a
-/// caller that acknowledges only after a successful commit never acknowledges undone data.
+/// same packets may be put again later. The store stays usable. A put that fails with
+/// kInvalidArgument concerns only its packet. Any other failure of a put undoes everything since
+/// the last commit at once. Then further puts fail in the same way until commit() is called, and
+/// commit() returns the failure. So a caller that acknowledges only after a successful commit never
+/// acknowledges undone data.
 class Store {
  public:
   virtual ~Store() = default;
 
   virtual Result<void> begin_run(const RunFacts& facts) = 0;
 
-  /// Sets the run's time for data put from now on that has no time itself.
+  /// Sets the run's time for all later data that has no time of its own.
   virtual void set_time(Nanos /*at_ns*/) {}
 
-  /// Stores a packet of the monitor's streams (registration, window, chunk, series, stream
-  /// accounts) or of a stream that the run's configuration names, or a tombstone of such a packet.
-  /// Decides from the sources stored so far whether the packet is new. Only the root calls put(),
-  /// so this is the only place where duplicates are found. A payload that cannot be decoded is
-  /// stored as a loss with its reason. Fails like the store, and with kInvalidArgument for an
-  /// unknown stream or an invalid identity: such a packet must never be acknowledged or stored
-  /// later.
+  /// Stores a packet of the monitor's streams, or of a stream that the run's configuration names.
+  /// The monitor's streams have registrations, windows, chunks, series and stream accounts. The
+  /// packet may be a tombstone. Decides from the sources stored so far whether the packet is new.
+  /// Only the root calls put(), so this is the only place where duplicates are found. A payload
+  /// that cannot be decoded is stored as a loss with its reason. Fails with kInvalidArgument for an
+  /// unknown stream or an invalid identity. A packet refused for this reason must never be
+  /// acknowledged or stored later. All other failures are failures of the store.
   virtual Result<PutOutcome> put(const wire::Packet& packet) = 0;
 
   /// Stores a node's row. The previous row is kept as history.
@@ -165,25 +166,25 @@ class Store {
   /// time.
   virtual Result<void> put_notice(const wire::Notice& notice, Nanos at_ns) = 0;
 
-  /// A leaf is silent and has not sent its last packet. If the leaf is a host's agent, the accounts
-  /// of its ranks stay incomplete, and `loss` has the reason. If it is a program, its stream
-  /// accounts stay incomplete; their reason comes from put_node, which has the role and the state.
-  /// An empty reason means that the leaf was heard of again, and its loss is undone. end_run makes
+  /// Notes that a leaf is silent and has not sent its last packet. If the leaf is a host's agent,
+  /// the accounts of its ranks stay incomplete, and `loss` has the reason. If the leaf is a
+  /// program, its stream accounts stay incomplete; the reason is then in the row of put_node(). If
+  /// `reason` is empty, the leaf has been heard of again, and its loss is undone. end_run() makes
   /// the loss final.
   virtual Result<void> put_host_lost(LeafId leaf, const std::string& reason) = 0;
 
   /// Bytes put since the last commit. The caller uses it to decide when to commit.
   virtual std::size_t pending_bytes() const = 0;
 
-  /// Makes everything put so far visible. From then on the data outlives all processes. A power
-  /// failure of the host can still lose it until the log is folded into the file, because only then
-  /// the data reaches the disk. Fails with kExhausted if the disk is full, with kUnavailable if the
-  /// store cannot be written now, with kSuperseded if another front end has opened the run (this
-  /// one can store nothing any more), else with kInternal.
+  /// Makes everything put so far visible. From then on the data outlives all processes. The data
+  /// reaches the disk only when the log is folded into the file. Before that, a power failure of
+  /// the host can lose the data. Fails with kExhausted if the disk is full, and with kUnavailable
+  /// if the store cannot be written now. Fails with kSuperseded if another front end has opened the
+  /// run; then this front end can store nothing any more. Otherwise fails with kInternal.
   virtual Result<void> commit() = 0;
 
-  /// From now on only tombstones, state and the run's end are put. The store may use the disk space
-  /// that it has reserved for them. end_run calls this too.
+  /// Says that from now on only tombstones, state and the run's end are put. The store may use the
+  /// disk space that it has reserved for these. end_run() calls this too.
   virtual void prepare_to_end() {}
 
   /// The file that is being written and that readers on this host should open. It is not always the
@@ -191,18 +192,16 @@ class Store {
   virtual std::string live_path() const { return {}; }
 
   /// Writes the end of the run and commits. `exit_code` is the one that `xylem run` returns; -1 if
-  /// unknown. Closes the hosts that count as lost: tombstones without a wave stand for all calls,
-  /// events, samples and waves that these hosts had reported and that are not stored. So captured =
-  /// stored + lost holds for these hosts too, as last reported. If earlier data cannot be
-  /// committed, the end is still written, and the failure is returned. Nothing may be put
-  /// afterwards.
+  /// unknown. Closes the accounts of the hosts that count as lost. These hosts may have reported
+  /// calls, events, samples and waves that are not stored. This data now counts as lost. So
+  /// captured = stored + lost for these hosts too. If earlier data cannot be committed, the end is
+  /// still written, and the failure is returned. Nothing may be put afterwards.
   virtual Result<void> end_run(int exit_code, Nanos ended_realtime_ns) = 0;
 
   /// Returns the account of committed data, by world and rank. `stored` is counted, never computed
   /// from `captured` and `lost`.
   virtual Result<std::vector<AccountLine>> account() = 0;
-  /// Returns the account as it will be after the next commit, if this commit succeeds: it includes
-  /// the data put since the last commit.
+  /// Like account(), but includes the data put since the last commit.
   virtual Result<std::vector<AccountLine>> pending_account() = 0;
 };
 
@@ -213,8 +212,8 @@ std::unique_ptr<Store> make_memory_store();
 /// thread-safe.
 class MemoryRun {
  public:
-  /// `checks_epoch` = false breaks a rule: a superseded store may still commit. Used only by the
-  /// test that proves that the tree's model detects this.
+  /// If `checks_epoch` is false, a superseded store may still commit. This breaks a rule on
+  /// purpose: a test proves that the tree's model detects it.
   explicit MemoryRun(bool checks_epoch = true);
   ~MemoryRun();
   MemoryRun(const MemoryRun&) = delete;
@@ -243,14 +242,16 @@ struct SqliteOptions {
   std::string path;
   /// True to replace an existing run. If false, an existing file is refused.
   bool overwrite = false;
-  /// For tests: the result of statfs; 0 asks the system. WAL cannot work on a network file system.
-  /// There the live file is kept in $TMPDIR and copied to `path` each minute and at the end.
+  /// For tests: file system type to use instead of the result of statfs; 0: ask the system. WAL
+  /// cannot work on a network file system. There the live file is kept in $TMPDIR and copied to
+  /// `path` each minute and at the end.
   long pretend_file_system = 0;
   AlertLimits alerts = {};  ///< Thresholds of alerts.
   /// Merges waves of the run's streams. If null, the waves of each leaf are kept separately.
   std::shared_ptr<const StreamFold> fold{};
   /// Size limit of the write-ahead log. A larger log is folded into the file as soon as no reader
-  /// uses an old state of it. Until then the log grows, and one warning is logged.
+  /// uses an old state of the file. While a reader prevents this, the log grows, and one warning is
+  /// logged.
   std::uint64_t log_bytes = 64u << 20;
 };
 
@@ -262,20 +263,20 @@ Result<std::unique_ptr<Store>> make_sqlite_store(const SqliteOptions& options);
 /// The file that a successor of the front end continues.
 struct ResumeOptions {
   std::string path;  ///< As in SqliteOptions.
-  /// live_path() of the former store. If this file does not exist any more but `path` does, the
-  /// former store was complete, and `path` is continued.
+  /// live_path() of the former store. If this file is gone but `path` exists, the former store was
+  /// complete. Then the successor continues with `path`.
   std::string live_path;
   std::string run_id;                        ///< As in RunFacts.
   AlertLimits alerts = {};                   ///< As in SqliteOptions.
   std::shared_ptr<const StreamFold> fold{};  ///< As in SqliteOptions.
 };
 
-/// Continues the run of a front end that is dead or counts as dead. From now on each commit of its
-/// store fails with kSuperseded. Do not call begin_run again. Commits and counts continue as if
-/// there were only one store, even after end_run of the former store. Fails with kNotFound,
-/// kPermissionDenied, kExhausted, kUnavailable (for example while the former front end hangs in a
-/// commit: try again), kInvalidArgument if the file is another run's, or kCorrupt if its contents
-/// are invalid.
+/// Continues the run of a front end that is dead or counts as dead. From now on each commit of the
+/// former store fails with kSuperseded. Do not call begin_run() again. Commits and counts continue
+/// as if there were only one store, even after end_run() of the former store. Fails with kNotFound,
+/// kPermissionDenied or kExhausted. Fails with kUnavailable, for example while the former front end
+/// hangs in a commit: try again later. Fails with kInvalidArgument if the file is another run's,
+/// and with kCorrupt if its contents are invalid.
 Result<ResumedStore> resume_sqlite_store(const ResumeOptions& options);
 
 }  // namespace xylem::storage

@@ -1,7 +1,7 @@
 #pragma once
 
-// The file of a store: who may create it, where it is kept, and the disk space reserved for the end
-// of a run.
+// The file of a store: checks who may create it, chooses where it is kept, and reserves disk space
+// for the end of a run.
 
 #include <sys/resource.h>
 
@@ -17,8 +17,8 @@ namespace xylem::storage {
 
 /// A file that this process has created and locked against other writers.
 ///
-/// The lock is flock's, which SQLite does not use. The descriptor must live longer than SQLite's
-/// connection to the file, because closing it would also release SQLite's own locks.
+/// The lock is made with flock(). SQLite does not use flock(). The descriptor must live longer than
+/// SQLite's connection to the file, because closing it would also release SQLite's own locks.
 struct ClaimedFile {
   std::string path;
   UniqueFd lock;
@@ -29,21 +29,21 @@ struct ClaimedFile {
 /// file is locked by flock. Pass false on network file systems, where the lock would lock out
 /// readers. Fails with
 ///   kAlreadyExists     the file exists and `overwrite` is false,
-///   kInvalidArgument   a directory, not a regular file, or not a run of xylem,
+///   kInvalidArgument   the path is not a regular file, or the file is not a run of xylem,
 ///   kUnavailable       another process is writing it,
-///   kPermissionDenied, kNotFound (its folder), kExhausted.
+///   kPermissionDenied, kNotFound, kExhausted, kInternal   the system refuses to create the file.
 Result<ClaimedFile> claim_file(const std::string& path, bool overwrite, bool lock);
 
 /// Checks that a new run may replace the file at `path`: it must be a run of xylem that no process
-/// writes. With `lock`, it is locked by flock as long as the descriptor lives. Fails with
-/// kInvalidArgument (not a run of xylem), kUnavailable (another process is writing it),
-/// kPermissionDenied or kNotFound.
+/// writes. With `lock`, the file is locked by flock as long as the descriptor lives. Fails with
+/// kInvalidArgument if it is not a run of xylem, and with kUnavailable if another process is
+/// writing it. Fails with kPermissionDenied or kNotFound if it cannot be opened.
 Result<UniqueFd> hold_old_run(const std::string& path, bool lock);
 
-/// Opens a file that a former process of the same run has created, to continue it. `lock` is as
-/// above, but it is no error if the lock is not available: a former process that hangs holds it as
-/// long as it lives. Fails with kNotFound, kPermissionDenied, kInvalidArgument (not a run of
-/// xylem), else kInternal.
+/// Opens a file that a former process of the same run has created, to continue it. With `lock`,
+/// tries to lock the file by flock. It is no error if the lock is not free: a former process that
+/// hangs keeps it as long as it lives. Fails with kInvalidArgument if the file is not a run of
+/// xylem. Otherwise fails with kNotFound, kPermissionDenied or kInternal.
 Result<ClaimedFile> reclaim_file(const std::string& path, bool lock);
 
 /// Returns f_type of statfs for the folder of `path`; 0 if statfs fails.
@@ -51,20 +51,21 @@ long file_system_of(const std::string& path);
 /// True for NFS, Lustre, GPFS, BeeGFS and CIFS. Several hosts may write there, and WAL cannot work.
 bool is_network_file_system(long type);
 
-/// Makes a folder for this process alone in $TMPDIR (or /tmp), mode 0700. Fails like claim_file.
+/// Makes a folder for this process alone in $TMPDIR (or /tmp), mode 0700. Fails with
+/// kPermissionDenied, kNotFound, kExhausted or kInternal if the folder cannot be made.
 Result<std::string> make_live_folder();
 
 /// Removes a database file and the files that SQLite keeps beside it. A missing file is not a
 /// failure.
 void remove_database(const std::string& path);
 
-/// Returns true if the file may grow to `bytes`, by the free space on its disk and this process's
-/// limit.
+/// Returns true if the file can grow to `bytes`: its disk has enough free space, and this process's
+/// file size limit allows it.
 bool fits_file(const std::string& path, std::uint64_t bytes);
 
-/// Reserved disk space. A file without a name holds it, so it is freed when the process ends. If
-/// the size of files is limited (RLIMIT_FSIZE), the limit is also lowered meanwhile. The lowered
-/// limit applies to the whole process, and children inherit it.
+/// Reserved disk space. A file without a name occupies it, so it is freed when the process ends. If
+/// the size of files is limited (RLIMIT_FSIZE), that limit is also lowered while space is reserved.
+/// The lowered limit applies to the whole process, and children inherit it.
 class Reserve {
  public:
   Reserve() = default;

@@ -16,16 +16,17 @@
 namespace xylem::storage {
 
 /// Returns fields as JSON that SQLite can read: an object, `{"1":42,"2":[0.5,null]}`. Bytes are
-/// hexadecimal text. JSON has no NaN and no infinity: NaN becomes null, infinity a number outside
-/// the range of double. Text that is not UTF-8 is read as Latin-1.
+/// hexadecimal text. JSON has no NaN and no infinity. So NaN becomes null, and infinity becomes a
+/// number outside the range of double. Text that is not UTF-8 is read as Latin-1.
 std::string to_json(const wire::Fields& fields);
 
-/// Like SqliteIntake: used inside a transaction of the caller, who checks the connection's failure.
+/// Like SqliteIntake, it works inside a transaction of the caller, and the caller checks the
+/// connection's failure.
 ///
 /// For each leaf a ledger of wave numbers decides whether a wave is new. The ledger contains both
 /// stored waves and waves that were given up. The stored parts of one wave are one row, into which
-/// later parts are merged. A part that does not match this row has its own row, and so has every
-/// part of a stream whose waves are not merged.
+/// later parts are merged. A part that does not match this row gets its own row. If the waves of a
+/// stream are not merged, every part gets its own row.
 class StreamIntake {
  public:
   /// If `fold` is null, every part is stored separately.

@@ -1,8 +1,8 @@
 #pragma once
 
-// The data in a run's file for a successor of the front end, and the check which of several front
-// ends is the newest. All calls except take_over() are made inside a transaction of the caller, who
-// then checks the connection's failure.
+// Keeps the data in a run's file that a successor of the front end needs. Also checks which of
+// several front ends is the newest. All calls except take_over() are made inside a transaction of
+// the caller, and the caller then checks the connection's failure.
 
 #include <cstdint>
 #include <string>
@@ -14,24 +14,26 @@
 
 namespace xylem::storage {
 
-/// Makes this process the newest front end of the run, in an immediate transaction of its own, and
-/// reads the data that former front ends have left. Fails with kInvalidArgument if the file is
-/// another run's, with kCorrupt if it has no run or cannot be read, and like the store.
+/// Makes this process the newest front end of the run, and reads the data that former front ends
+/// have left. Does this in an immediate transaction of its own. Fails with kInvalidArgument if the
+/// file is another run's, and with kCorrupt if the file has no run or cannot be read. Other
+/// failures are those of sqlite_error().
 Result<Past> take_over(Connection& connection, const std::string& run_id);
 
-/// Keeps the data for a successor that is nowhere else in the file.
+/// Keeps the data for a successor that no other part of the store writes.
 class Succession {
  public:
-  /// Prepares its statements; failures show in the connection.
+  /// Prepares all statements. The connection keeps a failure.
   explicit Succession(Connection& connection);
 
   /// Called once in a run, by the first front end.
   void begin(Nanos epoch_ns);
-  /// Returns true if no other front end has taken over since there were `front_ends`.
+  /// Returns true if the number of front ends that have opened the run is still `front_ends`. Then
+  /// no other front end has taken over.
   bool is_newest(std::uint64_t front_ends);
 
   void note_addresses(const NodeRow& node);
-  /// The last windows of these leaves are stored.
+  /// Notes that the last windows of these leaves are stored.
   void note_ended(const IntervalSet& leaves);
 
  private:

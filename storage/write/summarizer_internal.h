@@ -12,9 +12,9 @@
 namespace xylem::storage {
 
 /// Sums up committed rows in batches of limited size. Uses one connection, inside a transaction
-/// that the caller began; failures show in the connection. The state in memory only says when the
-/// next batch is due. The file says which rows are already summed up. So after a rollback or a
-/// crash, or in a file of an older version, the work continues where the file stands.
+/// that the caller began. The connection keeps a failure. The state in memory only says when the
+/// next batch is due. The file says which rows are already summed up. So the work always continues
+/// after the last row that is summed up in the file, even after a rollback or a crash.
 ///
 /// A batch takes rows in their order, up to the slot that is still being written. It takes at most
 /// about 130000 rows or 512 slots and blocks. It needs at most 40 MB, usually 5 MB.
@@ -23,14 +23,15 @@ class Summarizer {
   explicit Summarizer(Connection& connection);
 
   /// Call it when `rows` rows of windows that begin at `begin_ns` were written. It does no harm if
-  /// they are rolled back later.
+  /// these rows are rolled back later.
   void note_rows(Nanos begin_ns, std::uint64_t rows);
   /// True if a slot is complete or many rows are waiting.
   bool is_due() const;
-  /// Writes one batch of each level that has one. `is_last`: no window will arrive any more.
+  /// Writes one batch for each level that has enough rows. `is_last` says that no more windows will
+  /// arrive.
   void advance(bool is_last = false);
-  /// Deletes all summaries so that they are made again. Needed if the class of a function arrived
-  /// after its windows.
+  /// Deletes all summaries, so that they are made again. Call it if the class of a function arrived
+  /// after windows with that function.
   void forget();
 
  private:

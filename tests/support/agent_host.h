@@ -1,7 +1,8 @@
 #pragma once
 
-// A host with an agent and its environment: processes, a guard that holds their segments, and a
-// root that stores packets. The worker can die at any request or store; then a successor continues.
+// A host with an agent and its environment: processes, a guard that has their segments, and a root
+// that stores packets. The worker can die at any request to the network, and at any store into its
+// journal. Then a successor continues.
 
 #include <functional>
 #include <memory>
@@ -137,9 +138,9 @@ class AgentHost {
   std::vector<std::unique_ptr<HandMadeSegment>> segments;
   std::unique_ptr<backend::Journal> journal;
   std::unique_ptr<backend::Agent> agent;
-  std::vector<wire::Message> others;  ///< Messages that were sent, except packets.
+  std::vector<wire::Message> others;  ///< All messages that the agent sent, except packets.
   Nanos reads_later = 0;  ///< Delay from when the agent reads its clock to when it reads records.
-  Nanos tick = 0;         ///< Growth of this delay with each reading of the clock.
+  Nanos tick = 0;         ///< Each reading of the clock adds this time to the delay.
   Nanos looks = 0;
   int die_after = -1;  ///< The worker dies after this many requests and stores; -1: never.
   int deaths = 0;

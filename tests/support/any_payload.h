@@ -1,7 +1,8 @@
 #pragma once
 
-// Makes payloads that a peer with the key may send, and their parts, from a fuzzer's bytes. Numbers
-// are mostly small, so that different values often refer to the same leaf, lane or function.
+// Makes payloads, and parts of payloads, from a fuzzer's bytes. A peer that has the key may send
+// such payloads. Numbers are mostly small, so that different values often refer to the same leaf,
+// lane or function.
 
 #include <array>
 #include <string>
@@ -27,8 +28,7 @@ inline IntervalSet any_leaves(ByteSource& in) {
   IntervalSet leaves;
   for (std::size_t left = in.below(4); left > 0; --left) {
     const std::uint64_t first = in.number<std::uint32_t>();
-    // Mostly few leaves; sometimes all possible leaves, so that code that visits each leaf is
-    // found.
+    // Mostly few leaves; sometimes all possible leaves, to find code that visits each leaf.
     const std::size_t length = in.below(16);
     leaves.insert(first, length == 15 ? std::uint64_t{raw(wire::kNoLeaf)} : first + 1 + length % 3);
   }

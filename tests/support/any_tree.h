@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <utility>
@@ -14,6 +16,15 @@
 #include "wire/waves.h"
 
 namespace xylem::testing {
+
+inline constexpr int kTrials = 300;
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// Returns the text that a failed trial needs, so that it can be repeated.
+inline std::string trial_name(std::uint64_t seed, int trial) {
+  return "seed " + std::to_string(seed) + ", trial " + std::to_string(trial);
+}
 
 struct Sent {
   LeafId leaf{};

@@ -34,7 +34,7 @@ class FakeRoot {
 struct StoredSums {
   std::map<std::pair<Lane, FunctionId>, std::uint64_t> calls;
   std::map<Lane, wire::AccountRow> accounts;
-  /// By the request of an event: how often the event is stored.
+  /// How often each event is stored; the key is the event's request.
   std::map<std::uint64_t, int> requests;
   std::uint64_t window_calls = 0;
   std::uint64_t given_up_window_calls = 0;

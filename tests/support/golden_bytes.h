@@ -13,7 +13,7 @@ namespace xylem::testing {
 /// such file, or if it contains anything else.
 std::vector<std::byte> read_hex(const std::filesystem::path& file);
 
-/// Writes such a file. Returns false if the file cannot be written.
+/// Writes a file that read_hex() can read. Returns false if the file cannot be written.
 bool write_hex(const std::filesystem::path& file, const std::vector<std::byte>& bytes);
 
 }  // namespace xylem::testing

@@ -1,6 +1,7 @@
 #pragma once
 
-// A process's segment that a test writes instead of MPI calls, by the rules of capture/core/ring.h.
+// A process's segment, filled by a test instead of MPI calls. The test follows the rules of
+// capture/core/ring.h.
 
 #include <sys/mman.h>
 
@@ -57,7 +58,7 @@ class HandMadeSegment {
     std::memcpy(at.program, "hand-made", 10);
   }
 
-  /// MPI_Init has returned.
+  /// Sets the state that a process has after MPI_Init.
   void enter_world(std::uint32_t rank, std::uint32_t size) {
     header().rank = rank;
     header().world_size = size;

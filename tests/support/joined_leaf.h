@@ -16,7 +16,7 @@
 
 namespace xylem::testing {
 
-/// `Owner` is a LeafOwner without arguments.
+/// `Owner` is a LeafOwner with a default constructor.
 template <typename Owner>
 class JoinedLeaf : public ::testing::Test {
  protected:

@@ -1,22 +1,25 @@
 #pragma once
 
-// A small model of a tree on hosts that are busy with other work. It computes how many waves a
+// A small model of a tree on hosts that are busy with other work. It computes how many waves per
 // second the tree passes, and how long a wave takes from the leaves to the front end. It starts no
 // processes, so thousands of hosts can be tried. docs/placement.md ("Does it pay?") gives the
 // formulas.
 //
-//   a host    has C cores, on each of which L processes of others run or want to; a process that
-//             comes to it gets the share s = 1 / (1 + L) of a core, the k processes of the tree
-//             there no more than min(1, C / k) of that each
-//   a node    with f children works w = a + b f a wave, so it passes s / w waves a second
-//   a link    of rate N carries (f + 1) messages of M bytes a wave for each node of its host
-//   waves     the least of all hosts and links: a wave is whole when its slowest part is there
-//   delay     the longest way from a leaf to the front end, adding at each node the wait for a
-//             core, w / s, and the time of a message on both links
-//   the wait  is a time slice where all cores are busy: 3 ms min(1, L)^C max(1, L)
+//   a host    has C cores. For each core, L processes of others run or want to run. A process of
+//             the tree gets the share s = 1 / (1 + L) * min(1, C / k) of a core, where k is the
+//             number of the tree's processes on the host.
+//   a node    with f children needs the CPU time w = a + b f for a wave. So it passes s / w waves
+//             per second.
+//   a link    of rate N carries f + 1 messages of M bytes for each wave and each node of its host.
+//   waves     Waves per second: the minimum over all nodes and links, because a wave is complete
+//             only when its slowest part has arrived.
+//   delay     The longest time from a leaf to the front end. Each node on the way adds the wait for
+//             a core, w / s, and the time of its messages on the link.
+//   the wait  for a core is a time slice when all cores are busy: 3 ms * min(1, L)^C * max(1, L)
 //
 // The model leaves out caches and memory, contention in shared switches, waves of different sizes,
-// loads that change while the tree runs (but see `redraw`), and the load of other leaves.
+// and the load of other leaves. It also leaves out loads that change while the tree runs; but see
+// redraw().
 
 #include <cstdint>
 #include <random>
@@ -54,8 +57,8 @@ struct WaveCost {
 /// GiB.
 std::vector<HostLoad> draw_loads(std::size_t hosts, std::mt19937_64& random);
 
-/// Gives a random share of the hosts a new load. Facts that were taken before are then out of date
-/// for these hosts.
+/// Gives a random share of the hosts a new load. For these hosts, facts from before the call are
+/// then out of date.
 void redraw(std::span<HostLoad> hosts, double share, std::mt19937_64& random);
 
 /// Returns hosts for placement, each with one back end and 16 processes of the job.
@@ -76,9 +79,9 @@ struct TreeSpeed {
 TreeSpeed speed(const tree::Skeleton& skeleton, std::span<const HostId> carriers,
                 std::span<const HostLoad> loads, const WaveCost& cost = {});
 
-/// Chooses carriers with knowledge of this model: each node, in order, goes to the host on which
-/// it then passes the most waves per second. The result is no bound for the delay, and a bound for
-/// the waves only if all nodes are alike.
+/// Chooses carriers with knowledge of this model. Node by node, it takes the host on which the node
+/// then passes the most waves per second. If all nodes are alike, no placement passes more waves.
+/// The delay may still be longer than with another placement.
 std::vector<HostId> place_knowingly(const tree::Skeleton& skeleton, std::span<const HostLoad> loads,
                                     const WaveCost& cost = {});
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Nodes over real sockets, for tests: a Node whose reactions are functions, a root in its own
-// thread, and a client that connects to the root.
+// Nodes over real sockets, for tests. There is a Node with functions as its reactions, a root in
+// its own thread, and a client that connects to the root.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 
 namespace xylem::net::testing {
 
-// A Node whose reactions are given as functions.
+// A test sets the reactions of this Node as functions.
 struct ScriptedNode : overlay::Node {
   std::function<void(overlay::Network&)> start = [](overlay::Network&) {};
   std::function<void(overlay::Network&, overlay::LinkId, const overlay::Peer&)> up =

@@ -10,8 +10,8 @@
 
 namespace xylem::testing {
 
-/// The coroutine starts at once. Its owner destroys it, either while it waits for an event that
-/// never comes, or after wait(), because until then another thread may still run it.
+/// The coroutine starts at once. Its owner may destroy it after wait(), or while the coroutine
+/// waits for an event that never comes. At any other time another thread may still run it.
 struct Task {
   using Ended = std::shared_ptr<std::atomic<bool>>;
   struct promise_type {

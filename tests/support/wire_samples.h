@@ -1,8 +1,8 @@
 #pragma once
 
 // One value of each message and payload, with a different value in every field. The golden frames
-// are the encoded values, and the fuzzers start from them. A value here never changes: a later
-// version adds further samples for its new fields.
+// are the encoded values, and the fuzzers start from them. A value here never changes. A later
+// version adds further samples for the fields that it adds.
 
 #include <string>
 #include <vector>

@@ -14,7 +14,7 @@
  *   call     RANK FUNCTION COUNT
  *   send     RANK DEST MESSAGES BYTES
  *   receive  RANK SOURCE MESSAGES BYTES
- *   bytes    RANK FUNCTION BYTES          only of functions for which own_bytes was called
+ *   bytes    RANK FUNCTION BYTES          only for functions with a call of own_bytes
  */
 
 #include <pthread.h>

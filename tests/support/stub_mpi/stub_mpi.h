@@ -6,18 +6,18 @@
 // The world has kStubWorldSize ranks. This process is rank 0, and the others do not exist. A call
 // never waits:
 //   - A message to any rank is dropped.
-//   - A receive gets a message at once. The source is the requested rank (for MPI_ANY_SOURCE the
-//     last rank of the communicator), the tag is the requested tag (for MPI_ANY_TAG kStubTag), and
-//     the message fills the buffer.
-//   - A request completes at its second test, or when it is waited for. Its handle is then given
-//     at once to the next request of any thread. The same holds for the handle of a communicator
-//     that was freed.
+//   - A receive gets a message at once. Its source is the requested rank; for MPI_ANY_SOURCE it is
+//     the last rank of the communicator. Its tag is the requested tag; for MPI_ANY_TAG it is
+//     kStubTag. The message fills the buffer.
+//   - A request completes at its second test, or when it is waited for. Its handle is then given at
+//     once to the next request of any thread. The handle of a freed communicator is reused in the
+//     same way.
 //   - MPI_Comm_dup keeps the members. MPI_Comm_split with color c makes a communicator of two
 //     members: rank 0 and rank 1 + c of the parent.
-// A tool (stub_tool.cc), a library of its own, is between the program and this MPI. Its MPI_Wtick
-// calls stub_tool_callback, if the program has set it, and then PMPI_Wtick.
-// All functions may be called by several threads at a time. MPI_Send, MPI_Wtime and MPI_Comm_rank
-// take no lock, so a child of fork() may call them.
+// Between the program and this MPI is a tool (stub_tool.cc), which is a separate library. Its
+// MPI_Wtick calls stub_tool_callback, if the program has set it, and then PMPI_Wtick. All functions
+// may be called by several threads at a time. MPI_Send, MPI_Wtime and MPI_Comm_rank take no lock,
+// so a child of fork() may call them.
 
 constexpr int kStubWorldSize = 8;
 constexpr int kStubTag = 17;

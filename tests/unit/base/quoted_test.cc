@@ -9,7 +9,7 @@
 namespace xylem {
 namespace {
 
-using testing::ElementsAreArray;
+using ::testing::ElementsAreArray;
 
 // The words as a real shell reads them.
 std::vector<std::string> read_by_a_shell(const std::string& line) {

@@ -10,12 +10,12 @@
 namespace xylem {
 namespace {
 
-class TextFile : public testing::Test {
+class TextFile : public ::testing::Test {
  protected:
   TextFile() { std::filesystem::create_directory(folder_); }
   ~TextFile() override { std::filesystem::remove_all(folder_); }
 
-  const std::string folder_ = testing::TempDir() + "xylem-text-" + std::to_string(::getpid());
+  const std::string folder_ = ::testing::TempDir() + "xylem-text-" + std::to_string(::getpid());
   const std::string path_ = folder_ + "/x";
 };
 
@@ -33,7 +33,7 @@ TEST_F(TextFile, IsWrittenWholeAndOverNothingUnlessToldTo) {
   ASSERT_TRUE(write_text_file(path_, "one", false));
   const auto refused = write_text_file(path_, "two", false);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, testing::HasSubstr("is there already"));
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("is there already"));
   EXPECT_EQ(*read_text_file(path_, "list"), "one");
   ASSERT_TRUE(write_text_file(path_, "three", true));
   EXPECT_EQ(*read_text_file(path_, "list"), "three");

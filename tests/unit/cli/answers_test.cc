@@ -28,16 +28,16 @@ using storage::process_row;
 using storage::profile_row;
 using storage::registration_packet;
 using storage::window_packet;
-using testing::ContainsRegex;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Answer {
   int code;
   std::string out, err;
 };
 
-class Answers : public testing::Test {
+class Answers : public ::testing::Test {
  protected:
   Answers() {
     auto made = storage::make_sqlite_store({path_});
@@ -272,7 +272,7 @@ TEST_F(Answers, TreePrintsATopologyThatCanBeReadBack) {
 
 TEST_F(Answers, TreeOfAnyStoredRunIsReadBackAsTheSameTree) {
   const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   begin();
   for (int trial = 0; trial < 100; ++trial) {

@@ -12,7 +12,7 @@
 namespace xylem {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(LiveRuns, AreThoseWhoseFrontEndHasNotedItsFile) {
   const std::string id = "t" + std::to_string(::getpid());

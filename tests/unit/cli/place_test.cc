@@ -24,8 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 const fs::path kSource = XYLEM_SOURCE_DIR;
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr StreamId kOfARun{raw(wire::kFirstStoredStream)};
 
-class StreamRelayTest : public testing::Test {
+class StreamRelayTest : public ::testing::Test {
  protected:
   void open(StreamId id) {
     wire::StreamSpec spec;

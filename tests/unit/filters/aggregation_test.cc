@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using wire::Fields;
 using xylem::testing::built_in;
 
-constexpr std::uint64_t kSeed = 20240704;  // Fixed, so that a failure can be repeated.
+constexpr std::uint64_t kAggregationSeed = 20240704;  // Fixed, so that a failure can be repeated.
 
 // Each with something that it takes.
 struct Sample {
@@ -101,11 +101,11 @@ TEST(MakeAggregation, RefusesParametersThatNobodyReads) {
 // States come from peers that may lie. Whatever they are: an error, or a state that can be
 // finished, sent and merged again; no crash.
 TEST(BuiltIns, SurviveStatesThatAreNone) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kAggregationSeed);
   for (const Sample& sample : every_built_in()) {
     const auto filter = built_in(sample.name);
     for (int trial = 0; trial < 3000; ++trial) {
-      SCOPED_TRACE(sample.name + ", seed " + std::to_string(kSeed) + ", trial " +
+      SCOPED_TRACE(sample.name + ", seed " + std::to_string(kAggregationSeed) + ", trial " +
                    std::to_string(trial));
       Fields good = *filter->lift(LeafId{5}, sample.sent);
       Fields bad = *filter->lift(LeafId{6}, sample.sent);

@@ -22,14 +22,15 @@ using wire::Fields;
 using xylem::testing::any_leaves;
 using xylem::testing::built_in;
 using xylem::testing::in_any_tree;
+using xylem::testing::kInfinity;
+using xylem::testing::kNaN;
+using xylem::testing::kTrials;
 using xylem::testing::same_bits;
 using xylem::testing::Sent;
+using xylem::testing::trial_name;
 
-constexpr std::uint64_t kSeed = 20240702;  // Fixed, so that a failure can be repeated.
-constexpr int kTrials = 300;
+constexpr std::uint64_t kArithmeticSeed = 20240702;  // Fixed, so that a failure can be repeated.
 constexpr double kUnit = 0x1p-53;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 using Doubles = std::vector<double>;
 using Numbers = std::vector<std::uint64_t>;
 
@@ -40,15 +41,11 @@ double any_value(std::mt19937_64& random) {
   return random() % 2 == 0 ? value : -value;
 }
 
-std::string trial_name(int trial) {
-  return "seed " + std::to_string(kSeed) + ", trial " + std::to_string(trial);
-}
-
 TEST(Sum, OfIntegersIsTheFlatSumInAnyTree) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kArithmeticSeed);
   const auto sum = built_in("sum");
   for (int trial = 0; trial < kTrials; ++trial) {
-    SCOPED_TRACE(trial_name(trial));
+    SCOPED_TRACE(trial_name(kArithmeticSeed, trial));
     const std::size_t length = random() % 5;
     const auto sent = any_leaves(random, [&] {
       std::vector<std::int64_t> array(length);
@@ -72,10 +69,10 @@ TEST(Sum, OfIntegersIsTheFlatSumInAnyTree) {
 }
 
 TEST(Sum, OfFloatingPointStaysWithinItsBound) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kArithmeticSeed);
   const auto sum = built_in("sum");
   for (int trial = 0; trial < kTrials; ++trial) {
-    SCOPED_TRACE(trial_name(trial));
+    SCOPED_TRACE(trial_name(kArithmeticSeed, trial));
     const auto sent = any_leaves(random, [&] {
       return Fields{{1, any_value(random)}, {2, Doubles{any_value(random)}}};
     });
@@ -97,7 +94,7 @@ TEST(Sum, OfFloatingPointStaysWithinItsBound) {
 }
 
 TEST(Sum, LetsALeafLeaveOutAField) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kArithmeticSeed);
   const std::vector<Sent> sent{{LeafId{1}, {{1, std::int64_t{5}}}},
                                {LeafId{2}, {{1, std::int64_t{6}}, {2, 0.5}}},
                                {LeafId{3}, {}}};
@@ -106,7 +103,7 @@ TEST(Sum, LetsALeafLeaveOutAField) {
 }
 
 TEST(Sum, KeepsANaNAndHasOnlyOne) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kArithmeticSeed);
   const Fields expected{{1, kNaN}};
   const std::vector<std::vector<double>> cases{{-kNaN, 1},
                                                {kInfinity, -kInfinity, 5},
@@ -157,14 +154,14 @@ TEST(Elementwise, RefusesToMixTypesAndLengths) {
 
 template <typename Least>
 void expect_extremes(const char* name, const Least& flat) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kArithmeticSeed);
   const auto filter = built_in(name);
   const auto any_special = [&] {
     constexpr double kSpecial[] = {0.0, -0.0, 1, -1, kInfinity, -kInfinity, 5e-324};
     return random() % 2 == 0 ? kSpecial[random() % std::size(kSpecial)] : any_value(random);
   };
   for (int trial = 0; trial < kTrials; ++trial) {
-    SCOPED_TRACE(trial_name(trial));
+    SCOPED_TRACE(trial_name(kArithmeticSeed, trial));
     const auto sent = any_leaves(random, [&] {
       return Fields{{1, static_cast<std::int64_t>(random())},
                     {2, Numbers{random(), random()}},
@@ -201,9 +198,9 @@ TEST(Max, IsTheFlatMaximumInAnyTree) {
 }
 
 TEST(Count, IsHowManyLeavesThereAre) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kArithmeticSeed);
   for (int trial = 0; trial < kTrials; ++trial) {
-    SCOPED_TRACE(trial_name(trial));
+    SCOPED_TRACE(trial_name(kArithmeticSeed, trial));
     const auto sent = any_leaves(random, [&] { return Fields{{7, "anything"}}; });
     EXPECT_TRUE(same_bits(in_any_tree(*built_in("count"), sent, random),
                           Fields{{count::kLeaves, std::uint64_t{sent.size()}}}));
@@ -238,10 +235,10 @@ void expect_moments(const Fields& result, const std::vector<double>& values) {
 }
 
 TEST(Moments, StayWithinTheirBoundsInAnyTree) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kArithmeticSeed);
   const auto filter = built_in("moments");
   for (int trial = 0; trial < kTrials; ++trial) {
-    SCOPED_TRACE(trial_name(trial));
+    SCOPED_TRACE(trial_name(kArithmeticSeed, trial));
     // A small variance about a large mean is where the plain sum of squares fails.
     const double centre = trial % 3 == 0 ? any_value(random) : trial % 3 == 1 ? 1e9 : 0;
     std::vector<double> values;
@@ -254,10 +251,10 @@ TEST(Moments, StayWithinTheirBoundsInAnyTree) {
 }
 
 TEST(Moments, OfArraysAreThoseOfEachElement) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kArithmeticSeed);
   const auto filter = built_in("moments");
   for (int trial = 0; trial < kTrials / 10; ++trial) {
-    SCOPED_TRACE(trial_name(trial));
+    SCOPED_TRACE(trial_name(kArithmeticSeed, trial));
     std::vector<std::vector<double>> columns(3);
     const auto sent = any_leaves(random, [&] {
       Doubles array;
@@ -276,7 +273,7 @@ TEST(Moments, OfArraysAreThoseOfEachElement) {
 }
 
 TEST(Moments, OfOneTwoAndFourAreKnown) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kArithmeticSeed);
   const std::vector<Sent> sent{{LeafId{1}, {{1, std::int64_t{1}}}},
                                {LeafId{2}, {{1, std::uint64_t{2}}}},
                                {LeafId{3}, {{1, 6.0}}}};
@@ -298,10 +295,10 @@ TEST(Moments, RefuseToMixNumbersAndArrays) {
 
 template <typename T, typename Make, typename Add>
 void expect_matrix(const Make& make, const Add& add) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kArithmeticSeed);
   const auto filter = built_in("matrix");
   for (int trial = 0; trial < kTrials; ++trial) {
-    SCOPED_TRACE(trial_name(trial));
+    SCOPED_TRACE(trial_name(kArithmeticSeed, trial));
     std::map<std::pair<std::uint64_t, std::uint64_t>, T> flat;
     const auto sent = any_leaves(random, [&] {
       Numbers rows, columns;

@@ -24,21 +24,18 @@ using wire::Fields;
 using xylem::testing::any_leaves;
 using xylem::testing::built_in;
 using xylem::testing::in_any_tree;
+using xylem::testing::kInfinity;
+using xylem::testing::kNaN;
+using xylem::testing::kTrials;
 using xylem::testing::same_bits;
 using xylem::testing::Sent;
+using xylem::testing::trial_name;
 
-constexpr std::uint64_t kSeed = 20240703;  // Fixed, so that a failure can be repeated.
-constexpr int kTrials = 300;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr std::uint64_t kCollectingSeed = 20240703;  // Fixed, so that a failure can be repeated.
 using Doubles = std::vector<double>;
 using Numbers = std::vector<std::uint64_t>;
 using Integers = std::vector<std::int64_t>;
 using Texts = std::vector<std::string>;
-
-std::string trial_name(int trial) {
-  return "seed " + std::to_string(kSeed) + ", trial " + std::to_string(trial);
-}
 
 std::vector<Sent> by_leaf(std::vector<Sent> sent) {
   std::sort(sent.begin(), sent.end(), [](const Sent& a, const Sent& b) { return a.leaf < b.leaf; });
@@ -54,10 +51,10 @@ std::string fault_of(const std::string& name, const Fields& parameters) {
 }
 
 TEST(Concatenation, IsTheFlatGatherByLeafInAnyTree) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kCollectingSeed);
   const auto filter = built_in("concatenation");
   for (int trial = 0; trial < kTrials; ++trial) {
-    SCOPED_TRACE(trial_name(trial));
+    SCOPED_TRACE(trial_name(kCollectingSeed, trial));
     const auto sent = any_leaves(random, [&] {
       Fields fields;
       if (random() % 4 != 0) fields.set(1, xylem::testing::any_double(random));
@@ -141,9 +138,9 @@ Doubles powers_of_two() {
 }
 
 TEST(Histogram, CountsAsOneFlatGatherInAnyTree) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kCollectingSeed);
   for (int trial = 0; trial < kTrials; ++trial) {
-    SCOPED_TRACE(trial_name(trial));
+    SCOPED_TRACE(trial_name(kCollectingSeed, trial));
     Doubles bounds = powers_of_two();
     Fields parameters;
     if (trial % 2 == 0) {
@@ -232,10 +229,10 @@ double any_measure(std::mt19937_64& random) {
 }
 
 TEST(Quantiles, AreWithinTheirAccuracyInAnyTree) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kCollectingSeed);
   const Doubles wanted{0, 0.01, 0.25, 0.5, 0.75, 0.9, 0.99, 1};
   for (int trial = 0; trial < kTrials; ++trial) {
-    SCOPED_TRACE(trial_name(trial));
+    SCOPED_TRACE(trial_name(kCollectingSeed, trial));
     const double accuracy = std::array{0.5, 0.01, 0.001, 0.0001}[trial % 4];
     Doubles finite;
     std::uint64_t others = 0;
@@ -270,10 +267,10 @@ TEST(Quantiles, AreWithinTheirAccuracyInAnyTree) {
 }
 
 TEST(Quantiles, AreTheSameBitsWhateverTheTree) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kCollectingSeed);
   const auto filter = built_in("quantiles");
   for (int trial = 0; trial < kTrials; ++trial) {
-    SCOPED_TRACE(trial_name(trial));
+    SCOPED_TRACE(trial_name(kCollectingSeed, trial));
     Doubles all;
     const auto sent = any_leaves(random, [&] {
       Doubles values(random() % 20);
@@ -289,7 +286,7 @@ TEST(Quantiles, AreTheSameBitsWhateverTheTree) {
 }
 
 TEST(Quantiles, OfNothingAreNoNumbers) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kCollectingSeed);
   const Fields result = in_any_tree(*built_in("quantiles"), {{LeafId{1}, {{1, kNaN}}}}, random);
   EXPECT_TRUE(same_bits(result, Fields{{quantiles::kQuantiles, Doubles{kNaN, kNaN, kNaN}},
                                        {quantiles::kCount, std::uint64_t{0}},
@@ -299,7 +296,7 @@ TEST(Quantiles, OfNothingAreNoNumbers) {
 }
 
 TEST(Quantiles, OfTheHeadersExampleAreAsItSays) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kCollectingSeed);
   const Fields result = in_any_tree(
       *built_in("quantiles"),
       {{LeafId{1}, {{1, Integers{1, 2, 3}}}}, {LeafId{2}, {{1, Doubles{4, 100}}}}}, random);
@@ -319,9 +316,9 @@ TEST(Quantiles, RefuseParametersThatMakeNoSense) {
 
 template <typename T, typename Make>
 void expect_top(const Make& make) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kCollectingSeed);
   for (int trial = 0; trial < kTrials; ++trial) {
-    SCOPED_TRACE(trial_name(trial));
+    SCOPED_TRACE(trial_name(kCollectingSeed, trial));
     const std::size_t how_many = 1 + random() % 20;
     struct Entry {
       T value;
@@ -384,10 +381,10 @@ TEST(Top, RefusesNaNsAndOddParameters) {
 
 template <typename T, typename Less, typename Make>
 void expect_classes(const Make& make) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kCollectingSeed);
   const auto filter = built_in("classes");
   for (int trial = 0; trial < kTrials; ++trial) {
-    SCOPED_TRACE(trial_name(trial));
+    SCOPED_TRACE(trial_name(kCollectingSeed, trial));
     const auto sent = any_leaves(random, [&] { return Fields{{classes::kValue, make(random)}}; });
     std::map<T, IntervalSet, Less> flat;
     for (const Sent& one : sent) flat[*one.fields.get<T>(classes::kValue)].insert(raw(one.leaf));
@@ -426,7 +423,7 @@ TEST(Classes, AreThoseOfOneFlatGatherInAnyTree) {
 }
 
 TEST(Classes, TakeAllNaNsForOne) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kCollectingSeed);
   const Fields result = in_any_tree(*built_in("classes"),
                                     {{LeafId{3}, {{1, kNaN}}}, {LeafId{4}, {{1, -kNaN}}}}, random);
   EXPECT_EQ(*leaves_of_classes(result), std::vector<IntervalSet>{IntervalSet::range(3, 5)});

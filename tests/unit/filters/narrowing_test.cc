@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using wire::Fields;
 using wire::MulticastShare;
 
-constexpr std::uint64_t kSeed = 20261121;  // Fixed, so that a failure can be repeated.
+constexpr std::uint64_t kNarrowingSeed = 20261121;  // Fixed, so that a failure can be repeated.
 
 std::shared_ptr<const Narrowing> scatter_of(const Fields& parameters = {}) {
   auto made = make_narrowing("scatter", parameters);
@@ -111,7 +111,7 @@ std::vector<std::vector<std::int64_t>> dealt(const std::vector<std::int64_t>& al
 }
 
 TEST(Scatter, DealsAsOneDoesByHandAndConcatenationPutsItTogetherAgain) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kNarrowingSeed);
   const auto scatter = scatter_of();
   const auto concatenation = make_aggregation("concatenation", {});
   ASSERT_TRUE(concatenation);
@@ -119,7 +119,7 @@ TEST(Scatter, DealsAsOneDoesByHandAndConcatenationPutsItTogetherAgain) {
     const std::size_t count = 1 + random() % 40;
     std::vector<std::int64_t> all(random() % 100);
     for (std::int64_t& element : all) element = static_cast<std::int64_t>(random());
-    SCOPED_TRACE(::testing::Message() << "seed " << kSeed << ", trial " << trial << ": "
+    SCOPED_TRACE(::testing::Message() << "seed " << kNarrowingSeed << ", trial " << trial << ": "
                                       << all.size() << " for " << count);
     const auto expected = dealt(all, count);
     std::optional<Fields> together;

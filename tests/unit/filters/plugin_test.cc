@@ -34,7 +34,7 @@ using xylem::testing::in_any_tree;
 using xylem::testing::same_bits;
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kSeed = 20240705;  // Fixed, so that a failure can be repeated.
+constexpr std::uint64_t kPluginSeed = 20240705;  // Fixed, so that a failure can be repeated.
 const fs::path kPlugins = XYLEM_TEST_PLUGINS;
 
 using Loaded = Result<std::shared_ptr<const Aggregation>>;
@@ -98,11 +98,11 @@ void expect_refused(const Loaded& loaded, Code code, const std::string& why) {
 }
 
 TEST_F(Plugin, AggregatesAsABuiltInDoes) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kPluginSeed);
   const Loaded span = load(copy_of("span"), "span");
   ASSERT_TRUE(span) << span.error().message;
   for (int trial = 0; trial < 50; ++trial) {
-    SCOPED_TRACE(::testing::Message() << "seed " << kSeed << ", trial " << trial);
+    SCOPED_TRACE(::testing::Message() << "seed " << kPluginSeed << ", trial " << trial);
     std::int64_t least = 1000, greatest = -1000;
     const auto sent = any_leaves(random, [&] {
       const auto value = static_cast<std::int64_t>(random() % 2000) - 1000;

@@ -22,7 +22,7 @@ wire::HostReport report_of(int host) {
   return report;
 }
 
-class OverlayTest : public testing::Test {
+class OverlayTest : public ::testing::Test {
  protected:
   void join_hosts(int hosts) {
     for (int host = 1; host <= hosts; ++host) {
@@ -254,7 +254,7 @@ TEST_F(OverlayTest, PrintsATopologyThatMakesTheSameTreeOnTheSameHosts) {
   const auto topology = overlay_.topology();
   ASSERT_TRUE(topology) << topology.error().message;
   EXPECT_EQ(topology->size(), 7u) << "4 internal leaves, 2 above them, the front end";
-  const std::string path = std::filesystem::path(testing::TempDir()) /
+  const std::string path = std::filesystem::path(::testing::TempDir()) /
                            ("xylem-printed-" + std::to_string(::getpid()) + ".topo");
   std::ofstream(path) << print(*topology);
   Overlay again("head", 1);
@@ -275,7 +275,7 @@ TEST_F(OverlayTest, PlacesOnForeignHostsOnlyWhereSomethingCanStartThem) {
   join_hosts(2);
   tree::Shape shape;
   shape.kind = tree::Shape::Kind::kFile;
-  shape.path = std::filesystem::path(testing::TempDir()) /
+  shape.path = std::filesystem::path(::testing::TempDir()) /
                ("xylem-foreign-" + std::to_string(::getpid()) + ".topo");
   std::ofstream(shape.path) << "head:0 => gate:0 node1:0 ; gate:0 => gate:1 node2:0 ;\n";
   const auto refused = overlay_.place(shape, known_);

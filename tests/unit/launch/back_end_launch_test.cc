@@ -15,9 +15,9 @@
 namespace xylem::launch {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class Launching : public testing::Test {
+class Launching : public ::testing::Test {
  protected:
   Launching() { std::filesystem::create_directory(folder_); }
   ~Launching() override { std::filesystem::remove_all(folder_); }
@@ -49,8 +49,8 @@ class Launching : public testing::Test {
     return text.str();
   }
 
-  std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("xylem-launching-" + std::to_string(::getpid()));
+  std::filesystem::path folder_ = std::filesystem::path(::testing::TempDir()) /
+                                  ("xylem-launching-" + std::to_string(::getpid()));
 };
 
 TEST_F(Launching, StartsAProgramHereWithItsVariables) {

@@ -13,9 +13,9 @@
 namespace xylem::launch {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class LaunchingAgents : public testing::Test {
+class LaunchingAgents : public ::testing::Test {
  protected:
   LaunchingAgents() { std::filesystem::create_directory(folder_); }
   ~LaunchingAgents() override { std::filesystem::remove_all(folder_); }
@@ -37,7 +37,7 @@ class LaunchingAgents : public testing::Test {
   }
 
   std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("xylem-agents-" + std::to_string(::getpid()));
+      std::filesystem::path(::testing::TempDir()) / ("xylem-agents-" + std::to_string(::getpid()));
 };
 
 TEST_F(LaunchingAgents, HearsWhoStandsAndWaitsForTheirEnd) {

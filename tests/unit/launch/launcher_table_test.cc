@@ -35,7 +35,7 @@ const char* totalview_stepid = nullptr;
 namespace xylem::launch {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// A child that fills the table and waits to be ended.
 class Launcher {

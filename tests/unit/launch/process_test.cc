@@ -22,11 +22,11 @@
 namespace xylem::launch {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
-class FrontEndProcessTest : public testing::Test {
+class FrontEndProcessTest : public ::testing::Test {
  protected:
   FrontEndProcessTest() {
     std::string name = "/tmp/xylem-front-end-test-XXXXXX";
@@ -63,7 +63,7 @@ class FrontEndProcessTest : public testing::Test {
     const Nanos deadline = monotonic_now() + 60 * kSecond;
     while (!condition()) {
       if (monotonic_now() > deadline)  // Ends the test: what follows would read what has not come.
-        throw std::runtime_error("not said within a minute: " + testing::PrintToString(said_));
+        throw std::runtime_error("not said within a minute: " + ::testing::PrintToString(said_));
       process.attend(monotonic_now() + ahead, say_);
       std::this_thread::yield();
     }

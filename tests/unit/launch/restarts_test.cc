@@ -32,7 +32,7 @@ TEST(Restarts, AreAsAtFirstAfterAQuietTime) {
 
 TEST(Restarts, AreNeverMoreThanTheMostWithinAnyWindow) {
   const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   Restarts restarts;
   Nanos now = 0;

@@ -12,8 +12,8 @@
 namespace xylem::launch {
 namespace {
 
-using testing::Contains;
-using testing::Pair;
+using ::testing::Contains;
+using ::testing::Pair;
 
 constexpr const char* kLibrary = "/x/lib/libxylem-capture.so";
 
@@ -63,7 +63,7 @@ TEST(ShellEnvironment, IsAsBeforeWhenItIsLeft) {
     const Variables inside = entered(before);
     EXPECT_THAT(inside, Contains(Pair("XYLEM_SERVE_PID", "42")));
     EXPECT_THAT(inside, Contains(Pair("XYLEM_RUN", "42")));
-    EXPECT_THAT(inside.at("LD_PRELOAD"), testing::StartsWith(kLibrary));
+    EXPECT_THAT(inside.at("LD_PRELOAD"), ::testing::StartsWith(kLibrary));
     EXPECT_EQ(left(inside), before);
   }
 }
@@ -94,7 +94,7 @@ TEST(CheckPreload, RefusesPathsThatTheLoaderWouldTakeForSeveral) {
   for (const char* bad : {"/my tools/x.so", "/a:b/x.so", "/$LIB/x.so"}) {
     const auto refused = check_preload(bad);
     ASSERT_FALSE(refused) << bad;
-    EXPECT_THAT(refused.error().message, testing::HasSubstr(bad));
+    EXPECT_THAT(refused.error().message, ::testing::HasSubstr(bad));
   }
 }
 

@@ -6,7 +6,7 @@
 namespace xylem::launch {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::vector<std::string> allocation(const std::string& job, const std::string& hosts,
                                     const std::string& nodes) {
@@ -42,7 +42,7 @@ TEST(SlurmStep, TakesNothingFromTheEnvironmentThatCouldBeAnotherWordOfACommand) 
 }
 
 TEST(SlurmStep, OfARunningJobIsReadFromWhatSqueueSays) {
-  EXPECT_THAT(slurm_query("77"), testing::Contains("--jobs=77"));
+  EXPECT_THAT(slurm_query("77"), ::testing::Contains("--jobs=77"));
   const auto step = step_in("77", "RUNNING 2 node[01-02]\n");
   ASSERT_TRUE(step) << step.error().message;
   EXPECT_THAT(step->launcher, HasSubstr("--jobid=77 "));

@@ -17,8 +17,8 @@
 namespace xylem::net {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr Nanos kPatience = 20 * kSecond;
 
@@ -84,7 +84,7 @@ class Client {
   UniqueFd fd_;
 };
 
-class HttpTest : public testing::Test {
+class HttpTest : public ::testing::Test {
  protected:
   void start(HttpOptions options = {}) {
     auto socket = listen_tcp("127.0.0.1", 0);
@@ -291,7 +291,7 @@ TEST_F(HttpTest, ASecondSignalDoesNotWait) {
     thread_.join();
     ::raise(SIGTERM);
   };
-  EXPECT_EXIT(served(), testing::KilledBySignal(SIGTERM), "");
+  EXPECT_EXIT(served(), ::testing::KilledBySignal(SIGTERM), "");
 }
 
 TEST_F(HttpTest, StrangersMakeRoomForNewcomersButThoseKnownStay) {

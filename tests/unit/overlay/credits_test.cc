@@ -68,7 +68,7 @@ TEST(Credits, NoticeWhoSendsWithoutAny) {
 TEST(Credits, KeepWhatIsUnderWayWithinTheWindowAndAFrameAndNeverStandStill) {
   constexpr unsigned kSeed = 20240607;
   std::mt19937 random(kSeed);
-  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
   for (int trial = 0; trial < 100; ++trial) {
     SendCredit sender(true);
     ReceiveCredit receiver(true);

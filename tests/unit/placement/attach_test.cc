@@ -13,8 +13,8 @@
 namespace xylem::placement {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 using Chosen = std::vector<std::size_t>;
 
@@ -107,7 +107,7 @@ TEST(Attach, CountsThoseAttachedAlready) {
 TEST(Attach, KeepsItsPromisesForAnyRatio) {
   std::mt19937 random(11);  // Fixed, so that a failure can be repeated.
   for (int trial = 0; trial < 20'000; ++trial) {
-    SCOPED_TRACE(testing::Message() << "trial " << trial);
+    SCOPED_TRACE(::testing::Message() << "trial " << trial);
     const std::uint32_t hosts = 1 + static_cast<std::uint32_t>(random() % 12);
     std::vector<std::uint32_t> leaf_hosts(1 + random() % 10);
     std::vector<std::uint32_t> back_end_hosts(random() % 60);
@@ -139,7 +139,7 @@ TEST(Attach, KeepsItsPromisesForAnyRatio) {
 TEST(Attach, AttachesAllWhateverTheRatio) {
   for (std::uint32_t leaf_count = 1; leaf_count <= 12; ++leaf_count) {
     for (std::uint32_t count = 0; count <= 40; ++count) {
-      SCOPED_TRACE(testing::Message() << count << " back ends, " << leaf_count << " leaves");
+      SCOPED_TRACE(::testing::Message() << count << " back ends, " << leaf_count << " leaves");
       std::vector<std::uint32_t> nowhere(leaf_count);
       std::iota(nowhere.begin(), nowhere.end(), 1000);  // No host in common.
       const auto leaves = leaves_on(nowhere);
@@ -157,7 +157,7 @@ TEST(Attach, AttachesAllWhateverTheRatio) {
 
 TEST(Attach, KeepsItsPromisesWhereOthersAreAttachedAlready) {
   const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   for (int trial = 0; trial < 5'000; ++trial) {
     std::vector<std::uint32_t> leaf_hosts(1 + random() % 10);
@@ -191,7 +191,7 @@ TEST(Attach, KeepsItsPromisesWhereOthersAreAttachedAlready) {
 
 TEST(AttachOne, StaysAtHomeWhileThereIsRoom) {
   const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   for (int trial = 0; trial < 5'000; ++trial) {
     std::vector<std::uint32_t> leaf_hosts(1 + random() % 8);
@@ -217,7 +217,7 @@ TEST(AttachOne, StaysAtHomeWhileThereIsRoom) {
 TEST(AttachOne, AgreesWithAttachAndNeverExceedsTheFanout) {
   std::mt19937 random(12);  // Fixed, so that a failure can be repeated.
   for (int trial = 0; trial < 2'000; ++trial) {
-    SCOPED_TRACE(testing::Message() << "trial " << trial);
+    SCOPED_TRACE(::testing::Message() << "trial " << trial);
     std::vector<std::uint32_t> leaf_hosts(1 + random() % 8);
     for (auto& host : leaf_hosts) host = static_cast<std::uint32_t>(random() % 6);
     auto leaves = leaves_on(leaf_hosts);

@@ -11,9 +11,9 @@
 namespace xylem::placement {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 using Counts = std::vector<std::uint64_t>;
 
@@ -96,8 +96,8 @@ TEST(PlaceEvenly, EqualsTheGreedyRuleForAnyHosts) {
     const std::uint32_t spread = trial % 2 == 0 ? 6 : 40;
     for (auto& there : occupied) there = random() % 3 == 0 ? 0 : random() % spread;
     const std::uint64_t comm_processes = random() % 60;
-    SCOPED_TRACE(testing::Message() << "trial " << trial << ": " << comm_processes << " on "
-                                    << testing::PrintToString(occupied));
+    SCOPED_TRACE(::testing::Message() << "trial " << trial << ": " << comm_processes << " on "
+                                      << ::testing::PrintToString(occupied));
     const EvenPlacement placement = placed(occupied, comm_processes);
     const auto greedy = place_greedily(occupied, comm_processes);
     Counts added(occupied.size());
@@ -120,7 +120,7 @@ TEST(PlaceEvenly, FillsHostsUpToTheirRoom) {
 
 TEST(PlaceEvenly, EqualsTheGreedyRuleAmongHostsWithRoom) {
   const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   for (int trial = 0; trial < 20'000; ++trial) {
     Counts occupied(1 + random() % 8);

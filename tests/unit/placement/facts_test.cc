@@ -8,17 +8,17 @@
 namespace xylem::placement {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
-FactTable read(std::string_view text) {
+FactTable read_facts_of(std::string_view text) {
   auto table = parse_fact_table(text, "facts");
   EXPECT_TRUE(table) << table.error().message;
   return table ? *std::move(table) : FactTable{};
 }
 
-std::string refusal(std::string_view text) {
+std::string refusal_of_facts(std::string_view text) {
   const auto table = parse_fact_table(text, "facts");
   if (table) return "accepted";
   EXPECT_EQ(table.error().code, Code::kInvalidArgument);
@@ -29,7 +29,7 @@ TEST(FactTable, ReadsColumnsBetweenBlanksOrCommas) {
   for (const char* text :
        {"host idle memory\nn[1,3] 0.5 -\nn2 - 8 # half\n", "host,idle,memory\nn[1,3],0.5,\nn2,,8\n",
         " host ,idle,  memory\r\n n[1,3] , 0.5 , -\r\nn2\t-,8"}) {
-    const FactTable table = read(text);
+    const FactTable table = read_facts_of(text);
     ASSERT_EQ(table.rows.size(), 3u) << text;
     EXPECT_EQ(table.rows[0].host, "n1");
     EXPECT_EQ(table.rows[0].facts[Fact::kIdle], 0.5);
@@ -61,7 +61,7 @@ TEST(FactTable, SaysWhereItIsWrong) {
       {"host idle\n,0.5\n", "facts:2: a host's name is missing"},
   };
   for (const auto& [text, sentence] : cases)
-    EXPECT_THAT(refusal(text), StartsWith(sentence)) << text;
+    EXPECT_THAT(refusal_of_facts(text), StartsWith(sentence)) << text;
 }
 
 TEST(AddFacts, FindsHostsByFullAndByShortNames) {
@@ -69,7 +69,7 @@ TEST(AddFacts, FindsHostsByFullAndByShortNames) {
   auto facts = facts_of(hosts);
   EXPECT_EQ(facts[1][Fact::kCores], 16);
   EXPECT_EQ(facts[0][Fact::kProcesses], 3);
-  const auto table = read("host idle cores\na 0.5 8\nb.x.org 0.25 -\nelsewhere 1 1\n");
+  const auto table = read_facts_of("host idle cores\na 0.5 8\nb.x.org 0.25 -\nelsewhere 1 1\n");
   const auto added = add_facts(table, hosts, facts);
   ASSERT_TRUE(added) << added.error().message;
   EXPECT_EQ(facts[0][Fact::kIdle], 0.5);
@@ -82,7 +82,7 @@ TEST(AddFacts, FindsHostsByFullAndByShortNames) {
 TEST(AddFacts, RefusesATableOfOtherHosts) {
   std::vector<tree::Host> hosts = {{"a", 1, 0, 0}};
   auto facts = facts_of(hosts);
-  const auto added = add_facts(read("host idle\nz 1\n"), hosts, facts);
+  const auto added = add_facts(read_facts_of("host idle\nz 1\n"), hosts, facts);
   ASSERT_FALSE(added);
   EXPECT_EQ(added.error().message, "facts: names none of the hosts; use its hosts: a");
 }

@@ -10,21 +10,21 @@
 namespace xylem::placement {
 namespace {
 
-using testing::AllOf;
-using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Pointwise;
-using testing::StartsWith;
+using ::testing::AllOf;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pointwise;
+using ::testing::StartsWith;
 
-Result<FuzzyRules> read(const std::string& text) {
+Result<FuzzyRules> read_rules_of(const std::string& text) {
   const auto entries = parse_config(text, "x.toml");
   EXPECT_TRUE(entries) << entries.error().message;
   return read_fuzzy_rules(*entries, "x.toml");
 }
 
-std::string refusal(const std::string& text) {
-  const auto rules = read(text);
+std::string refusal_of_rules(const std::string& text) {
+  const auto rules = read_rules_of(text);
   if (rules) return "accepted";
   EXPECT_EQ(rules.error().code, Code::kInvalidArgument);
   return rules.error().message;
@@ -69,7 +69,7 @@ TEST(Compare, TakesThePrincipalEigenvector) {
 
 TEST(Compare, GivesConsistentMatricesBackTheirWeights) {
   const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   for (int trial = 0; trial < 500; ++trial) {
     std::vector<double> weights(1 + random() % kFacts);
@@ -104,7 +104,7 @@ std::vector<double> by_powers(const std::vector<std::vector<double>>& matrix) {
 
 TEST(Compare, AgreesWithPowerIteration) {
   const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> near_one(0.8, 1.25);
   int accepted = 0;
@@ -156,13 +156,13 @@ TEST(DefaultRules, AreUsableAndAddUpToOneEverywhere) {
 }
 
 TEST(ReadRules, AreTheDefaultsWhereNothingIsSaid) {
-  const auto rules = read("window = \"1s\"\ntopology = \"flat\"\n");
+  const auto rules = read_rules_of("window = \"1s\"\ntopology = \"flat\"\n");
   ASSERT_TRUE(rules) << rules.error().message;
   EXPECT_EQ(*rules, default_fuzzy_rules());
 }
 
 TEST(ReadRules, TakesEveryPart) {
-  const auto rules = read(R"(
+  const auto rules = read_rules_of(R"(
 [fuzzy]
 composition = "max-min"
 score = "maximum-membership"
@@ -191,7 +191,7 @@ bad = [1.0, 1, 2.5, 4]
 }
 
 TEST(ReadRules, TakesWeightsFromComparisonsInTheOrderOfTheLines) {
-  const auto rules = read(R"(
+  const auto rules = read_rules_of(R"(
 [fuzzy.comparisons]
 network = [1, 3, 5]
 idle = ["1/3", 1, 3]
@@ -274,7 +274,7 @@ TEST(ReadRules, RefuseWithFileAndLineAndWhatToDo) {
       {"[fuzzy.weights]\nidle = inf\n", "x.toml:2: idle wants one number, not 'inf'"},
   };
   for (const auto& [text, sentence] : cases)
-    EXPECT_THAT(refusal(text), StartsWith(sentence)) << text;
+    EXPECT_THAT(refusal_of_rules(text), StartsWith(sentence)) << text;
 }
 
 }  // namespace

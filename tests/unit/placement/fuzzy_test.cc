@@ -12,12 +12,12 @@
 namespace xylem::placement {
 namespace {
 
-using testing::DoubleNear;
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::StartsWith;
+using ::testing::DoubleNear;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 /// Two grades, good 1 and bad 0.25, and the one factor idle that is good by as much as it is.
 FuzzyRules by_idle() {
@@ -70,7 +70,7 @@ TEST(Compose, GivesTheWorkedExampleOfTheSourceDocument) {
 
 TEST(Compose, AgreesWithItsFormulaWrittenOut) {
   const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> share(0, 1);
   for (int trial = 0; trial < 500; ++trial) {
@@ -200,7 +200,7 @@ TEST(PlaceFuzzily, RefusesWhatCannotBePlaced) {
 
 TEST(PlaceFuzzily, KeepsItsPromisesForAnySize) {
   const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   for (int trial = 0; trial < 3000; ++trial) {
     std::vector<double> scores(1 + random() % 12);
@@ -240,7 +240,7 @@ TEST(PlaceFuzzily, KeepsItsPromisesForAnySize) {
 
 TEST(PlaceFuzzily, ScoresLieBetweenTheValuesOfTheGrades) {
   const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   std::vector<FactValues> facts(2000);
   for (FactValues& host : facts) {
@@ -258,7 +258,7 @@ TEST(PlaceFuzzily, ScoresLieBetweenTheValuesOfTheGrades) {
       ASSERT_LE(it.score, 1 + 1e-12);
       ASSERT_NEAR(std::accumulate(it.grades.begin(), it.grades.end(), 0.0), 1, 1e-9);
       ASSERT_NEAR(std::accumulate(it.weights.begin(), it.weights.end(), 0.0), 1, 1e-9);
-      ASSERT_THAT(it.memberships, Each(testing::AllOf(testing::Ge(0), testing::Le(1))));
+      ASSERT_THAT(it.memberships, Each(::testing::AllOf(::testing::Ge(0), ::testing::Le(1))));
     }
   }
 }

@@ -8,11 +8,11 @@
 namespace xylem::placement {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::StartsWith;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 std::vector<tree::Host> make_hosts(std::size_t count, std::uint64_t processes = 2) {
   std::vector<tree::Host> hosts;
@@ -196,7 +196,7 @@ TEST(ReasonOf, SaysByWhatThePolicyChoseTheHost) {
   const std::string& grade = fuzzy->fuzzy->rules.grades[strongest_grade(best)].name;
   EXPECT_THAT(
       reason_of(*fuzzy, fuzzy->comm_processes[0], hosts),
-      testing::MatchesRegex("fuzzy: score [01]\\.[0-9][0-9], " + grade + " [01]\\.[0-9][0-9].*"));
+      ::testing::MatchesRegex("fuzzy: score [01]\\.[0-9][0-9], " + grade + " [01]\\.[0-9][0-9].*"));
 
   const auto file = plan_file(hosts, "head:0 => node2:0 ;");
   ASSERT_TRUE(file) << file.error().message;
@@ -219,7 +219,7 @@ TEST(Plan, ReadsBackAsTheSamePlan) {
   for (int trial = 0; trial < 1000; ++trial) {
     auto hosts = make_hosts(1 + random() % 30);
     for (auto& host : hosts) host.processes = random() % 9;
-    SCOPED_TRACE(testing::Message() << "trial " << trial);
+    SCOPED_TRACE(::testing::Message() << "trial " << trial);
     const Plan plan = planned(hosts, shapes[random() % 5]);
     const auto again = plan_file(hosts, print(plan.topology));
     ASSERT_TRUE(again) << again.error().message;

@@ -27,7 +27,7 @@ inline std::string lines_of(const std::vector<std::vector<Value>>& rows) {
   return text;
 }
 
-class StoredRun : public testing::Test {
+class StoredRun : public ::testing::Test {
  protected:
   explicit StoredRun(const RunFacts& facts = {}, const std::string& name = "run.db",
                      std::shared_ptr<const StreamFold> fold = {})

@@ -11,9 +11,9 @@
 namespace xylem::tree {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 using Names = std::vector<std::string>;
 
@@ -23,7 +23,7 @@ Names listed(std::string_view text) {
   return hosts ? *hosts : Names{};
 }
 
-std::string refusal(std::string_view text) {
+std::string refusal_of_list(std::string_view text) {
   const auto hosts = parse_host_list(text);
   if (hosts) return "accepted";
   EXPECT_EQ(hosts.error().code, Code::kInvalidArgument);
@@ -72,23 +72,23 @@ TEST(HostList, CrossesSeveralBrackets) {
 }
 
 TEST(HostList, SaysWhichItemIsWrong) {
-  EXPECT_THAT(refusal("a,,b"), HasSubstr("'' is not a host name"));
-  EXPECT_THAT(refusal("a,"), HasSubstr("is not a host name"));
-  EXPECT_THAT(refusal("n[1-2"), HasSubstr("'n[1-2' has a bracket that is not closed"));
-  EXPECT_THAT(refusal("n[[1]]"), HasSubstr("a bracket in a bracket"));
-  EXPECT_THAT(refusal("n[]"), HasSubstr("without numbers"));
-  EXPECT_THAT(refusal("n[3-1]"), HasSubstr("without numbers"));
-  EXPECT_THAT(refusal("n[a-b]"), HasSubstr("without numbers"));
-  EXPECT_THAT(refusal("n[1,]"), HasSubstr("without numbers"));
-  EXPECT_THAT(refusal("n 1"), HasSubstr("is not a host name"));
-  EXPECT_THAT(refusal("n]"), HasSubstr("is not a host name"));
+  EXPECT_THAT(refusal_of_list("a,,b"), HasSubstr("'' is not a host name"));
+  EXPECT_THAT(refusal_of_list("a,"), HasSubstr("is not a host name"));
+  EXPECT_THAT(refusal_of_list("n[1-2"), HasSubstr("'n[1-2' has a bracket that is not closed"));
+  EXPECT_THAT(refusal_of_list("n[[1]]"), HasSubstr("a bracket in a bracket"));
+  EXPECT_THAT(refusal_of_list("n[]"), HasSubstr("without numbers"));
+  EXPECT_THAT(refusal_of_list("n[3-1]"), HasSubstr("without numbers"));
+  EXPECT_THAT(refusal_of_list("n[a-b]"), HasSubstr("without numbers"));
+  EXPECT_THAT(refusal_of_list("n[1,]"), HasSubstr("without numbers"));
+  EXPECT_THAT(refusal_of_list("n 1"), HasSubstr("is not a host name"));
+  EXPECT_THAT(refusal_of_list("n]"), HasSubstr("is not a host name"));
 }
 
 TEST(HostList, RefusesToGrowWithoutBound) {
-  EXPECT_THAT(refusal("n[0-999999999999999999]"), HasSubstr("too many"));
-  EXPECT_THAT(refusal("n[0-9999]n[0-9999]"), HasSubstr("too many"));
-  EXPECT_THAT(refusal("n[0-999999],n[0-999999]"), HasSubstr("too many"));
-  EXPECT_THAT(refusal("n[1234567890123456789]"), HasSubstr("without numbers"));
+  EXPECT_THAT(refusal_of_list("n[0-999999999999999999]"), HasSubstr("too many"));
+  EXPECT_THAT(refusal_of_list("n[0-9999]n[0-9999]"), HasSubstr("too many"));
+  EXPECT_THAT(refusal_of_list("n[0-999999],n[0-999999]"), HasSubstr("too many"));
+  EXPECT_THAT(refusal_of_list("n[1234567890123456789]"), HasSubstr("without numbers"));
 }
 
 TEST(FoldHosts, GathersNamesThatDifferInTheirLastNumber) {
@@ -108,7 +108,7 @@ TEST(FoldHosts, KeepsNamesOfDifferentWidthApart) {
 
 TEST(FoldHosts, IsReadBackToTheSameHosts) {
   const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   const Names stems = {"n", "node", "r1n", "a-", "x.", ""};
   const Names rests = {"", ".cluster.org", "b"};
@@ -130,7 +130,7 @@ TEST(FoldHosts, IsReadBackToTheSameHosts) {
 
 TEST(HostList, SurvivesAnyText) {
   const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   const std::string alphabet = "n[],-0129.\xff ";
   std::size_t accepted = 0;
@@ -143,7 +143,7 @@ TEST(HostList, SurvivesAnyText) {
     if (hosts) {
       ++accepted;
     } else {
-      ASSERT_THAT(hosts.error().message, testing::StartsWith("host list: "));
+      ASSERT_THAT(hosts.error().message, ::testing::StartsWith("host list: "));
     }
   }
   EXPECT_GT(accepted, 100u);

@@ -9,11 +9,11 @@
 namespace xylem::tree {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::StartsWith;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 using Slots = std::vector<HostSlots>;
 
@@ -23,7 +23,7 @@ Slots read(std::string_view text) {
   return hosts ? *hosts : Slots{};
 }
 
-std::string refusal(std::string_view text) {
+std::string refusal_of_slots(std::string_view text) {
   const auto hosts = parse_host_file(text, "hosts");
   if (hosts) return "accepted";
   EXPECT_EQ(hosts.error().code, Code::kInvalidArgument);
@@ -46,19 +46,22 @@ TEST(HostFile, CountsAHostAsOftenAsItIsNamed) {
 }
 
 TEST(HostFile, SaysWhereItIsWrong) {
-  EXPECT_EQ(refusal("node1\nnode2 slot=4\n"),
+  EXPECT_EQ(refusal_of_slots("node1\nnode2 slot=4\n"),
             "hosts:2: 'slot=4' is not valid in a host file; write HOST slots=N or HOST:N");
-  EXPECT_THAT(refusal("node1 slots=four"), StartsWith("hosts:1: 'slots=four' tells no number"));
-  EXPECT_THAT(refusal("node1:\n"), StartsWith("hosts:1: 'node1:' tells no number"));
-  EXPECT_THAT(refusal("\n\nno$name"), AllOf(StartsWith("hosts:3: "), HasSubstr("not a host name")));
-  EXPECT_THAT(refusal(":4"), StartsWith("hosts:1: a host's name is missing"));
-  EXPECT_THAT(refusal("a slots=1000001"), HasSubstr("tells no number"));
-  EXPECT_THAT(refusal("a slots=1000000\na"), StartsWith("hosts:2: 'a' has too many slots"));
-  EXPECT_THAT(refusal("# nobody\n"), StartsWith("hosts: no host is named"));
+  EXPECT_THAT(refusal_of_slots("node1 slots=four"),
+              StartsWith("hosts:1: 'slots=four' tells no number"));
+  EXPECT_THAT(refusal_of_slots("node1:\n"), StartsWith("hosts:1: 'node1:' tells no number"));
+  EXPECT_THAT(refusal_of_slots("\n\nno$name"),
+              AllOf(StartsWith("hosts:3: "), HasSubstr("not a host name")));
+  EXPECT_THAT(refusal_of_slots(":4"), StartsWith("hosts:1: a host's name is missing"));
+  EXPECT_THAT(refusal_of_slots("a slots=1000001"), HasSubstr("tells no number"));
+  EXPECT_THAT(refusal_of_slots("a slots=1000000\na"),
+              StartsWith("hosts:2: 'a' has too many slots"));
+  EXPECT_THAT(refusal_of_slots("# nobody\n"), StartsWith("hosts: no host is named"));
 }
 
 TEST(HostFile, IsReadFromAPath) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "hosts_of_a_test";
+  const auto path = std::filesystem::path(::testing::TempDir()) / "hosts_of_a_test";
   std::ofstream(path) << "node1 slots=2\nnode1 oops\n";
   const auto hosts = read_host_file(path);
   std::filesystem::remove(path);
@@ -67,7 +70,7 @@ TEST(HostFile, IsReadFromAPath) {
   const auto missing = read_host_file(path);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, Code::kNotFound);
-  const auto folder = read_host_file(testing::TempDir());
+  const auto folder = read_host_file(::testing::TempDir());
   ASSERT_FALSE(folder);
   EXPECT_THAT(folder.error().message, HasSubstr("is a folder"));
 }

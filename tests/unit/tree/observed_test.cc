@@ -12,7 +12,7 @@
 namespace xylem::tree {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string printed(const std::vector<ObservedProcess>& processes) {
   const auto topology = topology_of(processes);
@@ -47,7 +47,7 @@ TEST(TopologyOf, SaysWhyThereIsNone) {
 
 TEST(TopologyOf, PrintsEveryTreeSoThatItIsReadBackAsTheSameTree) {
   const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   for (int trial = 0; trial < 1000; ++trial) {
     const std::uint32_t size = 1 + static_cast<std::uint32_t>(random() % 60);

@@ -12,8 +12,8 @@
 namespace xylem::tree {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 Shape parsed(std::string_view text) {
   const auto shape = parse_shape(text);
@@ -52,7 +52,7 @@ TEST(ParseShape, ReadsEveryForm) {
 }
 
 TEST(ParseShape, TakesABarePathThatExistsAsAFile) {
-  const auto path = std::filesystem::path(testing::TempDir()) /
+  const auto path = std::filesystem::path(::testing::TempDir()) /
                     ("xylem-shape-" + std::to_string(::getpid()) + ".topo");
   std::ofstream(path) << "head:0 ;\n";
   EXPECT_EQ(parsed(path.string()), (Shape{Shape::Kind::kFile, 0, 0, path.string()}));
@@ -123,7 +123,7 @@ TEST(Grow, KaryKeepsItsPromisesForAnySize) {
   for (int trial = 0; trial < 2000; ++trial) {
     const Shape shape{Shape::Kind::kKary, static_cast<std::uint32_t>(2 + random() % 40), 0, {}};
     const std::size_t back_ends = random() % 5000;
-    SCOPED_TRACE(testing::Message() << to_text(shape) << ", " << back_ends << " back ends");
+    SCOPED_TRACE(::testing::Message() << to_text(shape) << ", " << back_ends << " back ends");
     const auto skeleton = grow(shape, back_ends);
     ASSERT_TRUE(skeleton);
     const auto leaves = skeleton->internal_leaves();

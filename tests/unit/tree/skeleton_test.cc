@@ -9,8 +9,8 @@
 namespace xylem::tree {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 Skeleton grow_example() { return Skeleton(std::vector<std::uint32_t>{2, 2, 1, 0, 0, 0}); }
 
@@ -55,7 +55,7 @@ TEST(Skeleton, IsEqualWhenEveryNodeHasAsManyChildren) {
 TEST(Skeleton, HoldsTogetherForAnyTree) {
   std::mt19937 random(20251101);  // Fixed, so that a failure can be repeated.
   for (int trial = 0; trial < 500; ++trial) {
-    SCOPED_TRACE(testing::Message() << "trial " << trial);
+    SCOPED_TRACE(::testing::Message() << "trial " << trial);
     std::vector<std::uint32_t> counts{0};
     const std::size_t wanted = 1 + random() % 200;
     for (std::size_t node = 0; node < counts.size() && counts.size() < wanted; ++node) {

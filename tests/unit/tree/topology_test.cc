@@ -8,9 +8,9 @@
 namespace xylem::tree {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 const Process kHead{"head", 0};
 const Process kA{"a", 0};

@@ -14,17 +14,17 @@
 namespace xylem::tree {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::string printed(std::string_view text) {
   const auto file = parse_topology(text, "x.topo");
   return file ? print(file->topology) : file.error().message;
 }
 
-std::string refusal(std::string_view text) {
+std::string refusal_of_text(std::string_view text) {
   const auto file = parse_topology(text, "x.topo");
   if (file) return "accepted";
   EXPECT_EQ(file.error().code, Code::kInvalidArgument);
@@ -65,49 +65,52 @@ TEST(TopologyText, RemembersWhereEachProcessStands) {
 }
 
 TEST(TopologyText, SaysFileAndLineOfASyntaxError) {
-  EXPECT_THAT(refusal("a:0 => b:0 ;\nb:0 -> c:0 ;"),
+  EXPECT_THAT(refusal_of_text("a:0 => b:0 ;\nb:0 -> c:0 ;"),
               AllOf(StartsWith("x.topo:2: syntax error: "), HasSubstr("after b:0, found '-'")));
-  EXPECT_THAT(refusal("a:0 => b:0"), HasSubstr("found the end of the text"));
-  EXPECT_THAT(refusal("a:0 => ;"), HasSubstr("expected a process such as node1:0, found ';'"));
-  EXPECT_THAT(refusal("a => b:0 ;"), HasSubstr("write a:0"));
-  EXPECT_THAT(refusal("a:x ;"), HasSubstr("expected a number"));
-  EXPECT_THAT(refusal("a:4294967296 ;"), HasSubstr("expected a number"));
-  EXPECT_THAT(refusal("a:0 => b:0 => c:0 ;"), HasSubstr("expected a child or ';' after b:0"));
-  EXPECT_THAT(refusal("a:0 b:0 ;"), HasSubstr("expected '=>' or ';' after a:0, found 'b'"));
-  EXPECT_THAT(refusal("\x01:0 ;"), HasSubstr("found the byte 0x01"));
-  EXPECT_THAT(refusal(std::string(300, 'a') + ":0 ;"), HasSubstr("too long for a host name"));
+  EXPECT_THAT(refusal_of_text("a:0 => b:0"), HasSubstr("found the end of the text"));
+  EXPECT_THAT(refusal_of_text("a:0 => ;"),
+              HasSubstr("expected a process such as node1:0, found ';'"));
+  EXPECT_THAT(refusal_of_text("a => b:0 ;"), HasSubstr("write a:0"));
+  EXPECT_THAT(refusal_of_text("a:x ;"), HasSubstr("expected a number"));
+  EXPECT_THAT(refusal_of_text("a:4294967296 ;"), HasSubstr("expected a number"));
+  EXPECT_THAT(refusal_of_text("a:0 => b:0 => c:0 ;"),
+              HasSubstr("expected a child or ';' after b:0"));
+  EXPECT_THAT(refusal_of_text("a:0 b:0 ;"), HasSubstr("expected '=>' or ';' after a:0, found 'b'"));
+  EXPECT_THAT(refusal_of_text("\x01:0 ;"), HasSubstr("found the byte 0x01"));
+  EXPECT_THAT(refusal_of_text(std::string(300, 'a') + ":0 ;"),
+              HasSubstr("too long for a host name"));
 }
 
 TEST(TopologyText, SaysWhereAHostIsNamedTwice) {
-  EXPECT_THAT(refusal("head:0 =>\n n1:0\n node12:0 ;\n\n\nn1:0 =>\n node12:0 ;"),
+  EXPECT_THAT(refusal_of_text("head:0 =>\n n1:0\n node12:0 ;\n\n\nn1:0 =>\n node12:0 ;"),
               AllOf(StartsWith("x.topo:7: host node12 is named twice"), HasSubstr("(line 3)"),
                     HasSubstr("give each process")));
-  EXPECT_THAT(refusal("a:0 => b:0 ;\na:0 => c:0 ;"),
+  EXPECT_THAT(refusal_of_text("a:0 => b:0 ;\na:0 => c:0 ;"),
               AllOf(StartsWith("x.topo:2: host a is named twice"), HasSubstr("one statement")));
 }
 
 TEST(TopologyText, SaysWhereACycleCloses) {
-  EXPECT_THAT(refusal("head:0 => a:0 ;\na:0 => b:0 ;\nb:0 =>\n a:0 ;"),
+  EXPECT_THAT(refusal_of_text("head:0 => a:0 ;\na:0 => b:0 ;\nb:0 =>\n a:0 ;"),
               StartsWith("x.topo:4: cycle: a:0 => b:0 => a:0; "));
-  EXPECT_THAT(refusal("a:0 => a:0 ;"), StartsWith("x.topo:1: cycle: a:0 => a:0; "));
-  EXPECT_THAT(refusal("head:0 => x:0 ;\na:0 => b:0 ;\nb:0 => a:0 ;"),
+  EXPECT_THAT(refusal_of_text("a:0 => a:0 ;"), StartsWith("x.topo:1: cycle: a:0 => a:0; "));
+  EXPECT_THAT(refusal_of_text("head:0 => x:0 ;\na:0 => b:0 ;\nb:0 => a:0 ;"),
               StartsWith("x.topo:3: cycle"));
 }
 
 TEST(TopologyText, SaysWhichPartIsNotConnected) {
-  EXPECT_THAT(refusal("\nhead:0 => a:0 ;\nb:0 => c:0 ;"),
+  EXPECT_THAT(refusal_of_text("\nhead:0 => a:0 ;\nb:0 => c:0 ;"),
               AllOf(StartsWith("x.topo:3: b:0 is not connected"), HasSubstr("head:0 (line 2)")));
 }
 
 TEST(TopologyText, RefusesATextWithoutProcesses) {
   for (const char* text : {"", "\n\n", "# nothing\n", "   "}) {
-    EXPECT_THAT(refusal(text), AllOf(StartsWith("x.topo:1: "), HasSubstr("head:0 ;")));
+    EXPECT_THAT(refusal_of_text(text), AllOf(StartsWith("x.topo:1: "), HasSubstr("head:0 ;")));
   }
-  EXPECT_THAT(refusal(";"), HasSubstr("expected a process"));
+  EXPECT_THAT(refusal_of_text(";"), HasSubstr("expected a process"));
 }
 
 TEST(TopologyText, RefusesATextOverTheLimit) {
-  EXPECT_THAT(refusal(std::string(kMaxTopologyBytes + 1, ' ')), HasSubstr("larger than"));
+  EXPECT_THAT(refusal_of_text(std::string(kMaxTopologyBytes + 1, ' ')), HasSubstr("larger than"));
 }
 
 TEST(TopologyText, ReadsBackEveryPrintedTree) {
@@ -132,7 +135,7 @@ TEST(TopologyText, ReadsATreeInAnyLayout) {
   const unsigned seed = std::random_device()();
   std::mt19937 random(seed);
   for (int trial = 0; trial < 1000; ++trial) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed << ", trial " << trial);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << ", trial " << trial);
     const Topology topology = make_random_topology(random);
     // One statement a line, as print() makes them, cut into words and laid out anew.
     std::vector<std::string> statements;
@@ -202,8 +205,8 @@ TEST(TopologyText, SurvivesAnyMutation) {
 }
 
 TEST(TopologyFile, IsReadFromDisk) {
-  const auto folder =
-      std::filesystem::path(testing::TempDir()) / ("xylem-topology-" + std::to_string(::getpid()));
+  const auto folder = std::filesystem::path(::testing::TempDir()) /
+                      ("xylem-topology-" + std::to_string(::getpid()));
   std::filesystem::create_directory(folder);
   const std::string path = (folder / "a.topo").string();
   std::ofstream(path) << "a:0 => b:0 ;\nb:0 => ;\n";

@@ -30,8 +30,8 @@ using frontend::TreeEvent;
 using frontend::TreeOptions;
 using frontend::Wave;
 
-constexpr Nanos kPatience = 90 * kSecond;
-constexpr std::size_t kLeaves = 16;
+constexpr Nanos kLongPatience = 90 * kSecond;
+constexpr std::size_t kLeavesOfJob = 16;
 
 const std::string kProgram = XYLEM_TOOL_PROCESS;
 const std::string kCommProcess = XYLEM_TEST_COMM_PROCESS;
@@ -89,9 +89,9 @@ class TreeOfProcesses : public ::testing::Test {
     options.shape = "kary:4";
     options.back_end = {kProgram};
     options.back_end.insert(options.back_end.end(), back_end.begin(), back_end.end());
-    options.back_ends_per_host = kLeaves;
+    options.back_ends_per_host = kLeavesOfJob;
     options.comm_process = kCommProcess;
-    options.start_limit = kPatience;
+    options.start_limit = kLongPatience;
     auto tree = Tree::start(std::move(options));
     ASSERT_TRUE(tree) << tree.error().message;
     tree_ = *std::move(tree);
@@ -105,7 +105,7 @@ class TreeOfProcesses : public ::testing::Test {
   }
 
   Stream open(frontend::StreamOptions options) {
-    auto stream = tree_->open(options, kPatience);
+    auto stream = tree_->open(options, kLongPatience);
     EXPECT_TRUE(stream) << stream.error().message;
     return *std::move(stream);
   }
@@ -120,7 +120,7 @@ class TreeOfProcesses : public ::testing::Test {
   // All events up to and with the first of that kind.
   TreeEvent await_event(TreeEvent::Kind kind) {
     for (;;) {
-      const auto event = tree_->next_event(kPatience);
+      const auto event = tree_->next_event(kLongPatience);
       EXPECT_TRUE(event) << event.error().message;
       if (!event || event->kind == kind) return event ? *event : TreeEvent{};
     }
@@ -133,7 +133,7 @@ class TreeOfProcesses : public ::testing::Test {
     std::int64_t sum = 0;
     IntervalSet seen;
     while (number && seen.count() < leaves) {
-      const auto wave = stream.receive(kPatience);
+      const auto wave = stream.receive(kLongPatience);
       EXPECT_TRUE(wave) << wave.error().message;
       if (!wave) break;
       if (wave->number != *number) continue;
@@ -157,9 +157,9 @@ class TreeOfProcesses : public ::testing::Test {
 TEST_F(TreeOfProcesses, AddsUpWhatLeavesInOtherProcessesSend) {
   start({"answer", "sum"});
   auto sum = open({.name = "sum", .aggregation = "sum"});
-  for (int round = 0; round < 20; ++round) EXPECT_EQ(ask(sum, kLeaves), sum_of_ids());
-  EXPECT_EQ(sum.account().contributions, 20 * kLeaves);
-  const auto closed = tree_->close(kPatience);
+  for (int round = 0; round < 20; ++round) EXPECT_EQ(ask(sum, kLeavesOfJob), sum_of_ids());
+  EXPECT_EQ(sum.account().contributions, 20 * kLeavesOfJob);
+  const auto closed = tree_->close(kLongPatience);
   EXPECT_TRUE(closed) << closed.error().message;
 }
 
@@ -179,7 +179,7 @@ class Ledger {
     }
     EXPECT_EQ(*wave.fields.get<std::int64_t>(1), expected) << "wave " << wave.number;
     contributions_ += wave.sources.count();
-    parts_ += wave.sources.count() < kLeaves ? 1 : 0;
+    parts_ += wave.sources.count() < kLeavesOfJob ? 1 : 0;
   }
   std::uint64_t contributions() const { return contributions_; }
   std::uint64_t parts() const { return parts_; }
@@ -214,7 +214,7 @@ class Echoes {
   }
   // Of each leaf, all numbers from 1 on, either seen or missed.
   void expect_all(std::int64_t last) const {
-    ASSERT_EQ(seen_.size(), kLeaves);
+    ASSERT_EQ(seen_.size(), kLeavesOfJob);
     for (const auto& [leaf, numbers] : seen_) {
       const auto gap = missed_.find(leaf);
       for (std::int64_t number = 1; number <= last; ++number) {
@@ -242,8 +242,8 @@ TEST_F(TreeOfProcesses, LosesNothingWhenANodeIsKilledInTheMiddleOfAStream) {
   Echoes echoes;
   std::int64_t multicasts = 0;
   bool killed = false;
-  while (ledger.contributions() < kWaves * kLeaves) {
-    const auto wave = sum.receive(kPatience);
+  while (ledger.contributions() < kWaves * kLeavesOfJob) {
+    const auto wave = sum.receive(kLongPatience);
     ASSERT_TRUE(wave) << wave.error().message << " after " << ledger.contributions();
     ledger.take(*wave);
     if (ledger.waves() >= kWaves / 4 && !std::exchange(killed, true)) {
@@ -258,7 +258,7 @@ TEST_F(TreeOfProcesses, LosesNothingWhenANodeIsKilledInTheMiddleOfAStream) {
     while (const auto echo = seen.receive(0)) echoes.take(*echo);
   }
   std::set<std::int64_t> healed;
-  while (echoes.told() < kLeaves * static_cast<std::size_t>(multicasts)) {
+  while (echoes.told() < kLeavesOfJob * static_cast<std::size_t>(multicasts)) {
     if (const auto echo = seen.receive(100 * kMillisecond)) echoes.take(*echo);
     while (const auto event = tree_->next_event(0)) {
       if (event->kind == TreeEvent::Kind::kGap) echoes.take(*event);
@@ -272,7 +272,7 @@ TEST_F(TreeOfProcesses, LosesNothingWhenANodeIsKilledInTheMiddleOfAStream) {
     if (HasFailure()) break;
   }
   const auto account = sum.account();
-  EXPECT_EQ(account.contributions, kWaves * kLeaves);
+  EXPECT_EQ(account.contributions, kWaves * kLeavesOfJob);
   EXPECT_EQ(account.lost, 0u);
   EXPECT_EQ(account.unreadable, 0u);
   EXPECT_EQ(ledger.waves(), kWaves);
@@ -281,7 +281,7 @@ TEST_F(TreeOfProcesses, LosesNothingWhenANodeIsKilledInTheMiddleOfAStream) {
               static_cast<unsigned long long>(ledger.parts()),
               static_cast<unsigned long long>(account.duplicates),
               static_cast<long long>(multicasts));
-  const auto closed = tree_->close(kPatience);
+  const auto closed = tree_->close(kLongPatience);
   EXPECT_TRUE(closed) << closed.error().message;
 }
 
@@ -290,25 +290,25 @@ TEST_F(TreeOfProcesses, GoesOnWithoutALeafThatWasKilled) {
   options.lost_limit = 2 * kSecond;
   start({"answer", "sum"}, std::move(options));
   auto sum = open({.name = "sum", .aggregation = "sum"});
-  EXPECT_EQ(ask(sum, kLeaves), sum_of_ids());
+  EXPECT_EQ(ask(sum, kLeavesOfJob), sum_of_ids());
   const auto all = tree_->leaves();
   const std::int64_t victim = raw(all[5].id);
   ASSERT_EQ(::kill(process_of("back_end", victim), SIGKILL), 0);
   IntervalSet sources;
-  EXPECT_EQ(ask(sum, kLeaves - 1, &sources), sum_of_ids() - victim);
+  EXPECT_EQ(ask(sum, kLeavesOfJob - 1, &sources), sum_of_ids() - victim);
   EXPECT_FALSE(sources.contains(static_cast<std::uint64_t>(victim)));
   EXPECT_EQ(raw(await_event(TreeEvent::Kind::kLost).leaf), static_cast<std::uint32_t>(victim));
-  EXPECT_EQ(ask(sum, kLeaves - 1), sum_of_ids() - victim);
-  const auto closed = tree_->close(kPatience);
+  EXPECT_EQ(ask(sum, kLeavesOfJob - 1), sum_of_ids() - victim);
+  const auto closed = tree_->close(kLongPatience);
   EXPECT_TRUE(closed) << closed.error().message;
 }
 
 TEST_F(TreeOfProcesses, TellsOfALeafThatLeavesBelowANode) {
   start({"leave", "sum", "7"});
   auto sum = open({.name = "sum", .aggregation = "sum"});
-  EXPECT_EQ(ask(sum, kLeaves), sum_of_ids()) << "its last wave is there";
+  EXPECT_EQ(ask(sum, kLeavesOfJob), sum_of_ids()) << "its last wave is there";
   EXPECT_EQ(raw(await_event(TreeEvent::Kind::kLeft).leaf), 7u);
-  EXPECT_EQ(ask(sum, kLeaves - 1), sum_of_ids() - 7);
+  EXPECT_EQ(ask(sum, kLeavesOfJob - 1), sum_of_ids() - 7);
 }
 
 TEST_F(TreeOfProcesses, BoundsTheMemoryOfBothEndsWhenNobodyReceives) {
@@ -321,15 +321,15 @@ TEST_F(TreeOfProcesses, BoundsTheMemoryOfBothEndsWhenNobodyReceives) {
   start({"fill", "bulk", folder.string()}, std::move(options));
   const std::size_t before = kilobytes_of(::getpid(), "VmRSS");
   auto bulk = open({.name = "bulk"});
-  const Nanos deadline = monotonic_now() + kPatience;
+  const Nanos deadline = monotonic_now() + kLongPatience;
   const auto full = [&] {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
   };
   // Nothing is received until every leaf's send() has timed out.
-  while (full() < kLeaves && monotonic_now() < deadline) {
+  while (full() < kLeavesOfJob && monotonic_now() < deadline) {
     static_cast<void>(tree_->next_event(50 * kMillisecond));
   }
-  EXPECT_EQ(full(), kLeaves);
+  EXPECT_EQ(full(), kLeavesOfJob);
   const std::size_t grown = kilobytes_of(::getpid(), "VmRSS") - before;
   std::size_t most = 0;
   for (const Line& line : lines_of(tree_->print())) {
@@ -362,11 +362,11 @@ TEST_P(OverAStoppedNode, EveryWaveIsDeliveredOrCountedAsItsStreamSays) {
   ASSERT_EQ(::kill(victim, SIGSTOP), 0);
   const Nanos stopped_at = monotonic_now();
   const auto told = [&] { return raw.account().contributions + raw.account().lost; };
-  EXPECT_LT(told(), kWaves * kLeaves) << "all had come before the node was stopped";
+  EXPECT_LT(told(), kWaves * kLeavesOfJob) << "all had come before the node was stopped";
   bool is_stopped = true;
   std::uint64_t received = 0;
-  while (is_stopped || told() < kWaves * kLeaves || received < raw.account().contributions) {
-    ASSERT_LT(monotonic_now() - stopped_at, kPatience) << told() << " told of";
+  while (is_stopped || told() < kWaves * kLeavesOfJob || received < raw.account().contributions) {
+    ASSERT_LT(monotonic_now() - stopped_at, kLongPatience) << told() << " told of";
     if (is_stopped && monotonic_now() - stopped_at > kStopped) {
       ASSERT_EQ(::kill(victim, SIGCONT), 0);
       is_stopped = false;
@@ -374,7 +374,7 @@ TEST_P(OverAStoppedNode, EveryWaveIsDeliveredOrCountedAsItsStreamSays) {
     if (const auto wave = raw.receive(50 * kMillisecond)) received += wave->sources.count();
   }
   const auto account = raw.account();
-  EXPECT_EQ(account.contributions + account.lost, kWaves * kLeaves);
+  EXPECT_EQ(account.contributions + account.lost, kWaves * kLeavesOfJob);
   EXPECT_EQ(account.contributions, received);
   if (GetParam() == frontend::WhenFull::kBlock) {
     EXPECT_EQ(account.lost, 0u);
@@ -385,7 +385,7 @@ TEST_P(OverAStoppedNode, EveryWaveIsDeliveredOrCountedAsItsStreamSays) {
               static_cast<unsigned long long>(received),
               static_cast<unsigned long long>(account.lost),
               static_cast<unsigned long long>(account.duplicates));
-  const auto closed = tree_->close(kPatience);
+  const auto closed = tree_->close(kLongPatience);
   EXPECT_TRUE(closed) << closed.error().message;
 }
 
@@ -416,7 +416,7 @@ TEST(FrontEndProcess, LeavesNobodyBehindWhenItIsKilled) {
   ASSERT_GT(front_end, 0);
   ASSERT_EQ(::kill(front_end, SIGKILL), 0);
   for (const auto& [one, pidfd] : others) {
-    EXPECT_TRUE(ends_in_time(pidfd, kPatience)) << one.role << " " << one.pid;
+    EXPECT_TRUE(ends_in_time(pidfd, kLongPatience)) << one.role << " " << one.pid;
   }
   ::pclose(said);
 }
@@ -455,7 +455,7 @@ class PluginOnFourHosts : public ::testing::Test {
     options.listen = "127.0.0.1";
     options.back_end = {kProgram, "answer", "odd"};
     options.comm_process = kCommProcess;
-    options.start_limit = kPatience;
+    options.start_limit = kLongPatience;
     auto tree = Tree::start(std::move(options));
     ASSERT_TRUE(tree) << tree.error().message;
     tree_ = *std::move(tree);
@@ -463,7 +463,7 @@ class PluginOnFourHosts : public ::testing::Test {
 
   std::string refusal() {
     const auto stream = tree_->open(
-        {.name = "odd", .aggregation = "odd", .plugin = folder_ / "plugin.so"}, kPatience);
+        {.name = "odd", .aggregation = "odd", .plugin = folder_ / "plugin.so"}, kLongPatience);
     EXPECT_FALSE(stream);
     return stream ? "" : stream.error().message;
   }
@@ -481,7 +481,7 @@ class PluginOnFourHosts : public ::testing::Test {
 TEST_F(PluginOnFourHosts, IsTakenWhereAllHaveTheSame) {
   start("nobody", ":");
   EXPECT_TRUE(tree_->open({.name = "odd", .aggregation = "odd", .plugin = folder_ / "plugin.so"},
-                          kPatience));
+                          kLongPatience));
 }
 
 TEST_F(PluginOnFourHosts, IsRefusedWhereItIsAnother) {
@@ -489,7 +489,7 @@ TEST_F(PluginOnFourHosts, IsRefusedWhereItIsAnother) {
   for (const std::string host : {"h1", "h4"}) {
     start(host, "mount --bind " + (folder_ / "other.so").string() + " " + path);
     expect_says(refusal(), {"host " + host + ": ", path, "SHA-256 here is"});
-    EXPECT_TRUE(tree_->open({.name = "odd", .aggregation = "sum"}, kPatience))
+    EXPECT_TRUE(tree_->open({.name = "odd", .aggregation = "sum"}, kLongPatience))
         << "nobody has the stream that was refused";
     tree_.reset();
   }
@@ -504,7 +504,7 @@ TEST_F(PluginOnFourHosts, IsRefusedInTheSameWayWhenItNarrows) {
   const std::string path = folder_ / "plugin.so";
   start("h3", "mount --bind " + (folder_ / "other.so").string() + " " + path);
   const auto stream =
-      tree_->open({.name = "odd", .narrowing = "narrow", .narrowing_plugin = path}, kPatience);
+      tree_->open({.name = "odd", .narrowing = "narrow", .narrowing_plugin = path}, kLongPatience);
   ASSERT_FALSE(stream);
   expect_says(stream.error().message, {"host h3: ", path, "SHA-256 here is"});
 }
@@ -515,7 +515,8 @@ TEST_F(PluginOnFourHosts, IsRefusedWhereItCrashes) {
     start(host, "export XYLEM_TEST_CRASH=1");
     expect_says(refusal(), {"host " + host + ": ", folder_ / "plugin.so", "it crashes"});
     EXPECT_EQ(tree_->leaves().size(), 4u);
-    EXPECT_TRUE(tree_->open({.name = "odd", .aggregation = "sum"}, kPatience)) << "everybody lives";
+    EXPECT_TRUE(tree_->open({.name = "odd", .aggregation = "sum"}, kLongPatience))
+        << "everybody lives";
     tree_.reset();
   }
 }
@@ -527,13 +528,13 @@ TEST_F(PluginOnFourHosts, IsRefusedWhereItHangs) {
   for (const std::string host : {"h1", "h4"}) {
     start(host, "export XYLEM_TEST_HANG=1");
     expect_says(refusal(), {"host " + host + ": ", folder_ / "plugin.so", "it does not return"});
-    auto odd = tree_->open({.name = "odd", .aggregation = "sum"}, kPatience);
+    auto odd = tree_->open({.name = "odd", .aggregation = "sum"}, kLongPatience);
     ASSERT_TRUE(odd) << odd.error().message;
-    ASSERT_TRUE(tree_->wait_for_leaves(4, kPatience)) << tree_->print();
+    ASSERT_TRUE(tree_->wait_for_leaves(4, kLongPatience)) << tree_->print();
     ASSERT_TRUE(odd->multicast({}));
     std::size_t answers = 0;
     while (answers < 4) {
-      const auto wave = odd->receive(kPatience);
+      const auto wave = odd->receive(kLongPatience);
       ASSERT_TRUE(wave) << wave.error().message;
       answers += wave->sources.count();
     }
@@ -551,7 +552,7 @@ TEST_F(PluginOnFourHosts, IsRefusedWhereItHangsThoughItIsAskedForTwice) {
                                    .plugin = path,
                                    .narrowing = "narrow",
                                    .narrowing_plugin = path},
-                                  kPatience);
+                                  kLongPatience);
   ASSERT_FALSE(stream);
   expect_says(stream.error().message, {"host h1: ", path, "it does not return"});
 }

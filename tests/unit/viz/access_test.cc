@@ -13,10 +13,10 @@ namespace xylem::viz {
 namespace {
 
 using storage::Folder;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Reason = Access::Reason;
 
-class AccessTest : public testing::Test {
+class AccessTest : public ::testing::Test {
  protected:
   AccessTest() {
     options_.token.fill(0xab);
@@ -189,7 +189,7 @@ TEST(TokenFile, IsRefusedWhenOthersMayReadItOrNoTokenIsInIt) {
   std::ofstream(path) << "secret";
   const auto none = token_from_file(path);
   ASSERT_FALSE(none);
-  EXPECT_THAT(none.error().message, testing::Not(HasSubstr("secret")));
+  EXPECT_THAT(none.error().message, ::testing::Not(HasSubstr("secret")));
   EXPECT_FALSE(token_from_file(folder.path()));
   EXPECT_FALSE(token_from_file(folder.file("no/where")));
 }

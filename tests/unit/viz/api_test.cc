@@ -17,9 +17,9 @@
 namespace xylem::viz {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 class ApiTest : public storage::StoredRun {
  protected:

@@ -6,8 +6,8 @@
 namespace xylem::viz {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 MetricsValues some_values() {
   MetricsValues values;

@@ -6,7 +6,7 @@
 namespace xylem::viz {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Target parsed(std::string_view text) {
   auto target = Target::parse(text);

@@ -8,8 +8,8 @@
 namespace xylem::viz {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(ReportPage, IsBelowAMebibyteForAThousandRanksWhateverTheyDo) {
   std::mt19937 random(20261122);

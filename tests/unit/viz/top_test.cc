@@ -11,8 +11,8 @@ namespace xylem::viz {
 namespace {
 
 using namespace storage;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr std::uint64_t kRanks = 24;
 
@@ -160,7 +160,7 @@ TEST(TopScreen, FillsTheScreenAndNoMoreWhateverItsSize) {
     choice.is_typing = random() % 8 == 0;
     choice.filter = random() % 4 == 0 ? "e" : "";
     choice.scroll = random() % 40;
-    SCOPED_TRACE(testing::Message() << width << " x " << height << ", " << name(choice.pane));
+    SCOPED_TRACE(::testing::Message() << width << " x " << height << ", " << name(choice.pane));
     const bool utf8 = random() % 2 == 0;
     const TopScreen screen =
         draw_top(random() % 9 == 0 ? empty : full, choice, {width, height, utf8, true});

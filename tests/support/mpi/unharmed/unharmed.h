@@ -1,13 +1,13 @@
 #ifndef UNHARMED_H
 #define UNHARMED_H
 /* Common code of the programs of tests/integration/unharmed_test.py. They count their own MPI
- * calls, do a little work whose results they check, and print their results, so that runs with and
- * without xylem can be compared.
+ * calls. They do a little work, check its results, and print them. So the test can compare runs
+ * with and without xylem.
  *
  * Counts are kept in the file that UNHARMED_COUNTS names. The test makes this file, and each
- * process maps it. So the counts of a process stay there however it ends, and a process without
- * open files and environment can still count. Each process has a slot. A child of fork() has the
- * slot of its parent and must not count.
+ * process maps it. So the counts of a process stay in the file, whatever ends the process. A
+ * process without open files and without an environment can still count. Each process has a slot.
+ * A child of fork() has the slot of its parent and must not count.
  *
  *   open_counts();                     call it first, before the environment changes
  *   COUNTED(MPI_Barrier(comm));        counts the call and makes it

@@ -37,7 +37,7 @@ namespace {
 
 using testing::HandMadeSegment;
 
-constexpr Nanos kDeadline = 20 * kSecond;
+constexpr Nanos kGuardDeadline = 20 * kSecond;
 constexpr rlim_t kNone = 4;  // Descriptors: poll() takes no more than the limit.
 constexpr rlim_t kFew = 24;  // Descriptors: enough to start with.
 
@@ -155,7 +155,7 @@ class GuardTest : public ::testing::Test {
 
   // ---- in the test ----
   std::string next_report() {
-    const Nanos deadline = monotonic_now() + kDeadline;
+    const Nanos deadline = monotonic_now() + kGuardDeadline;
     for (;;) {
       if (const auto end = buffer_.find('\n'); end != std::string::npos) {
         const std::string line = buffer_.substr(0, end);
@@ -218,7 +218,7 @@ class GuardTest : public ::testing::Test {
       ASSERT_LT(silent_.size(), 2 * kFew);
       const std::size_t before = descriptors_of_guard();
       silent_.push_back(connect());
-      const Nanos deadline = monotonic_now() + kDeadline;
+      const Nanos deadline = monotonic_now() + kGuardDeadline;
       while (descriptors_of_guard() == before && monotonic_now() < deadline) ::poll(nullptr, 0, 1);
     }
   }
@@ -238,7 +238,7 @@ class GuardTest : public ::testing::Test {
   }
 
   int wait_for_guard() {
-    const Nanos deadline = monotonic_now() + kDeadline;
+    const Nanos deadline = monotonic_now() + kGuardDeadline;
     int status = 0;
     while (::waitpid(guard_, &status, WNOHANG) == 0) {
       if (monotonic_now() > deadline) return -1;
@@ -300,7 +300,7 @@ TEST_F(GuardTest, EndsWhatAProgramHasStartedWhenTheWorkerIsKilled) {
     ::unlink((program + ".child").c_str());
     ask('p');
     pid_t child = 0;
-    const Nanos deadline = monotonic_now() + kDeadline;
+    const Nanos deadline = monotonic_now() + kGuardDeadline;
     const auto wait_until = [deadline](const std::function<bool()>& true_now) {
       while (!true_now() && monotonic_now() < deadline) ::poll(nullptr, 0, 2);
       return true_now();
@@ -415,7 +415,7 @@ TEST_F(GuardTest, OpensTheDoorAgainThoughNoDescriptorIsLeft) {
   register_process(meanwhile);
   ask('c');
   const std::string socket = folder_ + "/" + kAgentSocketName;
-  const Nanos deadline = monotonic_now() + kDeadline;
+  const Nanos deadline = monotonic_now() + kGuardDeadline;
   while (std::filesystem::exists(socket) && monotonic_now() < deadline) ::poll(nullptr, 0, 1);
   ::kill(guard_, SIGCONT);
   EXPECT_EQ(next_report(), "process 1 unreadable ended");

@@ -12,11 +12,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class ClaimingAHost : public testing::Test {
+class ClaimingAHost : public ::testing::Test {
  protected:
   ~ClaimingAHost() override { fs::remove_all(path_); }
 
-  std::string path_ = fs::path(testing::TempDir()) / ("xylem-claim-" + std::to_string(::getpid()));
+  std::string path_ =
+      fs::path(::testing::TempDir()) / ("xylem-claim-" + std::to_string(::getpid()));
 };
 
 TEST_F(ClaimingAHost, MakesAPrivateFolderWithAnOpenDoor) {

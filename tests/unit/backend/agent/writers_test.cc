@@ -16,7 +16,7 @@ namespace {
 
 using testing::HandMadeSegment;
 
-constexpr LeafId kLeaf{5};
+constexpr LeafId kWritingLeaf{5};
 constexpr Nanos kPause = 200 * kMillisecond;
 constexpr Nanos kChunkAge = 100 * kMillisecond;
 
@@ -32,7 +32,7 @@ class WritersTest : public ::testing::Test {
   }
 
   Drain drain() {
-    Drain drain{.leaf = kLeaf, .control = control_};
+    Drain drain{.leaf = kWritingLeaf, .control = control_};
     drain.now = drain.run_now = drain.read_at = now_;
     drain.round = ++round_;
     drain.budget = 1000;
@@ -57,7 +57,7 @@ class WritersTest : public ::testing::Test {
     draft.packet.id.stream = wire::kWindowStream;
     draft.packet.id.wave = wave;
     draft.packet.id.wave_end = wave + 1;
-    draft.packet.id.sources = IntervalSet::of(raw(kLeaf));
+    draft.packet.id.sources = IntervalSet::of(raw(kWritingLeaf));
     draft.packet.payload.resize(bytes);
     return draft;
   }
@@ -181,7 +181,7 @@ TEST_F(WritersTest, AChunkIsDueWhenItsOldestRecordIs) {
   ASSERT_EQ(journal_.keys().size(), 1u);
   EXPECT_EQ(writer.next_due(processes_.at(Lane{1})), 0);
   EXPECT_EQ(processes_.at(Lane{1}).segment.progress(0).chunk_events, 1u);
-  EXPECT_EQ(ChunkWriter::next_id(processes_.at(Lane{1}), kLeaf).wave, 1u);
+  EXPECT_EQ(ChunkWriter::next_id(processes_.at(Lane{1}), kWritingLeaf).wave, 1u);
 }
 
 TEST_F(WritersTest, ARunWithoutChunksGetsNone) {

@@ -9,8 +9,8 @@
 namespace xylem::backend {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using namespace std::string_literals;
 
 // As /proc/PID/environ: each entry ended by a zero.

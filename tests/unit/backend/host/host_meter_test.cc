@@ -22,10 +22,10 @@ using placement::Fact;
 constexpr Nanos kBegin = 7 * kSecond;
 
 /// A host whose files a test writes.
-class HostMeterTest : public testing::Test {
+class HostMeterTest : public ::testing::Test {
  protected:
   HostMeterTest() {
-    std::string folder = testing::TempDir() + "/xylem-host-XXXXXX";
+    std::string folder = ::testing::TempDir() + "/xylem-host-XXXXXX";
     root_ = ::mkdtemp(folder.data());
     write("/proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable:    4194304 kB\n");
     processors_have_made(0, 0, 0);

@@ -12,7 +12,7 @@ namespace {
 
 using testing::FakeNetwork;
 
-constexpr LeafId kLeaf{7};
+constexpr LeafId kWatchingLeaf{7};
 constexpr Nanos kBegin = 100 * kSecond;
 
 wire::Control control_of(Nanos facts_ns, bool at_once) {
@@ -32,7 +32,7 @@ class HostWatchTest : public ::testing::Test {
   }
 
   /// Runs the watch until it tells something; nullopt when nothing is due before `end`.
-  std::optional<wire::HostFacts> told_by(Nanos end, LeafId leaf = kLeaf) {
+  std::optional<wire::HostFacts> told_by(Nanos end, LeafId leaf = kWatchingLeaf) {
     while (watch_->next_due() != 0 && std::max(watch_->next_due(), now_) <= end) {
       now_ = std::max(watch_->next_due(), now_);
       auto facts = watch_->on_timer(leaf, now_);
@@ -75,7 +75,7 @@ TEST_F(HostWatchTest, TellsAFrontEndThatWaitsAtOnceAndThenRegularly) {
   const auto first = told_by(kBegin + 60 * kSecond);
   ASSERT_TRUE(first);
   EXPECT_EQ(now_, kBegin + 300 * kMillisecond);
-  EXPECT_EQ(first->leaf, kLeaf);
+  EXPECT_EQ(first->leaf, kWatchingLeaf);
   for (const char* name :
        {"run_queue", "memory", "cores"}) {  // "idle" takes a tick of the machine.
     EXPECT_TRUE(value(*first, name)) << name;
@@ -97,11 +97,11 @@ TEST_F(HostWatchTest, WakesTwiceForAReportThatNobodyWaitsForAndLooksWhenItIsAwak
   ASSERT_TRUE(told_by(kBegin + 2 * kSecond));
   const Nanos begin = watch_->next_due();
   EXPECT_EQ(begin, now_ + 10 * kSecond - HostWatchOptions().first_interval);
-  EXPECT_FALSE(watch_->on_timer(kLeaf, begin));
+  EXPECT_FALSE(watch_->on_timer(kWatchingLeaf, begin));
   EXPECT_EQ(watch_->next_due(), now_ + 10 * kSecond);
-  EXPECT_FALSE(watch_->on_timer(kLeaf, begin + HostWatchOptions().look_interval));
+  EXPECT_FALSE(watch_->on_timer(kWatchingLeaf, begin + HostWatchOptions().look_interval));
   EXPECT_EQ(watch_->next_due(), now_ + 10 * kSecond);
-  EXPECT_TRUE(watch_->on_timer(kLeaf, now_ + 10 * kSecond));
+  EXPECT_TRUE(watch_->on_timer(kWatchingLeaf, now_ + 10 * kSecond));
 }
 
 TEST_F(HostWatchTest, TellsAnotherFrontEndThatWaitsAtOnce) {
@@ -119,7 +119,7 @@ TEST_F(HostWatchTest, TellsNothingBeforeItsLeafHasANumber) {
   EXPECT_FALSE(told_by(kBegin + 5 * kSecond, wire::kNoLeaf));
   const auto told = told_by(now_ + kSecond);
   ASSERT_TRUE(told);
-  EXPECT_EQ(told->leaf, kLeaf);
+  EXPECT_EQ(told->leaf, kWatchingLeaf);
 }
 
 TEST_F(HostWatchTest, TellsTheLastRoundTripThatIsKnownAndLeavesOutWhatIsNot) {

@@ -9,7 +9,7 @@
 namespace xylem::backend {
 namespace {
 
-constexpr LeafId kLeaf{5};
+constexpr LeafId kDeliveringLeaf{5};
 
 /// A leaf whose packets the test writes.
 class Leaf final : public overlay::Node {
@@ -30,7 +30,7 @@ class Leaf final : public overlay::Node {
     delivery.add(key_of(draft.packet.id));
   }
   static wire::PacketId id(std::uint64_t wave) {
-    return {wire::kWindowStream, kLeafLane, wave, wave + 1, IntervalSet::of(raw(kLeaf))};
+    return {wire::kWindowStream, kLeafLane, wave, wave + 1, IntervalSet::of(raw(kDeliveringLeaf))};
   }
 
   void on_start(overlay::Network& network, Nanos now) override {
@@ -69,7 +69,7 @@ class DeliveryTest : public ::testing::Test {
     deliver(wire::Control{});
     wire::Assignment assignment;
     assignment.node = NodeId{2};
-    assignment.leaf = kLeaf;
+    assignment.leaf = kDeliveringLeaf;
     assignment.level = 1;
     deliver(assignment);
     network_.take_sent();
@@ -120,7 +120,7 @@ TEST_F(DeliveryTest, ASuccessorHoldsTheLastPacketBackToo) {
   network_.forget_node();
   successor.on_start(network_, network_.now);
   wire::Assignment assignment;
-  assignment.leaf = kLeaf;
+  assignment.leaf = kDeliveringLeaf;
   network_.deliver(successor, network_.link_up(successor), assignment);
   const auto sent = network_.take_sent_of<wire::Packet>();
   ASSERT_EQ(sent.size(), 1u);
@@ -132,7 +132,7 @@ TEST_F(DeliveryTest, ReconnectsAsTheSameLeaf) {
   network_.link_down(leaf_, link_);
   leaf_.on_timer(network_.now + kSecond);
   ASSERT_EQ(network_.connects.size(), 1u);
-  EXPECT_EQ(network_.connects[0].hello.leaf, kLeaf);
+  EXPECT_EQ(network_.connects[0].hello.leaf, kDeliveringLeaf);
   EXPECT_EQ(network_.connects[0].hello.host_key, "folder:1");
 }
 

@@ -27,7 +27,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr Nanos kWindow = 100 * kMillisecond;
-constexpr LeafId kLeaf{7};
+constexpr LeafId kRecordingLeaf{7};
 constexpr std::uint16_t kSend = 0, kReceive = 1, kReduce = 2;
 
 EventSourceOptions options_of(std::uint32_t ranks) {
@@ -55,7 +55,7 @@ class EventRecorderTest : public ::testing::Test {
     storage::RunFacts facts;
     facts.chunks = chunks;
     ASSERT_TRUE(store_->begin_run(facts));
-    recorder_.emplace(options, kLeaf, kWindow, chunks);
+    recorder_.emplace(options, kRecordingLeaf, kWindow, chunks);
   }
 
   void add(const SourceCall& one) {
@@ -271,7 +271,7 @@ TEST_F(EventRecorderTest, HasAnAccountOfRanksThatDidNothing) {
 TEST_F(EventRecorderTest, SplitsTheAccountsOfAVeryLargeWorld) {
   EventSourceOptions options = options_of(1u << 18);
   options.program = std::string(256, 'p');
-  EventRecorder recorder(options, kLeaf, kWindow, false);
+  EventRecorder recorder(options, kRecordingLeaf, kWindow, false);
   for (std::uint32_t rank = 0; rank < options.ranks; ++rank) {
     ASSERT_TRUE(recorder.add(call(rank, 0, 1)));
   }

@@ -11,9 +11,9 @@
 namespace xylem::backend {
 namespace {
 
-constexpr StreamId kPlain{100};
+constexpr StreamId kOnlyStream{100};
 
-struct Owner final : LeafOwner {
+struct LeavingOwner final : LeafOwner {
   void on_joined(LeafId) override {}
   void on_streams(std::vector<LeafStreamState>) override {}
   bool on_multicast(StreamId, std::uint64_t, wire::Fields) override { return true; }
@@ -26,9 +26,9 @@ struct Owner final : LeafOwner {
 };
 
 // Leaf 4, which has joined, with the smallest journal.
-class LeafNodeTest : public testing::JoinedLeaf<Owner> {
+class LeafNodeTest : public testing::JoinedLeaf<LeavingOwner> {
  protected:
-  LeafNodeTest() : JoinedLeaf({stream(kPlain, "plain")}) {}
+  LeafNodeTest() : JoinedLeaf({stream(kOnlyStream, "plain")}) {}
 };
 
 TEST_F(LeafNodeTest, EndsAtOnceWhenNothingIsLeft) {
@@ -42,7 +42,7 @@ TEST_F(LeafNodeTest, DoesNotCallDeliveredWhatItsOwnerHasStillToPut) {
   network_.advance(*node_, kSecond / 2);
   EXPECT_FALSE(owner_.closed);
   const std::vector<wire::Fields> waves(1);
-  ASSERT_TRUE(node_->put(kPlain, 0, waves, network_.now));
+  ASSERT_TRUE(node_->put(kOnlyStream, 0, waves, network_.now));
   network_.advance(*node_, kSecond);
   EXPECT_EQ(owner_.closed, "4 packets were not acknowledged in time");
 }

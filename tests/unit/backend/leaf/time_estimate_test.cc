@@ -62,7 +62,7 @@ TEST(TimeEstimate, WhatWasNeverTimedHasNoTime) {
 
 TEST(TimeEstimate, OneThreadNeverGetsMoreThanHasPassed) {
   for (unsigned seed = 1; seed <= 300; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937 random(seed);
     TimeEstimate times;
     Nanos now = 1'000;

@@ -13,7 +13,7 @@ namespace {
 using capture::RecordKind;
 
 constexpr Nanos kWindow = 250;
-constexpr LeafId kLeaf{3};
+constexpr LeafId kBuildingLeaf{3};
 
 TimedRecord call(std::uint16_t function, Nanos begin, Nanos end) {
   TimedRecord timed;
@@ -39,7 +39,7 @@ TimedRecord completion(std::uint16_t function, Nanos begin, Nanos end, std::int3
 }
 
 WindowBuilder opened(std::uint64_t slice = 0) {
-  WindowBuilder builder(kLeaf);
+  WindowBuilder builder(kBuildingLeaf);
   builder.open(slice, kWindow);
   return builder;
 }
@@ -52,7 +52,7 @@ TEST(WindowBuilder, AddsUpWhatAFunctionDid) {
   const auto window = builder.build();
   ASSERT_EQ(window.rows.size(), 2u);
   const wire::ProfileRow& row = window.rows[0];
-  EXPECT_EQ(row.leaf, kLeaf);
+  EXPECT_EQ(row.leaf, kBuildingLeaf);
   EXPECT_EQ(row.calls, 2u);
   EXPECT_EQ(row.time_ns, 40u);
   EXPECT_EQ(row.min_ns, 10u);
@@ -120,7 +120,7 @@ TEST(WindowBuilder, SendsCountInTheMatrixOnlyWithAPeer) {
   builder.add(Lane{2}, std::vector{send, nowhere, send}, true);
   const auto window = builder.build();
   ASSERT_EQ(window.matrix.size(), 1u);
-  EXPECT_EQ(window.matrix[0], (wire::MatrixRow{kLeaf, Lane{2}, Rank{5}, 128, 2}));
+  EXPECT_EQ(window.matrix[0], (wire::MatrixRow{kBuildingLeaf, Lane{2}, Rank{5}, 128, 2}));
 }
 
 TEST(WindowBuilder, KeepsPeersAndProcessesApartHoweverManyThereAre) {
@@ -153,8 +153,8 @@ TEST(WindowBuilder, SharesAWaitEvenlyOverTheReceivesItCompleted) {
   EXPECT_EQ(builder.add(Lane{1}, records, false), 5u);
   const auto window = builder.build();
   ASSERT_EQ(window.waits.size(), 2u);
-  EXPECT_EQ(window.waits[0], (wire::WaitRow{kLeaf, Lane{1}, Rank{1}, 60, 2}));
-  EXPECT_EQ(window.waits[1], (wire::WaitRow{kLeaf, Lane{1}, Rank{2}, 30, 1}));
+  EXPECT_EQ(window.waits[0], (wire::WaitRow{kBuildingLeaf, Lane{1}, Rank{1}, 60, 2}));
+  EXPECT_EQ(window.waits[1], (wire::WaitRow{kBuildingLeaf, Lane{1}, Rank{2}, 30, 1}));
   EXPECT_EQ(window.rows.at(0).calls, 2u) << "completions are no calls";
   EXPECT_EQ(window.rows.at(0).bytes, 24u);
 }
@@ -258,7 +258,7 @@ TEST(WindowBuilder, AgreesWithASlowModelWhateverTheBatches) {
     std::mt19937 source(seed);
     const auto random = [&source] { return static_cast<int>(source() & 0xffff); };
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    WindowBuilder builder(kLeaf);
+    WindowBuilder builder(kBuildingLeaf);
     builder.open(0, kSecond);
     Model model;
     std::uint64_t waited = 0, expected_wait = 0;

@@ -20,7 +20,7 @@ namespace {
 
 /// Processes that have not started MPI yet, each its own: gtest plays what a test says in a fresh
 /// process (a "threadsafe death test"), which ends with 0 when what was claimed held there.
-class BeforeTheStartDeathTest : public testing::Test {
+class BeforeTheStartDeathTest : public ::testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
@@ -65,7 +65,7 @@ bool counts_a_tools_early_calls_once() {
   return is_so(calls_of(kMPI_Wtick) == 5, "five calls of MPI_Wtick");
 }
 TEST_F(BeforeTheStartDeathTest, ACallThatAToolPassesOnIsCountedOnce) {
-  EXPECT_EXIT(::_exit(counts_a_tools_early_calls_once() ? 0 : 1), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(::_exit(counts_a_tools_early_calls_once() ? 0 : 1), ::testing::ExitedWithCode(0), "");
 }
 
 bool counts_early_calls_of_callbacks() {
@@ -77,7 +77,7 @@ bool counts_early_calls_of_callbacks() {
          is_so(calls_of(kMPI_Wtime) == 3, "three calls of MPI_Wtime");
 }
 TEST_F(BeforeTheStartDeathTest, ACallFromACallbackIsCounted) {
-  EXPECT_EXIT(::_exit(counts_early_calls_of_callbacks() ? 0 : 1), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(::_exit(counts_early_calls_of_callbacks() ? 0 : 1), ::testing::ExitedWithCode(0), "");
 }
 
 bool counts_early_calls_where_they_were_made() {
@@ -95,7 +95,7 @@ bool counts_early_calls_where_they_were_made() {
 }
 TEST_F(BeforeTheStartDeathTest, AChildCountsItsOwnCallsAndNotItsParents) {
   EXPECT_EXIT(::_exit(counts_early_calls_where_they_were_made() ? 0 : 1),
-              testing::ExitedWithCode(0), "");
+              ::testing::ExitedWithCode(0), "");
 }
 
 /// A child that is forked while another thread starts the library by `start`, and holds the lock.
@@ -134,7 +134,7 @@ bool starts_in_a_child_forked_during(Start start) {
 }
 TEST_F(BeforeTheStartDeathTest, AChildForkedDuringMpiInitStartsAnewAtOnce) {
   EXPECT_EXIT(::_exit(starts_in_a_child_forked_during([] { start_mpi(); }) ? 0 : 1),
-              testing::ExitedWithCode(0), "");
+              ::testing::ExitedWithCode(0), "");
 }
 
 bool starts_in_a_child_forked_during_a_late_start() {
@@ -143,7 +143,7 @@ bool starts_in_a_child_forked_during_a_late_start() {
 }
 TEST_F(BeforeTheStartDeathTest, AChildForkedDuringALateStartStartsAnewAtOnce) {
   EXPECT_EXIT(::_exit(starts_in_a_child_forked_during_a_late_start() ? 0 : 1),
-              testing::ExitedWithCode(0), "");
+              ::testing::ExitedWithCode(0), "");
 }
 
 bool is_the_only_process_of_its_rank() {
@@ -161,7 +161,7 @@ bool is_the_only_process_of_its_rank() {
          is_childs;
 }
 TEST_F(BeforeTheStartDeathTest, AChildForkedBeforeTheFirstCallIsNoSecondProcessOfTheRank) {
-  EXPECT_EXIT(::_exit(is_the_only_process_of_its_rank() ? 0 : 1), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(::_exit(is_the_only_process_of_its_rank() ? 0 : 1), ::testing::ExitedWithCode(0), "");
 }
 
 bool registers_a_rank_of_a_world_of_unknown_size() {
@@ -177,7 +177,7 @@ bool registers_a_rank_of_a_world_of_unknown_size() {
 }
 TEST_F(BeforeTheStartDeathTest, ARankThatIsNotWatchedIsInItsWorldThoughNobodyToldItsSize) {
   EXPECT_EXIT(::_exit(registers_a_rank_of_a_world_of_unknown_size() ? 0 : 1),
-              testing::ExitedWithCode(0), "");
+              ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

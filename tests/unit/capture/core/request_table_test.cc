@@ -12,7 +12,7 @@
 namespace xylem::capture {
 namespace {
 
-class RequestTableTest : public testing::Test {
+class RequestTableTest : public ::testing::Test {
  protected:
   TrackedRequest* put(Word key, std::uint64_t bytes) {
     TrackedRequest* request = table_->insert(key, false);
@@ -95,7 +95,7 @@ TEST_F(RequestTableTest, HoldsHandlesOfBothLibrariesUpToHalfItsRoom) {
 
 TEST_F(RequestTableTest, AgreesWithAMapWhateverIsDone) {
   constexpr unsigned kSeed = 20240611;
-  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
   std::mt19937 random(kSeed);
   std::map<Word, std::uint64_t> model;
   for (int step = 0; step < 200'000; ++step) {

@@ -12,7 +12,7 @@
 namespace xylem::capture {
 namespace {
 
-class Sampling : public testing::Test {
+class Sampling : public ::testing::Test {
  protected:
   std::string set(const char* text) {
     const char* part = set_sampling(text, every_.data());

@@ -318,7 +318,7 @@ class Caller {
 
 /// A rank with several threads. Claims compare what happened within a test, since a process starts
 /// MPI once.
-class CaptureThreads : public testing::Test {
+class CaptureThreads : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     agent_ = new AgentFolder(std::getenv(xylem::kEnvRun));
@@ -560,6 +560,6 @@ int main(int argc, char** argv) {
     std::perror("/proc/self/exe");
     return 1;
   }
-  testing::InitGoogleTest(&argc, argv);
+  ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -8,14 +8,14 @@
 namespace xylem::storage {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::Field;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::MatchesRegex;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
 
-constexpr Nanos kWindow = 250 * kMillisecond;
+constexpr Nanos kAlertWindow = 250 * kMillisecond;
 constexpr WorldId kWorld{0};
 
 /// What a rank does in a window, as shares of it.
@@ -27,20 +27,20 @@ struct Share {
 };
 
 /// A world of ranks, one a host, that tells its windows one after the other.
-class AlertRulesTest : public testing::Test {
+class AlertRulesTest : public ::testing::Test {
  protected:
   /// The next window of each rank.
   void next(const std::vector<Share>& shares) {
     const Nanos begin = now_;
-    now_ += kWindow;
+    now_ += kAlertWindow;
     for (std::uint64_t rank = 0; rank < shares.size(); ++rank) {
       const Share& share = shares[rank];
       WindowNote note{
           kWorld, rank,           LeafId{static_cast<std::uint32_t>(rank)}, begin, now_, 0, 0, 0,
           0,      "MPI_Allreduce"};
       note.calls = share.calls;
-      note.mpi_ns = static_cast<std::uint64_t>(share.mpi * kWindow);
-      note.collective_ns = static_cast<std::uint64_t>(share.collective * kWindow);
+      note.mpi_ns = static_cast<std::uint64_t>(share.mpi * kAlertWindow);
+      note.collective_ns = static_cast<std::uint64_t>(share.collective * kAlertWindow);
       note.max_ns = static_cast<std::uint64_t>(share.longest_ns);
       note.collectives = share.collectives;
       note.collective_calls = share.collectives == 0 ? 0 : share.calls;
@@ -170,7 +170,7 @@ TEST_F(AlertRulesTest, ARankWhoseHostIsLateOrThatHasEndedIsNotStalled) {
   rules_.note_ended(kWorld, 2);
   for (int i = 0; i < 200; ++i) {  // Of rank 1 nothing is known: no window of its leaf.
     const Nanos begin = now_;
-    now_ += kWindow;
+    now_ += kAlertWindow;
     rules_.note({kWorld, 0, LeafId{0}, begin, now_, 10, 1000, 1000, 100, ""});
     rules_.note_leaf(LeafId{2}, now_);
     for (const Alert& alert : rules_.judge()) alerts_[alert.id] = alert;
@@ -346,13 +346,13 @@ TEST_F(AlertRulesTest, OfRanksThatAreAlikeThereIsOneAlert) {
 TEST_F(AlertRulesTest, RanksOfOneHostAreToldWithIt) {
   const auto window = [&](std::uint64_t rank, double mpi) {
     const LeafId leaf{rank < 2 ? 0u : 1u};
-    WindowNote note{kWorld, rank, leaf, now_, now_ + kWindow, 10, 0, 0, 0, ""};
-    note.mpi_ns = static_cast<std::uint64_t>(mpi * kWindow);
+    WindowNote note{kWorld, rank, leaf, now_, now_ + kAlertWindow, 10, 0, 0, 0, ""};
+    note.mpi_ns = static_cast<std::uint64_t>(mpi * kAlertWindow);
     rules_.note(note);
   };
   rules_.name_host(LeafId{0}, "node01");
   rules_.name_host(LeafId{1}, "node02");
-  for (; now_ < 20 * kSecond; now_ += kWindow) {
+  for (; now_ < 20 * kSecond; now_ += kAlertWindow) {
     for (std::uint64_t rank = 0; rank < 6; ++rank) window(rank, rank < 2 ? 0.1 : 0.9);
     for (const Alert& alert : rules_.judge()) alerts_[alert.id] = alert;
   }
@@ -391,7 +391,7 @@ TEST_F(AlertRulesTest, ALostHostIsALossUntilItIsHeardOfAgain) {
   const Share here{};
   for (int i = 0; i < 200; ++i) {  // Nothing comes of that host any more.
     const Nanos begin = now_;
-    now_ += kWindow;
+    now_ += kAlertWindow;
     rules_.note({kWorld, 0, LeafId{0}, begin, now_, here.calls, 1000, 1000, 100, ""});
     rules_.note({kWorld, 2, LeafId{2}, begin, now_, here.calls, 1000, 1000, 100, ""});
     for (const Alert& alert : rules_.judge()) alerts_[alert.id] = alert;
@@ -408,7 +408,7 @@ TEST_F(AlertRulesTest, ALostHostIsALossUntilItIsHeardOfAgain) {
   EXPECT_EQ(alerts_.size(), 1u);  // And nobody is stalled there.
   rules_.note_host_found(LeafId{1});
   next({{}, {}, {}});
-  EXPECT_EQ(the(AlertKind::kLoss).until_ns, now_ - kWindow);
+  EXPECT_EQ(the(AlertKind::kLoss).until_ns, now_ - kAlertWindow);
 }
 
 TEST_F(AlertRulesTest, ALossIsOverWhenThereWasNoneForASpan) {
@@ -641,7 +641,7 @@ TEST_F(AlertRulesTest, AnAdoptedAlertOfARankOfALostHostIsClosed) {
   now_ = 100 * kSecond;
   for (int i = 0; i < 60; ++i) {
     const Nanos begin = now_;
-    now_ += kWindow;
+    now_ += kAlertWindow;
     for (const std::uint32_t rank : {0u, 2u}) {
       rules_.note({kWorld, rank, LeafId{rank}, begin, now_, 10, 1000, 1000, 100, ""});
     }

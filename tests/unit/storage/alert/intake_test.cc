@@ -8,16 +8,16 @@
 namespace xylem::storage {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::Field;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Ne;
-using testing::Pair;
-using testing::UnorderedElementsAre;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Ne;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
-constexpr Nanos kWindow = 250 * kMillisecond;
+constexpr Nanos kIntakeWindow = 250 * kMillisecond;
 constexpr FunctionId kAllreduce{7};
 
 /// A run of two ranks on one host, whose rules are the store's.
@@ -34,7 +34,7 @@ class StoredAlertsTest : public StoredRun {
   static RunFacts facts() {
     RunFacts facts;
     facts.run_id = "run";
-    facts.window_ns = kWindow;
+    facts.window_ns = kIntakeWindow;
     return facts;
   }
 
@@ -43,7 +43,7 @@ class StoredAlertsTest : public StoredRun {
     for (std::uint64_t wave = first; wave < end; ++wave) {
       wire::ProfileWindow window;
       window.rows = {profile_row(0, 1, 10, kAllreduce), profile_row(0, 2, 10, kAllreduce)};
-      window.rows[1].time_ns = 9 * kWindow / 10;
+      window.rows[1].time_ns = 9 * kIntakeWindow / 10;
       put(window_packet(wave, IntervalSet::of(0), window));
       ASSERT_TRUE(store_->commit());
     }

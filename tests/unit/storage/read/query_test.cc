@@ -18,7 +18,7 @@
 namespace xylem::storage {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class QueryTest : public StoredRun {
  protected:

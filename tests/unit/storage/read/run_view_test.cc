@@ -14,12 +14,12 @@
 namespace xylem::storage {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Pair;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
 
-constexpr Nanos kWindow = 250 * kMillisecond;
+constexpr Nanos kViewWindow = 250 * kMillisecond;
 constexpr FunctionId kWaitall{2};
 
 class RunViewTest : public StoredRun {
@@ -31,7 +31,7 @@ class RunViewTest : public StoredRun {
     facts.run_id = "run";
     facts.command = {"mpirun", "app"};
     facts.started_realtime_ns = 1'000'000;
-    facts.window_ns = kWindow;
+    facts.window_ns = kViewWindow;
     return facts;
   }
 
@@ -109,7 +109,7 @@ TEST_F(RunViewTest, AGridHasACellForEachRankAndWindowWhereTheyFit) {
   RunView run = view();
 
   const RankGrid time = good(run.ranks({}));
-  EXPECT_EQ(time.slot_ns, kWindow);
+  EXPECT_EQ(time.slot_ns, kViewWindow);
   EXPECT_EQ(time.columns, 3u);
   EXPECT_THAT(time.cells, ElementsAre(4000, 0, 0, 0, 0, 5000));
   ASSERT_EQ(time.rows.size(), 2u);
@@ -130,7 +130,7 @@ TEST_F(RunViewTest, AGridIsReducedByWholeWindowsAndWholeGroupsOfRanks) {
     put_window(0, wave, rows);
   }
   const RankGrid grid = good(view().ranks({.value = RankValue::kCalls, .columns = 4, .rows = 2}));
-  EXPECT_EQ(grid.slot_ns, 3 * kWindow);  // Ten windows in four slots: three, three, three, one.
+  EXPECT_EQ(grid.slot_ns, 3 * kViewWindow);  // Ten windows in four slots: three, three, three, one.
   ASSERT_EQ(grid.rows.size(), 2u);
   EXPECT_EQ(grid.rows[1].first_rank, 3u);
   EXPECT_EQ(grid.rows[1].ranks, 2u);
@@ -140,11 +140,11 @@ TEST_F(RunViewTest, AGridIsReducedByWholeWindowsAndWholeGroupsOfRanks) {
 TEST_F(RunViewTest, ARangeIsWidenedToWholeWindowsAndSaysSo) {
   put_world(1, 1);
   for (std::uint64_t wave = 0; wave < 8; ++wave) put_window(0, wave, {profile_row(0, 1, wave + 1)});
-  const RankGrid grid =
-      good(view().ranks({.range = {kWindow + 1, 3 * kWindow - 1}, .value = RankValue::kCalls}));
-  EXPECT_EQ(grid.scope.begin_ns, kWindow);
-  EXPECT_EQ(grid.scope.end_ns, 3 * kWindow);
-  EXPECT_EQ(grid.scope.run_end_ns, 8 * kWindow);
+  const RankGrid grid = good(
+      view().ranks({.range = {kViewWindow + 1, 3 * kViewWindow - 1}, .value = RankValue::kCalls}));
+  EXPECT_EQ(grid.scope.begin_ns, kViewWindow);
+  EXPECT_EQ(grid.scope.end_ns, 3 * kViewWindow);
+  EXPECT_EQ(grid.scope.run_end_ns, 8 * kViewWindow);
   EXPECT_THAT(grid.cells, ElementsAre(2, 3));
 }
 
@@ -526,7 +526,7 @@ TEST_F(RunViewTest, AQuestionThatIsOpenAtTheEndLeavesTheFileWhole) {
 // The slow, obvious model: SQL over the same rows, cell by cell.
 TEST_F(RunViewTest, SumsAreThoseOfSqlForAnyRange) {
   constexpr unsigned kSeed = 20261121;
-  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
   std::mt19937 random(kSeed);
   put_world(3, 3);
   for (std::uint64_t wave = 0; wave < 40; ++wave) {
@@ -543,8 +543,8 @@ TEST_F(RunViewTest, SumsAreThoseOfSqlForAnyRange) {
   }
   RunView run = view();
   for (int trial = 0; trial < 40; ++trial) {
-    const Nanos begin = static_cast<Nanos>(random() % 40) * kWindow;
-    const Nanos end = begin + static_cast<Nanos>(1 + random() % 40) * kWindow;
+    const Nanos begin = static_cast<Nanos>(random() % 40) * kViewWindow;
+    const Nanos end = begin + static_cast<Nanos>(1 + random() % 40) * kViewWindow;
     const std::uint64_t first = random() % 9;
     const std::uint64_t last = first + random() % (10 - first);
     const RankGrid grid = good(run.ranks({.ranks = {WorldId{0}, first, last},

@@ -9,10 +9,10 @@
 namespace xylem::storage {
 namespace {
 
-using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Pair;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
 
 constexpr Nanos kStarted = 1'780'000'000 * kSecond;
 

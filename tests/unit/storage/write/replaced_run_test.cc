@@ -18,9 +18,9 @@
 namespace xylem::storage {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class ReplacedRunTest : public testing::Test {
+class ReplacedRunTest : public ::testing::Test {
  protected:
   ReplacedRunTest() {
     std::string name = "/tmp/xylem-replaced-run-test-XXXXXX";

@@ -17,7 +17,7 @@
 namespace xylem::storage {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::uint32_t kHostLane = 1, kProcessLane = 2;
@@ -278,8 +278,8 @@ TEST_F(SeriesTest, RanksHaveSeriesOfTheirOwn) {
   ASSERT_TRUE(view) << view.error().message;
   const auto hosts = view->hosts();
   ASSERT_TRUE(hosts) << hosts.error().message;
-  EXPECT_THAT(hosts->rank_series, testing::ElementsAre("rss"));
-  EXPECT_THAT(hosts->series, testing::IsEmpty());
+  EXPECT_THAT(hosts->rank_series, ::testing::ElementsAre("rss"));
+  EXPECT_THAT(hosts->series, ::testing::IsEmpty());
 
   const auto all = view->series({.name = "rss", .columns = 2, .world = WorldId{0}});
   ASSERT_TRUE(all) << all.error().message;
@@ -411,18 +411,19 @@ TEST_F(SeriesTest, AViewOpensOfEachServiceOnlyTheNewestSample) {
   ASSERT_TRUE(view) << view.error().message;
   const auto hosts = view->hosts();
   ASSERT_TRUE(hosts) << hosts.error().message;
-  EXPECT_THAT(hosts->series, testing::ElementsAre("cpu.steal", "cpu.user", "idle", "load.1m"));
+  EXPECT_THAT(hosts->series, ::testing::ElementsAre("cpu.steal", "cpu.user", "idle", "load.1m"));
   ASSERT_EQ(hosts->hosts.size(), 2u);
-  EXPECT_THAT(hosts->hosts[0].newest,
-              testing::ElementsAre(testing::Pair("cpu.steal", 0.5), testing::Pair("cpu.user", 25),
-                                   testing::Pair("idle", 0.5), testing::Pair("load.1m", 0.5)));
-  EXPECT_THAT(hosts->hosts[1].newest, testing::ElementsAre(testing::Pair("load.1m", 3)));
+  EXPECT_THAT(
+      hosts->hosts[0].newest,
+      ::testing::ElementsAre(::testing::Pair("cpu.steal", 0.5), ::testing::Pair("cpu.user", 25),
+                             ::testing::Pair("idle", 0.5), ::testing::Pair("load.1m", 0.5)));
+  EXPECT_THAT(hosts->hosts[1].newest, ::testing::ElementsAre(::testing::Pair("load.1m", 3)));
 
   const auto overview = view->overview();
   ASSERT_TRUE(overview) << overview.error().message;
   ASSERT_EQ(overview->report.services.size(), 2u);
   EXPECT_EQ(overview->report.services[0].captured, 4u);
-  EXPECT_THAT(overview->report.host_loads, testing::IsEmpty());
+  EXPECT_THAT(overview->report.host_loads, ::testing::IsEmpty());
 }
 
 TEST_F(SeriesTest, ARunLastsInItsViewsUntilItsLastSample) {

@@ -29,8 +29,8 @@
 namespace xylem::storage {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr long kNfs = 0x6969;
 
@@ -80,7 +80,7 @@ int in_child(const std::function<int()>& act) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-class SqliteStoreTest : public testing::Test {
+class SqliteStoreTest : public ::testing::Test {
  protected:
   Folder folder_;
   std::string path_ = folder_.file("run.db");
@@ -272,13 +272,13 @@ TEST_F(SqliteStoreTest, FindsTotalsThatDifferFromWhatIsStored) {
   ASSERT_TRUE(run);
   const auto none = verify_totals(**run);
   ASSERT_TRUE(none) << none.error().message;
-  EXPECT_THAT(*none, testing::IsEmpty());
+  EXPECT_THAT(*none, ::testing::IsEmpty());
   change_file(path_, "UPDATE process SET stored_calls = 11; DELETE FROM event_chunk");
   const auto faults = verify_totals(**run);
   ASSERT_TRUE(faults);
   EXPECT_THAT(*faults,
-              testing::ElementsAre("leaf 7, lane 1: stored calls says 11, counted again 10",
-                                   "leaf 7, lane 1: stored events says 100, counted again 0"));
+              ::testing::ElementsAre("leaf 7, lane 1: stored calls says 11, counted again 10",
+                                     "leaf 7, lane 1: stored events says 100, counted again 0"));
 }
 
 // A file size limit stands for a full disk: it needs no rights. SQLite gets EFBIG for ENOSPC.
@@ -500,7 +500,7 @@ class NetworkFileSystem : public SqliteStoreTest {
 
 TEST_F(NetworkFileSystem, KeepsTheLiveFileElsewhereAndSaysSoOnce) {
   auto store = make_store({path_, false, kNfs});
-  EXPECT_THAT(store->live_path(), testing::StartsWith(live_.path() + "/xylem-live-"));
+  EXPECT_THAT(store->live_path(), ::testing::StartsWith(live_.path() + "/xylem-live-"));
   EXPECT_THAT(log_, HasSubstr("store on a network file system"));
   EXPECT_EQ(std::ranges::count(log_, '\n'), 1);
   EXPECT_EQ(mode_of(path_), 0600u) << "the place is taken at once";

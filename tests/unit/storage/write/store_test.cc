@@ -12,7 +12,7 @@ namespace {
 
 using Kind = PutOutcome::Kind;
 
-class EveryStore : public testing::TestWithParam<const char*> {
+class EveryStore : public ::testing::TestWithParam<const char*> {
  protected:
   EveryStore() {
     if (GetParam() == std::string("memory")) {
@@ -48,7 +48,7 @@ class EveryStore : public testing::TestWithParam<const char*> {
   std::unique_ptr<Store> store_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Storage, EveryStore, testing::Values("memory", "sqlite"),
+INSTANTIATE_TEST_SUITE_P(Storage, EveryStore, ::testing::Values("memory", "sqlite"),
                          [](const auto& which) { return std::string(which.param); });
 
 AccountLine line(std::uint32_t world, std::uint32_t rank, std::uint64_t captured,
@@ -399,7 +399,7 @@ TEST_P(EveryStore, TakesNodesClocksLinksAndItsEnd) {
 }
 
 // One run, and its front ends one after the other, in memory or in a file.
-class EverySuccession : public testing::TestWithParam<const char*> {
+class EverySuccession : public ::testing::TestWithParam<const char*> {
  protected:
   /// Of the first front end.
   std::unique_ptr<Store> begin() {
@@ -433,7 +433,7 @@ class EverySuccession : public testing::TestWithParam<const char*> {
   MemoryRun run_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Storage, EverySuccession, testing::Values("memory", "sqlite"),
+INSTANTIATE_TEST_SUITE_P(Storage, EverySuccession, ::testing::Values("memory", "sqlite"),
                          [](const auto& which) { return std::string(which.param); });
 
 wire::Packet last_window(std::uint64_t wave, std::uint32_t leaf) {
@@ -544,7 +544,7 @@ TEST_P(EverySuccession, EndsARunAgainWhoseFrontEndDiedRightAfterItsEnd) {
 // count alike, and neither counts a call twice.
 TEST(StoresAgree, OnAnyOrderOfPackets) {
   const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   const auto pick = [&](std::uint64_t most) { return random() % most; };
   for (int trial = 0; trial < 10; ++trial) {

@@ -18,9 +18,9 @@
 namespace xylem::storage {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr StreamId kSum{raw(wire::kFirstStoredStream)};
 constexpr StreamId kRaw{raw(wire::kFirstStoredStream) + 1};
@@ -252,7 +252,7 @@ TEST_F(StreamTest, TheLeafThatHasSentItsLastAccountHasEnded) {
 // or lost. Both stores say the same of each packet.
 TEST_F(StreamTest, SumsAreThoseOfAModelWhateverIsSentAgainMergedOrGivenUp) {
   constexpr std::uint32_t kSeed = 20261122;  // Fixed, so that a failure can be repeated.
-  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
   std::mt19937 random(kSeed);
   constexpr std::uint32_t kLeaves = 5;
   constexpr std::uint64_t kWaves = 40;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/check.h"
 
@@ -34,8 +35,8 @@ Result<std::uint64_t> to_number(const SettingValue& setting, std::uint64_t max) 
 
 Result<Nanos> to_duration(const SettingValue& setting, Nanos min, Nanos max,
                           const std::string& range) {
-  auto duration = parse_duration(setting.value);
-  if (!duration) return bad_setting(setting, duration.error().message);
+  auto duration = to_value(setting, parse_duration);
+  if (!duration) return unexpected(std::move(duration.error()));
   if (*duration < min || *duration > max) {
     return bad_setting(setting, "'" + setting.value + "' is not " + range);
   }

@@ -65,6 +65,13 @@ Result<Nanos> to_duration(const SettingValue& setting, Nanos min, Nanos max,
                           const std::string& range);
 /// One of `choices`.
 Result<std::string> to_choice(const SettingValue& setting, const std::vector<std::string>& choices);
+/// The text as `parse` reads it. Its error message follows the source.
+template <typename Parse>
+auto to_value(const SettingValue& setting, Parse parse) -> decltype(parse(setting.value)) {
+  auto value = parse(setting.value);
+  if (!value) return bad_setting(setting, value.error().message);
+  return value;
+}
 
 /// A setting, and how its text becomes a part of `Options`.
 template <typename Options>
@@ -84,9 +91,10 @@ std::vector<Setting> settings_of(const Section<Options>& section) {
   return settings;
 }
 
-template <typename Options>
-void append(Section<Options>& section, const Section<Options>& more) {
-  section.insert(section.end(), more.begin(), more.end());
+/// Adds more settings, or more options of a section, to the end.
+template <typename Item>
+void append(std::vector<Item>& items, const std::vector<Item>& more) {
+  items.insert(items.end(), more.begin(), more.end());
 }
 
 /// Reads the settings of a section from `values`, which may contain other settings too. A setting

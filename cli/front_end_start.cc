@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/check.h"
 #include "base/printable_text.h"
 #include "base/run_contract.h"
 #include "capture/core/ring.h"
@@ -82,6 +83,7 @@ launch::Setup make_setup(const RunOptions& options, const std::vector<std::strin
   if (options.session.shape.kind == tree::Shape::Kind::kFile) {
     // A successor reads the text again, perhaps after the file is gone.
     const auto topology = std::ranges::find(setup.settings, "topology", &SettingValue::name);
+    CHECK(topology != setup.settings.end());
     topology->value = tree::to_text(options.session.shape);
   }
   setup.store = store_of(options);

@@ -53,8 +53,8 @@ Source from_slots(const std::vector<tree::HostSlots>& slots) {
 }
 
 Result<Source> from_list(const SettingValue& setting) {
-  auto names = tree::parse_host_list(setting.value);
-  if (!names) return bad_setting(setting, names.error().message);
+  auto names = to_value(setting, tree::parse_host_list);
+  if (!names) return unexpected(std::move(names.error()));
   Source source;
   for (std::string& name : *names) source.hosts.push_back(make_host(std::move(name), 1, 1));
   return source;
@@ -117,9 +117,9 @@ class RequestReader {
           &RequestReader::read_facts, &RequestReader::read_room, &RequestReader::read_shape}) {
       if (auto done = (this->*part)(); !done) return unexpected(std::move(done.error()));
     }
-    auto policy = placement::parse_policy(setting("placement").value);
-    if (!policy) return bad_setting(setting("placement"), policy.error().message);
-    request_.choice.policy = *policy;
+    auto policy =
+        assign(request_.choice.policy, to_value(setting("placement"), placement::parse_policy));
+    if (!policy) return unexpected(std::move(policy.error()));
     return std::move(request_);
   }
 
@@ -166,8 +166,8 @@ class RequestReader {
   Result<std::optional<std::vector<std::uint32_t>>> counts(const char* name) const {
     const SettingValue& it = setting(name);
     if (it.value.empty()) return std::optional<std::vector<std::uint32_t>>();
-    auto counts = tree::parse_counts(it.value);
-    if (!counts) return bad_setting(it, counts.error().message);
+    auto counts = to_value(it, tree::parse_counts);
+    if (!counts) return unexpected(std::move(counts.error()));
     const std::size_t hosts = request_.hosts.size();
     if (counts->size() == 1) counts->assign(hosts, counts->front());
     if (counts->size() != hosts) {
@@ -281,10 +281,7 @@ class RequestReader {
       request_.shape.fanout = static_cast<std::uint32_t>(*number);
       return {};
     }
-    auto shape = tree::parse_shape(topology.value);
-    if (!shape) return bad_setting(topology, shape.error().message);
-    request_.shape = *std::move(shape);
-    return {};
+    return assign(request_.shape, to_value(topology, tree::parse_shape));
   }
 
   const std::vector<SettingValue>& values_;
@@ -318,8 +315,7 @@ const std::vector<Setting>& place_settings() {
         {"front-end", "", false, "Name of the front end's host [the recorded one, else this one]"},
         placement::extra_hosts_setting(),
     };
-    const std::vector<Setting> room = settings_of(placement::room_section());
-    settings.insert(settings.end(), room.begin(), room.end());
+    append(settings, settings_of(placement::room_section()));
     return settings;
   }();
   return kSettings;

@@ -28,7 +28,7 @@ std::vector<std::map<HostId, std::size_t>> attached_to(const placement::Plan& pl
 
 std::vector<std::size_t> carried_by(const placement::Plan& plan, std::size_t hosts) {
   std::vector<std::size_t> carried(hosts);
-  for (const placement::CommProcess& process : plan.comm_processes) ++carried[raw(process.host)];
+  for (const auto& process : plan.comm_processes) ++carried[raw(process.host)];
   return carried;
 }
 

@@ -49,10 +49,8 @@ Result<void> check_sample(const SettingValue& setting) {
 const std::vector<Setting>& run_settings() {
   static const std::vector<Setting> kSettings = [] {
     std::vector<Setting> settings = settings_of(own_section());
-    for (const auto& more :
-         {settings_of(frontend::session_section()), settings_of(launch::start_section())}) {
-      settings.insert(settings.end(), more.begin(), more.end());
-    }
+    append(settings, settings_of(frontend::session_section()));
+    append(settings, settings_of(launch::start_section()));
     return settings;
   }();
   return kSettings;

@@ -108,7 +108,7 @@ Result<void> print(const TreeReport& report, TreeFormat format, std::ostream& ou
   return {};
 }
 
-Result<void> show(const TreeOptions& options, std::ostream& out) {
+Result<void> show(const TreeCommandOptions& options, std::ostream& out) {
   const bool is_for_programs =
       options.format == TreeFormat::kCsv || options.format == TreeFormat::kJson;
   auto run = storage::RunFile::open(
@@ -137,7 +137,7 @@ std::string check_duration(const std::string& text) {
 
 }  // namespace
 
-int run_tree(const TreeOptions& options, std::ostream& out, std::ostream& err) {
+int run_tree(const TreeCommandOptions& options, std::ostream& out, std::ostream& err) {
   const auto shown = show(options, out);
   if (shown) return 0;
   err << "xylem tree: " << printable(shown.error().message) << '\n';
@@ -146,7 +146,7 @@ int run_tree(const TreeOptions& options, std::ostream& out, std::ostream& err) {
 
 void add_tree_command(CLI::App& app, int& code) {
   CLI::App* command = app.add_subcommand("tree", "Show the overlay of a run, live or finished");
-  const auto options = std::make_shared<TreeOptions>();
+  const auto options = std::make_shared<TreeCommandOptions>();
   command->add_option("FILE", options->file, "The run's file")->required();
   const auto formats = std::make_shared<std::map<TreeFormat, bool>>();
   const auto add_format = [&](const char* flag, TreeFormat format, const char* what) {

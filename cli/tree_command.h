@@ -22,7 +22,7 @@ enum class TreeFormat {
   kJson,      ///< An array of processes.
 };
 
-struct TreeOptions {
+struct TreeCommandOptions {
   std::string file;
   TreeFormat format = TreeFormat::kText;
   std::optional<Nanos> at_ns{};     ///< Time after the run's start; nullopt: the newest state.
@@ -33,7 +33,7 @@ struct TreeOptions {
 /// all trees, with an empty line between them. Returns 0. Returns 1 with a sentence on `err` when
 /// the file cannot be read, or when it has no tree for the requested time. Also returns 1 when the
 /// format cannot express the tree.
-int run_tree(const TreeOptions& options, std::ostream& out, std::ostream& err);
+int run_tree(const TreeCommandOptions& options, std::ostream& out, std::ostream& err);
 
 /// Adds the subcommand to `app`. If the user chooses it, `app` runs it while parsing, and stores
 /// its exit code in `code`. `code` must outlive `app`.

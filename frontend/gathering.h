@@ -22,6 +22,7 @@ struct GatheringOptions {
   Nanos settle = 2 * kSecond;  ///< Maximum wait after the last new host or process.
   /// Number of hosts to wait for, however long it takes; 0: complete as described above.
   std::size_t expected = 0;
+  bool operator==(const GatheringOptions&) const = default;
 };
 
 /// The setting of a run: `settle`.

@@ -25,6 +25,7 @@ struct HostChoice {
   /// `--extra-hosts`: hosts without back ends, each once. If the job also uses one of these hosts,
   /// this is not an error.
   std::vector<std::string> extra_hosts;
+  bool operator==(const HostChoice&) const = default;
 };
 
 /// The known facts about a back end's host when the tree is planned.

@@ -66,7 +66,7 @@ void Inbox::take(wire::Packet packet, Nanos now) {
   if (!owes_acknowledgement()) waiting_since_ = now;
   std::size_t& waiting = waiting_bytes_[first_source(packet.id)];
   waiting += packet.payload.size();
-  most_waiting_bytes_ = std::max(most_waiting_bytes_, waiting);
+  max_waiting_bytes_ = std::max(max_waiting_bytes_, waiting);
   std::vector<wire::Fields> waves;
   std::uint64_t* counter = &account_.contributions;
   if (packet.tombstone) {
@@ -202,7 +202,7 @@ void Inbox::on_timer(Nanos now) { deliver(reducer_.take_ready(now)); }
 std::optional<Nanos> Inbox::acknowledgement_due() const {
   if (!owes_acknowledgement()) return std::nullopt;
   const bool urgent =
-      !waiting_.resend.empty() || !not_taken_.empty() || most_waiting_bytes_ >= kShare;
+      !waiting_.resend.empty() || !not_taken_.empty() || max_waiting_bytes_ >= kShare;
   return urgent ? waiting_since_ : waiting_since_ + kPause;
 }
 
@@ -225,7 +225,7 @@ wire::Acknowledgement Inbox::take_acknowledgement() {
     waiting_.resend.push_back(std::move(all));
   }
   waiting_bytes_.clear();
-  most_waiting_bytes_ = 0;
+  max_waiting_bytes_ = 0;
   join_neighbours(waiting_.stored);
   return std::exchange(waiting_, {});
 }

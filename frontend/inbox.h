@@ -101,7 +101,7 @@ class Inbox {
   wire::Acknowledgement waiting_;      // The next acknowledgement, not sent yet.
   // By leaf: bytes of packets in `waiting_`. A packet of several leaves counts for its first leaf.
   std::map<std::uint64_t, std::size_t> waiting_bytes_;
-  std::size_t most_waiting_bytes_ = 0;  // Maximum of waiting_bytes_.
+  std::size_t max_waiting_bytes_ = 0;  // Maximum of waiting_bytes_.
   Nanos waiting_since_ = 0;
   IntervalSet not_taken_;  // Leaves whose packets were not taken, because the queue was full.
   std::deque<Wave> queue_;

@@ -1,7 +1,9 @@
 #include "frontend/overlay.h"
 
 #include <algorithm>
+#include <array>
 
+#include "base/named.h"
 #include "placement/attach.h"
 #include "tree/host_name.h"
 #include "tree/observed.h"
@@ -25,11 +27,9 @@ const char* node_state_name(NodeState state) {
 }
 
 NodeState parse_node_state(std::string_view name) {
-  for (const NodeState state :
-       {NodeState::kStarting, NodeState::kStarted, NodeState::kAttached, NodeState::kLeft}) {
-    if (name == node_state_name(state)) return state;
-  }
-  return NodeState::kLost;
+  constexpr std::array kStates = {NodeState::kStarting, NodeState::kStarted, NodeState::kAttached,
+                                  NodeState::kLeft};
+  return find_named(kStates, node_state_name, name).value_or(NodeState::kLost);
 }
 
 Overlay::Overlay(std::string host, std::uint32_t pid, std::uint32_t ids_from)
@@ -169,7 +169,7 @@ Result<std::vector<NodeId>> Overlay::place(const tree::Shape& shape,
   planned_ = {kFrontEndNode};
   planned_loads_.assign(plan_->comm_processes.size() + 1, 0);
   std::vector<NodeId> to_start;
-  for (const placement::CommProcess& process : plan_->comm_processes) {
+  for (const placement::PlannedCommProcess& process : plan_->comm_processes) {
     OverlayNode node;
     node.role = wire::Role::kCommProcess;
     node.host = hosts[raw(process.host)].name;

@@ -16,9 +16,8 @@ constexpr Nanos kMinFactsInterval = kSecond;
 constexpr Nanos kMaxFactsInterval = 3600 * kSecond;
 
 Result<void> read_topology(const SettingValue& setting, SessionPlan& plan) {
-  auto shape = tree::parse_shape(setting.value);
-  if (!shape) return bad_setting(setting, shape.error().message);
-  plan.shape = *std::move(shape);
+  auto read = assign(plan.shape, to_value(setting, tree::parse_shape));
+  if (!read) return read;
   if (plan.shape.kind != tree::Shape::Kind::kFile) return {};
   std::error_code error;
   const auto absolute = std::filesystem::absolute(plan.shape.path, error);
@@ -27,10 +26,7 @@ Result<void> read_topology(const SettingValue& setting, SessionPlan& plan) {
 }
 
 Result<void> read_placement(const SettingValue& setting, HostChoice& choice) {
-  const auto policy = placement::parse_policy(setting.value);
-  if (!policy) return bad_setting(setting, policy.error().message);
-  choice.policy = *policy;
-  return {};
+  return assign(choice.policy, to_value(setting, placement::parse_policy));
 }
 
 Result<void> read_extra_hosts(const SettingValue& setting, HostChoice& choice) {

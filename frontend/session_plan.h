@@ -25,6 +25,7 @@ struct SessionPlan {
   GatheringOptions gathering;
   /// Auxiliary services of each host, numbered by position: the sections [service.NAME].
   std::vector<wire::ServiceSpec> services{};
+  bool operator==(const SessionPlan&) const = default;
 };
 
 const Section<SessionPlan>& session_section();

@@ -63,7 +63,8 @@ struct TreeOptions {
   Nanos lost_limit = 10 * kSecond;
 };
 
-/// When a node sends a wave to its parent.
+/// When a node sends a wave to its parent. The values are those of wire::Synchronisation, which is
+/// not part of this API.
 enum class Synchronisation {
   kWaitForAll,  ///< When every leaf below has contributed; at the latest after 6 s.
   /// When every leaf below has contributed; at the latest `time_out` after the first contribution.
@@ -71,8 +72,13 @@ enum class Synchronisation {
   kAsItComes,  ///< At once.
 };
 
-/// The reaction of a leaf to a full journal; see wire::WhenFull.
-enum class WhenFull { kBlock, kDropOldest, kDropNewest };
+/// What a leaf does when its journal is full. The values are those of wire::WhenFull, which is not
+/// part of this API.
+enum class WhenFull {
+  kBlock,       ///< Sending waits until there is space.
+  kDropOldest,  ///< The oldest packets are given up.
+  kDropNewest,  ///< The new packet is given up.
+};
 
 struct StreamOptions {
   std::string name{};    ///< Leaves find the stream by this name. It is unique among open streams.

@@ -18,6 +18,7 @@ struct StartOptions {
   std::string sample;         ///< `--sample`. Not checked here: only capture/ knows the functions.
   unsigned ring_records = 0;  ///< `--ring`; 0: the capture library's default.
   unsigned test_size = 0;     ///< `--test-size`; 0: real hosts.
+  bool operator==(const StartOptions&) const = default;
 };
 
 const Section<StartOptions>& start_section();

@@ -214,7 +214,7 @@ awaitable<void> HttpServer::Loop::accept() {
       co_await pause.async_wait(kAwait);
       continue;
     }
-    if (connections_ >= options_.most_connections && !make_room()) continue;
+    if (connections_ >= options_.max_connections && !make_room()) continue;
     spawn(io_.get_executor(), serve(std::move(socket)));
   }
 }
@@ -232,7 +232,7 @@ awaitable<void> HttpServer::Loop::serve(tcp::socket socket) {
   ++connections_;
   Connection connection{beast::tcp_stream(std::move(socket))};
   strangers_.push_back(&connection);
-  beast::flat_buffer buffer(options_.most_header_bytes + 4096);
+  beast::flat_buffer buffer(options_.max_header_bytes + 4096);
   bool goes_on = true;
   while (goes_on) goes_on = co_await exchange(connection, buffer);
   strangers_.remove(&connection);
@@ -255,7 +255,7 @@ awaitable<bool> HttpServer::Loop::exchange(Connection& connection, beast::flat_b
     buffer.commit(bytes);
   }
   Parser parser;
-  parser.header_limit(static_cast<std::uint32_t>(options_.most_header_bytes));
+  parser.header_limit(static_cast<std::uint32_t>(options_.max_header_bytes));
   parser.body_limit(0);
   stream.expires_after(span(options_.header_deadline));
   const auto [failure, bytes] = co_await http::async_read_header(stream, buffer, parser, kAwait);

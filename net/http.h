@@ -70,8 +70,8 @@ struct HttpOptions {
   /// Maximum number of connections. If one more client connects, the server closes the oldest
   /// connection without a request of a known user. If there is none, it closes the new connection.
   /// It sends no answer and counts a refusal.
-  std::size_t most_connections = 64;
-  std::size_t most_header_bytes = 16u << 10;
+  std::size_t max_connections = 64;
+  std::size_t max_header_bytes = 16u << 10;
   /// Timeout of a request from its first to its last byte, and of the wait for the first request.
   Nanos header_deadline = 10 * kSecond;
   Nanos idle_deadline = 60 * kSecond;  ///< Timeout between requests of one connection.

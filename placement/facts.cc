@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/named.h"
 #include "base/quoted.h"
 #include "base/text_file.h"
 #include "placement/host_names_internal.h"
@@ -101,9 +102,7 @@ Result<FactValues> read_values(const std::vector<std::string_view>& columns,
 std::string_view to_text(Fact fact) { return kNames[static_cast<std::size_t>(fact)]; }
 
 std::optional<Fact> find_fact(std::string_view name) {
-  const auto found = std::ranges::find(kNames, name);
-  if (found == kNames.end()) return std::nullopt;
-  return kAllFacts[static_cast<std::size_t>(found - kNames.begin())];
+  return find_named(kAllFacts, to_text, name);
 }
 
 std::string list_facts() {

@@ -63,7 +63,7 @@ Result<void> check_carried(const tree::TopologyFile& file, const Plan& plan,
                            std::span<const tree::Host> hosts, std::span<const std::uint64_t> room) {
   if (room.empty()) return {};
   std::vector<std::uint64_t> carried(hosts.size());
-  for (const CommProcess& process : plan.comm_processes) {
+  for (const PlannedCommProcess& process : plan.comm_processes) {
     const std::size_t host = raw(process.host);
     if (++carried[host] <= room[host]) continue;
     return unexpected(Code::kInvalidArgument,
@@ -201,7 +201,7 @@ void add_foreign_hosts(std::vector<tree::Host>& hosts, const tree::TopologyFile&
                std::make_move_iterator(foreign.end()));
 }
 
-std::string reason_of(const Plan& plan, const CommProcess& process,
+std::string reason_of(const Plan& plan, const PlannedCommProcess& process,
                       std::span<const tree::Host> hosts) {
   if (plan.even) {
     return "even: fewest processes first, " + std::to_string(hosts[raw(process.host)].processes) +

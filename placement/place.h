@@ -51,7 +51,7 @@ struct Choice {
 };
 
 /// A communication process to start.
-struct CommProcess {
+struct PlannedCommProcess {
   NodeId node{};            ///< Counted from 1, breadth first.
   HostId host{};            ///< Index in the planned host list.
   NodeId parent{};          ///< kFrontEndNode, or a communication process before this one.
@@ -60,9 +60,9 @@ struct CommProcess {
 
 /// A planned tree. A value; it starts nothing.
 struct Plan {
-  tree::Topology topology;                    ///< Names and skeleton. It prints as MRNet's text.
-  std::vector<CommProcess> comm_processes;    ///< Node n is entry n - 1.
-  std::vector<InternalLeaf> internal_leaves;  ///< By node id, without back ends. Never empty.
+  tree::Topology topology;  ///< Names and skeleton. It prints as MRNet's text.
+  std::vector<PlannedCommProcess> comm_processes;  ///< Node n is entry n - 1.
+  std::vector<InternalLeaf> internal_leaves;       ///< By node id, without back ends. Never empty.
   std::optional<EvenPlacement> even;  ///< The steps of even placement; set only for Policy::kEven.
   /// The steps of fuzzy placement; set only for Policy::kFuzzy. If the shape is a file, neither
   /// `even` nor `fuzzy` is set.
@@ -109,7 +109,7 @@ void add_foreign_hosts(std::vector<tree::Host>& hosts, const tree::TopologyFile&
 /// the tree that do not have the plan. Examples: "even: fewest processes first, 2 there"; "fuzzy:
 /// score 0.74, very good 0.41, good 0.33, fair 0.26" (at most four grades of at least 0.005,
 /// largest first); "the topology file says so". `hosts` are the hosts of the plan.
-std::string reason_of(const Plan& plan, const CommProcess& process,
+std::string reason_of(const Plan& plan, const PlannedCommProcess& process,
                       std::span<const tree::Host> hosts);
 
 /// Returns the host of every back end, host by host. This is the argument of attach() for all back

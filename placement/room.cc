@@ -58,7 +58,7 @@ Result<std::vector<std::uint64_t>> room_of(std::span<const tree::Host> hosts,
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const tree::Host& host = hosts[i];
     if ((*is_excluded)[i] || !may_carry(host, rules.where)) continue;
-    room[i] = rules.most_per_host.value_or(kUnlimited);
+    room[i] = rules.max_per_host.value_or(kUnlimited);
     const std::uint64_t reserved =
         rules.reserved_cores + (rules.reserve_for_processes ? host.processes : 0);
     if (host.cores != 0) {

@@ -36,13 +36,14 @@ struct RoomRules {
   /// Hosts that carry no communication process. Names match as in plan_tree (place.h).
   std::vector<std::string> excluded{};
   /// Maximum for every host; nullopt: no such limit.
-  std::optional<std::uint64_t> most_per_host{};
+  std::optional<std::uint64_t> max_per_host{};
   /// Number of cores of each host that communication processes must not use. A host whose number of
   /// cores is known has room for (cores - reserved) communication processes, never below 0.
   std::uint64_t reserved_cores = 0;
   /// Also reserves one core for each process that is already there.
   bool reserve_for_processes = false;
   bool excluded_may_be_absent = false;  ///< Skips excluded hosts that are not in the list.
+  bool operator==(const RoomRules&) const = default;
 };
 
 /// Returns the room of each host; kUnlimited if no rule limits it. Example: 16 cores, 2 reserved,

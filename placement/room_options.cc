@@ -11,23 +11,17 @@ namespace xylem::placement {
 namespace {
 
 Result<void> read_comm_on(const SettingValue& setting, RoomRules& rules) {
-  const auto where = parse_comm_hosts(setting.value);
-  if (!where) return bad_setting(setting, where.error().message);
-  rules.where = *where;
-  return {};
+  return assign(rules.where, to_value(setting, parse_comm_hosts));
 }
 
 Result<void> read_exclude(const SettingValue& setting, RoomRules& rules) {
-  auto excluded = tree::parse_host_list(setting.value);
-  if (!excluded) return bad_setting(setting, excluded.error().message);
-  rules.excluded = *std::move(excluded);
-  return {};
+  return assign(rules.excluded, to_value(setting, tree::parse_host_list));
 }
 
 Result<void> read_max_per_host(const SettingValue& setting, RoomRules& rules) {
-  rules.most_per_host.reset();
+  rules.max_per_host.reset();
   if (setting.value.empty()) return {};
-  return assign(rules.most_per_host, to_number(setting, tree::kMaxCommProcesses));
+  return assign(rules.max_per_host, to_number(setting, tree::kMaxCommProcesses));
 }
 
 Result<void> read_reserve_cores(const SettingValue& setting, RoomRules& rules) {
@@ -67,8 +61,8 @@ const Setting& extra_hosts_setting() {
 }
 
 Result<std::vector<std::string>> read_extra_hosts(const SettingValue& setting) {
-  auto names = tree::parse_host_list(setting.value);
-  if (!names) return bad_setting(setting, names.error().message);
+  auto names = to_value(setting, tree::parse_host_list);
+  if (!names) return names;
   tree::HostNameSet seen;
   for (const std::string& name : *names) {
     if (const auto before = seen.add(name)) return named_twice(setting, name, *before);

@@ -189,8 +189,8 @@ std::string json_of_cell(const Value& value) {
 /// The rows of one statement as JSON, up to a number of rows and of bytes.
 class JsonRows final : public RowSink {
  public:
-  JsonRows(Json& json, std::uint64_t most_rows, std::size_t most_bytes)
-      : json_(json), most_rows_(most_rows), most_bytes_(most_bytes) {}
+  JsonRows(Json& json, std::uint64_t max_rows, std::size_t max_bytes)
+      : json_(json), max_rows_(max_rows), max_bytes_(max_bytes) {}
 
   void begin(std::span<const std::string> columns) override {
     if (++statements > 1) return;
@@ -205,7 +205,7 @@ class JsonRows final : public RowSink {
       if (!has_room_for(row.size() + 2)) return false;
     }
     rows_.push_back(row + "]");
-    bytes_ += std::min(rows_.back().size() + 1, most_bytes_ - bytes_);
+    bytes_ += std::min(rows_.back().size() + 1, max_bytes_ - bytes_);
     return true;
   }
   bool takes(std::size_t bytes) override { return statements > 1 || has_room_for(bytes); }
@@ -221,14 +221,14 @@ class JsonRows final : public RowSink {
 
  private:
   bool has_room_for(std::size_t bytes) {
-    is_cut = rows_.size() == most_rows_ || bytes > most_bytes_ - bytes_;
-    is_too_large = is_cut && rows_.empty() && most_rows_ != 0;
+    is_cut = rows_.size() == max_rows_ || bytes > max_bytes_ - bytes_;
+    is_too_large = is_cut && rows_.empty() && max_rows_ != 0;
     return !is_cut;
   }
 
   Json& json_;
-  std::uint64_t most_rows_;
-  std::size_t most_bytes_, bytes_ = 0;
+  std::uint64_t max_rows_;
+  std::size_t max_bytes_, bytes_ = 0;
   std::vector<std::string> columns_, rows_;
 };
 
@@ -320,14 +320,14 @@ net::HttpReply Api::query(Target& target, const GivenUp& given_up) {
   const std::uint64_t rows = target.count("rows", 10'000);
   if (const auto fault = target.fault()) return error_reply(*fault);
   if (!sql) return error_reply(400, "sql is missing: a statement, percent-encoded");
-  if (rows > options_.most_rows) {
-    return error_reply(400, "rows may be up to " + std::to_string(options_.most_rows));
+  if (rows > options_.max_rows) {
+    return error_reply(400, "rows may be up to " + std::to_string(options_.max_rows));
   }
   auto run = RunFile::open(options_.file);
   if (!run) return error_reply(unreadable(run.error()));
   (*run)->set_deadline(deadline_in(options_.query_deadline), &given_up);
   Json json;
-  JsonRows result(json, rows, options_.most_query_bytes);
+  JsonRows result(json, rows, options_.max_query_bytes);
   const auto asked = (*run)->query(*sql, result);
   if (!asked && asked.error().code == Code::kTimedOut) {
     return error_reply(504, "SQL may take " + duration_text(options_.query_deadline) +
@@ -338,7 +338,7 @@ net::HttpReply Api::query(Target& target, const GivenUp& given_up) {
   if (result.statements > 1) return error_reply(400, "one statement at a time is answered here");
   if (result.statements == 0) return error_reply(400, "sql has no statement that answers");
   if (result.is_too_large) {
-    return error_reply(413, "a row is larger than " + std::to_string(options_.most_query_bytes) +
+    return error_reply(413, "a row is larger than " + std::to_string(options_.max_query_bytes) +
                                 " bytes; ask for fewer columns, or parts of them with substr()");
   }
   json.object([&] {

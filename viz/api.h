@@ -24,9 +24,9 @@ struct ApiOptions {
   /// token for /healthz.
   Nanos health_lasts = 1 * kSecond;
   /// Maximum rows of an SQL result. A longer result is cut, and marked as cut.
-  std::uint64_t most_rows = 100'000;
+  std::uint64_t max_rows = 100'000;
   /// Maximum size of an SQL result. A larger result is cut, and marked as cut.
-  std::size_t most_query_bytes = 8u << 20;
+  std::size_t max_query_bytes = 8u << 20;
 };
 
 /// Answers requests from a run's file, which it only reads. net::HttpHandler says when and on which

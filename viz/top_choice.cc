@@ -47,15 +47,15 @@ TopChoice typed(TopChoice choice, Key pressed) {
 
 void scroll(TopChoice& choice, Key pressed, const TopExtent& extent) {
   const std::size_t page = std::max<std::size_t>(extent.page, 1);
-  const std::size_t at = std::min(choice.scroll, extent.most_scroll);
+  const std::size_t at = std::min(choice.scroll, extent.max_scroll);
   std::size_t to = at;
   if (pressed == Key::kDown || pressed == key('j')) to = at + 1;
   if (pressed == Key::kUp || pressed == key('k')) to = at - std::min<std::size_t>(at, 1);
   if (pressed == Key::kPageDown) to = at + page;
   if (pressed == Key::kPageUp) to = at - std::min(at, page);
   if (pressed == Key::kHome) to = 0;
-  if (pressed == Key::kEnd) to = extent.most_scroll;
-  choice.scroll = std::min(to, extent.most_scroll);
+  if (pressed == Key::kEnd) to = extent.max_scroll;
+  choice.scroll = std::min(to, extent.max_scroll);
 }
 
 /// The end of the escape sequence that `bytes` begin with; 0: it is not complete.

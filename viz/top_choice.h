@@ -81,8 +81,8 @@ class KeyReader {
 /// The extent of the run and of the screen, which limits the choice.
 struct TopExtent {
   std::size_t worlds = 1;
-  std::size_t page = 10;        ///< Number of the pane's lines on the screen.
-  std::size_t most_scroll = 0;  ///< Maximum of TopChoice::scroll.
+  std::size_t page = 10;       ///< Number of the pane's lines on the screen.
+  std::size_t max_scroll = 0;  ///< Maximum of TopChoice::scroll.
 };
 
 /// The choice after a key. Any key closes the help. Otherwise unknown keys change nothing.

@@ -291,8 +291,8 @@ TopScreen draw_top(const TopAnswers& answers, const TopChoice& choice, const Scr
     const std::size_t head = table.title.empty() ? 1 : 2;
     screen.extent.page = room - std::min(room, head);
     const std::size_t rows = table.rows.size();
-    screen.extent.most_scroll = room == 0 ? 0 : rows - std::min(rows, screen.extent.page);
-    body = draw_table(table, form.width, room, std::min(choice.scroll, screen.extent.most_scroll),
+    screen.extent.max_scroll = room == 0 ? 0 : rows - std::min(rows, screen.extent.page);
+    body = draw_table(table, form.width, room, std::min(choice.scroll, screen.extent.max_scroll),
                       form.utf8);
   }
   if (form.height == 0 || room > 0) lines.insert(lines.end(), body.begin(), body.end());

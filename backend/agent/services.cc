@@ -180,7 +180,7 @@ bool Services::give_names(Service& service, const Reading& reading, wire::Series
   sample.entries = reading.entries;
   sample.layout = key_of(layout);
   if (service.told.contains(sample.layout)) return true;
-  if (service.told.size() < options_.most_layouts) {
+  if (service.told.size() < options_.max_layouts) {
     if (!announce({layout})) return false;
     service.told.insert(sample.layout);
     service.last_told = layout;
@@ -190,7 +190,7 @@ bool Services::give_names(Service& service, const Reading& reading, wire::Series
   sample.layout = key_of(service.last_told);
   if (!std::exchange(service.told_most, true)) {
     log(Level::kWarn, "the metrics of a service change too often; new ones are left out",
-        {{"service", service.spec.name}, {"changes", options_.most_layouts}});
+        {{"service", service.spec.name}, {"changes", options_.max_layouts}});
   }
   return true;
 }

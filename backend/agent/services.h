@@ -37,7 +37,7 @@ struct ServicesOptions {
   /// Maximum number of layouts of a service during the life of a worker. The number is limited
   /// because each layout is sent and stored. When it is reached, the last layout stays in use.
   /// Metrics that are not in this layout are left out, and this is logged once.
-  std::size_t most_layouts = 64;
+  std::size_t max_layouts = 64;
   /// The clock that gives the begin of a sample. A sample may begin later than the time passed to
   /// run(), and rates need the exact time. If empty, the time passed to run() is used.
   std::function<Nanos()> clock;

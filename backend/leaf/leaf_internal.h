@@ -180,7 +180,7 @@ class LeafStream::Impl final : public LeafOwner {
   void pump_soon(State& state);
   void pump();
   /// Maximum size of the fields of a wave or a run that fit into the journal.
-  std::size_t most_bytes() const;
+  std::size_t max_bytes() const;
   bool put(StreamId stream, Open& open, const Run& run);
   void put_lost(StreamId stream, Open& open);
   void put_account(Locked& state, Nanos now);

@@ -84,12 +84,12 @@ Result<wire::Fields> LeafStream::Impl::lift(const std::string& name, const wire:
   Result<wire::Fields> lifted = fields;
   if (aggregation) lifted = aggregation->lift(id(), fields);
   if (!lifted) return lifted;
-  const std::size_t most = most_bytes();
-  if (lifted->bytes() > most) {
+  const std::size_t max = max_bytes();
+  if (lifted->bytes() > max) {
     return unexpected(Code::kInvalidArgument,
                       "stream '" + name + "': a wave of " + std::to_string(lifted->bytes()) +
                           " bytes; a quarter of the leaf's journal_bytes takes at most " +
-                          std::to_string(most));
+                          std::to_string(max));
   }
   return lifted;
 }
@@ -159,7 +159,7 @@ void LeafStream::Impl::send_then(const std::string& name, std::optional<std::uin
             });
 }
 
-std::size_t LeafStream::Impl::most_bytes() const {
+std::size_t LeafStream::Impl::max_bytes() const {
   return std::min(options_.journal_bytes / kJournalShare, wire::kMaxFrameBytes - kFrameHead);
 }
 
@@ -188,7 +188,7 @@ void LeafStream::Impl::enqueue(State& state, Open& open, std::uint64_t wave,
   const bool follows = !open.outgoing.empty() &&
                        open.outgoing.back().first + open.outgoing.back().waves.size() == wave &&
                        open.outgoing.back().waves.size() < kPacketWaves &&
-                       open.outgoing.back().bytes + bytes <= std::min(kPacketBytes, most_bytes());
+                       open.outgoing.back().bytes + bytes <= std::min(kPacketBytes, max_bytes());
   if (!follows) open.outgoing.push_back({wave, {}, 0});
   open.outgoing.back().waves.push_back(std::move(fields));
   open.outgoing.back().bytes += bytes;

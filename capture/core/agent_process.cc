@@ -46,7 +46,7 @@ struct Start {
   int listener;
   int key;
   std::uint64_t deadline;
-  long most_descriptors;
+  long max_descriptors;
   char* agent_stack;   // Its upper end.
   volatile int error;  // An errno, -1 for an agent that failed, or 0.
 };
@@ -130,7 +130,7 @@ int become_agent(void* argument) {
   kernel(SYS_dup3, key, kBackendKeyFd, 0);
   const unsigned first = kBackendKeyFd + 1;
   if (kernel(SYS_close_range, first, ~0u, 0) != 0) {
-    for (long fd = first; fd < start.most_descriptors; ++fd) kernel(SYS_close, fd);
+    for (long fd = first; fd < start.max_descriptors; ++fd) kernel(SYS_close, fd);
   }
 
   unsigned char processors[kMaxProcessors / 8];
@@ -262,7 +262,7 @@ int start_agent(const AgentProcess& agent, std::uint64_t deadline) noexcept {
   start.environment[count++] = start.host.begin();
   start.listener = agent.listener;
   start.deadline = deadline;
-  start.most_descriptors = sysconf(_SC_OPEN_MAX);
+  start.max_descriptors = sysconf(_SC_OPEN_MAX);
   start.key = key_pipe(agent.key);
   if (start.key < 0) {
     const int error = errno;

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/named.h"
 #include "base/quantity_text.h"
 #include "storage/alert/alert_text_internal.h"
 #include "storage/summary_internal.h"
@@ -40,10 +41,7 @@ const char* alert_kind_name(AlertKind kind) {
 }
 
 std::optional<AlertKind> parse_alert_kind(const std::string& name) {
-  for (const AlertKind kind : kKinds) {
-    if (name == alert_kind_name(kind)) return kind;
-  }
-  return std::nullopt;
+  return find_named(kKinds, alert_kind_name, name);
 }
 
 const char* alert_subject_name(AlertSubject subject) {
@@ -63,10 +61,7 @@ const char* alert_subject_name(AlertSubject subject) {
 }
 
 std::optional<AlertSubject> parse_alert_subject(const std::string& name) {
-  for (const AlertSubject subject : kSubjects) {
-    if (name == alert_subject_name(subject)) return subject;
-  }
-  return std::nullopt;
+  return find_named(kSubjects, alert_subject_name, name);
 }
 
 AlertRules::AlertRules(AlertLimits limits) : limits_(limits) {

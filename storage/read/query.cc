@@ -336,10 +336,10 @@ std::string quoted(std::string_view text) {
 
 class Collector final : public RowSink {
  public:
-  explicit Collector(std::size_t most) : most_(most) {}
+  explicit Collector(std::size_t max_rows) : max_rows_(max_rows) {}
   void begin(std::span<const std::string>) override {}
   bool row(std::span<const Value> values) override {
-    too_many = rows.size() == most_;
+    too_many = rows.size() == max_rows_;
     if (!too_many) rows.emplace_back(values.begin(), values.end());
     return !too_many;
   }
@@ -347,7 +347,7 @@ class Collector final : public RowSink {
   bool too_many = false;
 
  private:
-  std::size_t most_;
+  std::size_t max_rows_;
 };
 
 }  // namespace

@@ -131,20 +131,20 @@ Report::WorldShare share_of_world(WorldId world, std::vector<Report::RankShare> 
   Report::WorldShare share;
   share.world = world;
   share.ranks = ranks.size();
-  double shares = 0, mpi = 0, most_mpi = 0, other = 0, most_other = 0;
+  double shares = 0, mpi = 0, max_mpi = 0, other = 0, max_other = 0;
   for (const Report::RankShare& rank : ranks) {
     const auto in_mpi = static_cast<double>(rank.mpi_ns);
     const double outside = std::max(0.0, static_cast<double>(rank.span_ns) - in_mpi);
     shares += rank.share();
     share.estimated |= rank.estimated;
     mpi += in_mpi;
-    most_mpi = std::max(most_mpi, in_mpi);
+    max_mpi = std::max(max_mpi, in_mpi);
     other += outside;
-    most_other = std::max(most_other, outside);
+    max_other = std::max(max_other, outside);
   }
   share.mean = shares / static_cast<double>(ranks.size());
-  share.mpi_imbalance = imbalance(most_mpi, mpi, ranks.size());
-  share.other_imbalance = imbalance(most_other, other, ranks.size());
+  share.mpi_imbalance = imbalance(max_mpi, mpi, ranks.size());
+  share.other_imbalance = imbalance(max_other, other, ranks.size());
   const auto lower = [](const auto& a, const auto& b) {
     return std::pair(a.share(), a.rank) < std::pair(b.share(), b.rank);
   };
@@ -245,7 +245,7 @@ std::string why_no_sample(Inquiry& inquiry, const std::string& service) {
 
 // Files before schema 8 have no services. Back ends of their first version name those that others
 // of the host have, too.
-void read_services(Inquiry& inquiry, std::size_t most_hosts, Report& report) {
+void read_services(Inquiry& inquiry, std::size_t max_hosts, Report& report) {
   if (!inquiry.has_table("service")) return;
   for (const auto& row :
        inquiry.ask("SELECT service, sum(captured > 0), sum(complete AND captured > 0),"
@@ -256,7 +256,7 @@ void read_services(Inquiry& inquiry, std::size_t most_hosts, Report& report) {
     if (service.captured == 0) service.why = why_no_sample(inquiry, service.name);
     report.services.push_back(std::move(service));
   }
-  if (report.services.empty() || most_hosts == 0) return;
+  if (report.services.empty() || max_hosts == 0) return;
   for (const auto& row : inquiry.ask(
            "SELECT h.name, total(busy) / 100 / nullif(count(busy), 0), avg(load), min(available),"
            " count(*) FROM (SELECT leaf, at_ns,"
@@ -267,7 +267,7 @@ void read_services(Inquiry& inquiry, std::size_t most_hosts, Report& report) {
            "  'cpu.system', 'cpu.irq', 'cpu.softirq', 'load.1m',"
            "  'memory.MemAvailable') GROUP BY leaf, at_ns) s JOIN host h ON h.leaf = s.leaf"
            " GROUP BY s.leaf ORDER BY 2 DESC, h.name" +
-           limit(most_hosts))) {
+           limit(max_hosts))) {
     report.host_loads.push_back(
         {text_of(row[0]), real_of(row[1]), real_of(row[2]), real_of(row[3]), count_of(row[4])});
   }

@@ -1,8 +1,8 @@
 #include <array>
 #include <cstring>
-#include <optional>
 #include <utility>
 
+#include "base/named.h"
 #include "storage/write/intake_internal.h"
 #include "storage/write/succession_internal.h"
 
@@ -11,13 +11,6 @@ namespace {
 
 constexpr std::array kRoles = {wire::Role::kFrontEnd, wire::Role::kCommProcess,
                                wire::Role::kBackEnd, wire::Role::kTool, wire::Role::kProgram};
-
-std::optional<wire::Role> parse_role(const std::string& name) {
-  for (const wire::Role role : kRoles) {
-    if (name == wire::role_name(role)) return role;
-  }
-  return std::nullopt;
-}
 
 std::uint32_t number(const Statement& row, int column) {
   return static_cast<std::uint32_t>(row.integer(column));
@@ -37,7 +30,7 @@ void read_nodes(Connection& connection, Past& past) {
                  " reason FROM node"
                  " ORDER BY id");
   for (bool more = rows.first(); more; more = rows.next()) {
-    const auto role = parse_role(rows.text(1));
+    const auto role = find_named(kRoles, wire::role_name, rows.text(1));
     if (!role) fail_as_corrupt(connection, "a node without a role in it");
     NodeRow& node = past.nodes.emplace_back();
     node.id = NodeId{number(rows, 0)};

@@ -170,7 +170,7 @@ class Readers {
   void read_trees() {
     const auto tree = [this](TreeFormat format, std::optional<Nanos> at_ns = {}) {
       return [=, this](auto& out, auto& err) {
-        TreeOptions options{path_, format};
+        TreeCommandOptions options{path_, format};
         options.at_ns = at_ns;
         return run_tree(options, out, err);
       };

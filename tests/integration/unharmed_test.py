@@ -59,7 +59,7 @@ class Program:
     code: int = 0          # With which it ends alone; not looked at where `account` is KILLED or NO_MPI.
     either: tuple = ()     # The launcher ends it with one of these codes, as it happens, also when it runs alone.
     told: str = ""         # What standard error must say of it.
-    most_value: int = -1   # What the program measures may be this much more than without xylem.
+    max_excess: int = -1   # What the program measures may be this much more than without xylem.
     environment: tuple = ()
     patience: float = FLOOR  # Seconds that it may take longer than FACTOR times those without xylem.
 
@@ -95,9 +95,9 @@ TABLE = [
     Program("no_locked_memory", PLAIN, around="ulimit -l 0"),
     Program("a_small_stack", PLAIN, around="ulimit -s 256"),
     Program("an_unlimited_stack", PLAIN, around="ulimit -s unlimited"),
-    Program("mlockall", ranks("unharmed_limits", "lock-memory"), most_value=32 << 10),
-    Program("mlockall_before_the_start", ranks("unharmed_limits", "lock-memory-first"), most_value=32 << 10),
-    Program("address_space_of_an_idle_rank", ranks("unharmed_limits", "address-space"), most_value=64 << 10),
+    Program("mlockall", ranks("unharmed_limits", "lock-memory"), max_excess=32 << 10),
+    Program("mlockall_before_the_start", ranks("unharmed_limits", "lock-memory-first"), max_excess=32 << 10),
+    Program("address_space_of_an_idle_rank", ranks("unharmed_limits", "address-space"), max_excess=64 << 10),
     *each("unharmed_limits",
           limits_set_by_the_program="own-limits",
           limits_set_before_the_start=("own-limits-first", TOLD),
@@ -356,10 +356,10 @@ class Unharmed:
             yield f"output: {sorted((more - less).elements())} instead of {sorted((less - more).elements())}"
         if self.is_late(program, alone, watched):
             yield f"took {watched.seconds:.1f} s instead of {alone.seconds:.1f} s"
-        if program.most_value >= 0:
+        if program.max_excess >= 0:
             value = [max((v for _, _, _, v in run.slots), default=0) for run in (alone, watched)]
-            if value[1] > value[0] + program.most_value:
-                yield f"measures {value[1]} instead of {value[0]}, more than {program.most_value} above"
+            if value[1] > value[0] + program.max_excess:
+                yield f"measures {value[1]} instead of {value[0]}, more than {program.max_excess} above"
 
     @staticmethod
     def read(store):

@@ -96,7 +96,7 @@ void Cluster::start_worker(std::uint32_t index) {
   if (world_.is_lost(number) || world_.is_alive(host.worker) || host.leaf->ended) return;
   const auto start = [this, index](const wire::StartCommProcess& order) {
     Host& starter = hosts_[index];
-    const CommProcess what{starter.leaf->host, order.node, order.level, starter.worker};
+    const StartedCommProcess what{starter.leaf->host, order.node, order.level, starter.worker};
     world_.at(world_.now() + world_.random().between(kMillisecond, 300 * kMillisecond),
               [this, what] { start_comm_process(what); });
   };
@@ -107,7 +107,7 @@ void Cluster::start_worker(std::uint32_t index) {
   host.worker = world_.start(number, std::move(leaf), 0);
 }
 
-void Cluster::start_comm_process(const CommProcess& what) {
+void Cluster::start_comm_process(const StartedCommProcess& what) {
   if (world_.is_lost(what.host)) return;
   commproc::CommProcessOptions options;
   options.node = what.node;
@@ -133,7 +133,7 @@ std::string Cluster::kill_comm_process() {
   if (!world_.is_alive(process)) return {};
   world_.kill(process);
   // Whoever started it collects it; a successor of that worker does not know of it.
-  const CommProcess gone = what;
+  const StartedCommProcess gone = what;
   world_.at(world_.now() + kMillisecond, [this, gone] {
     if (!world_.is_alive(gone.starter)) return;
     world_.inside(gone.starter, [this, gone](Nanos) {

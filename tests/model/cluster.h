@@ -68,7 +68,7 @@ class Cluster {
     std::unique_ptr<LeafHost> leaf;
     ProcessId worker = kNoProcess;
   };
-  struct CommProcess {
+  struct StartedCommProcess {
     HostNumber host{};
     NodeId node{};
     std::uint32_t level = 0;
@@ -81,7 +81,7 @@ class Cluster {
   void tell_finish();
   void compare_account(bool all_came_back, Comparison& comparison);
   void start_worker(std::uint32_t index);
-  void start_comm_process(const CommProcess& what);
+  void start_comm_process(const StartedCommProcess& what);
   void exited(ProcessId process, int code);
 
   Simulation& world_;
@@ -90,7 +90,7 @@ class Cluster {
   Holdings holdings_;
   std::vector<Host> hosts_;  // hosts_[i] is host i + 1.
   std::vector<std::unique_ptr<FrontEnd>> front_ends_;
-  std::map<ProcessId, CommProcess> comm_processes_;
+  std::map<ProcessId, StartedCommProcess> comm_processes_;
   std::uint16_t next_port_ = 2;
   bool is_finishing_ = false;
   bool is_over_ = false;

@@ -153,7 +153,7 @@ class MulticastChaos {
     const HostNumber host{number};
     leaves_.push_back(
         std::make_unique<ToolLeaf>(host, [this, host](NodeId node, std::uint32_t level) {
-          const CommProcess what{host, node, level};
+          const StartedCommProcess what{host, node, level};
           world_.at(world_.now() + world_.random().between(kMillisecond, 300 * kMillisecond),
                     [this, what] { start_comm_process(what); });
         }));
@@ -167,12 +167,12 @@ class MulticastChaos {
         host, std::make_unique<backend::LeafNode>(options, *leaf.journal, leaf, leaf), 0);
   }
 
-  struct CommProcess {
+  struct StartedCommProcess {
     HostNumber host{};
     NodeId node{};
     std::uint32_t level = 0;
   };
-  void start_comm_process(const CommProcess& what) {
+  void start_comm_process(const StartedCommProcess& what) {
     commproc::CommProcessOptions options;
     options.node = what.node;
     options.level = what.level;
@@ -325,7 +325,7 @@ class MulticastChaos {
     }
   }
 
-  std::map<ProcessId, CommProcess>::iterator random_comm_process() {
+  std::map<ProcessId, StartedCommProcess>::iterator random_comm_process() {
     return std::next(comm_processes_.begin(),
                      static_cast<std::ptrdiff_t>(world_.random()(comm_processes_.size())));
   }
@@ -337,7 +337,7 @@ class MulticastChaos {
     comm_processes_.erase(process);
     world_.kill(process);
     if (world_.random().one_in(2)) return;
-    const CommProcess again = what;
+    const StartedCommProcess again = what;
     world_.at(world_.now() + world_.random().between(10 * kMillisecond, 5 * kSecond),
               [this, again] { start_comm_process(again); });
   }
@@ -387,7 +387,7 @@ class MulticastChaos {
       leaves_;  // Before the world, whose nodes borrow from them.
   Simulation world_;
   ProcessId root_ = kNoProcess;
-  std::map<ProcessId, CommProcess> comm_processes_;
+  std::map<ProcessId, StartedCommProcess> comm_processes_;
   std::uint16_t next_port_ = 2;
   std::optional<StreamId> stream_;
   std::map<ProcessId, std::uint64_t> newest_;

@@ -16,7 +16,7 @@ const [sources, out, dependencies] = process.argv.slice(2);
 const { build } = createRequire(resolve("package.json"))("esbuild");
 
 /** What a browser may have to fetch before it shows anything, at most. */
-const kMostBytes = 300 * 1024;
+const kMaxBytes = 300 * 1024;
 
 const bundled = await build({
   entryPoints: { page: join(sources, "src/main.ts") },
@@ -63,7 +63,7 @@ for (const { path, contents } of bundled.outputFiles) {
 }
 add("/", "text/html; charset=utf-8", false, page);
 const toShow = files.reduce((sum, file) => sum + file.content.length, 0);
-if (toShow > kMostBytes) throw new Error(`the page has ${toShow} bytes, compressed; it may have ${kMostBytes}`);
+if (toShow > kMaxBytes) throw new Error(`the page has ${toShow} bytes, compressed; it may have ${kMaxBytes}`);
 add("/licences.txt", "text/plain; charset=utf-8", false, licences());
 
 function literal(content) {

@@ -97,5 +97,19 @@ TEST(Settings, ErrorsBeginWithTheSourceAndSayWhatIsPossible) {
   }
 }
 
+TEST(Settings, AreReadByAParserWhoseErrorsGetTheSource) {
+  const auto parse_side = [](const std::string& text) -> Result<int> {
+    if (text == "left") return -1;
+    return unexpected(Code::kNotFound, "'" + text + "' is no side");
+  };
+  const auto left = to_value({"side", "left", "--side"}, parse_side);
+  ASSERT_TRUE(left) << left.error().message;
+  EXPECT_EQ(*left, -1);
+  const auto wrong = to_value({"side", "up", "--side"}, parse_side);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(wrong.error().message, "--side: 'up' is no side");
+}
+
 }  // namespace
 }  // namespace xylem

@@ -255,14 +255,14 @@ TEST_F(Answers, ReportListsTheWorldsInWhichMostTimeWasSpent) {
 
 TEST_F(Answers, TreeShowsWhoIsWhereAndHowItsLinkDoes) {
   make_run();
-  const Answer tree = answer(run_tree, TreeOptions{path_});
+  const Answer tree = answer(run_tree, TreeCommandOptions{path_});
   EXPECT_EQ(tree.code, 0) << tree.err;
   expect_golden("tree.txt", tree.out);
 }
 
 TEST_F(Answers, TreePrintsATopologyThatCanBeReadBack) {
   make_run();
-  const Answer tree = answer(run_tree, TreeOptions{path_, TreeFormat::kTopology});
+  const Answer tree = answer(run_tree, TreeCommandOptions{path_, TreeFormat::kTopology});
   EXPECT_EQ(tree.code, 0) << tree.err;
   expect_golden("tree.topology", tree.out);
   const auto parsed = tree::parse_topology(tree.out, "tree");
@@ -295,7 +295,7 @@ TEST_F(Answers, TreeOfAnyStoredRunIsReadBackAsTheSameTree) {
       if (id > 0) branches[parent].children.push_back(branches[id].parent);
     }
     ASSERT_TRUE(store_->commit());
-    const Answer printed = answer(run_tree, TreeOptions{path_, TreeFormat::kTopology});
+    const Answer printed = answer(run_tree, TreeCommandOptions{path_, TreeFormat::kTopology});
     ASSERT_EQ(printed.code, 0) << printed.err;
     const auto read = tree::parse_topology(printed.out, "printed");
     ASSERT_TRUE(read) << read.error().message;
@@ -307,13 +307,13 @@ TEST_F(Answers, TreeOfAnyStoredRunIsReadBackAsTheSameTree) {
 
 TEST_F(Answers, TreeIsAnArrayForPrograms) {
   make_run();
-  expect_golden("tree.json", answer(run_tree, TreeOptions{path_, TreeFormat::kJson}).out);
-  expect_golden("tree.csv", answer(run_tree, TreeOptions{path_, TreeFormat::kCsv}).out);
+  expect_golden("tree.json", answer(run_tree, TreeCommandOptions{path_, TreeFormat::kJson}).out);
+  expect_golden("tree.csv", answer(run_tree, TreeCommandOptions{path_, TreeFormat::kCsv}).out);
 }
 
 TEST_F(Answers, TreeIsAGraphForGraphviz) {
   make_run();
-  expect_golden("tree.dot", answer(run_tree, TreeOptions{path_, TreeFormat::kDot}).out);
+  expect_golden("tree.dot", answer(run_tree, TreeCommandOptions{path_, TreeFormat::kDot}).out);
 }
 
 TEST_F(Answers, TreeSetsProcessesWithoutAPlaceApart) {
@@ -325,7 +325,7 @@ TEST_F(Answers, TreeSetsProcessesWithoutAPlaceApart) {
   ASSERT_TRUE(store_->put_node(
       {NodeId{9}, wire::Role::kCommProcess, "node9", NodeId{9}, 1, 1, wire::kNoLeaf, "started"}));
   ASSERT_TRUE(store_->commit());
-  const Answer tree = answer(run_tree, TreeOptions{path_});
+  const Answer tree = answer(run_tree, TreeCommandOptions{path_});
   EXPECT_THAT(tree.out, ContainsRegex("below nobody:\n  back_end 8 on node8 +started +0\n"
                                       "  comm_process 9 on node9 +started +0\n"));
 }
@@ -342,7 +342,7 @@ TEST_F(Answers, TreeNamesWhoIsSilentAndWhoIsSlow) {
   put_link(4, 2 * kSecond, 0, 0, 95 * kMicrosecond);
   put_link(2, 9 * kSecond, 0, 0, 95 * kMicrosecond);
   ASSERT_TRUE(store_->commit());
-  const Answer tree = answer(run_tree, TreeOptions{path_});
+  const Answer tree = answer(run_tree, TreeCommandOptions{path_});
   EXPECT_THAT(tree.out, HasSubstr(": as it was at 9.00 s\n"));
   EXPECT_THAT(tree.out, ContainsRegex("back_end 4 on node2 +silent 7.00 s"));
   EXPECT_THAT(tree.out, HasSubstr("lost: back_end on node3\n"
@@ -361,7 +361,7 @@ TEST_F(Answers, TreeGathersAlikeNoticesOverHosts) {
     ASSERT_TRUE(store_->put_notice(notice, 5 * kSecond));
   }
   ASSERT_TRUE(store_->commit());
-  EXPECT_THAT(answer(run_tree, TreeOptions{path_}).out,
+  EXPECT_THAT(answer(run_tree, TreeCommandOptions{path_}).out,
               HasSubstr("error: back_end on n[01-04,07]: the disk is full (6 times)\n"));
 }
 
@@ -383,7 +383,8 @@ TEST_F(Answers, TreeShowsThePast) {
   put_node(0, "left", 8 * kSecond);
   ASSERT_TRUE(store_->end_run(0, (1'780'000'000 + 9) * kSecond));
   const auto state_at = [&](Nanos at_ns) {
-    const std::string text = answer(run_tree, TreeOptions{path_, TreeFormat::kCsv, at_ns}).out;
+    const std::string text =
+        answer(run_tree, TreeCommandOptions{path_, TreeFormat::kCsv, at_ns}).out;
     const auto line = text.find("\n2,");
     return line == std::string::npos ? ""
                                      : text.substr(line + 1, text.find('\n', line + 1) - line - 1);
@@ -393,7 +394,7 @@ TEST_F(Answers, TreeShowsThePast) {
   EXPECT_THAT(state_at(5 * kSecond), HasSubstr(",lost,"));
   EXPECT_THAT(state_at(7 * kSecond), HasSubstr(",lost,0,,7000000000,"));
   EXPECT_THAT(state_at(20 * kSecond), HasSubstr(",left,"));
-  EXPECT_THAT(answer(run_tree, TreeOptions{path_, TreeFormat::kText, 3 * kSecond}).out,
+  EXPECT_THAT(answer(run_tree, TreeCommandOptions{path_, TreeFormat::kText, 3 * kSecond}).out,
               HasSubstr(": as it was at 3.00 s\n"));
 }
 
@@ -401,7 +402,7 @@ TEST_F(Answers, TreeThatIsWatchedIsPrintedUntilTheRunEnds) {
   begin();
   put_tree();
   ASSERT_TRUE(store_->commit());
-  TreeOptions options{path_};
+  TreeCommandOptions options{path_};
   options.watch_ns = kMillisecond;
   // Ends the run as soon as the tree was printed twice.
   class Watched final : public std::stringbuf {
@@ -427,7 +428,7 @@ TEST_F(Answers, TreeThatIsWatchedIsPrintedUntilTheRunEnds) {
 
 TEST_F(Answers, TreeSaysWhenThereIsNone) {
   begin();
-  const Answer tree = answer(run_tree, TreeOptions{path_});
+  const Answer tree = answer(run_tree, TreeCommandOptions{path_});
   EXPECT_EQ(tree.code, 1);
   EXPECT_THAT(tree.err, HasSubstr("it has no front end"));
 }
@@ -441,7 +442,7 @@ class HostileAnswers : public Answers {
   }
   std::string report() { return text_of(answer(run_report, ReportOptions{path_})); }
   std::string tree(TreeFormat format = TreeFormat::kText) {
-    return text_of(answer(run_tree, TreeOptions{path_, format}));
+    return text_of(answer(run_tree, TreeCommandOptions{path_, format}));
   }
   std::string top(const char* pane) {
     TopOptions options;

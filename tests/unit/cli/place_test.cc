@@ -1,5 +1,5 @@
-// `xylem place`: words in, plan out, byte by byte: tests/golden/place/, and every example of
-// docs/placement.md. Run in the source folder, as files are named from there.
+// `xylem place`: words in, plan out, byte by byte: tests/golden/place_command/, and every example
+// of docs/placement.md. Run in the source folder, as files are named from there.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ void compare(const std::string& text, const fs::path& expected) {
 
 TEST(GoldenPlaces, ComeOutByteByByte) {
   std::size_t cases = 0;
-  for (const auto& entry : fs::directory_iterator(kSource / "tests/golden/place")) {
+  for (const auto& entry : fs::directory_iterator(kSource / "tests/golden/place_command")) {
     if (entry.path().extension() != ".words") continue;
     SCOPED_TRACE(entry.path());
     ++cases;

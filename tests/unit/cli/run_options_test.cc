@@ -35,6 +35,22 @@ TEST(RunOptions, HaveDefaultsThatAreValid) {
   EXPECT_FALSE(options->session.chunks);
 }
 
+TEST(RunOptions, HaveTheDefaultsOfTheStructs) {
+  const auto plain = read_run_options({}, {});
+  ASSERT_TRUE(plain) << plain.error().message;
+  for (const Setting& it : run_settings()) {
+    SCOPED_TRACE(it.name + " = " + it.default_value);
+    const auto read = read_run_options({{it.name, it.default_value, "default"}}, {});
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_TRUE(read->session == plain->session);
+    EXPECT_TRUE(read->start == plain->start);
+    EXPECT_EQ(read->store, plain->store);
+    EXPECT_EQ(read->overwrite, plain->overwrite);
+    EXPECT_EQ(read->quiet, plain->quiet);
+    EXPECT_EQ(read->log_level, plain->log_level);
+  }
+}
+
 TEST(RunOptions, AFlagGoesBeforeTheEnvironment) {
   const auto options =
       options_of({{"window", "1s", "--window"}}, {"XYLEM_WINDOW=2s", "XYLEM_SETTLE=3s"});
@@ -254,7 +270,7 @@ TEST(RunOptions, AreReadByTheFrontEndAsTheyWereChecked) {
   EXPECT_EQ(read->session.gathering.settle, 7 * kSecond);
   EXPECT_TRUE(read->session.chunks);
   EXPECT_EQ(read->session.choice.room.excluded, (std::vector<std::string>{"node1", "node2"}));
-  EXPECT_EQ(read->session.choice.room.most_per_host, 3u);
+  EXPECT_EQ(read->session.choice.room.max_per_host, 3u);
   EXPECT_EQ(read->session.choice.rules, checked->session.choice.rules);
   ASSERT_EQ(read->session.services.size(), 1u);
   EXPECT_EQ(read->session.services[0].interval_ns, 3 * kSecond);

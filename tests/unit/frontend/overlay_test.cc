@@ -390,7 +390,7 @@ TEST_F(OverlayChoiceTest, KeepsOffExcludedHostsAndPassesOverThoseThatAreNotThere
   join_hosts(3);
   choice_.room.excluded = {"node1", "login9"};
   choice_.room.excluded_may_be_absent = true;
-  choice_.room.most_per_host = 1;
+  choice_.room.max_per_host = 1;
   EXPECT_EQ(hosts_of("balanced:1x2"), (Hosts{"node2", "node3"}));
 }
 

@@ -104,10 +104,10 @@ class SlowRecorder final : public storage::Recorder {
  public:
   explicit SlowRecorder(storage::Store& store) : store_(store) {}
   bool stalls = false;
-  std::size_t most_rows = 0;
+  std::size_t max_rows = 0;
 
   void record(storage::Batch batch) override {
-    most_rows = std::max(most_rows, batch.rows.size());
+    max_rows = std::max(max_rows, batch.rows.size());
     batch_ = std::move(batch);
   }
   std::optional<storage::Recorded> take() override {

@@ -331,8 +331,8 @@ TEST_F(SessionTest, HoldsABoundedAmountForAStoreThatFailsForHours) {
   }
   store_.broken = false;
   network_.advance(*session_, 5 * kSecond);
-  EXPECT_GT(recorder_.most_rows, 100u);
-  EXPECT_LE(recorder_.most_rows, 100'000 / sizeof(storage::Row) + 2);
+  EXPECT_GT(recorder_.max_rows, 100u);
+  EXPECT_LE(recorder_.max_rows, 100'000 / sizeof(storage::Row) + 2);
 }
 
 TEST_F(SessionTest, LogsAndStoresWhatOthersLoggedWithTheTimeAtWhichTheyDid) {

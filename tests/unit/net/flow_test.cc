@@ -99,7 +99,7 @@ class Middle {
   std::future<int> done_;
 };
 
-// A root above a middle node above a leaf. Each notes its links; `most_queued` is what ever waited
+// A root above a middle node above a leaf. Each notes its links; `max_queued` is what ever waited
 // in the middle on the link that data leaves by.
 class Flow : public ::testing::Test {
  protected:
@@ -120,7 +120,7 @@ class Flow : public ::testing::Test {
       const std::optional<overlay::LinkId> to = from == above_ ? below_ : above_;
       if (!to) return;
       n.send(*to, std::move(message));
-      most_queued_ = std::max(most_queued_.load(), n.status(*to).queue_bytes);
+      max_queued_ = std::max(max_queued_.load(), n.status(*to).queue_bytes);
     };
     leaf_.up = [this](overlay::Network& n, overlay::LinkId l, const overlay::Peer&) {
       n.set_upward(l);
@@ -165,13 +165,13 @@ class Flow : public ::testing::Test {
     }
     EXPECT_LT(before, kPackets) << "the way was never full";
     EXPECT_GE(others_in_the_middle_, 1u) << "what is no data waited for credit";
-    EXPECT_LE(most_queued_, bound);
+    EXPECT_LE(max_queued_, bound);
     gate_.open();
     EXPECT_EQ(root.wait(), 0);
     EXPECT_EQ(middle.wait(), 0);
     leaf.join();
     EXPECT_EQ(arrived_, kPackets);
-    EXPECT_LE(most_queued_, bound);
+    EXPECT_LE(max_queued_, bound);
   }
 
   ScriptedNode root_, middle_, leaf_;
@@ -179,7 +179,7 @@ class Flow : public ::testing::Test {
   std::optional<overlay::LinkId> root_link_;
   std::optional<overlay::LinkId> above_, below_;  // Of the middle's thread.
   Gate gate_, first_arrived_, middle_is_up_;
-  std::atomic<std::size_t> most_queued_ = 0;
+  std::atomic<std::size_t> max_queued_ = 0;
   std::atomic<std::uint64_t> in_the_middle_ = 0;
   std::atomic<std::uint64_t> others_in_the_middle_ = 0;
   std::uint64_t arrived_ = 0;

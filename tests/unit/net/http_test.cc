@@ -184,7 +184,7 @@ TEST_F(HttpTest, ClosesAConnectionThatIsTooSlow) {
 
 TEST_F(HttpTest, ClosesConnectionsBeyondItsBoundUnheardAndCountsThem) {
   HttpOptions options;
-  options.most_connections = 1;
+  options.max_connections = 1;
   start(options);
   Client first(port_);
   first.send(get("/first"));
@@ -296,7 +296,7 @@ TEST_F(HttpTest, ASecondSignalDoesNotWait) {
 
 TEST_F(HttpTest, StrangersMakeRoomForNewcomersButThoseKnownStay) {
   HttpOptions options;
-  options.most_connections = 3;
+  options.max_connections = 3;
   start(options);
   Client known(port_);
   known.send(get("/known"));

@@ -267,7 +267,7 @@ TEST_F(ApiTest, RowsOfAQuestionAreCutAndSaidToBe) {
   EXPECT_THAT(get(ten + "10").body, HasSubstr("\"is_cut\":false"));
   EXPECT_EQ(get(ten + "100001").status, 400u);
   ApiOptions options{path_};
-  options.most_query_bytes = 10;
+  options.max_query_bytes = 10;
   Api api(options, {});
   EXPECT_THAT(get(api, ten + "10").body, HasSubstr("[[1],[2]],\"is_cut\":true"));
 }

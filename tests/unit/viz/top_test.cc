@@ -207,7 +207,7 @@ TEST(TopScreen, SortsAndFiltersAsChosen) {
   choice.rank_order = TopOrder::kRank;
   choice.is_reversed = false;
   choice.filter = "7-9";
-  EXPECT_EQ(draw_top(all_answers(), choice, {80, 24, true, true}).extent.most_scroll, 0u);
+  EXPECT_EQ(draw_top(all_answers(), choice, {80, 24, true, true}).extent.max_scroll, 0u);
   const std::string ranks = text_of(draw_top(all_answers(), choice, {80, 10, true, true}));
   EXPECT_THAT(ranks, HasSubstr("        7 node0"));
   EXPECT_EQ(ranks.find("       10 node1"), std::string::npos);

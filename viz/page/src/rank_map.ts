@@ -28,10 +28,10 @@ export interface RankMapOwner {
 
 const kRight = 84, kAbove = 46, kBelow = 22, kGap = 6;
 /** Room for the names of hosts and ranks, which are as wide as they are, within bounds. */
-const kLeastLeft = 60, kMostLeft = 190;
+const kMinLeft = 60, kMaxLeft = 190;
 const kFont = '11px system-ui, "DejaVu Sans", sans-serif';
 /** More would be no wider than two pixels, and make a first paint of 1024 ranks larger than 300 KB. */
-const kMostColumns = 400;
+const kMaxColumns = 400;
 
 function nameOf(row: Row): string {
   return row.ranks === 1 ? String(row.first_rank) : `${row.first_rank}–${row.first_rank + row.ranks - 1}`;
@@ -45,7 +45,7 @@ export class RankMap {
   private rows: Row[] = [];
   private box: Box | null = null;
   private isOfRanks = false;
-  private left = kLeastLeft;
+  private left = kMinLeft;
   private hostWidth = 0;
 
   constructor(private readonly parent: HTMLElement, private readonly page: Page, private readonly owner: RankMapOwner) {
@@ -82,7 +82,7 @@ export class RankMap {
   /** As many slots as there is room for. */
   mostColumns(): number {
     this.surface.fit();
-    return Math.max(10, Math.min(kMostColumns, Math.floor(this.width)));
+    return Math.max(10, Math.min(kMaxColumns, Math.floor(this.width)));
   }
 
   /** null empties it. */
@@ -121,8 +121,8 @@ export class RankMap {
     context.font = kFont;
     const widest = (names: string[]): number => Math.max(0, ...names.map((name) => context.measureText(name).width));
     const ranks = widest(this.rows.slice(-40).map(nameOf));
-    this.hostWidth = Math.min(kMostLeft - ranks - 16, widest([...new Set(this.rows.map((row) => row.host))]));
-    this.left = Math.max(kLeastLeft, Math.ceil(this.hostWidth + ranks + 18));
+    this.hostWidth = Math.min(kMaxLeft - ranks - 16, widest([...new Set(this.rows.map((row) => row.host))]));
+    this.left = Math.max(kMinLeft, Math.ceil(this.hostWidth + ranks + 18));
   }
 
   private get width(): number {

@@ -27,7 +27,7 @@ export interface SquareOwner {
 const kLeft = 52, kAbove = 34, kMargin = 8;
 const kFont = '11px system-ui, "DejaVu Sans", sans-serif';
 /** The most that the server gives a side. */
-const kMostBlocks = 512;
+const kMaxBlocks = 512;
 /** Of a logarithmic scale: the least value can be told from nothing. */
 const kLeastShare = 0.15;
 
@@ -74,7 +74,7 @@ export class Square {
   /** As many as have a pixel each. */
   mostBlocks(): number {
     this.surface.fit();
-    return Math.max(16, Math.min(kMostBlocks, Math.floor(this.size)));
+    return Math.max(16, Math.min(kMaxBlocks, Math.floor(this.size)));
   }
 
   show(matrix: Matrix, pairs: readonly Pair[], valueOf: (pair: Pair) => number, isLogarithmic: boolean): void {

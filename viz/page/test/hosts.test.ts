@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { columnsOf, rangeOf, type Line } from "../src/hosts/columns.ts";
-import { kMostChosen, matching, readChoices, unitOf, withUnit, writeChoices } from "../src/hosts/names.ts";
+import { kMaxChosen, matching, readChoices, unitOf, withUnit, writeChoices } from "../src/hosts/names.ts";
 
 function line(...points: [slot: number, min: number, mean: number, max: number][]): Line {
   return { leaf: 0, host: "node0",
@@ -42,7 +42,7 @@ test("an address names series of hosts and of ranks, and what is not there is le
   assert.deepEqual(readChoices("load.1m,rank:threads,rank:load.1m,none", ["load.1m"], ["threads"]), choices);
   assert.deepEqual(readChoices("", ["load.1m"], []), []);
   const many = Array.from({ length: 20 }, (_, at) => `s${at}`);
-  assert.equal(readChoices(many.join(","), many, []).length, kMostChosen);
+  assert.equal(readChoices(many.join(","), many, []).length, kMaxChosen);
 });
 
 test("a search finds the names that have all of its words", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { TileStore, kMostKept, type Slot } from "../src/timeline/tile_store.ts";
+import { TileStore, kMaxKept, type Slot } from "../src/timeline/tile_store.ts";
 import { covers, keyOf, neighbours, questionOf, tightTile, wideTile, type Tile } from "../src/timeline/tiles.ts";
 import {
   clamp, kShortestNs, pan, rankToY, showCall, timeToX, wholeOf, xToTime, yToRank, zoomRanks, zoomTime,
@@ -165,7 +165,7 @@ test("a question that failed is asked again by renew", () => {
 
 test("of many answers those that were not used for longest are forgotten", () => {
   const { store, open } = new Asked();
-  for (let at = 0; at <= kMostKept; ++at) {
+  for (let at = 0; at <= kMaxKept; ++at) {
     store.want([tile(at)], []);
     store.find(tile(0));
     open.at(-1)!.show(String(at));

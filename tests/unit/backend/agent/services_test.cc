@@ -67,7 +67,7 @@ class ServicesTest : public ::testing::Test {
     services.host = "node";
     services.folder = folder_;
     services.root = folder_;
-    services.most_layouts = most_layouts_;
+    services.max_layouts = max_layouts_;
     if (late_ != 0) services.clock = [this, &on] { return on.network.now + late_; };
     on.services = std::make_unique<Services>(services, *on.journal);
     on.services->start(on.network);
@@ -116,7 +116,7 @@ class ServicesTest : public ::testing::Test {
 
   std::string folder_;
   wire::Control control_;
-  std::size_t most_layouts_ = ServicesOptions().most_layouts;
+  std::size_t max_layouts_ = ServicesOptions().max_layouts;
   Nanos late_ = 0;  // A sample is begun so long after run() was called.
   std::unique_ptr<storage::Store> store_;
 };
@@ -258,7 +258,7 @@ TEST_F(ServicesTest, AServiceThatNeverGaveASampleStandsInTheAccountOfWhoHadIt) {
 TEST_F(ServicesTest, NamesThatComeAndGoAreNotToldForEver) {
   std::vector<std::string> said;
   set_log_sink([&said](Level, std::string_view line) { said.emplace_back(line); });
-  most_layouts_ = 3;
+  max_layouts_ = 3;
   open_store();
   BackEnd host(LeafId{1});
   start(host);

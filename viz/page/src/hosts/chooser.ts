@@ -2,10 +2,10 @@
 
 import { el, fill } from "../dom.ts";
 import { count, plural } from "../format.ts";
-import { kMostChosen, matching, type Choice } from "./names.ts";
+import { kMaxChosen, matching, type Choice } from "./names.ts";
 
 /** More than this is a case for the search. */
-const kMostListed = 150;
+const kMaxListed = 150;
 
 export class Chooser {
   readonly element: HTMLElement;
@@ -42,12 +42,12 @@ export class Chooser {
     const ordered = [...found.filter(isTicked), ...found.filter((name) => !isTicked(name))];
     return [
       el("h2", {}, `${title} (${count(found.length)})`),
-      el("ul", {}, ...ordered.slice(0, kMostListed).map((name) => el("li", {}, el("label", { title: name },
+      el("ul", {}, ...ordered.slice(0, kMaxListed).map((name) => el("li", {}, el("label", { title: name },
         el("input", { type: "checkbox", checked: isTicked(name), "data-series": name,
-                      disabled: !isTicked(name) && this.chosen.length >= kMostChosen,
+                      disabled: !isTicked(name) && this.chosen.length >= kMaxChosen,
                       change: () => this.turn({ name, isOfRanks }) }), ` ${name}`)))),
-      ...(ordered.length > kMostListed
-        ? [el("p", { class: "faint" }, `${plural(ordered.length - kMostListed, "more series", "more series")}: search for them.`)]
+      ...(ordered.length > kMaxListed
+        ? [el("p", { class: "faint" }, `${plural(ordered.length - kMaxListed, "more series", "more series")}: search for them.`)]
         : []),
     ];
   }

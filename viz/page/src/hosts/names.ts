@@ -13,7 +13,7 @@ export interface Choice {
 const kFirst = ["cpu.user", "cpu.idle", "memory.MemAvailable", "load.1m", "idle", "run_queue"];
 const kAtFirst = 3;
 /** So many at once fit a screen, and so many questions a live page may ask. */
-export const kMostChosen = 6;
+export const kMaxChosen = 6;
 
 export function writeChoices(choices: readonly Choice[]): string {
   return choices.map(({ name, isOfRanks }) => (isOfRanks ? `rank:${name}` : name)).join(",");
@@ -29,7 +29,7 @@ export function readChoices(
   }
   const choices = text.split(",").map((name) => name.startsWith("rank:")
     ? { name: name.slice(5), isOfRanks: true } : { name, isOfRanks: false });
-  return choices.filter(({ name, isOfRanks }) => (isOfRanks ? ofRanks : ofHosts).includes(name)).slice(0, kMostChosen);
+  return choices.filter(({ name, isOfRanks }) => (isOfRanks ? ofRanks : ofHosts).includes(name)).slice(0, kMaxChosen);
 }
 
 /** Those that have every word of a search. */

@@ -33,7 +33,7 @@ export const kLeft = 64;
 const kNameFrom = 11;
 const kLetter = 6.2;
 /** More lines than this are a grey cloud. */
-const kMostLines = 2000;
+const kMaxLines = 2000;
 
 type Canvas = CanvasRenderingContext2D;
 
@@ -161,14 +161,14 @@ function drawCall(
 function drawMessages(canvas: Canvas, width: number, height: number, picture: Picture, scene: Scene): void {
   const { view, theme, hovered } = picture;
   const { messages } = scene.answer;
-  if (messages.length > kMostLines) canvas.globalAlpha = 0.35;
+  if (messages.length > kMaxLines) canvas.globalAlpha = 0.35;
   let lines = 0;
   canvas.beginPath();
   for (const message of messages) {
     if (message.received_ns === null || message.source === message.destination) continue;
     const line = clip(lineOf(view, message, width, height), width, height);
     if (line === null) continue;
-    if (++lines > kMostLines) break;
+    if (++lines > kMaxLines) break;
     trace(canvas, line);
   }
   canvas.lineWidth = 1;

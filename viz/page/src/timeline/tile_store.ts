@@ -8,7 +8,7 @@
 import { keyOf, type Tile } from "./tiles.ts";
 
 /** About a megabyte each when they are full of calls. */
-export const kMostKept = 24;
+export const kMaxKept = 24;
 
 export type Slot = "now" | "ahead";
 
@@ -106,7 +106,7 @@ export class TileStore<Answer> {
     this.kept.delete(key);
     this.kept.set(key, entry);
     for (const oldest of this.kept.keys()) {
-      if (this.kept.size <= kMostKept) break;
+      if (this.kept.size <= kMaxKept) break;
       this.kept.delete(oldest);
     }
   }

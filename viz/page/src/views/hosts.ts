@@ -15,7 +15,7 @@ const kSlots = 300;
 /** Of a value: one more than is shown. */
 const kDigits = 4;
 /** Charts of one series; more of them nobody compares. */
-const kMostCharts = 24;
+const kMaxCharts = 24;
 
 class Section {
   readonly element: HTMLElement;
@@ -30,7 +30,7 @@ class Section {
 
   show(answer: Series, choice: Choice, unit: string, page: Page): void {
     this.head.textContent = answer.name;
-    const lines = answer.lines.slice(0, kMostCharts);
+    const lines = answer.lines.slice(0, kMaxCharts);
     const all = answer.ranks_in_all ?? answer.hosts_in_all ?? lines.length;
     this.note.textContent = lines.length === 0
       ? "It was not measured in this time: press Esc for the whole run."
@@ -129,7 +129,7 @@ class HostsView implements Mounted {
     for (const choice of choices) {
       const whose = choice.isOfRanks ? { world: place.world, rank: place.rank } : {};
       this.page.load(`series ${writeChoices([choice])}`, "series",
-        { name: choice.name, columns: kSlots, most: kMostCharts, digits: kDigits, ...whose, ...timeOf(place) },
+        { name: choice.name, columns: kSlots, most: kMaxCharts, digits: kDigits, ...whose, ...timeOf(place) },
         (series) => this.sections.get(writeChoices([choice]))
           ?.show(series, choice, unitOf(choice.name, this.units), this.page));
     }

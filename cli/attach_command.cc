@@ -20,7 +20,6 @@
 #include "frontend/service_options.h"
 #include "launch/job.h"
 #include "tree/host_list.h"
-#include "wire/series.h"
 
 namespace xylem {
 namespace {
@@ -177,16 +176,8 @@ Result<RunOptions> check(const SettingFlags& flags) {
   const std::string file = config_file(flags.config(), environment);
   auto entries = config_entries(file);
   if (!entries) return unexpected(std::move(entries.error()));
-  const auto services = frontend::read_services(*entries, file);
-  if (!services) return unexpected(services.error());
-  std::size_t count = services->size();
-  // Ranks that were not preloaded are seen only through these two services.
-  for (const std::string_view name : {wire::kHostService, wire::kProcessService}) {
-    const bool is_named =
-        std::ranges::find(*services, name, &wire::ServiceSpec::name) != services->end();
-    if (is_named || count == wire::kMaxServices) continue;
-    entries->push_back({"service." + std::string(name), "", 0});
-    ++count;
+  if (auto added = frontend::add_built_in_services(*entries, file); !added) {
+    return unexpected(std::move(added.error()));
   }
   return check_settings(*values, *entries);
 }

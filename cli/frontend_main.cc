@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -123,16 +124,19 @@ int run(int control_fd, std::vector<UniqueFd> listening) {
   recorder->reset();
   const frontend::SessionOutcome& outcome = session.outcome();
   const bool keeps_old = record->end(!outcome.abandoned, outcome.holds_something);
-  const bool tells_account = setup->counts_calls && !plan->quiet && !outcome.abandoned;
-  if (tells_account) print_account_line(outcome, setup->store, keeps_old);
+  if (setup->counts_calls && !plan->quiet && !outcome.abandoned) {
+    print_account_line(outcome, setup->store, keeps_old);
+  }
   launch::send_answer(control_fd, "done");
   return code;
 }
 
-// Descriptors come by number on the command line; they are no secret.
-bool parse_fd(const char* text, int& fd) {
+// Descriptors come by number on the command line; they are no secret. -1: not one that is open.
+int parse_fd(const char* text) {
+  int fd = -1;
   const char* end = text + std::strlen(text);
-  return std::from_chars(text, end, fd).ptr == end && ::fcntl(fd, F_GETFD) >= 0;
+  const bool is_open = std::from_chars(text, end, fd).ptr == end && ::fcntl(fd, F_GETFD) >= 0;
+  return is_open ? fd : -1;
 }
 
 }  // namespace
@@ -141,17 +145,11 @@ bool parse_fd(const char* text, int& fd) {
 int main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);
   xylem::stretch_limits();
-  int control = -1;
-  std::vector<xylem::UniqueFd> listening;
-  bool usable = argc >= 3 && xylem::parse_fd(argv[1], control);
-  for (int i = 2; usable && i < argc; ++i) {
-    int fd = -1;
-    usable = xylem::parse_fd(argv[i], fd);
-    if (usable) listening.emplace_back(fd);
-  }
-  if (!usable) {
+  std::vector<int> fds;
+  for (int i = 1; i < argc; ++i) fds.push_back(xylem::parse_fd(argv[i]));
+  if (fds.size() < 2 || std::ranges::count(fds, -1) > 0) {
     std::fprintf(stderr, "xylem-frontend is started by `xylem run` and `xylem serve`\n");
     return 2;
   }
-  return xylem::run(control, std::move(listening));
+  return xylem::run(fds.front(), std::vector<xylem::UniqueFd>(fds.begin() + 1, fds.end()));
 }

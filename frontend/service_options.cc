@@ -1,5 +1,6 @@
 #include "frontend/service_options.h"
 
+#include <algorithm>
 #include <map>
 
 #include "base/clock.h"
@@ -99,6 +100,20 @@ Result<std::vector<wire::ServiceSpec>> read_services(const std::vector<ConfigEnt
     specs.push_back(std::move(named.spec));
   }
   return specs;
+}
+
+Result<void> add_built_in_services(std::vector<ConfigEntry>& entries, const std::string& path) {
+  const auto services = read_services(entries, path);
+  if (!services) return unexpected(services.error());
+  std::size_t count = services->size();
+  for (const std::string_view name : {wire::kHostService, wire::kProcessService}) {
+    const bool is_named =
+        std::ranges::find(*services, name, &wire::ServiceSpec::name) != services->end();
+    if (is_named || count == wire::kMaxServices) continue;
+    entries.push_back({"service." + std::string(name), "", 0});
+    ++count;
+  }
+  return {};
 }
 
 std::string print_services(const std::vector<wire::ServiceSpec>& services) {

@@ -34,6 +34,11 @@ bool is_service_key(std::string_view key);
 Result<std::vector<wire::ServiceSpec>> read_services(const std::vector<ConfigEntry>& entries,
                                                      const std::string& path);
 
+/// Adds the sections of the built-in services that `entries` does not have, for a job whose calls
+/// are not captured: its ranks are seen only through these services. Adds no service beyond the
+/// maximum number. Fails as read_services().
+Result<void> add_built_in_services(std::vector<ConfigEntry>& entries, const std::string& path);
+
 /// The services as sections of a configuration file; empty if there are none.
 std::string print_services(const std::vector<wire::ServiceSpec>& services);
 

@@ -8,6 +8,9 @@
 namespace xylem::frontend {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 Result<std::vector<wire::ServiceSpec>> read(const std::string& text) {
@@ -25,6 +28,37 @@ TEST(ServiceOptions, AProgramIsOneTextWithItsArguments) {
   ASSERT_FALSE(list);
   EXPECT_THAT(list.error().message,
               StartsWith("x.toml:2: service gpu: it has a program already, '/bin/a'; write"));
+}
+
+std::vector<std::string> names_with_built_in(const std::string& text) {
+  auto entries = parse_config(text, "x.toml");
+  EXPECT_TRUE(entries) << entries.error().message;
+  const auto added = add_built_in_services(*entries, "x.toml");
+  if (!added) return {added.error().message};
+  std::vector<std::string> names;
+  const auto services = read_services(*entries, "x.toml");
+  EXPECT_TRUE(services) << services.error().message;
+  for (const wire::ServiceSpec& spec : *services) names.push_back(spec.name);
+  return names;
+}
+
+TEST(ServiceOptions, HaveTheBuiltInServicesAddedThatAreNotNamed) {
+  EXPECT_THAT(names_with_built_in(""), ElementsAre("host", "process"));
+  EXPECT_THAT(names_with_built_in("[service.host]\ninterval = \"2s\"\n"),
+              ElementsAre("host", "process"));
+  EXPECT_THAT(names_with_built_in("[service.host]\nexec = \"/bin/a\"\n"),
+              ElementsAre(StartsWith("x.toml:2: service host")));
+}
+
+TEST(ServiceOptions, HaveNoneAddedBeyondTheMaximum) {
+  std::string text;
+  for (std::size_t i = 1; i < wire::kMaxServices; ++i) {
+    text += "[service.s" + std::to_string(i) + "]\nexec = \"/bin/a\"\n";
+  }
+  const auto names = names_with_built_in(text);
+  EXPECT_EQ(names.size(), wire::kMaxServices);
+  EXPECT_THAT(names, Contains("host"));
+  EXPECT_THAT(names, Not(Contains("process")));
 }
 
 TEST(ServiceOptions, ATimeOutIsForProgramsOnly) {

@@ -41,7 +41,8 @@ inline Unexpected unexpected(Code code, std::string message) {
   return Unexpected{Error{code, std::move(message)}};
 }
 
-/// Either a T or an Error. Reading the wrong one of the two is a bug and stops the program.
+/// Either a T or an Error. Calling value() on an error, or error() on a value, is a bug and stops
+/// the program.
 template <typename T>
 class [[nodiscard]] Result {
  public:

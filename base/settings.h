@@ -48,7 +48,7 @@ struct SettingValue {
   bool is_default() const { return source == "default"; }
 };
 
-/// The value of one setting, which must be among `values`.
+/// Returns the value of the setting `name`, which must be in `values`.
 const SettingValue& value_of(const std::vector<SettingValue>& values, std::string_view name);
 
 /// An error about a value. Its message begins with the source.
@@ -66,7 +66,7 @@ Result<Nanos> to_duration(const SettingValue& setting, Nanos min, Nanos max,
 /// One of `choices`.
 Result<std::string> to_choice(const SettingValue& setting, const std::vector<std::string>& choices);
 
-/// A setting, and how its text becomes a part of `Options`.
+/// A setting, and the function that writes its value into `Options`.
 template <typename Options>
 struct Option {
   Setting setting;
@@ -106,7 +106,8 @@ Result<Options> read_section(const Section<Options>& section,
   return options;
 }
 
-/// The settings of a struct as settings of a larger struct that has it as `member`.
+/// Turns the section of a struct into a section of a larger struct. `member` is the small struct in
+/// the large one.
 template <typename Whole, typename Part>
 Section<Whole> section_of_member(const Section<Part>& part, Part Whole::*member) {
   Section<Whole> section;
@@ -119,9 +120,9 @@ Section<Whole> section_of_member(const Section<Part>& part, Part Whole::*member)
   return section;
 }
 
-// ---- options whose value is one field; the default is the field's initial value ----
+// ---- options with one field each; the default is the field's initial value ----
 
-/// Assigns a value that was read, or passes the error on.
+/// Assigns `value` to `field`. If `value` is an error, returns the error.
 template <typename Field, typename Value>
 Result<void> assign(Field& field, Result<Value> value) {
   if (!value) return unexpected(std::move(value.error()));
@@ -180,7 +181,7 @@ Option<Options> number_option(const char* name, Number Options::*field, std::uin
           }};
 }
 
-/// A time, with the same limits as in to_duration().
+/// A time from `min` to `max`. `range` ends the error message, as in to_duration().
 template <typename Options>
 Option<Options> duration_option(const char* name, Nanos Options::*field, Nanos min, Nanos max,
                                 const char* range, const char* help) {

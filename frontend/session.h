@@ -24,40 +24,43 @@ struct SessionOptions {
   SessionPlan plan;  ///< The user's settings.
   /// Streams of the run, numbered from wire::kFirstStoredStream on.
   std::vector<wire::StreamSpec> streams{};
-  /// Maximum wait of fuzzy placement for measurements, from when all back ends have joined.
+  /// Maximum wait of fuzzy placement for measurements. It begins when all back ends have joined.
   Nanos facts_patience = 2 * kSecond;
-  /// Interval of commits, after which data is visible and acknowledged. A commit comes earlier
-  /// after `commit_bytes`, and at the end.
+  /// Interval of commits. Data is visible and acknowledged after its commit. A commit comes earlier
+  /// if `commit_bytes` wait, and at the end of the run.
   Nanos commit_interval = 200 * kMillisecond;
   std::size_t commit_bytes = 1u << 20;
-  /// Limit of the packets that wait for a slow store, in bytes. Further packets are not taken.
-  /// Their hosts keep them, and the front end asks for them again when there is space. The batch
-  /// that is being stored may be as large again.
+  /// Maximum size of the packets that wait for a slow store. Further packets are dropped. Their
+  /// hosts still have these packets, and the front end requests them again when there is space. The
+  /// batch that is being stored may have the same size in addition.
   std::size_t waiting_bytes = 64u << 20;
-  /// Timeout for the report of a communication process; after this it is left out of the tree.
+  /// Timeout for the report of a communication process. After this the process is left out of the
+  /// tree.
   Nanos start_limit = 5 * kSecond;
-  /// Timeout for a host that no link leads to. After this it counts as lost.
+  /// Timeout for a host that is below no link of the root. After this the host counts as lost.
   Nanos lost_limit = 10 * kSecond;
-  /// Maximum time without progress while the run is ending. After this, data that has not arrived
-  /// is given up.
+  /// Maximum time without progress while the run is ending. After this, the session no longer waits
+  /// for missing data.
   Nanos finish_limit = 15 * kSecond;
-  /// Maximum time to retry when the disk is full while the run is ending, since someone may free
-  /// space. After this the remaining packets become tombstones.
+  /// If the disk is full while the run is ending, the session retries for this time, since someone
+  /// may free space. After this the remaining packets become tombstones.
   Nanos full_limit = 1 * kSecond;
-  /// The control channel: lines from the process that has started this one; -1: none. Borrowed.
+  /// The control channel, with lines from the process that has started this front end. -1 means no
+  /// channel. Borrowed.
   int control_fd = -1;
-  /// True while an agent of this host may still connect: its run folder exists.
+  /// Returns true while an agent of this host may still connect, that is, while its run folder
+  /// exists.
   std::function<bool()> agent_expected = [] { return false; };
-  /// The job may run on other hosts.
+  /// True if the job may run on other hosts.
   bool remote = false;
-  /// Starts communication processes on hosts of a topology file that have no back end. Null: all
-  /// hosts must have a back end. Borrowed.
+  /// Starts communication processes on hosts that have no back end. If it is null, all hosts must
+  /// have a back end. Borrowed.
   launch::CommProcessLauncher* launcher = nullptr;
-  /// The state that former front ends of this run have left. In the first front end, at most the
-  /// epoch is set.
+  /// What the former front ends of this run have stored. In the first front end, at most the epoch
+  /// is set.
   std::optional<storage::Past> past;
-  /// Called once, when the run's record is no longer empty: the first process has registered, or a
-  /// service or a program has sent data.
+  /// Called once, when the run has its first data: a process has registered, or a service or a
+  /// program has sent data.
   std::function<void()> on_first_record = [] {};
 };
 
@@ -66,44 +69,45 @@ struct SessionOutcome {
   std::size_t hosts = 0;
   std::size_t ranks = 0;
   std::vector<storage::AccountLine> account;
-  /// The reason why the account could not be stored, so that only `account` has it. Empty if the
-  /// account is stored.
+  /// The reason why the account could not be stored. Empty if the account is stored.
   std::string unstored;
   /// A sentence for people: which data is incomplete, and why. Empty if all data is complete.
   std::string trouble;
-  bool holds_something = false;  ///< See SessionOptions::on_first_record.
-  bool abandoned = false;        ///< The job was not started.
+  bool holds_something = false;  ///< True if `on_first_record` was called.
+  bool abandoned = false;        ///< True if the job was not started.
 };
 
-/// Life cycle: the caller has already called begin_run of the store. The session answers each back
-/// end with a leaf id and itself as parent, so that data flows at once. When gathering is complete,
-/// it places the tree and moves every node to its place. It stores packets and acknowledges them.
+/// Life cycle: before it makes a session, the caller calls begin_run() of the store. The session
+/// answers each back end with a leaf id and with itself as parent, so that data can flow at once.
+/// When gathering is complete, the session places the tree and moves every node to its place. It
+/// stores packets and acknowledges them.
 ///
-/// When the session reads `finish` from the control channel, or the channel is closed, it tells the
-/// tree to send its remaining data, and waits for this data. Then it ends the run in the store and
-/// stops the network. `abandon` does the same, but does not wait for processes that may still
-/// register. While the run is ending and there is progress, the session writes `alive` to the
-/// control channel each second.
+/// The run ends when the session reads `finish` from the control channel, or when the channel is
+/// closed. The session then tells the tree to send its remaining data, and waits for this data.
+/// Then it ends the run in the store and stops the network. After `abandon` it does the same, but
+/// does not wait for processes that may still register. While the run is ending, the session writes
+/// `alive` to the control channel each second, as long as there is progress.
 ///
-/// Packets of unknown streams, and of leaves that never joined, are neither stored nor
-/// acknowledged. They are counted and reported once.
+/// Packets of unknown streams, and of leaves that have not joined, are dropped without an
+/// acknowledgement. They are counted and reported once.
 ///
-/// The session acknowledges only committed data. When the store fails, the session reports this
-/// once, acknowledges nothing and tries again. A slow store delays only acknowledgements.
+/// The session acknowledges only committed data. If the store fails, the session reports this once,
+/// acknowledges nothing and retries. A slow store delays only acknowledgements.
 ///
 /// If the disk is full at the end of a run, all packets become tombstones (wire/tombstone.h) after
-/// `full_limit`. Tombstones are acknowledged at once and stored together with the run's end, for
-/// which space is reserved. If not even they can be stored, the outcome still has the account.
+/// `full_limit`. Tombstones are acknowledged at once. They are stored together with the end of the
+/// run; space for both is reserved. If tombstones cannot be stored either, the outcome still has
+/// the account.
 ///
-/// When another front end has taken over the run, the session stores and acknowledges nothing any
-/// more, and stops the network with kReplaced. Its children reconnect to the other front end.
+/// If another front end takes over the run, the session stops storing and acknowledging. It stops
+/// the network with kReplaced. The children reconnect to the other front end.
 ///
-/// Single-threaded, driven by a Network.
+/// Not thread-safe: one event loop calls it.
 class Session final : public overlay::Node, private RootOwner {
  public:
   static constexpr int kReplaced = 3;
 
-  /// `recorder` is borrowed and outlives the session.
+  /// `recorder` is borrowed and must outlive the session.
   Session(SessionOptions options, storage::Recorder& recorder);
 
   void on_start(overlay::Network& network, Nanos now) override;
@@ -169,7 +173,7 @@ class Session final : public overlay::Node, private RootOwner {
 
   SessionOptions options_;
   storage::Recorder& recorder_;
-  overlay::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
+  overlay::Network* network_ = nullptr;  // Set by on_start(). Borrowed.
   Nanos epoch_ = 0;
 
   Root root_;
@@ -180,17 +184,17 @@ class Session final : public overlay::Node, private RootOwner {
   storage::Batch waiting_;         // The rows of the next commit.
   std::size_t waiting_bytes_ = 0;  // Size of `waiting_`.
   storage::Batch failed_;          // Rows of a failed commit, to be tried before `waiting_`.
-  bool recording_ = false;         // The store works on a batch.
+  bool recording_ = false;         // True while the store works on a batch.
   Nanos next_commit_ = 0;
   bool told_slow_ = false;
-  // Leaves whose packets were not taken. They are asked to send again when there is space.
+  // Leaves whose packets were dropped. The session asks them to send again when there is space.
   IntervalSet refused_;
-  std::uint64_t strange_packets_ = 0;  // Packets of no stream or leaf of this run.
+  std::uint64_t strange_packets_ = 0;  // Packets of unknown streams or leaves.
   std::string store_trouble_;          // The last failure of the store, which was reported.
-  bool is_full_ = false;               // The last commit failed because the disk was full.
-  bool gives_up_ = false;              // Packets are no longer stored, but counted as lost.
+  bool is_full_ = false;               // True if the last commit failed because the disk was full.
+  bool gives_up_ = false;              // True if packets are no longer stored, but counted as lost.
 
-  std::optional<int> exit_code_;  // Set once the run is ending.
+  std::optional<int> exit_code_;  // Set when the run begins to end.
   Nanos finishing_since_ = 0;
   Nanos next_sign_of_life_ = 0;
   Nanos last_progress_ = 0;
@@ -204,7 +208,7 @@ class Session final : public overlay::Node, private RootOwner {
   std::string control_text_;     // Received part of an incomplete line.
   bool is_over_ = false;
   bool is_replaced_ = false;
-  bool end_is_recorded_ = false;  // The batch on which the store works is the last one.
+  bool end_is_recorded_ = false;  // True if the store works on the last batch.
   SessionOutcome outcome_;
 };
 

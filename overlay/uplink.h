@@ -90,8 +90,8 @@ class Uplink {
 
   UplinkOptions options_;
   Network* network_ = nullptr;
-  std::vector<wire::Parent>
-      line_;  // The list of parents, in the order in which to try them; never empty.
+  // The list of parents, in the order in which to try them; never empty.
+  std::vector<wire::Parent> line_;
   std::size_t next_ = 0;
   bool placed_ = false;              // True if an assignment has arrived.
   std::optional<LinkId> front_end_;  // The link for reports while there is no parent.

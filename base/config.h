@@ -21,8 +21,8 @@ struct ConfigEntry {
 };
 
 /// Reads TOML text. `name` is the file's name in error messages. Fails with kInvalidArgument and
-/// "NAME:LINE: why" on a syntax error, a duplicate key, or a value that is not a string, a number,
-/// a boolean or a non-empty array of these.
+/// "NAME:LINE: why" on a syntax error or a duplicate key. Also fails if a value is not a string, a
+/// number, a boolean, or a non-empty array of these types.
 Result<std::vector<ConfigEntry>> parse_config(std::string_view text, std::string_view name);
 
 /// Reads a file. Fails if read_text_file() (text_file.h) or parse_config() fails. Fails with

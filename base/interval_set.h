@@ -1,7 +1,7 @@
 #pragma once
 
-// A set of numbers kept as disjoint half-open intervals. The sources of a packet are such a set:
-// thousands of leaves merge into a handful of intervals.
+// A set of numbers, stored as disjoint half-open intervals. The sources of a packet are an
+// IntervalSet: thousands of leaves need only a few intervals.
 
 #include <cstddef>
 #include <cstdint>

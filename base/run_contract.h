@@ -1,6 +1,6 @@
 #pragma once
 
-// Names and numbers on which the processes of a run agree: the run's folder on a host, environment
+// Names and numbers that the processes of a run share: the run's folder on a host, environment
 // variables, and the first descriptors of an agent. This header needs no library, because the
 // capture library includes it in the application's process.
 
@@ -17,9 +17,9 @@ constexpr std::size_t kRunIdDigits = 16;
 /// Size of a path: kRunFolders, a user id, two hyphens, a run id and the final zero.
 constexpr std::size_t kRunFolderBytes = sizeof kRunFolders + 10 + 2 + kRunIdDigits;
 
-/// Writes the folder's path without -HOST, and a final zero, to `into`. Returns `into`, which must
-/// have kRunFolderBytes. A `run` longer than kRunIdDigits is cut. If `run` is empty, the result is
-/// the common prefix of all of this user's runs.
+/// Writes the folder's path without -HOST, and a final zero, to `into`, and returns `into`. There
+/// must be space for kRunFolderBytes. A `run` longer than kRunIdDigits is cut. If `run` is empty,
+/// the result is the common prefix of all of this user's runs.
 inline const char* write_run_folder(char* into, std::uint32_t user, const char* run) noexcept {
   char* at = into;
   for (const char* from = kRunFolders; *from != 0;) *at++ = *from++;

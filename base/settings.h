@@ -1,7 +1,7 @@
 #pragma once
 
 // Settings: options of a run that users can set in several places (cli/settings.h lists them). Each
-// component declares its own settings in a Section, next to the struct that holds their values:
+// component declares its own settings in a Section, next to the struct that contains their values:
 //
 //   struct PumpOptions {
 //     Nanos interval = 2 * kSecond;
@@ -48,7 +48,7 @@ struct SettingValue {
   bool is_default() const { return source == "default"; }
 };
 
-/// Returns the value of the setting `name`, which must be in `values`.
+/// Returns the value of the setting `name`. There must be such a setting in `values`.
 const SettingValue& value_of(const std::vector<SettingValue>& values, std::string_view name);
 
 /// An error about a value. Its message begins with the source.

@@ -12,8 +12,9 @@
 
 namespace xylem {
 
-/// A queue of waiting coroutines. For each, an *attempt* is called until it can deliver an outcome
-/// or its deadline has passed. Deadlines are on CLOCK_MONOTONIC; kForever means no deadline.
+/// A queue of waiting coroutines. Each coroutine has an *attempt*: a function that is called until
+/// it delivers an outcome or its deadline has passed. Deadlines are on CLOCK_MONOTONIC; kForever
+/// means no deadline.
 ///
 /// Any thread may call add(); only the loop's thread calls the other functions. Attempts are called
 /// without a lock, so an attempt may add others.

@@ -72,7 +72,7 @@ class StreamRelay {
     std::optional<filters::StreamReducer> reducer;  // nullopt: packets are forwarded unchanged.
     filters::NodeNarrowing narrowing{std::shared_ptr<const filters::Narrowing>()};
     bool failure_is_told = false;
-    IntervalSet senders;  // For a run's stream: leaves that have sent on it.
+    IntervalSet senders;  // Leaves that have sent on this stream; used for the run's streams.
   };
   void note_senders(Stream& stream, const IntervalSet& sources) const;
   void expect(Stream& stream) const;

@@ -31,7 +31,7 @@ Unexpected not_taken(std::string_view filter, wire::FieldNumber number,
 Result<void> only_parameters(std::string_view filter, const wire::Fields& parameters,
                              std::initializer_list<wire::FieldNumber> known);
 
-/// Reads a state, which is not trusted. The first error is kept. After it, all values are empty.
+/// Reads a state. States are not trusted. The first error is kept. After it, all values are empty.
 class StateReader {
  public:
   StateReader(std::string_view filter, const wire::Fields& state)

@@ -21,7 +21,7 @@ constexpr wire::FieldNumber kValue = 1;
 /// array of the type that was sent: each value once, ascending
 constexpr wire::FieldNumber kValues = 1;
 /// array of uint64: for each class, the number of intervals of leaves. kFirsts and kEnds list the
-/// intervals of class 0, then those of class 1 and so on.
+/// intervals of all classes, class after class.
 constexpr wire::FieldNumber kIntervals = 2;
 constexpr wire::FieldNumber kFirsts = 3;  ///< array of uint64: the first leaf of each interval
 /// array of uint64: one more than the last leaf of each interval

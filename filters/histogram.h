@@ -21,7 +21,7 @@ constexpr wire::FieldNumber kValue = 1;
 // Gives:
 /// array of uint64: the number of values in each bucket
 constexpr wire::FieldNumber kCounts = 1;
-constexpr wire::FieldNumber kNotNumbers = 2;  ///< uint64: number of NaNs, which are in no bucket
+constexpr wire::FieldNumber kNotNumbers = 2;  ///< uint64: number of NaNs. They are in no bucket
 constexpr wire::FieldNumber kBounds = 3;      ///< array of float64: the bounds
 }  // namespace histogram
 

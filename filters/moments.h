@@ -28,8 +28,8 @@ constexpr wire::FieldNumber kMax = 5;  ///< float64. Exact.
 /// an infinite value makes mean and variance NaN or infinite. A NaN also makes minimum and maximum
 /// NaN.
 ///
-/// Method: the update of Chan, Golub and LeVeque (1979), which extends Welford's method to any
-/// order of merging. The state has the sum of squares about the mean, so two large sums are never
+/// Method: the update of Chan, Golub and LeVeque (1979). It extends Welford's method to any order
+/// of merging. The state has the sum of squares about the mean, so two large sums are never
 /// subtracted. A small variance about a large mean stays accurate.
 ///
 /// Error bounds: let n be the number of leaves, M the largest absolute value, s the standard

@@ -18,8 +18,8 @@ namespace xylem::filters {
 Result<std::shared_ptr<const Aggregation>> aggregation_of(const wire::StreamSpec& spec);
 
 /// Makes the stream's narrowing in the same way; null if the stream has no narrowing. Every node of
-/// the stream makes the narrowing, even leaves, which do not use it. So a host that cannot load it
-/// is found when the stream is opened, before a communication process is started there.
+/// the stream makes the narrowing, even if it does not use it. So a host that cannot load the
+/// plugin is found when the stream is opened, before a communication process is started there.
 NodeNarrowing narrowing_of(const wire::StreamSpec& spec);
 
 ReducerOptions reducer_options(const wire::StreamSpec& spec);

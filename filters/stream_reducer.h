@@ -7,9 +7,9 @@
 // forwarded by itself if its sources overlap, if it cannot be merged, or if it arrives after its
 // wave was released.
 //
-// Packets marked `alone` and tombstones are forwarded unchanged. Two of them may have the same
-// contribution; the root must be able to recognise this, because it keeps only one. Nothing is kept
-// after its release.
+// Packets marked `alone` and tombstones are forwarded unchanged: two of these packets may have the
+// same contribution. The root must be able to recognise this, because it keeps only one. Nothing is
+// kept after its release.
 
 #include <cstddef>
 #include <cstdint>

@@ -32,8 +32,8 @@ struct WaveMergerOptions {
   Nanos time_out = 150 * kMillisecond;
   /// Maximum size of waiting waves. If more waves wait, the oldest are released first.
   std::size_t max_waiting_bytes = 8u << 20;
-  /// If true, packets are merged even if their sources overlap, which is wrong. Used only by a
-  /// test, to show that the test's model of the tree detects this error.
+  /// If true, packets are merged even if their sources overlap. This is an error. Only a test sets
+  /// it, to show that the test's model of the tree detects this error.
   bool merge_overlaps = false;
 };
 

@@ -23,7 +23,7 @@ struct HostChoice {
   /// job are skipped, so that one configuration can serve every job.
   placement::RoomRules room;
   /// `--extra-hosts`: hosts without back ends. Each host is named once. It is no error if the job
-  /// also uses such a host.
+  /// also uses one of these hosts.
   std::vector<std::string> extra_hosts;
 };
 

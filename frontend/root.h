@@ -52,8 +52,8 @@ struct RootOptions {
   Nanos return_limit = 5 * kSecond;
 };
 
-/// The owner of a Root. Only functions of the Root call these functions. During such a call the
-/// owner may call Root::acknowledge().
+/// The owner of a Root. Only functions of the Root call these functions. During a call the owner
+/// may call Root::acknowledge().
 class RootOwner {
  public:
   virtual ~RootOwner() = default;
@@ -135,8 +135,8 @@ class Root {
   LeafId leaf_of(overlay::LinkId link) const;
   /// Returns the leaves that still send and are below a link of the root.
   IntervalSet expected() const { return router_.expected(); }
-  /// Returns true if all these leaves have joined. In a successor, leaves count too if a child has
-  /// reported them below itself: the former front end may have died before it stored their ids.
+  /// Returns true if all these leaves have joined. A successor also counts leaves that a child has
+  /// reported: the former front end may have died before it stored their ids.
   bool knows(const IntervalSet& leaves) const;
 
   /// Tells the tree to send its remaining data and to close.

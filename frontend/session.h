@@ -1,6 +1,6 @@
 #pragma once
 
-// The monitor's front end: the root of the tree, which stores the data of MPI jobs.
+// The monitor's front end: the root of a tree that stores the data of MPI jobs.
 
 #include <functional>
 #include <map>
@@ -190,7 +190,7 @@ class Session final : public overlay::Node, private RootOwner {
   // Leaves whose packets were dropped. The session asks them to send again when there is space.
   IntervalSet refused_;
   std::uint64_t strange_packets_ = 0;  // Packets of unknown streams or leaves.
-  std::string store_trouble_;          // The last failure of the store, which was reported.
+  std::string store_trouble_;          // The last reported failure of the store.
   bool is_full_ = false;               // True if the last commit failed because the disk was full.
   bool gives_up_ = false;              // True if packets are no longer stored, but counted as lost.
 

@@ -40,8 +40,8 @@ struct TreeOptions {
   std::size_t expected = 0;
   Nanos settle = 2 * kSecond;
   /// A program that runs a command on a host: "LAUNCHER HOST COMMAND...". If it is empty, back ends
-  /// on this host are started directly. Back ends on other hosts are started by ssh, which must not
-  /// need a password. If the launcher fails, start() fails at once, with the launcher's output.
+  /// on this host are started directly. Back ends on other hosts are started by ssh; it must work
+  /// without a password. If the launcher fails, start() fails at once, with the launcher's output.
   std::string launcher{};
   /// Numeric address to listen on. Empty: loopback if all back ends are started on this host, else
   /// any address.
@@ -136,8 +136,8 @@ class Stream {
   /// directly below. Returns as soon as the multicast is queued. The result is the multicast's
   /// number, counted from 1.
   ///
-  /// Fails with kInvalidArgument if the multicast does not fit into a frame (16 MiB), or if the
-  /// stream's narrowing refuses the fields for the first leaf. If the narrowing fails later for
+  /// Fails with kInvalidArgument if the multicast does not fit into a frame (16 MiB). Also fails if
+  /// the stream's narrowing refuses the fields for the first leaf. If the narrowing fails later for
   /// another leaf, there is a kGap event with this leaf and the multicast's number. There is also a
   /// kNotice event with host and reason, for the first failure on each node.
   ///
@@ -154,7 +154,7 @@ class Stream {
   /// kAsItComes or kTimeOut.
   Result<std::uint64_t> multicast(const wire::Fields& fields, const IntervalSet& to,
                                   Nanos timeout = 10 * kSecond);
-  /// The same for coroutines. If `to` is empty, sends to all leaves.
+  /// Does what multicast() does, for coroutines. If `to` is empty, sends to all leaves.
   Awaitable<Result<std::uint64_t>> async_multicast(const wire::Fields& fields,
                                                    const IntervalSet& to, Nanos timeout);
   StreamAccount account() const;
@@ -186,8 +186,8 @@ class Tree {
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
 
-  /// Returns the variables ("NAME=value") with which a back end finds this tree. One of them is the
-  /// key. So pass the variables in the back end's environment, never on a command line.
+  /// Returns the variables ("NAME=value") with which a back end finds this tree. The key is one of
+  /// these variables. So pass the variables in the back end's environment, never on a command line.
   std::vector<std::string> environment() const;
   /// Waits until `count` leaves are attached and the tree is placed. If `count` is 0 and no leaf
   /// has joined, returns at once.

@@ -63,8 +63,8 @@ class TreeNode final : public overlay::Node, private RootOwner {
   /// Makes the next multicast of a stream: sets its number, counted from 1, and its recipients. If
   /// `to` is empty, the recipients are all leaves of the stream. Fails with kUnavailable if the
   /// stream is closed. Fails with kInvalidArgument if `to` contains a leaf that is not in the
-  /// stream. Also fails with kInvalidArgument if the stream's narrowing refuses the fields for the
-  /// first leaf, or if the multicast would not fit into a frame.
+  /// stream, or if the multicast would not fit into a frame. Also fails if the stream's narrowing
+  /// refuses the fields for the first leaf.
   Result<wire::Multicast> next_multicast(StreamId stream, const wire::Fields& fields,
                                          const IntervalSet& to = {});
   /// Returns the inbox of a stream; null if the stream is closed. The pointer is valid until the
@@ -86,7 +86,7 @@ class TreeNode final : public overlay::Node, private RootOwner {
   std::string what_is_missing(std::size_t leaves) const;
   /// Adds a kNotice event of this process, for example about a back end that could not be started.
   void note(const std::string& host, std::string text);
-  /// Adds the last event, which says that the tree was closed. Further calls have no effect.
+  /// Adds the last event: kClosed for the tree. Further calls have no effect.
   void end_events(std::string text);
   /// True if all nodes have left after finish().
   bool is_dissolved() const { return root_.control().finish && !root_.has_links(); }
@@ -144,7 +144,8 @@ class TreeNode final : public overlay::Node, private RootOwner {
   Root root_;
   Gathering gathering_;
   std::map<StreamId, Open> streams_;
-  overlay::RecentMulticasts recent_;  // For nodes that choose the front end as their new parent.
+  overlay::RecentMulticasts
+      recent_;  // Replayed to nodes that choose the front end as their new parent.
   std::uint32_t next_stream_;
   std::uint64_t taken_version_ = 0;
   std::deque<TreeEvent> events_;

@@ -46,9 +46,9 @@ class SignalGate {
 /// A started job.
 class Job {
  public:
-  /// Starts `command`, which is searched in PATH. Adds `environment` to our environment, and
-  /// restores the signal mask that `gate` saved. Fails with kNotFound (shells exit with 127 in this
-  /// case) or kPermissionDenied (126).
+  /// Searches `command` in PATH and starts it. Adds `environment` to our environment, and restores
+  /// the signal mask that `gate` saved. Fails with kNotFound (a shell exits with 127) or
+  /// kPermissionDenied (a shell exits with 126).
   static Result<Job> start(const std::vector<std::string>& command, const Environment& environment,
                            const SignalGate& gate);
 
@@ -60,8 +60,8 @@ class Job {
   /// Forwards each signal that, according to `witness`, was sent only to our process. If the
   /// witness is gone, forwards each signal that does not come from the terminal.
   ///
-  /// Calls `attend` when a child of this process may have ended, at the latest after the duration
-  /// that the last call of `attend` has returned. nullopt means no limit.
+  /// Calls `attend` when a child of this process may have ended. `attend` returns a maximum
+  /// duration until its next call; nullopt means no maximum.
   int wait(GroupWitness& witness, const std::function<std::optional<Nanos>()>& attend);
 
  private:

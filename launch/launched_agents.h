@@ -18,7 +18,7 @@ namespace xylem::launch {
 struct AgentPlace {
   std::string host;     ///< The launcher's argument; with Slurm, a list of all hosts.
   unsigned agents = 1;  ///< Number of agents that this call starts.
-  std::vector<std::string> arguments;  ///< For xylem-backend, after --launched.
+  std::vector<std::string> arguments;  ///< Arguments of xylem-backend that follow --launched.
 };
 
 struct AgentLaunchOptions {
@@ -62,7 +62,7 @@ class LaunchedAgents {
 
   /// Waits until all launchers have ended. A launcher ends after its agents have ended. Launchers
   /// that still run after `patience` get SIGTERM, and a second later SIGKILL. Returns true if all
-  /// launchers have ended without such a signal.
+  /// launchers have ended without these signals.
   bool wait_for_end(Nanos patience);
 
  private:

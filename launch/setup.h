@@ -46,7 +46,7 @@ struct Setup {
   /// longer merged. Set by FrontEndProcess.
   std::vector<std::string> unmerged_streams{};
   bool remote = false;       ///< True if the job may run on other hosts.
-  bool counts_calls = true;  ///< False for `xylem attach`, which prints no account of calls.
+  bool counts_calls = true;  ///< False for `xylem attach`: it prints no account of calls.
   std::vector<std::string> reachable_hosts;
   /// The run's folder on this host; with `--test-size`, the common prefix of the folders.
   std::string run_folder;

@@ -17,7 +17,7 @@ std::string lines_to_enter(const Environment& environment, int serving_pid,
                            const std::vector<std::string>& current);
 
 /// Returns lines that restore every variable to its value before lines_to_enter(). Empty if
-/// `current` is not inside an environment of `xylem serve`. Later additions to lists are kept: only
+/// `current` is not inside an environment of `xylem serve`. Later additions to lists are kept. Only
 /// `capture_library` is removed from LD_PRELOAD, and only our variables are removed from Open MPI's
 /// list of variables to forward. If environments are nested, the lines leave only the innermost
 /// environment.

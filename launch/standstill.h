@@ -36,7 +36,7 @@ class Standstill {
 
   /// Starts to watch `pid`. The time without a sign of work begins at 0.
   void follow(pid_t pid, Nanos now);
-  /// Call it when the process has sent output, which is a sign of work.
+  /// Call it when the process has sent output, because output is a sign of work.
   void heard() { heard_ = true; }
   /// Looks at the process. Returns how long the process has shown no sign of work.
   Nanos look(Nanos now);

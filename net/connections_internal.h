@@ -37,8 +37,8 @@ class ConnectionHost {
 
 /// Opens and accepts connections. A connection is *unproved* until its peer has proved that it
 /// knows the key. Each unproved connection has a small frame limit and a deadline. There are at
-/// most kMaxUnproved of them; one more closes the oldest. Refused connections are counted and
-/// logged (overlay/refusals.h).
+/// most kMaxUnproved unproved connections. If there is one more, the oldest is closed. Refused
+/// connections are counted and logged (overlay/refusals.h).
 ///
 /// All calls are on the loop's thread. The object may be destroyed before the io_context if the
 /// io_context no longer runs. Pending operations then never continue.

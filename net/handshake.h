@@ -10,7 +10,7 @@
 //
 // mac is HMAC-SHA-256 with the key. Fresh nonces on both sides make replayed messages useless. The
 // label prevents an attacker from sending a side's proof back to it. Over TCP the handshake runs
-// inside TLS 1.3, which uses the same key. On a Unix socket, or if TLS is off, the handshake is the
+// inside TLS 1.3. TLS uses the same key. On a Unix socket, or if TLS is off, the handshake is the
 // only proof.
 //
 // The classes do no I/O: they take messages and return messages. net/connections.cc reads and
@@ -72,9 +72,10 @@ class ConnectHandshake {
 
   const wire::Hello& hello() const noexcept { return hello_; }
 
-  /// Returns the answer to a Challenge, which is a Proof. Returns nullopt after a Welcome: it needs
-  /// no answer. Fails with kPermissionDenied after a Refusal, with the peer's sentence. Also fails
-  /// with kPermissionDenied if the peer's proof is wrong. Fails with kCorrupt on any other message.
+  /// After a Challenge, returns the Proof to send. After a Welcome, returns nullopt: a Welcome
+  /// needs no answer. Fails with kPermissionDenied after a Refusal, with the peer's sentence. Also
+  /// fails with kPermissionDenied if the peer's proof is wrong. Fails with kCorrupt on any other
+  /// message.
   Result<std::optional<wire::Message>> on_message(const wire::Message& message);
 
   bool proved() const noexcept { return proved_; }

@@ -39,9 +39,9 @@ struct HttpReply {
   std::string body;
 };
 
-/// Makes the answers. The server's thread calls screen(), refusal() and knows(), which must be
-/// quick. Worker threads call answer() and news(), which may take as long as the client can wait.
-/// Several threads may call answer() at a time, but only one calls news().
+/// Makes the answers. The server's thread calls screen(), refusal() and knows(). These functions
+/// must be quick. Worker threads call answer() and news(). These functions may take as long as the
+/// client can wait. Several threads may call answer() at a time, but only one calls news().
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;

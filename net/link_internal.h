@@ -25,7 +25,7 @@
 namespace xylem::net {
 
 /// A heartbeat may be late by this time. It may be early by this time if something else is written.
-/// So an idle process wakes up less often, which is most of its cost.
+/// So an idle process wakes up less often; waking up is most of its cost.
 constexpr Nanos kHeartbeatSlack = overlay::kHeartbeatInterval / 8;
 
 /// The services that a link needs from its event loop.
@@ -137,7 +137,7 @@ class Link {
   };
   overlay::SendCredit send_credit_;
   overlay::ReceiveCredit receive_credit_;
-  std::deque<Held> held_;  // Frames that wait for credit, or behind such a frame.
+  std::deque<Held> held_;  // Frames that wait for credit, or that wait behind these.
   std::size_t held_bytes_ = 0;
   bool told_full_ = false;
   FrameQueue queued_;   // Frames not yet passed to the kernel.

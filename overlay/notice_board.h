@@ -30,10 +30,11 @@ namespace xylem::overlay {
 /// While there is no parent, the newest kKept notices are kept, both own and forwarded notices.
 /// Older notices are dropped and counted too.
 ///
-/// A parent that dies loses the notices that it has read but not sent. So the board holds sent
-/// notices until the parent has certainly forwarded them. It holds at most the newest kHeld
-/// notices. After a change of parent, send_again() makes held notices due again. So the front end
-/// may get a notice twice; it recognises the notice by its number (KnownNotices).
+/// A parent that dies loses the notices that it has read but not sent. So the board keeps sent
+/// notices until the parent has certainly forwarded them. These notices are called *held*. At most
+/// the newest kHeld notices are held. After a change of parent, send_again() makes held notices due
+/// again. So the front end may get a notice twice; it recognises the notice by its number
+/// (KnownNotices).
 ///
 /// Taking and sending a notice must log nothing. Lines posted meanwhile are dropped, so that a
 /// notice about a link cannot cause another one.

@@ -36,10 +36,9 @@ class RecentMulticasts {
   /// Returns all multicasts, stream by stream, in the order in which they were sent down. The
   /// pointers are valid until the next keep() or forget().
   std::vector<const wire::Multicast*> all() const;
-  /// Returns the multicasts that must now be sent to a child. A stream's multicasts were not sent
-  /// to the child while no leaf of the stream was below it. Now such a leaf is below the child.
-  /// Considers only streams that list their leaves: multicasts of all other streams are sent to
-  /// every child.
+  /// Returns the multicasts that must now be sent to a child: those of each stream that has its
+  /// first leaf below this child. Considers only streams that list their leaves, because multicasts
+  /// of all other streams are sent to every child.
   std::vector<const wire::Multicast*> new_to(const IntervalSet& leaves_before,
                                              const IntervalSet& leaves_now) const;
 

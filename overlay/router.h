@@ -31,7 +31,7 @@ class Router {
 
   /// Splits an acknowledgement into one for each child. Each packet goes to all children that have
   /// one of its sources below them, and names only these sources. Sources below no child are left
-  /// out; such a leaf will send again. The time is proportional to the number of parts, not to the
+  /// out; these leaves will send again. The time is proportional to the number of parts, not to the
   /// number of children.
   std::map<LinkId, wire::Acknowledgement> split(const wire::Acknowledgement& all);
 

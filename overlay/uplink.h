@@ -30,7 +30,7 @@ struct UplinkOptions {
 /// of parents, and the uplink connects to the first parent of the list that answers. If that parent
 /// is lost, the uplink tries the next parents of the list, round after round. If a later assignment
 /// has another first parent, the uplink connects to this new parent. The old parent is used until
-/// then; afterwards its link is closed.
+/// the new link is open. Then the old link is closed.
 ///
 /// A state machine over a Network: the owner passes the events of upward links to it and handles
 /// the returned Change. A link is upward if this process opened it. Not thread-safe. The network

@@ -23,7 +23,7 @@
 namespace xylem::placement {
 
 /// A node to which back ends may attach: a communication process without children in the inner
-/// tree, or the front end if there is no communication process.
+/// tree. If there is no communication process, it is the front end.
 struct InternalLeaf {
   NodeId node{};
   /// The node's host. If it is kNoHost, no back end is on the same host, not even one with kNoHost.
@@ -62,7 +62,7 @@ constexpr std::size_t kMaxFallBacks = 6;
 /// - Then come fall-backs: other nodes of the parent's level, least loaded first, then nodes of the
 ///   level above, and so on. There are at most `most` fall-backs. Each level gets at most half of
 ///   the remaining number, rounded up.
-/// - Last comes the front end, which occurs only once.
+/// - Last comes the front end. It occurs only once.
 ///
 /// All these nodes are closer to the front end than the child, so that reconnecting makes no cycle.
 ///

@@ -24,7 +24,7 @@
 //                        TS = 8 3 3 2; AS = 0 1 1 2
 //
 // The greedy rule has the same result: one after another, each process goes to the least loaded
-// host, and on ties to the host with the lowest index.
+// host (on ties, the lowest index).
 //
 // If room is limited (room.h), the steps apply to the hosts with room. A host that would get more
 // than its room is filled. Then the steps are repeated for the other hosts and the remaining
@@ -85,8 +85,8 @@ Result<EvenPlacement> place_evenly(std::span<const std::uint64_t> occupied,
 /// breadth first. The order is that of the greedy rule: each process goes to the least loaded host.
 /// So the upper levels of the tree are on the least busy hosts.
 ///
-/// Example: the loads 8 2 2 0 and 4 processes give host 3 (load 0), host 3 (load 1), host 1 (load
-/// 2), host 2 (load 2).
+/// Example: the loads are 8 2 2 0, and 4 processes are placed. The hosts are 3, 3, 1, 2: their
+/// loads just before are 0, 1, 2, 2.
 ///
 /// `occupied` and `placement.added` must have the same size. Needs 16 bytes of temporary memory for
 /// each process.

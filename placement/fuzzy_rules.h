@@ -122,7 +122,7 @@ struct FuzzyRules {
   std::vector<Factor> factors;  ///< Each fact once.
   Composition composition = Composition::kWeightedAverage;
   /// If it is 0, all hosts have the same weights. If it is above 0, a host's bad factors count more
-  /// for this host (step 5), so that much memory cannot compensate for a slow network.
+  /// for this host (step 5). So much memory cannot compensate for a slow network.
   double emphasis = 0;
   /// The comparisons from which the weights were computed; nullopt if the file has weights.
   std::optional<Comparisons> comparisons{};
@@ -149,8 +149,8 @@ constexpr double kMaxEmphasis = 4;
 /// names are equal, if a value is outside 0 to 1, or if all values are 0.
 Result<void> check_grades(std::span<const Grade> grades);
 
-/// Fails with kInvalidArgument if the number of functions is not the number of grades, if the
-/// corners of a function do not ascend, or if find_gap() finds a gap.
+/// Fails with kInvalidArgument if the number of functions is not the number of grades. Also fails
+/// if the corners of a function do not ascend, or if find_gap() finds a gap.
 Result<void> check_functions(const Factor& factor, std::span<const Grade> grades);
 
 /// Fails if check_grades() or check_functions() fails. Also fails with kInvalidArgument in these

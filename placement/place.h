@@ -1,7 +1,8 @@
 #pragma once
 
-// Plans a tree. The input is the user's choice (a shape or a topology file, and a policy) and the
-// job (hosts, back ends, processes). The result is a host for every communication process.
+// Plans a tree. Plans follow from the user's choice of a shape or a topology file and of a policy,
+// and from the hosts of the job with their back ends and processes. The result is a host for every
+// communication process.
 //
 //   auto plan = plan_tree(hosts, *parse_shape("kary:2"), {}, "login1");  // where processes start
 //   auto leaves = plan->internal_leaves;                                 // where back ends attach
@@ -71,7 +72,7 @@ struct Plan {
 };
 
 /// Plans a shape. Computes how many communication processes the shape needs for the back ends of
-/// all hosts. The policy then chooses a host for each of them, in breadth-first order (see
+/// all hosts. The policy then chooses a host for each process, in breadth-first order (see
 /// fill_order()).
 ///
 /// If the shape is a file, reads the file and calls the plan_tree() for files. The file names the

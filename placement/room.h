@@ -31,7 +31,7 @@ enum class CommHosts { kCompute, kExtra, kMixed };
 /// words.
 Result<CommHosts> parse_comm_hosts(std::string_view text);
 
-/// Limits on the room of hosts. All of them apply.
+/// Limits on the room of hosts. All limits apply together.
 struct RoomRules {
   CommHosts where = CommHosts::kMixed;
   /// Hosts that carry no communication process. Names match as in plan_tree (place.h).

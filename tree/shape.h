@@ -45,8 +45,8 @@ struct Shape {
 /// checks whether a file of this name exists. Never opens the file.
 ///
 /// Fails with kNotFound if the text looks like a path and the file does not exist. Fails with
-/// kInvalidArgument if the text is not a shape, if a number is out of range, or if the tree would
-/// have more than kMaxCommProcesses. The message quotes the text and lists the valid forms.
+/// kInvalidArgument if the text is not a shape or a number is out of range. Also fails if the tree
+/// would have more than kMaxCommProcesses. The message quotes the text and lists the valid forms.
 Result<Shape> parse_shape(std::string_view text);
 
 /// Returns the text of a shape, with defaults written out: "kary:16". parse_shape() reads the same

@@ -16,7 +16,7 @@ namespace xylem::tree {
 constexpr std::size_t kMaxCommProcesses = 1'000'000;
 
 /// The inner tree as a value. Nodes are numbered breadth first: the front end is 0, then come all
-/// nodes of level 1, then those of level 2, and so on. So a parent has a smaller number than its
+/// nodes of level 1, then all nodes of level 2, ... So a parent has a smaller number than its
 /// children. The children of a node have consecutive numbers, and so do the nodes of a level.
 ///
 ///          0              parent:   -  0  0  1  1  2
@@ -31,9 +31,9 @@ class Skeleton {
   /// Makes a tree of the front end alone.
   Skeleton();
 
-  /// Makes a tree from the number of children of each node, in the order of the node numbers: {2,
-  /// 2, 1, 0, 0, 0} is the tree above. Each list is a tree if the sum of its numbers is its length
-  /// minus 1 and no node comes before its parent. Any other list is a bug and stops the program.
+  /// Makes a tree. `child_counts[n]` is the number of children of node n: {2, 2, 1, 0, 0, 0} gives
+  /// the tree drawn above. Each list is a tree if the sum of its numbers is its length minus 1 and
+  /// no node comes before its parent. Any other list is a bug and stops the program.
   explicit Skeleton(std::span<const std::uint32_t> child_counts);
 
   /// Number of nodes, the front end included.

@@ -48,9 +48,10 @@ struct BranchPlace {
 /// The reason why branches do not form a tree, and its position.
 struct TopologyFault {
   BranchPlace at;
-  std::optional<BranchPlace> first;  ///< The earlier position that conflicts with `at`, if any.
-  std::string what;                  ///< "host node12 is named twice: node12:0 is a child ..."
-  std::string remedy;                ///< "give each process of a host a number of its own"
+  /// The earlier position that conflicts with `at`; nullopt if only `at` is wrong.
+  std::optional<BranchPlace> first;
+  std::string what;    ///< "host node12 is named twice: node12:0 is a child ..."
+  std::string remedy;  ///< "give each process of a host a number of its own"
 };
 
 /// Processes with their parents and children. They always form one tree, and every process occurs

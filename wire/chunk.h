@@ -59,7 +59,7 @@ constexpr std::uint8_t kEventEstimated = 1;
 constexpr std::uint8_t kEventSend = 2;     ///< The process sends payload to `peer`.
 constexpr std::uint8_t kEventReceive = 4;  ///< Payload from `peer` has arrived.
 
-/// The summary of a chunk, which can be read without decoding the columns.
+/// The summary of a chunk. It can be read without decoding the columns.
 struct ChunkSummary {
   std::uint32_t events = 0;
   std::uint64_t calls = 0;  ///< Sum over events.

@@ -3,7 +3,7 @@
 // Columns of numbers as bytes, for chunk.cc and chunk_decoder.cc.
 //
 // A column consists of n unsigned numbers. n is not stored, because both sides know it. A column is
-// stored as byte planes, the lowest first: plane p holds byte p of every number. Planes above the
+// stored as byte planes, the lowest first: plane p has byte p of every number. Planes above the
 // highest byte of the largest number are left out.
 //
 //   column := planes:byte { plane } * planes           nothing at all when n is 0

@@ -222,8 +222,8 @@ using Message =
 // are aligned to 8, decode() reads them without a copy.
 
 /// Encodes a message as a frame. Stops the program if the frame would be larger than
-/// kMaxFrameBytes: the caller must limit the size of packets. Also stops it on an Unknown, which is
-/// never sent.
+/// kMaxFrameBytes: the caller must limit the size of packets. Also stops the program on an Unknown:
+/// this type must not be sent.
 Bytes encode(const Message& message);
 
 /// A packet's frame in pieces, so that a relay does not copy the payload. The frame is `head`, then

@@ -67,8 +67,8 @@ struct Packet {
   bool operator==(const Packet&) const = default;
 };
 
-/// True for the last packet of a source: the last window of an agent, or the last stream account of
-/// a program that sends waves.
+/// Returns true for the last packet of a source. This is the last window of an agent, or the last
+/// stream account of a program.
 inline bool is_end(const Packet& packet) {
   return packet.last &&
          (packet.id.stream == kWindowStream || packet.id.stream == kStreamAccountStream);

@@ -27,8 +27,8 @@ class LogHistogram {
   std::uint64_t count(std::size_t bucket) const { return counts_[bucket]; }
   std::uint64_t total() const;
   /// Returns an upper bound of the q-quantile in ns (0 <= q <= 1): the end of the quantile's
-  /// bucket, which is at most twice the quantile. Returns 0 if the histogram is empty or the
-  /// quantile is 0 ns. Returns the largest number for the last bucket, which has no end.
+  /// bucket. It is at most twice the quantile. Returns 0 if the histogram is empty or the quantile
+  /// is 0 ns. The last bucket has no end; for this bucket, returns the largest number.
   std::uint64_t quantile_bound(double q) const;
 
   static std::size_t bucket_of(std::uint64_t ns) {

@@ -86,8 +86,8 @@ struct SeriesSample {
 /// Sequences of zeros and unknown numbers take almost no space. An integer takes 1 to 9 bytes, any
 /// other number 9.
 Bytes encode(const SeriesSample& sample);
-/// Fails with kCorrupt if the bytes are not a sample, if lanes do not ascend, or if there are more
-/// than kMaxSeriesEntries entries or more than kMaxSeriesNumbers numbers in all.
+/// Fails with kCorrupt if the bytes are not a sample, or if lanes do not ascend. Also fails if
+/// there are more than kMaxSeriesEntries entries, or more than kMaxSeriesNumbers numbers in total.
 Result<SeriesSample> decode_series(std::span<const std::byte> payload);
 constexpr std::size_t kMaxSeriesNumbers = 1u << 20;
 constexpr std::size_t kMaxSeriesEntries = 1u << 16;

@@ -42,7 +42,7 @@ constexpr std::uint16_t kAccountSent = 2;
 
 struct StreamSpec {
   StreamId id{};       ///< At least kFirstToolStream; never used again within a run.
-  std::string name;    ///< Leaves find the stream by its name, which is unique among open streams.
+  std::string name;    ///< Leaves find the stream by its name. Open streams have different names.
   IntervalSet leaves;  ///< Leaves of the stream. Empty: all leaves, also leaves that join later.
   Synchronisation synchronisation = Synchronisation::kWaitForAll;
   Nanos time_out_ns = 0;    ///< Used only with kTimeOut.

@@ -20,9 +20,9 @@ class Completion {
   /// so the operation should not take an item out of a queue.
   bool is_wanted() const { return state_->phase.load() != Phase::kAbandoned; }
 
-  /// Resumes the coroutine within this call. Exception: if the start function itself makes this
-  /// call, the coroutine resumes after that function has returned. Does nothing if the coroutine
-  /// was destroyed.
+  /// Resumes the coroutine within this call. Exception: if the operation's Start function itself
+  /// makes this call, the coroutine resumes after that function has returned. Does nothing if the
+  /// coroutine was destroyed.
   void operator()(T outcome) const {
     const auto state = state_;  // The resumed coroutine may destroy all other handles.
     state->outcome.emplace(std::move(outcome));

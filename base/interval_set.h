@@ -16,7 +16,7 @@ namespace xylem {
 /// interval allocates no memory.
 class IntervalSet {
  public:
-  /// The numbers first, first + 1, ..., end - 1. A set contains no empty intervals.
+  /// The numbers from `first` to `end` - 1. A set contains no empty intervals.
   struct Interval {
     std::uint64_t first;
     std::uint64_t end;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The log: a constant message, with the variable parts as keys.
+// The log. A line has a constant message; the variable parts are keys with values.
 //
 //   log(Level::kWarn, "link lost", {{"peer", node}, {"silent_ms", 4200}});
 //   -> 12:03:44.120 xylem-commproc[812] warn link lost peer=7 silent_ms=4200
@@ -50,8 +50,8 @@ Level parse_level(std::string_view name);
 
 /// Passes warnings and errors also to `listener`, whatever the configured level. Use it in a
 /// process whose log file nobody reads. The listener is called on the thread that logs. The
-/// listener must not log. To remove it, set an empty function; objects that it refers to must live
-/// until it is removed.
+/// listener must not log. To remove the listener, set an empty function. Objects that the listener
+/// uses must live until it is removed.
 void set_log_listener(std::function<void(Level, std::string_view line)> listener);
 
 /// For tests: `sink` gets every line instead of the file, until an empty function is set.

@@ -54,16 +54,18 @@ const SettingValue& value_of(const std::vector<SettingValue>& values, std::strin
 /// An error about a value. Its message begins with the source.
 Unexpected bad_setting(const SettingValue& setting, const std::string& why);
 
-// Each of these fails with kInvalidArgument.
+// The next four functions convert the text of a value. They fail with kInvalidArgument on any other
+// text.
 
-/// "true" or "1"; "false", "0" or empty.
+/// Converts "true" and "1" to true; "false", "0" and the empty text to false.
 Result<bool> to_switch(const SettingValue& setting);
 /// A whole number from 0 to `max`.
 Result<std::uint64_t> to_number(const SettingValue& setting, std::uint64_t max);
-/// A time (parse_duration) from `min` to `max`. `range` ends the error message: "from 1s to 1h".
+/// Converts a time (parse_duration) from `min` to `max`. `range` ends the error message: "from 1s
+/// to 1h".
 Result<Nanos> to_duration(const SettingValue& setting, Nanos min, Nanos max,
                           const std::string& range);
-/// One of `choices`.
+/// Returns the text if it is one of `choices`.
 Result<std::string> to_choice(const SettingValue& setting, const std::vector<std::string>& choices);
 
 /// A setting, and the function that writes its value into `Options`.

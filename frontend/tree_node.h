@@ -144,8 +144,8 @@ class TreeNode final : public overlay::Node, private RootOwner {
   Root root_;
   Gathering gathering_;
   std::map<StreamId, Open> streams_;
-  overlay::RecentMulticasts
-      recent_;  // Replayed to nodes that choose the front end as their new parent.
+  // Replayed to nodes that choose the front end as their new parent.
+  overlay::RecentMulticasts recent_;
   std::uint32_t next_stream_;
   std::uint64_t taken_version_ = 0;
   std::deque<TreeEvent> events_;

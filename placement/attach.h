@@ -26,7 +26,7 @@ namespace xylem::placement {
 /// tree. If there is no communication process, it is the front end.
 struct InternalLeaf {
   NodeId node{};
-  /// The node's host. If it is kNoHost, no back end is on the same host, not even one with kNoHost.
+  /// The node's host. kNoHost matches no back end, not even a back end whose host is kNoHost.
   HostId host = tree::kNoHost;
   std::uint32_t back_ends = 0;  ///< Number of back ends that are already attached.
 };

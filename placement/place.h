@@ -1,8 +1,7 @@
 #pragma once
 
-// Plans a tree. Plans follow from the user's choice of a shape or a topology file and of a policy,
-// and from the hosts of the job with their back ends and processes. The result is a host for every
-// communication process.
+// Plans a tree: chooses a host for every communication process. The user has chosen a shape or a
+// topology file, and a policy. The job has hosts with back ends and processes.
 //
 //   auto plan = plan_tree(hosts, *parse_shape("kary:2"), {}, "login1");  // where processes start
 //   auto leaves = plan->internal_leaves;                                 // where back ends attach

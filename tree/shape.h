@@ -14,7 +14,7 @@
 //                           without a number is the smallest binomial tree whose internal leaves
 //                           have at most 16 back ends each
 //   file:PATH               a topology file (docs/topology-format.md), which also names the hosts
-//   PATH                    also a topology file, if the file exists and PATH has no other form
+//   PATH                    also a topology file, if it exists and PATH is none of the forms above
 
 #include <cstddef>
 #include <cstdint>

@@ -32,8 +32,8 @@ class Skeleton {
   Skeleton();
 
   /// Makes a tree. `child_counts[n]` is the number of children of node n: {2, 2, 1, 0, 0, 0} gives
-  /// the tree drawn above. Each list is a tree if the sum of its numbers is its length minus 1 and
-  /// no node comes before its parent. Any other list is a bug and stops the program.
+  /// the tree drawn above. A list is valid if the sum of its numbers is its length minus 1 and no
+  /// node comes before its parent. An invalid list is a bug and stops the program.
   explicit Skeleton(std::span<const std::uint32_t> child_counts);
 
   /// Number of nodes, the front end included.

@@ -53,8 +53,8 @@ const char* event_kind_name(std::uint8_t kind);
 constexpr std::uint8_t kKindMpi = 0;
 constexpr std::uint8_t kKindCompletion = 1;
 
-/// Flags of an event, the same as in capture::Record. kEventEstimated: only one call was timed; all
-/// `calls` calls are assumed to have taken as long.
+/// Flags of an event, the same as in capture::Record. kEventEstimated: only one call was timed.
+/// Each of the `calls` calls is assumed to have taken the same time.
 constexpr std::uint8_t kEventEstimated = 1;
 constexpr std::uint8_t kEventSend = 2;     ///< The process sends payload to `peer`.
 constexpr std::uint8_t kEventReceive = 4;  ///< Payload from `peer` has arrived.

@@ -13,9 +13,9 @@
 
 namespace xylem::wire::internal {
 
-/// All fields of an event except its times and its request. They are packed into five words, so
-/// comparing two shapes is five comparisons. "None" is stored as 0 and signed numbers are zigzag
-/// encoded, so that most upper byte planes are 0.
+/// All fields of an event except its times and its request. They are packed into five words, so two
+/// shapes are compared word by word. "None" is stored as 0 and signed numbers are zigzag encoded,
+/// so that most upper byte planes are 0.
 struct Shape {
   std::uint64_t word[5];
 
@@ -87,9 +87,9 @@ inline Event event_of(const Shape& shape) {
   return event;
 }
 
-/// The begin and end of the previous event of each thread. Times of an event are stored relative to
-/// them. Thread numbers that are equal modulo 64 share one slot. Sharing costs bytes but loses no
-/// information. Arithmetic is modulo 2^64.
+/// Remembers the begin and end of the previous event of each thread. The times of an event are
+/// stored relative to these times. Thread numbers that are equal modulo 64 share one slot. Sharing
+/// costs bytes but loses no information. Arithmetic is modulo 2^64.
 ///
 /// An event is odd if it begins before the previous event ended, or if it ends before it begins.
 /// Most odd events are completions: they carry the times of the call that completed the request.
@@ -137,8 +137,9 @@ class Clock {
   std::array<Times, kSlots> previous_;
 };
 
-/// The order of times in their columns. Times are grouped by function, kind and oddness. Each group
-/// has its own distribution of times. Without groups, chunks of HPL and LAMMPS were 8 % larger.
+/// Decides the order of times in their columns. Times are grouped by function, kind and oddness.
+/// Each group has its own distribution of times. Without groups, chunks of HPL and LAMMPS were 8 %
+/// larger.
 ///
 /// A *bucket* has all events with the same function (modulo 1024), kind and oddness. A bucket with
 /// at least kMinGroup events is a group. Groups are in the order of their bucket numbers. All other

@@ -235,16 +235,17 @@ struct PacketFrame {
 
   std::size_t size() const noexcept { return head.size() + payload.size() + padding; }
 };
-/// Like encode(), but moves the payload.
+/// Encodes a packet without a copy of its payload.
 PacketFrame encode_in_pieces(Packet packet);
 
 /// Decodes a frame. `frame` does not include the first 4 bytes (the length). The message owns all
 /// its contents.
 ///
 /// Fails with kCorrupt if the bytes are not a valid message:
-///  - truncated, nested too deeply, pointers that lead outside or repeatedly to one object;
+///  - truncated or too deeply nested bytes;
+///  - pointers that lead outside, or several times to one object;
 ///  - nonces or proofs of the wrong size, unknown roles, ids that are too large;
-///  - intervals that are empty, not ascending or touching;
+///  - intervals that are empty, that touch, or that are not in ascending order;
 ///  - packets without a wave or without sources; packets of one process with several sources;
 ///  - windows without a length.
 ///

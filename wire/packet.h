@@ -57,9 +57,10 @@ struct PacketId {
 
 struct Packet {
   PacketId id;
-  bool alone = false;      ///< Resent: nodes forward it unchanged and never merge it.
-  bool tombstone = false;  ///< Replaces a packet that was given up; see wire/tombstone.h.
-  bool last = false;       ///< The source sends nothing more on this stream.
+  /// True if resent: nodes forward the packet unchanged and never merge it.
+  bool alone = false;
+  bool tombstone = false;  ///< True if it replaces a packet that was given up (wire/tombstone.h).
+  bool last = false;       ///< True if the source sends nothing more on this stream.
   Bytes payload;
 
   Packet() = default;

@@ -52,7 +52,7 @@ struct ProfileRow {
   LeafId leaf{};
   Lane lane{};
   FunctionId function{};
-  bool estimated = false;  ///< Times are scaled up from sampled calls.
+  bool estimated = false;  ///< True if times are scaled up from sampled calls.
   std::uint64_t calls = 0;
   /// Calls of this function and process so far, this window included.
   std::uint64_t calls_so_far = 0;
@@ -74,9 +74,9 @@ struct MatrixRow {
   bool operator==(const MatrixRow&) const = default;
 };
 
-/// Time that a process spent in this window in calls that received from a world rank. Such a call
-/// is a blocking receive or a wait that completed a receive. If a wait completed several receives,
-/// they share its time evenly.
+/// Time that a process spent in this window in calls that received from a world rank. These calls
+/// are blocking receives, and waits that completed a receive. If a wait completed several receives,
+/// its time is divided evenly among them.
 struct WaitRow {
   LeafId leaf{};
   Lane lane{};

@@ -49,7 +49,7 @@ struct Registration {
   std::string host;
   std::vector<FunctionRow> functions;
   std::vector<ProcessRow> processes;
-  std::vector<ServiceRow> services{};   ///< The services that may take samples here.
+  std::vector<ServiceRow> services{};   ///< The services that may take samples on this leaf's host.
   std::vector<SeriesLayout> layouts{};  ///< Meaning of the numbers in these services' samples.
   bool operator==(const Registration&) const = default;
 };

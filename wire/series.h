@@ -83,8 +83,8 @@ struct SeriesSample {
   std::vector<SeriesEntry> entries;
 };
 
-/// Sequences of zeros and unknown numbers take almost no space. An integer takes 1 to 9 bytes, any
-/// other number 9.
+/// Sequences of zeros and unknown numbers take almost no space. An integer takes 1 to 9 bytes; any
+/// other number takes 9 bytes.
 Bytes encode(const SeriesSample& sample);
 /// Fails with kCorrupt if the bytes are not a sample, or if lanes do not ascend. Also fails if
 /// there are more than kMaxSeriesEntries entries, or more than kMaxSeriesNumbers numbers in total.

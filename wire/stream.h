@@ -13,7 +13,7 @@
 
 namespace xylem::wire {
 
-/// When a node forwards a wave.
+/// Says when a node forwards a wave.
 enum class Synchronisation : std::uint16_t {
   /// When every leaf below has contributed, but at the latest 6 s after the wave's first packet
   /// (see ReducerOptions::longest_wait).
@@ -49,7 +49,8 @@ struct StreamSpec {
   std::string aggregation;  ///< "sum", ...; empty: packets are forwarded unchanged.
   Bytes parameters;         ///< Parameters of the aggregation: one encoded `Fields` object.
   std::string plugin;       ///< Absolute path of the aggregation's shared object; empty: built in.
-  Sha256 plugin_sha256{};   ///< Hash of that file. It must be the same on every node.
+  /// Hash of this shared object. The file must be the same on every node.
+  Sha256 plugin_sha256{};
   WhenFull when_full = WhenFull::kBlock;
   std::string narrowing;       ///< "scatter", ...; empty: all leaves get the same multicast.
   Bytes narrowing_parameters;  ///< Parameters of the narrowing.

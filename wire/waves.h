@@ -27,8 +27,8 @@ Bytes encode_waves(std::span<const Fields> waves);
 
 /// Decodes what encode_waves() wrote. Fails with kCorrupt if the bytes are malformed, or if the
 /// number of waves is not `expected`. Also fails if field numbers do not ascend or a type is
-/// unknown. Allocates at most ten times the payload plus 1 KiB. The reader of a
-/// field checks that its value has the right type.
+/// unknown. Allocates at most ten times the payload plus 1 KiB. It does not check the types of
+/// fields: the reader of a field does.
 Result<std::vector<Fields>> decode_waves(std::span<const std::byte> payload, std::size_t expected);
 
 /// Encodes one `Fields` object. The size is 8 bytes plus Fields::bytes().

@@ -35,8 +35,8 @@ class StreamRelay {
       : options_(std::move(options)), recent_(options_.recent) {}
 
   /// Sets the open streams. The next take_ready() returns the waiting waves of streams that are no
-  /// longer open. Returns the streams in which this node cannot take part. It forwards the packets
-  /// of these streams unchanged.
+  /// longer open. Returns the streams in which this node cannot take part. The node forwards the
+  /// packets of these streams unchanged.
   std::vector<wire::StreamRefused> open(const std::vector<wire::StreamSpec>& streams);
 
   /// Sets the leaves below that still send. A stream of the run's configuration

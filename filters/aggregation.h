@@ -87,7 +87,7 @@ constexpr std::size_t kMaxPluginBytes = 64u << 20;
 ///   kExhausted         larger than kMaxPluginBytes; no memory or descriptor for the copy
 ///
 /// A plugin has all rights of the process that loads it. If the plugin crashes or hangs, the
-/// process does so, too. Only the tree can recover from that.
+/// process crashes or hangs, too. Only the tree can recover from that.
 Result<std::shared_ptr<const Aggregation>> load_aggregation(const std::string& path,
                                                             const Sha256& sha256,
                                                             const std::string& name,

@@ -17,7 +17,7 @@ namespace classes {
 /// with one line for each frame.
 constexpr wire::FieldNumber kValue = 1;
 
-// Gives:
+// The result has these fields:
 /// array of the type that was sent: each value once, ascending
 constexpr wire::FieldNumber kValues = 1;
 /// array of uint64: for each class, the number of intervals of leaves. kFirsts and kEnds list the

@@ -10,9 +10,9 @@ namespace xylem::filters {
 
 /// "sum", "min", "max". No parameters.
 ///
-/// Takes any fields of type int64, uint64, float64, or arrays of these types. Gives the same
-/// fields. Arrays are computed element by element. A leaf need not send every field; missing fields
-/// are ignored.
+/// Takes any fields of type int64, uint64, float64, or arrays of these types. The result has the
+/// same fields. Arrays are computed element by element. A leaf need not send every field; missing
+/// fields are ignored.
 ///
 /// lift() fails on other types. merge() fails if two leaves sent the same field with different
 /// types, as arrays of different lengths, or as a number and an array. A field that only one of the

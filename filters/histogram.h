@@ -18,10 +18,10 @@ constexpr std::size_t kMaxBounds = 65536;
 /// Takes a number or an array of numbers. Each element is a value.
 constexpr wire::FieldNumber kValue = 1;
 
-// Gives:
+// The result has these fields:
 /// array of uint64: the number of values in each bucket
 constexpr wire::FieldNumber kCounts = 1;
-constexpr wire::FieldNumber kNotNumbers = 2;  ///< uint64: number of NaNs. They are in no bucket
+constexpr wire::FieldNumber kNotNumbers = 2;  ///< uint64: number of NaNs; no bucket counts them
 constexpr wire::FieldNumber kBounds = 3;      ///< array of float64: the bounds
 }  // namespace histogram
 

@@ -9,7 +9,7 @@
 namespace xylem::filters {
 
 namespace matrix {
-// Takes and gives three arrays of equal length. An entry is a row, a column and a value.
+// Input and result are three arrays of equal length. An entry is a row, a column and a value.
 constexpr wire::FieldNumber kRows = 1;     ///< array of uint64
 constexpr wire::FieldNumber kColumns = 2;  ///< array of uint64
 constexpr wire::FieldNumber kValues = 3;   ///< array of int64, uint64 or float64

@@ -13,8 +13,8 @@ namespace moments {
 /// A number or an array of numbers; all leaves send the same kind.
 constexpr wire::FieldNumber kValue = 1;
 
-// Gives these fields. They are numbers if the leaves sent numbers. They are arrays, computed
-// element by element, if the leaves sent arrays.
+// The result has these fields. If the leaves sent numbers, the fields are numbers. If the leaves
+// sent arrays, the fields are arrays and are computed element by element.
 constexpr wire::FieldNumber kCount = 1;  ///< uint64: leaves that contributed. Exact.
 constexpr wire::FieldNumber kMean = 2;   ///< float64
 /// float64: population variance (divided by the count).

@@ -4,10 +4,10 @@
 //
 // Method: DDSketch (Masson, Rim, Lee: DDSketch: a fast and fully-mergeable quantile sketch with
 // relative-error guarantees, VLDB 2019). For accuracy a, let g = (1 + a) / (1 - a). A value x > 0
-// counts in bucket i = ceil(log x / log g), that is, in the interval (g^(i-1), g^i]. The number 2
-// g^i / (g + 1) represents the bucket: its error is at most a x for each value x in the bucket.
-// Negative values have their own buckets. Sketches are merged by adding counts. So the sketch of
-// all leaves is exactly the same in any tree.
+// counts in bucket i = ceil(log x / log g), that is, in the interval (g^(i-1), g^i]. Each value of
+// the bucket is estimated as 2 g^i / (g + 1); the error is at most a x. Negative values have their
+// own buckets. Sketches are merged by adding counts. So the sketch of all leaves is exactly the
+// same in any tree.
 //
 // Example: a = 0.01, and the values are 1 2 3 4 100. They are in the buckets 0 35 55 70 231. The
 // median is 3, and the result is 2.97.
@@ -35,12 +35,12 @@ constexpr wire::FieldNumber kWanted = 2;
 /// float64. An absolute value below 2^-1022 counts as zero.
 constexpr wire::FieldNumber kValue = 1;
 
-// Gives these fields. Quantiles, minimum and maximum are NaN if there is no finite value.
+// The result has these fields. Quantiles, minimum and maximum are NaN if there is no finite value.
 constexpr wire::FieldNumber kQuantiles = 1;  ///< array of float64, one for each element of kWanted
 constexpr wire::FieldNumber kCount = 2;      ///< uint64: number of finite values. Exact.
 constexpr wire::FieldNumber kMin = 3;        ///< float64: smallest finite value. Exact.
 constexpr wire::FieldNumber kMax = 4;        ///< float64: largest finite value. Exact.
-/// uint64: number of NaNs and infinities, which are ignored otherwise
+/// uint64: number of NaNs and infinities; the other fields ignore them
 constexpr wire::FieldNumber kNotFinite = 5;
 }  // namespace quantiles
 

@@ -14,10 +14,10 @@ namespace scatter {
 constexpr wire::FieldNumber kCut = 1;
 }  // namespace scatter
 
-/// "scatter". An array of n elements is divided among c leaves. The leaf at position p gets floor(n
-/// / c) consecutive elements, and one more if p < n mod c. The parts are consecutive: the first
-/// leaf gets the first elements, the second leaf the next, and so on. So "concatenation" restores
-/// the array. If n < c, the last leaves get an empty array. Numbers, strings and bytes are never
+/// "scatter". An array of n elements is divided among c leaves. Each leaf gets floor(n / c)
+/// elements, and the first n mod c leaves get one more. The parts are consecutive: the first leaf
+/// gets the first elements, the second leaf the next, and so on. So "concatenation" restores the
+/// array. If n < c, the last leaves get an empty array. Numbers, strings and bytes are never
 /// divided.
 ///
 /// make_scatter() fails if the parameter is invalid or an empty array. narrow() fails if a field

@@ -18,7 +18,7 @@ constexpr std::uint64_t kMaxHowMany = 65536;
 /// Takes a number or an array of numbers. Each element is a value.
 constexpr wire::FieldNumber kValue = 1;
 
-// Gives at most kHowMany values, the largest first.
+// The result has these fields, with at most kHowMany values, the largest first.
 constexpr wire::FieldNumber kValues = 1;  ///< array of the type that was sent
 constexpr wire::FieldNumber kLeaves = 2;  ///< array of uint64: the leaf that sent each value
 /// array of uint64: the index of each value in its leaf's array

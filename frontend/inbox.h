@@ -26,9 +26,9 @@ namespace xylem::frontend {
 /// Accepts every contribution of a leaf to a wave exactly once, even if several packets contain it.
 /// The sources of a packet are the leaves whose contributions are merged in it. For each wave of a
 /// packet, there are three cases:
-///   all sources are new         -> the wave is taken;
+///   all sources are new         -> the wave is accepted;
 ///   all sources are known       -> the wave is dropped;
-///   only some are known         -> the wave is dropped, and new contributions requested again.
+///   only some are known         -> the wave is dropped, and the new contributions are requested.
 /// So no contribution is counted twice. A tombstone also counts as a contribution: a later packet
 /// with the same waves and sources is dropped.
 ///
@@ -100,7 +100,7 @@ class Inbox {
   std::shared_ptr<const filters::Aggregation> aggregation_;
   std::size_t queue_limit_;
   filters::StreamReducer reducer_;
-  std::vector<IntervalSet> waves_of_;  // Index: leaf id. The known waves of the leaf.
+  std::vector<IntervalSet> waves_of_;  // Known waves of each leaf, indexed by leaf id.
   wire::Acknowledgement waiting_;      // The next acknowledgement, not sent yet.
   // For each leaf, the bytes of its packets in `waiting_`. A packet of several leaves counts for
   // its first leaf.

@@ -141,15 +141,15 @@ class Overlay {
   std::map<NodeId, OverlayNode> nodes_;
   std::map<std::string, NodeId> by_host_key_;
   std::map<LeafId, NodeId> by_leaf_;
-  std::vector<NodeId> hosts_;  // Index: HostId. The host's back end.
+  std::vector<NodeId> hosts_;  // Back end of each host, indexed by HostId.
   // Empty before the placement; until the placement, all nodes are below the front end.
   std::optional<placement::Plan> plan_;
-  std::vector<std::string> planned_hosts_;  // Index: HostId. Names of the hosts of the plan.
+  std::vector<std::string> planned_hosts_;  // Names of the plan's hosts, indexed by HostId.
   std::unordered_map<std::string, std::vector<HostId>> planned_by_short_name_;
-  std::vector<NodeId> planned_;  // Index: node id of the plan. The id in `nodes_`.
-  // Key: id in `nodes_`. Value: the parent's id in the plan.
+  std::vector<NodeId> planned_;  // Id in `nodes_`, indexed by the plan's node id.
+  // For each id in `nodes_`, the parent's id in the plan.
   std::map<NodeId, NodeId> planned_parent_;
-  std::vector<std::uint32_t> planned_loads_;  // Index: node id of the plan. Number of children.
+  std::vector<std::uint32_t> planned_loads_;  // Number of children, indexed by the plan's node id.
   std::uint32_t next_node_;
   std::uint32_t next_leaf_;
   IntervalSet leaves_;

@@ -31,8 +31,8 @@ struct SessionOptions {
   Nanos commit_interval = 200 * kMillisecond;
   std::size_t commit_bytes = 1u << 20;
   /// Maximum size of the packets that wait for a slow store. Further packets are dropped. Their
-  /// hosts still have these packets, and the front end requests them again when there is space. The
-  /// batch that is being stored may have the same size in addition.
+  /// hosts still have these packets, and the front end requests them again when there is space. In
+  /// addition, the batch that is being stored may have this size.
   std::size_t waiting_bytes = 64u << 20;
   /// Timeout for the report of a communication process. After this the process is left out of the
   /// tree.

@@ -78,7 +78,8 @@ enum class Synchronisation {
 enum class WhenFull { kBlock, kDropOldest, kDropNewest };
 
 struct StreamOptions {
-  std::string name{};    ///< Leaves find the stream by this name. It is unique among open streams.
+  /// Leaves find the stream by this name. Open streams have different names.
+  std::string name{};
   IntervalSet leaves{};  ///< The leaves of the stream; empty: all, also leaves that join later.
   Synchronisation synchronisation = Synchronisation::kWaitForAll;
   Nanos time_out = 100 * kMillisecond;  ///< Used only with kTimeOut.

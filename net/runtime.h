@@ -17,8 +17,8 @@
 namespace xylem::net {
 
 /// Limits for peers that have not yet proved that they know the key. There are at most kMaxUnproved
-/// connections with such peers. Each costs at most a frame of wire::kMaxHelloBytes and OpenSSL's
-/// state, until kProofDeadline.
+/// connections with such peers. Each connection costs at most one frame of wire::kMaxHelloBytes and
+/// OpenSSL's state. It is closed after kProofDeadline.
 constexpr std::size_t kMaxUnproved = 512;
 constexpr Nanos kProofDeadline = 5 * kSecond;
 

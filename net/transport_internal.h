@@ -1,7 +1,7 @@
 #pragma once
 
-// A byte stream between two processes. One interface for plain connections and for connections with
-// TLS.
+// A byte stream between two processes. Plain connections and connections with TLS have the same
+// interface.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>

@@ -19,16 +19,17 @@ namespace xylem::frontend {
 namespace {
 
 constexpr Nanos kRetryCommit = 1 * kSecond;
-// Everybody waits for it then, and a store without room is not tried for long.
+// At the end all nodes wait for the store, so the pause is short. A full store is not retried for
+// long.
 constexpr Nanos kRetryAtEnd = 200 * kMillisecond;
 constexpr const char* kNoRoom = "there was no room left on the disk of the store";
-// As often as all other nodes.
+// The same interval as for all other nodes.
 constexpr Nanos kReportInterval = 1 * kSecond;
 constexpr Nanos kLookInterval = 500 * kMillisecond;
-// Whoever waits for the end hears so often that it comes nearer; not while the store works on one
-// batch for longer.
+// Interval of `alive` messages at the end of a run. No message is sent while the store works on one
+// batch for longer than this.
 constexpr Nanos kSignOfLife = 1 * kSecond;
-// Of a list of leaves, in a sentence.
+// Maximum length of a list of leaves in a sentence.
 constexpr std::size_t kMaxSources = 40;
 
 storage::NodeRow row_of(const OverlayNode& node) {
@@ -191,7 +192,7 @@ void Session::on_healed(const OverlayNode& node) {
   note(node, Level::kWarn, "found another parent");
 }
 
-// What the root knows of a node stands beside what the node itself has logged.
+// Stores the root's own notices about a node together with the node's notices.
 void Session::note(const OverlayNode& about, Level level, const std::string& text) {
   wire::Notice notice;
   notice.role = about.role;
@@ -215,7 +216,7 @@ void Session::on_link_report(const wire::LinkReport& report, Nanos now) {
   keep(clock);
 }
 
-// Kept as of the end of the window in which it came. Names and values are a stranger's.
+// Stored with the end of the window in which the message came. Names and values are not trusted.
 void Session::on_host_facts(const wire::HostFacts& host, Nanos now) {
   const OverlayNode* node = root_.overlay().find(host.leaf);
   if (node == nullptr || !node->is_host()) return;
@@ -241,11 +242,12 @@ void Session::on_notice(const wire::Notice& notice, Nanos now) {
   } else {
     log(level, notice.text, {{"from", from}, {"dropped_before", notice.dropped}});
   }
-  // An age that exceeds the run's own cannot be right; a negative time would sort before it.
+  // An age above the run's duration is wrong, and a negative time would be sorted before the run's
+  // start.
   keep(storage::NoticeRow{notice, std::max<Nanos>(0, run_time(now) - notice.age_ns)});
 }
 
-// Waves still come, unmerged there: it is no loss.
+// The node forwards the waves unmerged, so no data is lost.
 void Session::on_stream_refused(const wire::StreamRefused& refused) {
   const auto named = std::ranges::find(options_.streams, refused.stream, &wire::StreamSpec::id);
   const std::string name = named == options_.streams.end() ? "?" : named->name;
@@ -281,8 +283,8 @@ bool Session::facts_are_awaited(Nanos now) {
   });
 }
 
-// What the placement judges by stands in the store as of one moment, with the processes that were
-// counted: `xylem place --recorded` finds it by them.
+// Stores the facts that the placement uses with one common time, together with the numbers of
+// processes. `xylem place --recorded` finds the facts by these numbers.
 void Session::note_placement(const std::map<LeafId, KnownHost>& known, Nanos now) {
   using placement::Fact;
   for (const auto& [leaf, host] : known) {
@@ -307,7 +309,7 @@ void Session::note_placement(const std::map<LeafId, KnownHost>& known, Nanos now
 
 // ---- store ----
 
-// Samples of how the tree does are of no use to a store that cannot take what it must.
+// If the store is too slow for the data, samples about the tree are dropped.
 void Session::keep(storage::Row row) {
   if (is_sample(row) && (gives_up_ || waiting_bytes_ > options_.waiting_bytes)) return;
   const auto* packet = std::get_if<wire::Packet>(&row);
@@ -322,8 +324,8 @@ void Session::note_store_trouble(const Error& error) {
       {{"why", error.message}});
 }
 
-// A leaf has its number from a front end. What one that died gave out and could not store is below
-// somebody.
+// A front end gives each leaf its id. If a front end died before it stored an id, a child reports
+// the leaf below itself.
 bool Session::is_of_this_run(const wire::PacketId& id) const {
   const bool is_of_program = raw(id.stream) >= raw(wire::kFirstToolStream);
   const auto& streams = options_.streams;
@@ -390,8 +392,8 @@ void Session::note_record() {
 
 void Session::record(Nanos now) {
   if (recording_ || is_over_ || gives_up_) return;
-  // When the tree dissolves everybody waits for acknowledgements: what comes while a commit is
-  // under way makes up the next one.
+  // At the end of the run all nodes wait for acknowledgements. So the next commit begins at once,
+  // with all data that came during the last commit.
   next_commit_ = root_.control().finish ? now : now + options_.commit_interval;
   storage::Batch batch = std::exchange(failed_, {});
   if (batch.rows.empty()) {
@@ -441,7 +443,7 @@ void Session::acknowledge(storage::Recorded done, Nanos now) {
   root_.acknowledge(answer);
 }
 
-// Hosts would send by themselves what was not taken, but later and later each time.
+// Without a request, hosts would resend the dropped packets, but after longer and longer pauses.
 void Session::ask_for_refused(wire::Acknowledgement& answer) {
   if (refused_.empty() || waiting_bytes_ > options_.waiting_bytes / 2) return;
   wire::PacketId everything;
@@ -451,8 +453,8 @@ void Session::ask_for_refused(wire::Acknowledgement& answer) {
   answer.resend.push_back(std::move(everything));
 }
 
-// All that waits and all that comes. It is told to the store with the end, in one transaction, for
-// each takes room.
+// Gives up all waiting and all later packets. The tombstones are stored together with the end of
+// the run, because each transaction needs space.
 void Session::give_up_when_full(Nanos now) {
   if (gives_up_ || !is_full_ || recording_ || is_over_ || !root_.control().finish) return;
   if (now - finishing_since_ < options_.full_limit) return;
@@ -489,7 +491,7 @@ void Session::give_way(const Error& why) {
   network_->stop(kReplaced);
 }
 
-// The root's link upwards is its way into the store.
+// The root has no parent; its "link" is the writing to the store.
 void Session::report_itself(Nanos now) {
   next_report_ = now + kReportInterval;
   wire::LinkReport report;
@@ -527,7 +529,7 @@ void Session::read_control(Nanos now) {
   const ssize_t size = ::read(options_.control_fd, piece.data(), piece.size());
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size <= 0) {
-    // Whoever started us is gone; so is the job, or it is nobody's.
+    // The process that has started this front end is gone. So nobody waits for the job any more.
     network_->unwatch(options_.control_fd);
     finish(-1, now);
     return;
@@ -553,7 +555,7 @@ void Session::show_life(Nanos now) {
   if (recording_ && now - recording_since_ > kSignOfLife) return;
   next_sign_of_life_ = now + kSignOfLife;
   constexpr std::string_view kAlive = "alive\n";
-  // Where nobody reads it nobody waits.
+  // If nobody reads the message, nobody waits for it.
   [[maybe_unused]] const ssize_t sent =
       ::send(options_.control_fd, kAlive.data(), kAlive.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -569,10 +571,11 @@ void Session::finish(int exit_code, Nanos now) {
   schedule(now);
 }
 
-// A short job may be over before its agent has reached us: agents of which we can know are waited
-// for, so that nothing of a short job is missing. A successor of whose run nothing is stored cannot
-// know: agents of the front end that died try again at growing intervals, also when their processes
-// and folders are gone. It waits for them as for any host that is without a link.
+// A short job may end before its agent has connected. So the session waits for agents that are
+// expected, and no data of a short job is missing. A successor without stored data does not know
+// which agents to expect. Agents of the dead front end retry at growing intervals, even if their
+// processes and folders are gone. The successor waits for these agents as long as for a host
+// without a link.
 void Session::broadcast_finish_when_ready(Nanos now) {
   if (!exit_code_ || root_.control().finish) return;
   const bool is_successor = options_.past && options_.past->front_ends > 1;
@@ -621,7 +624,8 @@ void Session::end(Nanos now, std::string trouble) {
   record_end(now);
 }
 
-// After the batch that is under way, if one is: take_recorded() comes back here then.
+// If the store works on a batch, the end comes after it: take_recorded() then calls this function
+// again.
 void Session::record_end(Nanos now) {
   if (recording_) return;
   storage::Batch batch = std::exchange(failed_, {});

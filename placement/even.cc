@@ -16,9 +16,10 @@ HostId host_id(std::size_t index) { return HostId{static_cast<std::uint32_t>(ind
 
 /// Steps 2-5 or 7 for the hosts that are `left`, in ascending order; takes out the too full ones.
 ///
-/// Step 7 gives one more to the "rem smallest elements of TS", among all hosts. That is the same as
-/// the first rem hosts that are left: a host taken out had OS > TS >= quo, and quo never rises, so
-/// it is never among the smallest; and all that are left have the same target.
+/// In the patent, step 7 gives one more to the "rem smallest elements of TS" of all hosts. These
+/// are the first rem of the remaining hosts. A removed host had OS > TS >= quo, and quo never
+/// increases, so a removed host is never among the smallest. All remaining hosts have the same
+/// target.
 EvenRound run_round(std::span<const std::uint64_t> occupied, std::uint64_t sum,
                     std::vector<std::size_t>& left, std::vector<std::uint64_t>& target) {
   EvenRound round{sum, left.size(), sum / left.size(), sum % left.size(), {}, {}};
@@ -48,7 +49,7 @@ void level(std::span<const std::uint64_t> occupied, std::uint64_t to_place,
   } while (!placement.rounds.back().too_full.empty());
 }
 
-/// Takes the hosts out of `open` that would get more than their room, and gives them that much.
+/// Removes from `open` the hosts that would get more than their room, and fills these hosts.
 std::vector<HostId> cut_to_room(std::span<const std::uint64_t> occupied,
                                 std::span<const std::uint64_t> room, std::vector<std::size_t>& open,
                                 std::vector<std::uint64_t>& target) {

@@ -42,7 +42,8 @@ void level(std::span<const std::uint64_t> occupied, std::uint64_t to_place,
   for (const std::size_t host : open) sum += occupied[host];
   std::vector<std::size_t> left = open;
   do {
-    // The targets of those left add up to the sum, so they cannot all be too full.
+    // The targets of the remaining hosts add up to the sum, so not all of these hosts can be too
+    // full.
     CHECK(!left.empty());
     placement.rounds.push_back(run_round(occupied, sum, left, placement.target));
     for (HostId host : placement.rounds.back().too_full) sum -= occupied[raw(host)];
@@ -128,8 +129,8 @@ Result<EvenPlacement> place_evenly(std::span<const std::uint64_t> occupied,
 std::vector<HostId> fill_order(std::span<const std::uint64_t> occupied,
                                const EvenPlacement& placement) {
   CHECK(occupied.size() == placement.added.size());
-  // A host is filled from OS to TS, one process at a time; greedy takes these steps by rising load,
-  // on ties by host.
+  // A host is filled from OS to TS, one process at a time. The greedy rule takes these steps in the
+  // order of load, on ties in the order of hosts.
   std::vector<std::pair<std::uint64_t, HostId>> steps;
   for (std::size_t host = 0; host < occupied.size(); ++host) {
     for (std::uint64_t step = 0; step < placement.added[host]; ++step) {

@@ -6,13 +6,13 @@
 //  1. Shapes: all fields of an event except its times and its request. Each distinct shape is
 //     written once, in a table. An event names its shape by a number. This number is one byte, and
 //     the sequence of numbers repeats with the program's loop.
-//  2. Requests. Programs use only a few: Open MPI reuses the same pointers, and MPICH the same small
+//  2. Requests. Programs use only a few: Open MPI reuses the same pointers, MPICH the same small
 //     numbers. So there is a table of requests, and each event with a request has a number.
 //  3. Times: the gap since the thread's previous event, and the duration. Their low bits are noise
-//     that cannot be compressed. To store little more than the noise, times are grouped by function:
-//     a send of 300 ns and a wait of 40 us have different distributions. A completion has the times
-//     of its call. Such an event is "odd": it is stored as the difference from the previous event,
-//     which is usually zero twice.
+//     that cannot be compressed. To store little more than the noise, times are grouped by
+//     function: a send of 300 ns and a wait of 40 us have different distributions. A completion has
+//     the times of its call. Such an event is "odd": it is stored as the difference from the
+//     previous event, which is usually zero twice.
 //
 // All these are columns of numbers. A column is cut into byte planes, lowest bytes first. If all
 // bytes of a plane are equal, only this byte is stored. Other planes are compressed by zstd at its

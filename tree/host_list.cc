@@ -47,8 +47,8 @@ std::size_t width_of(std::string_view first) { return first.front() == '0' ? fir
 // Appends each number of a bracket to each of `stems`.
 Result<std::vector<std::string>> continue_by(const std::vector<std::string>& stems,
                                              std::string_view ranges, std::string_view item) {
-  std::vector<std::pair<std::string_view, std::uint64_t>>
-      firsts;  // Text of the first number of each range, and the size of the range.
+  // Text of the first number of each range, and the size of the range.
+  std::vector<std::pair<std::string_view, std::uint64_t>> firsts;
   std::uint64_t count = 0;
   for (std::size_t at = 0; at <= ranges.size();) {
     const std::size_t end = std::min(ranges.find(',', at), ranges.size());

@@ -18,8 +18,8 @@ constexpr std::uint64_t kLongestServiceNs = 3'600'000'000'000;  // An hour.
 
 IntervalSet read(capnp::List<schema::Interval>::Reader in) {
   IntervalSet set;
-  std::uint64_t bound =
-      0;  // The next interval must start here or later, so that intervals do not touch.
+  // The next interval must start here or later, so that intervals do not touch.
+  std::uint64_t bound = 0;
   for (const auto interval : in) {
     require(interval.getFirst() >= bound, "its intervals are not ascending and apart");
     require(interval.getFirst() < interval.getEnd(), "it has an empty interval");

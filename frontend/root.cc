@@ -114,8 +114,8 @@ void Root::on_link_down(overlay::LinkId link, const Error& why, Nanos now) {
   if (it != node_of_link_.end()) {
     const NodeId id = it->second;
     node_of_link_.erase(it);
-    const auto present =
-        link_of_node_.find(id);  // The node may have had a newer link, which is already closed.
+    // The node may have had a newer link, which is already closed.
+    const auto present = link_of_node_.find(id);
     if (present != link_of_node_.end() && present->second == link) link_of_node_.erase(present);
     log(Level::kDebug, "link down", {{"node", id}, {"why", why.message}});
   }

@@ -74,10 +74,11 @@ class Overlay {
   /// `may_launch` is true if the owner can start processes on hosts without a back end. Only then
   /// may a topology file name such hosts, and only then may `choice` have extra hosts.
   ///
-  /// A host's number of cores limits the communication processes on it in two cases. First, with
-  /// fuzzy placement, if the number was measured. Second, with either policy, if `choice` reserves
-  /// cores. In the second case, the number that the back end has reported counts if there is no
-  /// measured number.
+  /// A host's number of cores limits the communication processes on the host in two cases:
+  /// - With fuzzy placement, the measured number is the limit. If it was not measured, there is no
+  ///   limit.
+  /// - If `choice` reserves cores, with either policy, the measured number counts. If it was not
+  ///   measured, the number that the back end has reported counts.
   ///
   /// Fails if placement::plan_tree() or placement::room_of() fails, for example with kNotFound if a
   /// topology file names unknown hosts. After a failure nothing has changed.

@@ -52,8 +52,8 @@ struct RootOptions {
   Nanos return_limit = 5 * kSecond;
 };
 
-/// The owner of a Root. Only functions of the Root call these functions. During a call the owner
-/// may call Root::acknowledge().
+/// The owner of a Root. These functions are called only while a function of the Root runs. They may
+/// call Root::acknowledge().
 class RootOwner {
  public:
   virtual ~RootOwner() = default;

@@ -9,9 +9,9 @@
 //                                  <-     Welcome {proof mac("s", c, s)}   or   Refusal {sentence}
 //
 // mac is HMAC-SHA-256 with the key. Fresh nonces on both sides make replayed messages useless. The
-// label prevents an attacker from sending a side's proof back to it. Over TCP the handshake runs
-// inside TLS 1.3. TLS uses the same key. On a Unix socket, or if TLS is off, the handshake is the
-// only proof.
+// label "c" or "s" prevents an attacker from sending a proof back to the side that made it. Over
+// TCP the handshake runs inside TLS 1.3. TLS uses the same key. On a Unix socket, or if TLS is off,
+// the handshake is the only proof.
 //
 // The classes do no I/O: they take messages and return messages. net/connections.cc reads and
 // writes.

@@ -157,8 +157,8 @@ struct Notice {
   Nanos age_ns = 0;    ///< Age of the notice when it was sent. Not negative.
   std::string text;    ///< One line. decode() replaces control characters by spaces.
   std::uint32_t dropped = 0;
-  /// Host, pid and this number identify a notice, because a notice may arrive twice by different
-  /// paths. 0: the sender is an older version.
+  /// Together with host and pid, this number identifies the notice: the same notice may arrive
+  /// twice, by different paths. 0: the sender is an older version.
   std::uint64_t number = 0;
   bool operator==(const Notice&) const = default;
 };

@@ -12,16 +12,17 @@
 namespace xylem {
 
 /// Receives the outcome of an operation. The operation calls it once, from any thread. Copies are
-/// cheap and stand for the same operation.
+/// cheap; all copies belong to the same operation.
 template <typename T>
 class Completion {
  public:
-  /// False when the coroutine was destroyed while it waited. The outcome would be lost, so the
-  /// operation should not remove anything from a queue for it.
+  /// False if the coroutine was destroyed while it waited. Nobody would receive the outcome then,
+  /// so the operation should not take an item out of a queue.
   bool is_wanted() const { return state_->phase.load() != Phase::kAbandoned; }
 
-  /// Resumes the coroutine within this call. If the operation ends while it is being started, the
-  /// coroutine resumes after the start instead. Does nothing if the coroutine was destroyed.
+  /// Resumes the coroutine within this call. Exception: if the operation's Start function itself
+  /// makes this call, the coroutine resumes after that function has returned. Does nothing if the
+  /// coroutine was destroyed.
   void operator()(T outcome) const {
     const auto state = state_;  // The resumed coroutine may destroy all other handles.
     state->outcome.emplace(std::move(outcome));
@@ -40,15 +41,17 @@ class Completion {
     std::coroutine_handle<> waiting;
     std::optional<T> outcome;
   };
-  // Shared by the coroutine, which may be destroyed, and the operation, which may never end.
+  // Shared, because the coroutine may be destroyed early and the operation may never end.
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 /// An operation that a coroutine awaits once; awaiting starts it. The coroutine resumes on the
-/// thread that ends the operation. This is the library's thread, so the coroutine must not block
-/// it. If the operation ends at once, the coroutine continues on its own thread, without a deeper
-/// stack. A coroutine that is destroyed while it waits is not resumed. It must be destroyed on the
-/// thread that would resume it, or while no outcome can arrive.
+/// thread that ends the operation. This is a thread of the library, so the coroutine must not block
+/// it. If the operation ends during its start, the coroutine continues on its own thread, and the
+/// stack does not grow.
+///
+/// A coroutine may be destroyed while it waits; it is then not resumed. Destroy it on the thread
+/// that would resume it, or when no outcome can arrive any more.
 template <typename T>
 class [[nodiscard]] Awaitable {
  public:
@@ -60,7 +63,7 @@ class [[nodiscard]] Awaitable {
   ~Awaitable() { completion_.state_->phase.store(Phase::kAbandoned); }
 
   bool await_ready() const noexcept { return false; }
-  /// Returns false if the outcome is already there.
+  /// Returns false if the operation has already ended.
   bool await_suspend(std::coroutine_handle<> waiting) {
     const auto state = completion_.state_;
     state->waiting = waiting;

@@ -1,7 +1,7 @@
 #pragma once
 
-// CHECK stops the program on a bug, in release builds too. Input must never reach it: an error that
-// a peer, a file or a person can cause is a Result.
+// CHECK stops the program on a bug, in release builds too. Input must never cause a failed CHECK:
+// errors that a peer, a file or a person can cause are returned as a Result.
 
 namespace xylem::internal {
 

@@ -7,7 +7,8 @@
 
 namespace xylem {
 
-/// Nanoseconds. The name of a point in time says which clock it is on.
+/// Nanoseconds: a duration or a point in time. If it is a point in time, the variable's name or
+/// comment says which clock it refers to.
 using Nanos = std::int64_t;
 
 constexpr Nanos kMicrosecond = 1'000;
@@ -19,7 +20,8 @@ constexpr Nanos kForever = std::numeric_limits<Nanos>::max();
 /// CLOCK_MONOTONIC of this host. All deadlines and all offsets between hosts use this clock.
 Nanos monotonic_now() noexcept;
 
-/// `timeout` from now. kForever if the sum exceeds the clock's range; now if `timeout` is negative.
+/// Returns the time `timeout` after now. Returns kForever if the sum exceeds the clock's range, and
+/// now if `timeout` is negative.
 inline Nanos deadline_in(Nanos timeout) noexcept {
   const Nanos now = monotonic_now();
   if (timeout > kForever - now) return kForever;

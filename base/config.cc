@@ -1,13 +1,14 @@
 #include "base/config.h"
 
-// toml++ 3.3 asserts that a key follows "[", and with NDEBUG has the compiler take it for granted:
-// "[=]" in a user's file would end the program, or worse. Its parser reports the error if it is
-// let.
+// toml++ 3.3 asserts that a key follows "[". With NDEBUG, the compiler takes this for granted. So
+// "[=]" in a user's file would end the program or cause undefined behaviour. Without the assertion,
+// the parser reports the error.
 #undef NDEBUG
 #define TOML_ASSERT(expression) static_assert(true)
 #include <toml++/impl/preprocessor.h>
-// It also promises the compiler that no letter from U+00A1 to U+0499 stands where a blank may, and
-// one does wherever a user wants. To its tables that is no blank.
+// toml++ also promises the compiler that a letter from U+00A1 to U+0499 never occurs where a blank
+// may be. But a user can write such a letter there. With this macro, toml++ simply does not treat
+// it as a blank.
 #pragma push_macro("TOML_UNREACHABLE")
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE return false

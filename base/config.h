@@ -11,9 +11,9 @@
 
 namespace xylem {
 
-/// `a.b = "x"` on line 3 is {"a.b", "x", 3}. Numbers and booleans keep their TOML text. An array of
-/// strings becomes several entries with the same key. A section without keys becomes an entry
-/// without a value.
+/// The line `a.b = "x"` becomes {"a.b", "x", 3} if it is line 3. Numbers and booleans keep their
+/// TOML text. An array of strings becomes several entries with the same key. A section without keys
+/// becomes an entry without a value.
 struct ConfigEntry {
   std::string key;
   std::string value;
@@ -21,27 +21,27 @@ struct ConfigEntry {
 };
 
 /// Reads TOML text. `name` is the file's name in error messages. Fails with kInvalidArgument and
-/// "NAME:LINE: why" on a syntax error, a duplicate key, or a value that is not a string, a number,
-/// a boolean or a non-empty array of these.
+/// "NAME:LINE: why" on a syntax error or a duplicate key. Also fails if a value is not a string, a
+/// number, a boolean, or a non-empty array of these types.
 Result<std::vector<ConfigEntry>> parse_config(std::string_view text, std::string_view name);
 
-/// Reads a file. Fails as parse_config and read_text_file (text_file.h) do. Fails with
-/// kInvalidArgument when the file has more than kMaxTextBytes.
+/// Reads a file. Fails if read_text_file() (text_file.h) or parse_config() fails. Fails with
+/// kInvalidArgument if the file has more than kMaxTextBytes.
 Result<std::vector<ConfigEntry>> load_config(const std::string& path);
 
-/// Converts "200ms", "2s", "1.5s", "10us" or "1m" to nanoseconds. Only 0 may stand without a unit.
-/// Fails with kInvalidArgument on anything else, on negative values and on overflow.
+/// Converts "200ms", "2s", "1.5s", "10us" or "1m" to nanoseconds. Only 0 needs no unit. Fails with
+/// kInvalidArgument on anything else, on negative values and on overflow.
 Result<long long> parse_duration(std::string_view text);
 
-/// The inverse of parse_duration: "2s", "250ms". Uses the largest unit, at most seconds, that gives
-/// a whole number.
+/// The inverse of parse_duration: "2s", "250ms". Uses the largest unit that gives a whole number,
+/// but no unit above seconds.
 std::string print_duration(long long ns);
 
-/// `text` as a TOML string, in double quotes.
+/// Returns `text` as a TOML string, in double quotes.
 std::string print_text(std::string_view text);
 
 /// Converts "64k", "1M", "2G" or a number without a unit to bytes (powers of 1024). Fails with
-/// kInvalidArgument.
+/// kInvalidArgument on anything else.
 Result<long long> parse_size(std::string_view text);
 
 }  // namespace xylem

@@ -13,12 +13,12 @@ namespace xylem {
 enum class Rank : std::uint32_t {};
 /// One MPI_COMM_WORLD of a run. The front end numbers the worlds from 0 in order of appearance.
 enum class WorldId : std::uint32_t {};
-/// An index into the host list that the function or struct in question uses.
+/// The index of a host in a list. Each function or struct says which list it means.
 enum class HostId : std::uint32_t {};
 /// A node of the overlay tree. The front end is 0.
 enum class NodeId : std::uint32_t {};
-/// A source of packets, for example the agent of one host. The front end assigns the id; the leaf
-/// keeps it when it restarts.
+/// A source of packets, for example the agent of one host. The front end assigns the id. A leaf
+/// that restarts keeps its id.
 enum class LeafId : std::uint32_t {};
 /// A flow of packets of one kind through the tree.
 enum class StreamId : std::uint32_t {};

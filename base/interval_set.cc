@@ -85,7 +85,7 @@ void IntervalSet::insert(std::uint64_t first, std::uint64_t end) {
     }
     many_.push_back(std::exchange(one_, {0, 0}));
   }
-  // Everything that overlaps or touches [first, end) melts into it.
+  // Intervals that overlap or touch [first, end) are merged with it.
   auto begin = std::lower_bound(many_.begin(), many_.end(), first,
                                 [](const Interval& i, std::uint64_t n) { return i.end < n; });
   auto last = begin;

@@ -1,7 +1,7 @@
 #pragma once
 
-// A set of numbers kept as disjoint half-open intervals. The sources of a packet are such a set:
-// thousands of leaves merge into a handful of intervals.
+// A set of numbers, stored as disjoint half-open intervals. The sources of a packet are an
+// IntervalSet: thousands of leaves need only a few intervals.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace xylem {
 
-/// A set of unsigned numbers below 2^64 - 1. Equal sets compare equal. A set of one interval
-/// allocates no memory.
+/// A set of unsigned numbers below 2^64 - 1. Sets of the same numbers compare equal. A set of one
+/// interval allocates no memory.
 class IntervalSet {
  public:
-  /// The numbers first, first + 1, ..., end - 1. A set contains no empty intervals.
+  /// The numbers from `first` to `end` - 1. A set contains no empty intervals.
   struct Interval {
     std::uint64_t first;
     std::uint64_t end;
@@ -51,7 +51,7 @@ class IntervalSet {
   bool contains(const IntervalSet& other) const noexcept;
   bool intersects(const IntervalSet& other) const noexcept;
 
-  /// Adds or removes [first, end); nothing when first >= end.
+  /// Adds or removes the numbers [first, end). Does nothing if first >= end.
   void insert(std::uint64_t number) { insert(number, number + 1); }
   void insert(std::uint64_t first, std::uint64_t end);
   void insert(const IntervalSet& other);
@@ -60,7 +60,8 @@ class IntervalSet {
   IntervalSet intersection(const IntervalSet& other) const;
   IntervalSet difference(const IntervalSet& other) const;
 
-  /// The intervals in ascending order; there is a gap between any two. Valid until the next change.
+  /// The intervals in ascending order; there is a gap between any two. The span is valid until the
+  /// set changes.
   std::span<const Interval> intervals() const& noexcept {
     if (!many_.empty()) return many_;
     return {&one_, one_.first < one_.end ? std::size_t{1} : std::size_t{0}};

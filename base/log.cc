@@ -10,7 +10,7 @@
 namespace xylem {
 namespace {
 
-// The one piece of state that all of a program shares: where its log goes.
+// The only global state of a program: the destination of its log.
 struct Log {
   std::unique_ptr<spdlog::logger> logger;
   std::function<void(Level, std::string_view)> sink;
@@ -18,7 +18,7 @@ struct Log {
   Level level = Level::kWarn;
 };
 
-// A sink_ptr is a shared_ptr because spdlog takes sinks in no other way.
+// spdlog accepts sinks only as shared_ptr.
 std::unique_ptr<spdlog::logger> make_logger(std::string_view program, spdlog::sink_ptr sink) {
   auto logger = std::make_unique<spdlog::logger>(std::string(program), std::move(sink));
   logger->set_level(spdlog::level::trace);

@@ -1,13 +1,13 @@
 #pragma once
 
-// The log: a constant message, with the variable parts as keys.
+// The log. A line has a constant message; the variable parts are keys with values.
 //
 //   log(Level::kWarn, "link lost", {{"peer", node}, {"silent_ms", 4200}});
 //   -> 12:03:44.120 xylem-commproc[812] warn link lost peer=7 silent_ms=4200
 //
-// Levels: error if a person must act, warn if a function is degraded, info for a few lines per
-// process. debug is normally off. Nothing is logged per event. An error is logged once, where it is
-// handled.
+// Levels: `error` means that a person must act; `warn` means that a function is degraded. `info` is
+// for a few lines per process, and `debug` is normally off. No level has a line for each event. An
+// error is logged once, where it is handled.
 
 #include <concepts>
 #include <functional>
@@ -39,17 +39,19 @@ struct LogField {
 /// Writes one line, if `level` is at or above the configured level. Any thread may call it.
 void log(Level level, std::string_view message, std::initializer_list<LogField> fields = {});
 
-/// Sets where lines go and the lowest level that is written. Call it once, in main. Without it,
-/// warnings and errors go to standard error under the name "xylem". An empty `file` means standard
-/// error. If the file cannot be opened, the log goes to standard error, with a line that says so.
+/// Sets where lines go and the lowest level that is written. Call it once, in main. Without this
+/// call, warnings and errors go to standard error under the name "xylem". An empty `file` means
+/// standard error. If the file cannot be opened, the log goes to standard error, with a line that
+/// says so.
 void configure_log(std::string_view program, Level level, const std::string& file = {});
 
 /// Converts "debug", "info", "warn" or "error"; any other text gives kWarn.
 Level parse_level(std::string_view name);
 
-/// Passes warnings and errors also to `listener`, whatever the configured level. This is for a
-/// process whose log file nobody reads. The listener is called on the thread that logs, until an
-/// empty function is set; everything that it refers to must live until then. It must not log.
+/// Passes warnings and errors also to `listener`, whatever the configured level. Use it in a
+/// process whose log file nobody reads. The listener is called on the thread that logs. The
+/// listener must not log. To remove the listener, set an empty function. Objects that the listener
+/// uses must live until it is removed.
 void set_log_listener(std::function<void(Level, std::string_view line)> listener);
 
 /// For tests: `sink` gets every line instead of the file, until an empty function is set.

@@ -13,7 +13,8 @@ bool survive_size_limit();
 void open_standard_streams();
 
 /// Calls survive_size_limit() and raises the soft limits of file size, descriptors and address
-/// space to the hard limits. Only for xylem's own processes, never for an ancestor of the job.
+/// space to the hard limits. Call it only in xylem's own processes, never in an ancestor of the
+/// job.
 void stretch_limits();
 
 /// Lets the system run this process on every processor that it may use. A launcher may have bound

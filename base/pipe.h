@@ -10,7 +10,7 @@ struct Pipe {
   UniqueFd write;
 };
 
-/// A pipe with close-on-exec on both ends. Fails with kExhausted: "no pipe: ...".
+/// Makes a pipe with close-on-exec on both ends. Fails with kExhausted: "no pipe: ...".
 Result<Pipe> make_pipe();
 
 }  // namespace xylem

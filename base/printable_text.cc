@@ -14,7 +14,8 @@ namespace {
 
 using Range = std::pair<std::uint32_t, std::uint32_t>;
 
-/// Control characters, marks of direction, joiners, separators of lines, and what is no character.
+/// Control characters, direction marks, joiners, line separators, and code points that are not
+/// characters.
 constexpr std::array kHidden = {
     Range{0x00, 0x1f},     Range{0x7f, 0x9f},     Range{0xad, 0xad},     Range{0x61c, 0x61c},
     Range{0x180e, 0x180e}, Range{0x200b, 0x200f}, Range{0x2028, 0x202e}, Range{0x2060, 0x206f},

@@ -5,7 +5,7 @@
 
 namespace xylem {
 
-/// Untrusted `text` as one line without terminal control codes. These are escaped:
+/// Returns untrusted `text` as one line without terminal control codes. These are escaped:
 ///
 /// - control characters, including C1 (U+0080 to U+009F): "\n", "\t", "\x1b", "\u009b",
 /// - bytes that are not UTF-8: "\xff",

@@ -1,6 +1,6 @@
 #pragma once
 
-// Numbers with their unit for people, with three significant digits.
+// Formats numbers for people: with a unit and three significant digits.
 
 #include <cstdint>
 #include <string>

@@ -6,14 +6,15 @@
 
 namespace xylem {
 
-/// The beginning of `text` in single quotes, without bytes that would break a line of text. For
-/// error messages.
+/// Returns the beginning of `text` in single quotes, for error messages. Characters that are not
+/// printable ASCII become `?`.
 std::string quoted(std::string_view text);
 
-/// `text` in single quotes, so that a POSIX shell reads it unchanged.
+/// Returns `text` in single quotes, so that a POSIX shell reads it unchanged.
 std::string shell_quoted(std::string_view text);
 
-/// A command line that a POSIX shell splits into `words`. Words are quoted only where needed.
+/// Returns a command line that a POSIX shell splits into `words`. Words are quoted only where
+/// needed.
 std::string shell_line(const std::vector<std::string>& words);
 
 }  // namespace xylem

@@ -15,9 +15,9 @@ namespace xylem {
 /// The kind of an error, for decisions in code. People read the message instead.
 enum class Code {
   kInvalidArgument,   ///< The request is wrong; repeating it will not help.
-  kNotFound,          ///< A file, host or name that should exist does not.
-  kAlreadyExists,     ///< Something exists that should not.
-  kPermissionDenied,  ///< Not allowed, by the system or by a wrong key.
+  kNotFound,          ///< A file, host or name does not exist.
+  kAlreadyExists,     ///< Something exists already, but must be new.
+  kPermissionDenied,  ///< The system forbids it, or the key is wrong.
   kUnavailable,       ///< A peer or resource cannot be reached now; a retry may succeed.
   kExhausted,         ///< A limit is reached: disk, memory, descriptors, a bounded queue.
   kCorrupt,           ///< Bytes that cannot be decoded.
@@ -41,7 +41,8 @@ inline Unexpected unexpected(Code code, std::string message) {
   return Unexpected{Error{code, std::move(message)}};
 }
 
-/// Either a T or an Error. Reading the wrong one of the two is a bug and stops the program.
+/// Either a T or an Error. Calling value() on an error, or error() on a value, is a bug and stops
+/// the program.
 template <typename T>
 class [[nodiscard]] Result {
  public:

@@ -1,26 +1,25 @@
 #pragma once
 
-// Names and numbers that the processes of a run share: its folder on a host and the files in it,
-// the environment that `xylem run` passes to launchers, ranks and agents, and the first descriptors
-// of an agent. This header needs no library, because the capture library includes it in the
-// application's process.
+// Names and numbers that the processes of a run share: the run's folder on a host, environment
+// variables, and the first descriptors of an agent. This header needs no library, because the
+// capture library includes it in the application's process.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace xylem {
 
-/// Beginning of a run's folder on a host, /dev/shm/xylem-USER-RUN. For simulated hosts the folder
-/// is /dev/shm/xylem-USER-RUN-HOST. USER is the *effective* user id, because this id decides who
-/// may connect to a process. The folder's mode is 0700.
+/// Beginning of the path of a run's folder on a host. The path is /dev/shm/xylem-USER-RUN, and for
+/// a simulated host /dev/shm/xylem-USER-RUN-HOST. USER is the *effective* user id, because this id
+/// decides who may connect to a process. The folder's mode is 0700.
 constexpr char kRunFolders[] = "/dev/shm/xylem-";
 constexpr std::size_t kRunIdDigits = 16;
-/// Size of kRunFolders, a user id, two hyphens, a run id and the final zero.
+/// Size of a path: kRunFolders, a user id, two hyphens, a run id and the final zero.
 constexpr std::size_t kRunFolderBytes = sizeof kRunFolders + 10 + 2 + kRunIdDigits;
 
-/// Writes the folder's path without -HOST, and a final zero, to `into` (kRunFolderBytes). Returns
-/// `into`. `run` is cut at kRunIdDigits. If it is empty, the result is the common prefix of all of
-/// this user's runs.
+/// Writes the folder's path without -HOST, and a final zero, to `into`, and returns `into`. There
+/// must be space for kRunFolderBytes. A `run` longer than kRunIdDigits is cut. If `run` is empty,
+/// the result is the common prefix of all of this user's runs.
 inline const char* write_run_folder(char* into, std::uint32_t user, const char* run) noexcept {
   char* at = into;
   for (const char* from = kRunFolders; *from != 0;) *at++ = *from++;
@@ -35,7 +34,7 @@ inline const char* write_run_folder(char* into, std::uint32_t user, const char* 
   return into;
 }
 
-/// Names in that folder.
+/// Names of the files in a run's folder.
 constexpr const char* kAgentSocketName = "agent";  ///< The guard listens here (SOCK_STREAM).
 constexpr const char* kAgentLockName = "lock";     ///< Locked with flock() while an agent starts or
                                                    ///< ends.
@@ -43,7 +42,7 @@ constexpr const char* kAgentLockName = "lock";     ///< Locked with flock() whil
 /// Environment variables that `xylem run` passes through launchers to the processes of the job.
 constexpr const char* kEnvAddress = "XYLEM_ADDRESS";  ///< host:port[,host:port] of the front end.
 constexpr const char* kEnvRun = "XYLEM_RUN";          ///< Run id: kRunIdDigits hexadecimal digits.
-constexpr const char* kEnvKey = "XYLEM_KEY";          ///< 64 hexadecimal digits; a rank removes it.
+constexpr const char* kEnvKey = "XYLEM_KEY";          ///< 64 hexadecimal digits. A rank removes it.
 constexpr const char* kEnvTls = "XYLEM_TLS";          ///< "on" or "off".
 constexpr const char* kEnvBackend = "XYLEM_BACKEND";  ///< Absolute path of xylem-backend.
 constexpr const char* kEnvSample =
@@ -51,8 +50,8 @@ constexpr const char* kEnvSample =
 constexpr const char* kEnvRing = "XYLEM_RING";  ///< Records per ring, a power of two.
 /// Number of hosts to simulate on this host.
 constexpr const char* kEnvTestSize = "XYLEM_TEST_SIZE";
-constexpr const char* kEnvWorld = "XYLEM_WORLD";  ///< Random text that a launcher draws; it
-                                                  ///< distinguishes worlds.
+/// Random text that a launcher chooses for each world.
+constexpr const char* kEnvWorld = "XYLEM_WORLD";
 
 /// Additional environment variables of a new xylem-backend.
 constexpr const char* kEnvFolder = "XYLEM_FOLDER";  ///< The run's folder on this host.

@@ -11,7 +11,7 @@ namespace xylem {
 /// The integer part of `value`, limited to T's range; 0 for NaN.
 template <std::integral T>
 constexpr T saturating_cast(double value) {
-  // As doubles, the maxima of integer types round up to powers of two, which T cannot hold.
+  // As a double, the maximum of T rounds up to a power of two that T cannot represent.
   constexpr auto kLeast = static_cast<double>(std::numeric_limits<T>::min());
   constexpr T kHalf = std::numeric_limits<T>::max() / 2 + 1;
   constexpr double kBeyond = 2 * static_cast<double>(kHalf);

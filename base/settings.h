@@ -1,7 +1,7 @@
 #pragma once
 
 // Settings: options of a run that users can set in several places (cli/settings.h lists them). Each
-// component declares its own settings in a Section, next to the struct that holds their values:
+// component declares its own settings in a Section, next to the struct that contains their values:
 //
 //   struct PumpOptions {
 //     Nanos interval = 2 * kSecond;
@@ -48,22 +48,24 @@ struct SettingValue {
   bool is_default() const { return source == "default"; }
 };
 
-/// The value of one setting, which must be among `values`.
+/// Returns the value of the setting `name`. There must be such a setting in `values`.
 const SettingValue& value_of(const std::vector<SettingValue>& values, std::string_view name);
 
 /// An error about a value. Its message begins with the source.
 Unexpected bad_setting(const SettingValue& setting, const std::string& why);
 
-// Each of these fails with kInvalidArgument.
+// The next four functions convert the text of a value. They fail with kInvalidArgument on any other
+// text.
 
-/// "true" or "1"; "false", "0" or empty.
+/// Converts "true" and "1" to true; "false", "0" and the empty text to false.
 Result<bool> to_switch(const SettingValue& setting);
 /// A whole number from 0 to `max`.
 Result<std::uint64_t> to_number(const SettingValue& setting, std::uint64_t max);
-/// A time (parse_duration) from `min` to `max`. `range` ends the error message: "from 1s to 1h".
+/// Converts a time (parse_duration) from `min` to `max`. `range` ends the error message: "from 1s
+/// to 1h".
 Result<Nanos> to_duration(const SettingValue& setting, Nanos min, Nanos max,
                           const std::string& range);
-/// One of `choices`.
+/// Returns the text if it is one of `choices`.
 Result<std::string> to_choice(const SettingValue& setting, const std::vector<std::string>& choices);
 /// The text as `parse` reads it. Its error message follows the source.
 template <typename Parse>
@@ -73,7 +75,7 @@ auto to_value(const SettingValue& setting, Parse parse) -> decltype(parse(settin
   return value;
 }
 
-/// A setting, and how its text becomes a part of `Options`.
+/// A setting, and the function that writes its value into `Options`.
 template <typename Options>
 struct Option {
   Setting setting;
@@ -114,7 +116,8 @@ Result<Options> read_section(const Section<Options>& section,
   return options;
 }
 
-/// The settings of a struct as settings of a larger struct that has it as `member`.
+/// Turns the section of a struct into a section of a larger struct. `member` is the small struct in
+/// the large one.
 template <typename Whole, typename Part>
 Section<Whole> section_of_member(const Section<Part>& part, Part Whole::*member) {
   Section<Whole> section;
@@ -127,9 +130,9 @@ Section<Whole> section_of_member(const Section<Part>& part, Part Whole::*member)
   return section;
 }
 
-// ---- options whose value is one field; the default is the field's initial value ----
+// ---- options with one field each; the default is the field's initial value ----
 
-/// Assigns a value that was read, or passes the error on.
+/// Assigns `value` to `field`. If `value` is an error, returns the error.
 template <typename Field, typename Value>
 Result<void> assign(Field& field, Result<Value> value) {
   if (!value) return unexpected(std::move(value.error()));
@@ -188,7 +191,7 @@ Option<Options> number_option(const char* name, Number Options::*field, std::uin
           }};
 }
 
-/// A time, with the same limits as in to_duration().
+/// A time from `min` to `max`. `range` ends the error message, as in to_duration().
 template <typename Options>
 Option<Options> duration_option(const char* name, Nanos Options::*field, Nanos min, Nanos max,
                                 const char* range, const char* help) {

@@ -37,9 +37,9 @@ class SharedState {
     Seen* operator->() const { return seen_; }
     Seen& operator*() const { return *seen_; }
 
-    /// Waits until `done()` is true or the deadline (CLOCK_MONOTONIC; kForever: none) has passed.
-    /// Returns the last result of `done()`, which is called under the lock. While this thread
-    /// waits, the lock is free for other threads.
+    /// Waits until `done()` returns true or the deadline has passed. The deadline is on
+    /// CLOCK_MONOTONIC; kForever means no deadline. Calls `done()` under the lock, and returns its
+    /// last result. While this thread waits, the lock is free for other threads.
     template <typename Done>
     bool wait_until(Nanos deadline, const Done& done) {
       const std::chrono::steady_clock::time_point until{std::chrono::nanoseconds(deadline)};

@@ -32,7 +32,8 @@ Result<std::string> read_text_file(const std::string& path, std::string_view wha
     const Code code = why == EACCES || why == EPERM ? Code::kPermissionDenied : Code::kInternal;
     return unexpected(code, path + ": cannot be opened as a " + kind + ": " + std::strerror(why));
   }
-  // Read in pieces, not by its size: it may be a pipe, and a pipe may never end.
+  // Reads in pieces and does not ask for the file's size: the file may be a pipe, and a pipe may
+  // never end.
   std::string text;
   char piece[1 << 16];
   while (text.size() <= most) {
@@ -66,7 +67,8 @@ Result<void> write_text_file(const std::string& path, std::string_view text, boo
     const Code code = why == EACCES || why == EPERM ? Code::kPermissionDenied : Code::kInternal;
     return unexpected(code, path + ": cannot be written: " + std::strerror(why));
   };
-  // Beside it first, so that no reader sees a part, and a full disk leaves the old one.
+  // Writes another file first. So no reader sees an incomplete file, and a full disk does not
+  // destroy the old file.
   const std::string part = path + "." + std::to_string(::getpid()) + ".part";
   UniqueFd fd(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!fd) return fail(errno);
@@ -77,7 +79,7 @@ Result<void> write_text_file(const std::string& path, std::string_view text, boo
     if (wrote < 0 && errno != EINTR) why = errno;
   }
   if (why == 0 && overwrite && ::rename(part.c_str(), path.c_str()) != 0) why = errno;
-  // Without leave to overwrite a name that has come to be meanwhile is not taken.
+  // Without `overwrite`, link() fails if the path was created in the meantime.
   if (why == 0 && !overwrite && ::link(part.c_str(), path.c_str()) != 0) why = errno;
   if (why == 0 && overwrite) return {};
   ::unlink(part.c_str());

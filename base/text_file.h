@@ -14,16 +14,16 @@ namespace xylem {
 constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
 
 /// Reads a file or a pipe. `what` is the kind of file for error messages, for example "topology
-/// file". A text longer than `most` bytes is cut at `most` + 1, so that the caller can detect and
-/// refuse it. Fails with kNotFound, kPermissionDenied, kInvalidArgument (a folder) or kInternal
-/// when the file cannot be read. The message begins with the path.
+/// file". Reads at most `most` + 1 bytes, so that the caller can detect and refuse a longer text.
+/// Fails with kNotFound, kPermissionDenied, kInvalidArgument (a folder) or kInternal when the file
+/// cannot be read. The message begins with the path.
 Result<std::string> read_text_file(const std::string& path, std::string_view what,
                                    std::size_t most = kMaxTextBytes);
 
 /// Writes a new file with the umask's mode, completely or not at all. With `overwrite` it replaces
-/// an existing file. Fails with kInvalidArgument when the path exists (without `overwrite`) or is a
-/// folder, and with kPermissionDenied or kInternal when the file cannot be written. The message
-/// begins with the path.
+/// an existing file. Without `overwrite`, fails with kInvalidArgument if the path exists. Fails
+/// with kInvalidArgument if the path is a folder, and with kPermissionDenied or kInternal if the
+/// file cannot be written. The message begins with the path.
 Result<void> write_text_file(const std::string& path, std::string_view text, bool overwrite);
 
 }  // namespace xylem

@@ -8,7 +8,7 @@
 
 namespace xylem {
 
-/// Closes its descriptor when destroyed. Movable, not copyable; -1 means none.
+/// Closes its descriptor when destroyed. Movable, not copyable. -1 means no descriptor.
 class UniqueFd {
  public:
   UniqueFd() = default;

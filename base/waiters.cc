@@ -22,7 +22,7 @@ void Waiters::try_all(Nanos now) {
     const bool last = one.deadline <= now;
     return one.attempt(last) || last;
   });
-  // Those that were added meanwhile come behind.
+  // Attempts that were added in the meantime come last.
   const auto state = state_.lock();
   state->waiting.splice(state->waiting.begin(), waiting);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Coroutines that wait for an event of an event loop.
+// Coroutines that wait for something to happen in an event loop.
 
 #include <functional>
 #include <list>
@@ -12,22 +12,26 @@
 
 namespace xylem {
 
-/// A queue of waiting coroutines, each with a deadline (ns, CLOCK_MONOTONIC; kForever: none). Any
-/// thread may call add(); only the loop's thread calls the other functions. Attempts are called
+/// A queue of waiting coroutines. Each coroutine has an *attempt*: a function that is called until
+/// it delivers an outcome or its deadline has passed. Deadlines are on CLOCK_MONOTONIC; kForever
+/// means no deadline.
+///
+/// Any thread may call add(); only the loop's thread calls the other functions. Attempts are called
 /// without a lock, so an attempt may add others.
 ///
-/// An attempt's memory is freed when it succeeds, not at its deadline. So a program that awaits
-/// each wave with a timeout of an hour keeps no memory of earlier waves. Timers cannot be
-/// cancelled, so a new timer is requested only if no running timer ends as early. The number of
-/// timers depends on the number of different timeouts, not on the number of calls.
+/// The memory of an attempt is freed when the attempt succeeds, not at its deadline. So a program
+/// that awaits each wave with a timeout of an hour keeps no memory of earlier waves. Timers cannot
+/// be cancelled. So a new timer is requested only if all running timers end after the next
+/// deadline. The number of timers depends on the number of different timeouts, not on the number of
+/// calls.
 class Waiters {
  public:
-  /// Returns true when its outcome was delivered or is no longer wanted; it is then removed. If
-  /// `last` is true, this is the last call.
+  /// Returns true if the outcome was delivered or is no longer wanted; the attempt is then removed.
+  /// If `last` is true, this is the last call.
   using Attempt = std::function<bool(bool last)>;
 
   /// Adds an attempt that must wait. Afterwards the caller must make the loop call try_all(), since
-  /// the event may have come before add(). After end(), add() tries the attempt at once, for the
+  /// the outcome may have come before add(). After end(), add() calls the attempt at once, for the
   /// last time.
   void add(Nanos deadline, Attempt attempt);
   /// Tries all attempts in the order in which they were added. If an attempt's deadline has passed,
@@ -36,8 +40,9 @@ class Waiters {
   /// Tries all attempts for the last time, because no more events will come.
   void end();
 
-  /// Returns when the next timer must end, if a new timer is needed. Start it; when it ends, call
-  /// timer_ended() and try_all(). Call next_timer() after each try_all().
+  /// Returns the time at which a new timer must end, if a new timer is needed. The caller starts
+  /// this timer. When the timer ends, the caller calls timer_ended() and try_all(). Call
+  /// next_timer() after each try_all().
   std::optional<Nanos> next_timer();
   void timer_ended(Nanos when) { state_.lock()->timers.erase(when); }
 
@@ -50,7 +55,7 @@ class Waiters {
   };
   struct State {
     std::list<Waiter> waiting;
-    std::set<Nanos> timers;  // Timers that are running, by their end.
+    std::set<Nanos> timers;  // Ends of the running timers.
     bool ended = false;
   };
   SharedState<State> state_;

@@ -14,7 +14,7 @@ namespace xylem::commproc {
 namespace {
 
 constexpr Nanos kReportInterval = 1 * kSecond;
-// One for each node below is usual; the oldest make room.
+// Usually there is one report for each node below. If there are more, the oldest are dropped.
 constexpr std::size_t kMaxReports = 4096;
 
 }  // namespace
@@ -83,8 +83,8 @@ void CommProcess::accept_child(overlay::LinkId link, const overlay::Peer& peer) 
   replay(link, streams_.recent().all());
 }
 
-// A communication process keeps nothing that it has sent, so what was on its way is sent again by
-// those who have it: the journals of the leaves.
+// A communication process keeps no packet after sending it. So the leaves must resend the packets
+// that were on their way: they have them in their journals.
 void CommProcess::ask_subtree_to_resend() {
   wire::PacketId everything;
   everything.stream = wire::kEveryStream;
@@ -107,7 +107,7 @@ void CommProcess::on_message(overlay::LinkId link, wire::Message message, Nanos 
   } else {
     from_parent(std::move(message));
   }
-  // Packets come in heaps: what they make ready is sent for all of a heap together.
+  // Many packets arrive together. After all of them are handled, the ready waves are sent together.
   is_work_waiting_ = true;
   schedule(now);
 }
@@ -127,7 +127,7 @@ void CommProcess::from_child(overlay::LinkId link, wire::Message message, Nanos 
     tell_leaves();
     replay(link, streams_.recent().new_to(before, leaves->leaves));
   } else if (std::holds_alternative<wire::Goodbye>(message)) {
-    // Whoever says goodbye has had everything acknowledged: its leaves have ended.
+    // A child says goodbye only after all its packets are acknowledged. So its leaves have ended.
     wire::LeafSet left;
     left.leaves = router_.leaves_of(link);
     left.ended = left.leaves;
@@ -135,7 +135,7 @@ void CommProcess::from_child(overlay::LinkId link, wire::Message message, Nanos 
     tell_leaves();
   } else if (std::holds_alternative<wire::LinkReport>(message) ||
              std::holds_alternative<wire::HostFacts>(message)) {
-    send_up(std::move(message));  // Another follows before long.
+    send_up(std::move(message));  // The next report comes soon.
   } else if (std::holds_alternative<wire::Attached>(message) ||
              std::holds_alternative<wire::HostReport>(message) ||
              std::holds_alternative<wire::CommProcessReport>(message) ||
@@ -179,7 +179,7 @@ void CommProcess::replay(overlay::LinkId link,
   }
 }
 
-// Between nodes a multicast stays whole, so that each can replay it to whatever child it gets.
+// Nodes send each other the whole multicast, so that each node can replay it to any new child.
 void CommProcess::send_share(overlay::LinkId link, LeafId leaf, const wire::Multicast& whole,
                              std::optional<filters::MulticastCut>& cut) {
   if (leaf == wire::kNoLeaf) return network_->send(link, whole);
@@ -190,8 +190,8 @@ void CommProcess::send_share(overlay::LinkId link, LeafId leaf, const wire::Mult
   if (failed) report_up(*std::move(failed));
 }
 
-// Control goes down at once and is answered from the leaves upwards: when this is told, all below
-// have looked at the streams of that version.
+// Control goes down at once. The answers come from the leaves upwards. So this message means that
+// all nodes below have accepted or refused the streams of that version.
 void CommProcess::tell_streams_taken() {
   if (!control_ || !uplink_.parent()) return;
   std::uint64_t version = control_->version;
@@ -213,11 +213,13 @@ void CommProcess::take_control(const wire::Control& control) {
 }
 
 void CommProcess::send_up(wire::Message message) {
-  // Without a parent a packet is dropped: its leaf has it in the journal and is asked to resend.
+  // Without a parent, packets are dropped. Their leaves have them in their journals and will be
+  // asked to resend.
   if (uplink_.parent()) network_->send(*uplink_.parent(), std::move(message));
 }
 
-// What is said only once waits for a parent: at the start children are often quicker than we are.
+// Messages that are sent only once wait for a parent. At the start, children are often faster than
+// this process.
 void CommProcess::report_up(wire::Message message) {
   if (uplink_.parent()) return send_up(std::move(message));
   if (reports_.size() >= kMaxReports) reports_.pop_front();
@@ -238,7 +240,7 @@ void CommProcess::tell_leaves() {
 
 void CommProcess::on_link_down(overlay::LinkId link, const Error& why, Nanos now) {
   if (children_.erase(link) > 0) {
-    // Leaves that ended here stay ended; others are looked for elsewhere.
+    // Leaves that ended here stay ended. The other leaves are expected below another node.
     router_.remove_living(link);
     taken_.erase(link);
     tell_leaves();
@@ -269,7 +271,8 @@ void CommProcess::report_links(Nanos now) {
   network_->send(*parent, overlay::make_link_report(options_.node, *network_, *parent));
 }
 
-// What a burst took. While data flows it would be asked for again at once.
+// Returns the memory of a burst to the system, but not while data flows: it would be needed again
+// at once.
 void CommProcess::give_back_memory() {
   if (memory_ == Memory::kFreed) ::malloc_trim(0);
   memory_ = memory_ == Memory::kInUse ? Memory::kFreed : Memory::kGivenBack;
@@ -281,7 +284,7 @@ void CommProcess::end_if_done(Nanos now) {
   const bool finished = control_ && control_->finish && children_.empty();
   if (!orphan && !finished) return;
   stopping_ = true;
-  report_links(now);  // What came since the last one counts too.
+  report_links(now);  // The last report includes everything until now.
   uplink_.stop();
   if (finished) {
     for (wire::Packet& packet : windows_.flush()) send_up(std::move(packet));

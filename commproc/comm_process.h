@@ -22,25 +22,26 @@ namespace xylem::commproc {
 struct CommProcessOptions {
   NodeId node{};
   std::uint32_t level = 0;
-  /// Addresses of the front end. The process reports there first, and the front end is its last
-  /// fall-back.
+  /// Addresses of the front end. The process first reports to the front end. The front end is also
+  /// the last fall-back.
   std::vector<wire::Address> front_end;
-  /// The process ends after this long without a parent. By then its leaves have other parents, or
+  /// The process ends if it has no parent for this long. By then its leaves have other parents, or
   /// the run is over.
   Nanos orphan_limit = 60 * kSecond;
   filters::WaveMergerOptions windows;
   std::string host;  ///< Name of the host, for people.
 };
 
-/// Life cycle: it connects to the front end, reports its addresses, gets its place (Assignment) and
-/// connects to its parent. It serves children until Control says `finish` and all children have
-/// left, or until it has been without a parent for too long. If the parent is lost, the process
-/// connects to the next parent in its Assignment. Then it asks all leaves below to resend what was
-/// in flight.
+/// Life cycle: the process connects to the front end, reports its addresses, gets its place
+/// (Assignment) and connects to its parent. Then it serves children. It ends when Control says
+/// `finish` and all children have left, or when it has had no parent for too long.
 ///
-/// It keeps no packet after sending it. Nodes below send some messages only once (Attached,
-/// StreamRefused). These messages are kept while there is no parent. Single-threaded, driven by a
-/// Network.
+/// If the parent is lost, the process connects to the next parent in its Assignment. Then it asks
+/// all leaves below to resend the packets that are not acknowledged.
+///
+/// The process keeps no packet after sending it. Nodes below send some messages only once
+/// (Attached, StreamRefused). These messages are kept while there is no parent. Not thread-safe:
+/// one event loop calls it.
 class CommProcess final : public overlay::Node {
  public:
   explicit CommProcess(CommProcessOptions options);
@@ -81,20 +82,20 @@ class CommProcess final : public overlay::Node {
   std::map<overlay::LinkId, LeafId> children_;  // kNoLeaf: the child is a communication process.
   filters::WaveMerger windows_;
   StreamRelay streams_;
-  /// Last StreamsTaken version that each child reported for its subtree.
+  /// The last version that each child reported in StreamsTaken.
   std::map<overlay::LinkId, std::uint64_t> taken_;
   std::uint64_t taken_told_ = 0;
-  /// Messages that nodes below send only once. Kept while there is no parent.
+  /// Messages that nodes below send only once; kept while there is no parent.
   std::deque<wire::Message> reports_;
 
   overlay::Uplink uplink_;
   Nanos next_report_ = 0;
   std::optional<wire::Control> control_;
-  /// State of the freed memory. A packet sets kInUse. Each report interval without packets moves it
-  /// one step: kInUse, kFreed, kGivenBack.
+  /// Says whether freed memory has been returned to the system. A packet sets kInUse. Each report
+  /// interval without packets goes one step further: kInUse, kFreed, kGivenBack.
   enum class Memory { kInUse, kFreed, kGivenBack };
   Memory memory_ = Memory::kGivenBack;
-  bool is_work_waiting_ = false;  // True until all messages that arrived together are handled.
+  bool is_work_waiting_ = false;  // True while messages that arrived together are being handled.
   bool stopping_ = false;
 };
 

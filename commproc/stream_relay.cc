@@ -28,7 +28,7 @@ std::vector<wire::StreamRefused> StreamRelay::open(const std::vector<wire::Strea
     if (streams_.contains(spec.id)) continue;
     Stream& stream = streams_.emplace(spec.id, spec).first->second;
     auto aggregation = filters::aggregation_of(spec);
-    // To try two plugins that hang would take longer than a silent node is waited for.
+    // If two plugins hang, trying both would take so long that this node would count as lost.
     const bool may_try = aggregation || spec.narrowing_plugin.empty();
     stream.narrowing = may_try ? filters::narrowing_of(spec)
                                : filters::NodeNarrowing(unexpected(aggregation.error()));
@@ -50,8 +50,8 @@ wire::StreamRefused StreamRelay::refusal(StreamId stream, std::string reason) co
   return {stream, options_.node, options_.host, std::move(reason)};
 }
 
-// In a run most leaves are agents, which send on no stream of it: only those that have sent are
-// waited for.
+// Most leaves of a run are agents, and agents send on none of its streams. So a wave waits only for
+// leaves that have sent before.
 void StreamRelay::expect(Stream& stream) const {
   if (raw(stream.spec.id) >= raw(wire::kFirstStoredStream)) {
     return stream.reducer->set_expected(expected_.intersection(stream.senders));

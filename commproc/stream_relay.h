@@ -1,7 +1,7 @@
 #pragma once
 
-// The streams of tools at an inner node. It reduces waves on the way up, keeps recent multicasts,
-// and cuts multicasts for leaves.
+// The streams of tools at an inner node: reduces waves on the way up, keeps recent multicasts, and
+// cuts multicasts for leaves.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,52 +27,52 @@ struct StreamRelayOptions {
   overlay::RecentOptions recent{};  ///< Multicasts for children that attach later.
 };
 
-/// Does no I/O: it takes the time, the leaves and packets, and returns the packets to send. Not
-/// thread-safe.
+/// Does no I/O: the caller passes the time, the leaves and the packets, and gets the packets to
+/// send. Not thread-safe.
 class StreamRelay {
  public:
   explicit StreamRelay(StreamRelayOptions options)
       : options_(std::move(options)), recent_(options_.recent) {}
 
   /// Sets the open streams. The next take_ready() returns the waiting waves of streams that are no
-  /// longer open. Returns the streams in which this node cannot take part; it forwards their
-  /// packets unchanged.
+  /// longer open. Returns the streams in which this node cannot take part. The node forwards the
+  /// packets of these streams unchanged.
   std::vector<wire::StreamRefused> open(const std::vector<wire::StreamSpec>& streams);
 
-  /// Sets the leaves below that still send. A run's stream (number from wire::kFirstStoredStream
-  /// on) waits for the leaves that have sent on it before. A tool's stream waits for all leaves of
-  /// the stream.
+  /// Sets the leaves below that still send. A stream of the run's configuration
+  /// (wire::kFirstStoredStream) waits for those leaves that have already sent on this stream. Any
+  /// other stream waits for all leaves of the stream.
   void set_expected(const IntervalSet& leaves);
 
-  /// Adds a packet from below. It may be of any stream except the monitor's own.
+  /// Adds a packet from below, of any stream except the monitor's own streams.
   void add(wire::Packet packet, Nanos now);
-  /// The packets to send up now.
+  /// Returns the packets to send up now.
   std::vector<wire::Packet> take_ready(Nanos now);
-  /// The next time at which a wave times out; a very late time if no wave waits.
+  /// Returns the next time at which a wave times out; a very late time if no wave waits.
   Nanos next_deadline() const;
-  /// Returns everything that waits.
+  /// Returns all waiting waves as packets.
   std::vector<wire::Packet> flush();
 
-  /// Keeps a multicast that is sent down now; drops the oldest if necessary. Returns false if it
-  /// was sent down before and must not be sent again.
+  /// Keeps a multicast that is sent down now. Drops the oldest multicasts if necessary. Returns
+  /// false if this multicast was sent down before; then it must not be sent again.
   bool keep(const wire::Multicast& multicast);
   /// The recent multicasts, for children that attach later.
   const overlay::RecentMulticasts& recent() const { return recent_; }
-  /// Cuts a multicast for leaves that are our children; nullopt if its stream is not open. Borrows
-  /// the multicast. Valid until the next open().
+  /// Cuts a multicast for leaves that are children of this node; nullopt if the stream is not open.
+  /// Borrows the multicast. The result is valid until the next open().
   std::optional<filters::MulticastCut> cut(const wire::Multicast& whole) const;
-  /// Returns the report for the front end that a share failed here. Returns it only for the first
-  /// failure of each stream.
+  /// Returns a report for the front end: a share has failed on this node. Returns nullopt if a
+  /// share of the same stream has failed before.
   std::optional<wire::StreamRefused> narrowing_failed(StreamId stream, const Error& why);
 
  private:
   struct Stream {
     explicit Stream(wire::StreamSpec its) : spec(std::move(its)) {}
     wire::StreamSpec spec;
-    std::optional<filters::StreamReducer> reducer;  // None: packets are forwarded unchanged.
+    std::optional<filters::StreamReducer> reducer;  // nullopt: packets are forwarded unchanged.
     filters::NodeNarrowing narrowing{std::shared_ptr<const filters::Narrowing>()};
     bool failure_is_told = false;
-    IntervalSet senders;  // For a run's stream: leaves that have sent on it.
+    IntervalSet senders;  // Leaves that have sent on this stream; used for the run's streams.
   };
   void note_senders(Stream& stream, const IntervalSet& sources) const;
   void expect(Stream& stream) const;

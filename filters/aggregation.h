@@ -1,14 +1,14 @@
 #pragma once
 
-// The computation that a tree does with a wave on its way up.
+// The function by which a tree reduces a wave on its way up.
 //
 //   leaf:      lift(what the user sent)  ->  state
 //   CP, root:  merge(state, state)       ->  state
 //   root:      finish(state)             ->  what the user of the stream receives
 //
-// States are sent, journalled and merged again; only the root makes results. The header of each
-// built-in aggregation declares its input and output fields; docs/filters.md lists them in one
-// table.
+// States are sent, journalled and merged again; only the root computes results. The header of each
+// built-in aggregation declares its input and output fields. docs/filters.md lists all fields in
+// one table.
 
 #include <array>
 #include <cstdint>
@@ -22,12 +22,14 @@
 
 namespace xylem::filters {
 
-/// A commutative monoid over Fields. merge is associative and commutative for states of disjoint
-/// leaves, so the result is the same in any tree and any order. It is exactly the same for
-/// integers, counts, buckets, sets, minimum and maximum. For floating-point sums it is the same
-/// within the bound that the filter states. Stateless: threads may call it concurrently.
+/// A commutative monoid over Fields. For states of disjoint leaves, merge() is associative and
+/// commutative. So the result does not depend on the tree or on the order of merging. For integers,
+/// counts, buckets, sets, minimum and maximum, the result is exactly the same. For floating-point
+/// sums, it is the same within the bound that the filter's header gives. An aggregation has no
+/// state of its own: threads may call it concurrently.
 ///
-/// States come from peers. So merge and finish check their arguments and fail instead of crashing.
+/// States come from peers. So merge() and finish() check their arguments and fail instead of
+/// crashing.
 class Aggregation {
  public:
   Aggregation() = default;
@@ -35,42 +37,44 @@ class Aggregation {
   Aggregation& operator=(const Aggregation&) = delete;
   virtual ~Aggregation() = default;
 
-  /// Fails with kInvalidArgument if the fields are invalid; the message names the filter, the field
-  /// and what the filter accepts.
+  /// Fails with kInvalidArgument if the fields are invalid. The message names the filter, the
+  /// field, and what the filter accepts.
   virtual Result<wire::Fields> lift(LeafId leaf, const wire::Fields& sent) const = 0;
 
-  /// Merges `other` into `state`. Fails with kInvalidArgument if one of them is not a state, or if
-  /// they do not fit together (different types, different lengths, a leaf in both). After a failure
-  /// `state` is unusable, so a caller that wants to forward the parts must keep copies.
+  /// Merges `other` into `state`. Fails with kInvalidArgument if `state` or `other` is not a state.
+  /// Also fails if types or lengths differ, or if both contain the same leaf. After a failure
+  /// `state` is unusable. So a caller that wants to forward both states must keep copies.
   virtual Result<void> merge(wire::Fields& state, const wire::Fields& other) const = 0;
 
   /// Fails with kInvalidArgument if the argument is not a state.
   virtual Result<wire::Fields> finish(wire::Fields state) const = 0;
 };
 
-/// Makes a built-in aggregation by its name: "sum" "min" "max" "count" (elementwise.h), "moments"
-/// "concatenation" "histogram" "quantiles" "top" "classes" "matrix" (headers of these names).
+/// Makes a built-in aggregation by its name: "sum", "min", "max" or "count" (elementwise.h),
+/// "moments", "concatenation", "histogram", "quantiles", "top", "classes" or "matrix". Each of the
+/// last seven has a header with its name.
 ///
-/// Fails with kNotFound if the name is unknown (the message lists all names), and with
+/// Fails with kNotFound if the name is unknown; the message lists all names. Fails with
 /// kInvalidArgument if the parameters are invalid.
 Result<std::shared_ptr<const Aggregation>> make_aggregation(const std::string& name,
                                                             const wire::Fields& parameters);
 
 using Sha256 = std::array<std::uint8_t, 32>;
 
-/// Returns the hash of a plugin's file, for the node that announces the plugin to the others. Fails
-/// with kNotFound if the file cannot be opened, with kPermissionDenied like load_aggregation(), and
-/// with kExhausted if the file is larger than kMaxPluginBytes.
+/// Returns the hash of a plugin's file. The node that announces a plugin to the others needs it.
+/// Fails with kNotFound if the file cannot be opened. Fails with kPermissionDenied for the same
+/// reasons as load_aggregation(). Fails with kExhausted if the file is larger than kMaxPluginBytes.
 Result<Sha256> plugin_fingerprint(const std::string& path);
 
 /// Maximum size of a plugin's file.
 constexpr std::size_t kMaxPluginBytes = 64u << 20;
 
-/// Makes an aggregation of a shared object (filters/plugin.h). It runs from a private copy of the
-/// file, whose SHA-256 was compared. So later changes of the file have no effect, and two versions
-/// of a file can be loaded at once. The copy is unloaded together with its last aggregation.
+/// Makes an aggregation of a shared object (filters/plugin.h). The file is copied, the copy must
+/// have the hash `sha256`, and the copy is loaded. So later changes of the file have no effect, and
+/// two versions of a file can be loaded at the same time. The copy is unloaded together with its
+/// last aggregation.
 ///
-/// Fails, always with the file's name and the reason:
+/// Fails in these cases. The message has the file's name and the reason.
 ///   kNotFound          no such file; the file has no aggregation of this name (the message lists
 ///                      the names it has)
 ///   kPermissionDenied  the path is not absolute; not a regular file; not owned by root or by this
@@ -82,8 +86,8 @@ constexpr std::size_t kMaxPluginBytes = 64u << 20;
 ///   kInvalidArgument   invalid parameters; the plugin's own message
 ///   kExhausted         larger than kMaxPluginBytes; no memory or descriptor for the copy
 ///
-/// A plugin runs inside the process that loads it, with all its rights. If the plugin crashes or
-/// hangs, so does the process; only the tree can recover from that.
+/// A plugin has all rights of the process that loads it. If the plugin crashes or hangs, the
+/// process crashes or hangs, too. Only the tree can recover from that.
 Result<std::shared_ptr<const Aggregation>> load_aggregation(const std::string& path,
                                                             const Sha256& sha256,
                                                             const std::string& name,

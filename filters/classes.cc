@@ -70,7 +70,7 @@ Result<std::vector<IntervalSet>> read_leaves(const wire::Fields& state, std::siz
   std::size_t next = 0;
   for (std::size_t i = 0; i < leaves.size() && reader; ++i) {
     reader.require(intervals[i] <= firsts.size() - next, "its intervals are fewer than it says");
-    // In order as they were written, so that each insert is at the end.
+    // In the order in which they were written, so that each insert is at the end.
     std::uint64_t before = 0;
     for (std::uint64_t n = reader ? intervals[i] : 0; n > 0 && reader; --n, ++next) {
       reader.require((before == 0 || before < firsts[next]) && firsts[next] < ends[next],
@@ -152,7 +152,7 @@ class Classes final : public Aggregation {
                                 " and as " + std::string(wire::type_name(*from)) +
                                 "; they must agree on its type");
     }
-    // Only the type is looked at: the value itself is replaced on the way.
+    // Uses only the type; the value itself is replaced.
     return std::visit(
         [&]<typename T>(const T&) -> Result<void> {
           if constexpr (requires { typename T::value_type; }) {
@@ -166,7 +166,7 @@ class Classes final : public Aggregation {
   }
 
   Result<wire::Fields> finish(wire::Fields state) const override {
-    // Checked by what is done with any state: an empty one of the same type is merged into it.
+    // Checks the state by merging an empty state of the same type into it.
     const wire::FieldValue* values = state.find(classes::kValues);
     wire::Fields none{{classes::kIntervals, Numbers{}},
                       {classes::kFirsts, Numbers{}},

@@ -1,7 +1,7 @@
 #pragma once
 
-// Groups leaves into classes of equal value. For example, a tool asks ten thousand processes where
-// they are and gets five answers.
+// Groups leaves into classes of equal value. For example, a tool asks ten thousand processes for
+// their position in the program and gets five answers.
 
 #include <memory>
 #include <vector>
@@ -12,28 +12,28 @@
 namespace xylem::filters {
 
 namespace classes {
-/// Takes an int64, uint64, float64 or string. For float64, -0 and 0 are different values; all NaNs
-/// are the same. To use a compound value, encode it as one string: for example a stack with one
-/// line for each frame.
+/// Takes an int64, uint64, float64 or string. For float64, -0 and 0 are different values, and all
+/// NaNs are the same value. To use a compound value, encode it as one string: for example, a stack
+/// with one line for each frame.
 constexpr wire::FieldNumber kValue = 1;
 
-// Gives:
-/// array of the type that was sent; ascending, each value once
+// The result has these fields:
+/// array of the type that was sent: each value once, ascending
 constexpr wire::FieldNumber kValues = 1;
-/// array of uint64: the number of intervals of leaves of each class. kFirsts and kEnds list the
-/// intervals of class 0, then those of class 1 and so on.
+/// array of uint64: for each class, the number of intervals of leaves. kFirsts and kEnds list the
+/// intervals of all classes, class after class.
 constexpr wire::FieldNumber kIntervals = 2;
 constexpr wire::FieldNumber kFirsts = 3;  ///< array of uint64: the first leaf of each interval
 /// array of uint64: one more than the last leaf of each interval
 constexpr wire::FieldNumber kEnds = 4;
 }  // namespace classes
 
-/// "classes". No parameters. The result is exact: identical in every tree and in every order of
-/// merging.
+/// "classes". No parameters. The result is exact: it is identical in every tree and in every order
+/// of merging.
 ///
-/// lift fails if field 1 is missing or has another type. merge fails if leaves sent different types
-/// or if a leaf is in both states. The size of a state grows with the number of classes and of
-/// their leaf intervals.
+/// lift() fails if field 1 is missing or has another type. merge() fails if leaves sent different
+/// types or if a leaf is in both states. The size of a state grows with the number of classes and
+/// with the number of intervals.
 Result<std::shared_ptr<const Aggregation>> make_classes(const wire::Fields& parameters);
 
 /// Returns the leaves of each class of a result, in the order of classes::kValues. Fails with

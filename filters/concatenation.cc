@@ -71,7 +71,7 @@ Result<void> check(const wire::Fields& state) {
   return {};
 }
 
-// The leaves of both in order, as runs. Empty when one leaf is in both.
+// Returns the leaves of both lists in order, as runs. Empty if a leaf is in both lists.
 std::vector<Run> runs_of(const Numbers& leaves, const Numbers& others) {
   std::vector<Run> runs;
   std::size_t i = 0, j = 0;
@@ -90,7 +90,8 @@ std::size_t sum(const Numbers& lengths, std::size_t first, std::size_t end) {
                          lengths.begin() + static_cast<std::ptrdiff_t>(end), std::size_t{0});
 }
 
-// `into` and `from` cut by their lengths and put together in the order of the runs.
+// Cuts `into` and `from` into pieces of the given lengths, and joins the pieces in the order of the
+// runs.
 template <typename T>
 T woven(T into, const Numbers& into_lengths, const T& from, const Numbers& from_lengths,
         const std::vector<Run>& runs) {
@@ -117,7 +118,7 @@ T woven(T into, const Numbers& into_lengths, const T& from, const Numbers& from_
   return whole;
 }
 
-// One element of each leaf: how lengths and leaves are put together themselves.
+// Joins arrays that have one element for each leaf: the lengths and the leaves themselves.
 Numbers woven(Numbers into, const Numbers& from, const std::vector<Run>& runs) {
   const Numbers ones(std::max(into.size(), from.size()), 1);
   return woven(std::move(into), ones, from, ones, runs);
@@ -175,7 +176,7 @@ class Concatenation final : public Aggregation {
   }
 
  private:
-  // So that a field that only other leaves sent is there, with no elements yet.
+  // Adds a field without elements, because only other leaves have sent it.
   static void add_empty(wire::Fields& state, wire::FieldNumber number, const wire::FieldValue& like,
                         const Numbers& leaves) {
     state.set(number,

@@ -1,6 +1,6 @@
 #pragma once
 
-// The fields of all leaves, in the order of leaf ids.
+// Collects the fields of all leaves, in the order of leaf ids.
 
 #include <memory>
 
@@ -9,22 +9,22 @@
 namespace xylem::filters {
 
 namespace concatenation {
-/// Takes any fields with numbers below this one. Field n of the result is an array that joins the
-/// fields n of all leaves; a scalar counts as one element. (A value of type bytes stays bytes.)
+/// Takes any fields with numbers below kFieldsEnd. Field n of the result is an array with the
+/// elements of field n of all leaves. A number or a string counts as one element. Fields of type
+/// bytes are joined to one field of type bytes.
 constexpr wire::FieldNumber kFieldsEnd = 0x4000;
-/// Result field kLengths + n: array of uint64. It holds the number of elements of field n from each
-/// leaf, in the order of kLeaves; 0 for a leaf that did not send the field.
+/// Field kLengths + n of the result is an array of uint64: for each leaf in kLeaves, the number of
+/// elements of its field n. The number is 0 if the leaf did not send the field.
 constexpr wire::FieldNumber kLengths = 0x4000;
-/// Array of uint64: the leaves that contributed, ascending.
+/// Array of uint64 in the result: the leaves that contributed, ascending.
 constexpr wire::FieldNumber kLeaves = 0xffff;
 }  // namespace concatenation
 
-/// "concatenation". No parameters. The result is exact, also for floating point, because nothing is
-/// computed.
+/// "concatenation". No parameters. The result is always exact, because nothing is computed.
 ///
-/// lift fails on field numbers from kFieldsEnd on. merge fails if leaves sent a field with
-/// different types (a number and an array of the same type match) or if a leaf is in both states.
-/// The size of a state grows with the number of leaves; the caller limits the size of packets.
+/// lift() fails on field numbers from kFieldsEnd on. merge() fails if leaves sent a field with
+/// different types, or if a leaf is in both states. A number and an array of its type match. The
+/// size of a state grows with the number of leaves; the caller must limit the size of packets.
 Result<std::shared_ptr<const Aggregation>> make_concatenation(const wire::Fields& parameters);
 
 }  // namespace xylem::filters

@@ -10,24 +10,26 @@ namespace xylem::filters {
 
 /// "sum", "min", "max". No parameters.
 ///
-/// Takes any fields of type int64, uint64, float64 or arrays of these, and gives the same fields;
-/// arrays are computed element by element. A leaf need not send every field; missing fields are
-/// ignored. lift fails on other types. merge fails if two leaves sent a field with different types,
-/// or once as a number and once as an array, or as arrays of different lengths. A field that only
-/// one state has is kept without a check, even if a faulty peer sent it with another type.
+/// Takes any fields of type int64, uint64, float64, or arrays of these types. The result has the
+/// same fields. Arrays are computed element by element. A leaf need not send every field; missing
+/// fields are ignored.
 ///
-/// Results of integers are exact: identical in every tree and order. Sums wrap modulo 2^64, like a
-/// flat sum of the same type; send float64 to avoid this. min and max of float64 are exact too; -0
-/// is less than +0. If any leaf sent a NaN, the result is NaN.
+/// lift() fails on other types. merge() fails if two leaves sent the same field with different
+/// types, as arrays of different lengths, or as a number and an array. A field that only one of the
+/// states has is not checked: it may have another type if a peer is faulty.
+///
+/// Results of integers are exact: they are identical in every tree and order. Integer sums wrap
+/// modulo 2^64; send float64 to avoid this. Minimum and maximum of float64 are exact, too; -0 is
+/// less than +0. If any leaf sent a NaN, the result is NaN.
 ///
 /// The error of a sum of n float64 values is at most (n - 1) 2^-53 times the sum of their absolute
-/// values. If the sum of some of them leaves the range of float64, the result is infinite or NaN.
+/// values. If a partial sum leaves the range of float64, the result is infinite or NaN.
 Result<std::shared_ptr<const Aggregation>> make_sum(const wire::Fields& parameters);
 Result<std::shared_ptr<const Aggregation>> make_min(const wire::Fields& parameters);
 Result<std::shared_ptr<const Aggregation>> make_max(const wire::Fields& parameters);
 
 /// "count": the number of leaves that contributed. No parameters. Takes any fields and ignores
-/// them. Exact.
+/// them. The result is exact.
 Result<std::shared_ptr<const Aggregation>> make_count(const wire::Fields& parameters);
 
 namespace count {

@@ -27,11 +27,11 @@ std::vector<double> powers_of_two() {
 bool below(double value, double bound) { return value < bound; }
 template <typename Integer>
 bool below(Integer value, double bound) {
-  // The least float64 past the type's greatest value.
+  // The smallest float64 above the type's maximum.
   const double end = std::ldexp(1.0, std::numeric_limits<Integer>::digits);
   if (bound >= end) return true;
   if (bound <= static_cast<double>(std::numeric_limits<Integer>::min())) return false;
-  // An integer is below a bound when it is below the next integer from there.
+  // An integer is below a bound if it is below the smallest integer that is not below the bound.
   return value < static_cast<Integer>(std::ceil(bound));
 }
 

@@ -42,7 +42,7 @@ wire::Fields to_state(const std::vector<Cell<T>>& cells) {
                       {matrix::kValues, std::move(values)}};
 }
 
-// Puts the cells in order and adds up those of one place.
+// Sorts the cells and adds up the values of equal cells.
 template <typename T>
 void tidy(std::vector<Cell<T>>& cells) {
   if (!std::is_sorted(cells.begin(), cells.end())) std::stable_sort(cells.begin(), cells.end());
@@ -57,7 +57,8 @@ void tidy(std::vector<Cell<T>>& cells) {
   cells.resize(kept);
 }
 
-// The entries as they are. `fields` is a state, or what a user sent: they differ in order only.
+// Returns the entries unchanged. `fields` is a state or a user's fields; only the order of entries
+// differs.
 template <typename T>
 Result<std::vector<Cell<T>>> read_cells(const wire::Fields& fields) {
   const auto* rows = fields.find_as<Numbers>(matrix::kRows);
@@ -76,7 +77,7 @@ Result<std::vector<Cell<T>>> read_cells(const wire::Fields& fields) {
   return cells;
 }
 
-// Calls `use` with a value of the type of the values. Fails when they are of none that is taken.
+// Calls `use` with a value of the type of the values. Fails if this type is not allowed.
 template <typename Use>
 auto with_type(const wire::Fields& fields, const Use& use) -> decltype(use(std::int64_t{})) {
   const wire::FieldValue* values = fields.find(matrix::kValues);

@@ -19,7 +19,7 @@ constexpr wire::FieldNumber kSquares = moments::kVariance;
 constexpr wire::FieldNumber kPerElement[] = {moments::kMean, kSquares, moments::kMin,
                                              moments::kMax};
 
-// The one number of a scalar or all of an array; nothing of anything else.
+// Returns one number for a scalar, all numbers for an array, and nothing for other types.
 std::span<const double> elements(const wire::Fields& state, wire::FieldNumber number) {
   if (const auto* scalar = state.find_as<double>(number)) return {scalar, 1};
   if (const auto* array = state.find_as<std::vector<double>>(number)) return *array;
@@ -31,7 +31,7 @@ std::span<double> elements(wire::Fields& state, wire::FieldNumber number) {
   return {const_cast<double*>(held.data()), held.size()};
 }
 
-// What is wrong with a state; nullptr when nothing is.
+// Returns the error in a state; nullptr if the state is valid.
 const char* fault(const wire::Fields& state) {
   const auto* count = state.find_as<std::uint64_t>(moments::kCount);
   if (count == nullptr || *count == 0) return "it has no count";

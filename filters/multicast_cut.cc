@@ -9,7 +9,7 @@
 namespace xylem::filters {
 namespace {
 
-// Of a frame, for all but the payload.
+// Space in a frame for everything except the payload.
 constexpr std::size_t kFrameHead = 1024;
 
 }  // namespace

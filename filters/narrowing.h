@@ -1,13 +1,13 @@
 #pragma once
 
-// The part of a multicast that each leaf gets on the way down.
+// Narrowings: functions that compute a leaf's part of a multicast.
 //
 //   front end:               what the user sends, whole  ->  every node above leaves
 //   directly above a leaf:   narrow(the leaf's place, what was sent)  ->  what that leaf receives
 //
-// A multicast has one number for all leaves, and the nodes on the way keep it whole. A leaf's part
-// depends only on the sent fields and on the leaf's place. It does not depend on the tree or on
-// lost parents.
+// A multicast has one number for all leaves, and the nodes on the way keep the whole multicast. A
+// leaf's part depends only on the sent fields and on the leaf's place. It does not depend on the
+// tree or on lost parents.
 
 #include <cstddef>
 #include <memory>
@@ -21,12 +21,14 @@
 
 namespace xylem::filters {
 
-/// A leaf's position among the recipients of a multicast. The front end writes the recipients into
-/// the multicast when it sends it. The recipients are the leaves that the sender named. If it named
-/// none, they are the stream's leaves that have joined by then and have neither left nor been lost.
-/// So the place is the same on every node and at every replay. A leaf that joins or comes back
-/// later receives nothing of this multicast; the part of a leaf that leaves later is lost. When
-/// leaves come and go, places change from one multicast to the next, unless the sender names the
+/// A leaf's position among the recipients of a multicast. The front end writes the list of
+/// recipients into the multicast. So the place is the same on every node and at every replay.
+///
+/// The recipients are the leaves that the sender names. If the sender names no leaves, they are all
+/// leaves of the stream that have joined and are neither lost nor gone. A leaf that joins or comes
+/// back later receives nothing of this multicast. If a recipient leaves later, its part is lost.
+///
+/// When leaves join or leave, places change from one multicast to the next. To avoid this, name the
 /// leaves at each send.
 struct Place {
   LeafId leaf{};
@@ -43,21 +45,25 @@ class Narrowing {
   Narrowing& operator=(const Narrowing&) = delete;
   virtual ~Narrowing() = default;
 
-  /// Returns the leaf's part. nullopt: the leaf does not see the multicast and has no gap. Fails
-  /// with kInvalidArgument if the fields are invalid; the message names the narrowing, the field
-  /// and what the narrowing accepts. Before sending, the front end calls it for the first leaf, so
-  /// that the sender gets an error at once. If it fails later for a leaf, this leaf misses the
-  /// multicast, and the front end gets a report with the node and the reason.
+  /// Returns the leaf's part. nullopt means that the leaf does not receive the multicast; this does
+  /// not count as a gap.
+  ///
+  /// Fails with kInvalidArgument if the fields are invalid. The message names the narrowing, the
+  /// field, and what the narrowing accepts. Before it sends a multicast, the front end calls
+  /// narrow() for the first recipient, so that the sender gets an error at once. If narrow() fails
+  /// later for a leaf, this leaf misses the multicast. The front end then gets a report with the
+  /// node and the reason.
   virtual Result<std::optional<wire::Fields>> narrow(const Place& place,
                                                      const wire::Fields& sent) const = 0;
 };
 
-/// Makes a built-in narrowing by its name: "scatter" (scatter.h). Fails like make_aggregation().
+/// Makes a built-in narrowing by its name: "scatter" (scatter.h). Fails with kNotFound if the name
+/// is unknown, and with kInvalidArgument if the parameters are invalid.
 Result<std::shared_ptr<const Narrowing>> make_narrowing(const std::string& name,
                                                         const wire::Fields& parameters);
 
-/// Makes a narrowing of a shared object (filters/plugin.h). Works and fails like
-/// load_aggregation(). A plugin with ABI version 1 has no narrowings.
+/// Makes a narrowing of a shared object. load_aggregation() describes how the file is loaded and
+/// when this fails. A plugin with ABI version 1 has no narrowings.
 Result<std::shared_ptr<const Narrowing>> load_narrowing(const std::string& path,
                                                         const Sha256& sha256,
                                                         const std::string& name,

@@ -25,7 +25,7 @@ namespace {
 // The first version with narrowings.
 constexpr std::uint32_t kAbiOfNarrowings = 2;
 
-// A loaded copy. Unloaded with the last that was made of it.
+// A loaded copy of a plugin. It is unloaded together with the last filter that was made from it.
 class Library {
  public:
   static Result<std::shared_ptr<const Library>> load(const std::string& path,
@@ -46,12 +46,12 @@ class Library {
   ~Library() {
     const std::lock_guard lock(linker_mutex());
     ::dlclose(handle_);
-    // The linker knows a library by the name it was opened with. Some cannot be unloaded (those
-    // with unique symbols); their descriptor stays open, so that no other gets its number and its
-    // name.
+    // The linker identifies a library by the name with which it was opened. Libraries with unique
+    // symbols cannot be unloaded. Their descriptor stays open, so that no other copy gets the same
+    // number and thus the same name.
     if (void* still_there = ::dlopen(name_.c_str(), RTLD_NOW | RTLD_NOLOAD)) {
       ::dlclose(still_there);
-      static_cast<void>(copy_.release());  // Left open for ever.
+      static_cast<void>(copy_.release());  // Stays open for ever.
     }
   }
   Library(const Library&) = delete;
@@ -150,7 +150,7 @@ class Library {
   const xylem_plugin_table* table_ = nullptr;
 };
 
-// Bytes that a plugin gives.
+// The result of a plugin's function.
 struct Output : xylem_output {
   Output() : xylem_output{&Output::take_place} {}
 
@@ -160,7 +160,7 @@ struct Output : xylem_output {
     try {
       place.assign(size, std::byte{0});
     } catch (const std::bad_alloc&) {
-      return nullptr;  // What the plugin makes of it comes back as its error.
+      return nullptr;  // The plugin then returns an error.
     }
     return reinterpret_cast<std::uint8_t*>(place.data());
   }
@@ -175,7 +175,7 @@ xylem_input input(const wire::Bytes& bytes) {
   return {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
 }
 
-// What a row of the table makes, and calls of its functions: what goes wrong becomes an error.
+// An object that a plugin has made, and calls of its functions. Failures become errors.
 template <typename Row>
 class Made {
  public:
@@ -186,7 +186,7 @@ class Made {
     try {
       functions_.destroy(self_);
     } catch (...) {
-      self_ = nullptr;  // Nobody is left who could be told.
+      self_ = nullptr;  // A failure in destroy() cannot be reported.
     }
   }
   Made(const Made&) = delete;
@@ -201,7 +201,7 @@ class Made {
     return {};
   }
 
-  // Of a function that gives fields.
+  // Calls a function that returns fields.
   template <typename Function>
   Result<wire::Fields> fields(const char* step, const Function& function) const {
     Output output;
@@ -210,7 +210,7 @@ class Made {
     return read(step, output);
   }
 
-  // Of one that may give nothing.
+  // Calls a function that may return nothing.
   template <typename Function>
   Result<std::optional<wire::Fields>> fields_or_nothing(const char* step,
                                                         const Function& function) const {

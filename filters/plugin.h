@@ -5,24 +5,24 @@
  *
  * C++ authors write a class and one line (filters/plugin_adapter.h) and do not need this header.
  *
- * A plugin exports one function, xylem_plugin(), which returns a table of its aggregations and
- * narrowings. Fields are passed as bytes in the format of wire/waves.h (one flat Cap'n Proto
- * message of the schema wire/fields.capnp). No C++ type is passed. So a plugin and the program may
- * be built with different compilers, standard libraries and versions.
+ * A plugin exports one function, xylem_plugin(). It returns a table of the plugin's aggregations
+ * and narrowings. Fields are passed as bytes: one flat Cap'n Proto message (wire/waves.h,
+ * wire/fields.capnp). No C++ type is passed. So a plugin and the program may be built with
+ * different compilers, standard libraries and versions.
  *
- * Rules for every function here:
+ * Rules for every function of a plugin:
  * - Several threads may call it at once. It must not block, fork, or change the process (signals,
  *   locale, environment), because it runs in an event loop.
  * - Its arguments belong to the caller and are valid only during the call.
  * - It gets memory for its result from one call of output->allocate. If it returns XYLEM_OK, the
  *   result is fields. Else the result is a sentence for people, in UTF-8 without a final zero, or
  *   nothing.
- * - It must not throw. (If both sides use the same C++ run-time library, an exception is caught and
- *   becomes an error.)
+ * - It must not throw. If both sides use the same C++ run-time library, an exception is caught and
+ *   becomes an error.
  *
- * If a plugin crashes, its process is lost. So every node first loads the plugin and calls
- * xylem_plugin() in a child process. The node refuses a plugin that crashes, throws or takes longer
- * than 1.5 s there.
+ * If a plugin crashes, the process that called it is lost. So every node first loads the plugin and
+ * calls xylem_plugin() in a child process. The node refuses the plugin if it crashes, throws or
+ * takes longer than 1.5 s in the child process.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -41,7 +41,7 @@ extern "C" {
 enum {
   XYLEM_OK = 0,
   XYLEM_INVALID_ARGUMENT = 1, /* An argument is invalid. */
-  XYLEM_FAILED = 2,           /* Any other failure. Values not listed here mean the same. */
+  XYLEM_FAILED = 2,           /* Any other failure. All other values mean the same. */
   XYLEM_NOTHING = 3           /* Only from narrow(): this leaf gets nothing. No result. */
 };
 
@@ -81,8 +81,8 @@ typedef struct xylem_place {
   uint64_t count;    /* Number of recipients. */
 } xylem_place;
 
-/* One narrowing, see filters/narrowing.h. No pointer may be NULL. create and destroy work as above.
- */
+/* One narrowing, see filters/narrowing.h. No pointer may be NULL. create() and destroy() work as in
+ * xylem_aggregation. */
 typedef struct xylem_narrowing {
   const char* name;
   int (*create)(xylem_input parameters, void** self, xylem_output* fault);

@@ -17,7 +17,8 @@
 // Link the shared object with xylem::filters and hide its own symbols (-fvisibility=hidden). All
 // hosts must use the same file, because every node compares its SHA-256.
 //
-// If a class throws an exception, the call fails with the text of std::exception::what().
+// If a function of the class throws an exception, the call fails with the text of
+// std::exception::what().
 
 #include <array>
 #include <concepts>

@@ -17,21 +17,22 @@
 #include "base/check.h"
 #include "filters/plugin_trial_internal.h"
 
-// The file is copied into sealed memory while its SHA-256 is taken, and the copy is what is loaded.
-// dlopen(path) would be shorter, and wrong twice: the file may change between the two, and the
-// dynamic linker answers with what it loaded from that path before, an older version perhaps.
+// The file is copied into sealed memory while its SHA-256 is computed, and the copy is loaded.
+// dlopen(path) would be wrong for two reasons. The file may change between the check and dlopen().
+// And for a path that it has loaded before, the dynamic linker returns the old library, perhaps an
+// older version.
 
 namespace xylem::filters {
 
 namespace {
 
-// Opened, and found to be nobody's to change but its owner's.
+// Opens a file after checking that only its owner can change it.
 Result<UniqueFd> open_trusted(const std::string& path) {
   if (path.empty() || path.front() != '/') {
     return plugin_refused(Code::kPermissionDenied, path,
                           "its path is not absolute; give all of it");
   }
-  // Not to wait for the writer of a named pipe.
+  // O_NONBLOCK: does not wait for the writer of a named pipe.
   UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status = {};
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) {
@@ -130,7 +131,7 @@ Result<UniqueFd> copy_plugin(const std::string& path, const Sha256* announced) {
                               hex(*announced) + "; copy the same file to every host");
   }
   constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
-  // Whoever opens the copy by its name asks of it what it asks of a file: open_trusted().
+  // The copy must pass the checks of open_trusted(), because it may be opened by its name.
   if (copy.get() < 0 || ::fchmod(copy.get(), S_IRUSR | S_IXUSR) != 0 ||
       ::fcntl(copy.get(), F_ADD_SEALS, kSeals) != 0) {
     return plugin_refused(Code::kExhausted, path,

@@ -10,10 +10,10 @@
 
 namespace xylem::filters {
 
-/// Copies the file as it is now. A process that gets the descriptor can load the copy by
-/// name_of_copy(), even if the file has changed or was removed since. Fails like
-/// plugin_fingerprint(), with kCorrupt if the SHA-256 differs from `announced`, and with kExhausted
-/// if there is no memory or descriptor.
+/// Copies the file and returns a descriptor of the copy. A process that has this descriptor can
+/// load the copy by name_of_copy(), even if the file was changed or removed. Fails if
+/// plugin_fingerprint() fails. Fails with kCorrupt if the SHA-256 differs from `announced`, and
+/// with kExhausted if there is no memory or descriptor.
 Result<UniqueFd> copy_plugin(const std::string& path, const Sha256* announced = nullptr);
 
 /// Returns the path of a copy. It is valid in the process that has this descriptor.

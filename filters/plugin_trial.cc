@@ -18,7 +18,7 @@
 namespace xylem::filters {
 namespace {
 
-// What the child says before it ends; nothing when it could not.
+// The child's message before it ends. A child that crashes sends no message.
 constexpr char kLoads = 'l';
 constexpr char kThrows = 't';
 
@@ -27,8 +27,8 @@ constexpr char kThrows = 't';
   if (::getppid() != parent) ::_exit(0);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-  // The program's own handlers are not for this; and where the thread blocks signals, one that is
-  // raised would be put off.
+  // The program's own signal handlers must not run in the child. Blocked signals are unblocked,
+  // because a blocked signal would not end the child.
   sigset_t fatal_ones;
   ::sigemptyset(&fatal_ones);
   for (const int fatal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) {
@@ -69,7 +69,7 @@ Result<void> try_loading(const std::string& name, Nanos limit) {
   UniqueFd read_end;
   pid_t child = -1;
   {
-    // Nor may another child have this one's end of the pipe: it would keep it open.
+    // Another child must not inherit this end of the pipe, because it would keep the pipe open.
     const std::lock_guard lock(linker_mutex());
     auto pipe = make_pipe();
     if (!pipe) return no_child();
@@ -93,7 +93,7 @@ Result<void> try_loading(const std::string& name, Nanos limit) {
   const bool has_said = ready > 0 && ::read(read_end.get(), &said, 1) == 1;
   if (ready <= 0) ::kill(child, SIGKILL);
   int status = 0;
-  // The program may collect children of its own accord; then we do not learn how this one ended.
+  // The program itself may wait for all children. Then we do not learn how this child ended.
   while (::waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) break;
   }

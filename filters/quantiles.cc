@@ -16,7 +16,7 @@ using internal::refused;
 using internal::StateReader;
 
 constexpr std::string_view kName = "quantiles";
-// So that the stated accuracy also covers what log(), pow() and a rounded integer are off.
+// Leaves a margin for the errors of log(), pow() and the rounding of integers.
 constexpr double kSlack = 1 - 1e-7;
 
 using Indexes = std::vector<std::int64_t>;
@@ -32,7 +32,7 @@ constexpr wire::FieldNumber kOthers = 6;    // uint64: not finite
 constexpr wire::FieldNumber kLeast = 7;     // float64: infinite when there is no value
 constexpr wire::FieldNumber kGreatest = 8;  // float64
 
-// The state in a form to work on. Ascending by bucket, each bucket once.
+// A part of the state for computations: each bucket once, ascending.
 struct Buckets {
   Indexes indexes;
   Counts counts;
@@ -184,7 +184,8 @@ class Quantiles final : public Aggregation {
   std::int64_t bucket_of(double positive) const {
     return static_cast<std::int64_t>(std::ceil(std::log(positive) / log_growth_));
   }
-  // Never past float64, though half of the last bucket may lie there.
+  // The result is never above the range of float64, although half of the last bucket may be above
+  // it.
   double value_of(std::int64_t bucket) const {
     return std::exp(static_cast<double>(bucket) * log_growth_ - std::log((growth_ + 1) / 2));
   }

@@ -1,18 +1,20 @@
 #pragma once
 
-// Quantiles of all values of all leaves, from a sketch with a bounded relative error.
+// Estimates quantiles of all values of all leaves, with a bounded relative error.
 //
 // Method: DDSketch (Masson, Rim, Lee: DDSketch: a fast and fully-mergeable quantile sketch with
-// relative-error guarantees, VLDB 2019). For accuracy a let g = (1 + a) / (1 - a). A value x > 0
-// counts in bucket i = ceil(log x / log g), which holds (g^(i-1), g^i]. The number 2 g^i / (g + 1)
-// represents the bucket: it differs by at most a x from each value x of the bucket. Negative values
-// have their own buckets. Sketches are merged by adding counts. So the sketch of all leaves is
-// exactly the same in any tree.
+// relative-error guarantees, VLDB 2019). For accuracy a, let g = (1 + a) / (1 - a). A value x > 0
+// counts in bucket i = ceil(log x / log g), that is, in the interval (g^(i-1), g^i]. Each value of
+// the bucket is estimated as 2 g^i / (g + 1); the error is at most a x. Negative values have their
+// own buckets. Sketches are merged by adding counts. So the sketch of all leaves is exactly the
+// same in any tree.
 //
-//   a = 0.01, values 1 2 3 4 100: buckets 0 35 55 70 231; the median, 3, is given as 2.97.
+// Example: a = 0.01, and the values are 1 2 3 4 100. They are in the buckets 0 35 55 70 231. The
+// median is 3, and the result is 2.97.
 //
 // Buckets are never joined to save memory. A sketch has at most one bucket for each value. With a =
-// 0.01 it has about 115 buckets for each factor of ten in the range of values.
+// 0.01, a sketch has about 115 buckets for each factor of ten between the smallest and the largest
+// value.
 
 #include <memory>
 
@@ -33,23 +35,23 @@ constexpr wire::FieldNumber kWanted = 2;
 /// float64. An absolute value below 2^-1022 counts as zero.
 constexpr wire::FieldNumber kValue = 1;
 
-// Gives these fields. Quantiles, minimum and maximum are NaN if there is no finite value.
+// The result has these fields. Quantiles, minimum and maximum are NaN if there is no finite value.
 constexpr wire::FieldNumber kQuantiles = 1;  ///< array of float64, one for each element of kWanted
 constexpr wire::FieldNumber kCount = 2;      ///< uint64: number of finite values. Exact.
 constexpr wire::FieldNumber kMin = 3;        ///< float64: smallest finite value. Exact.
 constexpr wire::FieldNumber kMax = 4;        ///< float64: largest finite value. Exact.
-/// uint64: number of NaNs and infinities, which are ignored otherwise
+/// uint64: number of NaNs and infinities; the other fields ignore them
 constexpr wire::FieldNumber kNotFinite = 5;
 }  // namespace quantiles
 
-/// "quantiles". Sort the n finite values in ascending order. Quantile q is the value with index
-/// floor(q (n - 1)). The error of the result is at most a times the absolute value.
+/// "quantiles". Quantile q of n finite values is the value with index floor(q (n - 1)) in ascending
+/// order. The error of the result is at most a times the absolute value of the quantile.
 ///
-/// make_quantiles() fails if the parameters are invalid. lift fails if field 1 is missing or not
-/// numeric. merge fails if an argument is not a state.
+/// make_quantiles() fails if the parameters are invalid. lift() fails if field 1 is missing or not
+/// numeric. merge() fails if an argument is not a state.
 ///
-/// On hosts with different mathematics libraries, a value at the edge of a bucket may count in
-/// either of the two buckets. The accuracy holds for both.
+/// If hosts have different mathematics libraries, a value at the edge of a bucket may count in the
+/// neighbouring bucket. The error bound is valid for both buckets.
 Result<std::shared_ptr<const Aggregation>> make_quantiles(const wire::Fields& parameters);
 
 }  // namespace xylem::filters

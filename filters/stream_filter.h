@@ -1,6 +1,6 @@
 #pragma once
 
-// Makes the filters that a stream's specification asks for.
+// Makes the filters of a stream from the stream's specification.
 
 #include <memory>
 
@@ -12,14 +12,14 @@
 
 namespace xylem::filters {
 
-/// Makes the stream's aggregation, built in or from its plugin; null if the stream has none. Fails
-/// like make_aggregation() and load_aggregation(), and with kCorrupt if its parameters cannot be
-/// read.
+/// Makes the stream's aggregation, built in or from its plugin; null if the stream has no
+/// aggregation. Fails if make_aggregation() or load_aggregation() fails. Fails with kCorrupt if the
+/// parameters cannot be decoded.
 Result<std::shared_ptr<const Aggregation>> aggregation_of(const wire::StreamSpec& spec);
 
-/// Makes the stream's narrowing in the same way; null if the stream has none. Every node of the
-/// stream makes it, also leaves. So a node that cannot make it is found when the stream is opened;
-/// this matters because a communication process may be started on any host.
+/// Makes the stream's narrowing in the same way; null if the stream has no narrowing. Every node of
+/// the stream makes the narrowing, even if it does not use it. So a host that cannot load the
+/// plugin is found when the stream is opened, before a communication process is started there.
 NodeNarrowing narrowing_of(const wire::StreamSpec& spec);
 
 ReducerOptions reducer_options(const wire::StreamSpec& spec);

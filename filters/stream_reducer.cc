@@ -104,7 +104,8 @@ void StreamReducer::give_out(std::map<std::uint64_t, Open>::iterator wave) {
   waiting_bytes_ -= wave->second.bytes;
   ready_.push_back({wave->first, std::move(wave->second.sources), std::move(wave->second.state)});
   given_out_.insert(wave->first);
-  // With gaps in the numbers the set would grow for ever: long ago counts as given out.
+  // If there are gaps in the wave numbers, the set would grow for ever. So very old waves count as
+  // released.
   if (given_out_.intervals().size() > kMaxGaps) {
     given_out_.insert(0, given_out_.intervals()[kMaxGaps / 2].first);
   }

@@ -3,11 +3,13 @@
 // Reduces the waves of one stream at one node: waits for the contributions of the leaves below and
 // merges them.
 //
-// The rules for each wave of a packet: contributions of disjoint sources are merged. A contribution
-// is forwarded by itself if it overlaps, does not match, or arrives after its wave was released.
-// Packets marked `alone` and tombstones are forwarded unchanged: the root keeps one of two packets
-// with the same contribution, so it must be able to tell them apart. Nothing is kept after its
-// release.
+// Rules: contributions to the same wave are merged if their sources are disjoint. A contribution is
+// forwarded by itself if its sources overlap, if it cannot be merged, or if it arrives after its
+// wave was released.
+//
+// Packets marked `alone` and tombstones are forwarded unchanged: two of these packets may have the
+// same contribution. The root must be able to recognise this, because it keeps only one. Nothing is
+// kept after its release.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,8 +39,8 @@ struct ReducerOptions {
   wire::Synchronisation synchronisation = wire::Synchronisation::kWaitForAll;
   /// For kTimeOut: maximum wait after a wave's first packet.
   Nanos time_out = 0;
-  /// For kWaitForAll: maximum wait after a wave's first packet. Twice the time after which a silent
-  /// leaf counts as lost (kSilenceLimit).
+  /// For kWaitForAll: maximum wait after a wave's first packet. It is 2 kSilenceLimit; a leaf that
+  /// is silent for kSilenceLimit counts as lost.
   Nanos longest_wait = 6 * kSecond;
   /// Maximum size of waiting waves. If more waves wait, the oldest are released first.
   std::size_t max_waiting_bytes = 8u << 20;
@@ -49,22 +51,23 @@ class StreamReducer {
  public:
   StreamReducer(std::shared_ptr<const Aggregation> aggregation, ReducerOptions options);
 
-  /// Sets the leaves below that have neither ended nor closed the stream. Waves that waited only
-  /// for other leaves become ready.
+  /// Sets the leaves for which a wave waits: those below this node that have neither ended nor
+  /// closed the stream. Waves that have a contribution of each of these leaves become ready.
   void set_expected(const IntervalSet& leaves);
 
-  /// Adds the waves of a packet. Returns false if the caller must forward the packet unchanged: a
-  /// tombstone, a payload that cannot be read, and, unless this is the root, a packet marked
-  /// `alone`.
+  /// Adds the waves of a packet. Returns false if the caller must forward the packet unchanged.
+  /// This is so for a tombstone, for a payload that cannot be decoded, and for a packet marked
+  /// `alone`. The root adds packets marked `alone`.
   bool add(const wire::Packet& packet, Nanos now, bool is_root = false);
-  /// Adds one wave of a packet. For the root, which adds only waves that are new.
+  /// Adds one wave of a packet. The root uses it, because it adds only waves that it does not have
+  /// yet.
   void add(std::uint64_t wave, const IntervalSet& sources, wire::Fields state, Nanos now);
 
   /// Returns the waves to forward, in the order of their numbers.
   std::vector<ReducedWave> take_ready(Nanos now);
-  /// The next time at which a wave times out; a very late time if no wave waits.
+  /// Returns the next time at which a wave times out; a very late time if no wave waits.
   Nanos next_deadline() const;
-  /// Returns everything that waits.
+  /// Returns all waiting waves.
   std::vector<ReducedWave> flush();
 
   std::size_t waiting_bytes() const noexcept { return waiting_bytes_; }
@@ -83,15 +86,15 @@ class StreamReducer {
   ReducerOptions options_;
   IntervalSet expected_;
   std::map<std::uint64_t, Open> open_;
-  // May contain waves that were already released.
+  // Pairs of deadline and wave. Some of these waves may already be released.
   std::deque<std::pair<Nanos, std::uint64_t>> deadlines_;
   IntervalSet given_out_;
   std::vector<ReducedWave> ready_;
   std::size_t waiting_bytes_ = 0;
 };
 
-/// Returns the waves as packets. Consecutive waves with equal sources share a packet, up to
-/// `max_bytes` and `max_waves` in each packet.
+/// Returns the waves as packets. Consecutive waves with equal sources share a packet. A packet is
+/// full when it has `max_waves` waves or at least `max_bytes` bytes.
 std::vector<wire::Packet> pack(StreamId stream, std::vector<ReducedWave> waves,
                                std::size_t max_waves = 256, std::size_t max_bytes = 256u << 10);
 

@@ -21,7 +21,7 @@ struct Entry {
   T value;
   std::uint64_t leaf, position;
 
-  // The one that comes first. Of -0 and 0, which are equal, the leaf decides.
+  // True if this entry comes first. -0 and 0 are equal, so the leaf decides.
   bool operator<(const Entry& other) const {
     if (value != other.value) return value > other.value;
     return std::pair(leaf, position) < std::pair(other.leaf, other.position);
@@ -109,7 +109,7 @@ class Top final : public Aggregation {
   }
 
   Result<wire::Fields> finish(wire::Fields state) const override {
-    // Merging with itself would check it too, but only of its own type.
+    // Checks the state by merging it with itself.
     wire::Fields copy = state;
     if (auto good = merge(copy, state); !good) return unexpected(std::move(good.error()));
     return state;

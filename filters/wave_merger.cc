@@ -16,7 +16,7 @@ void WaveMerger::add(wire::Packet packet, Nanos now) {
   const auto known = waves_.find(packet.id.wave);
   const bool overlaps =
       known != waves_.end() && known->second.sources.intersects(packet.id.sources);
-  // An overlap means that something was sent twice; only the root decides which of them counts.
+  // An overlap means that a contribution was sent twice. Only the root decides which one counts.
   const bool goes_by_itself = packet.alone || overlaps;
   if (packet.tombstone || (goes_by_itself && !options_.merge_overlaps)) {
     ready_.push_back(std::move(packet));
@@ -56,7 +56,8 @@ std::vector<wire::Packet> WaveMerger::flush() {
   return std::exchange(ready_, {});
 }
 
-// `last` is of all sources of a packet: those that send on, and those that do not, go apart.
+// `last` applies to all sources of a packet. So sources that send more and sources that do not need
+// separate packets.
 void WaveMerger::give_out(Wave wave) {
   for (const wire::Packet& packet : wave.packets) waiting_bytes_ -= packet.payload.size();
   const auto first_last =

@@ -1,12 +1,14 @@
 #pragma once
 
-// Holds the packets of one stream's waves until all leaves have contributed, then merges them.
+// Keeps the packets of one stream until all leaves have contributed to a wave, then merges the
+// packets of this wave.
 //
-// The rules: packets of one wave are merged if their sources are disjoint and they are not marked
-// `alone`. Packets marked `last` are merged separately from the others. All other packets are
+// Rules: packets of one wave are merged if their sources are disjoint. Packets marked `last` are
+// merged only with each other. Packets that overlap, packets marked `alone` and tombstones are
 // forwarded unchanged. Nothing is kept after its release, so a late packet is forwarded by itself.
-// A wave is released when every leaf below that still sends has contributed, at the timeout, or
-// when too many bytes wait.
+//
+// A wave is released when all expected leaves have contributed. It is released earlier at the
+// timeout or if too many bytes wait.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +22,8 @@
 
 namespace xylem::filters {
 
-/// Merges several payloads of disjoint sources into one. Returns false if a payload cannot be read.
-/// Then the packets are forwarded unchanged, so that the root can report this.
+/// Merges the payloads of packets with disjoint sources. Returns false if a payload cannot be
+/// decoded. The packets are then forwarded unchanged, so that the root can report the error.
 using MergeFunction =
     std::function<bool(const std::vector<wire::Packet>& packets, wire::Bytes& merged)>;
 
@@ -30,8 +32,8 @@ struct WaveMergerOptions {
   Nanos time_out = 150 * kMillisecond;
   /// Maximum size of waiting waves. If more waves wait, the oldest are released first.
   std::size_t max_waiting_bytes = 8u << 20;
-  /// Breaks the rule above: packets of the same source are merged. Used only by the test that
-  /// proves that the tree's model detects this mistake.
+  /// If true, packets are merged even if their sources overlap. This is an error. Only a test sets
+  /// it, to show that the test's model of the tree detects this error.
   bool merge_overlaps = false;
 };
 
@@ -40,8 +42,8 @@ class WaveMerger {
  public:
   explicit WaveMerger(MergeFunction merge, WaveMergerOptions options = {});
 
-  /// Sets the leaves below that have neither ended nor closed the stream. Waves that waited only
-  /// for other leaves become ready.
+  /// Sets the expected leaves: those below this node that have neither ended nor closed the stream.
+  /// Waves that have a contribution of each of these leaves become ready.
   void set_expected(const IntervalSet& leaves);
 
   /// Adds a packet. take_ready() then returns the packets that are ready.
@@ -50,10 +52,10 @@ class WaveMerger {
   /// Returns the packets to send up, oldest wave first.
   std::vector<wire::Packet> take_ready(Nanos now);
 
-  /// The next time at which a wave times out; a very late time if no wave waits.
+  /// Returns the next time at which a wave times out; a very late time if no wave waits.
   Nanos next_deadline() const;
 
-  /// Returns everything that waits.
+  /// Returns all waiting packets.
   std::vector<wire::Packet> flush();
 
   std::size_t waiting_bytes() const noexcept { return waiting_bytes_; }

@@ -21,7 +21,8 @@ void Gathering::process_seen(LeafId leaf, const wire::ProcessRow& process, Nanos
   if (!process.unwatched.empty()) unwatched_[{leaf, process.lane}] = process.unwatched;
   if (!process.initialised) return;
   World& world = worlds_[process.world_key];
-  // A rank that cannot be watched, and was not told the size, says no more than its own number + 1.
+  // A rank that cannot be watched may not know the size of its world. It then reports its own
+  // number + 1 as the size.
   world.size = std::max(world.size, process.world_size);
   if (world.ranks.insert(process.rank).second) last_newcomer_ = now;
 }

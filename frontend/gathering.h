@@ -1,8 +1,9 @@
 #pragma once
 
-// Decides when the tree can be placed. In a run each rank reports the size of its world: gathering
-// is complete when all worlds seen so far are complete, or `settle` after the last new host or
-// process. A tool's tree may wait for a number of leaves instead. Pure.
+// Gathering: the wait for hosts and processes before the tree is placed. In a run, each rank
+// reports the size of its world. Gathering is complete when all known worlds are complete, but at
+// the latest `settle` after the last new host or process. A tool's tree may wait for a number of
+// leaves instead. Pure.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,12 +21,12 @@ namespace xylem::frontend {
 
 struct GatheringOptions {
   Nanos settle = 2 * kSecond;  ///< Maximum wait after the last new host or process.
-  /// Number of hosts to wait for, however long it takes; 0: complete as described above.
+  /// If not 0, gathering is complete when this number of hosts has joined, however long this takes.
   std::size_t expected = 0;
   bool operator==(const GatheringOptions&) const = default;
 };
 
-/// The setting of a run: `settle`.
+/// The setting `settle` of a run.
 const Section<GatheringOptions>& gathering_section();
 
 /// Hosts and processes that have registered so far. Not thread-safe.
@@ -38,22 +39,26 @@ class Gathering {
   void process_seen(LeafId leaf, const wire::ProcessRow& process, Nanos now);
 
   bool anyone() const noexcept { return !processes_by_leaf_.empty(); }
-  /// True if there is at least one world, and all ranks of all worlds have registered.
+  /// Returns true if there is at least one world, and all ranks of all worlds have registered.
   bool worlds_complete() const;
-  /// True once there is a host, and either the worlds are complete or nothing new came for
-  /// `settle`. With `expected`: true once there are that many hosts.
+  /// Returns true if gathering is complete. If `expected` is not 0, this needs `expected` hosts.
+  /// Otherwise it needs at least one host, and one of two conditions: all worlds are complete, or
+  /// no new host or process has come for `settle`.
   bool complete(Nanos now) const;
-  /// When complete() may become true without an event; kForever if it cannot.
+  /// Returns the time at which complete() may become true without an event; kForever if it needs an
+  /// event.
   Nanos complete_at() const noexcept;
-  /// Maximum wait for one more host or process.
+  /// Maximum wait for another host or process.
   Nanos newcomer_limit() const noexcept { return options_.settle; }
 
-  /// Number of processes that have registered on a host, whether they have called MPI_Init or not.
+  /// Number of processes that have registered on a host. A process counts even before it calls
+  /// MPI_Init.
   std::size_t processes_on(LeafId leaf) const;
-  /// A sentence about the first incomplete world, "8 of 16 ranks of a world were seen: ...", or "".
+  /// Returns a sentence about the first incomplete world: "8 of 16 ranks of a world were seen:
+  /// ...". Empty if all worlds are complete.
   std::string missing_ranks() const;
-  /// A sentence about ranks that cannot be watched, "2 ranks are not watched: ...", with the reason
-  /// of the first of them; or "".
+  /// Returns a sentence about ranks that cannot be watched, with the reason of the first such rank:
+  /// "2 ranks are not watched: ...". Empty if all ranks can be watched.
   std::string unwatched_ranks() const;
   std::size_t worlds() const noexcept { return worlds_.size(); }
   std::size_t ranks() const;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The user's options for placing communication processes, and the known facts about the hosts of a
-// run.
+// What decides about the hosts of communication processes: the user's options, and the facts about
+// the hosts of a run.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,17 +18,17 @@ namespace xylem::frontend {
 /// The user's options.
 struct HostChoice {
   placement::Policy policy = placement::Policy::kEven;             ///< `--placement`
-  placement::FuzzyRules rules = placement::default_fuzzy_rules();  ///< For kFuzzy.
-  /// `--comm-on`, `--exclude`, `--max-per-host`, `--reserve-cores`. Excluded hosts that are not
-  /// part of the job are skipped, so that one configuration can serve every job.
+  placement::FuzzyRules rules = placement::default_fuzzy_rules();  ///< Used only with kFuzzy.
+  /// `--comm-on`, `--exclude`, `--max-per-host` and `--reserve-cores`. Excluded hosts outside the
+  /// job are skipped, so that one configuration can serve every job.
   placement::RoomRules room;
-  /// `--extra-hosts`: hosts without back ends, each once. If the job also uses one of these hosts,
-  /// this is not an error.
+  /// `--extra-hosts`: hosts without back ends. Each host is named once. It is no error if the job
+  /// also uses one of these hosts.
   std::vector<std::string> extra_hosts;
   bool operator==(const HostChoice&) const = default;
 };
 
-/// The known facts about a back end's host when the tree is planned.
+/// The facts about a back end's host that are known when the tree is planned.
 struct KnownHost {
   std::size_t processes = 0;    ///< Number of the job's processes on the host.
   placement::FactValues facts;  ///< Measurements of the back end, if available.

@@ -27,10 +27,10 @@ std::uint64_t first_source(const wire::PacketId& id) {
   return id.sources.empty() ? 0 : id.sources.intervals().front().first;
 }
 
-// A wave costs memory also when it is empty.
+// Even an empty wave costs memory.
 std::size_t cost_of(const Wave& wave) { return wave.fields.bytes() + sizeof(Wave); }
 
-// Names that follow one another become one.
+// Joins an id to the previous one if its waves follow directly.
 void append(std::vector<wire::PacketId>& ids, wire::PacketId id) {
   if (!ids.empty() && ids.back().wave_end == id.wave && ids.back().sources == id.sources) {
     ids.back().wave_end = id.wave_end;
@@ -39,7 +39,7 @@ void append(std::vector<wire::PacketId>& ids, wire::PacketId id) {
   }
 }
 
-// The same when those of several leaves alternate.
+// Joins ids even if ids of several leaves alternate.
 void join_neighbours(std::vector<wire::PacketId>& ids) {
   std::stable_sort(ids.begin(), ids.end(), [](const wire::PacketId& a, const wire::PacketId& b) {
     return std::pair(first_source(a), a.wave) < std::pair(first_source(b), b.wave);
@@ -74,14 +74,15 @@ void Inbox::take(wire::Packet packet, Nanos now) {
   } else if (auto read = wire::decode_waves(packet.payload, packet.id.wave_end - packet.id.wave)) {
     waves = *std::move(read);
   } else {
-    // Sent again it would be no better: it counts as come, so that its leaf forgets it.
+    // It does not help to resend this packet. It counts as received, so that its leaf removes it
+    // from the journal.
     log(Level::kError, "a packet cannot be read",
         {{"stream", spec_.name}, {"why", read.error().message}});
     counter = &account_.unreadable;
   }
   const bool as_a_whole = judge(packet.id) != Verdict::kMixed;
   if (as_a_whole && !admit(packet.id, *counter)) return;
-  if (as_a_whole && waves.empty()) return;  // A tombstone: however many waves it stands for.
+  if (as_a_whole && waves.empty()) return;  // A tombstone, possibly for many waves.
   if (waves.empty()) {
     for (const auto& run : runs_alike(packet.id)) {
       admit(part_of(packet.id, run, packet.id.sources), *counter);
@@ -112,13 +113,13 @@ Inbox::Verdict Inbox::judge(const wire::PacketId& id) const {
   return Verdict::kNew;
 }
 
-// Counts and answers it. True when it is new, and so ours to hand on.
+// Counts and acknowledges the contributions. Returns true if they are new.
 bool Inbox::admit(const wire::PacketId& id, std::uint64_t& counter) {
   const std::uint64_t contributions = (id.wave_end - id.wave) * id.sources.count();
   switch (judge(id)) {
     case Verdict::kKnown:
       account_.duplicates += contributions;
-      // While nothing is acknowledged it waits for that already: the leaf is only impatient.
+      // While the inbox is full, the earlier packet already waits for its acknowledgement.
       if (!is_full()) append(waiting_.stored, id);
       return false;
     case Verdict::kMixed:
@@ -133,7 +134,7 @@ bool Inbox::admit(const wire::PacketId& id, std::uint64_t& counter) {
   return true;
 }
 
-// A tombstone may stand for more waves than can be looked at one by one.
+// A tombstone may cover too many waves to check each.
 std::vector<IntervalSet::Interval> Inbox::runs_alike(const wire::PacketId& id) const {
   const IntervalSet range = IntervalSet::range(id.wave, id.wave_end);
   std::set<std::uint64_t> cuts{id.wave, id.wave_end};
@@ -217,7 +218,8 @@ std::optional<Wave> Inbox::receive() {
 wire::Acknowledgement Inbox::take_acknowledgement() {
   if (is_full()) return {};
   if (!not_taken_.empty()) {
-    // All that these leaves still have of the stream; what is acknowledged now is named first.
+    // Requests all unacknowledged packets of these leaves. `stored` comes before `resend` in the
+    // message.
     wire::PacketId all;
     all.stream = spec_.id;
     all.wave_end = std::numeric_limits<std::uint64_t>::max();

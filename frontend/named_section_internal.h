@@ -10,17 +10,18 @@
 
 namespace xylem::frontend::internal {
 
-/// `service.gpu.exec` is {"gpu", "exec"}. The key is empty for a section without keys.
+/// The parts of a key: `service.gpu.exec` is split into {"gpu", "exec"}. `key` is empty for a
+/// section without keys.
 struct NamedKey {
   std::string name;
   std::string key;
 };
 
-/// Whether a key belongs to a section of this kind ("service" or "stream").
+/// Returns true if a key belongs to a section of this kind ("service" or "stream").
 bool is_of_kind(std::string_view key, std::string_view kind);
 
-/// Splits a key for which is_of_kind() is true. Fails with kInvalidArgument when
-/// wire::is_service_name() does not allow the name.
+/// Splits a key for which is_of_kind() is true. Fails with kInvalidArgument if
+/// wire::is_service_name() refuses the name.
 Result<NamedKey> split_key(std::string_view key, std::string_view kind);
 
 /// The error kInvalidArgument with the sentence "PATH:LINE: why".

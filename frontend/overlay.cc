@@ -82,13 +82,13 @@ void Overlay::restore(OverlayNode node) {
   const auto [it, is_new] = nodes_.emplace(id, std::move(node));
   if (!is_new || it->second.leaf == wire::kNoLeaf) return;
   if (it->second.is_host()) hosts_.push_back(id);
-  // A program that comes back without a report does not tell its key.
+  // A program that comes back without a report has not sent its host key.
   if (!it->second.host_key.empty()) by_host_key_.insert_or_assign(it->second.host_key, id);
   by_leaf_.insert_or_assign(it->second.leaf, id);
   leaves_.insert(raw(it->second.leaf));
 }
 
-// Those of back ends first, in the order of hosts_.
+// The hosts of back ends come first, in the order of `hosts_`.
 std::vector<tree::Host> Overlay::hosts_to_choose_from(const std::map<LeafId, KnownHost>& known,
                                                       const HostChoice& choice) const {
   std::vector<tree::Host> hosts;
@@ -113,7 +113,7 @@ std::vector<tree::Host> Overlay::hosts_to_choose_from(const std::map<LeafId, Kno
   return hosts;
 }
 
-// Gives the hosts their cores, where they count.
+// Sets the number of cores of the hosts if it limits the placement.
 Result<placement::Choice> Overlay::make_choice(std::vector<tree::Host>& hosts,
                                                const std::map<LeafId, KnownHost>& known,
                                                const HostChoice& choice) const {
@@ -196,7 +196,7 @@ void Overlay::attach_back_ends() {
   attach_all(hosts_, on);
 }
 
-// All in one turn: there may be one for each rank.
+// Attaches all programs together, because there may be one for each rank.
 void Overlay::attach_programs() {
   std::vector<NodeId> programs;
   std::vector<HostId> on;
@@ -218,7 +218,7 @@ void Overlay::attach_all(const std::vector<NodeId>& nodes, const std::vector<Hos
   }
 }
 
-// Who was not there when the plan was made is known to it by the host's name at most.
+// A node that joined after the placement can only be matched by its host's name.
 HostId Overlay::host_of(const OverlayNode& late) const {
   const auto alike = planned_by_short_name_.find(std::string(tree::short_name(late.host)));
   if (alike == planned_by_short_name_.end()) return tree::kNoHost;
@@ -306,7 +306,8 @@ std::vector<NodeId> Overlay::line_of(const OverlayNode& node) const {
       if (here != kFrontEndNode && is_living(here)) line.push_back(here);
     }
   } else {
-    // Levels fall on the way, so that it ends whatever nodes have said.
+    // The level must decrease at each step, so the loop ends even if nodes have reported wrong
+    // parents.
     const OverlayNode* below = &node;
     for (auto up = nodes_.find(node.parent);
          up != nodes_.end() && up->first != kFrontEndNode && up->second.level < below->level;

@@ -1,7 +1,8 @@
 #pragma once
 
-// The front end's view of the overlay: the nodes, their hosts and their parents. It gets a plan
-// from placement/ and derives each node's assignment from the plan. Pure: no links, no clock.
+// The front end's knowledge of the overlay: the nodes, their hosts and their parents. It gets a
+// plan from placement/ and derives each node's assignment from the plan. It uses no links and no
+// clock.
 
 #include <cstdint>
 #include <map>
@@ -26,7 +27,7 @@ enum class NodeState { kStarting, kStarted, kAttached, kLeft, kLost };
 
 /// "starting", "started", "attached", "left", "lost".
 const char* node_state_name(NodeState state);
-/// The state with this name; kLost for any other text.
+/// Returns the state with this name; kLost for any other text.
 NodeState parse_node_state(std::string_view name);
 
 struct OverlayNode {
@@ -34,7 +35,8 @@ struct OverlayNode {
   wire::Role role = wire::Role::kBackEnd;
   std::string host;
   std::string host_key;
-  NodeId parent = kFrontEndNode;  ///< The planned parent, later the parent that the node reports.
+  /// First the planned parent, later the parent that the node has reported.
+  NodeId parent = kFrontEndNode;
   std::uint32_t level = 0;
   std::uint32_t pid = 0;
   std::uint32_t cores = 0;  ///< Cores of a back end's host, from its report; 0: unknown.
@@ -44,7 +46,7 @@ struct OverlayNode {
   std::string reason{};  ///< Why a communication process was placed on its host.
 
   /// True for a back end: communication processes may be placed on its host. False for a program,
-  /// although it is a leaf too.
+  /// although a program is a leaf, too.
   bool is_host() const { return role == wire::Role::kBackEnd; }
 };
 
@@ -57,53 +59,56 @@ class Overlay {
 
   void set_front_end_addresses(std::vector<wire::Address> addresses);
 
-  /// Adds a back end or a program, depending on `role`. After a restart with the same host key it
-  /// gets the same node and leaf again.
+  /// Adds a back end or a program, depending on `role`. If it has restarted with the same host key,
+  /// it gets the same node and leaf again.
   OverlayNode& join(const wire::HostReport& report, wire::Role role = wire::Role::kBackEnd);
 
-  /// Adds a node of a former front end, with its place. Does nothing if its id is already known.
+  /// Adds a node that joined under a former front end, with its place in the tree. Does nothing if
+  /// the node's id is already known.
   void restore(OverlayNode node);
 
-  /// Chooses hosts for the communication processes of `shape`, using the facts about each back
-  /// end's host (`known`, by leaf). Then chooses a parent for every back end, and by the same rules
-  /// for every program. Returns the nodes to start. `may_launch`: the owner can start processes on
-  /// hosts without a back end. Only then may a topology file name such hosts, and `choice` have
-  /// extra hosts.
+  /// Chooses hosts for the communication processes of `shape`. `known` has facts about each back
+  /// end's host. Then chooses a parent for every back end and every program. Returns the nodes to
+  /// start.
   ///
-  /// The number of a host's cores limits the communication processes there in two cases. With fuzzy
-  /// placement, the measured number counts, if there is one. If `choice` reserves cores, with
-  /// either policy, the measured number counts, else the number that the back end has reported.
+  /// `may_launch` is true if the owner can start processes on hosts without a back end. Only then
+  /// may a topology file name such hosts, and only then may `choice` have extra hosts.
   ///
-  /// Fails with kNotFound when a topology file names unknown hosts, and as placement::plan_tree and
-  /// placement::room_of. After a failure nothing has changed.
+  /// A host's number of cores limits the communication processes on the host in two cases:
+  /// - With fuzzy placement, the measured number is the limit. If it was not measured, there is no
+  ///   limit.
+  /// - If `choice` reserves cores, with either policy, the measured number counts. If it was not
+  ///   measured, the number that the back end has reported counts.
+  ///
+  /// Fails if placement::plan_tree() or placement::room_of() fails, for example with kNotFound if a
+  /// topology file names unknown hosts. After a failure nothing has changed.
   Result<std::vector<NodeId>> place(const tree::Shape& shape,
                                     const std::map<LeafId, KnownHost>& known,
                                     bool may_launch = false, const HostChoice& choice = {});
 
-  /// The back end that starts this communication process on its host. Nothing if the host has no
-  /// back end.
+  /// Returns the back end that must start this communication process on its host; nullopt if the
+  /// host has no back end.
   std::optional<NodeId> starter_of(NodeId comm_process) const;
 
   void started(NodeId comm_process, std::vector<wire::Address> addresses, std::uint32_t pid);
-  /// Removes a communication process that could not be started or is lost. Each of its children
-  /// gets the first living node of its own list of parents; see assignment(). Returns these
-  /// children.
+  /// Removes a communication process that could not be started or is lost. Each child of the
+  /// process gets a new parent: the first living node of the child's own list of parents (see
+  /// assignment()). Returns these children.
   std::vector<NodeId> remove(NodeId comm_process, NodeState state);
   bool all_started() const;
 
-  /// Chooses a parent for a leaf that has joined after the placement, as placement::attach_one()
-  /// does: an internal leaf on its own host if one there has few enough back ends, else the least
-  /// loaded. The leaf's host is found by its name, since a program reports no other identity of its
-  /// host.
+  /// Chooses a parent for a leaf that has joined after the placement; placement::attach_one() has
+  /// the rules. The leaf's host is found by the host's name, since a program reports no other
+  /// identity of its host.
   void attach_late(NodeId late);
 
-  /// The node's place, with its parents in the order in which it should try them: first its parent,
-  /// then the fall-backs of the plan. If the plan does not contain the node, its ancestors are the
-  /// fall-backs. The front end is last.
+  /// Returns the node's place, with a list of parents in the order in which to try them. First
+  /// comes the node's parent. Then come the fall-backs of the plan; if the plan does not contain
+  /// the node, its ancestors. The front end is last.
   wire::Assignment assignment(NodeId id) const;
 
-  /// The front end and the living communication processes, each below its current parent. Fails
-  /// with kInvalidArgument when a host's name is invalid in a topology.
+  /// Returns the front end and the living communication processes, each below its current parent.
+  /// Fails with kInvalidArgument if tree::is_host_name() refuses a host's name.
   Result<tree::Topology> topology() const;
 
   OverlayNode* find(NodeId node);
@@ -111,9 +116,9 @@ class Overlay {
   const OverlayNode* find(LeafId leaf) const;
   const OverlayNode* find_host(const std::string& host_key) const;
   const std::map<NodeId, OverlayNode>& nodes() const noexcept { return nodes_; }
-  /// Every leaf that ever joined, including programs.
+  /// All leaves that have ever joined, including programs.
   const IntervalSet& leaves() const noexcept { return leaves_; }
-  /// Back ends that ever joined.
+  /// Number of back ends that have ever joined.
   std::size_t host_count() const noexcept { return hosts_.size(); }
 
  private:
@@ -131,20 +136,21 @@ class Overlay {
   void plan_parent(NodeId node, NodeId planned);
   bool is_living(NodeId node) const;
   NodeId node_of_plan(NodeId planned) const;
-  /// The living nodes to which `node` may attach, in the order of assignment().
+  /// Returns the living nodes to which `node` may attach, in the order of assignment().
   std::vector<NodeId> line_of(const OverlayNode& node) const;
 
   std::map<NodeId, OverlayNode> nodes_;
   std::map<std::string, NodeId> by_host_key_;
   std::map<LeafId, NodeId> by_leaf_;
-  std::vector<NodeId> hosts_;  // By HostId: the host's back end.
-  // Empty before placement: then all nodes are below the front end.
+  std::vector<NodeId> hosts_;  // Back end of each host, indexed by HostId.
+  // Empty before the placement; until the placement, all nodes are below the front end.
   std::optional<placement::Plan> plan_;
-  std::vector<std::string> planned_hosts_;  // By HostId: names of the hosts of the plan.
+  std::vector<std::string> planned_hosts_;  // Names of the plan's hosts, indexed by HostId.
   std::unordered_map<std::string, std::vector<HostId>> planned_by_short_name_;
-  std::vector<NodeId> planned_;               // By the plan's node id: the id in nodes_.
-  std::map<NodeId, NodeId> planned_parent_;   // By the id in nodes_: the parent's id in the plan.
-  std::vector<std::uint32_t> planned_loads_;  // By the plan's node id: number of children.
+  std::vector<NodeId> planned_;  // Id in `nodes_`, indexed by the plan's node id.
+  // For each id in `nodes_`, the parent's id in the plan.
+  std::map<NodeId, NodeId> planned_parent_;
+  std::vector<std::uint32_t> planned_loads_;  // Number of children, indexed by the plan's node id.
   std::uint32_t next_node_;
   std::uint32_t next_leaf_;
   IntervalSet leaves_;

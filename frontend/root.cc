@@ -35,8 +35,9 @@ void Root::start(overlay::Network& network, wire::Control control, Nanos now) {
   restore(now);
 }
 
-// Nodes that were children of the former front end come by themselves; the others stay where they
-// are. A tree that had been placed is not placed anew; who was not yet moved to its place stays.
+// Children of the former front end reconnect by themselves; all other nodes stay where they are. A
+// tree that was already placed is not placed again. A node that was not yet moved to its place
+// stays where it is.
 void Root::restore(Nanos now) {
   ended_ = options_.ended;
   for (OverlayNode& node : std::exchange(options_.nodes, {})) {
@@ -57,7 +58,7 @@ void Root::restore(Nanos now) {
   return_deadline_ = now + options_.return_limit;
 }
 
-// It had its place from a former front end, which did not live to store it.
+// A former front end gave this node its place, but died before it stored this.
 void Root::recall(const overlay::Peer& peer, wire::Role role) {
   if (options_.front_ends == 1 || peer.node == wire::kNoNode || overlay_.find(peer.node)) return;
   const bool may_be_leaf = role == wire::Role::kBackEnd || role == wire::Role::kProgram;
@@ -87,7 +88,7 @@ void Root::on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now
   links_.emplace(link, role);
   returning_.erase(peer.node);
   network_->send(link, control_);
-  // A node that comes back names itself; a new one gets its number after its report.
+  // A node that comes back has its id in the hello. A new node gets its id after its report.
   recall(peer, role);
   const OverlayNode* known = overlay_.find(peer.node);
   if (known == nullptr || known->role != role) return;
@@ -101,7 +102,7 @@ void Root::on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now
 
 void Root::bind(NodeId node, overlay::LinkId link) {
   link_of_node_[node] = link;
-  // It was told of the streams when it came, and answers when it knows who it is.
+  // The node got the streams when it connected. It answers as soon as it has its id.
   if (node_of_link_.insert_or_assign(link, node).second) not_taken_.insert(link);
 }
 
@@ -113,11 +114,12 @@ void Root::on_link_down(overlay::LinkId link, const Error& why, Nanos now) {
   if (it != node_of_link_.end()) {
     const NodeId id = it->second;
     node_of_link_.erase(it);
-    const auto present = link_of_node_.find(id);  // It may have had a newer one, gone before.
+    // The node may have had a newer link, which is already closed.
+    const auto present = link_of_node_.find(id);
     if (present != link_of_node_.end() && present->second == link) link_of_node_.erase(present);
     log(Level::kDebug, "link down", {{"node", id}, {"why", why.message}});
   }
-  tell_streams_taken();  // It may have been the last that had not answered.
+  tell_streams_taken();  // This may have been the last missing answer.
   last_change_ = now;
   look_for_lost_hosts(now);
 }
@@ -165,9 +167,10 @@ void Root::refuse(overlay::LinkId link, const std::string& host, const std::stri
   network_->close(link, why);
 }
 
-// Whoever has the run's key may be a host. But one link is one host, or it could make the tree grow
-// without end; and a host that is there has one process that speaks for it. (That one may report
-// again on a new link before the loss of the old one was noticed.)
+// Any process with the run's key may report as a host. But a link may report only one host;
+// otherwise a process could let the tree grow without limit. And only one process may report for a
+// host that is present. This process may report again on a new link before the root has noticed the
+// loss of the old link.
 std::string Root::why_not(overlay::LinkId link, const wire::HostReport& report,
                           wire::Role role) const {
   const OverlayNode* known = overlay_.find_host(report.host_key);
@@ -220,12 +223,14 @@ void Root::on_attached(const wire::Attached& attached, Nanos now) {
   const OverlayNode* parent = overlay_.find(attached.parent);
   if (node == nullptr || parent == nullptr || attached.node == kFrontEndNode) return;
   hear_of(attached.node, now);
-  // Its place is told to a node before it attaches for the first time. Later the place is no
-  // measure: of a communication process that died we may hear before its children, or after.
+  // A node knows its place before it attaches for the first time. Later, the place does not show
+  // whether the node has reconnected: the root may learn of the death of a communication process
+  // before or after its children.
   const auto [at, is_first] = attached_to_.try_emplace(attached.node, node->parent);
   const bool healed = assigned_ && at->second != attached.parent;
   at->second = attached.parent;
-  // What it says may be old: a host that was given up is back when its leaf is below.
+  // The message may be old. A host that was given up counts as present only if its leaf is below
+  // the root.
   if (!given_up_.contains(node->leaf)) node->state = NodeState::kAttached;
   node->parent = attached.parent;
   node->level = std::max(node->level, parent->level + 1);
@@ -240,7 +245,7 @@ void Root::on_leaves(overlay::LinkId link, const wire::LeafSet& leaves, Nanos no
   for (const LeafId leaf : std::set(given_up_)) {
     if (leaves.leaves.contains(raw(leaf))) take_back(leaf);
   }
-  // Their goodbye went to a communication process.
+  // These leaves have sent their goodbye to a communication process.
   const IntervalSet ended = leaves.ended.intersection(overlay_.leaves());
   for (const auto& run : ended.intervals()) {
     for (auto number = run.first; number < run.end; ++number) {
@@ -310,7 +315,7 @@ bool Root::is_out_of_place(const OverlayNode& node) const {
   return at == attached_to_.end() || at->second != node.parent;
 }
 
-// Asked after each event: from where the last answer was found, once around.
+// Called after each event. So the search begins at the node at which the last search ended.
 bool Root::all_in_place() {
   if (!assigned_) return false;
   const auto& nodes = overlay_.nodes();
@@ -351,10 +356,10 @@ void Root::assign_when_started(Nanos now) {
   }
   for (const auto& [id, node] : overlay_.nodes()) {
     if (id == kFrontEndNode) continue;
-    // It may have come while the tree was being started.
+    // The leaf may have joined while the tree was being started.
     if (node.leaf != wire::kNoLeaf) overlay_.attach_late(id);
-    // Who was told to stay here until now, and goes elsewhere, finds no other parent than it is
-    // told.
+    // A node that must move to another parent has not lost its parent, so this move does not count
+    // as a reconnection.
     const NodeId told = overlay_.assignment(id).parents.front().node;
     if (const auto at = attached_to_.find(id); at != attached_to_.end() && at->second != told) {
       attached_to_.erase(at);
@@ -380,8 +385,8 @@ void Root::send_assignment(NodeId id) {
   if (link != link_of_node_.end()) network_->send(link->second, overlay_.assignment(id));
 }
 
-// Every node reports on its link each second, wherever it is in the tree, once it has a parent.
-// What told that it attached may have gone to a front end that has died since.
+// Every node with a parent reports about its link each second. So a report shows that the node is
+// attached, even if its Attached message went to a front end that has died.
 void Root::hear_of(NodeId id, Nanos now) {
   OverlayNode* node = overlay_.find(id);
   if (node == nullptr || node->role != wire::Role::kCommProcess) return;
@@ -402,7 +407,7 @@ void Root::look_for_lost_comm_processes(Nanos now, Nanos limit) {
 }
 
 void Root::look_for_lost_hosts(Nanos now) {
-  // Whose last packet is stored may leave: nothing more is to come.
+  // Leaves whose last packet is stored may leave. They send nothing more.
   const IntervalSet missing =
       overlay_.leaves().difference(router_.below().leaves).difference(ended_);
   for (auto it = missing_since_.begin(); it != missing_since_.end();) {
@@ -418,7 +423,7 @@ void Root::look_for_lost_hosts(Nanos now) {
   }
 }
 
-// What was below a former front end may still be on its way here.
+// Leaves of the former front end may still be reconnecting.
 Nanos Root::lost_limit_of(LeafId leaf, Nanos now) const {
   const bool just_taken_over = options_.front_ends > 1 && now < return_deadline_;
   const bool holds_up_the_end = control_.finish && !overlay_.find(leaf)->is_host();
@@ -462,7 +467,7 @@ void Root::send_control() {
 std::uint64_t Root::set_streams(std::vector<wire::StreamSpec> streams) {
   control_.streams = std::move(streams);
   send_control();
-  tell_streams_taken();  // Where there is nobody, nobody answers.
+  tell_streams_taken();  // If there is no other node, there is no answer to wait for.
   return control_.version;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// The root's view of the tree: the nodes, their parents, and which nodes are lost.
+// The logic of the root of the tree: which nodes there are, what their parents are, and which nodes
+// are lost.
 
 #include <cstdint>
 #include <functional>
@@ -24,17 +25,17 @@ namespace xylem::frontend {
 
 struct RootOptions {
   tree::Shape shape;  ///< `--topology`
-  /// The owner can start communication processes on hosts that have no back end.
+  /// True if the owner can start communication processes on hosts that have no back end.
   bool may_launch = false;
   HostChoice choice;  ///< `--placement` and its limits.
-  /// Whether leaves with the role of a program are treated differently from back ends. If false, as
-  /// in a tool's tree, they are treated as back ends. If true, they do not count as hosts and start
-  /// no process. They get their place when the tree is complete, and have a shorter timeout at the
-  /// end of the run.
+  /// False in a tool's tree: leaves with the role of a program are treated like back ends. True in
+  /// a run: programs do not count as hosts and start no process. They get their place when the tree
+  /// is complete, and have a shorter timeout at the end of the run.
   bool has_programs = false;
-  /// Timeout for the report of a communication process; after this it is left out of the tree.
+  /// Timeout for the report of a communication process. After this the process is left out of the
+  /// tree.
   Nanos start_limit = 5 * kSecond;
-  /// Timeout for a host or a program that no link of the root leads to. After this it counts as
+  /// Timeout for a host or a program that is below no link of the root. After this it counts as
   /// lost.
   Nanos lost_limit = 10 * kSecond;
   /// Timeout for a lost program while the run is ending. It is shorter than `lost_limit`: a live
@@ -42,17 +43,17 @@ struct RootOptions {
   /// longer `lost_limit` applies, because a program may compute for a long time between two calls.
   Nanos program_lost_limit = overlay::kSilenceLimit;
   /// Number of front ends of this run so far, including this one. Each front end has its own range
-  /// of control versions, node ids and leaf ids, so that no number is used twice.
+  /// of control versions, node ids and leaf ids. So no number is used twice.
   std::uint64_t front_ends = 1;
-  /// The nodes that the former front ends had. They keep their places in the tree.
+  /// The nodes of the former front ends. These nodes keep their places in the tree.
   std::vector<OverlayNode> nodes;
   IntervalSet ended;  ///< Leaves whose last packets are stored.
   /// Maximum wait for children of the former front end to reconnect.
   Nanos return_limit = 5 * kSecond;
 };
 
-/// The owner of a Root. The Root calls these functions while one of its own functions runs. During
-/// such a call the owner may call Root::acknowledge().
+/// The owner of a Root. These functions are called only while a function of the Root runs. They may
+/// call Root::acknowledge().
 class RootOwner {
  public:
   virtual ~RootOwner() = default;
@@ -63,14 +64,14 @@ class RootOwner {
   virtual void on_node(const OverlayNode& node) = 0;
   /// A back end or a program has joined. The same leaf may join again after a restart.
   virtual void on_joined(LeafId leaf, Nanos now) = 0;
-  /// No link of the root has led to this leaf for lost_limit (or program_lost_limit). It counts as
-  /// lost.
+  /// This leaf was below no link of the root for `lost_limit` (or `program_lost_limit`). The leaf
+  /// now counts as lost.
   virtual void on_lost(const OverlayNode& leaf) = 0;
   /// A lost leaf was seen again.
   virtual void on_found(const OverlayNode& leaf) = 0;
-  /// The owner must start this communication process, on a host without a back end. Called only
-  /// with RootOptions::may_launch. If the process starts, it sends a report; otherwise the owner
-  /// calls Root::comm_process_ended.
+  /// The owner must start this communication process on a host without a back end. Called only with
+  /// RootOptions::may_launch. If the process cannot be started, the owner must call
+  /// Root::comm_process_ended(). Otherwise the process itself sends a report.
   virtual void on_launch(const OverlayNode& /*comm_process*/) {}
   /// A communication process has ended or is silent.
   virtual void on_comm_process_lost(const OverlayNode&, const std::string& /*why*/) {}
@@ -79,26 +80,26 @@ class RootOwner {
   virtual void on_link_report(const wire::LinkReport& report, Nanos now) = 0;
   /// Measurements of a back end's host.
   virtual void on_host_facts(const wire::HostFacts&, Nanos /*now*/) {}
-  /// A process of the tree has logged a warning or an error. Called once for each message.
+  /// A process of the tree has logged a warning or an error. Called once for each notice.
   virtual void on_notice(const wire::Notice& notice, Nanos now) = 0;
 
   // The following functions are called only if set_streams() is used.
   virtual void on_multicast_gap(const wire::MulticastGap&) {}
   virtual void on_stream_refused(const wire::StreamRefused&) {}
-  /// All nodes have taken or refused the streams of this version of control.
+  /// All nodes have accepted or refused the streams of this version of control.
   virtual void on_streams_taken(std::uint64_t) {}
-  /// A child has reported a new set of leaves below it.
+  /// A child has reported a new set of leaves below the child.
   virtual void on_leaves_below(overlay::LinkId, const IntervalSet& /*before*/,
                                const IntervalSet& /*now*/) {}
 };
 
 /// The root of the tree. It answers each new leaf with a leaf id and the front end as parent, so
-/// that data flows at once. place() starts the communication processes and moves every node to its
-/// place. The root sends acknowledgements and control down the tree, and detects lost hosts. It
-/// does not decode packets.
+/// that data can flow at once. place() starts the communication processes and then moves every node
+/// to its place. The root sends acknowledgements and control down the tree, and detects lost hosts.
+/// It does not decode packets.
 ///
-/// Call start() first. Then pass on each callback of the overlay::Node (on_link_up, on_link_down,
-/// on_message, on_timer). Not thread-safe. The owner and the network are borrowed.
+/// Call start() first. Then pass on the callbacks of overlay::Node: on_link_up, on_link_down,
+/// on_message and on_timer. Not thread-safe. The owner and the network are borrowed.
 class Root {
  public:
   Root(RootOptions options, RootOwner& owner);
@@ -111,32 +112,31 @@ class Root {
   void on_message(overlay::LinkId link, wire::Message message, Nanos now);
   void on_timer(Nanos now);
 
-  /// Places the tree. `known` has the facts about each back end's host, by leaf. Only the first
-  /// call has an effect.
+  /// Places the tree. `known` has the facts about each back end's host. Only the first call has an
+  /// effect.
   void place(const std::map<LeafId, KnownHost>& known, Nanos now);
   /// A communication process that the owner started has ended, or could not be started.
   void comm_process_ended(NodeId id, const std::string& why);
   bool is_placed() const noexcept { return placed_; }
   /// True if the tree is placed, and every node has attached to its assigned parent.
   bool all_in_place();
-  /// Nodes that have not attached to their assigned parent.
+  /// Returns the nodes that have not attached to their assigned parent.
   std::vector<NodeId> out_of_place() const;
 
-  /// Sets the open streams of tools. Returns the version of control that announces them. If the
-  /// tree has no other node, on_streams_taken() is called before it returns.
+  /// Sets the open streams of tools. Returns the version of control that announces these streams.
+  /// If the root is the only node, on_streams_taken() is called before set_streams() returns.
   std::uint64_t set_streams(std::vector<wire::StreamSpec> streams);
-  /// Sends a multicast to our children: the whole multicast to communication processes, and the
-  /// result of `share_of` to leaves.
+  /// Sends a multicast to the children of the root. A communication process gets the whole
+  /// multicast, and a leaf gets the result of `share_of`.
   using ShareOf = std::function<std::optional<wire::Multicast>(LeafId leaf)>;
   void multicast(const wire::Multicast& whole, const ShareOf& share_of);
-  /// The leaf at the other end of this link; kNoLeaf for a communication process or an unknown
-  /// node.
+  /// Returns the leaf at the other end of this link; kNoLeaf for a communication process or an
+  /// unknown node.
   LeafId leaf_of(overlay::LinkId link) const;
-  /// The leaves below that still send.
+  /// Returns the leaves that still send and are below a link of the root.
   IntervalSet expected() const { return router_.expected(); }
-  /// True if all these leaves have joined. After another front end has taken over, leaves that
-  /// children report below them count too: the former front end may have died before it stored
-  /// their ids.
+  /// Returns true if all these leaves have joined. A successor also counts leaves that a child has
+  /// reported: the former front end may have died before it stored their ids.
   bool knows(const IntervalSet& leaves) const;
 
   /// Tells the tree to send its remaining data and to close.
@@ -145,23 +145,25 @@ class Root {
 
   /// Sends acknowledgements to the leaves of the packets.
   void acknowledge(const wire::Acknowledgement& all);
-  /// Tells the root that the last packets of these leaves are stored. No more are expected.
+  /// Tells the root that the last packets of these leaves are stored. No further packets are
+  /// expected.
   void ended(const IntervalSet& leaves) { ended_.insert(leaves); }
 
-  /// Leaves that may still send: not ended, lost or given up.
+  /// Returns the leaves that may still send. Leaves that have ended, are lost or were given up are
+  /// left out.
   IntervalSet open_leaves() const;
-  /// Bytes that wait on the fullest link.
+  /// Number of bytes that wait on the link with the longest queue.
   std::size_t longest_queue() const;
   bool has_links() const noexcept { return !links_.empty(); }
   /// True if a child of the former front end may still reconnect.
   bool awaits_return() const noexcept { return !returning_.empty(); }
   void give_up(LeafId leaf);
-  /// At the end of the run: sets the state `left` for each node that has finished, and for this
-  /// front end.
+  /// Call it at the end of the run. Sets the state `left` for each node that has finished, and for
+  /// this front end.
   void close(Nanos now);
 
   const Overlay& overlay() const noexcept { return overlay_; }
-  /// The last time at which a link came up or went down, or a node joined or said goodbye.
+  /// Time of the last change: a link came up or went down, or a node joined or said goodbye.
   Nanos last_change() const noexcept { return last_change_; }
 
  private:
@@ -169,7 +171,8 @@ class Root {
   wire::Role role_of(const overlay::Peer& peer) const;
   void recall(const overlay::Peer& peer, wire::Role role);
   void refuse(overlay::LinkId link, const std::string& host, const std::string& why);
-  /// Why the peer of `link` may not report as this host; empty if it may.
+  /// Returns the reason why the peer of `link` is not allowed to report as this host; empty if it
+  /// is allowed.
   std::string why_not(overlay::LinkId link, const wire::HostReport& report, wire::Role role) const;
   void on_host_report(overlay::LinkId link, const wire::HostReport& report, Nanos now);
   void on_comm_process_report(overlay::LinkId link, const wire::CommProcessReport& report);
@@ -202,15 +205,14 @@ class Root {
   std::map<NodeId, overlay::LinkId> link_of_node_;
   std::map<overlay::LinkId, NodeId> node_of_link_;
   std::map<NodeId, NodeId> attached_to_;  // The parent that each node has reported.
-  // Links to children from whose subtrees an answer (taken or refused) about the current streams is
-  // missing.
+  // Links to children that have not yet sent StreamsTaken for the current streams.
   std::set<overlay::LinkId> not_taken_;
   std::uint64_t taken_told_ = 0;
   NodeId search_from_{};  // The next call of all_in_place() starts its search at this node.
   bool placed_ = false;
   bool assigned_ = false;
   Nanos start_deadline_ = 0;
-  std::map<NodeId, Nanos> heard_;  // When each communication process last reported.
+  std::map<NodeId, Nanos> heard_;  // Time of the last report of each communication process.
   std::set<NodeId> returning_;
   Nanos return_deadline_ = 0;
   std::map<LeafId, Nanos> missing_since_;

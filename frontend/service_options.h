@@ -19,7 +19,7 @@
 
 namespace xylem::frontend {
 
-/// True for a key of a service's section, also if read_services() would refuse it.
+/// Returns true for a key of a service's section, even if read_services() would refuse the key.
 bool is_service_key(std::string_view key);
 
 /// Reads the services, sorted by name. Skips keys of other sections. `path` is the file's name in
@@ -28,18 +28,18 @@ bool is_service_key(std::string_view key);
 /// Fails with kInvalidArgument and "PATH:LINE: why"
 /// - if a name is invalid (wire::is_service_name), a key is unknown, or an interval or a timeout is
 ///   out of range;
-/// - if a program has no absolute path, or a service has two programs or none;
+/// - if a program has no absolute path, or a service does not have exactly one program;
 /// - if a built-in service has a program or a timeout;
 /// - if there are too many services.
 Result<std::vector<wire::ServiceSpec>> read_services(const std::vector<ConfigEntry>& entries,
                                                      const std::string& path);
 
-/// Adds the sections of the built-in services that `entries` does not have, for a job whose calls
-/// are not captured: its ranks are seen only through these services. Adds no service beyond the
-/// maximum number. Fails as read_services().
+/// Adds the sections of the built-in services that `entries` does not have. This is for a job whose
+/// calls are not captured, since only these services see its ranks. Adds no service beyond the
+/// maximum number. Fails if read_services() fails.
 Result<void> add_built_in_services(std::vector<ConfigEntry>& entries, const std::string& path);
 
-/// The services as sections of a configuration file; empty if there are none.
+/// Returns the services as sections of a configuration file; empty if there are no services.
 std::string print_services(const std::vector<wire::ServiceSpec>& services);
 
 }  // namespace xylem::frontend

@@ -10,13 +10,13 @@
 namespace xylem::frontend {
 namespace {
 
-// As often as all other nodes.
+// The same interval as for all other nodes.
 constexpr Nanos kReportInterval = 1 * kSecond;
 constexpr Nanos kLookInterval = 500 * kMillisecond;
-// Whoever waits for the end hears so often that it comes nearer; not while the store works on one
-// batch for longer.
+// Interval of `alive` messages at the end of a run. No message is sent while the store works on one
+// batch for longer than this.
 constexpr Nanos kSignOfLife = 1 * kSecond;
-// Of a list of leaves, in a sentence.
+// Maximum length of a list of leaves in a sentence.
 constexpr std::size_t kMaxSources = 40;
 
 storage::NodeRow row_of(const OverlayNode& node) {
@@ -173,7 +173,7 @@ void Session::on_healed(const OverlayNode& node) {
   note(node, Level::kWarn, "found another parent");
 }
 
-// What the root knows of a node stands beside what the node itself has logged.
+// Stores the root's own notices about a node together with the node's notices.
 void Session::note(const OverlayNode& about, Level level, const std::string& text) {
   wire::Notice notice;
   notice.role = about.role;
@@ -197,7 +197,7 @@ void Session::on_link_report(const wire::LinkReport& report, Nanos now) {
   rows_.add(clock);
 }
 
-// Kept as of the end of the window in which it came. Names and values are a stranger's.
+// Stored with the end of the window in which the message came. Names and values are not trusted.
 void Session::on_host_facts(const wire::HostFacts& host, Nanos now) {
   const OverlayNode* node = root_.overlay().find(host.leaf);
   if (node == nullptr || !node->is_host()) return;
@@ -223,11 +223,12 @@ void Session::on_notice(const wire::Notice& notice, Nanos now) {
   } else {
     log(level, notice.text, {{"from", from}, {"dropped_before", notice.dropped}});
   }
-  // An age that exceeds the run's own cannot be right; a negative time would sort before it.
+  // An age above the run's duration is wrong, and a negative time would be sorted before the run's
+  // start.
   rows_.add(storage::NoticeRow{notice, std::max<Nanos>(0, run_time(now) - notice.age_ns)});
 }
 
-// Waves still come, unmerged there: it is no loss.
+// The node forwards the waves unmerged, so no data is lost.
 void Session::on_stream_refused(const wire::StreamRefused& refused) {
   const auto named = std::ranges::find(options_.streams, refused.stream, &wire::StreamSpec::id);
   const std::string name = named == options_.streams.end() ? "?" : named->name;
@@ -263,8 +264,8 @@ bool Session::facts_are_awaited(Nanos now) {
   });
 }
 
-// What the placement judges by stands in the store as of one moment, with the processes that were
-// counted: `xylem place --recorded` finds it by them.
+// Stores the facts that the placement uses with one common time, together with the numbers of
+// processes. `xylem place --recorded` finds the facts by these numbers.
 void Session::note_placement(const std::map<LeafId, KnownHost>& known, Nanos now) {
   using placement::Fact;
   for (const auto& [leaf, host] : known) {
@@ -289,8 +290,8 @@ void Session::note_placement(const std::map<LeafId, KnownHost>& known, Nanos now
 
 // ---- store ----
 
-// A leaf has its number from a front end. What one that died gave out and could not store is below
-// somebody.
+// A front end gives each leaf its id. If a front end died before it stored an id, a child reports
+// the leaf below itself.
 bool Session::is_of_this_run(const wire::PacketId& id) const {
   const bool is_of_program = raw(id.stream) >= raw(wire::kFirstToolStream);
   const auto& streams = options_.streams;
@@ -353,7 +354,7 @@ void Session::on_superseded(const Error& why) {
   network_->stop(kReplaced);
 }
 
-// The root's link upwards is its way into the store.
+// The root has no parent; its "link" is the writing to the store.
 void Session::report_itself(Nanos now) {
   next_report_ = now + kReportInterval;
   wire::LinkReport report = rows_.take_report(now);
@@ -406,10 +407,11 @@ void Session::finish(int exit_code, Nanos now) {
   schedule(now);
 }
 
-// A short job may be over before its agent has reached us: agents of which we can know are waited
-// for, so that nothing of a short job is missing. A successor of whose run nothing is stored cannot
-// know: agents of the front end that died try again at growing intervals, also when their processes
-// and folders are gone. It waits for them as for any host that is without a link.
+// A short job may end before its agent has connected. So the session waits for agents that are
+// expected, and no data of a short job is missing. A successor without stored data does not know
+// which agents to expect. Agents of the dead front end retry at growing intervals, even if their
+// processes and folders are gone. The successor waits for these agents as long as for a host
+// without a link.
 void Session::broadcast_finish_when_ready(Nanos now) {
   if (!exit_code_ || root_.control().finish) return;
   const bool is_successor = options_.past && options_.past->front_ends > 1;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The monitor's front end: the root of the tree, which stores the data of MPI jobs.
+// The monitor's front end: the root of a tree that stores the data of MPI jobs.
 
 #include <functional>
 #include <map>
@@ -26,30 +26,33 @@ struct SessionOptions {
   SessionPlan plan;  ///< The user's settings.
   /// Streams of the run, numbered from wire::kFirstStoredStream on.
   std::vector<wire::StreamSpec> streams{};
-  /// Maximum wait of fuzzy placement for measurements, from when all back ends have joined.
+  /// Maximum wait of fuzzy placement for measurements. It begins when all back ends have joined.
   Nanos facts_patience = 2 * kSecond;
   RowQueueOptions queue{};  ///< When data is committed, and how much may wait for the store.
-  /// Timeout for the report of a communication process; after this it is left out of the tree.
+  /// Timeout for the report of a communication process. After this the process is left out of the
+  /// tree.
   Nanos start_limit = 5 * kSecond;
-  /// Timeout for a host that no link leads to. After this it counts as lost.
+  /// Timeout for a host that is below no link of the root. After this the host counts as lost.
   Nanos lost_limit = 10 * kSecond;
-  /// Maximum time without progress while the run is ending. After this, data that has not arrived
-  /// is given up.
+  /// Maximum time without progress while the run is ending. After this, the session no longer waits
+  /// for missing data.
   Nanos finish_limit = 15 * kSecond;
-  /// The control channel: lines from the process that has started this one; -1: none. Borrowed.
+  /// The control channel, with lines from the process that has started this front end. -1 means no
+  /// channel. Borrowed.
   int control_fd = -1;
-  /// True while an agent of this host may still connect: its run folder exists.
+  /// Returns true while an agent of this host may still connect, that is, while its run folder
+  /// exists.
   std::function<bool()> agent_expected = [] { return false; };
-  /// The job may run on other hosts.
+  /// True if the job may run on other hosts.
   bool remote = false;
-  /// Starts communication processes on hosts of a topology file that have no back end. Null: all
-  /// hosts must have a back end. Borrowed.
+  /// Starts communication processes on hosts that have no back end. If it is null, all hosts must
+  /// have a back end. Borrowed.
   launch::CommProcessLauncher* launcher = nullptr;
-  /// The state that former front ends of this run have left. In the first front end, at most the
-  /// epoch is set.
+  /// What the former front ends of this run have stored. In the first front end, at most the epoch
+  /// is set.
   std::optional<storage::Past> past;
-  /// Called once, when the run's record is no longer empty: the first process has registered, or a
-  /// service or a program has sent data.
+  /// Called once, when the run has its first data: a process has registered, or a service or a
+  /// program has sent data.
   std::function<void()> on_first_record = [] {};
 };
 
@@ -58,45 +61,45 @@ struct SessionOutcome {
   std::size_t hosts = 0;
   std::size_t ranks = 0;
   std::vector<storage::AccountLine> account;
-  /// The reason why the account could not be stored, so that only `account` has it. Empty if the
-  /// account is stored.
+  /// The reason why the account could not be stored. Empty if the account is stored.
   std::string unstored;
   /// A sentence for people: which data is incomplete, and why. Empty if all data is complete.
   std::string trouble;
-  bool holds_something = false;  ///< See SessionOptions::on_first_record.
-  bool abandoned = false;        ///< The job was not started.
+  bool holds_something = false;  ///< True if `on_first_record` was called.
+  bool abandoned = false;        ///< True if the job was not started.
 };
 
-/// Life cycle: the caller has already called begin_run of the store. The session answers each back
-/// end with a leaf id and itself as parent, so that data flows at once. When gathering is complete,
-/// it places the tree and moves every node to its place. It stores packets and acknowledges them.
+/// Life cycle: before it makes a session, the caller calls begin_run() of the store. The session
+/// answers each back end with a leaf id and with itself as parent, so that data can flow at once.
+/// When gathering is complete, the session places the tree and moves every node to its place. It
+/// stores packets and acknowledges them.
 ///
-/// When the session reads `finish` from the control channel, or the channel is closed, it tells the
-/// tree to send its remaining data, and waits for this data. Then it ends the run in the store and
-/// stops the network. `abandon` does the same, but does not wait for processes that may still
-/// register. While the run is ending and there is progress, the session writes `alive` to the
-/// control channel each second.
+/// The run ends when the session reads `finish` from the control channel, or when the channel is
+/// closed. The session then tells the tree to send its remaining data, and waits for this data.
+/// Then it ends the run in the store and stops the network. After `abandon` it does the same, but
+/// does not wait for processes that may still register. While the run is ending, the session writes
+/// `alive` to the control channel each second, as long as there is progress.
 ///
-/// Packets of unknown streams, and of leaves that never joined, are neither stored nor
-/// acknowledged. They are counted and reported once.
+/// Packets of unknown streams, and of leaves that have not joined, are dropped without an
+/// acknowledgement. They are counted and reported once.
 ///
-/// The session acknowledges only committed data (RowQueue). When the store fails, it reports this
-/// once, acknowledges nothing and tries again. A slow store delays only acknowledgements.
+/// The session acknowledges only committed data (RowQueue). If the store fails, the session reports
+/// this once, acknowledges nothing and retries. A slow store delays only acknowledgements.
 ///
 /// If the disk is full at the end of a run, all packets become tombstones (wire/tombstone.h) after
-/// RowQueueOptions::full_limit. Tombstones are acknowledged at once and stored together with the
-/// run's end, for which space is reserved. If not even they can be stored, the outcome still has
-/// the account.
+/// RowQueueOptions::full_limit. Tombstones are acknowledged at once. They are stored together with
+/// the end of the run; space for both is reserved. If tombstones cannot be stored either, the
+/// outcome still has the account.
 ///
-/// When another front end has taken over the run, the session stores and acknowledges nothing any
-/// more, and stops the network with kReplaced. Its children reconnect to the other front end.
+/// If another front end takes over the run, the session stops storing and acknowledging. It stops
+/// the network with kReplaced. The children reconnect to the other front end.
 ///
-/// Single-threaded, driven by a Network.
+/// Not thread-safe: one event loop calls it.
 class Session final : public overlay::Node, private RootOwner, private RowQueueOwner {
  public:
   static constexpr int kReplaced = 3;
 
-  /// `recorder` is borrowed and outlives the session.
+  /// `recorder` is borrowed and must outlive the session.
   Session(SessionOptions options, storage::Recorder& recorder);
 
   void on_start(overlay::Network& network, Nanos now) override;
@@ -156,7 +159,7 @@ class Session final : public overlay::Node, private RootOwner, private RowQueueO
 
   SessionOptions options_;
   storage::Recorder& recorder_;
-  overlay::Network* network_ = nullptr;  // Valid from on_start on; the caller owns it.
+  overlay::Network* network_ = nullptr;  // Set by on_start(). Borrowed.
   Nanos epoch_ = 0;
 
   Root root_;
@@ -166,9 +169,9 @@ class Session final : public overlay::Node, private RootOwner, private RowQueueO
 
   RowQueue rows_;
   ControlChannel control_;
-  std::uint64_t strange_packets_ = 0;  // Packets of no stream or leaf of this run.
+  std::uint64_t strange_packets_ = 0;  // Packets of unknown streams or leaves.
 
-  std::optional<int> exit_code_;  // Set once the run is ending.
+  std::optional<int> exit_code_;  // Set when the run begins to end.
   Nanos finishing_since_ = 0;
   Nanos next_sign_of_life_ = 0;
   Nanos now_ = 0;          // Time of the event that is being handled.

@@ -1,6 +1,6 @@
 #pragma once
 
-// The settings of a run that its front end follows, for Session (session.h).
+// The settings of a run that its front end needs (Session, session.h).
 
 #include <string>
 #include <vector>
@@ -23,23 +23,25 @@ struct SessionPlan {
   Nanos facts_every = 10 * kSecond;   ///< `--facts-every`; 0: hosts are not measured.
   Nanos window = 250 * kMillisecond;  ///< `--window`
   GatheringOptions gathering;
-  /// Auxiliary services of each host, numbered by position: the sections [service.NAME].
+  /// Auxiliary services of each host, from the sections [service.NAME]. Their lanes are their
+  /// positions in this list, counted from 1.
   std::vector<wire::ServiceSpec> services{};
   bool operator==(const SessionPlan&) const = default;
 };
 
 const Section<SessionPlan>& session_section();
 
-/// Reads the section's settings from `values`, and the rules of fuzzy placement and the services
-/// from `sections`, the entries of a configuration file. Error messages name the file as `path`.
-/// Fails with kInvalidArgument as read_section, read_fuzzy_rules and read_services.
+/// Reads a plan. The settings come from `values`. The rules of fuzzy placement and the services
+/// come from `sections`, the entries of a configuration file; `path` is the file's name in error
+/// messages. Fails with kInvalidArgument if read_section(), read_fuzzy_rules() or read_services()
+/// fails.
 Result<SessionPlan> read_session_plan(const std::vector<SettingValue>& values,
                                       const std::vector<ConfigEntry>& sections,
                                       const std::string& path);
 
-/// Checks, before a job starts, whether the settings of a plan fit together and whether a topology
-/// file is readable. `values` has the settings from which the plan was read, and `launcher`. Fails
-/// with a sentence that begins with the source of a setting.
+/// Call it before a job starts. Checks whether the settings of a plan fit together, and whether a
+/// topology file is readable. `values` has the settings from which the plan was read, and the
+/// setting `launcher`. Error messages begin with the source of a setting.
 Result<void> check_session_plan(const SessionPlan& plan, const std::vector<SettingValue>& values);
 
 }  // namespace xylem::frontend

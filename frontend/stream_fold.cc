@@ -36,7 +36,7 @@ class AggregationFold final : public storage::StreamFold {
   }
 
  private:
-  // What is built in ends nobody.
+  // Built-in aggregations do not crash, so only plugins are marked.
   class Marked {
    public:
     Marked(const AggregationFold& fold, const Folded& folded, StreamId stream)

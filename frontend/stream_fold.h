@@ -1,6 +1,6 @@
 #pragma once
 
-// Merges waves of a run's streams, for the store, which does not know filters itself.
+// Merges waves of a run's streams for the store, because the store itself does not use filters.
 
 #include <memory>
 #include <vector>
@@ -12,14 +12,14 @@
 
 namespace xylem::frontend {
 
-/// Makes an object that merges waves of these streams. It has no state except the filters, so any
-/// thread may call it. If `mark` is given, it is set while a plugin is loaded or called; then only
-/// one thread at a time may call the object. Fails as filters::aggregation_of() for the first
-/// stream that fails.
+/// Makes an object that merges waves of these streams. The object's only state is the filters, so
+/// any thread may call it. If `mark` is given, it is set while a plugin is loaded or called; then
+/// only one thread at a time may call the object. Fails if filters::aggregation_of() fails for a
+/// stream.
 Result<std::shared_ptr<const storage::StreamFold>> make_stream_fold(
     const std::vector<wire::StreamSpec>& streams, std::shared_ptr<launch::FoldMark> mark = nullptr);
 
-/// The facts about streams that the store records.
+/// Returns the facts about streams that the store records.
 std::vector<storage::StreamFacts> stream_facts(const std::vector<wire::StreamSpec>& streams);
 
 }  // namespace xylem::frontend

@@ -65,7 +65,7 @@ Result<void> take(const std::string& key, const std::string& value, wire::Stream
   return {};
 }
 
-// As every node will.
+// Makes the filter in the same way as every node will.
 Result<void> try_filter(wire::StreamSpec& spec, const PluginCopies& copies,
                         const LoadPlugin& load) {
   if (!spec.plugin.empty() && spec.aggregation.empty()) {
@@ -96,7 +96,7 @@ Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry
                                                    const LoadPlugin& load) {
   struct Named {
     wire::StreamSpec spec;
-    int line = 0;  // Of its aggregation or plugin, else its first.
+    int line = 0;  // Line of the aggregation or the plugin, otherwise the first line of the stream.
   };
   std::map<std::string, Named> streams;
   const auto refuse = [&path](int line, const std::string& why) {

@@ -25,38 +25,38 @@ namespace xylem::frontend {
 /// Maximum number of streams of a run. It is small, since every node gets a list of all streams.
 constexpr std::size_t kMaxStreams = 64;
 
-/// True for a key of a stream's section, also if read_streams() would refuse it.
+/// Returns true for a key of a stream's section, even if read_streams() would refuse the key.
 bool is_stream_key(std::string_view key);
 
-/// Maps the path of a plugin's file to the name of its copy (filters::name_of_copy). The copy is
-/// opened instead of the file.
+/// Maps the path of a plugin's file to the name of the file's copy (filters::name_of_copy). The
+/// copy is opened instead of the file.
 using PluginCopies = std::map<std::string, std::string>;
 
-/// Decides whether the plugin of `stream` is loaded, and calls `loads` if so.
+/// Decides whether to load the plugin of `stream`. If yes, calls `loads`.
 using LoadPlugin =
     std::function<Result<void>(StreamId stream, const std::function<Result<void>()>& loads)>;
 
 /// Reads the streams, sorted by name and numbered from wire::kFirstStoredStream on. The same
 /// entries always give the same numbers. Skips keys of other sections. `path` is the file's name in
-/// error messages. Opens each plugin to compute its SHA-256, which every node gets. Also loads each
-/// plugin as a check, unless `load` is given and decides not to.
+/// error messages. Opens each plugin and computes its SHA-256; every node gets this hash. Also
+/// loads each plugin as a check. If `load` is given, it decides whether to load.
 ///
 /// Fails with kInvalidArgument and "PATH:LINE: why"
 /// - if a name is invalid (wire::is_service_name), or a key or a value is unknown;
 /// - if a timeout is not from 1ms to 1h;
 /// - if an aggregation is unknown or needs parameters;
-/// - if a plugin cannot be loaded, or is given without an aggregation;
+/// - if a plugin cannot be loaded, or if `plugin` is given without `aggregation`;
 /// - if there are too many streams.
 Result<std::vector<wire::StreamSpec>> read_streams(const std::vector<ConfigEntry>& entries,
                                                    const std::string& path,
                                                    const PluginCopies& copies = {},
                                                    const LoadPlugin& load = nullptr);
 
-/// The paths of the plugins in these entries, each path once, in the order of the entries.
+/// Returns the paths of the plugins in these entries: each path once, in the order of the entries.
 std::vector<std::string> plugins_of(const std::vector<ConfigEntry>& entries);
 
-/// Returns the streams with the copies in place of the plugins' files. Only this process can use
-/// the result.
+/// Returns the streams with the names of copies instead of the paths of plugins. Only this process
+/// can use the result.
 std::vector<wire::StreamSpec> with_copies(std::vector<wire::StreamSpec> streams,
                                           const PluginCopies& copies);
 

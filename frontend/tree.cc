@@ -101,7 +101,8 @@ Result<void> Stream::Impl::start() {
   const auto& failures = state->back_end_failures;
   wait_until(state, deadline, [&] { return !failures.empty() || state->node.has_all(count); });
   if (!failures.empty() && !state->node.has_all(count)) {
-    // What fails on one host mostly fails on others too: one sentence for all.
+    // A launcher that fails on one host usually fails on others, too. One message reports all
+    // failures.
     wait_until(state, std::min(deadline, deadline_in(kGatherFailures)),
                [&] { return failures.size() == state->children.size(); });
     return unexpected(Code::kUnavailable, gather_failures(failures));
@@ -187,7 +188,8 @@ void Stream::Impl::on_message(overlay::LinkId link, wire::Message message, Nanos
   if (!std::holds_alternative<wire::Packet>(message)) {
     return on_event([&](State& state) { state.node.on_message(link, std::move(message), now); });
   }
-  // The node's timer follows when all that came together was taken: then whoever waits is told.
+  // The node's timer comes after all messages that arrived together; then waiting calls are
+  // resumed.
   state_.lock()->node.on_message(link, std::move(message), now);
 }
 
@@ -199,7 +201,7 @@ void Stream::Impl::on_timer(Nanos now) {
   on_event([&](State& state) { state.node.on_timer(now); });
 }
 
-// One of the processes that were started here says something, or has ended.
+// A process that was started here has written output or has ended.
 void Stream::Impl::on_readable(int fd, Nanos) {
   on_event([&](State& state) {
     for (auto& [pid, child] : state.children) {
@@ -215,11 +217,11 @@ bool Stream::Impl::collect(State& state, pid_t pid, Child& child) {
   const pid_t ended = ::waitpid(pid, &status, WNOHANG);
   if (ended == 0) return false;
   child.has_ended = true;
-  if (ended < 0 || status == 0) return true;  // The program itself may have collected it.
+  if (ended < 0 || status == 0) return true;  // The program itself may have called waitpid().
   const std::string how = WIFEXITED(status)
                               ? "ended with code " + std::to_string(WEXITSTATUS(status))
                               : std::string("was killed: ") + ::strsignal(WTERMSIG(status));
-  child.launched.hear();  // Its end may be seen before its last words.
+  child.launched.hear();  // The end of the child may be noticed before its last output.
   const std::string& said = child.launched.last_line();
   const launch::BackEndFailure failure{child.host, how + (said.empty() ? "" : ": " + said),
                                        child.launched.by()};
@@ -253,8 +255,8 @@ Result<void> Stream::Impl::close(Nanos timeout) {
   return outcome;
 }
 
-// Back ends that were started here end by themselves when the tree is gone; those that do not are
-// asked, then made to.
+// Back ends that were started here end by themselves when the tree is closed. Others get SIGTERM,
+// then SIGKILL.
 void Stream::Impl::end_children(Nanos deadline) {
   const auto all_have_ended = [this](int signal) {
     const auto state = state_.lock();

@@ -1,7 +1,7 @@
 #pragma once
 
-// The front end of a tree, for use in any program. It starts the tree or waits for its leaves,
-// opens streams, receives waves and sends multicasts.
+// The front end of a tree, for use in any program. It starts the leaves or waits for them, opens
+// streams, receives waves and sends multicasts.
 //
 //   auto tree = Tree::start({.hosts = {"n1", "n2"}, .back_end = {"/opt/tool/leaf"}});
 //   auto sum = (*tree)->open({.name = "sum", .aggregation = "sum"});
@@ -27,49 +27,52 @@
 namespace xylem::frontend {
 
 struct TreeOptions {
-  /// The shape of the tree: kary:K, flat, balanced:DxF, binomial:N or file:PATH (MRNet's format).
+  /// The shape of the tree: kary:K, flat, balanced:DxF, binomial:N or file:PATH (see tree/shape.h).
   std::string shape = "kary:16";
   /// Hosts on which to start back ends; empty: this host.
   std::vector<std::string> hosts{};
-  /// Program and arguments of a back end; empty: the caller starts back ends, with environment().
+  /// Program and arguments of a back end. Empty: the caller starts back ends, with environment().
   std::vector<std::string> back_end{};
   std::size_t back_ends_per_host = 1;
-  /// Number of back ends at which the tree is placed. 0: the number of back ends that are started
-  /// here. If the caller starts the back ends, 0 means: `settle` after the last back end has
-  /// joined.
+  /// The tree is placed when this number of back ends has joined. 0 means the number of back ends
+  /// that start() starts. If the caller starts the back ends, 0 means that the tree is placed
+  /// `settle` after the last back end has joined.
   std::size_t expected = 0;
   Nanos settle = 2 * kSecond;
-  /// A program for which "LAUNCHER HOST COMMAND..." runs a command on a host. Empty: back ends of
-  /// this host are started directly, others by ssh, which must not need a password. If the launcher
-  /// fails, start() fails at once with its output.
+  /// A program that runs a command on a host: "LAUNCHER HOST COMMAND...". If it is empty, back ends
+  /// on this host are started directly. Back ends on other hosts are started by ssh; it must work
+  /// without a password. If the launcher fails, start() fails at once, with the launcher's output.
   std::string launcher{};
   /// Numeric address to listen on. Empty: loopback if all back ends are started on this host, else
   /// any address.
   std::string listen{};
-  /// Absolute path of xylem-commproc, the same on all hosts; the installed packages define it.
+  /// Absolute path of xylem-commproc, the same on all hosts. The installed packages define a
+  /// default.
 #ifdef XYLEM_COMM_PROCESS
   std::string comm_process = XYLEM_COMM_PROCESS;
 #else
   std::string comm_process{};
 #endif
   bool tls = true;
-  /// Limit of the waves that the program has not received yet, in bytes for each stream. Beyond
+  /// Limit for each stream: maximum size of the waves that the program has not received yet. Beyond
   /// this limit waves are not acknowledged, so leaves stop sending.
   std::size_t queue_bytes = 16u << 20;
-  /// Timeout of start(): it fails if a back end has not joined by then. (Communication processes
-  /// that do not report within 5 s are left out of the tree.)
+  /// Timeout of start(): it fails if a back end has not joined by then. A communication process
+  /// that does not report within 5 s is only left out of the tree.
   Nanos start_limit = 30 * kSecond;
-  /// A leaf that is silent for this long counts as lost. (Waves do not wait for it that long.)
+  /// A leaf that is silent for this long counts as lost. Waves are forwarded earlier, without this
+  /// leaf.
   Nanos lost_limit = 10 * kSecond;
 };
 
-/// When a node sends a wave to its parent. The values are those of wire::Synchronisation, which is
+/// Decides when a node sends a wave to its parent. The values are those of wire::Synchronisation, which is
 /// not part of this API.
 enum class Synchronisation {
-  kWaitForAll,  ///< When every leaf below has contributed; at the latest after 6 s.
-  /// When every leaf below has contributed; at the latest `time_out` after the first contribution.
+  kWaitForAll,  ///< When every leaf below has contributed, but at the latest after 6 s.
+  /// When every leaf below has contributed, but at the latest `time_out` after the first
+  /// contribution.
   kTimeOut,
-  kAsItComes,  ///< At once.
+  kAsItComes,  ///< Immediately.
 };
 
 /// What a leaf does when its journal is full. The values are those of wire::WhenFull, which is not
@@ -81,16 +84,17 @@ enum class WhenFull {
 };
 
 struct StreamOptions {
-  std::string name{};    ///< Leaves find the stream by this name. It is unique among open streams.
+  /// Leaves find the stream by this name. Open streams have different names.
+  std::string name{};
   IntervalSet leaves{};  ///< The leaves of the stream; empty: all, also leaves that join later.
   Synchronisation synchronisation = Synchronisation::kWaitForAll;
-  Nanos time_out = 100 * kMillisecond;  ///< For kTimeOut.
+  Nanos time_out = 100 * kMillisecond;  ///< Used only with kTimeOut.
   /// "sum", "histogram", ... (docs/filters.md); empty: every leaf's waves are delivered unchanged.
   std::string aggregation{};
   wire::Fields parameters{};
   std::string plugin{};  ///< Absolute path of the shared object with the aggregation.
-  /// The part of a multicast that each leaf gets: "scatter", ... (docs/filters.md); empty: the
-  /// whole multicast.
+  /// The filter that selects each leaf's part of a multicast: "scatter", ... (docs/filters.md).
+  /// Empty: each leaf gets the whole multicast.
   std::string narrowing{};
   wire::Fields narrowing_parameters{};
   std::string narrowing_plugin{};  ///< Absolute path of the shared object with the narrowing.
@@ -112,8 +116,9 @@ struct TreeEvent {
     kHealed,  ///< A node has reconnected to another parent.
     kGap,     ///< A leaf missed multicasts: `text` says which.
     kNotice,  ///< A process of the tree has logged a warning or an error.
-    kClosed,  ///< An open stream was closed, or the tree: `text` says which. If the tree was
-              ///< closed, this is the last event, and all its streams are closed too.
+    /// A stream or the tree was closed: `text` says which. If the tree was closed, this is the last
+    /// event, and all streams are closed, too.
+    kClosed,
   };
   Kind kind{};
   LeafId leaf{};  ///< 0xffffffff if the event is not about a leaf.
@@ -126,35 +131,37 @@ class Tree;
 /// The front end's handle of a stream. It is cheap to copy and thread-safe. The stream is closed
 /// when the Tree is destroyed.
 ///
-/// Calls fail with kUnavailable when the tree or the stream is closed, and with kTimedOut after
-/// their timeout (in ns; the largest number means no timeout). Coroutines resume on the library's
+/// Calls fail with kUnavailable if the tree or the stream is closed, and with kTimedOut after their
+/// timeout. Timeouts are in ns; kForever means no timeout. Coroutines resume on the library's
 /// thread. On this thread no call waits: every timeout counts as 0.
 class Stream {
  public:
-  /// The next wave. Waves of a stream come in the order in which they are completed.
+  /// Returns the next wave. Waves of a stream come in the order in which they are completed.
   Result<Wave> receive(Nanos timeout);
   Awaitable<Result<Wave>> async_receive(Nanos timeout);
-  /// Sends to all leaves of the stream. Waits while more than 8 MiB are in flight to the next
-  /// nodes. Returns the number of the multicast, from 1 on, as soon as the multicast is queued.
-  /// Fails with kInvalidArgument if the multicast does not fit into a frame (16 MiB), or if the
-  /// stream's narrowing refuses the fields for the first leaf. If the narrowing fails later for
-  /// another leaf, there is a kGap event with this leaf and the number, and one kNotice with host
-  /// and reason.
+  /// Sends a multicast to all leaves of the stream. Waits while more than 8 MiB wait for the nodes
+  /// directly below. Returns as soon as the multicast is queued. The result is the multicast's
+  /// number, counted from 1.
   ///
-  /// With a narrowing, the recipients are the stream's leaves that have joined, and have neither
-  /// left nor been lost at this moment. Their places are numbered in this order
-  /// (filters/narrowing.h).
+  /// Fails with kInvalidArgument if the multicast does not fit into a frame (16 MiB). Also fails if
+  /// the stream's narrowing refuses the fields for the first leaf. If the narrowing fails later for
+  /// another leaf, there is a kGap event with this leaf and the multicast's number. There is also a
+  /// kNotice event with host and reason, for the first failure on each node.
+  ///
+  /// With a narrowing, the recipients are all leaves of the stream that have joined and are neither
+  /// lost nor gone. The leaves' places are in the order of their ids (filters/narrowing.h).
   Result<std::uint64_t> multicast(const wire::Fields& fields, Nanos timeout = 10 * kSecond);
-  /// Sends only to the leaves in `to`; empty: as above. The other leaves receive nothing, and this
-  /// multicast's number is a gap for them. A narrowing numbers the places of the leaves in `to`.
-  /// Also fails with kInvalidArgument when a leaf of `to` is not in the stream. A leaf that has
-  /// left is not an error, since a leaf may also leave while the multicast is in flight.
+  /// Sends a multicast only to the leaves in `to`; if `to` is empty, to all leaves. The other
+  /// leaves receive nothing: they skip the multicast's number. With a narrowing, only the leaves in
+  /// `to` have places. Also fails with kInvalidArgument if a leaf in `to` is not in the stream. It
+  /// is no error if a leaf in `to` has left, since a leaf may also leave while the multicast is on
+  /// its way.
   ///
-  /// If only these leaves answer, kWaitForAll waits six seconds for the others, as for silent
-  /// leaves. So open such a stream with kAsItComes or kTimeOut.
+  /// If only these leaves answer, a stream with kWaitForAll waits 6 s for the other leaves. So use
+  /// kAsItComes or kTimeOut.
   Result<std::uint64_t> multicast(const wire::Fields& fields, const IntervalSet& to,
                                   Nanos timeout = 10 * kSecond);
-  /// Both functions for coroutines; empty `to`: all leaves.
+  /// Does what multicast() does, for coroutines. If `to` is empty, sends to all leaves.
   Awaitable<Result<std::uint64_t>> async_multicast(const wire::Fields& fields,
                                                    const IntervalSet& to, Nanos timeout);
   StreamAccount account() const;
@@ -169,54 +176,53 @@ class Stream {
   StreamId id_{};
 };
 
-/// A tree. All functions are thread-safe. One thread of the library serves the links; it receives
-/// none of the program's signals.
+/// A tree. All functions are thread-safe. The library has one thread for the links; this thread
+/// receives none of the program's signals.
 class Tree {
  public:
-  /// Listens, starts the back ends, and waits until all have joined and the tree is placed. If the
-  /// caller starts the back ends, returns at once.
+  /// Listens, starts the back ends, and waits until all back ends have joined and the tree is
+  /// placed. If the caller starts the back ends, start() only listens and returns at once.
   ///
-  /// Fails with kInvalidArgument when the shape or a host is invalid, and with kNotFound when a
-  /// program cannot be started. Fails with kUnavailable when a back end has ended with an error,
-  /// and says which and how. Fails with kTimedOut after `start_limit`, and says what is missing,
-  /// and on which hosts.
+  /// Fails with kInvalidArgument if the shape or a host is invalid, and with kNotFound if a program
+  /// cannot be started. Fails with kUnavailable if a back end has ended with an error; the message
+  /// has the host and the error. Fails with kTimedOut after `start_limit`; the message says what is
+  /// missing, and on which hosts.
   static Result<std::unique_ptr<Tree>> start(TreeOptions options);
-  /// Closes the tree, as close() with a timeout of 5 s. Must not run in a coroutine that the
-  /// library has resumed.
+  /// Calls close() with a timeout of 5 s. Must not run in a coroutine that the library has resumed.
   ~Tree();
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
 
-  /// The variables ("NAME=value") with which a back end finds this tree. They include the key, so
-  /// pass them in the back end's environment, never on a command line.
+  /// Returns the variables ("NAME=value") with which a back end finds this tree. The key is one of
+  /// these variables. So pass the variables in the back end's environment, never on a command line.
   std::vector<std::string> environment() const;
-  /// Waits until `count` leaves are attached and the tree is placed. With 0 it returns at once if
-  /// no leaf has joined.
+  /// Waits until `count` leaves are attached and the tree is placed. If `count` is 0 and no leaf
+  /// has joined, returns at once.
   Result<void> wait_for_leaves(std::size_t count, Nanos timeout);
   std::vector<LeafFacts> leaves() const;
-  /// One line per node: number, role, host, process id, level, parent, leaf, state.
+  /// Returns one line per node: number, role, host, process id, level, parent, leaf, state.
   std::string print() const;
-  /// The front end and the living communication processes in MRNet's format. In a file, this is the
-  /// shape file:PATH with which TreeOptions::shape starts the same tree again. Fails with
-  /// kInvalidArgument when a host's name is invalid in a topology.
+  /// Returns the front end and the living communication processes in MRNet's format. To start the
+  /// same tree again, write this text to a file and set TreeOptions::shape to file:PATH. Fails with
+  /// kInvalidArgument if tree::is_host_name() refuses a host's name.
   Result<std::string> topology() const;
 
   /// Opens a stream on every node. Nodes that join later open it when they join, so a stream may be
   /// opened before the first leaf joins.
   ///
-  /// Fails with kAlreadyExists when an open stream has this name, and with kTimedOut when a node
-  /// does not answer. Fails with kInvalidArgument, kNotFound or kCorrupt when a node, perhaps only
-  /// one, refuses the aggregation; the sentence gives host, file and reason.
+  /// Fails with kAlreadyExists if an open stream has this name, and with kTimedOut if a node does
+  /// not answer. Fails with kInvalidArgument, kNotFound or kCorrupt if at least one node refuses
+  /// the aggregation or the narrowing; the message has host, file and reason.
   Result<Stream> open(const StreamOptions& options, Nanos timeout = 10 * kSecond);
 
-  /// The next event of the tree, in order. If more than 4096 events wait, the oldest are dropped.
-  /// After the tree was closed, this returns the remaining events, and then fails with
-  /// kUnavailable.
+  /// Returns the next event. If more than 4096 events wait, the oldest are dropped. After the tree
+  /// was closed, returns the remaining events, then fails with kUnavailable.
   Result<TreeEvent> next_event(Nanos timeout);
   Awaitable<Result<TreeEvent>> async_next_event(Nanos timeout);
 
-  /// Tells the leaves to deliver their remaining data and to leave, and waits until they have left.
-  /// Fails with kTimedOut and lists the leaves that have not. The tree is closed in any case.
+  /// Tells the leaves to deliver their remaining data and to leave. Waits until all leaves have
+  /// left. Fails with kTimedOut; the message lists the leaves that have not left. The tree is
+  /// closed in any case.
   Result<void> close(Nanos timeout);
 
  private:

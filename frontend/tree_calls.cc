@@ -1,4 +1,4 @@
-// What a program calls while the tree lives.
+// The functions that a program calls while the tree is open.
 
 #include <algorithm>
 #include <sstream>
@@ -12,7 +12,7 @@
 namespace xylem::frontend {
 namespace {
 
-// Multicasts wait for their sender to slow down beyond this.
+// While more bytes than this wait, senders of multicasts must wait.
 constexpr std::size_t kMaxDown = 8u << 20;
 constexpr std::size_t kFrameHead = 64u << 10;
 constexpr Nanos kLookAgain = 1 * kMillisecond;
@@ -35,7 +35,7 @@ wire::StreamSpec spec_of(const StreamOptions& options) {
   return spec;
 }
 
-// Of a multicast on its way down; empty ones cost memory too.
+// Memory of a multicast on its way down. Even an empty multicast costs memory.
 std::size_t cost_of(const wire::Fields& fields) { return fields.bytes() + sizeof(wire::Multicast); }
 
 Result<void> check_size(const wire::Fields& fields) {
@@ -50,7 +50,8 @@ Error stream_closed() { return {Code::kUnavailable, "the stream is closed"}; }
 
 }  // namespace
 
-// What is posted under the lock before the tree is closed runs: the loop is stopped after that.
+// Work that is posted under the lock before the tree is closed will run, because the loop stops
+// later.
 template <typename T>
 Result<T> Stream::Impl::on_loop(const std::function<Result<T>(State&)>& work) {
   auto state = state_.lock();
@@ -164,8 +165,8 @@ Result<Wave> Stream::Impl::receive(StreamId stream, Nanos timeout) {
   return unexpected(tree_timed_out("no wave was complete"));
 }
 
-// `attempt` is tried on the loop: now, after each event, and for the last time at the timeout. When
-// the tree is closed, here and for the last time.
+// Calls `attempt` on the loop: now, after each event, and for the last time at the timeout. If the
+// tree is closed, calls it here, for the last time.
 void Stream::Impl::wait_then(Nanos timeout, Waiters::Attempt attempt) {
   if (state_.lock()->closed) {
     attempt(true);
@@ -249,7 +250,8 @@ void Stream::Impl::multicast_then(StreamId stream, wire::Fields fields, Interval
   });
 }
 
-// A queue that drains is no event: it is looked at while somebody waits for it.
+// There is no event when a queue gets shorter. So the queue is checked periodically while a call
+// waits for it.
 void Stream::Impl::watch_down_queue(State& state) {
   if (std::exchange(state.watches_down_queue, true)) return;
   loop_.post_at(monotonic_now() + kLookAgain, [this] {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The implementation of Tree and Stream. tree.cc has starting, events and closing; tree_calls.cc
-// has the program's other calls.
+// The implementation of Tree and Stream. tree.cc contains start, events and close; tree_calls.cc
+// contains the program's other calls.
 
 #include <sys/types.h>
 
@@ -28,9 +28,9 @@
 
 namespace xylem::frontend {
 
-/// The node is in State. The loop's thread locks State for each event, and the program's threads
-/// for each call. Everything that sends is done on the loop's thread. The destructor of Tree calls
-/// stop(); then all calls of remaining Streams fail.
+/// The TreeNode is a member of State. The loop's thread locks State for each event, and the
+/// program's threads lock it for each call. Only the loop's thread sends. The destructor of Tree
+/// calls stop(). After that all calls of remaining Streams fail.
 class Stream::Impl final : public overlay::Node {
  public:
   struct Parts {
@@ -60,8 +60,8 @@ class Stream::Impl final : public overlay::Node {
   Result<TreeEvent> next_event(Nanos timeout);
   void next_event_then(Nanos timeout, Completion<Result<TreeEvent>> then);
   Result<void> close(Nanos timeout);
-  /// Closes the tree if it is open, and waits for the loop's thread. CHECKs that it does not run on
-  /// this thread.
+  /// Closes the tree if it is open, and waits for the loop's thread. Stops the program if called on
+  /// the loop's thread.
   void stop();
 
   void on_start(overlay::Network& network, Nanos now) override;
@@ -77,7 +77,8 @@ class Stream::Impl final : public overlay::Node {
   struct Child {
     std::string host;
     launch::Launched launched;
-    UniqueFd pidfd;  // -1 if the system has no pidfds: its end is noticed when the tree is closed.
+    UniqueFd pidfd;  // -1 if the system has no pidfds. The child's end is then noticed only when
+                     // the tree is closed.
     bool has_ended = false;
   };
 
@@ -92,8 +93,8 @@ class Stream::Impl final : public overlay::Node {
     bool closed = false;
     std::map<pid_t, Child> children;
     std::vector<launch::BackEndFailure> back_end_failures;  // At most one for each child.
-    std::size_t posted_down_bytes = 0;  // Multicasts that are on their way to the loop.
-    std::size_t down_queue_bytes = 0;   // Queue of the fullest link when it was last measured.
+    std::size_t posted_down_bytes = 0;  // Size of the multicasts that were posted to the loop.
+    std::size_t down_queue_bytes = 0;   // The longest queue of a link, as last measured.
     bool watches_down_queue = false;
   };
   using Locked = SharedState<State>::Locked;
@@ -115,8 +116,8 @@ class Stream::Impl final : public overlay::Node {
   /// closed.
   template <typename T>
   Result<T> on_loop(const std::function<Result<T>(State&)>& work);
-  /// Waits until `done` or the deadline. Returns whether it is done. On the loop's thread, on which
-  /// coroutines resume, it does not wait.
+  /// Waits until `done` returns true or the deadline has passed. Returns the last result of `done`.
+  /// Does not wait on the loop's thread, because coroutines resume on this thread.
   template <typename Done>
   bool wait_until(Locked& state, Nanos deadline, const Done& done) {
     return thread_.is_current() ? done() : state.wait_until(deadline, done);
@@ -136,7 +137,7 @@ class Stream::Impl final : public overlay::Node {
   SharedState<State> state_;
   Waiters waiters_;
   net::EventLoop loop_;
-  net::LoopThread thread_;  // Last: it uses all of the above.
+  net::LoopThread thread_;  // The last member, because the thread uses all other members.
 };
 
 Error tree_closed();

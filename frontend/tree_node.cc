@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxEvents = 4096;
 constexpr Nanos kLookInterval = 500 * kMillisecond;
-// Of a frame, for all but payload and leaves; also of a later version that relays it.
+// Space in a frame for everything except payload and leaves, also for later versions.
 constexpr std::size_t kFrameHead = 1024;
 
 }  // namespace
@@ -49,7 +49,7 @@ Result<bool> TreeNode::is_open(StreamId stream) const {
   return taken_version_ >= it->second.version;
 }
 
-// One that never was open, since a node refused it or did not answer, is gone without an event.
+// If a stream was never open, because a node refused it or did not answer, there is no event.
 void TreeNode::close(StreamId stream) {
   const auto it = streams_.find(stream);
   if (it == streams_.end()) return;
@@ -78,13 +78,14 @@ std::vector<wire::StreamSpec> TreeNode::specs() const {
   return specs;
 }
 
-// A child can say what it likes of what is below it.
+// A child may report leaves that do not exist, so unknown leaves are left out.
 IntervalSet TreeNode::expected() const {
   return root_.expected().intersection(root_.overlay().leaves());
 }
 
-// For whom a multicast is, as it travels: empty where every leaf of the stream gets all of it. A
-// narrowing needs to know who they are, and every node the same.
+// Returns the recipients to write into a multicast: empty if every leaf of the stream gets the
+// whole multicast. A narrowing needs the list of recipients, and the list must be the same on every
+// node.
 Result<IntervalSet> TreeNode::addressees(const Open& open, const IntervalSet& to) const {
   const wire::StreamSpec& spec = open.inbox.spec();
   const IntervalSet& members = spec.leaves.empty() ? root_.overlay().leaves() : spec.leaves;
@@ -194,14 +195,14 @@ void TreeNode::on_start(overlay::Network& network, Nanos now) {
 
 void TreeNode::on_link_up(overlay::LinkId link, const overlay::Peer& peer, Nanos now) {
   root_.on_link_up(link, peer, now);
-  // Who is new has missed nothing.
+  // A new node has missed nothing.
   const bool is_leaf = root_.leaf_of(link) != wire::kNoLeaf;
   const bool is_comm_process = peer.role == wire::Role::kCommProcess;
   if (peer.node != wire::kNoNode && (is_leaf || is_comm_process)) replay(link, recent_.all());
   after_event(now);
 }
 
-// As multicast() does it: whole to communication processes, to a leaf its share.
+// A communication process gets the whole multicast, and a leaf gets its share.
 void TreeNode::replay(overlay::LinkId link, const std::vector<const wire::Multicast*>& missed) {
   const LeafId leaf = root_.leaf_of(link);
   for (const wire::Multicast* whole : missed) {
@@ -230,7 +231,7 @@ void TreeNode::on_link_down(overlay::LinkId link, const Error& why, Nanos now) {
 void TreeNode::on_message(overlay::LinkId link, wire::Message message, Nanos now) {
   const bool is_packet = std::holds_alternative<wire::Packet>(message);
   root_.on_message(link, std::move(message), now);
-  // Packets come in heaps: a heap is looked through and answered as one.
+  // Many packets arrive together. They are handled and acknowledged together.
   is_packet ? network_->set_timer(now) : after_event(now);
 }
 
@@ -281,12 +282,13 @@ void TreeNode::send_acknowledgements(Nanos now) {
 void TreeNode::on_packet(wire::Packet packet, Nanos now) {
   const auto it = streams_.find(packet.id.stream);
   if (it == streams_.end()) {
-    // Of a stream that was closed: its leaves need not keep it.
+    // The stream was closed, so the leaves need not keep the packet.
     root_.acknowledge({{std::move(packet.id)}, {}});
     return;
   }
-  // A leaf has its number from here, so none is honestly unknown. Those below the packet's own link
-  // would be too few: a leaf that moves may send before its new parent has told of it.
+  // This front end gives all leaf ids, so an unknown source is an error. It is not enough to accept
+  // only the leaves below the packet's link: a leaf that moves may send before its new parent has
+  // reported it.
   Inbox& inbox = it->second.inbox;
   const IntervalSet& sources = packet.id.sources;
   if (!sources.empty() && root_.overlay().leaves().contains(sources)) {
@@ -349,7 +351,7 @@ void TreeNode::on_stream_refused(const wire::StreamRefused& refused) {
   if (it == streams_.end()) return;
   Open& open = it->second;
   if (taken_version_ >= open.version) {
-    // It is open: a node has come later, or has failed to narrow what went down.
+    // The stream is open. A node has joined later, or its narrowing of a multicast has failed.
     note(refused.host, "stream '" + open.inbox.spec().name + "': " + refused.reason);
   } else if (!open.refused) {
     open.refused = Error{Code::kCorrupt, "host " + refused.host + ": " + refused.reason};

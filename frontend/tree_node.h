@@ -1,6 +1,6 @@
 #pragma once
 
-// The front end of a tool's tree: the root, with the streams whose waves its program receives.
+// The front end of a tool's tree: the root, and the streams from which the tool receives waves.
 
 #include <cstdint>
 #include <deque>
@@ -32,39 +32,43 @@ struct TreeNodeOptions {
   std::size_t queue_bytes = 16u << 20;
 };
 
-/// The logic without threads. Only one call may run at a time. The loop makes the calls; the second
-/// group below may also be called by the program, under the same lock.
+/// The logic, without threads. Only one call may run at a time, so the caller must hold a lock. The
+/// first group of functions is called on the loop's thread. The second group may also be called on
+/// the program's threads.
 class TreeNode final : public overlay::Node, private RootOwner {
  public:
   explicit TreeNode(TreeNodeOptions options);
 
   // ---- on the loop, for the program's calls, any time after on_start() ----
 
-  /// Opens a stream on all nodes. Fails with kAlreadyExists when a stream with this name is open,
-  /// and as filters::aggregation_of() and filters::narrowing_of().
+  /// Opens a stream on all nodes. Fails with kAlreadyExists if a stream with this name is open.
+  /// Also fails if filters::aggregation_of() or filters::narrowing_of() fails.
   Result<StreamId> open(wire::StreamSpec spec);
-  /// True if all nodes have answered. Fails if a node has refused the stream. Call it repeatedly
-  /// until it returns true or fails.
+  /// Returns true if all nodes have answered, false if an answer is missing. Fails if a node has
+  /// refused the stream. Call it repeatedly until it returns true or fails.
   Result<bool> is_open(StreamId stream) const;
   /// Closes a stream. If the stream was open, this adds a kClosed event.
   void close(StreamId stream);
-  /// Sends a multicast of next_multicast(). Call it in the order of the numbers.
+  /// Sends a multicast that next_multicast() has made. Send the multicasts in the order of their
+  /// numbers.
   void multicast(const wire::Multicast& whole);
-  /// Ends the run: all nodes send what they have and leave.
+  /// Ends the run: all nodes send their remaining data and leave.
   void finish();
 
-  /// Bytes that wait on the fullest link.
+  /// Number of bytes that wait on the link with the longest queue.
   std::size_t longest_queue() const { return root_.longest_queue(); }
 
   // ---- for the program, on any thread; these send nothing ----
 
-  /// Numbers a multicast, from 1 on, and sets its recipients: `to`, or all leaves of the stream if
-  /// `to` is empty. Fails with kUnavailable when the stream is closed. Fails with kInvalidArgument
-  /// when `to` contains a leaf that is not in the stream, when the stream's narrowing refuses the
-  /// fields for the first leaf, or when the multicast would not fit into a frame.
+  /// Makes the next multicast of a stream: sets its number, counted from 1, and its recipients. If
+  /// `to` is empty, the recipients are all leaves of the stream. Fails with kUnavailable if the
+  /// stream is closed. Fails with kInvalidArgument if `to` contains a leaf that is not in the
+  /// stream, or if the multicast would not fit into a frame. Also fails if the stream's narrowing
+  /// refuses the fields for the first leaf.
   Result<wire::Multicast> next_multicast(StreamId stream, const wire::Fields& fields,
                                          const IntervalSet& to = {});
-  /// Valid until the stream is closed; null when it is closed.
+  /// Returns the inbox of a stream; null if the stream is closed. The pointer is valid until the
+  /// stream is closed.
   Inbox* inbox(StreamId stream);
   std::optional<TreeEvent> take_event();
   /// True if the tree is placed, and every node has attached to its parent.
@@ -78,11 +82,11 @@ class TreeNode final : public overlay::Node, private RootOwner {
     if (leaves == 0 && joined.empty()) return true;
     return joined.count() >= leaves && all_in_place() && attached_leaves() >= leaves;
   }
-  /// Why has_all() is false, for people.
+  /// Returns a text for people that says why has_all() is false.
   std::string what_is_missing(std::size_t leaves) const;
-  /// Adds a kNotice event that no node has sent, e.g. about a back end that could not be started.
+  /// Adds a kNotice event of this process, for example about a back end that could not be started.
   void note(const std::string& host, std::string text);
-  /// Adds the last event: the tree was closed. Further calls have no effect.
+  /// Adds the last event: kClosed for the tree. Further calls have no effect.
   void end_events(std::string text);
   /// True if all nodes have left after finish().
   bool is_dissolved() const { return root_.control().finish && !root_.has_links(); }
@@ -105,7 +109,7 @@ class TreeNode final : public overlay::Node, private RootOwner {
     bool failure_is_told = false;
     std::uint64_t version = 0;  // The version of control that announces the stream to the nodes.
     std::uint64_t multicasts = 0;
-    // Multicasts that the leaf has missed and for which there was a kGap event already.
+    // For each leaf, the missed multicasts for which there was already a kGap event.
     std::map<LeafId, IntervalSet> missed;
     std::optional<Error> refused;
   };
@@ -140,7 +144,8 @@ class TreeNode final : public overlay::Node, private RootOwner {
   Root root_;
   Gathering gathering_;
   std::map<StreamId, Open> streams_;
-  overlay::RecentMulticasts recent_;  // Sent again to nodes that choose us as their new parent.
+  // Replayed to nodes that choose the front end as their new parent.
+  overlay::RecentMulticasts recent_;
   std::uint32_t next_stream_;
   std::uint64_t taken_version_ = 0;
   std::deque<TreeEvent> events_;

@@ -12,14 +12,14 @@ namespace xylem::frontend {
 /// A wave: the reduction of the contributions of its sources.
 struct Wave {
   std::uint64_t number = 0;
-  IntervalSet sources;  ///< Leaf ids; only one in a stream without aggregation.
+  IntervalSet sources;  ///< Leaf ids. In a stream without aggregation, a wave has only one source.
   wire::Fields fields;
 };
 
 /// Counters of a stream so far.
 struct StreamAccount {
   std::uint64_t contributions = 0;  ///< Contributions of leaves to waves, without duplicates.
-  std::uint64_t duplicates = 0;     ///< Contributions that arrived again.
+  std::uint64_t duplicates = 0;     ///< Contributions that arrived more than once.
   std::uint64_t lost = 0;           ///< Contributions that leaves have dropped.
   std::uint64_t unreadable = 0;     ///< Contributions that could not be decoded.
   std::uint64_t refused = 0;        ///< Packets dropped because a source never joined.

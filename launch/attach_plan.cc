@@ -52,7 +52,7 @@ struct Answer {
   std::string text;
 };
 
-// The words hold nothing but letters, digits and what options are made of: see is_slurm_job().
+// The words contain only letters, digits and characters of options; see is_slurm_job().
 Answer ask(const std::vector<std::string>& words) {
   constexpr std::size_t kMaxAnswer = 64u << 10;
   std::string command;
@@ -119,7 +119,7 @@ AttachPlan plan_of_table(const LauncherTable& table, std::uint32_t pid, const At
     selection.match = target.match;
     selection.is_named = true;
     selection.size = static_cast<std::uint32_t>(table.ranks.size());
-    // The same launcher is the same world, whoever asks.
+    // The same launcher means the same world, also in another call of `xylem attach`.
     selection.world =
         "launcher " + std::to_string(pid) + " " + std::to_string(backend::start_time_of(pid));
     plan.places.push_back({host, 1, arguments_of(selection)});
@@ -140,11 +140,11 @@ std::vector<std::string> words_of(std::string_view command_line) {
   return words;
 }
 
-// Hydra keeps no table, but starts a proxy on each host, here directly, elsewhere by "ssh HOST
-// hydra_pmi_proxy ...". Empty: it has none.
+// Hydra has no table, but starts a proxy on each host: directly on this host, and by "ssh HOST
+// hydra_pmi_proxy ..." on other hosts.
 struct Proxies {
   std::string control_port;
-  std::set<std::string> hosts;  // "" is this one.
+  std::set<std::string> hosts;  // "" means this host.
   bool by_srun = false;
 };
 
@@ -197,7 +197,7 @@ Result<AttachPlan> plan_of_proxies(const AttachTarget& target, const std::string
                                        "srun) of a job? --hosts looks for ranks without one");
 }
 
-// A launcher fills its table in a moment of its own: an empty or half a one is looked at again.
+// The launcher may be filling its table. So an empty or incomplete table is read again.
 Result<LauncherTable> read_whole_table(std::uint32_t pid) {
   constexpr Nanos kPatience = 2 * kSecond;
   constexpr int kPauseMs = 20;

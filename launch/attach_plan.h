@@ -1,6 +1,7 @@
 #pragma once
 
-// Finds the hosts of a job that is already running, and chooses the launcher for agents there.
+// Finds the hosts of a job that is already running, and chooses the launcher for the agents on
+// these hosts.
 
 #include <cstdint>
 #include <string>
@@ -11,9 +12,9 @@
 
 namespace xylem::launch {
 
-/// The user's target. Exactly one of `hosts`, `pid` and `job` is set.
+/// The job that the user has named. Exactly one of `hosts`, `pid` and `job` is set.
 struct AttachTarget {
-  /// `--hosts`: a host list as in Flux RFC 29, e.g. node[01-04]; empty if not given.
+  /// `--hosts`: a host list (tree/host_list.h), for example node[01-04]; empty if not given.
   std::string hosts;
   /// `--match`: a shell pattern for the file name of the ranks' program; empty: any program.
   std::string match;
@@ -22,13 +23,14 @@ struct AttachTarget {
 };
 
 struct AttachPlan {
-  /// See launch_on(). Empty: agents of this host are started directly, others by ssh.
+  /// The launcher for launch_on(). Empty: agents on this host are started directly, other agents by
+  /// ssh.
   std::string launcher;
   std::vector<AgentPlace> places;
-  /// Description of what was searched, for the message "no ranks found; looked for ...". Example:
-  /// "processes of Slurm job 12".
+  /// Describes what the search looked for, for the message "no ranks found; looked for ...".
+  /// Example: "processes of Slurm job 12".
   std::string sought;
-  bool only_here = false;  ///< All agents are on this host.
+  bool only_here = false;  ///< True if all agents are on this host.
 };
 
 /// Makes the plan. `launcher` is the value of `--launcher`. Reads processes of this host and
@@ -36,8 +38,8 @@ struct AttachPlan {
 ///
 /// Fails with a sentence
 /// - if not exactly one target is given, or a host list or a job number is invalid;
-/// - if there is no such process or job, or its memory may not be read;
-/// - if the process is not a launcher of MPI jobs, or has not started its ranks yet.
+/// - if the process or job does not exist, or if reading the memory of the process is not allowed;
+/// - if the process is not a launcher of MPI jobs, or if it has not started its ranks yet.
 Result<AttachPlan> plan_attach(const AttachTarget& target, const std::string& launcher);
 
 }  // namespace xylem::launch

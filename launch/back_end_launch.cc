@@ -23,7 +23,7 @@
 namespace xylem::launch {
 namespace {
 
-/// It must never ask for a password: nobody is there to answer.
+/// ssh must never ask for a password, because nobody would answer.
 constexpr const char* kSsh = "ssh -o BatchMode=yes";
 constexpr std::size_t kMaxSaid = 500;
 
@@ -109,7 +109,7 @@ bool Launched::hear() {
     if (size < 0 && errno == EAGAIN) return true;
     if (size <= 0) return false;
     const std::string_view text(piece.data(), static_cast<std::size_t>(size));
-    // Nothing can be done for who does not listen to us.
+    // If nobody reads our standard error, the output is lost.
     [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, text.data(), text.size());
     for (const char c : text) {
       if (c == '\n' || c == '\r') {
@@ -142,7 +142,8 @@ Result<Launched> launch_on(const std::string& host, const std::string& launcher,
   auto said = make_pipe();
   if (!said) return unexpected(std::move(said.error()));
   const std::string script = script_of(command, environment);
-  // A pipe takes 64 KiB at once; a longer command would have to be fed while the launcher runs.
+  // A pipe takes 64 KiB without a reader. A longer script would have to be written while the
+  // launcher runs.
   if (script.size() > 60'000) {
     return unexpected(Code::kInvalidArgument, "the back end's command line is too long");
   }

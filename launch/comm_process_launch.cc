@@ -75,7 +75,7 @@ CommProcessLauncher::Heard RemoteCommProcessLauncher::collect(NodeId node, Child
   if (pid == 0) return {};
   Heard heard{true, node, ""};
   if (pid < 0 || status == 0) return heard;
-  child.launched.hear();  // Its end may be seen before its last words.
+  child.launched.hear();  // The end of the child may be noticed before its last output.
   const std::string& said = child.launched.last_line();
   const std::string how = WIFEXITED(status)
                               ? "ended with code " + std::to_string(WEXITSTATUS(status))

@@ -23,17 +23,18 @@ class CommProcessLauncher {
  public:
   virtual ~CommProcessLauncher() = default;
 
-  /// Starts a communication process on a host. The process finds the front end at `addresses`.
-  /// Returns descriptors: when one of them is readable, call hear(). Fails with a sentence.
+  /// Starts a communication process on a host. `addresses` are the front end's. Returns
+  /// descriptors: when one of these is readable, call hear(). Fails if the process cannot be
+  /// started.
   virtual Result<std::vector<int>> start(NodeId node, std::uint32_t level, const std::string& host,
                                          const std::vector<wire::Address>& addresses) = 0;
 
   struct Heard {
-    bool is_over = false;         ///< The descriptor must not be watched any more.
-    std::optional<NodeId> ended;  ///< The process that has ended, if any.
-    std::string why;              ///< Why the process ended; empty: normally.
+    bool is_over = false;         ///< True if the caller must no longer watch the descriptor.
+    std::optional<NodeId> ended;  ///< The process that has ended; nullopt: none.
+    std::string why;              ///< Why the process ended; empty if it ended normally.
   };
-  /// Call it when a descriptor is readable. Returns nothing if the descriptor is not from start().
+  /// Call it when a descriptor is readable. Returns nullopt if the descriptor is not from start().
   virtual std::optional<Heard> hear(int fd) = 0;
 };
 
@@ -47,7 +48,8 @@ struct CommProcessLaunchOptions {
 };
 
 /// Starts communication processes with a launcher. The launcher gets the key on its standard input
-/// and passes it in the process's environment, from which the process removes it.
+/// and passes the key in the process's environment. The process then removes the key from its
+/// environment.
 class RemoteCommProcessLauncher final : public CommProcessLauncher {
  public:
   explicit RemoteCommProcessLauncher(CommProcessLaunchOptions options);

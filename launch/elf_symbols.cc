@@ -28,7 +28,7 @@ std::optional<std::span<const std::byte>> range_at(std::span<const std::byte> fi
   return file.subspan(offset, size);
 }
 
-// The text that begins at `at`; empty where it has no end within the table.
+// Returns the text that begins at `at`; empty if it does not end within the table.
 std::string_view text_at(std::span<const std::byte> table, std::uint64_t at) {
   if (at >= table.size()) return {};
   const char* begin = reinterpret_cast<const char*>(table.data()) + at;

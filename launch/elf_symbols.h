@@ -1,6 +1,6 @@
 #pragma once
 
-// Finds variables in an ELF file, to locate them in a process that has mapped the file.
+// Finds variables in an ELF file. This locates the variables in a process that has mapped the file.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,16 +15,17 @@
 namespace xylem::launch {
 
 struct ElfSymbols {
-  /// The requested names that the file defines, with their addresses in the file.
+  /// For each requested name that the file defines, the name's address in the file.
   std::map<std::string, std::uint64_t> address;
   /// Address of the file's first byte. In a process that has mapped the file at M, the symbol with
   /// address A is at M + A - first.
   std::uint64_t first = 0;
 };
 
-/// Searches the dynamic symbols and, unless the file is stripped, all others. Supports only 64-bit
-/// little-endian files for this machine. Fails with kCorrupt on any other or inconsistent file, and
-/// never reads outside of `file`. A name that the file does not define is not an error. Pure.
+/// Searches the dynamic symbols. If the file is not stripped, also searches all other symbols.
+/// Supports only 64-bit little-endian files for this machine. Fails with kCorrupt on any other file
+/// and on inconsistent files. Never reads outside of `file`. A name that the file does not define
+/// is not an error. Pure.
 Result<ElfSymbols> find_symbols(std::span<const std::byte> file,
                                 const std::vector<std::string_view>& names);
 

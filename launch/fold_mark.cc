@@ -31,7 +31,7 @@ Result<FoldMark> FoldMark::of(UniqueFd memory) {
     return unexpected(Code::kInvalidArgument,
                       std::string("memory cannot be shared: ") + std::strerror(errno));
   }
-  // All zero it is the word as it begins.
+  // The memory is all zero, which is the word's initial value.
   return FoldMark(std::move(memory), Word(static_cast<std::atomic<std::uint32_t>*>(place)));
 }
 

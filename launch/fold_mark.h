@@ -13,27 +13,27 @@
 
 namespace xylem::launch {
 
-/// A word of memory that the front end shares with the process that restarts it. The word has the
-/// id of the stream whose plugin is being called. If a plugin crashes, the front end dies, and so
-/// does each successor that receives the same wave again. The word then tells which plugin has
-/// crashed. Only one thread may write.
+/// A word of memory that the front end shares with the process that restarts it. The word contains
+/// the id of the stream whose plugin is being called. If a plugin crashes, the front end dies. Each
+/// successor that receives the same wave also dies. The word then says which plugin has crashed.
+/// Only one thread may write.
 class FoldMark {
  public:
-  /// Fails with kExhausted when there is no memory or descriptor.
+  /// Makes a mark. Fails with kExhausted if there is no memory or descriptor.
   static Result<FoldMark> make();
-  /// Opens the mark of another process. Fails with kInvalidArgument when the descriptor does not
+  /// Opens the mark of another process. Fails with kInvalidArgument if the descriptor does not
   /// belong to a mark.
   static Result<FoldMark> of(UniqueFd memory);
 
   int fd() const { return memory_.get(); }
 
-  /// Call these around each call of a plugin, and around its loading. They are cheap: one store
-  /// each.
+  /// Call enter() before and leave() after each call of a plugin, and before and after loading a
+  /// plugin. Both are cheap: one write to memory.
   void enter(StreamId stream) { word_->store(raw(stream), std::memory_order_relaxed); }
   void leave() { word_->store(0, std::memory_order_relaxed); }
 
-  /// Returns the stream whose plugin was being called when the writer died, if any. Resets the
-  /// mark.
+  /// Returns the stream whose plugin was being called when the writer died; nullopt if no plugin
+  /// was being called. Resets the mark.
   std::optional<StreamId> take();
 
  private:

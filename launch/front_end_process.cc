@@ -28,7 +28,8 @@ constexpr int kChildControlFd = 3;
 constexpr Nanos kLookAtStart = 50 * kMillisecond;  // Until a successor is ready.
 constexpr Nanos kLookAtEnd = 250 * kMillisecond;
 
-// A dead reader is noticed when it is reaped, one that stands still when it is looked at: not here.
+// Errors are ignored here. reap_if_dead() notices a dead front end, and end_if_still() a hanging
+// one.
 void write_line(int fd, const std::string& line) {
   const std::string text = line + "\n";
   std::size_t at = 0;
@@ -40,16 +41,16 @@ void write_line(int fd, const std::string& line) {
   }
 }
 
-// The child's descriptors: its control, those that listen, which it is told as arguments, and
-// others.
+// The child gets the control channel, the listening sockets and the other descriptors. The numbers
+// of the listening sockets are arguments.
 Result<pid_t> spawn(const std::string& program, int control, const std::vector<UniqueFd>& listening,
                     const std::vector<int>& others) {
   std::vector<std::string> arguments = {program, std::to_string(kChildControlFd)};
   std::vector<int> wanted = {control};
   for (const UniqueFd& socket : listening) wanted.push_back(socket.get());
   wanted.insert(wanted.end(), others.begin(), others.end());
-  // Copies that cannot collide with the numbers that the child's descriptors get, and not far above
-  // them: the limit may be low.
+  // Copies the descriptors to numbers just above those that the child will use, so that they do not
+  // collide. The limit for descriptors may be low.
   const int first_spare = kChildControlFd + static_cast<int>(wanted.size());
   std::vector<UniqueFd> lifted;
   for (const int fd : wanted) {
@@ -139,7 +140,7 @@ Result<void> FrontEndProcess::launch() {
   }
   control_.reset(ends[0]);
   UniqueFd theirs(ends[1]);
-  // One that stands still reads nothing.
+  // A front end that hangs reads nothing.
   const timeval most{static_cast<time_t>(patience_.until_killed / kSecond), 1};
   ::setsockopt(control_.get(), SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
   heard_.clear();
@@ -207,7 +208,7 @@ void FrontEndProcess::reap_if_dead(Nanos now) {
 
 // ---- that it stands still ----
 
-// Only where its answer is waited for.
+// Does something only while an answer of the front end is needed.
 void FrontEndProcess::end_if_still(Nanos now, const Say& say) {
   if (!is_there() || (is_ready_ && !last_line_)) return;
   const std::string name = "the front end (process " + std::to_string(pid_) + ")";
@@ -233,7 +234,8 @@ void FrontEndProcess::end_if_still(Nanos now, const Say& say) {
   }
 }
 
-// A wave that ends a plugin comes again to each successor: nothing of the run could be stored.
+// A wave that crashes a plugin comes again to each successor. Without this function, no further
+// data of the run could be stored.
 void FrontEndProcess::blame_plugin(Nanos now) {
   blame_.clear();
   was_in_fold_ = false;
@@ -245,7 +247,7 @@ void FrontEndProcess::blame_plugin(Nanos now) {
   if (!last_line_ && now >= deaths.last + kFoldDeathsForgotten) deaths.count = 0;
   deaths.last = now;
   if (++deaths.count < kMaxFoldDeaths) return;
-  restarts_ = {};  // What they died of is gone.
+  restarts_ = {};  // The cause of the deaths is gone.
   setup_.unmerged_streams.push_back(std::to_string(raw(*stream)));
   blame_ = "; the plugin of a stream has ended " + std::to_string(kMaxFoldDeaths) +
            " front ends: that stream's waves are not merged from now on";
@@ -277,7 +279,7 @@ std::optional<Nanos> FrontEndProcess::attend(Nanos now, const Say& say) {
     reap_if_dead(now);
     end_if_still(now, say);
   }
-  // It may also have died right after it was ready, while its start was still waited for.
+  // The front end may also have died in start(), right after it was ready.
   if (std::exchange(is_death_undecided_, false) && !is_done_ && !is_given_up_) decide(now, say);
   if (is_there() && is_ready_ && !failure_said_.empty()) {
     failure_said_.clear();
@@ -298,7 +300,7 @@ std::optional<Nanos> FrontEndProcess::attend(Nanos now, const Say& say) {
 
 // ---- the end ----
 
-// Whoever interrupts twice is not kept waiting.
+// The second interrupt ends the wait.
 void FrontEndProcess::answer_interrupt(const Say& say) {
   if (++interrupts_ == 1) {
     say("the job has ended, its data is being stored; interrupt again to give it up");
@@ -318,7 +320,7 @@ Result<void> FrontEndProcess::abandon(const Say& say) { return end("abandon", sa
 Result<void> FrontEndProcess::end(std::string last_line, const Say& say) {
   last_line_ = std::move(last_line);
   if (is_there()) standstill_.follow(pid_, monotonic_now());
-  // The hosts wait for seconds only from now on, so there is no time for long pauses.
+  // From now on the hosts wait only for seconds, so long pauses are not possible.
   restarts_ = {};
   restart_at_ = 0;
   if (is_there() && is_ready_) tell_to_finish();
@@ -329,7 +331,7 @@ Result<void> FrontEndProcess::end(std::string last_line, const Say& say) {
   for (;;) {
     const std::optional<Nanos> again = attend(monotonic_now(), say);
     if (is_given_up_ || (is_done_ && !is_there())) break;
-    // At the end of its life its descriptors close a little before it can be reaped.
+    // When the front end ends, its descriptors are closed slightly before waitpid() succeeds.
     constexpr Nanos kReapPause = 5 * kMillisecond;
     pollfd waiting[2] = {{signals.get(), POLLIN, 0}, {control_ ? control_.get() : -1, POLLIN, 0}};
     char c;

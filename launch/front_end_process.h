@@ -20,26 +20,29 @@
 
 namespace xylem::launch {
 
-/// Keeps a run's front end alive. This object holds the listening sockets, the copies of plugins
-/// and the setup. So it can replace a dead front end by a successor with the same addresses, store
-/// and filters. The first successor starts at once, later ones after growing pauses (see Restarts).
+/// Keeps a run's front end alive. This object owns the listening sockets, the copies of plugins and
+/// the setup. So it can replace a dead front end by a successor with the same addresses, store and
+/// filters. The first successor starts at once. Later successors start after growing pauses (see
+/// Restarts).
 ///
-/// A front end that hangs while the job runs is left alone. At the start and at the end of the run
-/// its answer is needed. Then a hang is reported, and later the front end is killed (see Patience).
+/// A hang of the front end while the job runs has no consequence. At the start and at the end of
+/// the run, the front end's answer is needed. There a hang is reported, and later the front end is
+/// killed (see Patience).
 ///
-/// If kMaxFoldDeaths front ends die in the same plugin, with less than kFoldDeathsForgotten between
-/// two deaths, successors no longer call this plugin: the waves of its stream stay unmerged.
+/// If kMaxFoldDeaths front ends die in the same plugin, successors no longer call this plugin: the
+/// waves of its stream stay unmerged. Between two such deaths there must be less than
+/// kFoldDeathsForgotten.
 ///
 /// Each front end runs in its own session, so that keys pressed at the terminal do not reach it.
 ///
-/// Order of calls: start(); attend() at the times it returns, while the job runs; finish() or
-/// abandon() once. Not thread-safe. Calls waitpid only for front ends, not for other children.
+/// Order of calls: start() once; attend() repeatedly while the job runs; finish() or abandon()
+/// once. Not thread-safe. Calls waitpid() only for front ends, not for other children.
 class FrontEndProcess {
  public:
   /// Prints a sentence for the user.
   using Say = std::function<void(const std::string& sentence)>;
 
-  /// Timeouts for a front end that hangs (see Standstill).
+  /// Timeouts for a front end that hangs; Standstill says what a hang is.
   struct Patience {
     Nanos until_said = 5 * kSecond;     ///< A hang of this length is reported.
     Nanos until_killed = 20 * kSecond;  ///< After a hang of this length the front end is killed.
@@ -50,40 +53,41 @@ class FrontEndProcess {
   /// Starts `program` and waits until it has opened the store. `plugins` are the copies of
   /// setup.plugins. Reports a hang with `say`.
   ///
-  /// Fails with kInvalidArgument and the front end's sentence when it cannot open the store. Fails
-  /// with kNotFound when the program cannot be started, with kUnavailable when it died or hung for
-  /// too long, and with kExhausted when there are not enough descriptors.
+  /// Fails with kInvalidArgument if the front end cannot open the store; the message is the front
+  /// end's sentence. Fails with kNotFound if the program cannot be started, and with kUnavailable
+  /// if the front end has died or hung for too long. Fails with kExhausted if there are not enough
+  /// descriptors.
   static Result<FrontEndProcess> start(const std::string& program, Setup setup,
                                        std::vector<UniqueFd> listening,
                                        std::vector<UniqueFd> plugins = {}, const Say& say = {},
                                        const Patience& patience = {5 * kSecond, 20 * kSecond,
                                                                    5 * kSecond});
 
-  /// Supervises the front end; never waits. Call it when a child of this process may have ended,
-  /// and at the latest after the returned time (nothing: no limit). Reports with `say` when a front
-  /// end died and what happens next, and when a successor cannot continue the store. A failure that
-  /// repeats is reported once.
+  /// Supervises the front end; never waits. Call it when a child of this process may have ended, at
+  /// the latest after the returned duration. nullopt means no limit. `say` reports the death of a
+  /// front end with what happens next, and successors that cannot continue the store. A repeated
+  /// failure is reported once.
   std::optional<Nanos> attend(Nanos now, const Say& say);
 
-  /// Tells the front end that the job has ended, and waits until this front end or a successor has
+  /// Tells the front end that the job has ended. Waits until this front end or a successor has
   /// stored everything. Fails with kUnavailable
-  /// - when front ends died or could not open the store kMaxDeaths times during this wait, not
-  ///   counting deaths in plugins;
-  /// - when kMaxStandstills front ends hung and were killed;
-  /// - when the user has interrupted twice. At the first SIGINT, SIGTERM or SIGHUP, a message says
-  ///   that data is being stored. The second kills the front end.
+  /// - if front ends have died or could not open the store kMaxDeaths times during this wait
+  ///   (deaths in plugins do not count);
+  /// - if kMaxStandstills front ends hung and were killed;
+  /// - if the user has interrupted twice. At the first SIGINT, SIGTERM or SIGHUP, a message says
+  ///   that data is being stored. The second signal kills the front end.
   Result<void> finish(int exit_code, const Say& say);
 
-  /// Call it instead of finish() if the job was not started: it ends the run without an account and
-  /// without a store. Waits and fails as finish().
+  /// Call it instead of finish() if the job was not started. It ends the run without an account and
+  /// without a store. Waits like finish(), and fails in the same cases.
   Result<void> abandon(const Say& say);
 
   static constexpr int kMaxDeaths = 5;
   static constexpr int kMaxStandstills = 2;
   static constexpr int kMaxFoldDeaths = 3;
-  /// Deaths in a plugin that are further apart do not add up. This is longer than any pause of
-  /// Restarts plus the time until a successor gets the same wave again. During finish() all deaths
-  /// add up, so that finish() ends.
+  /// If two deaths in a plugin are further apart, counting starts again. This time is longer than
+  /// any pause of Restarts plus the time until a successor gets the same wave again. During
+  /// finish() all deaths are counted, so that finish() ends.
   static constexpr Nanos kFoldDeathsForgotten = 600 * kSecond;
 
  private:
@@ -108,7 +112,7 @@ class FrontEndProcess {
   Result<void> end(std::string last_line, const Say& say);
 
   std::string program_;
-  Setup setup_;  // live_path is filled in by the first front end's answer.
+  Setup setup_;  // `live_path` is set from the first front end's answer.
   std::vector<UniqueFd> listening_;
   std::vector<UniqueFd> plugins_;
   Patience patience_;
@@ -129,26 +133,28 @@ class FrontEndProcess {
   bool is_done_ = false;
   std::string failure_;              // Error that the current front end sent instead of `ready`.
   std::string death_;                // Text that says how the last front end ended.
-  bool is_death_undecided_ = false;  // attend() has not yet reacted to the last death.
+  bool is_death_undecided_ = false;  // True until attend() has reacted to the last death.
 
   Restarts restarts_;
-  Nanos restart_at_ = 0;                  // When to start the next front end, while there is none.
-  std::string failure_said_;              // The last failure that was reported.
-  std::optional<std::string> last_line_;  // `finish CODE` or `abandon`; set once the run is ending.
+  Nanos restart_at_ = 0;      // Time to start the next front end, while no front end runs.
+  std::string failure_said_;  // The last failure that was reported.
+  // `finish CODE` or `abandon`; set when the run begins to end.
+  std::optional<std::string> last_line_;
   int deaths_while_finishing_ = 0;
   int interrupts_ = 0;
   Standstill standstill_;  // Measures hangs of the current front end.
   bool standstill_is_said_ = false;
-  Nanos killed_at_ = 0;  // When the current front end was killed because it hung; 0: not killed.
-  int standstills_ = 0;  // Number of front ends that hung and were killed since the run is ending.
+  // Time at which the current front end was killed because it hung; 0: not killed.
+  Nanos killed_at_ = 0;
+  int standstills_ = 0;  // Number of front ends that hung and were killed during finish().
   bool is_given_up_ = false;
 };
 
-/// The run's folder on this host: /dev/shm/xylem-UID-RUN.
+/// Returns the run's folder on this host: /dev/shm/xylem-UID-RUN.
 std::string run_folder(const std::string& run);
 
-/// The front end's own folder on its host, beside the run's folder; and the Unix socket in it, for
-/// agents and communication processes of the same host.
+/// The front end's own folder on its host, in the same directory as the run's folder. It has a Unix
+/// socket for agents and communication processes on the same host.
 std::string front_end_folder(const std::string& run);
 std::string front_end_socket(const std::string& run);
 

@@ -17,14 +17,14 @@ namespace {
 constexpr timespec kGrace{0, 100'000'000};
 constexpr int kChannelFd = 3;
 
-// The witness. It reads a signal's number and answers 1 if that signal has come, else 0. A signal
-// stays pending, for as long as need be, until we ask for it.
+// The code of the witness. It reads the number of a signal and answers 1 if that signal has come,
+// else 0. A signal stays pending until it is asked for.
 [[noreturn]] void be_witness(int channel) {
   ::prctl(PR_SET_NAME, "xylem-witness");
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
-  // Whoever waits for the end of our streams must not wait for the witness.
+  // A process that waits for the end of our standard streams must not wait for the witness.
   const int null = ::open("/dev/null", O_RDWR);
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, standard);
   ::dup2(channel, kChannelFd);
@@ -46,7 +46,7 @@ GroupWitness::GroupWitness() {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
-  // One that is stopped does not answer.
+  // A witness that is stopped does not answer.
   const timeval most{1, 0};
   ::setsockopt(ours.get(), SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
   pid_ = ::fork();
@@ -55,7 +55,7 @@ GroupWitness::GroupWitness() {
 }
 
 GroupWitness::~GroupWitness() {
-  channel_.reset();  // Its cue, unless it is stopped.
+  channel_.reset();  // Tells the witness to end; a stopped witness does not react.
   if (pid_ > 0) ::kill(pid_, SIGKILL);
   while (pid_ > 0 && ::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }

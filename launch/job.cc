@@ -15,12 +15,12 @@
 namespace xylem::launch {
 namespace {
 
-// What people and batch systems send to a job. SIGTSTP and its like keep their default: the
-// terminal stops us both.
+// Signals that people and batch systems send to a job. SIGTSTP and similar signals keep their
+// default action: the terminal stops both processes.
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM};
 
-// What we were started to ignore (nohup, `&` in a script) the job ignores too. The kernel would
-// keep it for us once it is blocked.
+// If we were started with a signal ignored (nohup, `&` in a script), the job ignores the signal,
+// too. Such a signal is not blocked here.
 bool is_ignored(int signal) {
   struct sigaction present {};
   return ::sigaction(signal, nullptr, &present) == 0 && present.sa_handler == SIG_IGN;
@@ -89,7 +89,7 @@ Result<Job> Job::start(const std::vector<std::string>& command, const Environmen
   pid_t pid = -1;
   int error = ::posix_spawnp(&pid, argv[0], nullptr, &attributes, argv.data(), envp.data());
   if (error == ENOEXEC) {
-    // A script without an interpreter line: as shells do, it is sh's.
+    // A script without an interpreter line is run by sh, as shells do.
     std::string shell = "/bin/sh";
     argv.insert(argv.begin(), shell.data());
     error = ::posix_spawn(&pid, argv[0], nullptr, &attributes, argv.data(), envp.data());
@@ -113,7 +113,7 @@ int Job::wait(GroupWitness& witness, const std::function<std::optional<Nanos>()>
     const timespec most{again.value_or(0) / kSecond, again.value_or(0) % kSecond};
     const int signal = again ? ::sigtimedwait(&gated, &how, &most) : ::sigwaitinfo(&gated, &how);
     if (signal <= 0 || signal == SIGCHLD) continue;
-    // The terminal's come from the kernel and go to the whole group.
+    // Signals of the terminal come from the kernel and go to the whole group.
     const bool job_has_it = witness.reached_group(signal).value_or(how.si_code > 0);
     if (!job_has_it) ::kill(pid_, signal);
   }

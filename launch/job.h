@@ -1,14 +1,14 @@
 #pragma once
 
 // The job of `xylem run` as a child process. It shares our standard streams, terminal and process
-// group, and gets signals as it would without xylem:
+// group. The job gets the same signals as without xylem:
 //
 //   sent to                            the job has it            we
 //   the group: ctrl-C, kill -- -PGID   directly                  do nothing
 //   us alone: kill PID, batch system   because we forward it     forward it
 //   us, then the group: timeout        twice, as without xylem   forward the first
 //
-// Because of the common group, ctrl-Z and fg stop and continue both processes, the job can read
+// Because of the common group, ctrl-Z and fg stop and continue both processes. The job can read
 // from the terminal, and a pipeline stays one job of the shell.
 
 #include <sys/types.h>
@@ -27,38 +27,41 @@ namespace xylem::launch {
 
 /// Blocks the signals that are forwarded to a job, in this thread and in threads started later.
 /// Saves the previous mask for the job. Ignored signals stay ignored. A file size limit no longer
-/// ends this process (survive_size_limit); it affects the job as without xylem. Construct it first
-/// in main.
+/// ends this process (survive_size_limit); for the job, the limit has the same effect as without
+/// xylem. Construct it at the beginning of main.
 class SignalGate {
  public:
   SignalGate();
 
-  /// The number of a pending signal that would have ended the job. Check this before the job
-  /// starts, since the signal is not forwarded to the job.
+  /// Returns the number of a pending signal that would end the job; nullopt if no such signal is
+  /// pending. Check this before the job starts, since the signal is not forwarded to the job.
   std::optional<int> ended_before_start() const;
 
  private:
   friend class Job;
-  unsigned char blocked_before_[128];  // sigset_t, kept out of the header.
+  unsigned char blocked_before_[128];  // A sigset_t; this header does not include <signal.h>.
   bool ignored_size_limit_before_ = false;
 };
 
 /// A started job.
 class Job {
  public:
-  /// Starts `command` (searched in PATH) with `environment` added to ours, and with the signal mask
-  /// that `gate` saved. Fails with kNotFound or kPermissionDenied, for which shells return the
-  /// codes 127 and 126.
+  /// Searches `command` in PATH and starts it. Adds `environment` to our environment, and restores
+  /// the signal mask that `gate` saved. Fails with kNotFound (a shell exits with 127) or
+  /// kPermissionDenied (a shell exits with 126).
   static Result<Job> start(const std::vector<std::string>& command, const Environment& environment,
                            const SignalGate& gate);
 
   pid_t pid() const noexcept { return pid_; }
 
-  /// Waits for the end of the job and returns its exit code as a shell would: 128 + signal if a
-  /// signal has ended it. Forwards each signal that was sent only to us, according to `witness`. If
-  /// the witness is gone, forwards each signal that does not come from the terminal. Calls `attend`
-  /// when a child of this process may have ended, and at the latest after the time that `attend`
-  /// has last returned (nothing: no limit).
+  /// Waits for the end of the job. Returns the exit code that a shell would return: 128 + signal if
+  /// a signal has ended the job.
+  ///
+  /// Forwards each signal that, according to `witness`, was sent only to our process. If the
+  /// witness is gone, forwards each signal that does not come from the terminal.
+  ///
+  /// Calls `attend` when a child of this process may have ended. `attend` returns a maximum
+  /// duration until its next call; nullopt means no maximum.
   int wait(GroupWitness& witness, const std::function<std::optional<Nanos>()>& attend);
 
  private:

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr const char* kForwarded[] = {"LD_PRELOAD", kEnvAddress,   kEnvRun,  kEnvKey,
                                       kEnvBackend,  kEnvSample,    kEnvRing, kEnvTestSize,
                                       kEnvTls,      "ASAN_OPTIONS"};
-// gcc's address sanitizer ends a program in which it is not the first of all libraries.
+// By default, gcc's address sanitizer ends a program if the sanitizer is not the first library.
 constexpr const char* kAsanOption = "verify_asan_link_order=0";
 
 std::string resolve(const std::string& program, std::string_view path) {
@@ -77,8 +77,8 @@ bool is_host_option(std::string_view argument) {
   return is_one_of(argument, kOptions);
 }
 
-// Behind these, too, other hosts may stand: in a file of options or ranks, with a daemon that runs
-// already, or with a resource manager.
+// These options may also lead to other hosts: through a file with options or ranks, a running
+// daemon, or a resource manager.
 bool may_lead_to_hosts(std::string_view argument) {
   static constexpr std::array<std::string_view, 18> kOptions = {
       "-rf",    "--rankfile", "-rankfile", "-app",        "--app",        "-tune",
@@ -98,13 +98,14 @@ bool is_host_parameter(std::string_view name) {
 }
 
 bool names_hosts_or_job(const std::vector<std::string>& environment) {
-  // Of a scheduler's job; what it sets on a login node (SLURM_CONF, SGE_ROOT) is not among them.
+  // Variables of a scheduler's job. Variables that are also set on login nodes (SLURM_CONF,
+  // SGE_ROOT) are not in the list.
   static constexpr std::string_view kOfJobs[] = {
       "SLURM_JOB",   "SLURM_NODELIST", "SLURM_NNODES", "SLURM_STEP", "PBS_",      "LSB_",
       "PE_HOSTFILE", "SGE_TASK",       "LOADL_",       "COBALT_",    "FLUX_JOB_", "OAR_"};
   for (const std::string& entry : environment) {
     std::string name = entry.substr(0, entry.find('='));
-    if (name.size() + 1 >= entry.size()) continue;  // Set to nothing.
+    if (name.size() + 1 >= entry.size()) continue;  // The value is empty.
     for (const std::string_view prefix : kOfJobs) {
       if (name.starts_with(prefix)) return true;
     }
@@ -115,7 +116,8 @@ bool names_hosts_or_job(const std::vector<std::string>& environment) {
   return false;
 }
 
-// Whether a file has a line that says something and that `counts`.
+// Returns true if a file has a line that is neither empty nor a comment and for which `counts`
+// returns true.
 template <typename Counts>
 bool has_line(const fs::path& file, Counts counts) {
   std::ifstream lines(file);
@@ -142,15 +144,16 @@ bool files_name_hosts(const fs::path& launcher, const std::vector<std::string>& 
   return false;
 }
 
-// Followed by a name and a value.
+// Options that are followed by a name and a value.
 bool is_parameter_option(std::string_view argument) {
   static constexpr std::array<std::string_view, 7> kOptions = {
       "--mca", "-mca", "--gmca", "-gmca", "--prtemca", "-genv", "-env"};
   return is_one_of(argument, kOptions);
 }
 
-// What stands behind an option may be its value (`-launcher-exec /x/rsh`), and is then no program.
-// An option without a value in front of the program costs nothing but a look at its options too.
+// A word after an option may be the option's value (`-launcher-exec /x/rsh`) and not the program.
+// If the option has no value, the program is mistaken for a value. Then the program's options are
+// inspected too, which does no harm.
 bool is_value(const std::vector<std::string>& command, std::size_t at) {
   if (command[at - 1].starts_with("-")) return true;
   return at >= 2 && is_parameter_option(command[at - 2]);
@@ -185,7 +188,7 @@ CommandFacts inspect_command(const std::vector<std::string>& command, std::strin
   bool in_program = false;
   bool leads_elsewhere = false;
   for (std::size_t i = 1; i < command.size(); ++i) {
-    // From the program on, options are the program's, up to the next one of the same job.
+    // After the program, options belong to the program, up to the next program of the same job.
     if (command[i] == ":") in_program = false;
     if (in_program) continue;
     in_program = command[i] != ":" && !is_value(command, i) &&

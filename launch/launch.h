@@ -1,8 +1,8 @@
 #pragma once
 
-// The environment variables that connect the ranks of a job to a run. Only variables are used, so
-// an `mpirun` inside a script works too. Nothing is put on a command line, where `ps` would show
-// the key.
+// The environment variables that connect the ranks of a job to a run. The command line is not
+// changed, so an `mpirun` inside a script works, too. The key is never on a command line, because
+// `ps` would show it.
 
 #include <string>
 #include <string_view>
@@ -15,31 +15,32 @@
 
 namespace xylem::launch {
 
-/// The launcher with which a command line starts.
+/// The launcher at the beginning of a command line.
 enum class Launcher { kNone, kOpenMpi, kMpich, kSlurm };
 
-/// Facts about a command line and its environment, found before the command runs.
+/// What is known about a command line and its environment before the command runs.
 struct CommandFacts {
   Launcher launcher = Launcher::kNone;
-  /// The command line has an option with hosts or a host file.
+  /// True if an option of the command line names hosts or a host file.
   bool names_hosts = false;
-  /// True only if all ranks will certainly be on this host. This needs a known launcher other than
-  /// srun. The command must be outside any scheduler's job (Slurm, PBS, LSF, Grid Engine and
-  /// others, as their variables show). And no option, variable or MCA parameter may give a list of
-  /// hosts or a host file. (MCA parameters can be on the command line, in the environment, or in
-  /// Open MPI's parameter files.)
+  /// True only if all ranks will certainly be on this host. All these conditions must be true:
+  /// - The launcher is known and is not srun.
+  /// - No variable of Slurm, PBS, LSF, Grid Engine or another scheduler is set.
+  /// - No option, variable or MCA parameter gives a list of hosts or a host file. MCA parameters
+  ///   can be on the command line, in the environment, or in Open MPI's parameter files.
   bool is_local = false;
 };
 
-/// Finds these facts in the launcher's name (for plain `mpirun`, in the name of the file to which
-/// it links), in its options before each program, and in `environment` (NAME=VALUE strings).
+/// Finds the facts from three sources: the launcher's name, the launcher's options before each
+/// program, and `environment` (NAME=VALUE strings). If the launcher is called `mpirun`, the name of
+/// the link's target counts.
 ///
-/// Pure, except that it looks for programs in `path`, and reads Open MPI's parameter files and
-/// default host file in $HOME/.openmpi, /etc/openmpi and the launcher's own ../etc.
+/// Looks for programs in `path`. Reads Open MPI's parameter files and default host file in
+/// $HOME/.openmpi, in /etc/openmpi, and in ../etc relative to the launcher. Does no other I/O.
 CommandFacts inspect_command(const std::vector<std::string>& command, std::string_view path,
                              const std::vector<std::string>& environment);
 
-/// The contents of a job's environment.
+/// The values for a job's environment variables.
 struct LaunchOptions {
   /// host:port or unix:PATH of the front end, best first.
   std::vector<std::string> addresses;
@@ -48,34 +49,35 @@ struct LaunchOptions {
   std::string capture_library;  ///< Absolute path.
   std::string backend;          ///< Absolute path.
   StartOptions start;
-  bool remote = false;  ///< The job may reach other hosts.
+  bool remote = false;  ///< True if the job may run on other hosts.
 };
 
 /// Pairs of NAME and value. A variable with an empty value is set to "", not removed.
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-/// Variables to set in addition to `current` (NAME=VALUE strings, as environ). Existing entries of
-/// LD_PRELOAD follow our entry. With `options.remote`, our variables are added to the list of those
-/// that Open MPI forwards to other hosts; Hydra and srun forward all variables by themselves.
+/// Returns the variables to set in addition to `current` (NAME=VALUE strings). Our entry in
+/// LD_PRELOAD comes before existing entries. If `options.remote` is true, our variables are added
+/// to Open MPI's list of variables that it forwards to other hosts. Hydra and srun forward all
+/// variables by themselves.
 Environment job_environment(const LaunchOptions& options, const std::vector<std::string>& current);
 
-/// Variables to set for a rank that is started in the environment `current` of a run, so that its
-/// calls are captured: LD_PRELOAD, unless it contains `capture_library` already. Fails with
-/// kUnavailable if `current` belongs to no run, and as check_preload().
+/// Returns the variables to set for a rank that is started in the environment `current` of a run,
+/// so that its calls are captured: LD_PRELOAD, unless it contains `capture_library` already. Fails
+/// with kUnavailable if `current` belongs to no run, and as check_preload().
 Result<Environment> rank_environment(const std::string& capture_library,
                                      const std::vector<std::string>& current);
 
-/// Open MPI's list of variables to forward to other hosts.
+/// The variable with Open MPI's list of variables to forward to other hosts.
 constexpr std::string_view kOpenMpiForwardList = "OMPI_MCA_mca_base_env_list";
 
-/// Checks that LD_PRELOAD can contain the path `library`. Fails with kInvalidArgument and a
-/// sentence when the path contains a blank, a colon or a dollar sign.
+/// Checks that LD_PRELOAD can contain the path `library`. Fails with kInvalidArgument if the path
+/// contains a blank, a colon or a dollar sign.
 Result<void> check_preload(const std::string& library);
 
-/// The value of the variable `name` in `current`; empty if it is not set.
+/// Returns the value of the variable `name` in `current`; empty if the variable is not set.
 std::string variable(const std::vector<std::string>& current, std::string_view name);
 
-/// This process's environment as NAME=VALUE strings.
+/// Returns this process's environment as NAME=VALUE strings.
 std::vector<std::string> current_environment();
 
 /// Paths of the parts of this installation.
@@ -86,8 +88,8 @@ struct Installation {
   std::string comm_process;
   std::string capture_library;
 };
-/// Finds the parts relative to the running program, in the build tree as well as when installed.
-/// Fails with kNotFound and the missing path.
+/// Finds the parts relative to the running program, both in the build tree and in an installation.
+/// Fails with kNotFound; the message has the missing path.
 Result<Installation> find_installation();
 
 }  // namespace xylem::launch

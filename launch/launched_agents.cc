@@ -21,7 +21,7 @@ namespace {
 
 // A line of an agent: "ready HOST RANKS [NOTE]".
 constexpr std::string_view kReady = "ready ";
-// What stands on its standard output besides may be a login message; it is passed over.
+// Other lines on standard output, for example login messages, are skipped.
 constexpr std::size_t kLongestLine = 4096;
 constexpr Nanos kLastSecond = 1 * kSecond;
 
@@ -63,7 +63,7 @@ LaunchedAgents::~LaunchedAgents() {
 
 void LaunchedAgents::handle_line(const std::string& line) {
   const auto begin = line.find(kReady);
-  // Asked for labels, srun puts the task's number before each line: "00: ".
+  // With --label, srun puts the task's number before each line: "00: ".
   if (begin == std::string::npos || line.find_first_not_of(" 0123456789:") < begin) return;
   Ready ready;
   const std::string rest = line.substr(begin + kReady.size());
@@ -121,8 +121,8 @@ void LaunchedAgents::poll_for(Nanos most, bool for_answers) {
   for (const Running& each : running_) {
     if (!each.ended && each.pidfd) fds.push_back({each.pidfd.get(), POLLIN, 0});
   }
-  // What launchers say is looked at from time to time: the end of their speech would wake us again
-  // and again.
+  // The launchers' output is checked periodically. poll() would return at once, again and again,
+  // after the end of the output.
   constexpr Nanos kPace = 50 * kMillisecond;
   const Nanos wait = std::clamp<Nanos>(most, 0, kPace);
   ::poll(fds.data(), fds.size(), static_cast<int>(wait / kMillisecond));

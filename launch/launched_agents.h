@@ -1,8 +1,8 @@
 #pragma once
 
-// Agents that a launcher starts. They are used in a Slurm allocation, where they are a separate
-// step, and by `xylem attach`. In all other cases the first rank of each host starts the host's
-// agent.
+// Agents that a launcher starts. This is done in a Slurm allocation, where the agents are a
+// separate step, and by `xylem attach`. In all other cases the first rank of each host starts the
+// host's agent.
 
 #include <string>
 #include <vector>
@@ -16,40 +16,40 @@ namespace xylem::launch {
 
 /// The arguments of one call of the launcher.
 struct AgentPlace {
-  std::string host;     ///< The host as the launcher takes it; with Slurm, all hosts in one text.
-  unsigned agents = 1;  ///< Number of agents to start there.
-  std::vector<std::string> arguments;  ///< For xylem-backend, after --launched.
+  std::string host;     ///< The launcher's argument; with Slurm, a list of all hosts.
+  unsigned agents = 1;  ///< Number of agents that this call starts.
+  std::vector<std::string> arguments;  ///< Arguments of xylem-backend that follow --launched.
 };
 
 struct AgentLaunchOptions {
   std::string launcher;  ///< See launch_on().
   std::string program;   ///< Absolute path of xylem-backend, the same on all hosts.
-  /// NAME=VALUE strings: the front end's address, the run, the key and so on, as for ranks. They
+  /// NAME=VALUE strings: the front end's address, the run, the key and so on, as for ranks. These
   /// are never on a command line.
   std::vector<std::string> environment;
 };
 
-/// Order of calls: start(), wait_until_ready(), later wait_for_end(); in between, hear() from time
-/// to time. Not thread-safe. Launchers run in their own sessions, and their standard error is
-/// copied to ours. The destructor kills running launchers with SIGKILL.
+/// Order of calls: start(), wait_until_ready(), wait_for_end(). Call hear() from time to time
+/// before wait_for_end(). Not thread-safe. Launchers run in their own sessions, and their standard
+/// error is copied to ours. The destructor kills running launchers with SIGKILL.
 class LaunchedAgents {
  public:
-  /// An agent's message when it is ready.
+  /// The message of an agent that is ready.
   struct Ready {
     std::string host;
     unsigned ranks = 0;  ///< Number of ranks that the agent has found; only for `xylem attach`.
     std::string note;    ///< A sentence about a problem; usually empty.
   };
 
-  /// Fails as launch_on() does; then nothing is left running.
+  /// Starts the agents. Fails if launch_on() fails; then all launchers that already run are ended.
   static Result<LaunchedAgents> start(const AgentLaunchOptions& options,
                                       const std::vector<AgentPlace>& places);
   LaunchedAgents(LaunchedAgents&&) = default;
   LaunchedAgents& operator=(LaunchedAgents&&) = delete;
   ~LaunchedAgents();
 
-  /// Waits until every agent is ready, at most for `patience`. Returns false after this time, or
-  /// when all launchers have ended. May be called again.
+  /// Waits until every agent is ready, at most for `patience`. Returns false after this time, or if
+  /// all launchers have ended before. May be called again.
   bool wait_until_ready(Nanos patience);
   /// The agents that are ready, in the order of their messages.
   const std::vector<Ready>& ready() const { return ready_; }
@@ -57,12 +57,12 @@ class LaunchedAgents {
   /// Copies the launchers' output and notices which launchers have ended. Never waits.
   void hear();
   bool all_ended() const;
-  /// The failures of launchers as a sentence of gather_failures(); empty if there are none.
+  /// Returns the failures of launchers as one sentence; empty if there are no failures.
   std::string failures() const { return gather_failures(failures_); }
 
-  /// Waits until all launchers have ended; a launcher ends after its agents. Launchers that still
-  /// run after `patience` get SIGTERM, and a second later SIGKILL. Returns true if all have ended
-  /// without a signal.
+  /// Waits until all launchers have ended. A launcher ends after its agents have ended. Launchers
+  /// that still run after `patience` get SIGTERM, and a second later SIGKILL. Returns true if all
+  /// launchers have ended without these signals.
   bool wait_for_end(Nanos patience);
 
  private:

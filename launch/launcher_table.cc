@@ -27,7 +27,7 @@ constexpr const char* kSlurmStep = "totalview_stepid";
 constexpr off_t kLargestFile = 256 << 20;
 constexpr std::size_t kMaxFiles = 1000;
 
-// As the debuggers' interface defines it, on 64 bits.
+// The layout that the debuggers' interface defines for 64 bits.
 struct Descriptor {
   std::uint64_t host;
   std::uint64_t program;
@@ -41,7 +41,8 @@ struct MappedFile {
   std::string path;
 };
 
-// Lines as "7f00-7f10 r--p 00000000 fe:01 123   /usr/lib/libx.so". Those mapped from their start.
+// Reads lines like "7f00-7f10 r--p 00000000 fe:01 123 /usr/lib/libx.so". Returns the files that are
+// mapped from their first byte.
 std::vector<MappedFile> mapped_files(const std::string& process) {
   std::vector<MappedFile> files;
   std::ifstream lines(process + "/maps");
@@ -73,8 +74,8 @@ std::optional<std::vector<std::byte>> read_file(const std::string& path) {
 // Variables of the process, by name.
 using Addresses = std::map<std::string, std::uint64_t>;
 
-// The program comes first: where it has a copy of a library's variable, that is the one in use.
-// Then the libraries that are known to have the table, for speed, then all others.
+// The program comes first: if it has a copy of a library's variable, this copy is in use. Then come
+// the libraries that are known to have the table, to save time, then all others.
 std::vector<MappedFile> in_order(std::vector<MappedFile> files) {
   const auto is_likely = [](const MappedFile& file) {
     return file.path.find("libopen-rte") != std::string::npos ||
@@ -101,7 +102,7 @@ Addresses find_table(const std::string& process) {
   return {};
 }
 
-// The memory of another process. What it returns is what stood there a moment ago, or nothing.
+// The memory of another process. A read returns the contents of a moment ago, or fails.
 class Memory {
  public:
   explicit Memory(const std::string& process)
@@ -121,7 +122,7 @@ class Memory {
     std::string text;
     std::array<char, 256> piece;
     while (address != 0 && text.size() < most) {
-      // Not across a page: what lies behind it may not be there.
+      // Does not read across the end of a page, because the next page may not be mapped.
       const std::size_t room = std::min<std::size_t>(piece.size(), 4096 - address % 4096);
       const ssize_t got = ::pread(fd_.get(), piece.data(), room, static_cast<off_t>(address));
       if (got <= 0) return std::nullopt;

@@ -2,9 +2,9 @@
 
 // Reads the table of ranks that a launcher keeps for debuggers (MPIR_proctable).
 //
-// Open MPI's mpirun and Slurm's srun have this table; in Hydra it cannot be found. The launcher is
-// not stopped: its memory is read through /proc/PID/mem, at the addresses of its symbols. So the
-// table may just be changing, and its contents must not be trusted.
+// Open MPI's mpirun and Slurm's srun have this table; in Hydra the table cannot be found. The table
+// is read through /proc/PID/mem, at the addresses of the launcher's symbols. The launcher is not
+// stopped. So the table may change during the reading, and its contents must not be trusted.
 
 #include <cstdint>
 #include <string>
@@ -14,9 +14,9 @@
 
 namespace xylem::launch {
 
-/// A rank of the table; its index is the rank number.
+/// A row of the table. The index of the row is the rank number.
 struct LauncherEntry {
-  std::string host;       ///< The host's name as the launcher writes it.
+  std::string host;       ///< The host's name in the launcher's spelling.
   std::string program;    ///< The program of the rank.
   std::uint32_t pid = 0;  ///< The rank's process id on its host.
 };
@@ -28,7 +28,7 @@ struct LauncherTable {
   std::string slurm_step;
 };
 
-/// Limits. A table that exceeds them counts as corrupt.
+/// Limits. A table that exceeds a limit counts as corrupt.
 constexpr std::uint32_t kMaxLauncherRanks = 1u << 20;
 constexpr std::size_t kLongestHostName = 256;
 constexpr std::size_t kLongestProgramName = 4096;
@@ -36,10 +36,10 @@ constexpr std::size_t kLongestProgramName = 4096;
 /// Reads the table of process `pid` of this host. An empty table is not an error: the launcher has
 /// not started its ranks yet.
 ///
-/// Fails with kNotFound when there is no such process, or when none of its files defines such a
-/// table. Fails with kPermissionDenied when its memory may not be read, because it belongs to
-/// another user or because of kernel.yama.ptrace_scope. Fails with kCorrupt when the memory is not
-/// a valid table.
+/// Fails with kNotFound if the process does not exist, or if none of its files defines the table.
+/// Fails with kPermissionDenied if reading the memory of the process is not allowed. This is so for
+/// processes of other users, and may be so because of kernel.yama.ptrace_scope. Fails with kCorrupt
+/// if the memory is not a valid table.
 Result<LauncherTable> read_launcher_table(std::uint32_t pid);
 
 }  // namespace xylem::launch

@@ -19,8 +19,8 @@ class Restarts {
   static constexpr Nanos kFirstPause = 250 * kMillisecond;
   static constexpr Nanos kLongestPause = 16 * kSecond;
 
-  /// Call it when the process died or could not be started. Returns when to start it again, and
-  /// counts this as a restart.
+  /// Call it when the process has died or could not be started. Returns the time at which to start
+  /// the process again. Counts this as a restart.
   Nanos next(Nanos now);
 
  private:

@@ -20,7 +20,7 @@ json::array to_array(const std::vector<std::string>& texts) {
   return array;
 }
 
-// Walks the fields in one order for reading and writing, so that neither can forget one.
+// Lists the fields once, for reading and for writing, so that neither can forget a field.
 template <typename Setup_, typename Field>
 void each_field(Setup_& setup, Field field) {
   field("run", setup.run);

@@ -5,8 +5,8 @@
 //
 // First `xylem run`, `serve` or `attach` sends the setup as one line of JSON, so that the key is
 // not on a command line. The front end answers `ready LIVE_PATH` or `error SENTENCE`. At the end of
-// the job it gets `finish CODE`, or `abandon` if the job was not started. From then on it sends
-// `alive` from time to time while it makes progress, and at last `done`.
+// the job the front end gets `finish CODE`, or `abandon` if the job was not started. After that it
+// sends `alive` from time to time while it makes progress, and finally `done`.
 
 #include <cstdint>
 #include <string>
@@ -26,35 +26,38 @@ struct Setup {
   std::vector<std::string> command;
   std::string directory;
   std::string user;
-  /// The user's settings as text. The front end reads them with the function with which `xylem` has
-  /// checked them, so a new setting changes nothing here.
+  /// The user's settings as text. `xylem` has checked the settings; the front end reads them with
+  /// the same function. So a new setting needs no change here.
   std::vector<SettingValue> settings;
-  /// From the configuration file: [fuzzy], [stream.NAME], ...
+  /// Sections of the configuration file: [fuzzy], [stream.NAME], ...
   std::vector<ConfigEntry> sections{};
   std::string store;
-  /// For a successor: the path of the store, from the first front end's answer. Empty: the run
-  /// begins.
+  /// For a successor: the path of the store, from the first front end's answer. Empty for the first
+  /// front end.
   std::string live_path;
-  /// The plugins of streams, each file once: copies of them (filters::copy_plugin) are passed as
-  /// descriptors from first_plugin_fd on, so that a successor has the same copies even if a file
-  /// has changed or gone.
+  /// The paths of the streams' plugins, each path once. Copies of the files (filters::copy_plugin)
+  /// are passed as descriptors, from `first_plugin_fd` on. So a successor has the same copies even
+  /// if a file was changed or removed.
   std::vector<std::string> plugins{};
-  long first_plugin_fd = -1;  ///< Set by FrontEndProcess.
-  long fold_mark_fd = -1;     ///< See FoldMark; -1 without plugins. Set by FrontEndProcess.
-  /// Numbers of streams whose plugin has killed front ends; these streams are no longer merged. Set
-  /// by FrontEndProcess.
+  long first_plugin_fd = -1;  ///< Descriptor of the first copy. Set by FrontEndProcess.
+  /// Descriptor of a FoldMark; -1 without plugins. Set by FrontEndProcess.
+  long fold_mark_fd = -1;
+  /// Numbers of the streams whose plugins have killed front ends. The waves of these streams are no
+  /// longer merged. Set by FrontEndProcess.
   std::vector<std::string> unmerged_streams{};
-  bool remote = false;       ///< The job may run on other hosts.
-  bool counts_calls = true;  ///< False for `xylem attach`: no account of calls is printed.
+  bool remote = false;       ///< True if the job may run on other hosts.
+  bool counts_calls = true;  ///< False for `xylem attach`: it prints no account of calls.
   std::vector<std::string> reachable_hosts;
-  std::string run_folder;        ///< The run's folder on this host; a prefix with `--test-size`.
+  /// The run's folder on this host; with `--test-size`, the common prefix of the folders.
+  std::string run_folder;
   long pretend_file_system = 0;  ///< For tests; see storage::SqliteOptions.
 };
 
-/// The setup as one line, without a line break.
+/// Returns the setup as one line, without a line break at the end.
 std::string to_json(const Setup& setup);
 
-/// Fails with kCorrupt if the text is not JSON, or if a field is missing or has the wrong type.
+/// Parses the text of to_json(). Fails with kCorrupt if the text is not JSON, or if a field is
+/// missing or has the wrong type.
 Result<Setup> parse_setup(std::string_view text);
 
 /// For the front end: waits for the setup on the control channel and reads it. The lines that

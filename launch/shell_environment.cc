@@ -24,8 +24,8 @@ std::optional<std::string> find(const std::vector<std::string>& current, std::st
   return std::nullopt;
 }
 
-// XYLEM_SERVE_BEFORE has a word for each variable: its name, and `=` with its value where it was
-// set. In the value %, blanks and ends of lines are written as % and two digits.
+// XYLEM_SERVE_BEFORE has a word for each variable: its name, and `=` with its value if it was set.
+// In the value, `%`, blanks and ends of lines are written as `%` and two digits.
 constexpr std::pair<char, std::string_view> kSigns[] = {
     {'%', "%25"}, {' ', "%20"}, {'\t', "%09"}, {'\n', "%0a"}};
 
@@ -84,7 +84,7 @@ std::string join(const std::vector<std::string>& parts, char separator) {
   return list;
 }
 
-// Without the first of the parts that are `name`.
+// Removes the first part that is equal to `name`.
 void take_out(std::vector<std::string>& parts, const std::string& name) {
   const auto found = std::find(parts.begin(), parts.end(), name);
   if (found != parts.end()) parts.erase(found);
@@ -127,7 +127,7 @@ std::string lines_to_leave(const std::vector<std::string>& current,
       const char separator = name == kPreload ? ':' : ';';
       std::vector<std::string> parts = split(find(current, name).value_or(""), separator);
       take_out(parts, capture_library);
-      // The names are behind those that were there before.
+      // Our names come after the names that were there before.
       std::reverse(parts.begin(), parts.end());
       if (name == kOpenMpiForwardList) {
         for (const auto& entry : before) take_out(parts, entry.first);

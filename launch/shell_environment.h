@@ -9,17 +9,18 @@
 
 namespace xylem::launch {
 
-/// Lines that export `environment` and two more variables. XYLEM_SERVE_PID is
-/// `serving_pid`, the process id of `xylem serve`. XYLEM_SERVE_BEFORE has the previous values of
-/// all these variables, from `current` (NAME=VALUE strings), so that lines_to_leave() can restore
-/// them.
+/// Returns lines that export `environment` and two more variables. XYLEM_SERVE_PID is
+/// `serving_pid`, the process id of `xylem serve`. XYLEM_SERVE_BEFORE contains the previous values
+/// of all these variables, so that lines_to_leave() can restore the values. The previous values
+/// come from `current` (NAME=VALUE strings).
 std::string lines_to_enter(const Environment& environment, int serving_pid,
                            const std::vector<std::string>& current);
 
-/// Lines that restore every variable to its value before lines_to_enter(); empty if `current` has
-/// no such environment. Lists keep what was added later: only `capture_library` is removed from
-/// LD_PRELOAD, and only our variables are removed from Open MPI's list of variables to forward. If
-/// environments are nested, the lines leave only the innermost one.
+/// Returns lines that restore every variable to its value before lines_to_enter(). Empty if
+/// `current` is not inside an environment of `xylem serve`. Later additions to lists are kept. Only
+/// `capture_library` is removed from LD_PRELOAD, and only our variables are removed from Open MPI's
+/// list of variables to forward. If environments are nested, the lines leave only the innermost
+/// environment.
 std::string lines_to_leave(const std::vector<std::string>& current,
                            const std::string& capture_library);
 

@@ -16,7 +16,8 @@ unsigned number_of(std::string_view text) {
   return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() ? number : 0;
 }
 
-// Not to be split into words, nor taken for an option.
+// Returns true if a shell cannot split the text into words, and if the text cannot be read as an
+// option.
 bool is_host_text(std::string_view text) {
   const auto is_part = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -28,7 +29,7 @@ bool is_host_text(std::string_view text) {
 SlurmStep make_step(std::string_view job, std::string_view hosts, unsigned nodes) {
   const std::string number = std::to_string(nodes);
   SlurmStep step;
-  // What the job's own variables ask of each step (tasks, binding, devices) is answered here.
+  // These options override the job's own variables for each step (tasks, binding, devices).
   // --no-kill: one host that fails does not take the agents of all others with it.
   step.launcher = "srun --jobid=" + std::string(job) + " --overlap --nodes=" + number +
                   " --ntasks=" + number +

@@ -10,7 +10,7 @@
 namespace xylem::launch {
 namespace {
 
-// Less than a tenth of a processor is what timers alone may take.
+// Timers alone may use less than a tenth of a processor.
 constexpr Nanos kIdleShare = 10;
 
 std::uint64_t bytes_of(const std::string& process) {
@@ -29,7 +29,7 @@ std::optional<Work> work_of(pid_t pid) {
   std::ifstream file(process + "/stat");
   std::string line;
   if (!std::getline(file, line)) return std::nullopt;
-  // The name, in brackets, may hold blanks: what comes behind it is words.
+  // The name in brackets may contain blanks. The words begin after it.
   std::istringstream words(line.substr(std::min(line.size(), line.rfind(')') + 1)));
   std::string state, skipped;
   words >> state;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Detects from the outside that a process hangs.
+// Detects from another process that a process hangs.
 
 #include <sys/types.h>
 
@@ -13,34 +13,34 @@ namespace xylem::launch {
 
 /// The work of a process so far, from /proc.
 struct Work {
-  std::uint64_t bytes = 0;  ///< Bytes read and written, on files and pipes but not on sockets.
+  std::uint64_t bytes = 0;  ///< Bytes read and written on files and pipes, not on sockets.
   Nanos processor = 0;      ///< CPU time, in steps of 10 ms.
-  bool stopped = false;     ///< The process is stopped, by a signal or by a debugger.
+  bool stopped = false;     ///< True if a signal or a debugger has stopped the process.
 };
 
-/// Reads the work of a process. Returns nothing if there is no such process.
+/// Reads the work of a process. Returns nullopt if the process does not exist.
 std::optional<Work> work_of(pid_t pid);
 
-/// Measures how long a process has shown no sign of work: no output, nothing read or written, and
-/// less than a tenth of a processor used. A process that is stopped, or waits for an unresponsive
-/// disk, shows no sign of work. A process that copies a large store shows signs of work.
+/// Measures how long a process has shown no sign of work. Signs of work are output, reading or
+/// writing, and using at least a tenth of a processor. A process that is stopped, or that waits for
+/// an unresponsive disk, shows no sign of work. A process that copies a large store shows signs of
+/// work.
 ///
-/// The time between two looks counts as at most kLongestPause, since the caller itself may have
-/// been stopped. Not thread-safe.
+/// The time between two calls of look() counts as at most kLongestPause, since the caller itself
+/// may have been stopped. Not thread-safe.
 class Standstill {
  public:
-  /// A look has no effect if the last one was less than this ago.
+  /// look() has no effect if the previous call was less than this time ago.
   static constexpr Nanos kShortestPause = 100 * kMillisecond;
   static constexpr Nanos kLongestPause = 2 * kSecond;
 
-  /// Starts to watch `pid`, with no idle time so far.
+  /// Starts to watch `pid`. The time without a sign of work begins at 0.
   void follow(pid_t pid, Nanos now);
-  /// Call it when the process has sent output, which is a sign of work.
+  /// Call it when the process has sent output, because output is a sign of work.
   void heard() { heard_ = true; }
-  /// Looks at the process. Returns how long it has shown no sign of work.
+  /// Looks at the process. Returns how long the process has shown no sign of work.
   Nanos look(Nanos now);
-  /// As look() above, but with the given work instead of the work of the process. For tests without
-  /// a process.
+  /// Uses `found` instead of the work of the process. Tests without a process use it.
   Nanos look(Nanos now, const Work& found);
 
  private:

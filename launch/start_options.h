@@ -1,7 +1,7 @@
 #pragma once
 
-// The settings of a run that concern its start: where the front end listens, which command starts
-// communication processes, and what the ranks find in their environment.
+// The settings for the start of a run: addresses of the front end, the launcher of communication
+// processes, and environment variables of the ranks.
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,8 @@ struct StartOptions {
   std::string interface = "auto";  ///< `--interface`
   std::uint16_t port = 0;          ///< `--port`; 0: any.
   bool tls = true;                 ///< `--tls`
-  std::string sample;         ///< `--sample`. Not checked here: only capture/ knows the functions.
+  /// `--sample`. Not checked here, because only capture/ has the list of functions.
+  std::string sample;
   unsigned ring_records = 0;  ///< `--ring`; 0: the capture library's default.
   unsigned test_size = 0;     ///< `--test-size`; 0: real hosts.
   bool operator==(const StartOptions&) const = default;

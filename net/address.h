@@ -14,13 +14,14 @@
 namespace xylem::net {
 
 /// Parses a list of addresses, for example "unix:/dev/shm/x/socket,10.0.0.1:4711,[fe80::1]:4711".
-/// Keeps the order. Hosts must be numeric. Fails with kInvalidArgument.
+/// Keeps the order. Hosts must be numeric. Fails with kInvalidArgument on any other text.
 Result<std::vector<wire::Address>> parse_addresses(std::string_view text);
 
-/// Returns "10.0.0.1:4711" or "[fe80::1]:4711", the form that parse_addresses() reads.
+/// Returns "10.0.0.1:4711" or "[fe80::1]:4711". parse_addresses() reads this form.
 std::string address_text(std::string_view host, std::uint16_t port);
 
-/// Reads the key from a descriptor until end of file, and closes it. Fails with kInvalidArgument.
+/// Reads the key from a descriptor until end of file. Closes the descriptor. Fails with
+/// kInvalidArgument if the text is not a key.
 Result<Key> read_key(int fd);
 
 /// Reads the key from XYLEM_KEY and removes it there: from the variables, so that child processes

@@ -28,12 +28,12 @@ constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kFramePrefix = 4;
 constexpr unsigned char kTlsHandshakeRecord = 0x16;
 
-// Reads whole frames of at most `limit` bytes before a link is proved. Keeps what came behind.
+// Reads whole frames of at most `limit` bytes during the handshake. Keeps the bytes that follow.
 class FrameReader {
  public:
   FrameReader(Transport& transport, std::size_t limit) : transport_(transport), limit_(limit) {}
   asio::awaitable<Result<wire::Message>> next();
-  // Bytes behind the last message; they belong to the link.
+  // The bytes after the last message. They belong to the link.
   wire::Bytes rest() { return std::move(buffer_); }
 
  private:
@@ -68,7 +68,7 @@ std::string describe(const asio::generic::stream_protocol::endpoint& endpoint) {
   std::memcpy(tcp.data(), endpoint.data(), endpoint.size());
   tcp.resize(endpoint.size());
   asio::ip::address address = tcp.address();
-  // As it came to a socket of both families.
+  // A socket for both families gives IPv4 addresses in IPv6 form.
   if (address.is_v6() && address.to_v6().is_v4_mapped()) {
     address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
   }
@@ -80,9 +80,9 @@ bool is_unix(const Socket& socket) {
   return socket.local_endpoint(error).protocol().family() == AF_UNIX;
 }
 
-// The key proves the run; that a Unix socket's other end is this user's costs nothing to know
-// before a word is said. Root of another user namespace shows as somebody else, and then TCP is
-// there.
+// Checks that the other end of a Unix socket belongs to this user. The key already proves
+// membership in the run, but this check costs nothing and comes before any message. Root of another
+// user namespace looks like another user; TCP is used in that case.
 Result<void> check_owner(Socket& socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -168,7 +168,8 @@ asio::awaitable<void> Connections::accept_loop(Acceptor& acceptor) {
     auto [error, socket] = co_await acceptor.async_accept(kAwait);
     if (error == asio::error::operation_aborted) co_return;
     if (error) {
-      // Out of descriptors, most likely: wait for some to come back instead of spinning.
+      // Most likely there are no free descriptors: wait a little instead of retrying in a busy
+      // loop.
       refuse("unknown", error.message());
       asio::steady_timer pause(context_, std::chrono::milliseconds(100));
       co_await pause.async_wait(kAwait);
@@ -184,7 +185,7 @@ asio::awaitable<void> Connections::accept_loop(Acceptor& acceptor) {
   }
 }
 
-// Whoever connects has kProofDeadline to prove the key.
+// A peer that connects must finish the handshake within kProofDeadline.
 asio::awaitable<void> Connections::greet(Socket socket) {
   tune(socket);
   error_code ignored;
@@ -244,7 +245,7 @@ asio::awaitable<Result<void>> Connections::prove(Socket socket, std::string addr
   co_return Result<void>();
 }
 
-// TLS or not is decided by the first byte, so that a plain stranger gets a clear refusal.
+// The first byte shows whether the peer uses TLS. So a peer without TLS gets a clear refusal.
 asio::awaitable<Result<std::unique_ptr<Transport>>> Connections::accept_transport(Socket socket) {
   if (is_unix(socket)) {
     auto owner = check_owner(socket);
@@ -265,7 +266,7 @@ asio::awaitable<Result<std::unique_ptr<Transport>>> Connections::accept_transpor
   co_return co_await tls_.wrap(std::move(socket), true);
 }
 
-// Who has TLS off where we have it on gets a sentence in its own terms.
+// Sends the refusal without TLS to a peer that has TLS off while we have it on.
 asio::awaitable<void> Connections::refuse_plainly(Socket& socket) {
   wire::Refusal refusal;
   refusal.sentence =
@@ -273,7 +274,8 @@ asio::awaitable<void> Connections::refuse_plainly(Socket& socket) {
   const wire::Bytes frame = wire::encode(wire::Message(std::move(refusal)));
   const auto buffer = asio::buffer(frame.data(), frame.size());
   co_await asio::async_write(socket, buffer, kAwait);
-  // What it has sent is read, lest closing resets the connection under the sentence.
+  // Reads what the peer has sent. Otherwise close() could reset the connection before the peer has
+  // read the refusal.
   error_code ignored;
   socket.shutdown(asio::socket_base::shutdown_send, ignored);
   wire::Bytes piece(wire::kMaxHelloBytes);
@@ -307,7 +309,7 @@ asio::awaitable<void> Connections::connect_to(wire::Parent parent, wire::Hello h
       co_return;
     } else {
       failures += name + ": " + done.error().message + "; ";
-      // On another host a path leads nowhere: that says nothing of the parent.
+      // A Unix path of another host cannot be reached. This says nothing about the parent.
       const bool is_refused = done.error().code == Code::kPermissionDenied;
       asked += is_refused || address.unix_path.empty() ? 1 : 0;
       refused += is_refused ? 1 : 0;
@@ -366,7 +368,7 @@ asio::awaitable<Result<std::unique_ptr<Transport>>> Connections::connect_transpo
   auto [error] = co_await socket.async_connect(endpoint, kAwait);
   if (error) co_return unexpected(Code::kUnavailable, error.message());
   if (is_unix(socket)) {
-    // Whoever listens there is no parent that refuses.
+    // A process of another user listens there. This does not count as a refusal by the parent.
     auto owner = check_owner(socket);
     if (!owner) co_return unexpected(Code::kUnavailable, std::move(owner.error().message));
   }

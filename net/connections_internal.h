@@ -1,7 +1,7 @@
 #pragma once
 
-// Starts links: listens, connects, and hands over a connection only when its peer has proved the
-// run's key.
+// Starts links: listens and connects. Passes a connection on only if its peer has proved that it
+// knows the run's key.
 
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/io_context.hpp>
@@ -27,27 +27,28 @@ namespace xylem::net {
 class ConnectionHost {
  public:
   virtual ~ConnectionHost() = default;
-  /// Both sides have proved the key. `features` are the features of both sides. `already_read` are
-  /// bytes that arrived after the proof.
+  /// Both sides have proved that they know the key. `features` has the features that both sides
+  /// support. `already_read` has the bytes that arrived after the proof.
   virtual void on_connected(const overlay::Peer& peer, std::uint64_t features,
                             std::unique_ptr<Transport> transport, wire::Bytes already_read) = 0;
   /// No address of the parent led to a link.
   virtual void on_connect_failed(NodeId node, const Error& why) = 0;
 };
 
-/// Opens and accepts connections. Unproved connections cost little: there are at most kMaxUnproved
-/// of them, each with a small frame limit and a deadline. If there are more, the oldest is closed.
-/// Each refused connection is counted and logged (overlay/refusals.h).
+/// Opens and accepts connections. A connection is *unproved* until its peer has proved that it
+/// knows the key. Each unproved connection has a small frame limit and a deadline. There are at
+/// most kMaxUnproved unproved connections. If there is one more, the oldest is closed. Refused
+/// connections are counted and logged (overlay/refusals.h).
 ///
-/// Runs only on the loop's thread. May be destroyed before the io_context if the io_context no
-/// longer runs; pending operations then never continue.
+/// All calls are on the loop's thread. The object may be destroyed before the io_context if the
+/// io_context no longer runs. Pending operations then never continue.
 class Connections {
  public:
-  /// Borrows all three.
+  /// Borrows all three arguments.
   Connections(asio::io_context& context, const RuntimeOptions& options, ConnectionHost& host);
 
   void listen(std::vector<UniqueFd> listening);
-  /// Later calls on_connected() or on_connect_failed() of the host, exactly one of them.
+  /// Later calls either on_connected() or on_connect_failed() of the host, once.
   void connect(const wire::Parent& parent, const wire::Hello& hello);
 
   const std::vector<wire::Address>& addresses() const noexcept { return addresses_; }
@@ -59,7 +60,7 @@ class Connections {
   using Acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol>;
   struct Unproved {
     asio::steady_timer deadline;
-    bool evicted = false;  // True: closed to make room, and no longer in unproved_.
+    bool evicted = false;  // True if the connection was closed in favour of a newer one.
   };
 
   void open_acceptor(UniqueFd fd);

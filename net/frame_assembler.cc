@@ -8,7 +8,8 @@ namespace xylem::net {
 namespace {
 
 constexpr std::size_t kFramePrefix = 4;
-// After a large packet another is likely: so much of its payload is copied and no more.
+// After a large packet, another large packet is likely. Then at most this number of bytes of its
+// payload is copied.
 constexpr std::size_t kPeekBytes = 4u << 10;
 
 }  // namespace
@@ -33,7 +34,7 @@ std::span<std::byte> FrameAssembler::room() {
 void FrameAssembler::compact() {
   if (begin_ > 0) std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= std::exchange(begin_, 0);
-  // A long frame has passed: its memory is given back.
+  // A long frame was read: frees its memory.
   if (wanted_ == 0 && buffer_.size() > 4 * kReadBytes) {
     buffer_.resize(end_ + kReadBytes);
     buffer_.shrink_to_fit();
@@ -42,7 +43,7 @@ void FrameAssembler::compact() {
 
 void FrameAssembler::add(std::size_t bytes) {
   (large_ ? large_->come : end_) += bytes;
-  // It was not what came.
+  // The next frame is not a large packet.
   if (!large_ && end_ >= kPeekBytes) expects_large_ = false;
 }
 

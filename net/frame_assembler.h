@@ -19,8 +19,8 @@
 
 namespace xylem::net {
 
-/// Uses at most twice the received part of a frame plus less than 6 times kReadBytes of memory. So
-/// a peer that announces a large length cannot cause a large allocation. Not thread-safe.
+/// Memory is at most twice the received part of a frame, plus 6 times kReadBytes. So a peer that
+/// announces a large length cannot cause a large allocation. Not thread-safe.
 class FrameAssembler {
  public:
   static constexpr std::size_t kReadBytes = 64u << 10;
@@ -35,14 +35,15 @@ class FrameAssembler {
   /// `already_read` are the first bytes of the stream.
   explicit FrameAssembler(wire::Bytes already_read);
 
-  /// The buffer for the next bytes. Never empty; valid until the next call of any method.
+  /// Returns the buffer for the next bytes. The buffer is never empty. It is valid until the next
+  /// call of any function.
   std::span<std::byte> room();
   /// Reports that `bytes` bytes were read into room().
   void add(std::size_t bytes);
 
-  /// Returns the next message; nullopt while it is incomplete. Fails with kCorrupt on a frame
-  /// longer than kMaxFrameBytes, and whenever wire::decode() fails. After a failure the rest of the
-  /// stream cannot be read.
+  /// Returns the next message; nullopt while the message is incomplete. Fails with kCorrupt if a
+  /// frame is longer than kMaxFrameBytes, and if wire::decode() fails. After a failure the rest of
+  /// the stream cannot be read.
   Result<std::optional<Frame>> next();
 
  private:
@@ -59,7 +60,7 @@ class FrameAssembler {
   wire::Bytes buffer_;
   std::size_t begin_ = 0;  // Bytes [begin_, end_) are not consumed yet.
   std::size_t end_ = 0;
-  std::size_t wanted_ = 0;  // Size of the frame at begin_; 0 while it is not known.
+  std::size_t wanted_ = 0;  // Size of the frame at `begin_`; 0 while the size is not known.
   std::optional<Large> large_;
   bool expects_large_ = false;
 };

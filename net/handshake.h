@@ -9,9 +9,9 @@
 //                                  <-     Welcome {proof mac("s", c, s)}   or   Refusal {sentence}
 //
 // mac is HMAC-SHA-256 with the key. Fresh nonces on both sides make replayed messages useless. The
-// label prevents an attacker from sending a side's proof back to it. Over TCP the handshake runs
-// inside TLS 1.3 with the same key. On a Unix socket, or with TLS switched off, the handshake is
-// the only proof.
+// label "c" or "s" prevents an attacker from sending a proof back to the side that made it. Over
+// TCP the handshake runs inside TLS 1.3. TLS uses the same key. On a Unix socket, or if TLS is off,
+// the handshake is the only proof.
 //
 // The classes do no I/O: they take messages and return messages. net/connections.cc reads and
 // writes.
@@ -36,12 +36,13 @@ bool equal_macs(const wire::Mac& a, const wire::Mac& b);
 /// The accepting side. Pass it the messages of the connecting side in order.
 class AcceptHandshake {
  public:
-  /// `run` is the run id that a hello must name. `welcome` is sent with the proof filled in.
+  /// `run` is the run id that a hello must name. The handshake adds the proof to `welcome` before
+  /// it is sent.
   AcceptHandshake(const Key& key, std::string run, wire::Welcome welcome);
 
-  /// Returns the answer to send: Challenge, Welcome or Refusal. After Welcome the peer is proved.
-  /// After Refusal the caller must close the connection. Fails with kCorrupt if the peer does not
-  /// speak this protocol; then the caller must send nothing.
+  /// Returns the answer to send: Challenge, Welcome or Refusal. A Welcome means that the peer has
+  /// proved that it knows the key. After a Refusal the caller must close the connection. Fails with
+  /// kCorrupt if the peer does not speak this protocol. The caller must then send nothing.
   Result<wire::Message> on_message(const wire::Message& message);
 
   bool proved() const noexcept { return proved_; }
@@ -66,14 +67,15 @@ class AcceptHandshake {
 /// The connecting side.
 class ConnectHandshake {
  public:
-  /// Sends `hello` with magic, major and nonce filled in.
+  /// Copies `hello` and fills in magic, major and nonce.
   ConnectHandshake(const Key& key, wire::Hello hello);
 
   const wire::Hello& hello() const noexcept { return hello_; }
 
-  /// Returns the answer to send, if any: Proof after a Challenge. Fails with kPermissionDenied
-  /// after a Refusal (with the peer's sentence) and if the peer cannot prove the key. Fails with
-  /// kCorrupt on any other message.
+  /// After a Challenge, returns the Proof to send. After a Welcome, returns nullopt: a Welcome
+  /// needs no answer. Fails with kPermissionDenied after a Refusal, with the peer's sentence. Also
+  /// fails with kPermissionDenied if the peer's proof is wrong. Fails with kCorrupt on any other
+  /// message.
   Result<std::optional<wire::Message>> on_message(const wire::Message& message);
 
   bool proved() const noexcept { return proved_; }

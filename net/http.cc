@@ -1,5 +1,5 @@
-// All of Beast is in this file, which takes it long to compile. One coroutine a connection;
-// questions go to a pool of threads and their answers come back to the loop, where all state is.
+// Only this file uses Beast, so it compiles slowly. Each connection has one coroutine. Requests go
+// to a pool of threads, and the answers come back to the loop. Only the loop changes state.
 
 #include "net/http.h"
 
@@ -41,9 +41,11 @@ using tcp = asio::ip::tcp;
 using asio::awaitable;
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
-/// What a client sends to us over a WebSocket is not read, but must be taken.
+/// Maximum size of a message that a client sends over a WebSocket. Such messages are received but
+/// ignored.
 constexpr std::size_t kMaxMessageBytes = 4096;
-/// How much, and how long, is read of a refused body, so that its sender comes to read the refusal.
+/// Limits for reading the body of a refused request. It is read so that the client gets to read the
+/// refusal.
 constexpr std::size_t kMaxDrainedBytes = 64u << 20;
 constexpr Nanos kDrainDeadline = 2 * kSecond;
 
@@ -87,7 +89,8 @@ struct Refused {
 };
 constexpr Refused kTooLarge = {413, "a request has no body here; send less"};
 
-/// Why a head could not be read; status 0: the peer went, there is nobody to tell.
+/// The reason why a head could not be read. Status 0: the peer has closed the connection, so there
+/// is no reply.
 Refused refused_for(const beast::error_code& failure) {
   if (failure == http::error::end_of_stream) return {0, ""};
   if (failure == http::error::header_limit) {
@@ -112,7 +115,7 @@ Response response_of(HttpReply reply, bool is_head, unsigned version, bool keep_
   return response;
 }
 
-/// A WebSocket. Shared by the coroutine that reads and the one that writes, whichever ends last.
+/// A WebSocket. It is shared by the coroutine that reads and the coroutine that writes.
 struct Subscriber {
   explicit Subscriber(beast::tcp_stream stream)
       : socket(std::move(stream)),
@@ -124,13 +127,14 @@ struct Subscriber {
   bool closed = false;
 };
 
-/// One that speaks HTTP; lives in the coroutine that serves it.
+/// An HTTP connection. It lives in the coroutine that serves it.
 struct Connection {
   std::optional<beast::tcp_stream> stream;  ///< None: it has become a WebSocket.
   bool has_asked = false;
 };
 
-/// An answer on its way from a worker. Shared with the worker's task, which may outlive the asker.
+/// An answer that a worker is making. It is shared with the worker's task, because the connection
+/// may end first.
 struct Pending {
   explicit Pending(const asio::any_io_executor& executor)
       : ready(executor, asio::steady_timer::time_point::max()) {}
@@ -219,7 +223,8 @@ awaitable<void> HttpServer::Loop::accept() {
   }
 }
 
-// Anybody on the host can connect, and must not keep out those who have the token.
+// Anybody on the host can connect. Connections without the token must not keep out connections with
+// the token.
 bool HttpServer::Loop::make_room() {
   handler_.refusal(503, "too many connections");
   if (strangers_.empty()) return false;
@@ -260,7 +265,7 @@ awaitable<bool> HttpServer::Loop::exchange(Connection& connection, beast::flat_b
   stream.expires_after(span(options_.header_deadline));
   const auto [failure, bytes] = co_await http::async_read_header(stream, buffer, parser, kAwait);
   if (failure || has_body(parser)) {
-    // The connection is closed by then; it is only counted.
+    // After a timeout the connection is already closed, so the refusal is only counted.
     if (failure == beast::error::timeout) handler_.refusal(408, "the request came too slowly");
     const Refused why = failure ? refused_for(failure) : kTooLarge;
     if (why.status != 0) co_await refuse(stream, why);
@@ -289,7 +294,8 @@ awaitable<bool> HttpServer::Loop::exchange(Connection& connection, beast::flat_b
   co_return co_await write(stream, std::move(reply), &parser);
 }
 
-// The peer may still be sending, and would lose the reply with a connection that is just closed.
+// The peer may still be sending. If the connection were closed at once, the peer would lose the
+// reply.
 awaitable<void> HttpServer::Loop::refuse(beast::tcp_stream& stream, Refused why) {
   HttpReply reply = handler_.refusal(why.status, why.sentence);
   const bool written = co_await write(stream, std::move(reply), nullptr);
@@ -306,8 +312,8 @@ awaitable<void> HttpServer::Loop::refuse(beast::tcp_stream& stream, Refused why)
   }
 }
 
-// A peer that goes is seen by the end of what it sends. One that has sent its next request already
-// is not looked after.
+// Detects a peer that closes the connection by the end of its data. A peer that has already sent
+// its next request is not watched.
 void HttpServer::Loop::watch(tcp::socket& socket, const std::shared_ptr<Pending>& pending) {
   socket.async_wait(
       tcp::socket::wait_read, [this, &socket, pending](const beast::error_code& failure) {
@@ -338,7 +344,7 @@ awaitable<HttpReply> HttpServer::Loop::ask(beast::tcp_stream& stream, HttpReques
     });
   };
   asio::post(pool_, std::move(task));
-  // The loop is this thread: the answer cannot come before the wait has begun.
+  // The loop runs on this thread, so the answer cannot come before the wait has begun.
   co_await pending->ready.async_wait(kAwait);
   pending->is_answered = true;
   asked_.erase(pending);

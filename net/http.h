@@ -1,7 +1,7 @@
 #pragma once
 
-// A read-only HTTP server with GET, HEAD, and a WebSocket for updates. A handler without access to
-// sockets makes the answers.
+// A read-only HTTP server with GET, HEAD, and WebSockets for updates. A handler makes the answers;
+// it has no access to sockets.
 //
 //   auto socket = listen_tcp("127.0.0.1", 0);
 //   HttpServer server(pages, {}, *std::move(socket));
@@ -20,8 +20,8 @@
 
 namespace xylem::net {
 
-/// The head of a request; there is no body. If `host`, `origin`, `authorization` or `cookie` occurs
-/// several times, the field holds the first value and `is_ambiguous` is true.
+/// The head of a request; requests have no body. If the header Host, Origin, Authorization or
+/// Cookie occurs several times, the field has its first value, and `is_ambiguous` is true.
 struct HttpRequest {
   std::string method;  ///< As sent: "GET", "HEAD", "POST"
   std::string target;  ///< Path and parameters as sent, not decoded.
@@ -29,7 +29,7 @@ struct HttpRequest {
   std::string accept;           ///< Accepted media types; empty: any.
   std::string accept_encoding;  ///< All Accept-Encoding headers, joined by commas: "gzip, br".
   bool is_ambiguous = false;
-  bool is_websocket = false;  ///< The request asks for a WebSocket.
+  bool is_websocket = false;  ///< True if the request asks for a WebSocket.
 };
 
 /// An answer. The server adds the headers for its length, `Server`, `Connection` and `Date`.
@@ -39,63 +39,64 @@ struct HttpReply {
   std::string body;
 };
 
-/// Makes the answers. The server's thread calls `screen` and `refusal`, which must be quick. Worker
-/// threads call `answer`, several at a time, and `news`, one at a time; these may take as long as
-/// the client should wait.
+/// Makes the answers. The server's thread calls screen(), refusal() and knows(). These functions
+/// must be quick. Worker threads call answer() and news(). These functions may take as long as the
+/// client can wait. Several threads may call answer() at a time, but only one calls news().
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;
 
-  /// Checks each request first. Returns a refusal or a redirection, or nothing to accept the
+  /// Called first for each request. Returns a refusal or a redirection; nullopt accepts the
   /// request. A WebSocket is opened only for accepted requests.
   virtual std::optional<HttpReply> screen(const HttpRequest& request) = 0;
   /// Returns the answer to an accepted request. A HEAD request is answered like GET; the server
-  /// leaves out the body. `given_up` may become true at any time: the client has closed the
-  /// connection (or its sending side), or the server ends. Then return any answer soon.
+  /// leaves out the body. `given_up` becomes true when the client closes the connection (or its
+  /// sending side), or when the server ends. Then return any answer soon.
   virtual HttpReply answer(const HttpRequest& request, const std::atomic<bool>& given_up) = 0;
   /// Returns the reply to a request that the server itself refuses because it is too large, too
   /// slow or not HTTP. The handler counts such requests. If the connection is closed at once, the
   /// reply is not sent.
   virtual HttpReply refusal(unsigned status, const std::string& sentence) = 0;
   /// Returns true if an accepted request came from a known user. When all connections are in use,
-  /// the server keeps the connections of known users. Called by the server's thread.
+  /// the server keeps the connections of known users.
   virtual bool knows(const HttpRequest& /*request*/) { return true; }
   /// Returns the state to send over WebSockets, as text. Called periodically while a WebSocket is
-  /// open. Each WebSocket gets the newest state, never the same state twice in a row.
+  /// open. Each WebSocket gets the newest state, but only if the state has changed.
   virtual std::string news() = 0;
 };
 
 /// Limits on the cost of unknown clients. Each wait on a peer has a deadline.
 struct HttpOptions {
   /// Maximum number of connections. If one more client connects, the server closes the oldest
-  /// connection without a request of a known user. If there is none, it closes the new connection.
-  /// It sends no answer and counts a refusal.
+  /// connection on which no known user has sent a request. If all connections belong to known
+  /// users, it closes the new connection. It sends no answer and counts a refusal.
   std::size_t max_connections = 64;
   std::size_t max_header_bytes = 16u << 10;
-  /// Timeout of a request from its first to its last byte, and of the wait for the first request.
+  /// Timeout for a request, from its first to its last byte. Also the timeout for the first request
+  /// of a connection.
   Nanos header_deadline = 10 * kSecond;
   Nanos idle_deadline = 60 * kSecond;  ///< Timeout between requests of one connection.
   Nanos write_deadline = 30 * kSecond;
   Nanos news_every = 250 * kMillisecond;
   unsigned workers = 3;  ///< Number of worker threads. Further requests wait.
-  /// If true, SIGTERM, SIGINT and SIGHUP end run(); a second signal has its default effect. For a
-  /// program that is only a server.
+  /// If true, SIGTERM, SIGINT and SIGHUP end run(); a second signal has its default effect. Use it
+  /// in a program that is only a server.
   bool ends_on_signals = false;
 };
 
-/// Serves on the thread that calls run() and calls the handler on worker threads. The server
-/// refuses requests with a body (413); the handler refuses methods other than GET and HEAD. Each
-/// connection uses memory for at most one request head and one reply.
+/// Runs on the thread that calls run(), and has worker threads for the handler. The server refuses
+/// requests with a body (413). The handler refuses methods other than GET and HEAD. A connection
+/// needs memory for at most one request head and one reply.
 class HttpServer {
  public:
-  /// Takes a listening TCP socket; borrows the handler.
+  /// Borrows the handler. `listening` is a listening TCP socket.
   HttpServer(HttpHandler& handler, HttpOptions options, UniqueFd listening);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  /// Runs until stop() or a signal. Then it closes connections, drops waiting requests, and returns
-  /// after the requests in progress are answered or given up.
+  /// Runs until stop() or a signal. Then closes connections and drops waiting requests. Returns
+  /// after the handler has finished the requests in progress.
   void run();
   /// Any thread may call it.
   void stop();

@@ -9,7 +9,8 @@
 namespace xylem::net {
 
 void fill_random(std::span<std::uint8_t> bytes) {
-  // The kernel's own source: OpenSSL's takes as long to set up as all else a leaf does to join.
+  // Uses the kernel's source. The setup of OpenSSL's source takes as long as all other work of a
+  // leaf that joins.
   while (!bytes.empty()) {
     const ssize_t size = ::getrandom(bytes.data(), bytes.size(), 0);
     CHECK(size > 0 || errno == EINTR);

@@ -16,17 +16,18 @@ namespace xylem::net {
 /// (docs/security.md).
 using Key = std::array<std::uint8_t, 32>;
 
-/// Fills `bytes` from the system's random source. Stops the program if that fails, because it would
-/// not be safe to go on.
+/// Fills `bytes` from the system's random source. Stops the program if the source fails, because it
+/// would not be safe to continue.
 void fill_random(std::span<std::uint8_t> bytes);
 
 Key make_key();
 
-/// Two hexadecimal digits a byte.
+/// Returns two hexadecimal digits for each byte.
 std::string to_hex(std::span<const std::uint8_t> bytes);
 
-/// Parses 64 hexadecimal digits; white space around them is allowed. Fails with kInvalidArgument.
-/// The message does not repeat the text, because the text may be a key.
+/// Parses 64 hexadecimal digits; white space before and after is allowed. Fails with
+/// kInvalidArgument on any other text. The message does not contain the text, because the text may
+/// be a key.
 Result<Key> parse_key(std::string_view hex);
 
 }  // namespace xylem::net

@@ -15,7 +15,7 @@ namespace {
 using namespace asio::experimental::awaitable_operators;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
-// What is copied to save a piece: less than a system call takes.
+// Frames up to this size are copied into a shared piece. The copy costs less than a system call.
 constexpr std::size_t kPieceBytes = 16u << 10;
 constexpr Nanos kCloseGrace = 1 * kSecond;
 // The first pings follow each other quickly, so that clocks are known before the first window.
@@ -230,7 +230,7 @@ Result<void> Link::on_frame_message(wire::Message message, std::size_t frame_byt
 }
 
 void Link::on_pong(const wire::Pong& pong) {
-  // The peer tells which ping: no later one than there can have been.
+  // The peer says which ping it answers. This time cannot be in the future.
   answered_ping_ = std::max(answered_ping_, std::min(pong.ping_sent_ns, monotonic_now()));
   clock_.add(pong.ping_sent_ns, pong.received_ns, pong.sent_ns, monotonic_now());
   root_offset_ns_ = pong.root_offset_ns;
@@ -243,7 +243,7 @@ asio::awaitable<Error> Link::write_loop() {
       if (closing_ && held_.empty()) co_return Error{Code::kUnavailable, *closing_};
       writable_.expires_at(asio::steady_timer::time_point::max());
       co_await writable_.async_wait(kAwait);
-      // An expired cancellation of the whole link must not spin here.
+      // If the whole link is cancelled, the loop must end here.
       if ((co_await asio::this_coro::cancellation_state).cancelled() !=
           asio::cancellation_type::none) {
         co_return Error{Code::kUnavailable, "cancelled"};
@@ -265,7 +265,7 @@ void Link::note_ping(Nanos now, Nanos next) {
 }
 
 void Link::take_ping_along() {
-  // The first is heartbeat()'s, with those that follow quickly.
+  // heartbeat() sends the first ping and the quick pings after it.
   if (closing_ || last_ping_ == 0) return;
   const Nanos now = monotonic_now();
   if (now < last_ping_ + overlay::kHeartbeatInterval - kHeartbeatSlack) return;
@@ -275,7 +275,8 @@ void Link::take_ping_along() {
   beat_.cancel();
 }
 
-// Both sides ping, and listen for silence. The connecting side learns the clock from it.
+// Both sides send pings and detect a silent peer. From the pings, the connecting side learns the
+// clock offset.
 asio::awaitable<Error> Link::heartbeat() {
   int quick_pings = accepted_ ? 0 : kQuickPings - 1;
   for (;;) {

@@ -24,8 +24,8 @@
 
 namespace xylem::net {
 
-/// A heartbeat may be earlier by this much (if something is written anyway) or later by this much.
-/// Most of the cost of an idle process is waking up.
+/// A heartbeat may be late by this time. It may be early by this time if something else is written.
+/// So an idle process wakes up less often; waking up is most of its cost.
 constexpr Nanos kHeartbeatSlack = overlay::kHeartbeatInterval / 8;
 
 /// The services that a link needs from its event loop.
@@ -33,33 +33,33 @@ class LinkHost {
  public:
   virtual ~LinkHost() = default;
   virtual void on_link_message(overlay::LinkId link, wire::Message message) = 0;
-  /// The offset between this process's clock and the front end's clock; known = false if it is not
-  /// known yet.
+  /// Returns the offset between this process's clock and the front end's clock.
   virtual overlay::ClockEstimate root_clock() const = 0;
-  /// Returns false while the data of this link cannot be forwarded because the next queue is full.
-  /// Then the link grants no credit. The host calls grant() when this may have changed.
+  /// Returns false while the data of this link cannot be forwarded, because the queue of another
+  /// link is full. The link then grants no credit. The host calls grant() when there may be space
+  /// again. `accepted` is true for the link of a child.
   virtual bool may_grant(bool accepted) = 0;
   /// A part of the queue has been written.
   virtual void on_link_written() = 0;
-  /// The queue was empty and now has a frame. The host calls flush() when it has no more messages
-  /// to send now.
+  /// The queue was empty and now has a frame. The host calls flush() when it has no further message
+  /// to send.
   virtual void on_link_queued(overlay::LinkId link) = 0;
 };
 
-/// Frames that wait to be written. Small frames share a piece. A large frame's payload is not
-/// copied: such a frame has several pieces. The kernel may take any number of bytes, so a frame may
-/// be cut anywhere.
+/// Frames that wait to be written, as pieces of bytes. Small frames share a piece. A large frame
+/// has several pieces, because its payload is not copied. The kernel may take any number of bytes,
+/// so a frame may be cut anywhere.
 class FrameQueue {
  public:
   void push(wire::PacketFrame frame);
-  /// Puts the frame before all others. Returns false and does nothing if the first frame may be
-  /// partly written.
+  /// Puts the frame before all others. Returns false and does nothing if the first frame may
+  /// already be partly written.
   bool push_first(wire::Bytes frame);
   bool empty() const noexcept { return parts_.empty(); }
   std::size_t bytes() const noexcept { return bytes_; }
-  /// Valid until the queue changes.
+  /// Returns the waiting bytes. The pieces are valid until the queue changes.
   std::vector<Piece> pieces() const;
-  /// Removes the first `bytes` of pieces(), which have been written.
+  /// Removes the first `bytes` bytes, because they have been written.
   void drop(std::size_t bytes);
   void clear();
 
@@ -75,14 +75,17 @@ class FrameQueue {
   std::size_t bytes_ = 0;
 };
 
-/// A link to a proved peer. Construct it, spawn run() once, then call send() and close() as needed.
-/// run() returns when the link ends, for any reason, and returns that reason. Nothing is in
-/// progress after that.
+/// A link to a peer that has proved that it knows the key. Construct it, spawn run() once, then
+/// call send() and close() as needed. When the link ends, run() returns the reason. No operation is
+/// in progress after that.
 ///
-/// Messages are sent in the order of send(), with one exception: messages that are not data
-/// (overlay/credits.h) overtake data that waits for credit. Control does not overtake, because it
-/// may close a stream whose multicasts wait. A heartbeat that is nearly due is sent before other
-/// frames, and it is answered at once, so that other work does not add to the measured round trip.
+/// Messages are sent in the order of send(), with these exceptions:
+/// - A message that is not data (overlay/credits.h) overtakes data that waits for credit. A Control
+///   message does not overtake, because it may close a stream whose multicasts wait.
+/// - A heartbeat that is nearly due is sent before other frames.
+///
+/// The peer answers a heartbeat at once. So other work does not make the measured round trip
+/// longer.
 class Link {
  public:
   /// `credits` is true if both sides have kFeatureCredits.
@@ -91,11 +94,11 @@ class Link {
 
   asio::awaitable<Error> run();
 
-  /// If more than kMaxQueueBytes wait, data is dropped and a line is logged. The leaf of a dropped
-  /// packet sends it again; the leaves of a dropped multicast report the gap. If other messages do
-  /// not fit either, the link ends.
+  /// Queues a message. If more than kMaxQueueBytes wait, data is dropped, and a line is logged. The
+  /// leaf of a dropped packet sends it again. The leaves of a dropped multicast report the gap. If
+  /// even other messages do not fit, the link ends.
   void send(wire::Message message);
-  /// Ends run() after the queue is written, or after 1 s.
+  /// Ends run() when the queue is written, at the latest after 1 s.
   void close(const std::string& reason);
   overlay::LinkStatus status() const;
   /// Sending time (monotonic) of the newest ping that the peer has answered; 0: none yet.
@@ -104,7 +107,8 @@ class Link {
   std::size_t queue_bytes() const noexcept {
     return held_bytes_ + queued_.bytes() + writing_.bytes();
   }
-  /// Grants credit for the data received since the last grant, if the host agrees.
+  /// Grants credit for the data received since the last grant, if LinkHost::may_grant() returns
+  /// true.
   void grant();
   /// Writes as much as the kernel takes at once; run() writes the rest.
   void flush();
@@ -133,17 +137,18 @@ class Link {
   };
   overlay::SendCredit send_credit_;
   overlay::ReceiveCredit receive_credit_;
-  std::deque<Held> held_;  // Waits for credit, or behind a frame that waits for credit.
+  std::deque<Held> held_;  // Frames that wait for credit, or that wait behind these.
   std::size_t held_bytes_ = 0;
   bool told_full_ = false;
   FrameQueue queued_;   // Frames not yet passed to the kernel.
   FrameQueue writing_;  // Frames that are being written.
-  // Used as a condition variable: flush() has left bytes, or the link is closing.
+  // Used as a condition variable. It is cancelled when flush() leaves bytes and when the link
+  // closes.
   asio::steady_timer writable_;
   asio::steady_timer beat_;
   Nanos last_heard_ = 0;
   Nanos last_ping_ = 0;
-  // Time at which the next ping is sent, if none was sent earlier with other frames.
+  // Time at which the next ping is sent at the latest.
   Nanos next_ping_ = 0;
   Nanos answered_ping_ = 0;
   std::optional<std::string> closing_;
@@ -154,7 +159,8 @@ class Link {
   std::uint64_t unknown_messages_ = 0;
   overlay::ClockFilter clock_;
   Nanos root_offset_ns_ = 0;  // The latest value from the parent.
-  Nanos root_error_ns_ = -1;  // Negative: the parent does not know the offset.
+  // Maximum error of `root_offset_ns_`. Negative: the parent does not know the offset.
+  Nanos root_error_ns_ = -1;
 };
 
 }  // namespace xylem::net

@@ -1,6 +1,6 @@
 #pragma once
 
-// The thread of a library's event loop in a program that does other work.
+// The library's own thread for its event loop, in a user's program.
 
 #include <atomic>
 #include <functional>
@@ -9,19 +9,19 @@
 
 namespace xylem::net {
 
-/// A thread of the library in a user's program. It blocks all signals, so that signal handlers run
-/// on the program's own threads. start() and join() must not overlap.
+/// A thread that blocks all signals, so that signal handlers run on the program's own threads.
+/// start() and join() must not run at the same time.
 ///
-/// If `work` uses members of a class, declare the LoopThread as the last member of that class, and
-/// call join() before the class is destroyed.
+/// If `work` uses members of an object, declare the LoopThread as the last member. Call join()
+/// before the object is destroyed.
 class LoopThread {
  public:
   LoopThread() = default;
-  ~LoopThread();  ///< Stops the program if the thread was started and not joined.
+  ~LoopThread();  ///< Stops the program if the thread was started but not joined.
   LoopThread(const LoopThread&) = delete;
   LoopThread& operator=(const LoopThread&) = delete;
 
-  /// Runs `work` on the thread. `name` is for debuggers and has at most 15 characters.
+  /// Starts the thread, which runs `work`. `name` is for debuggers and has at most 15 characters.
   void start(const std::string& name, std::function<void()> work);
   /// Waits until `work` has returned. Does nothing if the thread does not run.
   void join();

@@ -7,8 +7,8 @@
 
 namespace xylem::net {
 
-/// Tries all waiters now, and again when a deadline passes. Call it on the loop's thread after each
-/// event. `waiters` and `loop` must live as long as the loop runs.
+/// Calls Waiters::try_all() now, and again when a deadline passes. Call it on the loop's thread
+/// after each event. `waiters` and `loop` must live until the loop has ended.
 void try_waiters(Waiters& waiters, EventLoop& loop);
 
 }  // namespace xylem::net

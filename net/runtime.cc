@@ -37,7 +37,7 @@ class EventLoop::Loop final : public overlay::Network, private LinkHost, private
         stopping_(context_) {}
 
   ~Loop() override {
-    // Watched descriptors are their owners' to close.
+    // The owners close the watched descriptors.
     for (auto& [fd, descriptor] : watched_) descriptor.release();
     if (options_.notices != nullptr) options_.notices->set_wake({});
   }
@@ -62,7 +62,8 @@ class EventLoop::Loop final : public overlay::Network, private LinkHost, private
     while (!done() && !context_.stopped()) {
       if (deadline <= monotonic_now() || context_.run_one_until(until) == 0) break;
     }
-    // What this has brought goes out; of what else is ready some, or a flood would hold us here.
+    // Sends what this event has queued. Then handles some of the other ready events, but not all:
+    // under a flood of events this function would not return.
     flush_links();
     for (int ready = 0; ready < kMaxAtOnce && context_.poll_one() > 0; ++ready) {
     }
@@ -115,8 +116,8 @@ class EventLoop::Loop final : public overlay::Network, private LinkHost, private
     watched_.erase(it);
   }
 
-  // Nodes set their timer on every call of theirs, nearly always later than before: the system's
-  // timer is left as it is then, and looked at again when it fires.
+  // Nodes set their timer in every call, nearly always to a later time. In that case the system's
+  // timer is not changed. When it fires, the new time is checked.
   void set_timer(Nanos when) override {
     timer_due_ = when;
     if (when <= monotonic_now()) {
@@ -148,7 +149,7 @@ class EventLoop::Loop final : public overlay::Network, private LinkHost, private
 
  private:
   struct Entry {
-    // The coroutine that runs the link and this table both need it; whoever is last lets it go.
+    // Shared by this table and the coroutine that runs the link.
     std::shared_ptr<Link> link;
     bool accepted = false;
   };
@@ -213,7 +214,7 @@ class EventLoop::Loop final : public overlay::Network, private LinkHost, private
     });
   }
 
-  // One turn of the loop makes much for many links; it goes when the turn is over.
+  // One turn of the loop queues messages for many links. They are sent at the end of the turn.
   void on_link_queued(overlay::LinkId link) override {
     queued_.push_back(link);
     if (queued_.size() > 1) return;
@@ -233,7 +234,7 @@ class EventLoop::Loop final : public overlay::Network, private LinkHost, private
 
   // ---- notices ----
 
-  // They go up only: one from above would come back to who sent it.
+  // Notices only go up. A notice from above would return to its sender.
   void pass_on(overlay::LinkId link, wire::Notice notice) {
     const auto it = links_.find(link);
     if (it == links_.end() || !it->second.accepted) return;
@@ -296,7 +297,7 @@ class EventLoop::Loop final : public overlay::Network, private LinkHost, private
   }
 
   asio::io_context context_{1};
-  // Having nothing to do is not the end.
+  // Keeps the loop running while there is nothing to do.
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   overlay::Node& node_;
   RuntimeOptions options_;

@@ -46,10 +46,11 @@ Result<UniqueFd> listen_on(const sockaddr* address, socklen_t length, const std:
   UniqueFd fd(::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   // On Linux bind() makes the file with the socket's own mode, so it is never open to others.
   if (fd && address->sa_family == AF_UNIX) ::fchmod(fd.get(), 0600);
-  // No SO_REUSEADDR surprise: an address in use is refused, one in TIME_WAIT is not.
+  // On Linux, SO_REUSEADDR allows an address in TIME_WAIT, but still refuses an address that is in
+  // use.
   const int on = 1;
   if (fd) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  // "::" takes both families, whatever the system's default is.
+  // "::" accepts both families, whatever the system's default is.
   const int off = 0;
   if (fd && address->sa_family == AF_INET6) {
     ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);

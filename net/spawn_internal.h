@@ -1,7 +1,7 @@
 #pragma once
 
-// Starts a coroutine whose exceptions are not lost. With asio::detached, an exception disappears
-// and io_context::run() returns as if nothing had happened.
+// Starts a coroutine. If an exception leaves the coroutine, spawn() ends the program with a
+// message. asio::detached would ignore the exception.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>

@@ -166,7 +166,7 @@ asio::awaitable<Result<std::unique_ptr<Transport>>> TlsKey::wrap(Socket socket, 
   const auto side = server ? asio::ssl::stream_base::server : asio::ssl::stream_base::client;
   auto [error] = co_await stream.async_handshake(side, kAwait);
   if (error) {
-    // TLS's own errors are a verdict; a connection that broke is not.
+    // An error of TLS itself means that the peer is refused. A broken connection does not.
     const bool verdict = error.category() == asio::error::get_ssl_category();
     co_return unexpected(verdict ? Code::kPermissionDenied : Code::kUnavailable,
                          "no TLS with the run's key: " + error.message() +

@@ -1,6 +1,7 @@
 #pragma once
 
-// A byte stream between two processes, plain or inside TLS. A link uses both through one interface.
+// A byte stream between two processes. Plain connections and connections with TLS have the same
+// interface.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -20,7 +21,7 @@ namespace asio = boost::asio;
 using Socket = asio::generic::stream_protocol::socket;
 using Piece = std::span<const std::byte>;
 
-/// At most one reader and one writer at a time, all on one thread.
+/// There may be at most one reader and one writer at a time. All calls must be on one thread.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -28,9 +29,9 @@ class Transport {
   virtual asio::awaitable<Result<std::size_t>> read_some(std::span<std::byte> buffer) = 0;
   /// Writes all pieces, in order.
   virtual asio::awaitable<Result<void>> write_all(std::span<const Piece> pieces) = 0;
-  /// Writes as many bytes of the pieces as the kernel takes at once, and returns their number. It
-  /// may be 0, and inside TLS it always is 0. Errors are reported by the next write_all(). Do not
-  /// call it while a write_all() waits.
+  /// Writes as many bytes of the pieces as the kernel takes immediately, and returns their number.
+  /// The number may be 0; with TLS it is always 0. The next write_all() reports errors. Do not call
+  /// write_now() while a write_all() waits.
   virtual std::size_t write_now(std::span<const Piece> pieces) noexcept = 0;
   virtual wire::Transport kind() const noexcept = 0;
   /// Ends all waiting operations.
@@ -39,8 +40,9 @@ class Transport {
 
 std::unique_ptr<Transport> make_plain_transport(Socket socket);
 
-/// Makes TLS 1.3 transports with the key as external PSK (psk_dhe_ke only, TLS_AES_128_GCM_SHA256,
-/// no tickets, no early data, no certificates). Must live as long as its transports.
+/// Makes TLS 1.3 transports with the key as external PSK. They use only psk_dhe_ke and
+/// TLS_AES_128_GCM_SHA256, without tickets, early data and certificates. Must live as long as its
+/// transports.
 class TlsKey {
  public:
   explicit TlsKey(const Key& key);

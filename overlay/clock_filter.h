@@ -4,10 +4,10 @@
 //
 // A ping leaves at t1 (child's clock), arrives at t2 and is answered at t3 (parent's clock). The
 // answer arrives at t4 (child's clock). A ping and its answer are a *pair*. The parent's clock
-// minus the child's is between t3 - t4 and t2 - t1, so the error of ((t2 - t1) + (t3 - t4)) / 2 is
-// at most half the round trip. Of the recent pairs, the pair with the smallest round trip gives the
-// best bound (minimum-delay pairs; Mills, RFC 5905 section 10). Clock drift makes the bound of old
-// pairs worse. Offsets and bounds add up along the path to the front end.
+// minus the child's is between t3 - t4 and t2 - t1. The estimate is the middle of this interval,
+// and its error is at most half the round trip. The recent pair with the smallest round trip gives
+// the best bound (Mills, RFC 5905, section 10). Clock drift makes the bound of old pairs worse.
+// Along the path to the front end, offsets are added, and so are bounds.
 
 #include <cstddef>
 #include <deque>
@@ -16,7 +16,8 @@
 
 namespace xylem::overlay {
 
-/// Clocks of computers drift apart by less than this many ns per second (parts per billion).
+/// Upper bound for the drift between two computers' clocks: ns per second, that is, parts per
+/// billion.
 constexpr Nanos kMaxDriftPerSecond = 50'000;
 
 struct ClockEstimate {
@@ -31,10 +32,11 @@ class ClockFilter {
  public:
   static constexpr std::size_t kPairs = 16;
 
-  /// Adds a pair; the times are those described above. A pair whose times go backwards is ignored.
+  /// Adds a pair; the beginning of this file defines the four times. A pair is ignored if its times
+  /// go backwards.
   void add(Nanos t1, Nanos t2, Nanos t3, Nanos t4);
 
-  /// The best estimate at `now` (child's clock).
+  /// Returns the best estimate at `now` (child's clock).
   ClockEstimate estimate(Nanos now) const;
 
  private:

@@ -19,7 +19,7 @@ bool ReceiveCredit::add_received(std::size_t bytes) noexcept {
 }
 
 bool ReceiveCredit::is_due() const noexcept {
-  // A message for each quarter is enough: the sender never runs dry meanwhile.
+  // One message for each quarter of the window is enough: the sender always has credit left.
   return counted_ && received_ + kCreditWindow >= granted_ + kCreditWindow / 4;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Recognises duplicate notices. A process resends notices that a dying parent may have lost (see
-// notice_board.h), so some notices arrive twice, by different ways and in any order.
+// Recognises duplicate notices. A process resends notices that a dying parent may have lost
+// (notice_board.h). So some notices arrive twice, by different paths and in any order.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +15,7 @@
 namespace xylem::overlay {
 
 /// Remembers the identities of the newest kKnown notices. Does no I/O. Not thread-safe. A duplicate
-/// that comes after kKnown other notices counts as new. It is shown twice, which is better than not
-/// at all.
+/// that comes after kKnown other notices counts as new, so this notice is shown twice.
 class KnownNotices {
  public:
   static constexpr std::size_t kKnown = 4096;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The report on the link to the parent that every node sends to the front end.
+// Every node sends reports about the link to its parent to the front end.
 
 #include "base/ids.h"
 #include "overlay/node.h"
@@ -8,7 +8,8 @@
 
 namespace xylem::overlay {
 
-/// The report of `node` on its link `upward`, with the number of connections that it refused.
+/// Returns the report of `node` about its link `upward`. The report includes the number of
+/// connections that the process has refused.
 wire::LinkReport make_link_report(NodeId node, const Network& network, LinkId upward);
 
 }  // namespace xylem::overlay

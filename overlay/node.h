@@ -1,8 +1,8 @@
 #pragma once
 
-// The logic of a process of the tree (Node, without sockets) and its access to the network
-// (Network, without logic). The front end, communication processes and back ends are Nodes. The
-// event loop in net/runtime.h drives a Node over real links; tests and simulators drive Nodes
+// Two interfaces. A Node is the logic of a process of the tree, without sockets: the front end, a
+// communication process or a back end. A Network is a Node's access to its links, without logic.
+// The event loop in net/runtime.h connects a Node to real links. Tests and simulators call Nodes
 // directly.
 
 #include <cstdint>
@@ -16,12 +16,11 @@
 
 namespace xylem::overlay {
 
-/// A connection to a neighbour, from the end of the handshake to its end. An id is never reused
-/// within a process.
+/// A connection to a neighbour after a completed handshake. An id is never reused within a process.
 enum class LinkId : std::uint64_t {};
 
-/// The other end of a link, as its hello describes it. The peer has proved the key; the rest is not
-/// verified.
+/// The other end of a link, as its hello describes it. The peer has proved that it knows the key.
+/// The other facts are not verified.
 struct Peer {
   wire::Role role = wire::Role::kBackEnd;
   NodeId node = wire::kNoNode;
@@ -30,35 +29,35 @@ struct Peer {
   std::uint64_t control_version = 0;
   std::string host_key;
   std::string address;    ///< For people: "10.77.0.3:41234" or "unix".
-  bool accepted = false;  ///< True: the peer connected to us. False: we connected to the peer.
+  bool accepted = false;  ///< True if the peer connected to us, false if we connected to the peer.
 };
 
 /// State of a link, for reports and clocks.
 struct LinkStatus {
   wire::Transport transport = wire::Transport::kUnknown;
-  std::size_t queue_bytes = 0;  ///< Passed to send() but not yet taken by the kernel.
+  std::size_t queue_bytes = 0;  ///< Bytes passed to send() that the kernel has not taken yet.
   std::uint64_t sent_bytes = 0;
   std::uint64_t sent_messages = 0;
   Nanos round_trip_ns = 0;   ///< Smallest round trip of the recent pings; 0 before the first.
   Nanos offset_ns = 0;       ///< This host's clock + offset = the front end's clock.
-  Nanos error_ns = 0;        ///< Maximum error of the offset; valid only if clock_known.
-  bool clock_known = false;  ///< The upward link has reported the front end's clock.
+  Nanos error_ns = 0;        ///< Maximum error of the offset. Valid only if `clock_known`.
+  bool clock_known = false;  ///< True if the parent has reported the front end's clock.
 };
 
-/// The operations that a Node may use. All calls return at once. Calls to the Node come later,
-/// never from inside such a call.
+/// The operations that a Node may use. All functions return at once. They never call the Node; the
+/// loop calls it later.
 class Network {
  public:
   virtual ~Network() = default;
 
-  /// Queues a message. If the link is down, the message is dropped; the Node gets on_link_down or
-  /// has already got it.
+  /// Queues a message. If the link is down, the message is dropped. In that case on_link_down was
+  /// called or will be called.
   virtual void send(LinkId link, wire::Message message) = 0;
 
-  /// Connects to a parent. Tries its addresses in order; a Unix path is tried only if its host key
-  /// is ours or empty. Ends with on_link_up or on_connect_failed, which carry `node`. The caller
-  /// fills in role, node, leaf, level and control version of `hello`; the network fills in magic,
-  /// run and nonce.
+  /// Connects to a parent. Tries the parent's addresses in order. A Unix path is tried only if its
+  /// host key is empty or is the key of our host. The result is a call of on_link_up or
+  /// on_connect_failed with the parent's node. The caller fills in role, node, leaf, level and
+  /// control version of `hello`. The network fills in magic, run and nonce.
   virtual void connect(const wire::Parent& parent, const wire::Hello& hello) = 0;
 
   /// Closes the link after all queued messages are sent, or after 1 s. The Node gets on_link_down.
@@ -66,24 +65,25 @@ class Network {
 
   virtual LinkStatus status(LinkId link) const = 0;
 
-  /// Sets the upward link. Its clock offset is the one that this process sends to its children.
+  /// Sets the upward link. The clock offset of this link is sent to the children.
   virtual void set_upward(LinkId link) = 0;
 
-  /// Calls on_readable whenever the descriptor is readable or hung up, until unwatch. The Node
-  /// keeps the ownership.
+  /// Asks for on_readable whenever the descriptor is readable or hung up, until unwatch(). The Node
+  /// still owns the descriptor.
   virtual void watch(int fd) = 0;
   virtual void unwatch(int fd) = 0;
 
-  /// Asks for on_timer at `when` (monotonic). There is one timer for each Node; the latest call
-  /// counts. A time in the past means: after the messages that have arrived so far. So a Node can
-  /// process many messages at once.
+  /// Asks for on_timer at `when` (monotonic). Each Node has only one timer; the latest call counts.
+  /// If `when` is in the past, on_timer is called after the messages that have arrived so far. So a
+  /// Node can process many messages at once.
   virtual void set_timer(Nanos when) = 0;
 
-  /// The addresses on which this process listens for children. Empty if it does not listen.
+  /// Returns the addresses on which this process listens for children. Empty if the process does
+  /// not listen.
   virtual std::vector<wire::Address> addresses() const = 0;
 
-  /// Number of connections refused so far: no hello in time, wrong key, another major version,
-  /// invalid bytes.
+  /// Returns the number of connections refused so far. The reasons are: no hello in time, a wrong
+  /// key, another major version, invalid bytes.
   virtual std::uint64_t refused() const = 0;
 
   /// Ends the loop after all queued messages are sent, or after 1 s.
@@ -98,15 +98,15 @@ class Node {
 
   /// The first call, made once.
   virtual void on_start(Network& network, Nanos now) = 0;
-  /// A neighbour is connected, and both sides have proved the key.
+  /// A neighbour is connected, and both sides have proved that they know the key.
   virtual void on_link_up(LinkId link, const Peer& peer, Nanos now) = 0;
-  /// No address of the parent led to a link. The Node decides whether to retry. The code is
-  /// kPermissionDenied if every address refused us because of a wrong key, run or version.
+  /// No address of the parent led to a link. The Node decides whether to retry. The code of `why`
+  /// is kPermissionDenied if every address refused us because of a wrong key, run or version.
   virtual void on_connect_failed(NodeId node, const Error& why, Nanos now) = 0;
   /// Delivers a message. Messages of the link itself (hello, ping and the like) are not delivered.
   virtual void on_message(LinkId link, wire::Message message, Nanos now) = 0;
-  /// The link is down: reset, silent longer than kSilenceLimit, or closed by either side. Called
-  /// once for each link, after its on_link_up.
+  /// The link is down: reset, silent longer than kSilenceLimit, or closed by either side. This is
+  /// called once for each link, after on_link_up.
   virtual void on_link_down(LinkId link, const Error& why, Nanos now) = 0;
   virtual void on_timer(Nanos now) = 0;
   virtual void on_readable(int fd, Nanos now) = 0;

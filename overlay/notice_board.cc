@@ -16,7 +16,8 @@ double NoticeBoard::tokens_at(Nanos now) const {
 }
 
 wire::Notice NoticeBoard::sign(bool error, std::string text, Nanos now) {
-  // Of the time, so that a successor with the same pid does not begin anew.
+  // Numbers start at the current time, so that a successor with the same pid does not use the same
+  // numbers.
   number_ = std::max(number_ + 1, static_cast<std::uint64_t>(std::max<Nanos>(0, now)));
   wire::Notice notice;
   notice.role = author_.role;

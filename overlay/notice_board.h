@@ -1,6 +1,6 @@
 #pragma once
 
-// Warnings and errors on their way to the front end, which shows them to the user.
+// Notices: warnings and errors that travel to the front end. The front end shows them to the user.
 //
 // Nobody reads an agent's own log. So log lines of level kWarn and above are also posted here, and
 // the event loop (net/runtime.h) sends them up. A communication process forwards the notices of its
@@ -22,16 +22,19 @@ namespace xylem::overlay {
 /// The queue of notices of one process. Not thread-safe: in a process with a board, only the thread
 /// of its event loop may log at kWarn or above.
 ///
-/// The process's own notices are rate-limited by tokens: kBurst at once, then one each kRefill. A
-/// notice without a token is dropped and counted, and the next notice carries the count. If no
-/// further notice comes, due() becomes true when the next token is there, and take() returns a
-/// notice with only the count. While there is no parent, the newest kKept notices are kept, both
-/// own and forwarded ones. Older notices are dropped and counted too.
+/// Each of the process's own notices needs a token. There are kBurst tokens at first, and a new one
+/// every kRefill. A notice without a token is dropped and counted, and the next notice carries the
+/// count. If no other notice follows, due() becomes true when the next token is available, and
+/// take() then returns a notice with only the count.
 ///
-/// A dying parent loses the notices that it has read but not sent. So the board holds taken notices
-/// until the parent must have forwarded them, but not more than the newest kHeld. After a change of
-/// parent, send_again() makes held notices due again. The front end may get a notice twice and
-/// recognises it by its number (KnownNotices).
+/// While there is no parent, the newest kKept notices are kept, both own and forwarded notices.
+/// Older notices are dropped and counted too.
+///
+/// A parent that dies loses the notices that it has read but not sent. So the board keeps sent
+/// notices until the parent has certainly forwarded them. These notices are called *held*. At most
+/// the newest kHeld notices are held. After a change of parent, send_again() makes held notices due
+/// again. So the front end may get a notice twice; it recognises the notice by its number
+/// (KnownNotices).
 ///
 /// Taking and sending a notice must log nothing. Lines posted meanwhile are dropped, so that a
 /// notice about a link cannot cause another one.
@@ -42,7 +45,7 @@ class NoticeBoard {
   static constexpr std::size_t kKept = 64;
   static constexpr std::size_t kHeld = 256;
 
-  /// The process that posts here, as the front end shows it.
+  /// The process that posts here; the front end shows these facts.
   struct Author {
     wire::Role role = wire::Role::kBackEnd;
     std::string host;
@@ -61,23 +64,25 @@ class NoticeBoard {
   /// True if there is something to take.
   bool due(Nanos now) const;
 
-  /// Returns the notices to send, oldest first, each with its age at `now`. They are then held and
-  /// no longer due.
+  /// Returns the notices to send, oldest first, each with its age at `now`. The notices are then
+  /// held and are no longer due.
   std::vector<wire::Notice> take(Nanos now);
 
   /// The parent has answered a ping sent at time `answered` (monotonic). Notices taken more than
-  /// kSilenceLimit before that time are no longer held. The parent has forwarded them, or it has
-  /// noticed that it lost its own parent and holds them itself.
+  /// kSilenceLimit before `answered` are no longer held: the parent has forwarded them. Or the
+  /// parent has lost its own parent; then it holds the notices itself.
   void confirm(Nanos answered);
 
   /// Call it after a change of parent. Held notices become due again, in their order, before
   /// notices that were not sent yet.
   void send_again();
 
-  /// Calls `wake` after each post; an empty function ends this. `wake` must not log.
+  /// Sets a function that is called after each post. An empty function means none. `wake` must not
+  /// log.
   void set_wake(std::function<void()> wake) { wake_ = std::move(wake); }
 
-  /// While true, posts are dropped and not counted. For the code that sends notices.
+  /// While `sending` is true, posts are dropped and not counted. The code that sends notices uses
+  /// it.
   void set_sending(bool sending) { sending_ = sending; }
 
  private:

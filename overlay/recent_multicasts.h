@@ -15,29 +15,30 @@
 namespace xylem::overlay {
 
 struct RecentOptions {
-  /// Maximum memory of each stream and of all streams. The oldest multicasts are dropped first.
+  /// Maximum memory of each stream, and of all streams together. The oldest multicasts are dropped
+  /// first.
   std::size_t stream_bytes = 1u << 20;
   std::size_t all_bytes = 8u << 20;
 };
 
-/// Does no I/O; not thread-safe. A leaf drops numbers that it has seen, so a child may be sent all
-/// multicasts.
+/// Does no I/O; not thread-safe. A leaf drops multicasts that it has seen, so it is no error to
+/// send a child all multicasts.
 class RecentMulticasts {
  public:
   explicit RecentMulticasts(RecentOptions options = {}) : options_(options) {}
 
-  /// Keeps a multicast that is sent down now. Returns false if it is already known or older than
-  /// the newest known multicast. This happens when a new parent resends multicasts that our
-  /// children already have or have reported as missed.
+  /// Keeps a multicast that is sent down now. Returns false if the multicast is the newest known
+  /// one or older. A new parent may resend multicasts that our children already have or have
+  /// reported as missed.
   bool keep(const wire::Multicast& multicast);
   /// Forgets a closed stream.
   void forget(StreamId stream);
-  /// Returns all multicasts, stream by stream, in the order in which they were sent down. Valid
-  /// until the next keep() or forget().
+  /// Returns all multicasts, stream by stream, in the order in which they were sent down. The
+  /// pointers are valid until the next keep() or forget().
   std::vector<const wire::Multicast*> all() const;
-  /// Returns the multicasts that a child has not been sent, because it had no leaf of their stream
-  /// below it and now has one. Only for streams that list their leaves; all others are sent to
-  /// every child at once.
+  /// Returns the multicasts that must now be sent to a child: those of each stream that has its
+  /// first leaf below this child. Considers only streams that list their leaves, because multicasts
+  /// of all other streams are sent to every child.
   std::vector<const wire::Multicast*> new_to(const IntervalSet& leaves_before,
                                              const IntervalSet& leaves_now) const;
 

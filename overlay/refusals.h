@@ -14,10 +14,10 @@
 
 namespace xylem::overlay {
 
-/// Counts refusals. The first refusal with each reason is logged at once; the number of all others
-/// is logged once each kInterval. Unknown peers can influence the text of a reason, so only the
-/// first kReasons different reasons are distinguished. After an interval without refusals, all
-/// reasons count as new again. Not thread-safe; the caller provides clock and timer.
+/// Counts refusals. The first refusal with each reason is logged at once. The number of all other
+/// refusals is logged once in every kInterval. Unknown peers can influence the text of a reason, so
+/// only the first kReasons different reasons are distinguished. After an interval without refusals,
+/// all reasons count as new again. Not thread-safe. The caller provides clock and timer.
 class Refusals {
  public:
   static constexpr Nanos kInterval = 10 * kSecond;
@@ -26,10 +26,10 @@ class Refusals {
   /// Counts a refusal of the peer `from` at `now` (monotonic).
   void add(const std::string& from, const std::string& why, Nanos now);
 
-  /// When to call tell(); nullopt if there is nothing to log.
+  /// Returns the time at which to call tell(); nullopt if there is nothing to log.
   std::optional<Nanos> due() const;
 
-  /// Logs the number of refusals that were not logged, if there are any.
+  /// Logs the number of refusals that are not logged yet, if it is not 0.
   void tell(Nanos now);
 
   std::uint64_t count() const { return count_; }

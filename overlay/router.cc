@@ -44,7 +44,8 @@ IntervalSet Router::expected() const {
   return all.leaves.difference(all.ended);
 }
 
-// By where each child's runs of leaves begin. Two children may name the same leaf, while it moves.
+// Sorts the runs of leaves of all children by their first leaf. Two children may have the same leaf
+// while this leaf moves.
 void Router::make_index() {
   index_.clear();
   widest_ = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Knows which leaves are below each link, to route acknowledgements. A value type: it never touches
-// a link.
+// Routes acknowledgements: remembers which leaves are below each link. A value type: it never
+// touches a link.
 
 #include <cstdint>
 #include <map>
@@ -18,20 +18,21 @@ class Router {
  public:
   /// Replaces the set of leaves below a child.
   void set_leaves(LinkId child, const wire::LeafSet& leaves);
-  /// Removes a child. Leaves below it that had ended still count as ended, because they send
-  /// nothing more.
+  /// Removes a child. Leaves that have ended below this child still count as ended, because they
+  /// send nothing more.
   void remove_living(LinkId child);
-  /// The leaves below one child.
+  /// Returns the leaves below one child.
   IntervalSet leaves_of(LinkId child) const;
 
-  /// Returns all leaves below, and the subset of them that has ended.
+  /// Returns all leaves below this node, and those that have ended.
   wire::LeafSet below() const;
-  /// Returns the leaves that are below and still send.
+  /// Returns the leaves below this node that have not ended.
   IntervalSet expected() const;
 
-  /// Splits an acknowledgement: each child gets the packets whose sources are below it, with only
-  /// those sources. Sources below no child are left out; their leaf will send again. The time is
-  /// proportional to the number of parts, not of children.
+  /// Splits an acknowledgement into one for each child. Each packet goes to all children that have
+  /// one of its sources below them, and names only these sources. Sources below no child are left
+  /// out; these leaves will send again. The time is proportional to the number of parts, not to the
+  /// number of children.
   std::map<LinkId, wire::Acknowledgement> split(const wire::Acknowledgement& all);
 
  private:
@@ -44,10 +45,10 @@ class Router {
   std::map<LinkId, IntervalSet> children_with(const IntervalSet& sources) const;
 
   std::map<LinkId, wire::LeafSet> children_;
-  std::vector<Run> index_;    // Index of children_; valid if is_indexed_.
-  std::uint64_t widest_ = 0;  // Length of the longest run in index_.
+  std::vector<Run> index_;    // Finds the child of a leaf; valid only if `is_indexed_`.
+  std::uint64_t widest_ = 0;  // Length of the longest run in `index_`.
   bool is_indexed_ = false;
-  IntervalSet ended_below_former_;  // Leaves that ended below children that are gone.
+  IntervalSet ended_below_former_;  // Leaves that ended below removed children.
 };
 
 }  // namespace xylem::overlay

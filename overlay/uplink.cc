@@ -79,7 +79,7 @@ Uplink::Change Uplink::on_connect_failed(const Error& why, Nanos now) {
     next_ = 0;
   } else {
     choose_next();
-    // A better parent was tried in vain: the present one will do.
+    // No better parent has answered: keep the present parent.
     if (parent_ && line_[next_].node == parent_node_) return Change::kNone;
   }
   if (++failed_ < line_.size()) return connect();
@@ -96,7 +96,7 @@ Uplink::Change Uplink::on_link_down(LinkId link, const Error& why, Nanos now) {
   log(Level::kInfo, "parent lost", {{"why", why.message}});
   orphan_since_ = now;
   if (was_parent) choose_next();
-  // At once to another one; to the same one after a pause.
+  // Connects to another parent at once, but to the same parent only after a pause.
   if (was_parent && line_[next_].node != parent_node_) {
     connect();
   } else if (!connecting_to_) {

@@ -15,39 +15,41 @@
 namespace xylem::overlay {
 
 struct UplinkOptions {
-  /// Addresses of the front end. A node without a place in the tree reports there.
+  /// Addresses of the front end. A node without a place in the tree reports to the front end.
   std::vector<wire::Address> front_end;
-  /// Makes this node's hello. Called at each attempt to connect.
+  /// Returns this node's hello. Called for each attempt to connect.
   std::function<wire::Hello()> hello;
-  /// Pause after a round in which no parent of the line answered. It doubles after each round, up
-  /// to longest_retry. There is no pause within a round, because each attempt may take seconds.
+  /// Pause after a round in which no parent of the list answered. The pause doubles after each
+  /// round, up to `longest_retry`. There is no pause within a round, because each attempt may take
+  /// seconds.
   Nanos first_retry = 100 * kMillisecond;
   Nanos longest_retry = 2 * kSecond;
 };
 
-/// The uplink first connects to the front end and reports there until an assignment gives a line of
-/// parents. Then it connects to the first parent of the line that answers. If that parent is lost,
-/// it tries the next parents of the line, round after round. If an assignment has another first
-/// parent, it connects to the new parent and then closes the link to the old parent, which is used
-/// until then.
+/// The uplink first connects to the front end and reports to it. Then an assignment brings a list
+/// of parents, and the uplink connects to the first parent of the list that answers. If that parent
+/// is lost, the uplink tries the next parents of the list, round after round. If a later assignment
+/// has another first parent, the uplink connects to this new parent. The old parent is used until
+/// the new link is open. Then the old link is closed.
 ///
 /// A state machine over a Network: the owner passes the events of upward links to it and handles
-/// the returned Change. A link is upward if this process has opened it, and not its peer. Not
-/// thread-safe; the network is borrowed from start() on.
+/// the returned Change. A link is upward if this process opened it. Not thread-safe. The network
+/// must stay valid after start().
 class Uplink {
  public:
   enum class Change {
     kNone,
-    kReporting,  ///< link() leads to the front end, which does not know our place yet.
-    kAdopted,    ///< parent() is new; an Attached was sent to it. See former().
-    kLost,       ///< There is no upward link any more; link() is empty.
+    kReporting,  ///< link() leads to the front end. This node has no place in the tree yet.
+    kAdopted,    ///< parent() is new, and an Attached was sent to this parent. See former().
+    kLost,       ///< The upward link is lost; link() is empty.
   };
-  /// Says how the previous parent was left, which decides whether the messages sent to it have
-  /// arrived.
+  /// How the connection to the previous parent ended. This decides whether messages to that parent
+  /// have arrived.
   enum class Former {
-    kNone,   ///< There was no previous parent.
-    kMoved,  ///< It was used until the change: messages to it arrive, answers may be lost.
-    kLost,   ///< It was lost: messages to it may be lost.
+    kNone,  ///< There was no previous parent.
+    /// The old parent was used until the change: messages to it arrive, but answers may be lost.
+    kMoved,
+    kLost,  ///< The old parent was lost: messages to it may be lost.
   };
 
   explicit Uplink(UplinkOptions options);
@@ -63,10 +65,10 @@ class Uplink {
   Change on_connect_failed(const Error& why, Nanos now);
   /// Returns kNone if the link is not upward.
   Change on_link_down(LinkId link, const Error& why, Nanos now);
-  /// An assignment without parents means that the front end is the parent.
+  /// Handles an assignment. An assignment without parents means that the front end is the parent.
   Change assign(const wire::Assignment& assignment);
   Change on_timer(Nanos now);
-  /// When to call on_timer(); 0 if nothing is scheduled.
+  /// Returns the time at which to call on_timer(); 0 if nothing is scheduled.
   Nanos next_due() const { return retry_at_; }
 
   /// The link to the parent, if there is one.
@@ -74,11 +76,11 @@ class Uplink {
   NodeId parent_node() const { return parent_node_; }
   /// The upward link: to the parent, or to the front end for reports.
   std::optional<LinkId> link() const { return parent_ ? parent_ : front_end_; }
-  /// How the parent before the last kAdopted was left.
+  /// How the connection to the parent before the last kAdopted ended.
   Former former() const { return former_; }
   /// Time without an upward link; 0 if there is a link.
   Nanos orphan_for(Nanos now) const { return link() ? 0 : now - orphan_since_; }
-  /// When link() was lost or start() was called. Valid only while there is no link().
+  /// Time at which link() was lost or start() was called. Valid only while link() is empty.
   Nanos orphan_since() const { return orphan_since_; }
 
  private:
@@ -88,16 +90,17 @@ class Uplink {
 
   UplinkOptions options_;
   Network* network_ = nullptr;
-  std::vector<wire::Parent> line_;  // In the order in which to try them; never empty.
+  // The list of parents, in the order in which to try them; never empty.
+  std::vector<wire::Parent> line_;
   std::size_t next_ = 0;
-  bool placed_ = false;              // An assignment has arrived.
-  std::optional<LinkId> front_end_;  // For reports, until there is a parent.
+  bool placed_ = false;              // True if an assignment has arrived.
+  std::optional<LinkId> front_end_;  // The link for reports while there is no parent.
   std::optional<LinkId> parent_;
-  NodeId parent_node_ = wire::kNoNode;  // The last parent, even if it is lost.
+  NodeId parent_node_ = wire::kNoNode;  // The last parent, even if that parent is lost.
   Former former_ = Former::kNone;
-  bool lost_one_ = false;  // A parent was lost since the last adoption.
+  bool lost_one_ = false;  // True if a parent was lost since the last adoption.
   std::optional<NodeId> connecting_to_;
-  // An assignment arrived during an attempt to connect by an older line.
+  // True if an assignment arrived while the uplink was connecting to a parent of an older list.
   bool placed_meanwhile_ = false;
   bool stopped_ = false;
   Nanos retry_at_ = 0;  // 0: nothing to retry.

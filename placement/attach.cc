@@ -106,7 +106,8 @@ std::vector<NodeId> parent_line(const tree::Skeleton& skeleton, NodeId parent,
     const auto there = skeleton.nodes_at(level);
     std::vector<NodeId> nodes;
     std::ranges::copy_if(there, std::back_inserter(nodes), [&](NodeId n) { return n != parent; });
-    // Half of what is left, so that a wide level leaves room for those above it.
+    // Each level gets half of the remaining number, so that a wide level leaves space for the
+    // levels above it.
     const std::size_t taken = std::min(nodes.size(), (room + 1) / 2);
     std::partial_sort(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(taken),
                       nodes.end(), lighter);

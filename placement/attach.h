@@ -1,14 +1,14 @@
 #pragma once
 
-// Attach: chooses the internal leaf to which each back end connects (claim 5 of the overlay
-// patent).
+// Attach: chooses the internal leaf to which each back end connects (claim 5 of patent
+// CN103051509A).
 //
-// fanout = ceil(back ends / internal leaves). A back end gets an internal leaf on its own host if a
-// leaf there has fewer than `fanout` back ends. Otherwise it gets such a leaf on any host. So every
-// back end is attached, whatever the numbers are.
+// fanout = ceil(back ends / internal leaves). A back end attaches to an internal leaf on its own
+// host if that leaf has fewer than `fanout` back ends. Otherwise it attaches to an internal leaf on
+// another host that has fewer than `fanout` back ends. So every back end is attached.
 //
-// Example: with 10 back ends, 4 internal leaves and no common host, fanout is 3 and the leaves get
-// 3, 3, 2 and 2 back ends.
+// Example: 10 back ends, 4 internal leaves, and no host with both. `fanout` is 3, and the leaves
+// get 3, 3, 2 and 2 back ends.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,50 +23,53 @@
 namespace xylem::placement {
 
 /// A node to which back ends may attach: a communication process without children in the inner
-/// tree, or the front end if there is no communication process.
+/// tree. If there is no communication process, it is the front end.
 struct InternalLeaf {
   NodeId node{};
-  /// The node's host. kNoHost is never equal to a back end's host, even if that is kNoHost too.
+  /// The node's host. kNoHost matches no back end, not even a back end whose host is kNoHost.
   HostId host = tree::kNoHost;
   std::uint32_t back_ends = 0;  ///< Number of back ends that are already attached.
 };
 
-/// The maximum number of back ends of a leaf: ceil(back_ends / internal_leaves). `back_ends` counts
-/// attached and arriving ones. 0 if there is no internal leaf.
+/// Returns the maximum number of back ends of a leaf: ceil(back_ends / internal_leaves).
+/// `back_ends` counts both attached and new back ends. Returns 0 if there is no internal leaf.
 std::size_t fanout(std::size_t back_ends, std::size_t internal_leaves);
 
-/// Attaches back ends, given by their hosts, to internal leaves. Entry i of the result is the index
-/// in `leaves` of the leaf of back end i. The caller updates the counts in `leaves`.
+/// Chooses a leaf for each back end. `back_ends[i]` is the host of back end i, and entry i of the
+/// result is an index in `leaves`. The caller must update the counts in `leaves`.
 ///
-/// - No leaf gets more than fanout(attached + arriving, leaves) back ends. A leaf that already has
-///   more, after the loss of other leaves, gets none.
-/// - As many back ends as possible get a leaf on their own host; these are attached first. If the
-///   host has several leaves, the least loaded leaf gets the back end.
-/// - The other back ends, in order, each go to the least loaded leaf. On ties, everywhere, the
-///   lowest index wins.
+/// - No leaf gets more than `fanout` back ends, computed for all attached and new back ends. After
+///   the loss of other leaves, a leaf may already have more; this leaf gets no new back end.
+/// - As many back ends as possible get a leaf on their own host; these back ends are attached
+///   first. If the host has several leaves, the least loaded leaf gets the back end.
+/// - Each of the other back ends, in order, gets the least loaded leaf. On all ties, the lowest
+///   index wins.
 ///
-/// Takes time linear in the back ends times the logarithm of the leaves. Fails with
-/// kInvalidArgument only if there are back ends and no leaf.
+/// Takes time proportional to b log l, for b back ends and l leaves. Fails with kInvalidArgument
+/// only if there are back ends and no leaf.
 Result<std::vector<std::size_t>> attach(std::span<const HostId> back_ends,
                                         std::span<const InternalLeaf> leaves);
 
-/// Chooses the leaf of one back end that arrives after others were attached, by the same rules.
-/// Takes time linear in the leaves.
+/// Chooses the leaf of one back end that joins later, with the rules of attach(). Takes time
+/// proportional to the number of leaves.
 Result<std::size_t> attach_one(HostId back_end, std::span<const InternalLeaf> leaves);
 
 /// Maximum number of fall-backs in an assignment, besides the parent and the front end.
 constexpr std::size_t kMaxFallBacks = 6;
 
-/// Returns the nodes that a child of `parent` tries, in order. First comes `parent`. Then come
-/// fall-backs: other nodes of the parent's level, least loaded first, then nodes of the level
-/// above, and so on. There are at most `most` fall-backs in all; each level gets at most half
-/// (rounded up) of those still left. The front end is last and occurs once. All these nodes are on
-/// a higher level than the child, so that reconnecting makes no cycle.
+/// Returns the nodes that a child of `parent` tries, in order:
+/// - First comes `parent`.
+/// - Then come fall-backs: other nodes of the parent's level, least loaded first, then nodes of the
+///   level above, and so on. There are at most `most` fall-backs. Each level gets at most half of
+///   the remaining number, rounded up.
+/// - Last comes the front end. It occurs only once.
+///
+/// All these nodes are closer to the front end than the child, so that reconnecting makes no cycle.
 ///
 /// `loads[n]` is the number of children of node n, back ends included, for every node of the tree.
-/// With equal loads, all children of one parent get the same line. To spread them, increase `loads`
-/// of a child's first fall-back by one before you call parent_line() for the next child. Takes time
-/// linear in the nodes of the levels it looks at.
+/// With unchanged loads, all children of one parent get the same list. To spread the children,
+/// increase `loads` of a child's first fall-back by one before you call parent_line() for the next
+/// child. The time is proportional to the number of nodes on the levels that are used.
 std::vector<NodeId> parent_line(const tree::Skeleton& skeleton, NodeId parent,
                                 std::span<const std::uint32_t> loads,
                                 std::size_t most = kMaxFallBacks);

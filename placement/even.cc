@@ -16,9 +16,10 @@ HostId host_id(std::size_t index) { return HostId{static_cast<std::uint32_t>(ind
 
 /// Steps 2-5 or 7 for the hosts that are `left`, in ascending order; takes out the too full ones.
 ///
-/// Step 7 gives one more to the "rem smallest elements of TS", among all hosts. That is the same as
-/// the first rem hosts that are left: a host taken out had OS > TS >= quo, and quo never rises, so
-/// it is never among the smallest; and all that are left have the same target.
+/// In the patent, step 7 gives one more to the "rem smallest elements of TS" of all hosts. These
+/// are the first rem of the remaining hosts. A removed host had OS > TS >= quo, and quo never
+/// increases, so a removed host is never among the smallest. All remaining hosts have the same
+/// target.
 EvenRound run_round(std::span<const std::uint64_t> occupied, std::uint64_t sum,
                     std::vector<std::size_t>& left, std::vector<std::uint64_t>& target) {
   EvenRound round{sum, left.size(), sum / left.size(), sum % left.size(), {}, {}};
@@ -41,14 +42,15 @@ void level(std::span<const std::uint64_t> occupied, std::uint64_t to_place,
   for (const std::size_t host : open) sum += occupied[host];
   std::vector<std::size_t> left = open;
   do {
-    // The targets of those left add up to the sum, so they cannot all be too full.
+    // The targets of the remaining hosts add up to the sum, so not all of these hosts can be too
+    // full.
     CHECK(!left.empty());
     placement.rounds.push_back(run_round(occupied, sum, left, placement.target));
     for (HostId host : placement.rounds.back().too_full) sum -= occupied[raw(host)];
   } while (!placement.rounds.back().too_full.empty());
 }
 
-/// Takes the hosts out of `open` that would get more than their room, and gives them that much.
+/// Removes from `open` the hosts that would get more than their room, and fills these hosts.
 std::vector<HostId> cut_to_room(std::span<const std::uint64_t> occupied,
                                 std::span<const std::uint64_t> room, std::vector<std::size_t>& open,
                                 std::vector<std::uint64_t>& target) {
@@ -127,8 +129,8 @@ Result<EvenPlacement> place_evenly(std::span<const std::uint64_t> occupied,
 std::vector<HostId> fill_order(std::span<const std::uint64_t> occupied,
                                const EvenPlacement& placement) {
   CHECK(occupied.size() == placement.added.size());
-  // A host is filled from OS to TS, one process at a time; greedy takes these steps by rising load,
-  // on ties by host.
+  // A host is filled from OS to TS, one process at a time. The greedy rule takes these steps in the
+  // order of load, on ties in the order of hosts.
   std::vector<std::pair<std::uint64_t, HostId>> steps;
   for (std::size_t host = 0; host < occupied.size(); ++host) {
     for (std::uint64_t step = 0; step < placement.added[host]; ++step) {

@@ -1,16 +1,17 @@
 #pragma once
 
-// Even placement: balances the number of processes over all hosts. It is the baseline for every
-// other policy, and it is the method of claim 3 of the overlay patent, step by step.
+// Even placement: balances the number of processes over all hosts. Every other policy is measured
+// against it. The steps are those of claim 3 of patent CN103051509A.
 //
-// OS[i] processes are on host i already; n communication processes are to be placed on m hosts:
+// Host i already has OS[i] processes. n communication processes must be placed on m hosts:
 //
-//   1, 2  sum = OS[0] + ... + OS[m-1] + n;  quo, rem = sum / m
-//   3, 4  the target TS[i] = quo; the first rem hosts get one more
-//   5     a host with OS[i] > TS[i] is too full already and is removed: it keeps TS[i] = OS[i],
-//         and OS[i] is subtracted from sum
-//   6, 7  if this removed a host: quo, rem = sum / (hosts that are left). These hosts get new
-//         targets (the rem smallest get one more, on ties the lowest index), and step 5 is repeated
+//   1, 2  sum = OS[0] + ... + OS[m-1] + n;  quo and rem: quotient and remainder of sum / m
+//   3, 4  the target of host i is TS[i] = quo; the first rem hosts get one more
+//   5     a host with OS[i] > TS[i] is too full and is removed: its target is TS[i] = OS[i], and
+//         OS[i] is subtracted from sum
+//   6, 7  if step 5 removed a host: quo and rem are computed again, from the new sum and the number
+//         of remaining hosts. The target of a remaining host is quo; the first rem of these hosts
+//         get one more. Step 5 is repeated for these hosts
 //   8     host i gets AS[i] = TS[i] - OS[i]
 //
 // Examples:
@@ -22,12 +23,12 @@
 //   OS = 8 2 2 0, n = 4: sum = 16, TS = 4 4 4 4; 8 is removed; sum = 8 over 3, quo = 2, rem = 2,
 //                        TS = 8 3 3 2; AS = 0 1 1 2
 //
-// The result is the same as with the greedy rule: each process in turn goes to the least loaded
-// host, on ties to the lowest index.
+// The greedy rule has the same result: one after another, each process goes to the least loaded
+// host (on ties, the lowest index).
 //
-// If room is limited (room.h), the steps apply to the hosts with room. Hosts that would get more
-// than their room are filled. Then the steps are repeated for the other hosts and the rest of the
-// processes. This is the same as the greedy rule among hosts that have room.
+// If room is limited (room.h), the steps apply to the hosts with room. A host that would get more
+// than its room is filled. Then the steps are repeated for the other hosts and the remaining
+// processes. The greedy rule, applied only to hosts that still have room, has the same result.
 
 #include <cstdint>
 #include <span>
@@ -40,48 +41,52 @@
 
 namespace xylem::placement {
 
-/// One pass of steps 2-5 or 7, with all numbers that are needed to check it by hand.
+/// One pass of steps 1-5, or of steps 6, 7 and 5. It has all numbers that are needed to check the
+/// pass by hand.
 struct EvenRound {
-  /// sum: processes on the hosts of this round, plus those to place.
+  /// The number `sum`: processes that the hosts of this round have, plus processes to place.
   std::uint64_t processes = 0;
   std::size_t hosts = 0;         ///< Number of hosts that take part in this round.
-  std::uint64_t quotient = 0;    ///< Target of each of these hosts.
-  std::uint64_t remainder = 0;   ///< Number of hosts whose target is one more.
+  std::uint64_t quotient = 0;    ///< Target of all hosts except `remainder` hosts.
+  std::uint64_t remainder = 0;   ///< Number of hosts whose target is `quotient` + 1.
   std::vector<HostId> too_full;  ///< Hosts that this round removed.
   /// Hosts that would get more than their room. They are filled, and the next round starts with the
-  /// other hosts. This list and too_full are empty in the last round.
+  /// other hosts. In the last round, `no_room` and `too_full` are empty.
   std::vector<HostId> no_room;
 };
 
 /// The result of even placement, with its steps.
 struct EvenPlacement {
-  std::vector<std::uint64_t> target;  ///< TS by host: number of processes on the host at the end.
-  std::vector<std::uint64_t> added;   ///< AS by host. The sum is the number of processes asked for.
-  std::vector<EvenRound> rounds;      ///< At least one round; none if no host has room.
-  /// Maximum number of new processes of each host, as given by the caller; empty: no limits.
+  std::vector<std::uint64_t> target;  ///< TS of each host: its number of processes at the end.
+  /// AS of each host. The sum is the requested number of processes.
+  std::vector<std::uint64_t> added;
+  /// One or more rounds; empty if no host has room.
+  std::vector<EvenRound> rounds;
+  /// Maximum number of new processes of each host, as the caller passed it; empty: no limits.
   std::vector<std::uint64_t> room;
 };
 
 /// Balances `comm_processes` new processes over hosts that already have `occupied[i]` processes.
-/// The same input gives the same result. The time grows with hosts times rounds. There are few
-/// rounds: to cause one more round, the loads must be much further from the mean, and this distance
-/// grows like a factorial of the number of rounds.
+/// The same input gives the same result. The time is proportional to hosts times rounds. There are
+/// few rounds: each further round needs loads that are much further from the mean. This distance
+/// grows like the factorial of the number of rounds.
 ///
 /// `room` is the maximum number of new processes of each host; empty: no limits. Hosts with room 0
-/// take no part: their target is their present load.
+/// get no process: their target is their present number of processes.
 ///
-/// Placing 0 processes always succeeds, also without hosts. Fails with kInvalidArgument if there
-/// are processes but no hosts, if the processes do not fit (check_room), or if all processes
+/// Placing 0 processes always succeeds, even without hosts. Fails with kInvalidArgument if there
+/// are processes but no hosts, or if check_room() fails. Also fails if old and new processes
 /// together are more than 2^64 - 1.
 Result<EvenPlacement> place_evenly(std::span<const std::uint64_t> occupied,
                                    std::uint64_t comm_processes,
                                    std::span<const std::uint64_t> room = {});
 
-/// Returns the order in which the hosts of a placement take their processes. Entry k is the host of
-/// communication process k (node k + 1, breadth first). It is the greedy order: process k goes to
-/// the least loaded host. So the upper levels of the tree are on the least busy hosts.
+/// Returns the host of each communication process. Entry k is the host of node k + 1 of the tree,
+/// breadth first. The order is that of the greedy rule: each process goes to the least loaded host.
+/// So the upper levels of the tree are on the least busy hosts.
 ///
-/// Example, as above: loads 8 2 2 0 give host 3 (load 0), host 3 (1), host 1 (2), host 2 (2).
+/// Example: the loads are 8 2 2 0, and 4 processes are placed. The hosts are 3, 3, 1, 2: their
+/// loads just before are 0, 1, 2, 2.
 ///
 /// `occupied` and `placement.added` must have the same size. Needs 16 bytes of temporary memory for
 /// each process.

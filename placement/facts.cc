@@ -21,8 +21,8 @@ constexpr std::array<std::string_view, kFacts> kNames = {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
-/// The columns of a line. Blanks or one comma separate; commas within brackets do not. Nothing
-/// between two commas is a column without text.
+/// Returns the columns of a line. Blanks or one comma separate columns; commas inside brackets do
+/// not. Two commas with nothing between them give an empty column.
 std::vector<std::string_view> columns_of(std::string_view line) {
   line = line.substr(0, line.find('#'));
   std::vector<std::string_view> columns;

@@ -1,7 +1,7 @@
 #pragma once
 
 // Numeric facts about hosts. Fuzzy placement uses them to judge hosts (the factor set U of claim 4
-// of the overlay patent).
+// of patent CN103051509A).
 //
 // Facts come from measurements of back ends, from a recorded run, or from a table:
 //
@@ -32,7 +32,7 @@ enum class Fact : std::uint8_t {
   kNetwork,    ///< "network": rate of the interface that the tree uses, Gbit/s.
   kRoundTrip,  ///< "round_trip": round trip to the front end, us.
   kCores,      ///< "cores": number of cores that processes may use.
-  kProcesses,  ///< "processes": number of the job's processes there. Counted, never measured.
+  kProcesses,  ///< "processes": number of the job's processes on the host; counted, not measured.
 };
 constexpr std::size_t kFacts = 7;
 constexpr std::array<Fact, kFacts> kAllFacts = {Fact::kIdle,     Fact::kRunQueue,  Fact::kMemory,
@@ -41,7 +41,7 @@ constexpr std::array<Fact, kFacts> kAllFacts = {Fact::kIdle,     Fact::kRunQueue
 
 /// Returns the fact's name in configuration, tables and the store: "run_queue".
 std::string_view to_text(Fact fact);
-/// Returns the fact with this name; nullopt if there is none.
+/// Returns the fact with this name; nullopt if the name is unknown.
 std::optional<Fact> find_fact(std::string_view name);
 /// Returns "idle, run_queue, ...", for messages.
 std::string list_facts();
@@ -59,17 +59,19 @@ class FactValues {
   std::array<std::optional<double>, kFacts> values_;
 };
 
-/// Returns true if a fact may have this value: finite, not negative, `idle` at most 1.
+/// Returns true if a fact can have this value: it is finite and not negative, and `idle` is at most
+/// 1.
 bool is_possible(Fact fact, double value);
 
-/// Returns the number of communication processes for which there are cores: the whole cores, but 1
-/// for a fraction of a core. It is 0 only for 0 cores.
+/// Returns how many communication processes the cores can carry: one for each whole core, and at
+/// least one if `cores` is above 0.
 std::uint32_t whole_cores(double cores);
 
-/// Returns the facts that a host list contains: processes always, cores if known.
+/// Returns the facts that a host list contains: the number of processes, and the number of cores if
+/// it is known.
 std::vector<FactValues> facts_of(std::span<const tree::Host> hosts);
 
-/// A table of facts as it was read.
+/// A parsed table of facts.
 struct FactTable {
   struct Row {
     std::string host;
@@ -82,25 +84,31 @@ struct FactTable {
 };
 
 /// Parses a table. The first line has the column names: `host`, then facts. Each further line
-/// begins with a host, or with a list of hosts (tree/host_list.h) to which the line applies.
-/// Columns are separated by blanks, or by a comma with or without blanks around it, so CSV works
-/// too. A comma inside brackets belongs to the list. `-` or nothing between commas means unknown.
-/// `#` begins a comment.
+/// begins with a host or with a list of hosts (tree/host_list.h). The line applies to all these
+/// hosts. Columns are separated by blanks or by a comma; blanks around a comma are allowed. So CSV
+/// works too. A comma inside brackets belongs to the list of hosts. `-` or an empty column means
+/// unknown. `#` begins a comment.
 ///
-/// `source` is the table's name in errors, which read `SOURCE:LINE: what, what to do`. Fails with
-/// kInvalidArgument: no line of names; a column that is not a fact, is `processes` or occurs twice;
-/// a line with the wrong number of columns; a value that is not a number or not is_possible; an
-/// invalid host list; a host that occurs twice; a text over kMaxTextBytes. Safe on any input.
+/// `source` is the table's name in error messages, which have the form `SOURCE:LINE: what, what to
+/// do`. Safe on any input. Fails with kInvalidArgument in these cases:
+/// - no line with column names, or a line with the wrong number of columns;
+/// - a column that is not a fact, is `processes`, or occurs twice;
+/// - a value that is not a number, or that is_possible() refuses;
+/// - an invalid host list, or a host that occurs twice;
+/// - a text of more than kMaxTextBytes.
 Result<FactTable> parse_fact_table(std::string_view text, std::string_view source);
 
-/// Reads a file and parses it. Fails like parse_fact_table and read_text_file (base/text_file.h).
+/// Reads a file and parses it. Fails if read_text_file() (base/text_file.h) or parse_fact_table()
+/// fails.
 Result<FactTable> read_fact_table(const std::string& path);
 
-/// Adds the table's values to `facts[i]` of `hosts[i]`. Cores are also set in the host, because
-/// they determine its capacity. Hosts that are not in the table keep their facts. Hosts of the
-/// table that are not in the list are skipped, so that one table can serve every job. Names match
-/// as in plan_tree (place.h): in full, or by the part before the first dot if one of the names has
-/// no dot. A name that matches several hosts means all of them.
+/// Writes the table's values for `hosts[i]` into `facts[i]`. The number of cores is also written
+/// into the host, because it limits the host's room. Hosts that are not in the table keep their
+/// facts. Hosts of the table that are not in `hosts` are skipped, so that one table can serve every
+/// job.
+///
+/// Names match if they are equal, or if one is the other without its domain. A name that matches
+/// several hosts means all these hosts.
 ///
 /// Fails with kNotFound if the table names none of the hosts. Both spans must have the same size.
 Result<void> add_facts(const FactTable& table, std::span<tree::Host> hosts,

@@ -17,17 +17,17 @@ using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Ro
 using MatrixView = Eigen::Map<const RowMajor>;
 using VectorView = Eigen::Map<const Eigen::RowVectorXd>;
 
-/// Quotas that differ by less are one number, computed on two ways.
+/// Quotas that differ by less than this are the same number, computed in two ways.
 constexpr double kEqual = 1e-9;
 
-/// What a factor scores alone is taken for no less: grades may be worth nothing.
+/// Minimum for the score of a single factor. Grades may have the value 0.
 constexpr double kLeastAlone = 0.01;
 
 Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
 
 HostId host_id(std::size_t at) { return HostId{static_cast<std::uint32_t>(at)}; }
 
-/// The factors that some host knows, with weights that sum to 1 again.
+/// Keeps the factors that are known for at least one host, and scales their weights to sum 1.
 Result<void> leave_out_unknown(FuzzyPlacement& placement, std::span<const FactValues> facts) {
   std::vector<Factor>& factors = placement.rules.factors;
   std::erase_if(factors, [&](const Factor& factor) {

@@ -1,36 +1,41 @@
 #pragma once
 
-// Fuzzy placement: the comprehensive evaluation of claim 4 of the overlay patent. Every host gets a
-// score from its facts, and communication processes are distributed by score.
+// Fuzzy placement: the method "fuzzy comprehensive evaluation", as in claim 4 of patent
+// CN103051509A. Every host gets a score, computed from its facts. The number of communication
+// processes of a host is proportional to its score.
 //
 // The steps, with nf factors, mf grades, n communication processes and m hosts:
 //
 //   1, 2  factors U, grades V with values g_1 .. g_mf (fuzzy_rules.h)
 //   3     r_ij: the membership of the host's factor i in grade j
 //   4     R = (r_ij), each row divided by its sum
-//   5     weights A = (a_1 .. a_nf) with sum 1. With an emphasis e above 0, each host has its own
-//         weights: each a_i / x_i^e, divided by their sum. x_i = sum_j r_ij g_j is the score of
-//         factor i alone (at least 0.01). This is variable-weight synthesis: a host's weakest
-//         factors count more, because a tree waits for its slowest node
+//   5     weights A = (a_1 .. a_nf) with sum 1. If the emphasis e is above 0, the weights differ by
+//         host: a_i / x_i^e, scaled so that their sum is 1. Here x_i = sum_j r_ij g_j, at least
+//         0.01, is the score that the host would get from factor i alone. So a host's weakest
+//         factors count more, because a tree waits for its slowest node (variable-weight synthesis)
 //   6     B = A o R: weighted average b_j = sum a_i r_ij, or max-min b_j = max min(a_i, r_ij)
 //   7     B divided by its sum
 //   8     score S = sum b_j g_j, between the lowest g and the highest. With maximum membership,
 //         S is the g of the grade with the largest b_j; on ties the better grade
-//   9     host h gets n S_h / (S_1 + ... + S_m), by largest remainder: its whole part, and one more
-//         for the largest fractions until all are placed. On ties the lowest index wins. Numbers
-//         that are equal to nine places are ties, as in a calculation by hand
+//   9     the quota of host h is n S_h / (S_1 + ... + S_m). Each host gets the whole part of its
+//         quota. The remaining processes go, one each, to the hosts with the largest fractions.
+//         Fractions that agree to nine decimal places are ties; the lowest index wins
 //
-// Example: A = (.5, .3, .2) and R = (.6 .3 .1 / .2 .5 .3 / .1 .4 .5). The weighted average is
-// B = (.38, .38, .24). Max-min gives (.5, .3, .3), divided by its sum (.4545, .2727, .2727).
-// With scores .8 .6 .4 .2 and n = 5, the quotas are 2 1.5 1 .5 and the whole parts 2 1 1 0. One
-// process is left. The fractions .5 and .5 are equal, so the lower index gets it: 2 2 1 0.
+// Example for steps 6 and 7: A = (.5, .3, .2) and R = (.6 .3 .1 / .2 .5 .3 / .1 .4 .5). The
+// weighted average is B = (.38, .38, .24). Max-min gives (.5, .3, .3); divided by the sum, this is
+// (.4545, .2727, .2727).
 //
-// Unknown facts: if a factor is known of no host, it is left out and the other weights are divided
-// by their sum. If a factor is known of some hosts, all other hosts have the row 1/mf .. 1/mf for
-// it. So an unknown fact counts neither for nor against a host and is not emphasised (x_i is 1).
+// Example for step 9: the scores are .8 .6 .4 .2, and n = 5. The quotas are 2 1.5 1 .5, and their
+// whole parts are 2 1 1 0. One process remains. The fractions .5 and .5 are equal, so the host with
+// the lower index gets the process. The result is 2 2 1 0.
 //
-// Room (room.h): hosts that would get more than their room are filled, and step 9 distributes the
-// rest among the hosts that have room left.
+// Unknown facts: a factor whose value is unknown for all hosts is left out. The weights of the
+// remaining factors are scaled so that their sum is 1. If the value is unknown for only some hosts,
+// these hosts get the row 1/mf .. 1/mf. So an unknown value counts neither for nor against a host.
+// It is not emphasised: x_i is 1.
+//
+// Room (room.h): a host that would get more than its room is filled. Then step 9 distributes the
+// remaining processes among the hosts that still have room.
 
 #include <cstdint>
 #include <optional>
@@ -46,15 +51,16 @@
 
 namespace xylem::placement {
 
-/// Step 6: computes A o R, not yet divided by its sum. `matrix` holds R row by row, one row for
-/// each weight. Its size must be a multiple of the number of weights, which must not be 0.
+/// Step 6: computes A o R, not yet divided by its sum. `matrix` is R, row by row, with one row for
+/// each weight. There must be at least one weight, and the size of `matrix` must be a multiple of
+/// the number of weights.
 std::vector<double> compose(std::span<const double> weights, std::span<const double> matrix,
                             Composition composition);
 
-/// The steps to one host's score. Matrices are stored row by row, with a row for each factor and a
-/// column for each grade.
+/// The intermediate results for one host's score. Matrices are stored row by row, with a row for
+/// each factor and a column for each grade.
 struct Evaluation {
-  std::vector<std::optional<double>> values;  ///< By factor; nullopt: not known.
+  std::vector<std::optional<double>> values;  ///< One value for each factor; nullopt: not known.
   std::vector<double> memberships;            ///< Step 3. Rows of unknown facts are 1/mf.
   std::vector<double> matrix;                 ///< Step 4.
   /// Step 5. Without emphasis these are the weights of the rules.
@@ -68,17 +74,18 @@ struct Evaluation {
 /// memberships differ by less than 1e-9, the best of these grades wins.
 std::size_t strongest_grade(const Evaluation& host);
 
-/// One host's share in one round of step 9.
+/// What one host gets in one round of step 9.
 struct FuzzyShare {
   HostId host{};
   double quota = 0;  ///< n S_h / sum, with n processes in this round.
-  /// Whole part of the quota. Rounded up if the quota is less than 1e-9 below an integer.
+  /// Whole part of the quota. If the quota is less than 1e-9 below an integer, `whole` is this
+  /// integer.
   std::uint64_t whole = 0;
-  /// quota - whole, never below 0. Values that differ by 1e-9 count as equal.
+  /// `quota` - `whole`, at least 0. Values that differ by less than 1e-9 count as equal.
   double rest = 0;
-  bool one_more = false;   ///< The host gets one more because of its fraction.
-  std::uint64_t room = 0;  ///< Room when the round began; kUnlimited: no limit.
-  std::uint64_t gets = 0;  ///< whole, plus one if one_more, limited by room.
+  bool one_more = false;   ///< True if the host gets one more because of `rest`.
+  std::uint64_t room = 0;  ///< The host's room when the round began.
+  std::uint64_t gets = 0;  ///< `whole`, plus 1 if `one_more`; at most `room`.
 };
 
 /// A round of step 9, with all hosts that have room and a score above 0.
@@ -90,34 +97,37 @@ struct FuzzyRound {
 
 /// The result of fuzzy placement, with its steps.
 struct FuzzyPlacement {
-  /// The rules used: the factors that are known, and their final weights.
+  /// The rules as used: without the factors in `left_out`, and with the final weights.
   FuzzyRules rules;
-  std::vector<Fact> left_out;  ///< Factors that are known of no host.
+  std::vector<Fact> left_out;  ///< Factors whose values are unknown for all hosts.
   std::vector<Evaluation> hosts;
-  std::vector<FuzzyRound> rounds;    ///< Empty if there is nothing to place.
-  std::vector<std::uint64_t> added;  ///< By host. The sum is the number of processes asked for.
+  std::vector<FuzzyRound> rounds;  ///< Empty if there is nothing to place.
+  /// New processes of each host. The sum is the requested number of processes.
+  std::vector<std::uint64_t> added;
 };
 
 /// Places `comm_processes` on hosts with these facts. `room` has an entry for each host; empty: no
-/// limits. The same input gives the same result. A round takes time proportional to the hosts times
-/// their logarithm. Further rounds occur only if hosts run out of room; every round except the last
-/// fills a host.
+/// limits. The same input gives the same result. A round takes time proportional to m log m, for m
+/// hosts. There is a further round only if a host has run out of room; so every round except the
+/// last fills at least one host.
 ///
-/// `rules` must have passed check(). Fails with kInvalidArgument: check_room's reasons; no factor
-/// with a weight is known of any host; the remaining room is only on hosts whose score is 0.
+/// `rules` must have passed check(). Fails with kInvalidArgument if check_room() fails, or if all
+/// factors with a weight above 0 are unknown for all hosts. Also fails if only hosts with score 0
+/// have room left.
 Result<FuzzyPlacement> place_fuzzily(const FuzzyRules& rules, std::span<const FactValues> facts,
                                      std::uint64_t comm_processes,
                                      std::span<const std::uint64_t> room = {});
 
-/// Returns the order in which hosts take their processes. Entry k is the host of communication
-/// process k (node k + 1, breadth first). The j-th process of a host is sorted by j / S; on ties
-/// the lowest index is first. So the best hosts carry the upper levels, and a host's processes are
-/// spread over the order. Needs 16 bytes of temporary memory for each process.
+/// Returns the host of each communication process. Entry k is the host of node k + 1 of the tree,
+/// breadth first. The processes are sorted by j / S: the process is the j-th of its host, and S is
+/// the host's score. On ties the host with the lowest index is first. So the best hosts carry the
+/// upper levels, and the processes of one host are spread over the list. Needs 16 bytes of
+/// temporary memory for each process.
 std::vector<HostId> fill_order(const FuzzyPlacement& placement);
 
-/// Returns every number of the placement as text, for `xylem place --explain`: grades, weights (and
-/// where they come from), functions, then each host, then the rounds. docs/placement.md has an
-/// example computed by hand. Given numbers are printed as short as possible, results with four
+/// Returns every number of the placement as text, for `xylem place --explain`. First come grades,
+/// weights with their origin, and functions; then each host; then the rounds. docs/placement.md has
+/// an example computed by hand. Input values are printed in their shortest form. Results have four
 /// decimal places.
 std::string explain(std::span<const tree::Host> hosts, const FuzzyPlacement& placement);
 

@@ -57,7 +57,7 @@ class Reader {
     for (const ConfigEntry& entry : entries) {
       if (is_fuzzy_key(entry.key)) entries_.push_back(&entry);
     }
-    // The reader of the file sorts keys by name; a person means their order in the text.
+    // parse_config() sorts keys by name, but the user's order in the text counts.
     std::ranges::stable_sort(entries_, {}, &ConfigEntry::line);
   }
 
@@ -130,7 +130,7 @@ class Reader {
     return wrong(line, quoted(name) + " is not a factor; they are " + list_facts());
   }
 
-  /// Which of two words a key has; the first where it is not there.
+  /// Returns which of two words the key has; the first word if the key is missing.
   template <typename Choice>
   Result<Choice> choose(const std::vector<Values>& entries, Choice first, Choice second) const {
     Choice chosen = first;

@@ -1,10 +1,10 @@
 #pragma once
 
 // The rules of fuzzy placement: factors with membership functions and weights, grades with values,
-// and how they are combined. They are the input of steps 1-3 and 5 in fuzzy.h. docs/placement.md
+// and the way to combine them. The rules are the input of the steps in fuzzy.h. docs/placement.md
 // has an example computed by hand.
 //
-// In a configuration file; every part has a default (`default_fuzzy_rules`):
+// The rules in a configuration file; every part has a default (default_fuzzy_rules()):
 //
 //   [fuzzy]
 //   composition = "weighted-average"        # or "max-min"
@@ -36,27 +36,28 @@
 
 namespace xylem::placement {
 
-/// A membership function: 0 up to a, rising to 1 at b, 1 up to c, falling to 0 at d, 0 above d. a
-/// <= b <= c <= d, a < d. With b = c it is a triangle. With a = b the left end is a shoulder, where
-/// the membership is 1; with c = d the same holds for the right end.
+/// A membership function. It is 0 below `a`, rises from `a` to `b`, is 1 from `b` to `c`, falls
+/// from `c` to `d`, and is 0 above `d`. Always a <= b <= c <= d and a < d. If b = c, it is a
+/// triangle. If a = b, the membership is already 1 at the left end; if c = d, it is still 1 at the
+/// right end.
 struct Trapezoid {
   double a = 0, b = 0, c = 0, d = 0;
   bool operator==(const Trapezoid&) const = default;
 };
 
-/// The membership of `x`, 0 to 1.
+/// Returns the membership of `x`, from 0 to 1.
 double membership(const Trapezoid& function, double x);
 
-/// A grade of the judgement set V with its value g in the score.
+/// A grade of the set V, with its value g for the score.
 struct Grade {
   std::string name;
   double value = 0;
   bool operator==(const Grade&) const = default;
 };
 
-/// A factor of the set U with its weight a and its functions, one for each grade, in the order of
-/// the grades. Values below the lowest a of the functions count as that a; values above the highest
-/// d count as that d.
+/// A factor of the set U, with its weight and one function for each grade, in the order of the
+/// grades. A value below the lowest `a` of all functions counts as that `a`. A value above the
+/// highest `d` counts as that `d`.
 struct Factor {
   Fact fact{};
   double weight = 0;
@@ -64,17 +65,18 @@ struct Factor {
   bool operator==(const Factor&) const = default;
 };
 
-/// Returns a value for which all functions of a factor are 0; nullopt if there is none. Exact: the
-/// functions are linear between their corners, so testing the corners and the midpoints is enough.
+/// Returns a value for which all functions of a factor are 0; nullopt if no value has this
+/// property. The answer is exact: the functions are linear between their corners, so it is enough
+/// to test the corners and the midpoints.
 std::optional<double> find_gap(std::span<const Trapezoid> functions);
 
-/// Weights from a pairwise-comparison matrix P (Saaty's analytic hierarchy process): factor i has
-/// p_ij times the weight of factor j. The weights are the principal eigenvector, scaled to a sum of
-/// 1. With the largest eigenvalue l and n factors:
+/// Weights from a matrix P of pairwise comparisons (Saaty's analytic hierarchy process). p_ij is
+/// the weight of factor i divided by the weight of factor j. The computed weights are the principal
+/// eigenvector, scaled to a sum of 1. Let l be the largest eigenvalue and n the number of factors:
 ///
-///   consistency index CI = (l - n) / (n - 1)      0 if p_ij p_jk = p_ik for all i, j, k
-///   random index RI      = 0 0 0.58 0.90 1.12 1.24 1.32 for n = 1..7: CI of random matrices
-///   consistency ratio CR = CI / RI; 0 for n <= 2
+///   consistency index CI = (l - n) / (n - 1); it is 0 if p_ij p_jk = p_ik for all i, j, k
+///   random index RI      = 0 0 0.58 0.90 1.12 1.24 1.32 for n = 1..7: mean CI of random matrices
+///   consistency ratio CR = CI / RI; it is 0 for n <= 2
 ///
 /// Example: the rows 1 3 5, 1/3 1 3, 1/5 1/3 1 give l = 3.0385, weights 0.6370 0.2583 0.1047, CI =
 /// 0.0193, CR = 0.0332.
@@ -88,85 +90,96 @@ struct Comparisons {
   bool operator==(const Comparisons&) const = default;
 };
 
-/// Maximum consistency ratio. A matrix with a higher ratio contradicts itself and is refused.
+/// Maximum consistency ratio. A matrix with a higher ratio is refused, because it contradicts
+/// itself.
 constexpr double kMaxConsistencyRatio = 0.1;
 
-/// Fails with kInvalidArgument: no rows, or more than kFacts; a row of the wrong length; an entry
-/// that is not above 0 (and at most 1000); a diagonal that is not 1; p_ij p_ji that differs by more
-/// than 2 % from 1 (so 0.33 may stand for a third); a consistency ratio above kMaxConsistencyRatio.
+/// Computes weights from a matrix. Fails with kInvalidArgument in these cases:
+/// - no rows, more than kFacts rows, or a row of the wrong length;
+/// - an entry outside 0 < p_ij <= 1000, or an entry of the diagonal that is not 1;
+/// - a product p_ij p_ji that differs from 1 by more than 2 % (0.33 is close enough to 1/3);
+/// - a consistency ratio above kMaxConsistencyRatio.
 Result<Comparisons> compare(std::vector<std::vector<double>> matrix);
 
-/// How memberships are combined into the grades of a host (step 6).
+/// The way to combine memberships into the grades of a host (step 6).
 enum class Composition {
-  kWeightedAverage,  ///< b_j = sum of a_i r_ij: every factor counts by its weight.
+  kWeightedAverage,  ///< b_j = sum of a_i r_ij: every factor counts according to its weight.
   /// b_j = max over i of min(a_i, r_ij) (Zadeh): only the strongest factor counts.
   kMaxMin,
 };
 std::string_view to_text(Composition composition);
 
-/// How the score of a host is computed from its grades (step 8).
+/// The way to compute the score of a host from its grades (step 8).
 enum class Scoring {
-  kGradeValues,        ///< S = sum of b_j g_j: every grade counts by its share.
+  kGradeValues,        ///< S = sum of b_j g_j: every grade counts.
   kMaximumMembership,  ///< S = g of the grade with the largest b_j; on ties the better grade.
 };
 std::string_view to_text(Scoring scoring);
 
-/// All rules. Rules from default_fuzzy_rules and read_fuzzy_rules satisfy check().
+/// All rules. Rules from default_fuzzy_rules() and read_fuzzy_rules() satisfy check().
 struct FuzzyRules {
   std::vector<Grade> grades;    ///< In descending order of value.
   std::vector<Factor> factors;  ///< Each fact once.
   Composition composition = Composition::kWeightedAverage;
-  /// With 0, all hosts have the same weights. Above 0, a host's bad factors count more for this
-  /// host (fuzzy.h, step 5), so that much memory cannot compensate for a slow network.
+  /// If it is 0, all hosts have the same weights. If it is above 0, a host's bad factors count more
+  /// for this host (step 5). So much memory cannot compensate for a slow network.
   double emphasis = 0;
-  /// The comparisons from which the weights were computed; nullopt if the weights were given
-  /// directly.
+  /// The comparisons from which the weights were computed; nullopt if the file has weights.
   std::optional<Comparisons> comparisons{};
   Scoring scoring = Scoring::kGradeValues;
   bool operator==(const FuzzyRules&) const = default;
 };
 
-/// Returns the functions of a fact for the default grades, best grade first, as in
-/// docs/placement.md. At each value they add up to 1.
+/// Returns the functions of a fact for the default grades, best grade first. docs/placement.md
+/// lists them. At each value, the functions add up to 1.
 std::vector<Trapezoid> default_functions(Fact fact);
 
-/// Returns the default rules: grades excellent 1, good 0.6, fair 0.15, poor 0.05; factors idle
-/// 0.30, run_queue 0.15, memory 0.15, network 0.15, round_trip 0.10, processes 0.15; weighted
-/// average, emphasis 1.5; default_functions. docs/placement.md ("Does it pay?") shows why these
-/// were chosen.
+/// Returns the default rules, with default_functions(). docs/placement.md ("Does it pay?") shows
+/// why they were chosen.
+/// - Grades: excellent 1, good 0.6, fair 0.15, poor 0.05.
+/// - Weights: idle 0.30, run_queue 0.15, memory 0.15, network 0.15, round_trip 0.10, processes
+///   0.15.
+/// - Composition: weighted average. Emphasis: 1.5.
 FuzzyRules default_fuzzy_rules();
 
 constexpr std::size_t kMaxGrades = 9;
 constexpr double kMaxEmphasis = 4;
 
-/// Fails with kInvalidArgument and the reason: no grade or more than kMaxGrades, equal names, a
-/// value outside 0 to 1, all values 0.
+/// Fails with kInvalidArgument if there is no grade, or more than kMaxGrades. Also fails if two
+/// names are equal, if a value is outside 0 to 1, or if all values are 0.
 Result<void> check_grades(std::span<const Grade> grades);
 
-/// Fails with kInvalidArgument and the reason: the number of functions is not the number of grades,
-/// a function whose corners do not ascend, a gap (find_gap).
+/// Fails with kInvalidArgument if the number of functions is not the number of grades. Also fails
+/// if the corners of a function do not ascend, or if find_gap() finds a gap.
 Result<void> check_functions(const Factor& factor, std::span<const Grade> grades);
 
-/// Fails like both functions above. Also fails with kInvalidArgument if there is no factor, a
-/// duplicate factor, a weight outside 0 to 1, an emphasis outside 0 to kMaxEmphasis, or if the sum
-/// of the weights is not 1 (within 1e-6).
+/// Fails if check_grades() or check_functions() fails. Also fails with kInvalidArgument in these
+/// cases:
+/// - no factor, or a factor that occurs twice;
+/// - a weight outside 0 to 1, or weights with a sum that differs from 1 by more than 1e-6;
+/// - an emphasis outside 0 to kMaxEmphasis.
 Result<void> check(const FuzzyRules& rules);
 
-/// Returns true if a key of a configuration file belongs to these rules, that is, begins with
-/// "fuzzy.".
+/// Returns true if a key of a configuration file belongs to these rules: it begins with "fuzzy.".
 bool is_fuzzy_key(std::string_view key);
 
 /// Reads the rules from a configuration file; entries with other keys are skipped. Missing parts
-/// come from default_fuzzy_rules. Grades, composition, score and emphasis have a default each.
-/// Weights, and with them the choice of factors, have one default together. Functions have a
-/// default for each factor, but only with the default grades. Factors are in the order of the lines
-/// of weights or comparisons; columns of the comparisons are in the order of its rows.
+/// come from default_fuzzy_rules():
+/// - Grades, composition, score and emphasis have separate defaults.
+/// - All weights together have one default. A file with weights or comparisons also chooses the
+///   factors.
+/// - Each factor has default functions, but only if the grades are the default grades.
 ///
-/// `source` is the file's name in errors, which read `SOURCE:LINE: what, what to do`. Fails with
-/// kInvalidArgument: an unknown key; a factor that is not a fact, or that has functions and no
-/// weight; both weights and comparisons; two rows of comparisons on one line; a value that is not a
-/// number (comparisons may be "1/3"); a function without 3 or 4 corners, for an unknown grade, or
-/// missing for a grade; and all rules that check() and compare() refuse.
+/// Factors are in the order of the lines of weights or comparisons. The columns of the comparisons
+/// are in the same order as the rows.
+///
+/// `source` is the file's name in error messages, which have the form `SOURCE:LINE: what, what to
+/// do`. Fails if check() or compare() fails. Also fails with kInvalidArgument in these cases:
+/// - an unknown key, or a value that is not a number (a comparison may be "1/3");
+/// - a factor that is not a fact, or that has functions but no weight;
+/// - both weights and comparisons, or two rows of comparisons on one line;
+/// - a function for an unknown grade, or one that does not have 3 or 4 corners;
+/// - a grade without a function.
 Result<FuzzyRules> read_fuzzy_rules(std::span<const ConfigEntry> entries, std::string_view source);
 
 }  // namespace xylem::placement

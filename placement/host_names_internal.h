@@ -1,6 +1,7 @@
 #pragma once
 
-// Finds the hosts of a list by names that users write: in full, or only the first part of the name.
+// Finds the hosts of a list by the names that users write. A *full match* is an equal name. In a
+// *short match*, one name is the other without its domain ("node12", "node12.cluster.org").
 
 #include <span>
 #include <string>
@@ -13,22 +14,23 @@
 
 namespace xylem::placement {
 
-/// Borrows the hosts: they and their names must not change while this object exists.
+/// Borrows the list of hosts, which must not change while this object exists.
 class HostNames {
  public:
-  /// `front_end_host` is the host that "localhost" means; if it is "", "localhost" means no host.
+  /// "localhost" means `front_end_host`. If `front_end_host` is empty, "localhost" has no special
+  /// meaning.
   HostNames(std::span<const tree::Host> hosts, std::string front_end_host);
 
-  /// Returns true if at least one host has this name, in full or as the first part.
+  /// Returns true if at least one host has a full or short match.
   bool is_known(const std::string& name) const;
 
-  /// Returns the host; if several hosts have the same full name, the first of them. Fails with
-  /// kNotFound if the name matches no host, or if it matches several hosts by its first part. The
-  /// message does not say where the name stands.
+  /// Returns the first host with a full match. If there is no full match, returns the only host
+  /// with a short match. Fails with kNotFound if no host matches, or if several hosts have a short
+  /// match. The message does not say where the user wrote the name.
   Result<HostId> find(const std::string& name) const;
 
-  /// Returns every host with this full name. If there is none, returns every host that matches by
-  /// the first part.
+  /// Returns every host with a full match. If there is no full match, returns every host with a
+  /// short match.
   std::vector<HostId> all_of(const std::string& name) const;
 
   /// "; use its hosts: node1 node2 and 14 more".

@@ -17,7 +17,7 @@ std::string two_places(double number);
 /// The fewest digits that give the same number when read: "0.25", "1000".
 std::string shortest(double number);
 
-/// Rows of cells, printed in columns with two blanks between them. The first column is
+/// A table of text, printed in columns with two blanks between the columns. The first column is
 /// left-aligned, all others are right-aligned. Lines have no blanks at the end. Rows may have
 /// different lengths.
 class Table {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Settings that `xylem place`, `run` and `serve` share: which hosts may carry communication
-// processes, and how many.
+// Settings of `xylem place`, `run` and `serve`: the hosts that may carry communication processes,
+// and the maximum number of processes on each.
 
 #include <string>
 #include <vector>
@@ -12,17 +12,18 @@
 
 namespace xylem::placement {
 
-/// `comm-on`, `exclude`, `max-per-host` and `reserve-cores`.
+/// The settings `comm-on`, `exclude`, `max-per-host` and `reserve-cores`.
 const Section<RoomRules>& room_section();
 
 /// The setting `extra-hosts`.
 const Setting& extra_hosts_setting();
 
-/// The hosts of `extra-hosts`. Fails with kInvalidArgument on an invalid list, and when a host is
-/// named twice, even if once with and once without its domain.
+/// Returns the hosts of the setting `extra-hosts`. Fails with kInvalidArgument if the list is
+/// invalid or names a host twice. The same name with and without its domain counts as twice.
 Result<std::vector<std::string>> read_extra_hosts(const SettingValue& setting);
 
-/// The error for a host that `setting` names again; its earlier name is `before`.
+/// Returns the error for a host that `setting` names twice. `name` is the second name, `before` the
+/// first.
 Unexpected named_twice(const SettingValue& setting, const std::string& name,
                        const std::string& before);
 

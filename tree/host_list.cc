@@ -40,13 +40,15 @@ Unexpected wrong(std::string_view item, const std::string& why) {
                     "host list: '" + shown + (item.size() > kShown ? "..." : "") + "' " + why);
 }
 
-// How wide the numbers of a bracket are at least: as its first one, where that has leading zeros.
+// Minimum width of the numbers in a bracket: the width of its first number if this has leading
+// zeros.
 std::size_t width_of(std::string_view first) { return first.front() == '0' ? first.size() : 0; }
 
-// The numbers of a bracket as texts, each of which continues all of `stems`.
+// Appends each number of a bracket to each of `stems`.
 Result<std::vector<std::string>> continue_by(const std::vector<std::string>& stems,
                                              std::string_view ranges, std::string_view item) {
-  std::vector<std::pair<std::string_view, std::uint64_t>> firsts;  // As written, and how many.
+  // Text of the first number of each range, and the size of the range.
+  std::vector<std::pair<std::string_view, std::uint64_t>> firsts;
   std::uint64_t count = 0;
   for (std::size_t at = 0; at <= ranges.size();) {
     const std::size_t end = std::min(ranges.find(',', at), ranges.size());
@@ -83,7 +85,7 @@ Result<std::vector<std::string>> expand(std::string_view item) {
     const std::size_t open = std::min(item.find('[', at), item.size());
     for (std::string& name : names) name += item.substr(at, open - at);
     if (open == item.size()) break;
-    // Each bracket adds a digit at least, so this also bounds how often all names are made longer.
+    // Each bracket adds at least one digit, so this check also limits the number of brackets.
     if (!is_host_name(names.front() + '0')) break;
     const std::size_t close = item.find(']', open);
     if (close == std::string_view::npos) return wrong(item, "has a bracket that is not closed");
@@ -102,8 +104,8 @@ Result<std::vector<std::string>> expand(std::string_view item) {
 
 // ---- writing ----
 
-// A name around its last number: "rack2n07.x" is "rack2n", "07", ".x". Without a number it is all
-// stem; the same where it has more digits than can be counted with.
+// A name, split at its last number: "rack2n07.x" is "rack2n", "07", ".x". A name without a number
+// is only a stem. So is a name whose last number has more than kMaxDigits digits.
 struct Parts {
   std::string stem, number, rest;
 };
@@ -118,8 +120,8 @@ Parts parts_of(const std::string& name) {
   return {{name.begin(), first}, {first, last}, {last, name.end()}};
 }
 
-// "01-04,07": each range goes as far as its numbers are written as wide as its first one, so that
-// it is read back to the same texts.
+// Returns ranges: "01-04,07". All numbers of a range have the width of its first number, so that
+// reading the range gives the same texts.
 std::string ranges_of(const std::vector<std::string>& numbers) {
   std::string text;
   for (std::size_t at = 0; at < numbers.size();) {
@@ -137,8 +139,8 @@ std::string ranges_of(const std::vector<std::string>& numbers) {
   return text;
 }
 
-// "node[01-04,07].x,node[5,6].x": a bracket's first number makes those behind it as wide where it
-// has leading zeros, so numbers that are written shorter go into brackets of their own.
+// Returns items: "node[01-04,07].x,node[5,6].x". If the first number of a bracket has leading
+// zeros, it sets the width of all numbers in the bracket. So shorter numbers need another bracket.
 std::string brackets_of(const std::string& stem, const std::string& rest,
                         std::vector<std::string> numbers) {
   std::string text;
@@ -179,7 +181,7 @@ Result<std::vector<std::string>> parse_host_list(std::string_view text) {
 }
 
 std::string fold_hosts(std::span<const std::string> hosts) {
-  // By stem and rest; within, by value, then the shorter text.
+  // Sorted by stem and rest; in a group, by value, then by length.
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> groups;
   for (const std::string& host : hosts) {
     Parts parts = parts_of(host);
@@ -192,7 +194,7 @@ std::string fold_hosts(std::span<const std::string> hosts) {
     });
     numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
     if (!text.empty()) text += ',';
-    // Only a name without a number has an empty one, and it sorts first.
+    // Only a name without a number has an empty text here. It is the first.
     if (numbers.front().empty()) {
       text += around.first;
       numbers.erase(numbers.begin());

@@ -4,9 +4,9 @@
 //
 //   node[01-04,07],head  =  node01 node02 node03 node04 node07 head
 //
-// Items are separated by commas. A bracket holds numbers and ranges of numbers. Each number is
-// padded to the width of the first number of its range: "[08-10]" is 08 09 10. If the first number
-// of the bracket has leading zeros, all numbers of the bracket are padded to its width:
+// Items are separated by commas. A bracket contains numbers and ranges of numbers. Each number is
+// padded to the width of the first number of its range: "[08-10]" is 08 09 10. If the bracket's
+// first number has leading zeros, all numbers in the bracket get the width of that number:
 // "[005,4,11-13]" is 005 004 011 012 013. An item may have several brackets: rack[1-2]n[1-2] is
 // rack1n1 rack1n2 rack2n1 rack2n2.
 
@@ -23,15 +23,18 @@ namespace xylem::tree {
 /// Maximum number of hosts in a list.
 constexpr std::size_t kMaxListedHosts = 1u << 20;
 
-/// Returns the hosts of a list, in its order, with repetitions. An empty text gives no hosts. Fails
-/// with kInvalidArgument and a message that quotes the item: an empty item; a bracket that is open,
-/// empty or nested; a range that descends or is not a range of numbers; a number of more than 18
-/// digits; a name that is_host_name refuses; more hosts than kMaxListedHosts. Safe on any input.
+/// Returns the hosts in the order of the list. A host that is listed twice is returned twice. An
+/// empty text gives no hosts. Safe on any input. Fails with kInvalidArgument in these cases; the
+/// message quotes the item:
+/// - an empty item, or a name that is_host_name() refuses;
+/// - a bracket that is open, empty or nested;
+/// - a range that descends or is not a range of numbers, or a number of more than 18 digits;
+/// - more hosts than kMaxListedHosts.
 Result<std::vector<std::string>> parse_host_list(std::string_view text);
 
-/// Returns the shortest list of this form that has each host once. Names that differ only in their
-/// last number share a bracket. The list is sorted, numbers by value. Names are not checked: an
-/// invalid host name appears in the list, but parse_host_list refuses it.
+/// Returns the shortest list in this form that names each host once. Names that differ only in
+/// their last number share a bracket. The list is sorted; numbers are sorted by value. Names are
+/// not checked: an invalid host name appears in the list, but parse_host_list() refuses it.
 std::string fold_hosts(std::span<const std::string> hosts);
 
 }  // namespace xylem::tree

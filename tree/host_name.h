@@ -16,8 +16,9 @@ constexpr std::string_view short_name(std::string_view name) {
   return name.substr(0, name.find('.'));
 }
 
-/// Returns true if both names may mean one host: they are equal, or one name is the other without
-/// its domain. "node1" may be "node1.a.org", but "node1.a.org" is not "node1.b.org".
+/// Returns true if both names may mean the same host. This is so if they are equal, or if one is
+/// the other without its domain. "node1" may be "node1.a.org", but "node1.a.org" is not
+/// "node1.b.org".
 constexpr bool may_be_one_host(std::string_view one, std::string_view other) {
   return one == other || one == short_name(other) || other == short_name(one);
 }
@@ -25,8 +26,8 @@ constexpr bool may_be_one_host(std::string_view one, std::string_view other) {
 /// A set of names of different hosts.
 class HostNameSet {
  public:
-  /// Adds the name. If it may mean a host that is already in the set, adds nothing and returns that
-  /// host's name.
+  /// If the set has a name that may mean the same host, returns that name. Otherwise adds `name`
+  /// and returns nullopt.
   std::optional<std::string> add(const std::string& name);
 
  private:

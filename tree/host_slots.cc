@@ -37,8 +37,8 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
-/// The slots that a word behind the host tells; nullopt where it tells none. Fails on a word that
-/// no launcher has.
+/// Returns the slots that a word after the host gives; nullopt if the word is another keyword.
+/// Fails if no launcher has this keyword.
 Result<std::optional<std::uint32_t>> slots_of(std::string_view word) {
   static constexpr std::array kSlots = {"slots", "cpus", "cpu", "count"};
   static constexpr std::array kOthers = {"max_slots", "max-slots", "slots_max",
@@ -63,7 +63,7 @@ Result<std::optional<std::uint32_t>> slots_of(std::string_view word) {
 Result<std::vector<HostSlots>> hosts_of(const std::vector<std::string_view>& words) {
   std::string_view name = words.front();
   std::uint32_t slots = 1;
-  // The user may hold anything; a host holds no '@'.
+  // The user's name may contain any character, but a host's name contains no '@'.
   if (const std::size_t at = name.rfind('@'); at != std::string_view::npos) {
     name = name.substr(at + 1);
   }
@@ -101,7 +101,7 @@ Result<std::vector<HostSlots>> parse_host_file(std::string_view text, std::strin
   };
   if (text.size() > kMaxTextBytes) return wrong("the text is too large for a host file");
   number = 0;
-  std::size_t all = 0;  // Names, repeated ones too.
+  std::size_t all = 0;  // Number of names, with repetitions.
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const auto words = words_of(text.substr(at, end - at));

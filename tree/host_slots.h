@@ -28,32 +28,35 @@ constexpr std::uint32_t kMaxSlots = 1'000'000;
 ///   node1 slots=4 max_slots=8      Open MPI; slots, cpus, cpu and count mean the same
 ///   ada@node2                      the same, with a user
 ///   node3:4 binding=rr             MPICH's Hydra
-///   node[4-6]:2                    a list of hosts (host_list.h); 2 slots for each of them
+///   node[4-6]:2                    a list of hosts (host_list.h) with 2 slots each
 ///   node4                          1 slot; PBS lists a host once for each slot
 ///
-/// If several lines name a host, its slots are added. Hosts are in the order of their first lines.
-/// Other keywords of the two launchers (max_slots, max-slots, slots_max, binding, map, ifname,
-/// user, username) do not concern placement and are skipped.
+/// If several lines name a host, their slots are added up. Hosts are in the order of their first
+/// lines. These keywords of the two launchers do not concern placement and are skipped: max_slots,
+/// max-slots, slots_max, binding, map, ifname, user, username.
 ///
-/// `source` is the file's name in errors, which read `SOURCE:LINE: what, what to do`. Fails with
-/// kInvalidArgument: an invalid host name; a number of slots outside 0 to kMaxSlots; an unknown
-/// keyword; no host; more than kMaxListedHosts; a text over kMaxTextBytes. Safe on any input.
+/// `source` is the file's name in error messages, which have the form `SOURCE:LINE: what, what to
+/// do`. Safe on any input. Fails with kInvalidArgument in these cases:
+/// - an invalid host name, or an unknown keyword;
+/// - a number of slots outside 0 to kMaxSlots;
+/// - no host, or more than kMaxListedHosts;
+/// - a text of more than kMaxTextBytes.
 Result<std::vector<HostSlots>> parse_host_file(std::string_view text, std::string_view source);
 
-/// Reads a file and parses it. Fails like parse_host_file and like read_text_file
-/// (base/text_file.h).
+/// Reads a file and parses it. Fails if read_text_file() (base/text_file.h) or parse_host_file()
+/// fails.
 Result<std::vector<HostSlots>> read_host_file(const std::string& path);
 
 /// Parses a list with one count for each host: "8,2,2,0". The form of SLURM_TASKS_PER_NODE is also
-/// accepted: "4(x3),2" means 4 4 4 2. An empty text gives no counts. Fails with kInvalidArgument
-/// and a message that quotes the item: not a number from 0 to kMaxSlots, a repetition of 0, more
-/// than kMaxListedHosts.
+/// accepted: "4(x3),2" means 4 4 4 2. An empty text gives no counts. Fails with kInvalidArgument if
+/// an item is not a number from 0 to kMaxSlots, or if a repetition is 0. Also fails if there are
+/// more than kMaxListedHosts counts. The message quotes the item.
 Result<std::vector<std::uint32_t>> parse_counts(std::string_view text);
 
 /// Returns the hosts of a Slurm job from its variables SLURM_JOB_NODELIST and SLURM_TASKS_PER_NODE.
-/// If the second is empty (an allocation before its first step), each host has 1 slot. Fails with
-/// kInvalidArgument if a variable cannot be parsed (the message names it), or if the numbers of
-/// hosts differ.
+/// SLURM_TASKS_PER_NODE is empty before the first step of an allocation; then each host has 1 slot.
+/// Fails with kInvalidArgument if a variable cannot be parsed; the message names the variable. Also
+/// fails if the two variables have different numbers of hosts.
 Result<std::vector<HostSlots>> slurm_slots(std::string_view node_list,
                                            std::string_view tasks_per_node);
 

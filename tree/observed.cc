@@ -22,7 +22,7 @@ Result<Topology> topology_of(std::span<const ObservedProcess> processes) {
   for (const auto& [id, process] : by_id) {
     if (id != kFrontEndNode) children[process->parent].push_back(process);
   }
-  // Breadth first from the front end: what it does not reach is nowhere.
+  // Breadth first from the front end. Processes that are not reached are left out.
   std::vector<const ObservedProcess*> order = {by_id.at(kFrontEndNode)};
   std::vector<std::uint32_t> child_counts;
   for (std::size_t next = 0; next < order.size(); ++next) {

@@ -78,7 +78,8 @@ Result<Shape> parse_kary(std::string_view text, std::string_view digits) {
   return Shape{Shape::Kind::kKary, *fanout, 0, {}};
 }
 
-/// The skeleton whose levels have these sizes, each split evenly over the one above.
+/// Returns the skeleton whose levels have these sizes. The nodes of a level are divided evenly
+/// among the nodes of the level above.
 Skeleton from_levels(const std::vector<std::size_t>& sizes) {
   std::vector<std::uint32_t> child_counts;
   for (std::size_t level = 0; level < sizes.size(); ++level) {
@@ -120,8 +121,8 @@ Result<Skeleton> grow_balanced(const Shape& shape) {
   return from_levels(sizes);
 }
 
-/// A binomial tree of order n has a root with children of orders n - 1, ..., 1, 0. Breadth first, a
-/// list of orders is thus all that is needed: each node has as many children as its order.
+/// A binomial tree of order n has a root with children of orders n - 1, ..., 1, 0. So a
+/// breadth-first list of orders is enough: the number of children of a node is its order.
 Skeleton grow_binomial(std::uint32_t order) {
   std::vector<std::uint32_t> orders{order};
   for (std::size_t node = 0; node < orders.size(); ++node) {
@@ -130,7 +131,8 @@ Skeleton grow_binomial(std::uint32_t order) {
   return Skeleton(orders);
 }
 
-/// The smallest order whose 2^(order - 1) internal leaves have kDefaultFanout back ends at most.
+/// Returns the smallest order whose 2^(order - 1) internal leaves have at most kDefaultFanout back
+/// ends each.
 std::uint32_t order_for(std::size_t back_ends) {
   const std::size_t wanted = ceil_divide(back_ends, kDefaultFanout);
   if (wanted <= 1) return 0;
@@ -158,7 +160,7 @@ Result<Shape> parse_shape(std::string_view text) {
     return Shape{Shape::Kind::kFile, 0, 0, std::string(rest)};
   }
   if (text.empty()) return not_a_shape(text, std::string("is empty; ") + kForms);
-  std::error_code ignored;  // A path that cannot be looked at is as good as none.
+  std::error_code ignored;  // A path that cannot be checked counts as not existing.
   if (std::filesystem::exists(std::filesystem::path(text), ignored)) {
     return Shape{Shape::Kind::kFile, 0, 0, std::string(text)};
   }

@@ -20,7 +20,7 @@ Skeleton::Skeleton(std::span<const std::uint32_t> child_counts) {
   first_at_ = {0};
   std::size_t next = 1;  // The number that the next child gets.
   for (std::size_t node = 0; node < size; ++node) {
-    CHECK(node < next);  // Else no earlier node has it as a child.
+    CHECK(node < next);  // Otherwise this node would not be a child of an earlier node.
     ids_[node] = NodeId{static_cast<std::uint32_t>(node)};
     if (node > 0 && levels_[node] != levels_[node - 1]) {
       first_at_.push_back(static_cast<std::uint32_t>(node));

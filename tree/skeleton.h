@@ -15,26 +15,25 @@ namespace xylem::tree {
 /// Maximum size of a tree. It prevents a mistyped shape from allocating all memory.
 constexpr std::size_t kMaxCommProcesses = 1'000'000;
 
-/// The inner tree as a value. Nodes are numbered breadth first: the front end is 0, then its
-/// children, then their children, siblings in order. So a parent has a smaller number than its
-/// children. The children of a node have consecutive numbers, and so have the nodes of a level.
+/// The inner tree as a value. Nodes are numbered breadth first: the front end is 0, then come all
+/// nodes of level 1, then all nodes of level 2, ... So a parent has a smaller number than its
+/// children. The children of a node have consecutive numbers, and so do the nodes of a level.
 ///
 ///          0              parent:   -  0  0  1  1  2
 ///        1   2            level:    0  1  1  2  2  2
 ///       3 4   5           internal leaves: 3 4 5
 ///
-/// There is always a front end. If a skeleton has only the front end, this is its one internal
-/// leaf. Any thread may make const calls. A NodeId that is not in the tree is a bug of the caller
-/// and stops the program.
+/// There is always a front end. In a tree of the front end alone, the front end is the only
+/// internal leaf. Any thread may call const functions. Passing a NodeId that is not in the tree is
+/// a bug and stops the program.
 class Skeleton {
  public:
   /// Makes a tree of the front end alone.
   Skeleton();
 
-  /// Makes a tree from the number of children of each node, in the order of the node numbers: {2,
-  /// 2, 1, 0, 0, 0} is the tree above. If the sum of the list is not its length - 1, or a node
-  /// would come before its parent, this is a bug of the caller and stops the program. Every other
-  /// list is a tree.
+  /// Makes a tree. `child_counts[n]` is the number of children of node n: {2, 2, 1, 0, 0, 0} gives
+  /// the tree drawn above. A list is valid if the sum of its numbers is its length minus 1 and no
+  /// node comes before its parent. An invalid list is a bug and stops the program.
   explicit Skeleton(std::span<const std::uint32_t> child_counts);
 
   /// Number of nodes, the front end included.

@@ -11,7 +11,7 @@
 namespace xylem::tree {
 namespace {
 
-/// Names on a cycle that an error shows before it says "...".
+/// Maximum number of names on a cycle that an error message shows.
 constexpr std::size_t kNamesShown = 8;
 constexpr std::size_t kMaxHostName = 253;  // RFC 1035
 
@@ -68,13 +68,14 @@ class Graph {
   std::vector<std::vector<std::size_t>> branches_of_;
 };
 
-/// Looks for a cycle depth first, with a stack of its own: a file may hold a chain of any length.
+/// Searches for a cycle depth first. It has its own stack, because a file may contain a chain of
+/// any length.
 class CycleSearch {
  public:
   explicit CycleSearch(const Graph& graph) : graph_(graph), state_(graph.size(), State::kNew) {}
 
   std::optional<TopologyFault> run() {
-    // Processes that are nobody's child first, so that the link to blame is the one that goes back
+    // Starts with processes that are nobody's child. So the reported link is the one that goes back
     // up, not one that leads down.
     for (const bool as_child : {false, true}) {
       for (Index start = 0; start < graph_.size(); ++start) {

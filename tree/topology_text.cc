@@ -62,7 +62,7 @@ class Lexer {
   std::uint32_t line_ = 1;
 };
 
-/// What stands there, for a person: a quoted word or byte, never a raw control character.
+/// Describes a token for people: a quoted word or byte, never a raw control character.
 std::string describe(const Token& token) {
   if (token.kind == Token::Kind::kEnd) return "the end of the text";
   const auto byte = static_cast<unsigned char>(token.text.front());
@@ -93,7 +93,7 @@ struct Statements {
   }
 };
 
-/// Recursive descent without the recursion: text = { process [ "=>" process+ ] ";" }.
+/// Parses this grammar: text = { process [ "=>" process+ ] ";" }.
 class Parser {
  public:
   Parser(std::string_view text, std::string_view source) : lexer_(text), source_(source) {

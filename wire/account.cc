@@ -1,4 +1,4 @@
-// Accounts as windows and tombstones carry them.
+// Accounts in the payloads of windows and tombstones.
 
 #include "wire/profile_internal.h"
 

@@ -1,23 +1,22 @@
-// Chunks: how a call that took 64 bytes in a ring takes 3 in the store.
+// Encodes chunks. A call needs 64 bytes in a ring, but only about 3 bytes in a chunk.
 //
-// The idea. A program that computes in steps makes the same few calls again and again: who it sends
-// to, how much, with which tag hardly varies, and what varies from call to call is mostly time. So
-// a chunk separates three things.
+// The idea: a program that computes in steps repeats the same few calls. Peer, size and tag are
+// mostly the same; only the times differ. So a chunk separates three things.
 //
-//  1. Shapes: everything of an event but its times and its request. Each distinct shape is written
-//     once, in a table; an event names its shape by number, which is one byte that repeats with the
-//     program's loop.
-//  2. Requests. Programs reuse few (Open MPI hands out the same pointers, MPICH the same small
-//     numbers), so they too are a table and a number per event that has one.
+//  1. Shapes: all fields of an event except its times and its request. Each distinct shape is
+//     written once, in a table. An event names its shape by a number. This number is one byte, and
+//     the sequence of numbers repeats with the program's loop.
+//  2. Requests. Programs use only a few: Open MPI reuses the same pointers, MPICH the same small
+//     numbers. So there is a table of requests, and each event with a request has a number.
 //  3. Times: the gap since the thread's previous event, and the duration. Their low bits are noise
-//     that nobody can compress, so the art is not to spend more than the noise: gaps and durations
-//     of each function are kept together, since a send's 300 ns and a wait's 40 us differ in
-//     distribution. A completion carries the times of its call; such an event is "odd" and told by
-//     its difference from the previous one, usually zero twice.
+//     that cannot be compressed. To store little more than the noise, times are grouped by
+//     function: a send of 300 ns and a wait of 40 us have different distributions. A completion has
+//     the times of its call. Such an event is "odd": it is stored as the difference from the
+//     previous event, which is usually zero twice.
 //
-// All of these are columns of numbers. A column is cut into byte planes, lowest bytes first; planes
-// that are one value everywhere become that value, the others go through zstd at its fastest level,
-// which here acts as an entropy coder (Huffman) with run removal.
+// All these are columns of numbers. A column is cut into byte planes, lowest bytes first. If all
+// bytes of a plane are equal, only this byte is stored. Other planes are compressed by zstd at its
+// fastest level. Here zstd acts as an entropy coder (Huffman) that also removes repetitions.
 //
 // A worked example: three events of thread 0, a run's time in ns.
 //
@@ -32,9 +31,9 @@
 //   requests  {0xf00};  request of  0 0      (the Send has none, and takes no place)
 //   times     0+50  10+340  100+200          (one group: too few events for one per function)
 //
-// Times as columns are [0 10 100] and [50 340 200]: the first has one plane, the second two.
-// With 8192 events of such a loop, the shape numbers and request numbers shrink to almost nothing,
-// and gap and duration stay at about a byte each.
+// The columns of times are [0 10 100] and [50 340 200]. The first has one plane, the second has
+// two. With 8192 events of a loop, shape numbers and request numbers need almost no space. Gap and
+// duration need about one byte each.
 //
 // References: C-Store (Stonebraker et al., VLDB 2005) for columns, Blosc's shuffle filter for byte
 // planes, Zstandard (RFC 8878) for the rest. The bytes are described in docs/chunk-format.md.
@@ -112,8 +111,9 @@ class Numbering {
     last_ = kMaxChunkEvents;
   }
 
-  /// Programs go round in loops: what followed the last key before is likely to follow it again,
-  /// and to see that takes a comparison where a search takes three multiplications and two misses.
+  /// Programs have loops, so the key that followed the last key before is likely to follow it
+  /// again. Checking this needs one comparison. A search needs three multiplications and two cache
+  /// misses.
   std::uint16_t number(const Key& key) {
     std::uint16_t& likely = after_[last_];
     if (likely >= keys_.size() || keys_[likely] != key) likely = find(key);
@@ -142,8 +142,8 @@ class Numbering {
 
   std::vector<std::uint16_t> places_;
   std::vector<Key> keys_;
-  // By number of the last key, kMaxChunkEvents before the first: what came next, perhaps in an
-  // earlier chunk.
+  // Number of the key that followed each key, perhaps in an earlier chunk. Index kMaxChunkEvents is
+  // for the first key.
   std::array<std::uint16_t, kMaxChunkEvents + 1> after_{};
   std::size_t last_ = kMaxChunkEvents;
 };

@@ -28,7 +28,8 @@ constexpr std::int32_t kNoPeer = -1;
 constexpr std::int32_t kNoTag = -2147483647 - 1;
 constexpr std::uint32_t kNoComm = 0xffffffff;
 
-/// A stored event: a capture::Record whose times are times of the run. `kind` is a RecordKind.
+/// A stored event. It has the fields of a capture::Record, but its times count from the run's
+/// start. `kind` is a RecordKind.
 struct Event {
   Nanos begin_ns = 0;
   Nanos end_ns = 0;
@@ -52,13 +53,13 @@ const char* event_kind_name(std::uint8_t kind);
 constexpr std::uint8_t kKindMpi = 0;
 constexpr std::uint8_t kKindCompletion = 1;
 
-/// Flags of an event. They are the flags of capture::Record.
-/// One call was timed; `calls` calls are assumed to have taken the same time.
+/// Flags of an event, the same as in capture::Record. kEventEstimated: only one call was timed.
+/// Each of the `calls` calls is assumed to have taken the same time.
 constexpr std::uint8_t kEventEstimated = 1;
 constexpr std::uint8_t kEventSend = 2;     ///< The process sends payload to `peer`.
 constexpr std::uint8_t kEventReceive = 4;  ///< Payload from `peer` has arrived.
 
-/// The summary of a chunk, which can be read without decoding the columns.
+/// The summary of a chunk. It can be read without decoding the columns.
 struct ChunkSummary {
   std::uint32_t events = 0;
   std::uint64_t calls = 0;  ///< Sum over events.
@@ -90,8 +91,8 @@ class ChunkEncoder {
 /// version.
 Result<ChunkSummary> read_chunk_summary(std::span<const std::byte> chunk);
 
-/// Decodes chunks, one after another. It keeps its buffers (about 2 MB after a full chunk), which
-/// halves the time of a query over many chunks. Not thread-safe.
+/// Decodes chunks, one after another. It keeps its buffers between calls (about 2 MB after a full
+/// chunk). This halves the time of a query over many chunks. Not thread-safe.
 class ChunkDecoder {
  public:
   ChunkDecoder();
@@ -99,8 +100,8 @@ class ChunkDecoder {
   ChunkDecoder(ChunkDecoder&&) noexcept;
   ChunkDecoder& operator=(ChunkDecoder&&) noexcept;
 
-  /// Like decode_chunk(). The events stay valid until the next call or until the decoder is
-  /// destroyed.
+  /// Decodes and fails like decode_chunk(). The events are valid until the next call or until the
+  /// decoder is destroyed.
   Result<std::span<const Event>> decode(std::span<const std::byte> chunk);
 
  private:

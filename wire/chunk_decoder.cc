@@ -1,5 +1,5 @@
-// Opens chunks. Everything here reads bytes of a stranger: no count is believed before the bytes
-// that back it are seen, and nothing is sized by a count above kMaxChunkEvents.
+// Decodes chunks. The bytes are not trusted. A count is used only after a check that there are
+// enough bytes for it, and no memory is allocated for more than kMaxChunkEvents.
 
 #include <algorithm>
 #include <limits>

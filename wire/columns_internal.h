@@ -2,9 +2,9 @@
 
 // Columns of numbers as bytes, for chunk.cc and chunk_decoder.cc.
 //
-// A column is n unsigned numbers. n is not stored, because both sides know it. A column is stored
-// as byte planes, the lowest first: plane p holds byte p of every number. Planes above the highest
-// byte of the largest number are left out.
+// A column consists of n unsigned numbers. n is not stored, because both sides know it. A column is
+// stored as byte planes, the lowest first: plane p has byte p of every number. Planes above the
+// highest byte of the largest number are left out.
 //
 //   column := planes:byte { plane } * planes           nothing at all when n is 0
 //   plane  := 0 value:byte                             all n bytes are equal
@@ -68,9 +68,10 @@ class ColumnWriter {
   std::vector<std::byte> packed_;
 };
 
-/// Reads what the functions above wrote. The bytes are not trusted. After the first error every
-/// read fails, and trouble() keeps the first reason. The reader never reads outside the bytes. It
-/// allocates one plane of the requested column. Not thread-safe.
+/// Reads what ColumnWriter, append_u64() and append_varint() wrote. The bytes are not trusted.
+/// After the first error every read fails, and trouble() keeps the first reason. The reader never
+/// reads outside the bytes. It allocates memory for one plane of the requested column. Not
+/// thread-safe.
 class ColumnReader {
  public:
   /// Starts to read `bytes`. They must stay valid until the last read.
@@ -79,7 +80,8 @@ class ColumnReader {
   std::uint64_t u64();
   std::uint64_t varint();
 
-  /// Fills `column`, whose size is n. Fails when a number needs more than `width` bytes.
+  /// Fills `column`; its size is the number of numbers to read. Fails if a number needs more than
+  /// `width` bytes.
   bool read(std::span<std::uint64_t> column, unsigned width);
   bool read(std::span<std::uint16_t> column);
 

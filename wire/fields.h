@@ -20,8 +20,8 @@
 
 namespace xylem::wire {
 
-/// Writers and readers agree on the meaning of each number. A number keeps its meaning; a new
-/// meaning takes a new number.
+/// Writers and readers agree on the meaning of each number. A number never changes its meaning; a
+/// new meaning needs a new number.
 using FieldNumber = std::uint16_t;
 
 /// Strings are bytes: any encoding, zeros allowed. Types are never converted: a value sent as int64
@@ -42,7 +42,8 @@ class Fields {
   /// If a number occurs twice, the later value counts.
   Fields(std::initializer_list<std::pair<FieldNumber, FieldValue>> fields);
 
-  /// Sets the value of a number; adds the field if it is missing. Cheapest in ascending order.
+  /// Sets the value of a number. Adds the field if it is missing. Calls in ascending order of
+  /// numbers are cheapest.
   Fields& set(FieldNumber number, FieldValue value);
 
   /// Returns a copy of the value. Fails with kNotFound if there is no field with this number. Fails
@@ -51,12 +52,12 @@ class Fields {
   template <typename T>
   Result<T> get(FieldNumber number) const;
 
-  /// nullptr if there is no field with this number. The pointer is valid until the next set(),
-  /// reserve() or assignment.
+  /// Returns nullptr if there is no field with this number. The pointer is valid until the next
+  /// set(), reserve() or assignment.
   const FieldValue* find(FieldNumber number) const;
   FieldValue* find(FieldNumber number);
 
-  /// nullptr if there is no field with this number, or if the field has another type.
+  /// Returns nullptr if there is no field with this number, or if the field has another type.
   template <typename T>
   const T* find_as(FieldNumber number) const {
     const FieldValue* value = find(number);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kWord = sizeof(capnp::word);
 // The deepest message has five levels; a later version may add some.
 constexpr int kMaxNesting = 16;
-// So that a message of a few words is not refused for a default or a far pointer.
+// Extra words, so that a small message with a default value or a far pointer is not refused.
 constexpr std::size_t kSpareWords = 64;
 
 }  // namespace
@@ -23,7 +23,7 @@ kj::ArrayPtr<capnp::word> PlacedBuilder::allocateSegment(kj::uint minimum) {
     given_words_ = place_words;
     return {reinterpret_cast<capnp::word*>(place_.data()), place_words};
   }
-  // As much again as there is already, so that a bad guess costs few segments.
+  // Doubles the memory, so that a wrong guess causes only a few segments.
   const std::size_t words = std::max<std::size_t>(given_words_, minimum);
   given_words_ += words;
   overflow_.push_back(std::make_unique<capnp::word[]>(words));

@@ -1,11 +1,10 @@
 #pragma once
 
-// How wire/ uses Cap'n Proto: one segment without a segment table, built in place and read under
-// limits.
+// How wire/ uses Cap'n Proto. A message is one segment without a segment table.
 //
 // A value is written directly into the bytes that will be sent, after space for a head. So a
-// packet's payload is copied only once. Received bytes are not trusted: this file sets the limits
-// for reading them, and no other file throws or catches exceptions.
+// packet's payload is copied only once. Received bytes are not trusted, so this file sets limits
+// for reading them. No other file of wire/ throws or catches exceptions.
 
 #include <capnp/message.h>
 #include <kj/exception.h>
@@ -82,8 +81,8 @@ class Segment {
   kj::ArrayPtr<const capnp::word> words_;
 };
 
-/// The limits for a reader. It may read twice the size of the segment (our code reads each object
-/// once), and nest far deeper than any of our messages.
+/// The limits for a reader. It may read twice the size of the segment; our code reads each object
+/// only once. Objects may be nested far deeper than in any of our messages.
 capnp::ReaderOptions reader_options(std::size_t words);
 /// Fails with kCorrupt if no segment can have this size.
 Result<void> check_size(const char* what, std::size_t size);
@@ -109,8 +108,9 @@ auto decode_flat(const char* what, std::span<const std::byte> bytes, const Read&
 
 // ---- Shared by all schemas. ----
 
-/// Limits the length of a list by the size of its segment, before memory is allocated for the list.
-/// `words` is the size of an element in version 1; elements never get smaller. Throws Malformed.
+/// Returns the length of a list. Throws Malformed if the list is too long for its segment. Call it
+/// before you allocate memory for the list. `words` is the size of an element in version 1; no
+/// later version has smaller elements.
 template <typename List>
 std::size_t checked_count(const List& list, std::size_t words, std::size_t segment_bytes) {
   require(list.size() * words * sizeof(capnp::word) <= segment_bytes, "a list is longer than it");

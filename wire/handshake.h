@@ -14,7 +14,7 @@ namespace xylem::wire {
 
 constexpr std::uint32_t kMagic = 0x4d4c5958;  // "XYLM"
 constexpr std::uint32_t kMajorVersion = 1;
-/// Maximum size of a frame from a peer that has not proved the key yet.
+/// Maximum size of a frame from a peer that has not yet proved that it knows the run's key.
 constexpr std::size_t kMaxHelloBytes = 4096;
 
 constexpr NodeId kNoNode{0xffffffff};
@@ -45,8 +45,9 @@ struct Hello {
   std::string run;
   NodeId node = kNoNode;
   LeafId leaf = kNoLeaf;
-  std::uint32_t level = 0;  ///< Level in the tree. A node accepts only children of a deeper level.
-  Nonce nonce{};            ///< Answered in Welcome::proof.
+  /// Level in the tree. A node accepts only children with a larger level.
+  std::uint32_t level = 0;
+  Nonce nonce{};  ///< A random number from which the receiver makes Welcome::proof.
   std::uint64_t control_version = 0;  ///< Version of the last Control that the sender has.
   std::string host_key;               ///< Identity of the host's run folder.
   bool operator==(const Hello&) const = default;
@@ -59,8 +60,8 @@ struct Challenge {
 
 struct Welcome {
   std::uint32_t major = kMajorVersion;
-  std::uint64_t features = 0;  ///< As in Hello.
-  Mac proof{};                 ///< Proof for the nonce of the hello.
+  std::uint64_t features = 0;  ///< Optional features of the sender, as in Hello::features.
+  Mac proof{};                 ///< Shows that the sender knows the key; made from Hello::nonce.
   NodeId node = kNoNode;
   bool operator==(const Welcome&) const = default;
 };

@@ -18,8 +18,9 @@
 //  16  the segment; its root is a Message, a packet without its payload
 //      the payload, and 0 to 7 bytes of 0 that make it whole words
 //
-// The usual segment table would put the segment at 12. With the format word it is aligned in a
-// buffer that starts aligned, and so is every further frame behind it: none is copied to be read.
+// With Cap'n Proto's segment table, the segment would begin at 12. With the format word it is
+// aligned if the buffer is aligned. All further frames in the buffer are aligned, too. So no frame
+// is copied for reading.
 
 namespace xylem::wire {
 
@@ -60,7 +61,7 @@ Result<Message> decode_segment(std::span<const std::byte> segment) {
   return internal::decode_flat<schema::Message>("a frame", segment, internal::read_message);
 }
 
-// `sizes` are the bytes behind the format, of a frame that ends `length` bytes behind it.
+// `sizes` are the bytes after the format. The frame ends `length` bytes after the format.
 std::optional<PacketSizes> read_sizes(std::span<const std::byte> sizes, std::size_t length) {
   constexpr std::size_t kSizes = kPacketHeadBytes - kHeadBytes;
   if (sizes.size() < kSizes || length < kSizes) return std::nullopt;

@@ -21,7 +21,7 @@
 
 namespace xylem::wire {
 
-/// Maximum size of a frame. The length is checked against it before anything is allocated.
+/// Maximum size of a frame. The receiver checks the length before it allocates memory.
 constexpr std::size_t kMaxFrameBytes = 16u << 20;
 
 struct Address {
@@ -87,7 +87,7 @@ struct Attached {
 
 struct LeafSet {
   IntervalSet leaves;  ///< All leaves below the link.
-  IntervalSet ended;   ///< The subset of `leaves` that sends nothing more.
+  IntervalSet ended;   ///< Those of `leaves` that send nothing more.
   bool operator==(const LeafSet&) const = default;
 };
 
@@ -99,17 +99,17 @@ struct Acknowledgement {
 
 struct Control {
   std::uint64_t version = 0;  ///< A node keeps the newest version.
-  bool enabled = true;        ///< Capture libraries record calls.
-  bool chunks = false;        ///< `--detail trace`: single calls are stored too.
+  bool enabled = true;        ///< True if capture libraries record calls.
+  bool chunks = false;        ///< True if single calls are stored too (`--detail trace`).
   Nanos window_ns = 250 * kMillisecond;
-  bool finish = false;                  ///< The run is over: nodes send the rest, then leave.
-  Nanos epoch_ns = 0;                   ///< Start of the run, on the front end's monotonic clock.
-  std::vector<StreamSpec> streams;      ///< The open streams of tools.
+  bool finish = false;              ///< True if the run is over: nodes send the rest, then leave.
+  Nanos epoch_ns = 0;               ///< Start of the run, on the front end's monotonic clock.
+  std::vector<StreamSpec> streams;  ///< The open streams of tools.
   std::vector<ServiceSpec> services{};  ///< Services of each host; at most kMaxServices.
   Nanos facts_ns = 0;  ///< Interval at which back ends measure their hosts; 0: never.
-  /// The front end waits for the first measurement, so back ends measure at once.
+  /// True if back ends measure at once, because the front end waits for the first measurement.
   bool facts_at_once = false;
-  /// The streams are set by the run's configuration; no others will be opened.
+  /// True if the run's configuration sets the streams, so that no others will be opened.
   bool streams_fixed = false;
   bool operator==(const Control&) const = default;
 };
@@ -140,13 +140,13 @@ struct LinkReport {
   std::uint64_t sent_packets = 0;  ///< Messages of all kinds sent since the link opened.
   Nanos round_trip_ns = 0;         ///< Shortest of the recent round trips.
   Nanos offset_ns = 0;             ///< This host's clock + this = front end's clock.
-  Nanos error_ns = 0;              ///< Negative: the offset of this host's clock is not known yet.
-  std::uint64_t refused = 0;       ///< Number of connections that this process has refused.
+  Nanos error_ns = 0;  ///< Maximum error of `offset_ns`; negative: the offset is not known yet.
+  std::uint64_t refused = 0;  ///< Number of connections that this process has refused.
   Transport transport = Transport::kUnknown;
   bool operator==(const LinkReport&) const = default;
 };
 
-/// Maximum length of a notice's text. Senders and readers cut a longer one.
+/// Maximum length of a notice's text. Senders and readers cut longer texts.
 constexpr std::size_t kMaxNoticeBytes = 512;
 
 struct Notice {
@@ -157,8 +157,8 @@ struct Notice {
   Nanos age_ns = 0;    ///< Age of the notice when it was sent. Not negative.
   std::string text;    ///< One line. decode() replaces control characters by spaces.
   std::uint32_t dropped = 0;
-  /// Identifies the notice together with host and pid, because a notice may arrive twice on
-  /// different ways. 0: the sender is an older version.
+  /// Together with host and pid, this number identifies the notice: the same notice may arrive
+  /// twice, by different paths. 0: the sender is an older version.
   std::uint64_t number = 0;
   bool operator==(const Notice&) const = default;
 };
@@ -172,8 +172,8 @@ struct StreamRefused {
   bool operator==(const StreamRefused&) const = default;
 };
 
-/// All nodes from the sender down to the leaves have accepted or refused the streams of this
-/// version of Control.
+/// The sender and all nodes below it have accepted or refused the streams of this version of
+/// Control.
 struct StreamsTaken {
   std::uint64_t version = 0;
   bool operator==(const StreamsTaken&) const = default;
@@ -216,13 +216,14 @@ using Message =
 
 // ---- Frames. Pure functions of their arguments: any thread may call them. ----
 //
-// Bytes 0-3 are the length of everything after them. Bytes 4-7 are the format: 0 is one flat Cap'n
-// Proto segment, 1 is such a segment followed by a packet's payload. Both numbers are
-// little-endian. The rest is whole 8-byte words, so consecutive frames stay aligned. decode() reads
-// bytes that are aligned to 8 in place.
+// Bytes 0-3 are the length of everything after them. Bytes 4-7 are the format: 0 means one flat
+// Cap'n Proto segment, 1 means a flat segment and then a packet's payload. Both numbers are
+// little-endian. The rest is whole 8-byte words, so consecutive frames stay aligned. If the bytes
+// are aligned to 8, decode() reads them without a copy.
 
-/// Encodes a message as a frame. Stops the program if the frame would be larger than kMaxFrameBytes
-/// (the caller limits the size of packets), and on an Unknown, which is never sent.
+/// Encodes a message as a frame. Stops the program if the frame would be larger than
+/// kMaxFrameBytes: the caller must limit the size of packets. Also stops the program on an Unknown:
+/// this type must not be sent.
 Bytes encode(const Message& message);
 
 /// A packet's frame in pieces, so that a relay does not copy the payload. The frame is `head`, then
@@ -234,21 +235,23 @@ struct PacketFrame {
 
   std::size_t size() const noexcept { return head.size() + payload.size() + padding; }
 };
-/// Like encode(), but moves the payload.
+/// Encodes a packet without a copy of its payload.
 PacketFrame encode_in_pieces(Packet packet);
 
-/// Decodes a frame, given without its first 4 bytes (the length). The message owns all its
-/// contents.
+/// Decodes a frame. `frame` does not include the first 4 bytes (the length). The message owns all
+/// its contents.
 ///
 /// Fails with kCorrupt if the bytes are not a valid message:
-///  - truncated, nested too deeply, pointers that lead outside or repeatedly to one object;
+///  - truncated or too deeply nested bytes;
+///  - pointers that lead outside, or several times to one object;
 ///  - nonces or proofs of the wrong size, unknown roles, ids that are too large;
-///  - intervals that are empty, not ascending or touching;
+///  - intervals that are empty, that touch, or that are not in ascending order;
 ///  - packets without a wave or without sources; packets of one process with several sources;
 ///  - windows without a length.
 ///
-/// Callers check the rest: the magic and the major version of a hello (the peer gets an answer if
-/// they differ), and the contents of payloads, which relaying nodes do not open.
+/// decode() does not check the magic and the major version of a hello: the caller does, and answers
+/// the peer if they differ. It does not check payloads either, because relaying nodes do not open
+/// them.
 ///
 /// Allocates at most about ten times the frame's size.
 Result<Message> decode(std::span<const std::byte> frame);
@@ -259,15 +262,16 @@ struct PacketSizes {
   std::size_t payload = 0;
   std::size_t padding = 0;
 };
-/// Returns the sizes for the frame that starts with these bytes. nullopt if the frame holds no
-/// packet, if there are too few bytes, or if the sizes do not add up (then decode() gives the
-/// error).
+/// Returns the sizes for the frame that starts with these bytes. Returns nullopt if there are too
+/// few bytes or if the frame contains no packet. Also returns nullopt if the sizes contradict each
+/// other; decode() then gives the error.
 std::optional<PacketSizes> packet_sizes(std::span<const std::byte> bytes);
 /// Decodes a packet's frame that was read in pieces, without its padding. Moves the payload.
 Result<Message> decode_in_pieces(std::span<const std::byte> head, Bytes payload);
 
-/// Returns the length of the frame that starts with these bytes, not counting the first 4. nullopt
-/// if there are fewer than 4 bytes. Fails with kCorrupt if the length is 0 or more than `limit`.
+/// Returns the length of the frame that starts with these bytes, not counting the first 4. Returns
+/// nullopt if there are fewer than 4 bytes. Fails with kCorrupt if the length is 0 or more than
+/// `limit`.
 Result<std::optional<std::size_t>> frame_length(std::span<const std::byte> bytes,
                                                 std::size_t limit);
 

@@ -18,7 +18,8 @@ constexpr std::uint64_t kLongestServiceNs = 3'600'000'000'000;  // An hour.
 
 IntervalSet read(capnp::List<schema::Interval>::Reader in) {
   IntervalSet set;
-  std::uint64_t bound = 0;  // The next interval starts here or later: they do not even touch.
+  // The next interval must start here or later, so that intervals do not touch.
+  std::uint64_t bound = 0;
   for (const auto interval : in) {
     require(interval.getFirst() >= bound, "its intervals are not ascending and apart");
     require(interval.getFirst() < interval.getEnd(), "it has an empty interval");
@@ -50,8 +51,8 @@ Address read(schema::Address::Reader in) {
 Parent read(schema::Parent::Reader in);
 StreamSpec read(schema::StreamSpec::Reader in);
 
-// No room is reserved: an element of ours takes about as much memory as it took bytes, and Cap'n
-// Proto's limit counts each of them.
+// Reserves no memory in advance. An element needs about as much memory as it has bytes in the
+// message, and Cap'n Proto's limit counts each element.
 template <typename Readers>
 auto read_all(Readers in) {
   std::vector<decltype(read(in[0]))> values;
@@ -258,13 +259,13 @@ LinkReport read(schema::LinkReport::Reader in) {
   m.offset_ns = in.getOffsetNs();
   m.error_ns = in.getErrorNs();
   m.refused = in.getRefused();
-  // A later version may know more; then it is not known here.
+  // A later version may have further transports; this version treats these as unknown.
   const auto transport = static_cast<Transport>(in.getTransport());
   m.transport = transport > Transport::kTls ? Transport::kUnknown : transport;
   return m;
 }
 
-// It ends on somebody's terminal, so it must not be able to steer it.
+// The text is printed on terminals, so it must not contain control characters.
 std::string one_line(std::string text) {
   if (text.size() > kMaxNoticeBytes) text.resize(kMaxNoticeBytes);
   for (char& c : text) {

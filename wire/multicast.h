@@ -1,8 +1,8 @@
 #pragma once
 
-// A message from a tool down a stream. It travels whole from the front end to the nodes directly
-// above leaves. These nodes keep it for children that attach later, and send each of their leaves
-// that leaf's share (filters/multicast_cut.h).
+// A message from a tool down a stream. The nodes directly above leaves get the whole multicast and
+// keep it for children that attach later. They send to each of their leaves only the leaf's share
+// (filters/multicast_cut.h).
 
 #include <cstdint>
 
@@ -12,7 +12,7 @@
 
 namespace xylem::wire {
 
-/// The part of a multicast that a frame holds.
+/// Says which part of a multicast a message contains.
 enum class MulticastShare : std::uint16_t {
   /// The whole multicast: between nodes, and to a leaf if every leaf gets all of it.
   kWhole = 0,
@@ -25,10 +25,10 @@ struct Multicast {
   StreamId stream{};
   std::uint64_t number = 0;  ///< Counted from 1 in each stream.
   IntervalSet leaves;        ///< The stream's leaves; empty: all leaves.
-  Bytes payload;             ///< One Fields, see wire/waves.h.
+  Bytes payload;             ///< One encoded `Fields` object, see wire/waves.h.
   /// The recipients, a subset of `leaves`. Set only if `share` is kWhole. In a stream without a
   /// narrowing, empty means all leaves. A stream with a narrowing always lists its recipients, so
-  /// empty means none.
+  /// empty means no leaf.
   IntervalSet to{};
   MulticastShare share = MulticastShare::kWhole;
   bool operator==(const Multicast&) const = default;

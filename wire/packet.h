@@ -15,8 +15,8 @@ namespace xylem::wire {
 
 using Bytes = std::vector<std::byte>;
 
-/// Used in Acknowledgement.resend; means all unacknowledged packets of the given sources. A node
-/// that has a new parent asks its subtree for these packets.
+/// Used only in Acknowledgement.resend: it asks for all unacknowledged packets of the given
+/// sources. A node that has a new parent asks its subtree for these packets.
 constexpr StreamId kEveryStream{0};
 /// The monitor's own streams. Numbers of tools' streams start at kFirstToolStream.
 constexpr StreamId kRegistrationStream{1};
@@ -27,8 +27,8 @@ constexpr StreamId kSeriesStream{4};
 /// wire/stream.h.
 constexpr StreamId kStreamAccountStream{5};
 constexpr StreamId kFirstToolStream{100};
-/// First number of the streams that the run's configuration names; the run's front end stores them.
-/// Streams of a tool with its own front end have lower numbers.
+/// First number of the streams that the run's configuration names. The front end stores these
+/// streams. Streams of a tool with its own front end have lower numbers.
 constexpr StreamId kFirstStoredStream{0x80000000};
 
 /// The wave of a window packet combines the number of a time slice and the number of a part. A
@@ -43,7 +43,7 @@ constexpr std::uint64_t window_slice(std::uint64_t wave) { return wave >> kWindo
 /// contributions of their common sources.
 struct PacketId {
   StreamId stream{};
-  /// If not kLeafLane: one process of a single leaf (chunks), or one service of a leaf (series).
+  /// For a chunk: the leaf's process. For a series: the leaf's service. Else kLeafLane.
   Lane lane = kLeafLane;
   /// For a chunk: number of its first record in the process. For a series: number of the sample in
   /// the service.
@@ -57,9 +57,10 @@ struct PacketId {
 
 struct Packet {
   PacketId id;
-  bool alone = false;      ///< Resent: nodes forward it unchanged and never merge it.
-  bool tombstone = false;  ///< Replaces a packet that was given up; see wire/tombstone.h.
-  bool last = false;       ///< The source sends nothing more on this stream.
+  /// True if resent: nodes forward the packet unchanged and never merge it.
+  bool alone = false;
+  bool tombstone = false;  ///< True if it replaces a packet that was given up (wire/tombstone.h).
+  bool last = false;       ///< True if the source sends nothing more on this stream.
   Bytes payload;
 
   Packet() = default;
@@ -67,8 +68,8 @@ struct Packet {
   bool operator==(const Packet&) const = default;
 };
 
-/// True for the last packet of a source: the last window of an agent, or the last stream account of
-/// a program that sends waves.
+/// Returns true for the last packet of a source. This is the last window of an agent, or the last
+/// stream account of a program.
 inline bool is_end(const Packet& packet) {
   return packet.last &&
          (packet.id.stream == kWindowStream || packet.id.stream == kStreamAccountStream);

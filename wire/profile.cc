@@ -36,8 +36,9 @@ void put_leb(std::uint64_t value, Bytes& out) {
   out.push_back(static_cast<std::byte>(value));
 }
 
-// Takes one number off the front. False when there is none, or when it is written longer than need
-// be or than 64 bits: a value has one form only.
+// Removes one number from the front. Returns false if there is no number, or if the number has more
+// than 64 bits. Also returns false if it is longer than necessary, because each value has only one
+// valid form.
 bool take_leb(std::span<const std::byte>& in, std::uint64_t& value) {
   value = 0;
   for (unsigned shift = 0; shift < 64 && !in.empty(); shift += kLebBits) {
@@ -51,7 +52,7 @@ bool take_leb(std::span<const std::byte>& in, std::uint64_t& value) {
   return false;
 }
 
-// nullptr when `bytes` are a histogram, which is then in `histogram`; else what they are not.
+// Reads `bytes` into `histogram`. Returns nullptr on success, otherwise the error.
 const char* read_histogram(std::span<const std::byte> bytes, LogHistogram& histogram) {
   std::size_t next = 0;
   while (!bytes.empty()) {
@@ -181,8 +182,9 @@ std::uint64_t LogHistogram::quantile_bound(double q) const {
   CHECK(q >= 0 && q <= 1);
   const std::uint64_t all = total();
   if (all == 0) return 0;
-  // How many values lie at or below the quantile. In double on purpose: the product rounds away
-  // that 0.9 is a little more than nine tenths, so that of ten values it is the ninth.
+  // The number of values at or below the quantile. The product is a double on purpose: 0.9 as a
+  // double is slightly more than nine tenths, but the product is rounded. So 0.9 of ten values is
+  // the ninth value.
   const double rank = std::ceil(q * static_cast<double>(all));
   std::uint64_t left = all;
   if (rank < static_cast<double>(all)) left = rank < 1 ? 1 : static_cast<std::uint64_t>(rank);

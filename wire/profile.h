@@ -16,7 +16,8 @@
 
 namespace xylem::wire {
 
-/// Counts of durations by powers of two: bucket 0 holds 0 ns, bucket b holds [2^(b-1), 2^b) ns.
+/// Counts durations in buckets. Bucket 0 counts durations of 0 ns, bucket b those from 2^(b-1) to
+/// 2^b - 1 ns.
 class LogHistogram {
  public:
   static constexpr std::size_t kBuckets = 65;
@@ -26,8 +27,8 @@ class LogHistogram {
   std::uint64_t count(std::size_t bucket) const { return counts_[bucket]; }
   std::uint64_t total() const;
   /// Returns an upper bound of the q-quantile in ns (0 <= q <= 1): the end of the quantile's
-  /// bucket, which is at most twice the quantile. Returns 0 if the histogram is empty or the
-  /// quantile is 0 ns. Returns the largest number for the last bucket, which has no end.
+  /// bucket. It is at most twice the quantile. Returns 0 if the histogram is empty or the quantile
+  /// is 0 ns. The last bucket has no end; for this bucket, returns the largest number.
   std::uint64_t quantile_bound(double q) const;
 
   static std::size_t bucket_of(std::uint64_t ns) {
@@ -51,11 +52,11 @@ struct ProfileRow {
   LeafId leaf{};
   Lane lane{};
   FunctionId function{};
-  bool estimated = false;  ///< Times are scaled up from sampled calls.
+  bool estimated = false;  ///< True if times are scaled up from sampled calls.
   std::uint64_t calls = 0;
   /// Calls of this function and process so far, this window included.
   std::uint64_t calls_so_far = 0;
-  std::uint64_t time_ns = 0;  ///< Sum of all calls; min and max are of single calls.
+  std::uint64_t time_ns = 0;  ///< Sum over all calls. `min_ns` and `max_ns` are of single calls.
   std::uint64_t min_ns = 0;
   std::uint64_t max_ns = 0;
   std::uint64_t bytes = 0;
@@ -73,9 +74,9 @@ struct MatrixRow {
   bool operator==(const MatrixRow&) const = default;
 };
 
-/// Time that a process spent in this window in calls that received from a world rank. Such a call
-/// is a blocking receive or a wait that completed a receive. If a wait completed several receives,
-/// they share its time evenly.
+/// Time that a process spent in this window in calls that received from a world rank. These calls
+/// are blocking receives, and waits that completed a receive. If a wait completed several receives,
+/// its time is divided evenly among them.
 struct WaitRow {
   LeafId leaf{};
   Lane lane{};
@@ -97,7 +98,7 @@ struct AccountRow {
   Lane lane{};
   std::uint64_t captured = 0;  ///< Calls, counted by the process itself.
   std::uint64_t lost = 0;      ///< Calls without a record because the ring was full.
-  std::uint64_t windowed = 0;  ///< Calls in windows so far, this one included.
+  std::uint64_t windowed = 0;  ///< Calls in all windows so far, including this window.
   std::uint64_t events = 0;    ///< Records in chunks so far.
   std::uint64_t event_calls = 0;
   /// Number of sends that have no record because the ring was full. They are in no matrix row.
@@ -105,16 +106,17 @@ struct AccountRow {
   std::uint64_t lost_message_bytes = 0;
   /// Receives without a record because the ring was full. They are in no wait row.
   std::uint64_t lost_receives = 0;
-  std::uint64_t untracked_receives = 0;  ///< Receives whose completion could not be tracked.
-  bool ended = false;                    ///< The process has ended; these counters are final.
-  /// The process has made no call since this time of the run. 0: the process makes calls, or this
-  /// was not checked. It is reported some seconds after that time, and repeatedly. The next three
-  /// fields are valid only if this one is not 0.
+  /// Receives whose completion the capture library could not track.
+  std::uint64_t untracked_receives = 0;
+  bool ended = false;  ///< True if the process has ended; these counters are then final.
+  /// Time of the run since which the process has made no call. It is reported first after some
+  /// seconds, then repeatedly. 0: the process makes calls, or this was not checked. The next three
+  /// fields are valid only if this field is not 0.
   Nanos silent_since_ns = 0;
-  std::optional<FunctionId> inside;  ///< The call that has not returned. None: the process is
+  std::optional<FunctionId> inside;  ///< The call that has not returned. nullopt: the process is
                                      ///< outside MPI, or this is unknown.
-  bool stopped = false;              ///< A signal has stopped the process.
-  bool outside = false;              ///< The process is in no call. Also false if this is unknown.
+  bool stopped = false;              ///< True if a signal has stopped the process.
+  bool outside = false;  ///< True if the process is in no call. False also if this is unknown.
   std::vector<LossRow> loss_by_function;
   bool operator==(const AccountRow&) const = default;
 };
@@ -131,9 +133,9 @@ struct ProfileWindow {
 
 /// Encodes a window as a flat Cap'n Proto segment.
 Bytes encode(const ProfileWindow& window);
-/// Fails with kCorrupt if the bytes are not a window, if the window ends before it begins, or if it
-/// has a row with lane 0 (no process) or an invalid histogram. Allocates at most about ten times
-/// the bytes.
+/// Fails with kCorrupt if the bytes are not a window, or if the window ends before it begins. Also
+/// fails if a row has lane 0 (no process) or an invalid histogram. Allocates at most about ten
+/// times the bytes.
 Result<ProfileWindow> decode_profile_window(std::span<const std::byte> payload);
 
 }  // namespace xylem::wire

@@ -117,7 +117,8 @@ SeriesLayout read(schema::SeriesLayout::Reader in, std::size_t size) {
     layout.rows.push_back(
         {text(row.getName()), text(row.getUnit()), row.getScale(), row.getPerSecond()});
     require(!layout.rows.back().name.empty(), "a metric has no name");
-    // Equal layouts have equal keys; a number that is not equal to itself has none.
+    // Equal layouts must have equal keys. A NaN is not equal to itself, so it cannot be part of a
+    // key.
     require(std::isfinite(layout.rows.back().scale), "the scale of a metric is not a number");
   }
   return layout;

@@ -29,25 +29,27 @@ struct FunctionRow {
 struct ProcessRow {
   Lane lane{};
   std::uint32_t pid = 0;
-  bool initialised = false;  ///< MPI_Init has returned: the fields below are valid.
+  /// True if MPI_Init has returned. Only then the next three fields are valid.
+  bool initialised = false;
   WorldKey world_key{};
   Rank rank{};
   std::uint32_t world_size = 0;
   std::string mpi_library;
   std::string program;
-  std::string clock;  ///< Describes the clock of this process's times; empty: the run's clock.
+  std::string clock;  ///< The clock with which this process measures times, in words; empty: the
+                      ///< run's clock.
   /// Why the process is not recorded, worded as part of a sentence; empty if it is recorded.
   std::string unwatched{};
   bool operator==(const ProcessRow&) const = default;
 };
 
-/// The current state, not a change: repeating it has no effect. Rows that are not listed stay as
-/// they were.
+/// The current state of a leaf. A repeated registration has no effect. Rows of earlier
+/// registrations stay as they were.
 struct Registration {
   std::string host;
   std::vector<FunctionRow> functions;
   std::vector<ProcessRow> processes;
-  std::vector<ServiceRow> services{};   ///< The services that may take samples here.
+  std::vector<ServiceRow> services{};   ///< The services that may take samples on this leaf's host.
   std::vector<SeriesLayout> layouts{};  ///< Meaning of the numbers in these services' samples.
   bool operator==(const Registration&) const = default;
 };
@@ -55,10 +57,11 @@ struct Registration {
 /// Encodes a registration as a flat Cap'n Proto segment. For a process that is not initialised, the
 /// world fields are left out.
 Bytes encode(const Registration& registration);
-/// Fails with kCorrupt if the bytes are not a registration. Also fails on a function without a
-/// name, a process with lane 0, a world key of the wrong size, a rank outside its world, a service
-/// with lane 0 or a lane above kMaxServices, a service name that is_service_name() refuses, and a
-/// metric without a name.
+/// Fails with kCorrupt if the bytes are not a registration, or if a row is invalid:
+///
+/// - a function or a metric without a name;
+/// - a process with lane 0, a world key of the wrong size, or a rank outside its world;
+/// - a service whose lane is 0 or above kMaxServices, or whose name is_service_name() refuses.
 Result<Registration> decode_registration(std::span<const std::byte> payload);
 
 /// The stored name of a function class: "point_to_point", "collective", ...; "other" for numbers

@@ -1,7 +1,7 @@
 #pragma once
 
-// Series: the measurements of a host's auxiliary services. A layout names a service's metrics once
-// (registration.h carries it), so a sample holds only numbers.
+// Series: the measurements of a host's auxiliary services. A registration (registration.h) sends a
+// layout once: the names of a service's metrics. So a sample contains only numbers.
 
 #include <cstdint>
 #include <span>
@@ -18,9 +18,9 @@ namespace xylem::wire {
 
 /// A service that the configuration names. It is part of Control.
 struct ServiceSpec {
-  std::string name;  ///< Valid by is_service_name().
-  /// Absolute path and arguments of a program to run, separated by blanks. If empty, the built-in
-  /// service of this name runs (`host` or `process`).
+  std::string name;  ///< A name that is_service_name() accepts.
+  /// Absolute path and arguments of a program to run, separated by blanks. If it is empty, the
+  /// built-in service `host` or `process` runs.
   std::string program;
   Nanos interval_ns = 1 * kSecond;
   Nanos timeout_ns = 10 * kSecond;  ///< A program that takes longer is killed.
@@ -35,9 +35,9 @@ constexpr std::string_view kProcessService = "process";
 /// letter. The name becomes part of a file name.
 bool is_service_name(std::string_view name);
 
-/// A column of a layout. The value in `unit` is the sample's number times `scale`; if `per_second`,
-/// it is also divided by the sample's span in seconds. Numbers are the system's own counts. Most
-/// are integers that take one to three bytes.
+/// A column of a layout. The value in `unit` is the sample's number times `scale`. If `per_second`
+/// is true, it is also divided by the sample's span in seconds. A sample contains the system's own
+/// counts; most of these are integers of one to three bytes.
 struct MetricRow {
   std::string name;
   std::string unit;
@@ -62,8 +62,9 @@ struct ServiceRow {
   bool operator==(const ServiceRow&) const = default;
 };
 
-/// The numbers of the host itself (kLeafLane) or of the process in a lane. NaN: not known in this
-/// sample. The last metrics of the layout may be missing from the list.
+/// The numbers of the host itself (kLeafLane) or of the process in a lane. NaN means that the
+/// number is not known in this sample. The list may be shorter than the layout; then the last
+/// metrics are missing.
 struct SeriesEntry {
   Lane lane = kLeafLane;
   std::vector<double> numbers;
@@ -76,17 +77,17 @@ struct SeriesSample {
   Nanos at_ns = 0;    ///< Since the run's epoch.
   Nanos span_ns = 0;  ///< Time since the previous sample, used for rates; 0 in the first sample.
   std::uint64_t slice = 0;   ///< The window in which the sample was taken.
-  std::uint64_t layout = 0;  ///< The layout's key_of().
+  std::uint64_t layout = 0;  ///< The result of key_of() for the layout.
   /// Samples that the service has taken so far, counted by the service itself.
   std::uint64_t captured = 0;
   std::vector<SeriesEntry> entries;
 };
 
-/// Sequences of zeros and unknown numbers take almost no space. An integer takes 1 to 9 bytes, any
-/// other number 9.
+/// Sequences of zeros and unknown numbers take almost no space. An integer takes 1 to 9 bytes; any
+/// other number takes 9 bytes.
 Bytes encode(const SeriesSample& sample);
-/// Fails with kCorrupt if the bytes are not a sample, if lanes do not ascend, or if there are more
-/// than kMaxSeriesEntries entries or more than kMaxSeriesNumbers numbers in all.
+/// Fails with kCorrupt if the bytes are not a sample, or if lanes do not ascend. Also fails if
+/// there are more than kMaxSeriesEntries entries, or more than kMaxSeriesNumbers numbers in total.
 Result<SeriesSample> decode_series(std::span<const std::byte> payload);
 constexpr std::size_t kMaxSeriesNumbers = 1u << 20;
 constexpr std::size_t kMaxSeriesEntries = 1u << 16;

@@ -13,12 +13,13 @@
 
 namespace xylem::wire {
 
-/// When a node forwards a wave.
+/// Says when a node forwards a wave.
 enum class Synchronisation : std::uint16_t {
-  /// When every leaf below has contributed, or at the latest 6 s after the wave's first packet
-  /// (ReducerOptions::longest_wait).
+  /// When every leaf below has contributed, but at the latest 6 s after the wave's first packet
+  /// (see ReducerOptions::longest_wait).
   kWaitForAll = 0,
-  /// Like kWaitForAll, but at the latest `time_out_ns` after the first contribution.
+  /// When every leaf below has contributed, but at the latest `time_out_ns` after the first
+  /// contribution.
   kTimeOut = 1,
   kAsItComes = 2,  ///< Immediately.
 };
@@ -32,28 +33,30 @@ enum class WhenFull : std::uint16_t {
 
 using Sha256 = std::array<std::uint8_t, 32>;
 
-/// The payload of a packet of kStreamAccountStream is one Fields (wire/waves.h) with two arrays of
-/// uint64 of equal length: the streams, and the number of waves that the leaf has sent on each
-/// stream, including waves that were given up. A back end sends this packet every second while the
-/// numbers change, and as its last packet.
+/// The payload of a packet of kStreamAccountStream is one `Fields` object (wire/waves.h). It has
+/// two arrays of uint64 of equal length. `kAccountStreams` lists the streams. `kAccountSent` is the
+/// number of waves that the leaf has sent on each stream, including waves that were given up. A
+/// back end sends this packet every second while the numbers change, and as its last packet.
 constexpr std::uint16_t kAccountStreams = 1;
 constexpr std::uint16_t kAccountSent = 2;
 
 struct StreamSpec {
   StreamId id{};       ///< At least kFirstToolStream; never used again within a run.
-  std::string name;    ///< Leaves find the stream by its name, which is unique among open streams.
-  IntervalSet leaves;  ///< Leaves of the stream. Empty: all, also those that join later.
+  std::string name;    ///< Leaves find the stream by its name. Open streams have different names.
+  IntervalSet leaves;  ///< Leaves of the stream. Empty: all leaves, also leaves that join later.
   Synchronisation synchronisation = Synchronisation::kWaitForAll;
-  Nanos time_out_ns = 0;    ///< Only for kTimeOut.
+  Nanos time_out_ns = 0;    ///< Used only with kTimeOut.
   std::string aggregation;  ///< "sum", ...; empty: packets are forwarded unchanged.
-  Bytes parameters;         ///< Parameters of the aggregation: one Fields, see wire/waves.h.
+  Bytes parameters;         ///< Parameters of the aggregation: one encoded `Fields` object.
   std::string plugin;       ///< Absolute path of the aggregation's shared object; empty: built in.
-  Sha256 plugin_sha256{};   ///< Hash of that file. It must be the same on every node.
+  /// Hash of this shared object. The file must be the same on every node.
+  Sha256 plugin_sha256{};
   WhenFull when_full = WhenFull::kBlock;
-  std::string narrowing;         ///< "scatter", ...; empty: all leaves get the same multicast.
-  Bytes narrowing_parameters;    ///< Like `parameters`, for the narrowing.
-  std::string narrowing_plugin;  ///< Like `plugin`, for the narrowing.
-  Sha256 narrowing_sha256{};     ///< Like `plugin_sha256`, for the narrowing.
+  std::string narrowing;       ///< "scatter", ...; empty: all leaves get the same multicast.
+  Bytes narrowing_parameters;  ///< Parameters of the narrowing.
+  /// Absolute path of the narrowing's shared object; empty: built in.
+  std::string narrowing_plugin;
+  Sha256 narrowing_sha256{};  ///< Hash of the narrowing's shared object.
   bool operator==(const StreamSpec&) const = default;
 };
 

@@ -2,7 +2,7 @@
 
 // A tombstone replaces a packet that was given up.
 //
-// The calls of such a packet are lost, but its accounts must not be lost: a process that has ended
+// The calls of the packet are lost, but its accounts must not be lost. A process that has ended
 // reports its final counters only once, in its last window. So the tombstone of a window carries
 // the window's accounts and the number of calls of each process:
 //
@@ -33,7 +33,9 @@ struct LaneCalls {
 
 struct Tombstone {
   std::string reason;
-  std::uint64_t calls = 0;  ///< Number of lost calls. For a series: samples. For a stream: waves.
+  /// Number of lost calls. For a series, the number of lost samples. For a tool's stream, the
+  /// number of lost waves.
+  std::uint64_t calls = 0;
   /// For a window: the calls of each process, in the order of the window's rows. Their sum is
   /// `calls`. Tombstones of versions before 0.3 have no rows.
   std::vector<LaneCalls> lanes{};
@@ -48,15 +50,16 @@ Bytes encode(const Tombstone& tombstone);
 /// Allocates at most about ten times the bytes.
 Result<Tombstone> decode_tombstone(std::span<const std::byte> payload);
 
-/// Returns false for tombstones, and for small packets that the run's accounts need: registrations
-/// and stream accounts.
+/// Returns false for tombstones, registrations and stream accounts. The last two are small, and the
+/// run's accounts need them.
 bool may_be_given_up(const Packet& packet);
 
 /// Makes the tombstone of `packet`, with the same identity and `last`. `calls` is the number of
-/// lost calls, counted by the sender. Lanes and accounts come from a window's payload; an
-/// unreadable payload gives none. `packet` must not be a tombstone.
+/// lost calls, counted by the sender. If the packet is a window, lanes and accounts come from its
+/// payload; if the payload is unreadable, both stay empty. `packet` must not be a tombstone.
 Packet make_tombstone(const Packet& packet, std::string reason, std::uint64_t calls);
-/// As above, but counts the calls in the payload. For nodes that only received the packet.
+/// Makes a tombstone like the function above, but counts the calls in the payload. Use it in nodes
+/// that only received the packet.
 Packet make_tombstone(const Packet& packet, std::string reason);
 
 }  // namespace xylem::wire

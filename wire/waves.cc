@@ -26,8 +26,8 @@ constexpr std::size_t kFieldsWords = 1;
 constexpr std::size_t kTextWords = 1;
 constexpr std::size_t kRootWords = 1;
 
-// A list of numbers lies in the segment as it lies in a vector. Element by element Cap'n Proto
-// takes four times as long.
+// A list of numbers has the same bytes in the segment as in a vector. Copying element by element
+// with Cap'n Proto takes four times as long.
 template <typename List, typename Number>
 void copy_in(const std::vector<Number>& numbers, List out) {
   if (numbers.empty()) return;
@@ -39,7 +39,8 @@ void copy_in(const std::vector<Number>& numbers, List out) {
 template <typename Number, typename List>
 std::vector<Number> copy_out(List in) {
   const auto raw = capnp::toAny(in).getRawBytes();
-  // False for a list of structs in the place of a list of numbers; Cap'n Proto allows it, we don't.
+  // False if the message has a list of structs instead of a list of numbers. Cap'n Proto allows
+  // this; we do not.
   require(raw.size() == in.size() * sizeof(Number), "an array has the wrong length");
   std::vector<Number> numbers(in.size());
   if (!numbers.empty()) std::memcpy(numbers.data(), raw.begin(), raw.size());
@@ -86,8 +87,8 @@ void write(const Fields& fields, schema::Fields::Builder out) {
   }
 }
 
-// Lists that a liar lets overlap would be copied once for each pointer to them. So all lists of one
-// payload together may not hold more than fits into it.
+// In a forged payload, many pointers may point to the same list, and each would be copied. So the
+// size of all lists together must not exceed the size of the payload.
 class Room {
  public:
   explicit Room(std::size_t bytes) : words_(bytes / sizeof(capnp::word)) {}

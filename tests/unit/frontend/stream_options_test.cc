@@ -13,14 +13,14 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-Result<std::vector<wire::StreamSpec>> read(const std::string& text) {
+Result<std::vector<wire::StreamSpec>> read_streams_of(const std::string& text) {
   const auto entries = parse_config(text, "x.toml");
   EXPECT_TRUE(entries) << entries.error().message;
   return read_streams(*entries, "x.toml");
 }
 
 TEST(StreamOptions, AreNumberedByNameAndHaveDefaults) {
-  const auto read_ones = read(
+  const auto read_ones = read_streams_of(
       "[stream.b]\naggregation = \"sum\"\nsynchronisation = \"time_out 500ms\"\n"
       "when_full = \"block\"\n[stream.a]\n");
   ASSERT_TRUE(read_ones) << read_ones.error().message;
@@ -51,12 +51,12 @@ TEST(StreamOptions, RefuseWhatIsWrongWithItsLine) {
       {"[stream.e]\naggregation = \"sum\"\nplugin = \"/none/x.so\"\n", "x.toml:3: stream e: "},
   };
   for (const auto& [text, why] : cases) {
-    const auto refused = read(text);
+    const auto refused = read_streams_of(text);
     ASSERT_FALSE(refused) << text;
     EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
     EXPECT_THAT(refused.error().message, StartsWith(why)) << text;
   }
-  EXPECT_THAT(read("[stream.e]\naggregation = \"summ\"\n").error().message,
+  EXPECT_THAT(read_streams_of("[stream.e]\naggregation = \"summ\"\n").error().message,
               HasSubstr("moments"));  // It names those that there are.
 }
 
@@ -89,7 +89,7 @@ TEST(StreamOptions, AreNoMoreThanSoMany) {
   for (std::size_t i = 0; i <= kMaxStreams; ++i) {
     text += "[stream.s" + std::to_string(i) + "]\n";
   }
-  const auto refused = read(text);
+  const auto refused = read_streams_of(text);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("too many streams"));
 }

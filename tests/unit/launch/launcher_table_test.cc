@@ -38,9 +38,9 @@ namespace {
 using ::testing::HasSubstr;
 
 /// A child that fills the table and waits to be ended.
-class Launcher {
+class LauncherProcess {
  public:
-  explicit Launcher(const std::function<void()>& fill) {
+  explicit LauncherProcess(const std::function<void()>& fill) {
     int ends[2];
     EXPECT_EQ(::pipe(ends), 0);
     pid_ = ::fork();
@@ -54,7 +54,7 @@ class Launcher {
     ::close(ends[0]);
     ::close(ends[1]);
   }
-  ~Launcher() {
+  ~LauncherProcess() {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
@@ -69,7 +69,7 @@ class Launcher {
 TableEntry entries[] = {{"node01", "/opt/app", 11}, {"node02", "/opt/app", 12}};
 
 TEST(LauncherTable, IsReadFromARunningProcess) {
-  const Launcher launcher([] {
+  const LauncherProcess launcher([] {
     MPIR_proctable = entries;
     MPIR_proctable_size = 2;
   });
@@ -83,7 +83,7 @@ TEST(LauncherTable, IsReadFromARunningProcess) {
 }
 
 TEST(LauncherTable, SaysWhichJobAndStepSrunIsOf) {
-  const Launcher launcher([] {
+  const LauncherProcess launcher([] {
     totalview_jobid = "1234";
     totalview_stepid = "0";
   });
@@ -94,7 +94,7 @@ TEST(LauncherTable, SaysWhichJobAndStepSrunIsOf) {
 }
 
 TEST(LauncherTable, TakesNothingButANumberForAJob) {
-  const Launcher launcher([] {
+  const LauncherProcess launcher([] {
     totalview_jobid = "12;reboot";
     totalview_stepid = reinterpret_cast<const char*>(8);
   });
@@ -105,7 +105,7 @@ TEST(LauncherTable, TakesNothingButANumberForAJob) {
 }
 
 TEST(LauncherTable, IsEmptyBeforeRanksHaveStarted) {
-  const auto table = Launcher([] {}).read();
+  const auto table = LauncherProcess([] {}).read();
   ASSERT_TRUE(table) << table.error().message;
   EXPECT_TRUE(table->ranks.empty());
 }
@@ -139,7 +139,7 @@ TEST(LauncherTable, BelievesNoTableThatCannotBe) {
         MPIR_proctable_size = 1;
       }};
   for (std::size_t i = 0; i < lies.size(); ++i) {
-    const auto table = Launcher(lies[i]).read();
+    const auto table = LauncherProcess(lies[i]).read();
     ASSERT_FALSE(table) << "lie " << i;
     EXPECT_EQ(table.error().code, Code::kCorrupt) << "lie " << i;
     EXPECT_THAT(table.error().message, HasSubstr("try again"));

@@ -13,7 +13,7 @@ namespace {
 using testing::FakeNetwork;
 
 constexpr LeafId kWatchingLeaf{7};
-constexpr Nanos kBegin = 100 * kSecond;
+constexpr Nanos kWatchBegin = 100 * kSecond;
 
 wire::Control control_of(Nanos facts_ns, bool at_once) {
   wire::Control control;
@@ -58,7 +58,7 @@ class HostWatchTest : public ::testing::Test {
   FakeNetwork network_;
   std::optional<double> rate_;
   std::optional<HostWatch> watch_;
-  Nanos now_ = kBegin;
+  Nanos now_ = kWatchBegin;
 };
 
 TEST_F(HostWatchTest, DoesNothingUntilItIsTold) {
@@ -72,29 +72,29 @@ TEST_F(HostWatchTest, DoesNothingUntilItIsTold) {
 TEST_F(HostWatchTest, TellsAFrontEndThatWaitsAtOnceAndThenRegularly) {
   watch_->meet_front_end(now_);
   watch_->configure(control_of(10 * kSecond, true), now_);
-  const auto first = told_by(kBegin + 60 * kSecond);
+  const auto first = told_by(kWatchBegin + 60 * kSecond);
   ASSERT_TRUE(first);
-  EXPECT_EQ(now_, kBegin + 300 * kMillisecond);
+  EXPECT_EQ(now_, kWatchBegin + 300 * kMillisecond);
   EXPECT_EQ(first->leaf, kWatchingLeaf);
   for (const char* name :
        {"run_queue", "memory", "cores"}) {  // "idle" takes a tick of the machine.
     EXPECT_TRUE(value(*first, name)) << name;
   }
-  ASSERT_TRUE(told_by(kBegin + 60 * kSecond));
-  EXPECT_EQ(now_, kBegin + 10'300 * kMillisecond);
+  ASSERT_TRUE(told_by(kWatchBegin + 60 * kSecond));
+  EXPECT_EQ(now_, kWatchBegin + 10'300 * kMillisecond);
 }
 
 TEST_F(HostWatchTest, TakesItsTimeWhereNobodyWaits) {
   watch_->meet_front_end(now_);
   watch_->configure(control_of(10 * kSecond, false), now_);
-  EXPECT_GT(watch_->next_due(), kBegin) << "a start stays fast";
-  ASSERT_TRUE(told_by(kBegin + 60 * kSecond));
-  EXPECT_EQ(now_, kBegin + kSecond);
+  EXPECT_GT(watch_->next_due(), kWatchBegin) << "a start stays fast";
+  ASSERT_TRUE(told_by(kWatchBegin + 60 * kSecond));
+  EXPECT_EQ(now_, kWatchBegin + kSecond);
 }
 
 TEST_F(HostWatchTest, WakesTwiceForAReportThatNobodyWaitsForAndLooksWhenItIsAwakeAnyway) {
   watch_->configure(control_of(10 * kSecond, false), now_);
-  ASSERT_TRUE(told_by(kBegin + 2 * kSecond));
+  ASSERT_TRUE(told_by(kWatchBegin + 2 * kSecond));
   const Nanos begin = watch_->next_due();
   EXPECT_EQ(begin, now_ + 10 * kSecond - HostWatchOptions().first_interval);
   EXPECT_FALSE(watch_->on_timer(kWatchingLeaf, begin));
@@ -107,16 +107,16 @@ TEST_F(HostWatchTest, WakesTwiceForAReportThatNobodyWaitsForAndLooksWhenItIsAwak
 TEST_F(HostWatchTest, TellsAnotherFrontEndThatWaitsAtOnce) {
   watch_->meet_front_end(now_);
   watch_->configure(control_of(10 * kSecond, true), now_);
-  ASSERT_TRUE(told_by(kBegin + kSecond));
-  now_ = kBegin + 4 * kSecond;
+  ASSERT_TRUE(told_by(kWatchBegin + kSecond));
+  now_ = kWatchBegin + 4 * kSecond;
   watch_->meet_front_end(now_);
-  ASSERT_TRUE(told_by(kBegin + 9 * kSecond));
-  EXPECT_EQ(now_, kBegin + 4'300 * kMillisecond);
+  ASSERT_TRUE(told_by(kWatchBegin + 9 * kSecond));
+  EXPECT_EQ(now_, kWatchBegin + 4'300 * kMillisecond);
 }
 
 TEST_F(HostWatchTest, TellsNothingBeforeItsLeafHasANumber) {
   watch_->configure(control_of(10 * kSecond, false), now_);
-  EXPECT_FALSE(told_by(kBegin + 5 * kSecond, wire::kNoLeaf));
+  EXPECT_FALSE(told_by(kWatchBegin + 5 * kSecond, wire::kNoLeaf));
   const auto told = told_by(now_ + kSecond);
   ASSERT_TRUE(told);
   EXPECT_EQ(told->leaf, kWatchingLeaf);
@@ -124,14 +124,14 @@ TEST_F(HostWatchTest, TellsNothingBeforeItsLeafHasANumber) {
 
 TEST_F(HostWatchTest, TellsTheLastRoundTripThatIsKnownAndLeavesOutWhatIsNot) {
   watch_->configure(control_of(10 * kSecond, false), now_);
-  const auto first = told_by(kBegin + 5 * kSecond);
+  const auto first = told_by(kWatchBegin + 5 * kSecond);
   ASSERT_TRUE(first);
   EXPECT_FALSE(value(*first, "round_trip"));
   EXPECT_FALSE(value(*first, "network"));
   rate_ = 25;
   watch_->note_round_trip(54'300);
   watch_->note_round_trip(0);  // A new link, before its first ping.
-  const auto second = told_by(kBegin + 60 * kSecond);
+  const auto second = told_by(kWatchBegin + 60 * kSecond);
   ASSERT_TRUE(second);
   EXPECT_EQ(value(*second, "round_trip"), 54.3) << "us";
   EXPECT_EQ(value(*second, "network"), 25);
@@ -139,10 +139,10 @@ TEST_F(HostWatchTest, TellsTheLastRoundTripThatIsKnownAndLeavesOutWhatIsNot) {
 
 TEST_F(HostWatchTest, StopsWhenItIsTold) {
   watch_->configure(control_of(10 * kSecond, false), now_);
-  ASSERT_TRUE(told_by(kBegin + 5 * kSecond));
+  ASSERT_TRUE(told_by(kWatchBegin + 5 * kSecond));
   watch_->configure(control_of(0, false), now_);
   EXPECT_EQ(watch_->next_due(), 0);
-  EXPECT_FALSE(told_by(kBegin + 60 * kSecond));
+  EXPECT_FALSE(told_by(kWatchBegin + 60 * kSecond));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace xylem::backend {
 namespace {
 
 constexpr FunctionId kPoll{1};
-constexpr FunctionId kSend{2};
+constexpr FunctionId kEstimatedSend{2};
 
 TEST(TimeEstimate, ASampleStandsForItsCallsWhenThereWasTime) {
   TimeEstimate times;
@@ -25,14 +25,14 @@ TEST(TimeEstimate, APreemptedSampleStandsForNoMoreThanHasPassed) {
 TEST(TimeEstimate, TimeOfOtherCallsOfTheThreadIsNotFree) {
   TimeEstimate times;
   times.take(0, kPoll, 0, 10, 1, 0);
-  times.take(0, kSend, 20, 920, 1, 0);
+  times.take(0, kEstimatedSend, 20, 920, 1, 0);
   EXPECT_EQ(times.take(0, kPoll, 950, 1'010, 1000, 0), 100u);
 }
 
 TEST(TimeEstimate, OtherThreadsTakeNoTimeAway) {
   TimeEstimate times;
   times.take(0, kPoll, 0, 10, 1, 0);
-  times.take(1, kSend, 20, 920, 1, 0);
+  times.take(1, kEstimatedSend, 20, 920, 1, 0);
   EXPECT_EQ(times.take(0, kPoll, 950, 1'010, 1000, 0), 1'000u);
 }
 
@@ -52,7 +52,7 @@ TEST(TimeEstimate, CallsWithoutARecordTakeNoMoreThanTheFreeTime) {
   TimeEstimate times;
   times.take(0, kPoll, 0, 1'000, 1, 0);
   EXPECT_EQ(times.of_unrecorded(kPoll, 10, 1'300), 300u);
-  times.take(0, kSend, 1'050, 1'100, 1, 0);
+  times.take(0, kEstimatedSend, 1'050, 1'100, 1, 0);
   EXPECT_EQ(times.of_unrecorded(kPoll, 10, 9'000), 50u) << "between poll and send";
 }
 

@@ -12,10 +12,10 @@ namespace {
 
 using capture::RecordKind;
 
-constexpr Nanos kWindow = 250;
+constexpr Nanos kBuiltWindow = 250;
 constexpr LeafId kBuildingLeaf{3};
 
-TimedRecord call(std::uint16_t function, Nanos begin, Nanos end) {
+TimedRecord timed_call(std::uint16_t function, Nanos begin, Nanos end) {
   TimedRecord timed;
   timed.record = {};
   timed.record.begin = static_cast<std::uint64_t>(begin);
@@ -29,7 +29,7 @@ TimedRecord call(std::uint16_t function, Nanos begin, Nanos end) {
 }
 
 TimedRecord completion(std::uint16_t function, Nanos begin, Nanos end, std::int32_t peer) {
-  TimedRecord timed = call(function, begin, end);
+  TimedRecord timed = timed_call(function, begin, end);
   timed.record.kind = RecordKind::kCompletion;
   timed.record.calls = 0;
   timed.record.peer = peer;
@@ -40,13 +40,14 @@ TimedRecord completion(std::uint16_t function, Nanos begin, Nanos end, std::int3
 
 WindowBuilder opened(std::uint64_t slice = 0) {
   WindowBuilder builder(kBuildingLeaf);
-  builder.open(slice, kWindow);
+  builder.open(slice, kBuiltWindow);
   return builder;
 }
 
 TEST(WindowBuilder, AddsUpWhatAFunctionDid) {
   WindowBuilder builder = opened();
-  std::vector<TimedRecord> records = {call(1, 0, 10), call(1, 20, 50), call(2, 60, 60)};
+  std::vector<TimedRecord> records = {timed_call(1, 0, 10), timed_call(1, 20, 50),
+                                      timed_call(2, 60, 60)};
   records[1].record.bytes = 100;
   EXPECT_EQ(builder.add(Lane{1}, records, false), 3u);
   const auto window = builder.build();
@@ -61,29 +62,29 @@ TEST(WindowBuilder, AddsUpWhatAFunctionDid) {
   EXPECT_FALSE(row.estimated);
   EXPECT_EQ(row.histogram.total(), 2u);
   EXPECT_EQ(window.begin_ns, 0);
-  EXPECT_EQ(window.end_ns, kWindow);
+  EXPECT_EQ(window.end_ns, kBuiltWindow);
 }
 
 TEST(WindowBuilder, StopsAtTheFirstRecordOfALaterSlice) {
   WindowBuilder builder = opened(1);
-  const std::vector<TimedRecord> records = {call(1, 300, 310), call(1, 490, 501),
-                                            call(1, 320, 330)};
+  const std::vector<TimedRecord> records = {timed_call(1, 300, 310), timed_call(1, 490, 501),
+                                            timed_call(1, 320, 330)};
   EXPECT_EQ(builder.add(Lane{1}, records, true), 1u);
 }
 
 TEST(WindowBuilder, CountsLateRecordsInTheOpenSlice) {
   WindowBuilder builder = opened(4);
-  EXPECT_EQ(builder.add(Lane{1}, std::vector{call(1, 0, 10)}, true), 1u);
+  EXPECT_EQ(builder.add(Lane{1}, std::vector{timed_call(1, 0, 10)}, true), 1u);
   EXPECT_EQ(builder.build().rows.at(0).calls, 1u);
-  EXPECT_EQ(builder.build().begin_ns, 4 * kWindow);
+  EXPECT_EQ(builder.build().begin_ns, 4 * kBuiltWindow);
 }
 
 TEST(WindowBuilder, ScalesTheTimeOfASampleByItsCallsAndSaysSo) {
   WindowBuilder builder = opened();
-  TimedRecord sample = call(1, 200, 202);
+  TimedRecord sample = timed_call(1, 200, 202);
   sample.record.calls = 50;
   sample.record.bytes = 4;
-  builder.add(Lane{1}, std::vector{call(1, 0, 2), sample}, true);
+  builder.add(Lane{1}, std::vector{timed_call(1, 0, 2), sample}, true);
   const auto row = builder.build().rows.at(0);
   EXPECT_TRUE(row.estimated);
   EXPECT_EQ(row.calls, 51u);
@@ -94,11 +95,11 @@ TEST(WindowBuilder, ScalesTheTimeOfASampleByItsCallsAndSaysSo) {
 
 TEST(WindowBuilder, GivesASampleNoMoreTimeThanItsCallsCanHaveTaken) {
   WindowBuilder builder = opened();
-  TimedRecord sample = call(1, 100, 210);
+  TimedRecord sample = timed_call(1, 100, 210);
   sample.record.calls = 50;
   sample.record.peer = 3;
   sample.record.flags = capture::kRecordReceive;
-  builder.add(Lane{1}, std::vector{call(1, 0, 10), sample}, true);
+  builder.add(Lane{1}, std::vector{timed_call(1, 0, 10), sample}, true);
   const auto window = builder.build();
   const wire::ProfileRow& row = window.rows.at(0);
   EXPECT_EQ(row.time_ns, 210u);
@@ -111,7 +112,7 @@ TEST(WindowBuilder, GivesASampleNoMoreTimeThanItsCallsCanHaveTaken) {
 
 TEST(WindowBuilder, SendsCountInTheMatrixOnlyWithAPeer) {
   WindowBuilder builder = opened();
-  TimedRecord send = call(1, 0, 10);
+  TimedRecord send = timed_call(1, 0, 10);
   send.record.flags = capture::kRecordSend;
   send.record.bytes = 64;
   send.record.peer = 5;
@@ -128,7 +129,7 @@ TEST(WindowBuilder, KeepsPeersAndProcessesApartHoweverManyThereAre) {
   WindowBuilder builder = opened();
   for (int part = 0; part < 2; ++part) {
     for (std::uint32_t turn = 0; turn < 2 * kPeers * kLanes; ++turn) {
-      TimedRecord message = call(1, 0, 10);
+      TimedRecord message = timed_call(1, 0, 10);
       message.record.flags = capture::kRecordSend | capture::kRecordReceive;
       message.record.bytes = 1;
       message.record.peer = static_cast<std::int32_t>(turn % kPeers * 0x10001);
@@ -147,9 +148,9 @@ TEST(WindowBuilder, KeepsPeersAndProcessesApartHoweverManyThereAre) {
 
 TEST(WindowBuilder, SharesAWaitEvenlyOverTheReceivesItCompleted) {
   WindowBuilder builder = opened();
-  const std::vector<TimedRecord> records = {call(7, 0, 90), completion(7, 0, 90, 1),
+  const std::vector<TimedRecord> records = {timed_call(7, 0, 90), completion(7, 0, 90, 1),
                                             completion(7, 0, 90, 2), completion(7, 0, 90, 1),
-                                            call(7, 91, 92)};
+                                            timed_call(7, 91, 92)};
   EXPECT_EQ(builder.add(Lane{1}, records, false), 5u);
   const auto window = builder.build();
   ASSERT_EQ(window.waits.size(), 2u);
@@ -161,7 +162,7 @@ TEST(WindowBuilder, SharesAWaitEvenlyOverTheReceivesItCompleted) {
 
 TEST(WindowBuilder, WaitsForTheRestOfACallsCompletions) {
   WindowBuilder builder = opened();
-  const std::vector<TimedRecord> part = {call(7, 0, 90), completion(7, 0, 90, 1)};
+  const std::vector<TimedRecord> part = {timed_call(7, 0, 90), completion(7, 0, 90, 1)};
   EXPECT_EQ(builder.add(Lane{1}, part, false), 1u);
   EXPECT_EQ(builder.add(Lane{1}, std::span(part).subspan(1), true), 1u);
 }
@@ -174,9 +175,9 @@ TEST(WindowBuilder, TakesAGroupThatIsTooLargeInParts) {
 
 TEST(WindowBuilder, CallsWithoutARecordTakeTheTimeOfThoseBeforeAndAreMarked) {
   WindowBuilder builder = opened();
-  builder.add(Lane{1}, std::vector{call(1, 0, 10)}, true);
+  builder.add(Lane{1}, std::vector{timed_call(1, 0, 10)}, true);
   builder.clear();
-  builder.open(1, kWindow);
+  builder.open(1, kBuiltWindow);
   builder.add_calls(Lane{1}, FunctionId{1}, 5);
   const auto row = builder.build().rows.at(0);
   EXPECT_EQ(row.calls, 5u);
@@ -200,18 +201,18 @@ TEST(WindowBuilder, CallsThatWereNeverTimedHaveNoTimeAndAreMarked) {
 
 TEST(WindowBuilder, ClearBeginsANewPartOfTheSameSlice) {
   WindowBuilder builder = opened(2);
-  builder.add(Lane{1}, std::vector{call(1, 0, 10)}, true);
+  builder.add(Lane{1}, std::vector{timed_call(1, 0, 10)}, true);
   builder.clear();
   EXPECT_TRUE(builder.empty());
   EXPECT_TRUE(builder.is_open());
   EXPECT_EQ(builder.slice(), 2u);
-  builder.add(Lane{1}, std::vector{call(1, 0, 3)}, true);
+  builder.add(Lane{1}, std::vector{timed_call(1, 0, 3)}, true);
   EXPECT_EQ(builder.build().rows.at(0).calls, 1u);
 }
 
 TEST(WindowBuilder, HostileRecordsNeitherOverflowNorReachOutside) {
   WindowBuilder builder = opened();
-  TimedRecord wild = call(0xffff, 0, 249);
+  TimedRecord wild = timed_call(0xffff, 0, 249);
   wild.record.calls = 0xffffffff;
   wild.record.bytes = ~0ull;
   wild.record.peer = 0x7fffffff;
@@ -268,7 +269,7 @@ TEST(WindowBuilder, AgreesWithASlowModelWhateverTheBatches) {
       while (records.size() < 200) {
         const Nanos begin = now + 50 * 50;  // Room for what a sample may stand for.
         now = begin + random() % 50;
-        TimedRecord timed = call(static_cast<std::uint16_t>(random() % 5), begin, now);
+        TimedRecord timed = timed_call(static_cast<std::uint16_t>(random() % 5), begin, now);
         timed.record.bytes = static_cast<std::uint64_t>(random() % 100);
         timed.record.peer = random() % 4 - 1;
         if (random() % 4 == 0) timed.record.flags = capture::kRecordSend;
@@ -282,7 +283,7 @@ TEST(WindowBuilder, AgreesWithASlowModelWhateverTheBatches) {
         const auto duration = static_cast<std::uint64_t>(timed.end_ns - timed.begin_ns);
         expected_wait += duration / group * group;
       }
-      records.push_back(call(0, now, now + 1));  // No group at the very end.
+      records.push_back(timed_call(0, now, now + 1));  // No group at the very end.
       for (const TimedRecord& timed : records) model.add(Lane{lane}, timed);
       std::size_t at = 0;
       std::size_t batch = 1;

@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 
 constexpr Nanos kViewWindow = 250 * kMillisecond;
-constexpr FunctionId kWaitall{2};
+constexpr FunctionId kViewWaitall{2};
 
 class RunViewTest : public StoredRun {
  protected:
@@ -45,7 +45,7 @@ class RunViewTest : public StoredRun {
       wire::Registration registration;
       registration.host = "node" + std::to_string(leaf);
       registration.functions = {
-          {kSend, "MPI_Send", 1}, {kReceive, "MPI_Recv", 1}, {kWaitall, "MPI_Waitall", 3}};
+          {kSend, "MPI_Send", 1}, {kReceive, "MPI_Recv", 1}, {kViewWaitall, "MPI_Waitall", 3}};
       for (std::uint32_t lane = 1; lane <= each; ++lane) {
         registration.processes.push_back(
             process_row(lane, leaf * each + lane - 1, 1, hosts * each));
@@ -104,7 +104,7 @@ TEST_F(RunViewTest, OfARunWithoutRanksIsEmptyAndNoFailure) {
 
 TEST_F(RunViewTest, AGridHasACellForEachRankAndWindowWhereTheyFit) {
   put_world(2, 1);
-  put_window(0, 0, {profile_row(0, 1, 3), profile_row(0, 1, 1, kWaitall)});
+  put_window(0, 0, {profile_row(0, 1, 3), profile_row(0, 1, 1, kViewWaitall)});
   put_window(1, 2, {profile_row(1, 1, 5)});
   RunView run = view();
 
@@ -533,7 +533,7 @@ TEST_F(RunViewTest, SumsAreThoseOfSqlForAnyRange) {
     for (std::uint32_t leaf = 0; leaf < 3; ++leaf) {
       std::vector<wire::ProfileRow> rows;
       for (std::uint32_t lane = 1; lane <= 3; ++lane) {
-        for (const FunctionId function : {kSend, kReceive, kWaitall}) {
+        for (const FunctionId function : {kSend, kReceive, kViewWaitall}) {
           if (random() % 3 == 0) continue;
           rows.push_back(profile_row(leaf, lane, 1 + random() % 50, function));
         }

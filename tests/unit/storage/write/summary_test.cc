@@ -18,11 +18,11 @@ using ::testing::HasSubstr;
 constexpr Nanos kSummaryWindow = 250 * kMillisecond;
 constexpr std::uint32_t kHosts = 5;
 constexpr std::uint32_t kEach = 16;  // 80 processes: more than a block.
-constexpr FunctionId kWaitall{2};
+constexpr FunctionId kSummaryWaitall{2};
 constexpr FunctionId kLate{3};
 
 template <typename T>
-T good(Result<T> result) {
+T succeeded(Result<T> result) {
   if (!result) ADD_FAILURE() << result.error().message;
   return std::move(result).value();
 }
@@ -41,7 +41,7 @@ class SummaryTest : public StoredRun {
  protected:
   SummaryTest() : StoredRun(facts()) {
     for (std::uint32_t leaf = 0; leaf < kHosts; ++leaf) {
-      put(registration(leaf, {{kSend, "MPI_Send", 1}, {kWaitall, "MPI_Waitall", 3}}));
+      put(registration(leaf, {{kSend, "MPI_Send", 1}, {kSummaryWaitall, "MPI_Waitall", 3}}));
     }
   }
 
@@ -116,16 +116,16 @@ class SummaryTest : public StoredRun {
     ASSERT_TRUE(store_->commit());
   }
 
-  RunView view() { return good(RunView::open(path_)); }
+  RunView view() { return succeeded(RunView::open(path_)); }
 
   std::uint64_t number(const std::string& sql) {
-    const auto rows = good(view().file().rows(sql));
+    const auto rows = succeeded(view().file().rows(sql));
     return static_cast<std::uint64_t>(integer_of(rows[0][0]));
   }
 
   std::vector<Row> rows() {
     std::vector<Row> all;
-    for (const auto& row : good(view().file().rows(
+    for (const auto& row : succeeded(view().file().rows(
              "SELECT p.rank, coalesce(f.name, 'function ' || w.function), f.class, w.begin_ns,"
              " w.calls, w.time_ns, w.max_ns, w.bytes, w.estimated, w.histogram FROM profile_row w"
              " JOIN process p ON p.id = w.process LEFT JOIN function f ON f.id = w.function"))) {
@@ -134,7 +134,7 @@ class SummaryTest : public StoredRun {
       };
       all.push_back({count(0), text_of(row[1]), text_of(row[2]), integer_of(row[3]), count(4),
                      count(5), count(6), count(7), count(8) != 0,
-                     good(wire::LogHistogram::from_bytes(std::get<Blob>(row[9])))});
+                     succeeded(wire::LogHistogram::from_bytes(std::get<Blob>(row[9])))});
     }
     return all;
   }
@@ -257,13 +257,13 @@ TEST_F(SummaryTest, EveryAnswerEqualsThatOfTheWindowsHoweverTheyCame) {
                  << "trial " << trial << ", " << range.begin_ns.value_or(-1) << " to "
                  << range.end_ns.value_or(-1) << ", ranks " << grid.ranks.first_rank.value_or(0)
                  << " to " << grid.ranks.end_rank.value_or(0));
-    const RankGrid cells = good(run.ranks(grid));
+    const RankGrid cells = succeeded(run.ranks(grid));
     if (!cells.rows.empty()) expect_grid(cells, grid, all);
     FunctionQuery functions{grid.ranks, range};
     functions.series = random_() % 2 == 0 ? 0 : 1 + random_() % 200;
     functions.distribution = random_() % 2 == 0;
     if (!range.begin_ns && functions.series == 0) continue;  // Of the whole run: no windows.
-    expect_functions(good(run.functions(functions)), functions, all);
+    expect_functions(succeeded(run.functions(functions)), functions, all);
     if (HasFailure()) return;
   }
 }
@@ -280,7 +280,7 @@ TEST_F(SummaryTest, TheLongestCallsAreThoseOfTheWindows) {
   std::ranges::sort(expected, std::greater<>());
   expected.resize(10);
   std::vector<std::uint64_t> found;
-  for (const auto& call : good(view().timeline({})).longest) {
+  for (const auto& call : succeeded(view().timeline({})).longest) {
     found.push_back(call.duration_ns);
     EXPECT_EQ(by_window.at({call.rank, call.begin_ns}), call.duration_ns);
   }
@@ -298,13 +298,13 @@ TEST_F(SummaryTest, AFileOfAnOlderVersionIsSummedUpAsItGoesOn) {
   store_.reset();
   change_file(path_, back_to(9));
   const std::vector<Row> all = rows();
-  expect_grid(good(view().ranks({})), {}, all);
+  expect_grid(succeeded(view().ranks({})), {}, all);
 
   resume();
   put(window(0, 300, 300 * kSummaryWindow));
   ASSERT_TRUE(store_->commit());
   EXPECT_GT(number("SELECT count(*) FROM window_summary"), 0u);
-  expect_grid(good(view().ranks({})), {}, rows());
+  expect_grid(succeeded(view().ranks({})), {}, rows());
 }
 
 TEST_F(SummaryTest, WhatWaitsIsRightWhenTheFunctionsNameComesAfterItsWindows) {
@@ -316,10 +316,10 @@ TEST_F(SummaryTest, WhatWaitsIsRightWhenTheFunctionsNameComesAfterItsWindows) {
   }
   const RankGridQuery waits{.value = RankValue::kWait};
   EXPECT_GT(number("SELECT count(*) FROM window_summary"), 0u);
-  EXPECT_EQ(good(view().ranks(waits)).rows[0].total, 0u);
+  EXPECT_EQ(succeeded(view().ranks(waits)).rows[0].total, 0u);
   put(registration(1, {{kLate, "MPI_Wait", 3}}));
   ASSERT_TRUE(store_->commit());
-  EXPECT_EQ(good(view().ranks(waits)).rows[0].total, 40'000u);
+  EXPECT_EQ(succeeded(view().ranks(waits)).rows[0].total, 40'000u);
   EXPECT_GT(number("SELECT count(*) FROM window_summary"), 0u);
 }
 

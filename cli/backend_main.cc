@@ -50,7 +50,7 @@ namespace {
 constexpr int kBadStart = 2;
 
 // What an agent knows before it starts.
-struct Setting {
+struct AgentTask {
   backend::AgentStart start;
   std::vector<wire::Address> front_end;
   net::Key key{};
@@ -62,7 +62,7 @@ int fail(const std::string& sentence) {
   return kBadStart;
 }
 
-Result<Setting> read_setting(backend::Stay stay) {
+Result<AgentTask> read_setting(backend::Stay stay) {
   auto start = backend::read_agent_start(stay);
   if (!start) return unexpected(std::move(start.error()));
   auto front_end = net::parse_addresses(start->address);
@@ -73,10 +73,10 @@ Result<Setting> read_setting(backend::Stay stay) {
   std::uint8_t random[8];
   net::fill_random(random);
   std::string host_key = start->folder + ":" + net::to_hex(random);
-  return Setting{*std::move(start), *std::move(front_end), *key, std::move(host_key)};
+  return AgentTask{*std::move(start), *std::move(front_end), *key, std::move(host_key)};
 }
 
-backend::CommProcessSetting comm_process_setting(const Setting& setting) {
+backend::CommProcessSetting comm_process_setting(const AgentTask& setting) {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   backend::CommProcessSetting child;
@@ -92,7 +92,7 @@ backend::CommProcessSetting comm_process_setting(const Setting& setting) {
   return child;
 }
 
-backend::AgentOptions agent_options(const Setting& setting, int terminate_fd) {
+backend::AgentOptions agent_options(const AgentTask& setting, int terminate_fd) {
   backend::AgentOptions options = backend::agent_options(setting.start, setting.front_end);
   options.host.host_key = setting.host_key;
   for (const auto& it : net::interface_addresses()) options.host.addresses.push_back(it.address);
@@ -109,7 +109,7 @@ UniqueFd open_termination() {
 }
 
 // The worker: from the guard's fork to its end.
-int work(const Setting& setting, std::size_t journal_bytes, backend::RunFolder folder,
+int work(const AgentTask& setting, std::size_t journal_bytes, backend::RunFolder folder,
          backend::WorkerInheritance inheritance) {
   auto memory = backend::Mapping::of(inheritance.journal.get(), journal_bytes);
   auto journal = memory ? backend::Journal::open(memory->bytes()) : unexpected(memory.error());
@@ -144,7 +144,7 @@ int work(const Setting& setting, std::size_t journal_bytes, backend::RunFolder f
 }
 
 // The guard, with a worker, until the end.
-int guard(const Setting& setting, backend::RunFolder& folder, UniqueFd listener,
+int guard(const AgentTask& setting, backend::RunFolder& folder, UniqueFd listener,
           std::vector<backend::HeldProcess> present = {}) {
   // What agents of earlier runs left that were killed with all that stood for them.
   backend::sweep_run_folders(backend::own_run_folders());
@@ -177,7 +177,7 @@ int run_for_rank() {
   return guard(*setting, folder, UniqueFd(kBackendListenFd));
 }
 
-int run_launched(const Setting& setting, std::vector<backend::HeldProcess> present) {
+int run_launched(const AgentTask& setting, std::vector<backend::HeldProcess> present) {
   auto claim = backend::claim_host(setting.start.folder);
   if (!claim) return fail(claim.error().message);
   use_all_processors();

@@ -65,8 +65,8 @@ struct TreeOptions {
   Nanos lost_limit = 10 * kSecond;
 };
 
-/// Decides when a node sends a wave to its parent. The values are those of wire::Synchronisation, which is
-/// not part of this API.
+/// Decides when a node sends a wave to its parent. The values are those of wire::Synchronisation,
+/// which is not part of this API.
 enum class Synchronisation {
   kWaitForAll,  ///< When every leaf below has contributed, but at the latest after 6 s.
   /// When every leaf below has contributed, but at the latest `time_out` after the first

@@ -68,7 +68,7 @@ struct SourceCall {
 
 struct EventSourceOptions {
   /// Address, displayed host name, size of the journal (at least 8 MiB) and limits. The threading
-  /// is always kOwnThread. While the front end lives, no event is given up: add() waits instead.
+  /// is always kOwnThread. While the front end lives, no event is given up: add() waits.
   LeafOptions leaf{};
   /// Name of the clock that gives the times. It is shown in column `clock` of the view `rank`.
   std::string clock = "simulated";
@@ -103,12 +103,12 @@ class EventSource {
 
   /// Adds an event. Events must come in the order of their ends, over all ranks of the source, as a
   /// discrete-event simulation produces them. Waits while the journal is full. An added event is
-  /// not visible in the store at once. It becomes visible at close(), or with the first event that
-  /// comes after a tenth of a second or after a window. Fails with kInvalidArgument if the event
-  /// ends before the previous event, or before its own begin. Also fails with kInvalidArgument if
-  /// its rank or function is not one of the source's. Then the event is not stored; later valid
-  /// events are. Fails with kTimedOut after `timeout` (ns from now), and with kUnavailable when the
-  /// run is over.
+  /// not visible in the store immediately. It becomes visible at close(), or with the first event
+  /// that comes after a tenth of a second or after a window. Fails with kInvalidArgument if the end
+  /// of the event is before the end of the previous event, or before the begin of the event. Also
+  /// fails with kInvalidArgument if the source does not have the event's rank or function. Then the
+  /// event is not stored; later valid events are. Fails with kTimedOut after `timeout` (ns from
+  /// now), and with kUnavailable when the run is over.
   Result<void> add(const SourceCall& call, Nanos timeout = 60 * kSecond);
 
   /// Ends the ranks, delivers the remaining data and leaves the run. Fails with kTimedOut; the

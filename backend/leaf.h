@@ -131,8 +131,8 @@ class Leaf {
 
   LeafId id() const;
   /// Waits until the front end has opened a stream of that name which includes this leaf. Fails
-  /// with kTimedOut after `timeout`. Fails at once with kNotFound in a run whose configuration does
-  /// not name the stream.
+  /// with kTimedOut after `timeout`. Fails immediately with kNotFound in a run whose configuration
+  /// does not name the stream.
   Result<LeafStream> stream(const std::string& name, Nanos timeout);
   /// Waits for the next multicast of any stream on which no LeafStream::receive() waits.
   Result<Received> receive(Nanos timeout);

@@ -47,8 +47,8 @@ class Completion {
 
 /// An operation that a coroutine awaits once; awaiting starts it. The coroutine resumes on the
 /// thread that ends the operation. This is a thread of the library, so the coroutine must not block
-/// it. If the operation ends during its start, the coroutine continues on its own thread, and the
-/// stack does not grow.
+/// it. If the operation ends during its start, the coroutine continues on the thread that awaited,
+/// and the stack does not grow.
 ///
 /// A coroutine may be destroyed while it waits; it is then not resumed. Destroy it on the thread
 /// that would resume it, or when no outcome can arrive any more.

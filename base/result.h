@@ -12,7 +12,7 @@
 
 namespace xylem {
 
-/// The kind of an error, for decisions in code. People read the message instead.
+/// The kind of an error, for decisions in code. The message is for people.
 enum class Code {
   kInvalidArgument,   ///< The request is wrong; repeating it will not help.
   kNotFound,          ///< A file, host or name does not exist.

@@ -1,8 +1,8 @@
 #pragma once
 
-// Names and numbers that the processes of a run share: the run's folder on a host, environment
-// variables, and the first descriptors of an agent. This header needs no library, because the
-// capture library includes it in the application's process.
+// Names and numbers that the processes of a run share. They name the run's folder on a host,
+// environment variables, and the first descriptors of an agent. This header needs no library,
+// because the capture library includes it in the application's process.
 
 #include <cstddef>
 #include <cstdint>

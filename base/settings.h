@@ -1,7 +1,8 @@
 #pragma once
 
 // Settings: options of a run that users can set in several places (cli/settings.h lists them). Each
-// component declares its own settings in a Section, next to the struct that contains their values:
+// component declares the component's settings in a Section, next to the struct that contains their
+// values:
 //
 //   struct PumpOptions {
 //     Nanos interval = 2 * kSecond;

@@ -31,8 +31,8 @@ class Waiters {
   using Attempt = std::function<bool(bool last)>;
 
   /// Adds an attempt that must wait. Afterwards the caller must make the loop call try_all(), since
-  /// the outcome may have come before add(). After end(), add() calls the attempt at once, for the
-  /// last time.
+  /// the outcome may have come before add(). After end(), add() calls the attempt immediately, for
+  /// the last time.
   void add(Nanos deadline, Attempt attempt);
   /// Tries all attempts in the order in which they were added. If an attempt's deadline has passed,
   /// this is its last try. Call try_all() after each event, and when a timer ends.

@@ -20,7 +20,7 @@ struct QueryOptions {
   std::string file;
   std::string sql;  ///< "" or "-": read from `in`.
   ResultFormat format = ResultFormat::kTable;
-  bool schema = false;  ///< Print the tables, their columns and example queries instead.
+  bool schema = false;  ///< Run no query: print the tables, their columns and example queries.
 };
 
 /// Runs the statements and prints each result in the format:

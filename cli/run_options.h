@@ -2,8 +2,8 @@
 
 // The plan of a run: the settings of `xylem run`, `serve` and `attach`, and the sections of a
 // configuration file. The layers of settings are described in settings.h. Each component defines
-// its own settings; this file joins them. `xylem` checks the plan before the job starts and sends
-// its text to the front end, which reads it with the same function.
+// the component's settings; this file joins them. `xylem` checks the plan before the job starts and
+// sends the plan's text to the front end. The front end reads the text with the same function.
 
 #include <string>
 #include <vector>

@@ -12,9 +12,10 @@ namespace xylem {
 /// The tree as text, in this order:
 ///
 /// - a heading with the run;
-/// - a line for each process, indented under its parent. It has the state, the ranks here and
-///   below, and the link to the parent; for the front end, the writes to the store instead.
-///   Processes whose parent is unknown come last;
+/// - a line for each process, indented under its parent. It shows the state, the number of ranks of
+///   this process and of all processes below it, and the link to the parent. The line of the front
+///   end shows the writes to the store instead of a link. Processes whose parent is unknown come
+///   last;
 /// - the newest measurements of each host;
 /// - the reasons why communication processes are on their hosts;
 /// - problems: the lost, silent and slow processes;

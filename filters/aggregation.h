@@ -25,8 +25,8 @@ namespace xylem::filters {
 /// A commutative monoid over Fields. For states of disjoint leaves, merge() is associative and
 /// commutative. So the result does not depend on the tree or on the order of merging. For integers,
 /// counts, buckets, sets, minimum and maximum, the result is exactly the same. For floating-point
-/// sums, it is the same within the bound that the filter's header gives. An aggregation has no
-/// state of its own: threads may call it concurrently.
+/// sums, it is the same within the bound that the filter's header gives. An aggregation object has
+/// no mutable state, so threads may call it concurrently.
 ///
 /// States come from peers. So merge() and finish() check their arguments and fail instead of
 /// crashing.

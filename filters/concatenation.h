@@ -13,8 +13,8 @@ namespace concatenation {
 /// elements of field n of all leaves. A number or a string counts as one element. Fields of type
 /// bytes are joined to one field of type bytes.
 constexpr wire::FieldNumber kFieldsEnd = 0x4000;
-/// Field kLengths + n of the result is an array of uint64: for each leaf in kLeaves, the number of
-/// elements of its field n. The number is 0 if the leaf did not send the field.
+/// Field kLengths + n of the result is an array of uint64. It has, for each leaf in kLeaves, the
+/// number of elements of its field n. The number is 0 if the leaf did not send the field.
 constexpr wire::FieldNumber kLengths = 0x4000;
 /// Array of uint64 in the result: the leaves that contributed, ascending.
 constexpr wire::FieldNumber kLeaves = 0xffff;

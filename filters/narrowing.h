@@ -50,9 +50,9 @@ class Narrowing {
   ///
   /// Fails with kInvalidArgument if the fields are invalid. The message names the narrowing, the
   /// field, and what the narrowing accepts. Before it sends a multicast, the front end calls
-  /// narrow() for the first recipient, so that the sender gets an error at once. If narrow() fails
-  /// later for a leaf, this leaf misses the multicast. The front end then gets a report with the
-  /// node and the reason.
+  /// narrow() for the first recipient, so that the sender gets an error immediately. If narrow()
+  /// fails later for a leaf, this leaf misses the multicast. The front end then gets a report with
+  /// the node and the reason.
   virtual Result<std::optional<wire::Fields>> narrow(const Place& place,
                                                      const wire::Fields& sent) const = 0;
 };

@@ -11,8 +11,8 @@
  * different compilers, standard libraries and versions.
  *
  * Rules for every function of a plugin:
- * - Several threads may call it at once. It must not block, fork, or change the process (signals,
- *   locale, environment), because it runs in an event loop.
+ * - Several threads may call it concurrently. It must not block, fork, or change the process
+ * (signals, locale, environment), because it runs in an event loop.
  * - Its arguments belong to the caller and are valid only during the call.
  * - It gets memory for its result from one call of output->allocate. If it returns XYLEM_OK, the
  *   result is fields. Else the result is a sentence for people, in UTF-8 without a final zero, or

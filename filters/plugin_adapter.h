@@ -14,8 +14,8 @@
 //
 //   XYLEM_PLUGIN(xylem::filters::plugged<Widest>("widest"), xylem::filters::plugged<Odd>("odd"));
 //
-// Link the shared object with xylem::filters and hide its own symbols (-fvisibility=hidden). All
-// hosts must use the same file, because every node compares its SHA-256.
+// Link the shared object with xylem::filters and hide the symbols of the plugin
+// (-fvisibility=hidden). All hosts must use the same file, because every node compares its SHA-256.
 //
 // If a function of the class throws an exception, the call fails with the text of
 // std::exception::what().

@@ -2,8 +2,8 @@
 
 // Gathering: the wait for hosts and processes before the tree is placed. In a run, each rank
 // reports the size of its world. Gathering is complete when all known worlds are complete, but at
-// the latest `settle` after the last new host or process. A tool's tree may wait for a number of
-// leaves instead. Pure.
+// the latest `settle` after the last new host or process. A tool's tree may wait for a given number
+// of leaves. Pure.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,8 +42,8 @@ class Gathering {
   /// Returns true if there is at least one world, and all ranks of all worlds have registered.
   bool worlds_complete() const;
   /// Returns true if gathering is complete. If `expected` is not 0, this needs `expected` hosts.
-  /// Otherwise it needs at least one host, and one of two conditions: all worlds are complete, or
-  /// no new host or process has come for `settle`.
+  /// Otherwise it needs at least one host. In addition, all worlds must be complete, or no new host
+  /// or process has come for `settle`.
   bool complete(Nanos now) const;
   /// Returns the time at which complete() may become true without an event; kForever if it needs an
   /// event.

@@ -68,10 +68,10 @@ class Inbox {
            !(waiting_.stored.empty() && waiting_.resend.empty() && not_taken_.empty());
   }
   /// Returns the time at which to send the acknowledgement; nullopt if there is nothing to
-  /// acknowledge. The acknowledgement is due at once if it requests packets again, or if it covers
-  /// kShare bytes of one leaf. Otherwise it is due kPause after its first packet, so that a leaf
-  /// does not wake up for each small packet. The price: a leaf with a journal smaller than kShare
-  /// may have to wait for kPause.
+  /// acknowledge. The acknowledgement is due immediately if it requests packets again, or if it
+  /// covers kShare bytes of one leaf. Otherwise it is due kPause after its first packet, so that a
+  /// leaf does not wake up for each small packet. The price: a leaf with a journal smaller than
+  /// kShare may have to wait for kPause.
   std::optional<Nanos> acknowledgement_due() const;
   static constexpr Nanos kPause = 2 * kMillisecond;
   static constexpr std::size_t kShare = 64u << 10;

@@ -42,8 +42,8 @@ struct RootOptions {
   /// program has reconnected by then, and no one restarts a dead one. Before the end of the run the
   /// longer `lost_limit` applies, because a program may compute for a long time between two calls.
   Nanos program_lost_limit = overlay::kSilenceLimit;
-  /// Number of front ends of this run so far, including this one. Each front end has its own range
-  /// of control versions, node ids and leaf ids. So no number is used twice.
+  /// Number of front ends of this run so far, including this one. Each front end has a different
+  /// range of control versions, node ids and leaf ids. So no number is used twice.
   std::uint64_t front_ends = 1;
   /// The nodes of the former front ends. These nodes keep their places in the tree.
   std::vector<OverlayNode> nodes;
@@ -94,9 +94,9 @@ class RootOwner {
 };
 
 /// The root of the tree. It answers each new leaf with a leaf id and the front end as parent, so
-/// that data can flow at once. place() starts the communication processes and then moves every node
-/// to its place. The root sends acknowledgements and control down the tree, and detects lost hosts.
-/// It does not decode packets.
+/// that data can flow immediately. place() starts the communication processes and then moves every
+/// node to its place. The root sends acknowledgements and control down the tree, and detects lost
+/// hosts. It does not decode packets.
 ///
 /// Call start() first. Then pass on the callbacks of overlay::Node: on_link_up, on_link_down,
 /// on_message and on_timer. Not thread-safe. The owner and the network are borrowed.

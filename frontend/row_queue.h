@@ -46,15 +46,15 @@ class RowQueueOwner {
 
 /// Collects rows, gives them to the recorder in batches, and reports the outcome to its owner.
 ///
-/// Order of calls: start(), then any number of rows; begin_end() when the run is ending, drain()
-/// when the tree was told to send the rest, end() after the last row. While rows wait, the owner
-/// calls on_timer() at next_write() or soon after, and on_recorded() when the recorder's descriptor
-/// is readable.
+/// Order of calls: first start(), then any number of rows. Call begin_end() when the run is ending,
+/// drain() when the tree was told to send the rest, and end() after the last row. While rows wait,
+/// the owner calls on_timer() at next_write() or soon after, and on_recorded() when the recorder's
+/// descriptor is readable.
 ///
 /// If the store fails, the queue logs this once, keeps the batch and tries it again after a second.
 /// If the queue is full, it takes no packets; see RowQueueOptions::waiting_bytes. If the disk is
-/// full for `full_limit` while the run is ending, all packets become tombstones, which count as
-/// settled at once and are stored with the run's end.
+/// full for `full_limit` while the run is ending, all packets become tombstones. Tombstones count
+/// as settled immediately and are stored with the run's end.
 ///
 /// Not thread-safe. The recorder and the owner are borrowed.
 class RowQueue {
@@ -90,8 +90,9 @@ class RowQueue {
   Nanos writing_for(Nanos now) const { return recording_ ? now - recording_since_ : 0; }
   /// The last time at which packets were settled; 0: never.
   Nanos last_progress() const { return last_progress_; }
-  /// A report on the way into the store, as of a link: bytes that wait, packets and bytes stored,
-  /// and as round trip the longest commit since the last report.
+  /// Reports on the writes to the store, in the form of a report on a link. `queue_bytes` is the
+  /// size of the waiting rows. `sent_packets` and `sent_bytes` count what was stored.
+  /// `round_trip_ns` is the longest commit since the last report.
   wire::LinkReport take_report(Nanos now);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// The streams of a run in one of its front ends. Plugins that have crashed former front ends are
+// The streams of a run in one of its front ends. Plugins that crashed an earlier front end are
 // neither loaded nor called.
 
 #include <memory>

@@ -70,9 +70,9 @@ struct SessionOutcome {
 };
 
 /// Life cycle: before it makes a session, the caller calls begin_run() of the store. The session
-/// answers each back end with a leaf id and with itself as parent, so that data can flow at once.
-/// When gathering is complete, the session places the tree and moves every node to its place. It
-/// stores packets and acknowledges them.
+/// answers each back end with a leaf id and with itself as parent, so that data can flow
+/// immediately. When gathering is complete, the session places the tree and moves every node to its
+/// place. It stores packets and acknowledges them.
 ///
 /// The run ends when the session reads `finish` from the control channel, or when the channel is
 /// closed. The session then tells the tree to send its remaining data, and waits for this data.
@@ -87,8 +87,8 @@ struct SessionOutcome {
 /// this once, acknowledges nothing and retries. A slow store delays only acknowledgements.
 ///
 /// If the disk is full at the end of a run, all packets become tombstones (wire/tombstone.h) after
-/// RowQueueOptions::full_limit. Tombstones are acknowledged at once. They are stored together with
-/// the end of the run; space for both is reserved. If tombstones cannot be stored either, the
+/// RowQueueOptions::full_limit. Tombstones are acknowledged immediately. They are stored together
+/// with the end of the run; space for both is reserved. If tombstones cannot be stored either, the
 /// outcome still has the account.
 ///
 /// If another front end takes over the run, the session stops storing and acknowledging. It stops

@@ -32,7 +32,7 @@ struct SessionPlan {
 const Section<SessionPlan>& session_section();
 
 /// Reads a plan. The settings come from `values`. The rules of fuzzy placement and the services
-/// come from `sections`, the entries of a configuration file; `path` is the file's name in error
+/// come from `sections`, the entries of a configuration file. `path` is the file's name in error
 /// messages. Fails with kInvalidArgument if read_section(), read_fuzzy_rules() or read_services()
 /// fails.
 Result<SessionPlan> read_session_plan(const std::vector<SettingValue>& values,

@@ -41,7 +41,8 @@ struct TreeOptions {
   Nanos settle = 2 * kSecond;
   /// A program that runs a command on a host: "LAUNCHER HOST COMMAND...". If it is empty, back ends
   /// on this host are started directly. Back ends on other hosts are started by ssh; it must work
-  /// without a password. If the launcher fails, start() fails at once, with the launcher's output.
+  /// without a password. If the launcher fails, start() fails immediately, with the launcher's
+  /// output.
   std::string launcher{};
   /// Numeric address to listen on. Empty: loopback if all back ends are started on this host, else
   /// any address.
@@ -181,7 +182,7 @@ class Stream {
 class Tree {
  public:
   /// Listens, starts the back ends, and waits until all back ends have joined and the tree is
-  /// placed. If the caller starts the back ends, start() only listens and returns at once.
+  /// placed. If the caller starts the back ends, start() only listens and returns immediately.
   ///
   /// Fails with kInvalidArgument if the shape or a host is invalid, and with kNotFound if a program
   /// cannot be started. Fails with kUnavailable if a back end has ended with an error; the message
@@ -197,7 +198,7 @@ class Tree {
   /// these variables. So pass the variables in the back end's environment, never on a command line.
   std::vector<std::string> environment() const;
   /// Waits until `count` leaves are attached and the tree is placed. If `count` is 0 and no leaf
-  /// has joined, returns at once.
+  /// has joined, returns immediately.
   Result<void> wait_for_leaves(std::size_t count, Nanos timeout);
   std::vector<LeafFacts> leaves() const;
   /// Returns one line per node: number, role, host, process id, level, parent, leaf, state.

@@ -45,7 +45,7 @@ class Launched {
 /// Further options of a start.
 struct LaunchHow {
   int standard_output = -1;  ///< Descriptor for the program's standard output, borrowed; -1: ours.
-  /// If true, the child gets its own session, so that keys pressed at the terminal do not reach the
+  /// If true, the child gets a new session, so that keys pressed at the terminal do not reach the
   /// child.
   bool own_session = false;
 };

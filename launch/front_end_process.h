@@ -22,8 +22,8 @@ namespace xylem::launch {
 
 /// Keeps a run's front end alive. This object owns the listening sockets, the copies of plugins and
 /// the setup. So it can replace a dead front end by a successor with the same addresses, store and
-/// filters. The first successor starts at once. Later successors start after growing pauses (see
-/// Restarts).
+/// filters. The first successor starts immediately. Later successors start after growing pauses
+/// (see Restarts).
 ///
 /// A hang of the front end while the job runs has no consequence. At the start and at the end of
 /// the run, the front end's answer is needed. There a hang is reported, and later the front end is
@@ -33,7 +33,7 @@ namespace xylem::launch {
 /// waves of its stream stay unmerged. Between two such deaths there must be less than
 /// kFoldDeathsForgotten.
 ///
-/// Each front end runs in its own session, so that keys pressed at the terminal do not reach it.
+/// Each front end runs in a new session, so that keys pressed at the terminal do not reach it.
 ///
 /// Order of calls: start() once; attend() repeatedly while the job runs; finish() or abandon()
 /// once. Not thread-safe. Calls waitpid() only for front ends, not for other children.

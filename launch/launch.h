@@ -61,9 +61,10 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 /// variables by themselves.
 Environment job_environment(const LaunchOptions& options, const std::vector<std::string>& current);
 
-/// Returns the variables to set for a rank that is started in the environment `current` of a run,
-/// so that its calls are captured: LD_PRELOAD, unless it contains `capture_library` already. Fails
-/// with kUnavailable if `current` belongs to no run, and as check_preload().
+/// Returns the variables to set so that the calls of a rank are captured. The rank is started in
+/// the environment `current` of a run. The variable is LD_PRELOAD; there is none if LD_PRELOAD
+/// already contains `capture_library`. Fails with kUnavailable if `current` belongs to no run, and
+/// as check_preload().
 Result<Environment> rank_environment(const std::string& capture_library,
                                      const std::vector<std::string>& current);
 

@@ -21,14 +21,14 @@ struct JobReach {
   bool is_remote = false;  ///< The job is known to use other hosts.
 };
 
-/// The reach of a job that is not local by `facts`: it may use other hosts. It is known to use them
-/// if a known launcher starts it, or if the Slurm allocation in `environment` (NAME=VALUE strings)
-/// has several nodes.
+/// Returns which hosts a job may use. If `facts` say that the job is local, both flags are false.
+/// Otherwise `may_leave_host` is true. Then `is_remote` is true if a known launcher starts the job,
+/// or if the Slurm allocation in `environment` (NAME=VALUE strings) has several nodes.
 JobReach reach_of(const CommandFacts& facts, const std::vector<std::string>& environment);
 
 /// The address for `--interface`: `auto`, `all`, the name of an interface, or a numeric address.
-/// `all` has the addresses of this host, `widely` says that other hosts must reach the front end.
-/// `auto` is the first address of this host, but loopback if no other host must reach it or if
+/// The parameter `all` has the addresses of this host. `widely`: other hosts must reach the front
+/// end. `auto` is the first address of this host, but loopback if no other host must reach it or if
 /// there is no other address.
 std::string listening_address(const std::string& interface, bool widely,
                               const std::vector<net::InterfaceAddress>& all);
@@ -40,8 +40,8 @@ struct Listening {
   bool is_loopback = false;            ///< All of these addresses are loopback.
 };
 
-/// Listens at that address. Fails as net::listen_tcp; if the host has no such interface, the
-/// message lists those that it has.
+/// Listens at the listening_address() of the options. Fails as net::listen_tcp. If the host has no
+/// such interface, the message lists the host's interfaces.
 Result<Listening> listen_for_run(const StartOptions& options, bool widely);
 
 }  // namespace xylem::launch

@@ -24,9 +24,9 @@ std::string address_text(std::string_view host, std::uint16_t port);
 /// kInvalidArgument if the text is not a key.
 Result<Key> read_key(int fd);
 
-/// Reads the key from XYLEM_KEY and removes it there: from the variables, so that child processes
-/// do not get it, and from the memory that /proc/PID/environ shows. Fails with kInvalidArgument if
-/// it is not set or not a key; it is removed in this case too.
+/// Reads the key from XYLEM_KEY and removes the variable, so that child processes do not get the
+/// key. Also removes the key from the memory that /proc/PID/environ shows. Fails with
+/// kInvalidArgument if the variable is not set or is not a key; it is removed in this case too.
 Result<Key> take_key_from_environment();
 
 }  // namespace xylem::net

@@ -54,8 +54,8 @@ class HttpHandler {
   /// sending side), or when the server ends. Then return any answer soon.
   virtual HttpReply answer(const HttpRequest& request, const std::atomic<bool>& given_up) = 0;
   /// Returns the reply to a request that the server itself refuses because it is too large, too
-  /// slow or not HTTP. The handler counts such requests. If the connection is closed at once, the
-  /// reply is not sent.
+  /// slow or not HTTP. The handler counts such requests. If the connection is closed immediately,
+  /// the reply is not sent.
   virtual HttpReply refusal(unsigned status, const std::string& sentence) = 0;
   /// Returns true if an accepted request came from a known user. When all connections are in use,
   /// the server keeps the connections of known users.

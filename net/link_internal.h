@@ -84,7 +84,7 @@ class FrameQueue {
 ///   message does not overtake, because it may close a stream whose multicasts wait.
 /// - A heartbeat that is nearly due is sent before other frames.
 ///
-/// The peer answers a heartbeat at once. So other work does not make the measured round trip
+/// The peer answers a heartbeat immediately. So other work does not make the measured round trip
 /// longer.
 class Link {
  public:
@@ -110,7 +110,7 @@ class Link {
   /// Grants credit for the data received since the last grant, if LinkHost::may_grant() returns
   /// true.
   void grant();
-  /// Writes as much as the kernel takes at once; run() writes the rest.
+  /// Writes as much as the kernel takes without waiting; run() writes the rest.
   void flush();
 
  private:

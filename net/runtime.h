@@ -123,8 +123,8 @@ std::vector<InterfaceAddress> interface_addresses();
 std::vector<std::string> reachable_addresses(const std::string& host,
                                              const std::vector<InterfaceAddress>& all);
 
-/// Returns the address for a socket that should be reachable at all addresses of `all`: "::" if an
-/// address other than loopback is IPv6, else "0.0.0.0".
+/// Returns the address for a socket that should be reachable at all addresses of `all`. This is
+/// "::" if an address other than loopback is IPv6, else "0.0.0.0".
 std::string any_address(const std::vector<InterfaceAddress>& all);
 
 /// Returns the numeric address of this host that the kernel would use for a connection to `host`

@@ -11,12 +11,13 @@
 //   The receiver sends totals: granted = taken + kCreditWindow.
 //   The sender may send data while sent < granted. The last frame may exceed the credit.
 //
-// A node forwards data. So it grants credit to its children only while the queue of its own upward
-// link is short. It grants credit to its parent only while no child is slow. In the end the
-// producer of the data waits: a leaf keeps the data in its journal, or a tool's multicast waits.
+// A node forwards data. So a node grants credit to its children only while the queue of the link to
+// its parent is short. A node grants credit to its parent only while no child is slow. In the end
+// the producer of the data waits: a leaf keeps the data in its journal, or a tool's multicast
+// waits.
 //
 // There is no circular wait. Upward data waits only for the root, and downward data only for
-// leaves. The root and the leaves never wait: they accept or refuse data at once.
+// leaves. The root and the leaves never wait: they accept or refuse data immediately.
 //
 // The classes are values and do not touch a link. docs/decisions/0013-credits-by-link.md has the
 // reasons for this design.

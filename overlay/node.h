@@ -44,8 +44,8 @@ struct LinkStatus {
   bool clock_known = false;  ///< True if the parent has reported the front end's clock.
 };
 
-/// The operations that a Node may use. All functions return at once. They never call the Node; the
-/// loop calls it later.
+/// The operations that a Node may use. All functions return immediately. They never call the Node;
+/// the loop calls it later.
 class Network {
  public:
   virtual ~Network() = default;
@@ -75,7 +75,7 @@ class Network {
 
   /// Asks for on_timer at `when` (monotonic). Each Node has only one timer; the latest call counts.
   /// If `when` is in the past, on_timer is called after the messages that have arrived so far. So a
-  /// Node can process many messages at once.
+  /// Node can process many messages together.
   virtual void set_timer(Nanos when) = 0;
 
   /// Returns the addresses on which this process listens for children. Empty if the process does

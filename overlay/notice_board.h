@@ -69,8 +69,8 @@ class NoticeBoard {
   std::vector<wire::Notice> take(Nanos now);
 
   /// The parent has answered a ping sent at time `answered` (monotonic). Notices taken more than
-  /// kSilenceLimit before `answered` are no longer held: the parent has forwarded them. Or the
-  /// parent has lost its own parent; then it holds the notices itself.
+  /// kSilenceLimit before `answered` are no longer held. Usually the parent has forwarded these
+  /// notices. If the parent has lost the grandparent, the parent holds the notices.
   void confirm(Nanos answered);
 
   /// Call it after a change of parent. Held notices become due again, in their order, before

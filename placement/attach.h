@@ -3,7 +3,7 @@
 // Attach: chooses the internal leaf to which each back end connects (claim 5 of patent
 // CN103051509A).
 //
-// fanout = ceil(back ends / internal leaves). A back end attaches to an internal leaf on its own
+// fanout = ceil(back ends / internal leaves). A back end attaches to an internal leaf on the same
 // host if that leaf has fewer than `fanout` back ends. Otherwise it attaches to an internal leaf on
 // another host that has fewer than `fanout` back ends. So every back end is attached.
 //

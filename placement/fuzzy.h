@@ -108,7 +108,7 @@ struct FuzzyPlacement {
 
 /// Places `comm_processes` on hosts with these facts. `room` has an entry for each host; empty: no
 /// limits. The same input gives the same result. A round takes time proportional to m log m, for m
-/// hosts. There is a further round only if a host has run out of room; so every round except the
+/// hosts. There is a further round only if a host has run out of room. So every round except the
 /// last fills at least one host.
 ///
 /// `rules` must have passed check(). Fails with kInvalidArgument if check_room() fails, or if all

@@ -36,9 +36,9 @@
 
 namespace xylem::placement {
 
-/// A membership function. It is 0 below `a`, rises from `a` to `b`, is 1 from `b` to `c`, falls
-/// from `c` to `d`, and is 0 above `d`. Always a <= b <= c <= d and a < d. If b = c, it is a
-/// triangle. If a = b, the membership is already 1 at the left end; if c = d, it is still 1 at the
+/// A membership function. It is 0 below `a` and above `d`, and 1 from `b` to `c`. It rises from `a`
+/// to `b`, and falls from `c` to `d`. Always a <= b <= c <= d and a < d. If b = c, it is a
+/// triangle. If a = b, the membership is already 1 at the left end. If c = d, it is still 1 at the
 /// right end.
 struct Trapezoid {
   double a = 0, b = 0, c = 0, d = 0;
@@ -66,7 +66,7 @@ struct Factor {
 };
 
 /// Returns a value for which all functions of a factor are 0; nullopt if no value has this
-/// property. The answer is exact: the functions are linear between their corners, so it is enough
+/// property. The answer is exact. The functions are linear between their corners. So it is enough
 /// to test the corners and the midpoints.
 std::optional<double> find_gap(std::span<const Trapezoid> functions);
 

@@ -78,8 +78,8 @@ struct Plan {
 /// hosts, so only `choice.room` applies.
 ///
 /// `front_end_host` is the front end's host and is used only in the topology. It need not be one of
-/// `hosts`. The front end does not count as load. In the topology, each host name has its own
-/// process numbers, from 0. The front end has number 0 on its host. Communication processes get the
+/// `hosts`. The front end does not count as load. In the topology, the processes of each host name
+/// are numbered from 0. The front end has number 0 on its host. Communication processes get the
 /// next numbers, in the order of their nodes. Two hosts with the same name share the numbers.
 ///
 /// Fails if place_evenly(), place_fuzzily() or read_topology_file() fails. Also fails with

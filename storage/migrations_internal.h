@@ -14,7 +14,7 @@ namespace xylem::storage {
 /// that it drops a view whose name is no longer used: migrate() replaces all views afterwards.
 using Migration = void (*)(Connection& file);
 
-/// All migrations, in order: the first makes the tables of version 1 in an empty file, the n-th
+/// All migrations, in order. The first makes the tables of version 1 in an empty file. The n-th
 /// brings a file from version n - 1 to version n. New ones are added at the end.
 std::span<const Migration> migrations();
 

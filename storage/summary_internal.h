@@ -8,7 +8,7 @@
 // rows of the same slot and block are parts that must be added. For each level, summary_state.done
 // is the last row that the next level contains. Each row up to it is in exactly one row of the next
 // level; later rows are in none. So the rows of a high level and the later rows of the levels below
-// add up to the windows, even if windows arrive late.
+// add up to the windows. This is true even if windows arrive late.
 //
 // A row has three blobs. They are written here and read by storage/read/run_view_profile.cc:
 //   cells       time in MPI by process and time: one entry for each process and each of the

@@ -6,7 +6,7 @@
 //
 // Items are separated by commas. A bracket contains numbers and ranges of numbers. Each number is
 // padded to the width of the first number of its range: "[08-10]" is 08 09 10. If the bracket's
-// first number has leading zeros, all numbers in the bracket get the width of that number:
+// first number has leading zeros, all numbers in the bracket get the width of the first:
 // "[005,4,11-13]" is 005 004 011 012 013. An item may have several brackets: rack[1-2]n[1-2] is
 // rack1n1 rack1n2 rack2n1 rack2n2.
 

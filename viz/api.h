@@ -42,12 +42,12 @@ class Api final : public net::HttpHandler {
   /// answer in ms.
   net::HttpReply answer(const net::HttpRequest& request,
                         const std::atomic<bool>& given_up) override;
-  /// Returns false for /healthz: that request needs no token, so its client is unknown.
+  /// Returns false for /healthz. This request needs no token, so the client is unknown.
   bool knows(const net::HttpRequest& request) override;
   net::HttpReply refusal(unsigned status, const std::string& sentence) override;
   /// Returns {"version":1,"event":"commit","number":4,"run_end_ns":...,"has_ended":false}. `number`
   /// grows with each change of the file. While the file cannot be read, the event is "unreadable",
-  /// and the object has a field `error` instead.
+  /// and the object has a field `error` in place of `number`, `run_end_ns` and `has_ended`.
   std::string news() override;
 
  private:
@@ -62,7 +62,7 @@ class Api final : public net::HttpHandler {
   ApiOptions options_;
   Access access_;
 
-  // State of health(), which several threads may call at once.
+  // State of health(), which several threads may call concurrently.
   std::atomic<bool> is_well_ = false;
   std::atomic<Nanos> health_until_ns_ = 0;  ///< `is_well_` is the answer until this time.
 

@@ -48,7 +48,8 @@ struct TopChoice {
   TopOrder order() const;
 };
 
-/// A key. A printable ASCII character has its own code; the other keys have the codes below.
+/// A key. The code of a printable ASCII character is the character; the other keys have the codes
+/// below.
 enum class Key : std::uint16_t {
   kEnter = 0x100,
   kEscape,

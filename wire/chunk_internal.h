@@ -138,8 +138,8 @@ class Clock {
 };
 
 /// Decides the order of times in their columns. Times are grouped by function, kind and oddness.
-/// Each group has its own distribution of times. Without groups, chunks of HPL and LAMMPS were 8 %
-/// larger.
+/// Each group has a separate distribution of times. Without groups, chunks of HPL and LAMMPS were 8
+/// % larger.
 ///
 /// A *bucket* has all events with the same function (modulo 1024), kind and oddness. A bucket with
 /// at least kMinGroup events is a group. Groups are in the order of their bucket numbers. All other

@@ -107,7 +107,7 @@ struct Control {
   std::vector<StreamSpec> streams;  ///< The open streams of tools.
   std::vector<ServiceSpec> services{};  ///< Services of each host; at most kMaxServices.
   Nanos facts_ns = 0;  ///< Interval at which back ends measure their hosts; 0: never.
-  /// True if back ends measure at once, because the front end waits for the first measurement.
+  /// True if back ends measure immediately, because the front end waits for the first measurement.
   bool facts_at_once = false;
   /// True if the run's configuration sets the streams, so that no others will be opened.
   bool streams_fixed = false;

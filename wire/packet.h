@@ -28,7 +28,7 @@ constexpr StreamId kSeriesStream{4};
 constexpr StreamId kStreamAccountStream{5};
 constexpr StreamId kFirstToolStream{100};
 /// First number of the streams that the run's configuration names. The front end stores these
-/// streams. Streams of a tool with its own front end have lower numbers.
+/// streams. Streams of a tool's tree have lower numbers.
 constexpr StreamId kFirstStoredStream{0x80000000};
 
 /// The wave of a window packet combines the number of a time slice and the number of a part. A

@@ -61,7 +61,8 @@ Bytes encode(const Registration& registration);
 ///
 /// - a function or a metric without a name;
 /// - a process with lane 0, a world key of the wrong size, or a rank outside its world;
-/// - a service whose lane is 0 or above kMaxServices, or whose name is_service_name() refuses.
+/// - a service with lane 0 or a lane above kMaxServices, or with an invalid name
+///   (is_service_name()).
 Result<Registration> decode_registration(std::span<const std::byte> payload);
 
 /// The stored name of a function class: "point_to_point", "collective", ...; "other" for numbers

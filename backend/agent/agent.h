@@ -79,8 +79,8 @@ struct AgentOptions {
 /// removes the host's folder and stops the network with code 0.
 ///
 /// After too long without a front end, the agent logs how many calls are lost and ends with
-/// kGaveUp. It ends at once if the front end refuses its first connection, since a wrong key stays
-/// wrong. A worker may die at any point; then a new Agent with the same journal and segments
+/// kGaveUp. It ends immediately if the front end refuses its first connection, since a wrong key
+/// stays wrong. A worker may die at any point; then a new Agent with the same journal and segments
 /// continues. Single-threaded, driven by a Network. All references are borrowed.
 class Agent final : public overlay::Node {
  public:

@@ -47,10 +47,10 @@ AgentOptions agent_options(const AgentStart& start, std::vector<wire::Address> f
 /// pages, because this limit holds for shared memory too.
 GuardOptions guard_options(const AgentStart& start);
 
-/// Tells a launcher on standard output that the agent of `host` is ready, with the number of ranks
-/// that it has found, and a sentence about a problem or "". launch::LaunchedAgents reads this line.
-/// Then replaces the three standard streams by /dev/null, so that the launcher does not wait for
-/// further output.
+/// Tells a launcher on standard output that the agent of `host` is ready. `ranks` is the number of
+/// ranks that the agent has found. `note` is a sentence about a problem, or "".
+/// launch::LaunchedAgents reads this line. Then replaces the three standard streams by /dev/null,
+/// so that the launcher does not wait for further output.
 void announce_ready(const std::string& host, std::size_t ranks, const std::string& note);
 
 }  // namespace xylem::backend

@@ -16,8 +16,9 @@
 
 namespace xylem::backend {
 
-/// Makes a chunk of a process when its records are enough or old enough. Also makes one when a ring
-/// of the process fills, or when the process has ended. Not thread-safe. Borrows its arguments.
+/// Makes a chunk when a process has enough waiting records (kMaxChunkEvents), or when its oldest
+/// waiting record is too old. Also makes a chunk when a ring of the process fills, or when the
+/// process has ended. Not thread-safe. Borrows its arguments.
 class ChunkWriter {
  public:
   /// `chunk_age`: maximum age of a record before it goes into a chunk.

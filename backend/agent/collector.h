@@ -76,7 +76,7 @@ struct CollectorOptions {
 struct DrainOutcome {
   /// Share of a ring, 0 to 1, that was filled since the last drain; the maximum over all rings.
   double fill = 0;
-  bool unfinished = false;  ///< Records are left: drain again at once.
+  bool unfinished = false;  ///< Records are left: drain again immediately.
   Nanos next_due = 0;  ///< When a window or chunk must be sealed (monotonic); 0: nothing waits.
 };
 

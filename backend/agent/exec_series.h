@@ -16,14 +16,14 @@
 
 namespace xylem::backend {
 
-/// Only one run of the program exists at a time. Each run has its own process group. When a run is
-/// killed, its whole group is killed. A run gives a sample if it ends with code 0 and has printed
-/// at least one number; metric_text.h parses the output. A run fails if the program cannot be
-/// started, ends with an error, exceeds the timeout, prints more than kMaxOutput bytes, or prints
-/// no number. A failure is logged once, and again if the next failure is of another kind. The pause
-/// before the next run doubles with each failure, up to kLongestPause. A killed program may wait
-/// for a device and not end. After kLongestDeath this is logged. The next run starts only after the
-/// killed program has ended.
+/// Only one run of the program exists at a time. Each run has a separate process group. When a run
+/// is killed, the whole group is killed. A run gives a sample if it ends with code 0 and has
+/// printed at least one number; metric_text.h parses the output. A run fails if the program cannot
+/// be started, ends with an error, or exceeds the timeout. It also fails if the program prints more
+/// than kMaxOutput bytes, or no number. A failure is logged once, and again if the next failure is
+/// of another kind. The pause before the next run doubles with each failure, up to kLongestPause. A
+/// killed program may wait for a device and not end. After kLongestDeath this is logged. The next
+/// run starts only after the killed program has ended.
 ///
 /// The program has the agent's environment and no standard input. It gets SIGKILL when the agent's
 /// worker dies. When the program ends, its children are killed. If the worker was killed, the guard

@@ -67,9 +67,9 @@ using WorkerMain = std::function<int(WorkerInheritance)>;
 Result<int> run_guard(const GuardOptions& options, UniqueFd listener, const WorkerMain& worker,
                       std::vector<HeldProcess> present = {});
 
-/// Forks a daemon with a session of its own. Returns false in the calling process, which should
-/// then exit. Returns true in the daemon, which has no controlling terminal. Fails with kExhausted
-/// when the system cannot create a process.
+/// Forks a daemon in a new session. Returns false in the calling process, which should then exit.
+/// Returns true in the daemon, which has no controlling terminal. Fails with kExhausted when the
+/// system cannot create a process.
 Result<bool> daemonize();
 
 }  // namespace xylem::backend

@@ -31,7 +31,7 @@ class GuardChannel final : public ProcessSource {
   int fd() const override { return registrations_ ? registrations_->fd() : poll_.get(); }
   SourceEvent take() override;
   void forget(Lane lane) override;
-  /// Answers kOpen at once while another process holds the folder's lock.
+  /// Answers kOpen immediately while another process holds the folder's lock.
   void close() override;
   void remove_folder() override;
 

@@ -20,7 +20,7 @@ namespace xylem::backend {
 ///
 /// The kernel does not reuse a group's number while a process of the group lives, so end_all()
 /// kills no other processes. There is one exception: the group ended just before the worker was
-/// killed, and its number was reused at once.
+/// killed, and its number was reused immediately.
 class ProgramGroups {
  public:
   /// If there is no memory, all calls do nothing.

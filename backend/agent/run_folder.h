@@ -57,7 +57,7 @@ class RunFolder {
 std::string own_run_folders();
 
 /// Removes this user's left-over run folders on this host. A folder is left over when all processes
-/// of its run were killed at once. The function visits all paths that begin with `prefix` (see
+/// of its run were killed together. The function visits all paths that begin with `prefix` (see
 /// own_run_folders()). It takes a folder's lock first. It removes the folder only if no process
 /// uses the folder or answers at its socket. A process that starts to use the folder at that moment
 /// makes it again. Returns the number of removed folders.

@@ -3,9 +3,9 @@
 // The agent's view of a monitored process's segment (capture/core/ring.h).
 //
 // The process is not trusted: it may write anything, at any time. This class checks all data of the
-// process. So a hostile process can only make its own numbers wrong. Sizes are checked against the
-// file, which is sealed against shrinking. Offsets are computed from constants, indices are masked,
-// and records are copied before use.
+// process. So a hostile process can make only the numbers of this process wrong. Sizes are checked
+// against the file, which is sealed against shrinking. Offsets are computed from constants, indices
+// are masked, and records are copied before use.
 
 #include <cstdint>
 #include <ranges>
@@ -73,7 +73,7 @@ class Segment {
   std::uint64_t lost(FunctionId function) const;
   /// True if only some calls of the function have a record.
   bool is_sampled(FunctionId function) const;
-  /// True if the function returns at once, whatever other ranks do.
+  /// True if the function returns immediately, whatever other ranks do.
   bool never_waits(FunctionId function) const;
 
   // ---- Records ----

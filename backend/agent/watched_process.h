@@ -25,8 +25,8 @@ struct RingCursor {
   std::uint64_t held_round = 0;
 };
 
-/// A watched process. The writers of a Collector share it. Each writer changes only its own part,
-/// which is marked below.
+/// A watched process. The writers of a Collector share it. Each writer changes only the part that
+/// is marked for it below.
 struct WatchedProcess {
   /// Starts reading at the segment's progress.
   WatchedProcess(Lane number, Segment mapped, Nanos now);

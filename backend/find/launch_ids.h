@@ -28,8 +28,9 @@ struct LaunchIds {
 
 /// Parses the text of /proc/PID/environ: NAME=VALUE, each ended by a zero. The process may have
 /// changed it arbitrarily. If several variables give a rank, the most specific one counts. For
-/// example, a launcher inside a Slurm step passes its own SLURM_PROCID to its children, but that is
-/// not the rank of the children. Returns nothing for a process that is not a rank of a job. Pure.
+/// example, a launcher inside a Slurm step passes the launcher's SLURM_PROCID to the ranks. This
+/// number is not the rank of any of them. Returns nothing for a process that is not a rank of a
+/// job. Pure.
 std::optional<LaunchIds> launch_ids(std::string_view environment);
 
 /// Names of the variables from which launch_ids() reads the rank, for messages.

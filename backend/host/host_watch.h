@@ -37,8 +37,9 @@ struct HostWatchOptions {
 };
 
 /// Measures at the interval that control sets. If the front end waits for the first report
-/// (Control.factsAtOnce), the agent measures for it at once. Otherwise it begins some time after
-/// control has come, so that the start stays fast. hwloc runs once, in a child (core_count.h).
+/// (Control.factsAtOnce), the agent measures for it immediately. Otherwise it begins some time
+/// after control has come, so that the start stays fast. hwloc runs once, in a child
+/// (core_count.h).
 ///
 /// Call start() first. Then call the other functions in any order. Not thread-safe; the network is
 /// borrowed.

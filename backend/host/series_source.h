@@ -25,9 +25,9 @@ struct Reading {
   std::vector<wire::SeriesEntry> entries;
 };
 
-/// Not thread-safe. Nothing blocks. Call begin() each time a sample is due. Then call take() at
-/// once, after each on_readable(), and at next_due(). Call it until it returns the reading; a
-/// failed sample never gives a reading.
+/// Not thread-safe. Nothing blocks. Call begin() each time a sample is due. Then call take()
+/// immediately, after each on_readable(), and at next_due(). Call it until it returns the reading;
+/// a failed sample never gives a reading.
 class SeriesSource {
  public:
   virtual ~SeriesSource() = default;

@@ -33,7 +33,8 @@ class EventRecorder {
   /// journal.
   static constexpr std::size_t kLeastJournal = 8u << 20;
 
-  /// The options must be valid (check()). take() returns the registrations at once.
+  /// The options must be valid (check()). take() returns the registrations directly after
+  /// construction.
   EventRecorder(const EventSourceOptions& options, LeafId leaf, Nanos window_ns, bool chunks);
 
   /// Fails with kInvalidArgument; the message says what is wrong.

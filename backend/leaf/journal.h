@@ -101,8 +101,8 @@ struct JournalOptions {
   std::function<bool(StreamId)> may_give_up;
   /// Freed memory is returned to the system in portions of this size. With kKeepAll, only trim()
   /// returns memory. The region must be mapped from a memfd. Writing to returned memory causes page
-  /// faults, which cost several times as much as copying. So programs that send much data at once
-  /// should keep it.
+  /// faults, which cost several times as much as copying. So programs that send much data in a
+  /// short time should use kKeepAll.
   std::size_t give_back_bytes = 256u << 10;
   /// Called after every store into the region, for tests of interruption.
   std::function<void()> on_store;

@@ -32,12 +32,12 @@
 namespace xylem::backend {
 
 /// A lock that knows its holder. A signal handler may interrupt a call of the leaf and then call
-/// exit(). The handler must not wait for the interrupted call. So take() fails at once in the
+/// exit(). The handler must not wait for the interrupted call. So take() fails immediately in the
 /// thread that has the lock.
 class Turn {
  public:
-  /// Takes the turn; waits for other threads until the deadline. Returns false at the deadline, and
-  /// at once if this thread already has the turn.
+  /// Takes the turn; waits for other threads until the deadline. Returns false at the deadline. If
+  /// this thread already has the turn, returns false immediately.
   bool take(Nanos deadline);
   void give_back() { holder_.store(std::thread::id()); }
   bool is_mine() const { return holder_.load() == std::this_thread::get_id(); }
@@ -163,7 +163,7 @@ class LeafStream::Impl final : public LeafOwner {
   /// Waits until `done()` or the deadline, and returns `done()`. On the library's own thread, where
   /// coroutines resume, it does not wait.
   bool wait(Locked& state, Nanos deadline, const std::function<bool()>& done);
-  /// Tries `attempt` at once. If that fails, tries it on the loop after each event, and for the
+  /// Tries `attempt` immediately. If that fails, tries it on the loop after each event, and for the
   /// last time at the timeout.
   void wait_then(Nanos timeout, Waiters::Attempt attempt);
   /// With Threading::kCaller: calls pump() and runs the loop until `done` or the deadline. If

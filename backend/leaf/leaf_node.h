@@ -31,7 +31,8 @@ struct LeafStreamState {
   std::shared_ptr<const filters::Aggregation> aggregation;  ///< Null if the stream has none.
 };
 
-/// The owner of a LeafNode. The LeafNode calls the owner during its own calls.
+/// The owner of a LeafNode. The LeafNode calls these functions only while one of its own functions
+/// runs (on_message(), put(), ...).
 class LeafOwner {
  public:
   virtual ~LeafOwner() = default;
@@ -44,7 +45,7 @@ class LeafOwner {
   virtual bool on_multicast(StreamId stream, std::uint64_t number, wire::Fields fields) = 0;
   /// The journal may have room again, because packets may have been acknowledged.
   virtual void on_room() = 0;
-  /// The tree is closing. Put the remaining data now; leave() follows.
+  /// The tree is closing. Put the remaining data, then call leave().
   virtual void on_finish() = 0;
   /// The node has ended. `why` is empty if all data was delivered.
   virtual void on_closed(const std::string& why) = 0;

@@ -46,7 +46,7 @@ struct CommProcessSetting {
   net::Key key{};
 };
 
-/// Starts each communication process in its own session. Standard input and output are /dev/null.
+/// Starts each communication process in a new session. Standard input and output are /dev/null.
 /// Standard error is a non-blocking pipe to this process. The child inherits none of our other
 /// descriptors. The command line is
 ///   xylem-commproc --run RUN --node N --level N --front-end ADDRESSES --key-fd 4 --host NAME

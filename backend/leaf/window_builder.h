@@ -12,9 +12,9 @@
 //
 // A record that ends before the open slice (a late one) counts in the open slice too.
 //
-// When the slice is over and all rings have been read up to its end, the caller takes the window
-// and opens the next slice. If a ring fills, the caller may take the window earlier; then the slice
-// continues in a further part. Pure: it uses no clock and no shared memory.
+// The slice is complete when it is over and all rings have been read up to its end. Then the caller
+// takes the window and opens the next slice. If a ring fills, the caller may take the window
+// earlier; then the slice continues in a further part. Pure: it uses no clock and no shared memory.
 
 #include <array>
 #include <cstdint>
@@ -43,8 +43,8 @@ constexpr std::uint64_t slice_of(Nanos end_ns, Nanos window_ns) {
 /// - Time: the duration of a record. If the record represents several calls, the time is an
 ///   estimate (backend/leaf/time_estimate.h), and the row is marked estimated.
 /// - Minimum and maximum: those of timed calls.
-/// - Histogram: a timed call counts in its own bucket. The calls without times of the same record
-///   count in the bucket of their mean.
+/// - Histogram: a timed call counts in the bucket of its duration. Calls without times count in the
+///   bucket of the mean of their record.
 /// - Bytes: the sum of recorded bytes, never scaled. Completions count, since receives that
 ///   sampling leaves out come as completions.
 /// - Matrix: a record with kRecordSend and a peer adds its bytes and one message.

@@ -13,8 +13,8 @@ struct Thread;
 /// `function`. When capture starts, each function gets one record for all its remembered calls.
 bool has_started(std::uint16_t function) noexcept;
 
-/// Returns whether the process has its own segment or may still get one. False when capture is
-/// turned off, and in a child of fork() that has not called MPI_Init itself. Async-signal-safe.
+/// Returns whether the process has a segment or may still get one. False when capture is turned
+/// off, and in a child of fork() that has not called MPI_Init itself. Async-signal-safe.
 bool is_gate_open() noexcept;
 
 /// Counts a call of a thread that has no ring. It counts as lost, or as an early call if capture

@@ -111,7 +111,7 @@ struct ThreadState {
   bool is_starting;    ///< The thread is making the segment and registering.
 };
 
-/// The state that a child of fork() must not inherit. It is on a page of its own, which the kernel
+/// The state that a child of fork() must not inherit. It is on a separate page, which the kernel
 /// wipes in children.
 struct Gate {
   std::atomic<const std::atomic<std::uint32_t>*> enabled;
@@ -131,7 +131,7 @@ struct Process {
 /// Assembly code uses this object too (wrapper_internal.h), and needs `gate` as the first member.
 [[gnu::visibility("hidden")]] extern Process process __asm__("xylem_capture_process");
 static_assert(offsetof(Process, gate) == 0 && offsetof(Gate, enabled) == 0);
-/// The gate of a process that has not yet made its own.
+/// The gate that a process uses until it has made one.
 [[gnu::visibility("hidden")]] extern Gate first_gate;
 extern constinit thread_local ThreadState thread_state
     [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
@@ -220,7 +220,8 @@ XYLEM_INLINE bool is_on() noexcept {
 inline const void* profiling_name() noexcept { return reinterpret_cast<const void*>(1); }
 
 XYLEM_INLINE bool enter_by_profiling_name(std::uint16_t function) noexcept {
-  // MPI's library calls its own functions by these names. Such calls are parts of a call.
+  // MPI's library calls functions of the same library by these names. Such calls are parts of a
+  // call.
   const auto caller = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
   if (caller - process.mpi_text < process.mpi_text_bytes) return false;
   ThreadState& state = thread_state;

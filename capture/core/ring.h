@@ -23,9 +23,9 @@
 //  - The writer fills a slot, then publishes it by storing `head` (release).
 //  - A call counts in `calls[f]` before its record is written. A record represents `calls` calls of
 //    its function: all calls since the previous record or loss of that function in that thread.
-//  - When no block is free, the record's calls go to `lost[f]` instead. The payload is counted in
-//    `lost_messages`, `lost_message_bytes` and `lost_receives`. A dropped completion record counts
-//    there too, but not in `lost[f]`, because it represents no call.
+//  - When no block is free, the record is dropped and its calls count in `lost[f]`. The payload
+//    counts in `lost_messages`, `lost_message_bytes` and `lost_receives`. A dropped completion
+//    record counts there too, but not in `lost[f]`, because it represents no call.
 //  - A signal handler or a callback may call MPI while another call of the same thread is under
 //    way. This inner call counts in `inner_calls[f]` and has no record.
 //  - So at the end of a process, for each thread and function:
@@ -127,8 +127,8 @@ struct FunctionEntry {
 };
 static_assert(sizeof(FunctionEntry) == 56);
 
-/// The stage of a process, set by its own capture library. Death by a signal does not change it;
-/// the agent detects that by watching the process.
+/// The stage of a process, set by the capture library in this process. Death by a signal does not
+/// change it; the agent detects that by watching the process.
 enum class ProcessState : std::uint32_t {
   kStarting = 0,   ///< The process has registered; MPI_Init has not returned.
   kRunning = 1,    ///< MPI_Init has returned; world, rank and size are valid.
@@ -153,7 +153,7 @@ struct alignas(64) ThreadRing {
   std::atomic<std::uint64_t> lost_receives;       ///< Dropped records with kRecordReceive.
   std::uint64_t pad1[3];
 
-  // Written by the agent; on a cache line of its own.
+  // Written by the agent; on a separate cache line.
   alignas(64) std::atomic<std::uint64_t> tail;  ///< Records with smaller numbers may be
                                                 ///< overwritten.
   std::uint64_t window_position;  ///< Records with smaller numbers are in journalled windows.

@@ -4,7 +4,7 @@
 //
 // Both need the key. It must not stay in the environment, because every child would find it there.
 // So if the capture library is preloaded, it removes the key at the first request and keeps the key
-// for both. The key is on a page of its own, which is empty in children of fork() and excluded from
+// for both. The key is on a separate page, which is empty in children of fork() and excluded from
 // core dumps.
 
 namespace xylem::capture {

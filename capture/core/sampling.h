@@ -17,8 +17,8 @@ namespace xylem::capture {
 /// sizes, queries of types, statuses and handles. The table is in sampling.cc.
 constexpr std::uint32_t kDefaultSampling = 1000;
 
-/// Returns whether the default N applies to `function`. All functions of the two kinds return at
-/// once, whatever other ranks do.
+/// Returns whether the default N applies to `function`. All functions of the two kinds return
+/// immediately, whatever other ranks do.
 bool never_waits(std::uint16_t function) noexcept;
 
 /// Fills `every` (kMaxFunctions elements) from the text of XYLEM_SAMPLE. Null or an empty text

@@ -9,12 +9,12 @@
 // library. Two launchers draw different identities. The key of a world combines the identity with
 // the launcher's own data:
 //
-//   Open MPI   PMIX_NAMESPACE: a world that MPI_Comm_spawn starts has its own namespace
+//   Open MPI   PMIX_NAMESPACE: each world that MPI_Comm_spawn starts has a new namespace
 //   Hydra      --control-port and --pgid of the proxy above a spawned rank
 //
 // If the library is not loaded into the launcher, there is no XYLEM_WORLD. Then the key comes from
 // the first of these that exists: the PMIx namespace, Slurm's job and step, Hydra's proxy, the run.
-// A process that no launcher started is a world of its own and draws its key.
+// A process that no launcher started is a world with one process. It draws the key of this world.
 
 #include <cstdint>
 

@@ -42,8 +42,8 @@
 
 namespace xylem::capture {
 
-/// The way in which a call moves its payload: at once, with a request, or at each start of a
-/// persistent request.
+/// The time at which a call moves its payload: before it returns, with a request, or at each start
+/// of a persistent request.
 enum class Mode : std::uint8_t { kBlocking, kRequest, kPersistent };
 
 /// An array of counts. The elements are MPI_Count in MPI functions whose names end in _c, and int

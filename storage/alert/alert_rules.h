@@ -4,17 +4,18 @@
 //
 // There are four rules. Each is off or has a threshold.
 //
-// The threshold of *stalled* is a time. A rank is stalled if it made no MPI call for this time
-// while other ranks of its world made calls or wait inside a call. A world is stalled if all its
-// ranks are inside calls and no call ended for this time. A single call that lasted this long is
-// reported when it ends.
+// The threshold of *stalled* is a time. A rank is stalled if it made no MPI call for this time.
+// Meanwhile other ranks of its world made calls, or wait inside a call. A world is stalled if all
+// its ranks are inside calls and no call ended for this time. A single call that lasted this long
+// is reported when it ends.
 //
-// *Imbalance* compares the shares of time that ranks spend in MPI. It is how far the smallest
-// shares are below the mean of the world. The ranks with the smallest shares compute while the
-// others wait. *Late* is the same for the time in collectives. It compares only ranks that use the
-// same collectives. The rank that arrives last spends almost no time in the collective.
+// *Imbalance* compares the shares of time that ranks spend in MPI. Its value is the mean share of
+// the world minus the smallest share. The ranks with the smallest shares compute while the others
+// wait. *Late* is the same for the time in collectives. It compares only ranks that use the same
+// collectives. The rank that arrives last spends almost no time in the collective.
 //
-// *Loss* counts calls that are in no window, and lost hosts.
+// *Loss* counts lost calls: a ring was full, or windows or events were given up. A lost host also
+// raises this alert.
 
 #include <array>
 #include <compare>
@@ -62,7 +63,7 @@ const char* alert_subject_name(AlertSubject subject);
 std::optional<AlertSubject> parse_alert_subject(const std::string& name);
 
 /// An open alert is identified by kind, subject, and the world, rank or leaf that the subject
-/// names. The sentence is for people only.
+/// names.
 struct Alert {
   std::int64_t id = 0;
   Nanos at_ns = 0;
@@ -75,8 +76,8 @@ struct Alert {
   std::optional<std::uint64_t> rank = {};
   /// The host's leaf, if the alert is about a host; nullopt: several hosts.
   std::optional<LeafId> leaf = {};
-  /// A sentence for people. It describes the present state; after the end of the alert, the worst
-  /// state.
+  /// A sentence for people; programs must not parse it. It describes the present state; after the
+  /// end of the alert, the worst state.
   std::string text;
   double value = 0;  ///< Worst value: seconds, a share, or calls.
   double threshold = 0;
@@ -122,9 +123,10 @@ struct LostHostNote {
 /// Judges windows. Does no I/O. The present time is the end of the newest window. An alert is
 /// raised once, when its rule has been true for a whole span. It is closed when the value is below
 /// three quarters of the threshold. So a value around the threshold gives only one alert. (A stall
-/// is closed with the next call.) Similar ranks share one alert. The ranks of an alert may change.
-/// The alert continues as long as one of its first ranks is still among them. Uses about 400 bytes
-/// for each rank.
+/// is closed with the next call.) *Stalled*, *imbalance* and *late* have at most one open alert for
+/// each world. It may be about several ranks, and these may change. The alert stays open if at
+/// least one of its ranks was already in it at the previous evaluation. If none was, it is closed
+/// and a new alert is raised. Uses about 400 bytes for each rank.
 class AlertRules {
  public:
   explicit AlertRules(AlertLimits limits);
@@ -140,7 +142,8 @@ class AlertRules {
   void name_host(LeafId leaf, const std::string& name) { hosts_[leaf].name = name; }
 
   void note(const WindowNote& window);
-  /// Call it after noting all windows up to that time.
+  /// Before this call, pass the windows of the leaf up to `silence.since_ns` to note() and
+  /// note_leaf().
   void note_silence(const SilenceNote& silence);
   /// Tells the rules that all windows of this leaf up to `end_ns` are noted, including empty
   /// windows.
@@ -152,7 +155,8 @@ class AlertRules {
   /// calls are of several hosts. `calls` is the number of calls; nullopt: unknown.
   void note_given_up(std::optional<LeafId> leaf, std::optional<std::uint64_t> calls,
                      const std::string& why);
-  /// Notes that the events of `calls` calls of a rank were given up. Call it once for each loss.
+  /// Notes that events of a rank were given up. `calls` is the number of calls whose events are
+  /// lost. Call it once for each loss.
   void note_events_given_up(WorldId world, std::uint64_t rank, std::uint64_t calls,
                             const std::string& why);
   /// Notes that a host is lost. While the host is lost, its ranks are not judged. A second call for
@@ -163,7 +167,7 @@ class AlertRules {
   void note_ended(WorldId world, std::uint64_t rank);
 
   /// Returns the alerts that were raised, closed or changed since the last call. The caller stores
-  /// each by its id. Ranks are judged only after each fifth of a span.
+  /// each by its id. Ranks are evaluated at most five times per span.
   std::vector<Alert> judge();
   /// The run has ended: closes all open alerts.
   std::vector<Alert> finish();

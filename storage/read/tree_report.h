@@ -74,11 +74,11 @@ struct TreeReport {
 /// this long while the front end still reports.
 constexpr Nanos kSilentAfter = 4 * kSecond;
 
-/// Returns the overlay as the file describes it. With `at_ns`, returns the state at that time of
+/// Returns the overlay as the file describes it. With `at_ns`, returns the state at time `at_ns` of
 /// the run, otherwise the newest state. Nodes that did not exist yet are left out. A file of an
 /// older xylem has no history: for every `at_ns` the result is the newest state, without rates.
 /// Fails if the file cannot be read (see RunFile::query). Fails with kNotFound if the file has no
-/// front end, or had none at that time.
+/// front end, or had none at `at_ns`.
 Result<TreeReport> make_tree_report(RunFile& run, std::optional<Nanos> at_ns = std::nullopt);
 
 }  // namespace xylem::storage

@@ -178,7 +178,7 @@ struct Timeline {
     Nanos begin_ns = 0, end_ns = 0;
   };
   Scope scope;
-  /// True if `calls` has single calls. If false, `grid` has windows instead.
+  /// True if `calls` has single calls. If false, `grid` has windows.
   bool has_calls = false;
   /// Why there are no single calls, and what the user can do. Empty if there are single calls.
   std::string reason;

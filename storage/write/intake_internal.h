@@ -45,8 +45,8 @@ Result<void> check_identity(const wire::PacketId& id);
 /// Decodes the payload as far as a store needs it; the columns of a chunk are not decoded. The
 /// result is a Defect if a window or tombstone has a leaf that is not among the packet's sources.
 /// The result is a Defect if a chunk's number of events differs from the length of its range. A
-/// series packet must have exactly one sample, and the service must have taken a sample with this
-/// number; otherwise the result is a Defect.
+/// series packet must have exactly one sample. The service must have taken a sample with this
+/// number. Otherwise the result is a Defect.
 Content open_payload(const wire::Packet& packet);
 
 /// Decides what to do with a packet if the sources in `known` are already stored.

@@ -65,8 +65,8 @@ struct Batch {
 struct Recorded {
   /// Packets to acknowledge: committed now or known before. Empty if the commit failed.
   std::vector<wire::PacketId> stored;
-  /// Parts of merged packets that leaves must resend: other parts of the same packet are already
-  /// known, so the packet was dropped.
+  /// Contributions that leaves must send again. They were in merged packets. Other contributions to
+  /// these packets were already stored, so the whole packets were dropped.
   std::vector<wire::PacketId> missing;
   /// Leaves whose last window is committed.
   IntervalSet ended;
@@ -76,8 +76,8 @@ struct Recorded {
   std::optional<Error> failure;
   /// After a failure: the batch, to be recorded again. Empty for the last batch.
   Batch batch;
-  /// Set only for the last batch: the account of committed data. If a batch that gives up data
-  /// could not be stored, this is the account as if that batch were stored.
+  /// Set only for the last batch: the account of committed data. If the last batch has `gives_up`
+  /// and its commit failed, the account still includes this batch.
   std::vector<AccountLine> account;
   bool account_is_stored = true;
   /// Set only for the last batch, and only if the run's end could not be written: the reason.
@@ -93,8 +93,8 @@ class Recorder {
  public:
   virtual ~Recorder() = default;
 
-  /// Returns at once. Call it only if no batch is in progress and take() has returned the previous
-  /// outcome.
+  /// Returns immediately. Call it only if no batch is in progress and take() has returned the
+  /// previous outcome.
   virtual void record(Batch batch) = 0;
   /// Returns the outcome of the batch, once, when it is ready.
   virtual std::optional<Recorded> take() = 0;
@@ -102,9 +102,9 @@ class Recorder {
   virtual int fd() const = 0;
 };
 
-/// Works on its own thread. Until the recorder is destroyed, only that thread may call the store.
-/// The destructor waits for the batch in progress. `store` is borrowed. Fails with kExhausted if
-/// the system gives no thread or descriptor.
+/// Starts a thread that records. Until the recorder is destroyed, only this thread may call the
+/// store. The destructor waits for the batch in progress. `store` is borrowed. Fails with
+/// kExhausted if the system gives no thread or descriptor.
 Result<std::unique_ptr<Recorder>> make_thread_recorder(Store& store);
 
 /// Works inside record(), for a simulation and for tests. `store` is borrowed.

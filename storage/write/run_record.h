@@ -1,7 +1,7 @@
 #pragma once
 
-// The record of a run, from the start of its front end to its end: the run's file, and the file of
-// an earlier run at the same path.
+// The record of a run, from the start of its front end to its end. The record has the run's file,
+// and the file of an earlier run at the same path.
 
 #include <memory>
 #include <string>
@@ -25,18 +25,17 @@ struct RecordOptions {
 };
 
 /// Decides which of the two runs' files is at the path in the end. The rule: a run without data
-/// never replaces a run with data, and a job that was not started leaves no file unless it has
-/// data.
+/// never replaces a run with data. A job that was not started leaves no file unless it has data.
 ///
 /// Order of calls: open(); keep() when the run has data; then end(), or leave_to_successor(). The
 /// destructor closes the store; if none of the three was called, it also restores the earlier run's
 /// file. If the process is killed, a successor continues with open(). Not thread-safe.
 class RunRecord {
  public:
-  /// Begins the run: sets an earlier run's file aside, makes the store and calls its begin_run. A
-  /// successor continues the former store instead. Fails as ReplacedRun::set_aside,
-  /// make_sqlite_store and Store::begin_run, or as resume_sqlite_store. Then the earlier run's file
-  /// is at the path again.
+  /// Begins the run: sets an earlier run's file aside, makes the store and calls its begin_run. In
+  /// a successor, continues the former store. Fails as ReplacedRun::set_aside, make_sqlite_store
+  /// and Store::begin_run, or as resume_sqlite_store. Then the earlier run's file is at the path
+  /// again.
   static Result<RunRecord> open(const RecordOptions& options);
 
   /// Valid until end().

@@ -130,16 +130,16 @@ struct PutOutcome {
 /// If a commit fails, everything since the last commit is undone, also in the store's memory. The
 /// same packets may be put again later. The store stays usable. A put that fails with
 /// kInvalidArgument concerns only its packet. Any other failure of a put undoes everything since
-/// the last commit at once. Then further puts fail in the same way until commit() is called, and
-/// commit() returns the failure. So a caller that acknowledges only after a successful commit never
-/// acknowledges undone data.
+/// the last commit immediately. Then further puts fail in the same way until commit() is called,
+/// and commit() returns the failure. So a caller that acknowledges only after a successful commit
+/// never acknowledges undone data.
 class Store {
  public:
   virtual ~Store() = default;
 
   virtual Result<void> begin_run(const RunFacts& facts) = 0;
 
-  /// Sets the run's time for all later data that has no time of its own.
+  /// Sets the run's time for all later data that comes without a time.
   virtual void set_time(Nanos /*at_ns*/) {}
 
   /// Stores a packet of the monitor's streams, or of a stream that the run's configuration names.

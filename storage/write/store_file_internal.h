@@ -1,7 +1,7 @@
 #pragma once
 
-// The file of a store: checks who may create it, chooses where it is kept, and reserves disk space
-// for the end of a run.
+// The file of a store. These functions check who may create the file, choose where it is kept, and
+// reserve disk space for the end of a run.
 
 #include <sys/resource.h>
 
@@ -51,10 +51,10 @@ Result<ClaimedFile> reclaim_file(const std::string& path, bool lock);
 struct StorePlace {
   ClaimedFile live;
   std::string target;       ///< Where the user wants the file.
-  std::string live_folder;  ///< The live file's own folder; empty if the live file is the target.
+  std::string live_folder;  ///< Folder of the live file; empty if the live file is the target.
 
   bool is_elsewhere() const { return !live_folder.empty(); }
-  /// Removes the live file, and its own folder if it has one.
+  /// Removes the live file, and `live_folder` if there is one.
   void remove_live() const;
 };
 
@@ -63,9 +63,9 @@ struct StorePlace {
 /// claim_file.
 Result<StorePlace> claim_place(const std::string& path, bool overwrite, long pretend_file_system);
 
-/// Finds the file of a former process of the same run again. If the live file was elsewhere and is
-/// gone, but there is a file at `path`, the former process has copied everything: the file at
-/// `path` is then the live file. Fails like reclaim_file.
+/// Finds the file of a former process of the same run again. The live file may have been elsewhere
+/// and be gone while there is a file at `path`. Then the former process has copied everything, and
+/// the file at `path` is the live file. Fails like reclaim_file.
 Result<StorePlace> reclaim_place(const std::string& path, const std::string& live_path);
 
 /// Returns f_type of statfs for the folder of `path`; 0 if statfs fails.

@@ -25,8 +25,8 @@ std::string to_json(const wire::Fields& fields);
 ///
 /// For each leaf a ledger of wave numbers decides whether a wave is new. The ledger contains both
 /// stored waves and waves that were given up. The stored parts of one wave are one row, into which
-/// later parts are merged. A part that does not match this row gets its own row. If the waves of a
-/// stream are not merged, every part gets its own row.
+/// later parts are merged. A part that does not match this row gets a new row. If the waves of a
+/// stream are not merged, every part gets a new row.
 class StreamIntake {
  public:
   /// If `fold` is null, every part is stored separately.

@@ -15,7 +15,7 @@
 namespace xylem::storage {
 
 /// Makes this process the newest front end of the run, and reads the data that former front ends
-/// have left. Does this in an immediate transaction of its own. Fails with kInvalidArgument if the
+/// have left. Does this in a separate immediate transaction. Fails with kInvalidArgument if the
 /// file is another run's, and with kCorrupt if the file has no run or cannot be read. Other
 /// failures are those of sqlite_error().
 Result<Past> take_over(Connection& connection, const std::string& run_id);

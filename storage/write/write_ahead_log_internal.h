@@ -16,8 +16,9 @@ namespace xylem::storage {
 inline constexpr const char* kWriteAhead = "PRAGMA journal_mode = WAL";
 /// A commit waits for no disk; a checkpoint does, and makes durable what was written before.
 inline constexpr const char* kWaitForDisk = "PRAGMA synchronous = NORMAL";
-/// For changes that need not be durable yet, so that waiting would only delay the job: the making
-/// of the file, which the log's first checkpoint makes durable, and the end, when the log is empty.
+/// For changes that need not be durable yet, so that waiting would only delay the job. This is the
+/// case when the file is made, because the log's first checkpoint makes it durable. It is also the
+/// case at the end, when the log is empty.
 inline constexpr const char* kWaitForNoDisk = "PRAGMA synchronous = OFF";
 /// Maximum wait of a statement for another connection's lock.
 inline constexpr int kBusyPatienceMs = 2000;
@@ -39,8 +40,8 @@ class WriteAheadLog {
   /// up to 50 ms for readers of an old state. If one of them stays, logs one warning.
   void watch();
 
-  /// After a commit has found the disk full: folds the log into the file if the file has room for
-  /// it, so that the log can begin again at its start.
+  /// Call it after a commit has found the disk full. Folds the log into the file if the file has
+  /// room for it. Then the log can begin again at its start.
   void fold_if_it_fits();
 
   /// From now on commits do not fold the log, which would use the space reserved for the run's end.

@@ -34,7 +34,7 @@ struct ClusterOptions {
 
 class Cluster {
  public:
-  /// Starts all processes at once. Borrows the world.
+  /// Starts all processes together. Borrows the world.
   Cluster(Simulation& world, const ClusterOptions& options);
   ~Cluster();
 

@@ -56,8 +56,8 @@ struct LeafHost {
   std::uint64_t calls = 0;     ///< Calls since the last window.
   std::uint64_t captured = 0;  ///< Calls in windows.
   std::uint64_t records = 0;
-  /// Encoded chunks by number of events. Chunks with the same number of events have the same bytes,
-  /// because only the identity and the number of calls of a chunk are compared.
+  /// Encoded chunks by number of events. Chunks with the same number of events have the same bytes.
+  /// The reason: tests compare only the identity and the number of calls of a chunk.
   std::map<std::uint32_t, wire::Bytes> chunks;
 
   LeafId leaf = wire::kNoLeaf;

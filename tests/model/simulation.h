@@ -11,9 +11,9 @@
 // Rules of the network. Messages of a link arrive in order; the delays of different links are
 // independent. If the path between two hosts is cut, messages on it wait. They are delivered if the
 // path is healed before an end closes the link because of silence. A reset loses the messages on a
-// link; each end notices it at its own time, or only by silence. A killed process resets its links.
-// A lost host is silent. A frozen process does nothing and is silent; when it thaws, all messages
-// and timers are waiting for it.
+// link. The two ends notice the reset at different times, or only by silence. A killed process
+// resets its links. A lost host is silent. A frozen process does nothing and is silent; when it
+// thaws, all messages and timers are waiting for it.
 //
 // Time passes only between events. The same seed and the same calls give the same run, and the
 // same digest.

@@ -30,7 +30,7 @@ std::vector<wire::Event> lammps_like_events(std::size_t count, std::uint64_t see
 /// request. All completions have the times of the Waitall.
 std::vector<wire::Event> exchange_events(std::size_t count, std::uint64_t seed);
 
-/// Events of several threads of one rank, in bursts, each thread with its own clock.
+/// Events of several threads of one rank, in bursts, each thread with a separate clock.
 std::vector<wire::Event> threaded_events(std::size_t count, std::uint64_t seed, unsigned threads);
 
 /// Events with random values in every field, often extremes. No two events are equal, and times go

@@ -22,8 +22,8 @@ void with_each_bit_flipped(std::vector<std::byte> bytes, const Take& take) {
 }
 
 /// Returns a copy of the bytes with one to eight random changes. A change sets a byte to a random
-/// value or to 0xff, changes a bit, copies an 8-byte word over another, cuts off the end, or
-/// extends it.
+/// value or to 0xff, changes a bit, or copies an 8-byte word over another. It may also cut off the
+/// end or extend it.
 template <typename Random>
 std::vector<std::byte> injured(std::span<const std::byte> whole, Random& random) {
   std::vector<std::byte> bytes(whole.begin(), whole.end());

@@ -45,8 +45,8 @@ constexpr std::uint16_t kLargeRunFunctions = 12;
 constexpr std::uint32_t kLargeRunFanOut = 16;
 
 /// Writes the run to `path` and replaces an existing file. The run has ended and its account is
-/// complete. Takes about 20 us of CPU time for each rank and window (a little more than four rows),
-/// and 0.1 s for a million events. Stops the program when the store fails.
+/// complete. Takes about 20 us of CPU time for each rank and window (a little more than four rows).
+/// A million events take 0.1 s. Stops the program when the store fails.
 void write_large_run(const LargeRun& run, const std::string& path);
 
 /// Describes the run with its seed, for a test's output: "1024 ranks, 3600 s, 0 events, seed 7".

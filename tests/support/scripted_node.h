@@ -1,7 +1,7 @@
 #pragma once
 
-// Nodes over real sockets, for tests. There is a Node with functions as its reactions, a root in
-// its own thread, and a client that connects to the root.
+// Nodes over real sockets, for tests. There is a Node with functions as its reactions, a root in a
+// separate thread, and a client that connects to the root.
 
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ struct ScriptedNode : overlay::Node {
   void on_readable(int, Nanos) override {}
 };
 
-// A root on loopback, in its own thread.
+// A root on loopback, in a separate thread.
 class Root {
  public:
   explicit Root(ScriptedNode& node, const Key& key, bool tls = true, std::string unix_path = {},

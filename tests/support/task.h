@@ -10,7 +10,7 @@
 
 namespace xylem::testing {
 
-/// The coroutine starts at once. Its owner may destroy it after wait(), or while the coroutine
+/// The coroutine starts immediately. Its owner may destroy it after wait(), or while the coroutine
 /// waits for an event that never comes. At any other time another thread may still run it.
 struct Task {
   using Ended = std::shared_ptr<std::atomic<bool>>;

@@ -6,12 +6,12 @@
 // The world has kStubWorldSize ranks. This process is rank 0, and the others do not exist. A call
 // never waits:
 //   - A message to any rank is dropped.
-//   - A receive gets a message at once. Its source is the requested rank; for MPI_ANY_SOURCE it is
-//     the last rank of the communicator. Its tag is the requested tag; for MPI_ANY_TAG it is
+//   - A receive gets a message immediately. Its source is the requested rank; for MPI_ANY_SOURCE it
+//     is the last rank of the communicator. Its tag is the requested tag; for MPI_ANY_TAG it is
 //     kStubTag. The message fills the buffer.
-//   - A request completes at its second test, or when it is waited for. Its handle is then given at
-//     once to the next request of any thread. The handle of a freed communicator is reused in the
-//     same way.
+//   - A request completes at its second test, or when it is waited for. Its handle is then given
+//     immediately to the next request of any thread. The handle of a freed communicator is reused
+//     in the same way.
 //   - MPI_Comm_dup keeps the members. MPI_Comm_split with color c makes a communicator of two
 //     members: rank 0 and rank 1 + c of the parent.
 // Between the program and this MPI is a tool (stub_tool.cc), which is a separate library. Its

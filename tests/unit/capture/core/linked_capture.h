@@ -1,7 +1,7 @@
 #pragma once
 
-// The capture library, linked into the test's own program above a stub MPI (stub_mpi.h): its
-// segment, and the folder of an agent at which it registers.
+// The capture library, linked into the test program above a stub MPI (stub_mpi.h). Tests can read
+// its segment, and the folder of the agent at which it registers.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

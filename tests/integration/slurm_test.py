@@ -17,8 +17,6 @@ class Slurm(SlurmClusterTest):
 
     HOSTS = HOSTS
 
-    # Debian's MPICH now and then hangs in MPI_Finalize when more than two ranks are on several hosts.
-
     def xylem_run(self, *job, options=()):
         return " ".join(map(str, [XYLEM, "run", "--store", self.folder / "run.db", "--overwrite", "--detail", "trace",
                                   "--sample", "none", *options, "--", *job]))
@@ -72,8 +70,11 @@ class Slurm(SlurmClusterTest):
         """A job that runs until it is ended, with calls of all its ranks in the store already."""
         job = self.submit(prefix + self.xylem_run("srun", "--mpi=pmix", PROGRAMS / "behave.openmpi", "loop", "300"), "-N2", "-n2")
         live = LiveStore(self.folder / "run.db")
-        wait_until(lambda: live.value("SELECT count(*) FROM account WHERE stored > 100") == 2,
-                   "all ranks have stored calls", 60)
+        try:
+            wait_until(lambda: live.value("SELECT count(*) FROM account WHERE stored > 100") == 2,
+                       "all ranks have stored calls", 60)
+        except AssertionError as late:
+            self.fail(f"{late}\n{self.state_of(job)}")
         return job
 
     def ended_early(self, job):

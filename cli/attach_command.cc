@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/config.h"
+#include "cli/command_line.h"
 #include "cli/front_end_start.h"
 #include "cli/settings.h"
 #include "frontend/service_options.h"
@@ -26,16 +27,10 @@ namespace {
 
 constexpr int kNobody = 1;
 constexpr int kAgentsLost = 1;
-constexpr int kUsageError = 2;
 // ssh's own patience with a host that does not answer may be two minutes; nobody waits so long for
 // the others.
 constexpr Nanos kReadyPatience = 30 * kSecond;
 constexpr Nanos kLook = 200 * kMillisecond;
-
-int fail(const std::string& sentence) {
-  say(sentence);
-  return kUsageError;
-}
 
 // Settings of run that say something here, too: nothing is recorded of calls.
 bool is_ours(std::string_view name) {
@@ -187,15 +182,15 @@ Result<RunOptions> check(const SettingFlags& flags) {
 int attach_job(const RunOptions& options, const AttachOptions& how,
                const std::vector<std::string>& command_line) {
   auto plan = launch::plan_attach(how.target, options.start.launcher);
-  if (!plan) return fail(plan.error().message);
+  if (!plan) return fail_usage(plan.error().message);
   const launch::SignalGate gate;
   auto started = start_front_end(options, command_line,
                                  plan->only_here ? Reach::kThisHost : Reach::kOtherHosts);
-  if (!started) return fail(started.error().message);
+  if (!started) return fail_usage(started.error().message);
   auto agents = launch::LaunchedAgents::start(agent_launch(*started, plan->launcher), plan->places);
   if (!agents) {
     abandon(*started);
-    return fail("attach: " + agents.error().message);
+    return fail_usage("attach: " + agents.error().message);
   }
   started->agents.emplace(*std::move(agents));
   return watch_to_the_end(*started, *plan, options, how);
@@ -223,13 +218,13 @@ void add_attach_command(CLI::App& app, int& code) {
   verb->callback([flags, &code, verb] {
     const auto options = check(flags->settings);
     if (!options) {
-      code = fail(options.error().message);
+      code = fail_usage(options.error().message);
       return;
     }
     if (!flags->duration.empty()) {
       const auto duration = parse_duration(flags->duration);
       if (!duration || *duration <= 0) {
-        code = fail("--duration: '" + flags->duration + "' is not a time, as in 10s or 5m");
+        code = fail_usage("--duration: '" + flags->duration + "' is not a time, as in 10s or 5m");
         return;
       }
       flags->how.duration = *duration;

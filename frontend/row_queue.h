@@ -80,8 +80,8 @@ class RowQueue {
   /// If the disk is still full after `full_limit`, turns packets into tombstones from now on. Does
   /// nothing before drain().
   void give_up_if_full(Nanos now);
-  /// Stores all that waits and the run's end, as soon as the batch in progress is done. Rows that
-  /// are added later are not stored.
+  /// Stores all that waits and the run's end, as soon as the batch in progress is done. A row
+  /// that is added later is stored only while that batch is in progress.
   void end(int exit_code, Nanos now);
 
   /// When on_timer() has something to do; kForever if nothing waits.

@@ -16,8 +16,8 @@ namespace xylem::launch {
 
 /// The hosts of a job, as far as they are known before it starts.
 struct JobReach {
-  bool may_leave_host =
-      false;               ///< The job may use other hosts; false only if it certainly does not.
+  /// The job may use other hosts; false only if it certainly does not.
+  bool may_leave_host = false;
   bool is_remote = false;  ///< The job is known to use other hosts.
 };
 

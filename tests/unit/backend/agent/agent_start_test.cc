@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -106,6 +107,7 @@ TEST_F(AgentStartTest, AnnouncesItselfAndLetsGoOfItsOutput) {
   ASSERT_TRUE(pipe);
   const pid_t agent = ::fork();
   if (agent == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::dup2(pipe->write.get(), STDOUT_FILENO);
     ::dup2(pipe->write.get(), STDERR_FILENO);
     pipe->write.reset();

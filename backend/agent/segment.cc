@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -172,6 +173,17 @@ wire::ProcessRow Segment::describe() const {
 
 std::uint32_t Segment::function_count() const noexcept {
   return std::min(header().function_count, kMaxFunctions);
+}
+
+std::span<const FunctionId> Segment::function_ids() const noexcept {
+  static constexpr auto kIds = [] {
+    std::array<FunctionId, kMaxFunctions> ids{};
+    for (std::size_t at = 0; at < ids.size(); ++at) {
+      ids[at] = FunctionId{static_cast<std::uint16_t>(at)};
+    }
+    return ids;
+  }();
+  return std::span(kIds).first(function_count());
 }
 
 std::vector<wire::FunctionRow> Segment::functions() const {

@@ -8,7 +8,6 @@
 // are masked, and records are copied before use.
 
 #include <cstdint>
-#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,11 +56,7 @@ class Segment {
   /// The function table; empty before the process has filled it.
   std::vector<wire::FunctionRow> functions() const;
   /// The ids of the table's functions, in order.
-  auto function_ids() const noexcept {
-    return std::views::iota(std::uint32_t{0}, function_count()) |
-           std::views::transform(
-               [](std::uint32_t number) { return FunctionId{static_cast<std::uint16_t>(number)}; });
-  }
+  std::span<const FunctionId> function_ids() const noexcept;
 
   /// Number of rings used so far, at most kMaxThreads.
   std::uint32_t rings() const noexcept;

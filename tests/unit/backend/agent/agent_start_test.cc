@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 
 #include "base/pipe.h"
@@ -105,6 +106,7 @@ TEST_F(AgentStartTest, FitsTheJournalIntoTheLimitOfFileSizes) {
 TEST_F(AgentStartTest, AnnouncesItselfAndLetsGoOfItsOutput) {
   auto pipe = make_pipe();
   ASSERT_TRUE(pipe);
+  std::fflush(stdout);  // Or the child would write this text too.
   const pid_t agent = ::fork();
   if (agent == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);

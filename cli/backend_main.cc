@@ -62,7 +62,7 @@ int fail(const std::string& sentence) {
   return kBadStart;
 }
 
-Result<AgentTask> read_setting(backend::Stay stay) {
+Result<AgentTask> read_task(backend::Stay stay) {
   auto start = backend::read_agent_start(stay);
   if (!start) return unexpected(std::move(start.error()));
   auto front_end = net::parse_addresses(start->address);
@@ -76,25 +76,25 @@ Result<AgentTask> read_setting(backend::Stay stay) {
   return AgentTask{*std::move(start), *std::move(front_end), *key, std::move(host_key)};
 }
 
-backend::CommProcessSetting comm_process_setting(const AgentTask& setting) {
+backend::CommProcessSetting comm_process_setting(const AgentTask& task) {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   backend::CommProcessSetting child;
   child.program = program.parent_path() / "xylem-commproc";
-  child.run = setting.start.run;
-  child.front_end = setting.start.address;
-  child.folder = setting.start.folder;
-  child.host = setting.start.host;
-  child.host_key = setting.host_key;
-  child.tls = setting.start.tls;
-  child.log_level = setting.start.log_level;
-  child.key = setting.key;
+  child.run = task.start.run;
+  child.front_end = task.start.address;
+  child.folder = task.start.folder;
+  child.host = task.start.host;
+  child.host_key = task.host_key;
+  child.tls = task.start.tls;
+  child.log_level = task.start.log_level;
+  child.key = task.key;
   return child;
 }
 
-backend::AgentOptions agent_options(const AgentTask& setting, int terminate_fd) {
-  backend::AgentOptions options = backend::agent_options(setting.start, setting.front_end);
-  options.host.host_key = setting.host_key;
+backend::AgentOptions agent_options(const AgentTask& task, int terminate_fd) {
+  backend::AgentOptions options = backend::agent_options(task.start, task.front_end);
+  options.host.host_key = task.host_key;
   for (const auto& it : net::interface_addresses()) options.host.addresses.push_back(it.address);
   options.terminate_fd = terminate_fd;
   return options;
@@ -109,7 +109,7 @@ UniqueFd open_termination() {
 }
 
 // The worker: from the guard's fork to its end.
-int work(const AgentTask& setting, std::size_t journal_bytes, backend::RunFolder folder,
+int work(const AgentTask& task, std::size_t journal_bytes, backend::RunFolder folder,
          backend::WorkerInheritance inheritance) {
   auto memory = backend::Mapping::of(inheritance.journal.get(), journal_bytes);
   auto journal = memory ? backend::Journal::open(memory->bytes()) : unexpected(memory.error());
@@ -119,22 +119,22 @@ int work(const AgentTask& setting, std::size_t journal_bytes, backend::RunFolder
     return kBadStart;
   }
   overlay::NoticeBoard notices(
-      {wire::Role::kBackEnd, setting.start.host, static_cast<std::uint32_t>(::getpid())});
+      {wire::Role::kBackEnd, task.start.host, static_cast<std::uint32_t>(::getpid())});
   set_log_listener([&notices](Level level, std::string_view line) {
     notices.post(level, line, monotonic_now());
   });
   backend::GuardChannel channel(std::move(inheritance.channel), std::move(inheritance.listener),
                                 folder);
-  backend::CommProcessStarter starter(comm_process_setting(setting));
+  backend::CommProcessStarter starter(comm_process_setting(task));
   const UniqueFd terminate = open_termination();
-  backend::AgentOptions options = agent_options(setting, terminate.get());
+  backend::AgentOptions options = agent_options(task, terminate.get());
   options.services.programs = inheritance.programs;
   backend::Agent agent(std::move(options), *journal, channel, starter);
   net::RuntimeOptions network;
-  network.run = setting.start.run;
-  network.key = setting.key;
-  network.tls = setting.start.tls;
-  network.host_key = setting.host_key;
+  network.run = task.start.run;
+  network.key = task.key;
+  network.tls = task.start.tls;
+  network.host_key = task.host_key;
   network.notices = &notices;
   const int code = net::run_node(agent, std::move(network));
   set_log_listener({});
@@ -144,15 +144,15 @@ int work(const AgentTask& setting, std::size_t journal_bytes, backend::RunFolder
 }
 
 // The guard, with a worker, until the end.
-int guard(const AgentTask& setting, backend::RunFolder& folder, UniqueFd listener,
+int guard(const AgentTask& task, backend::RunFolder& folder, UniqueFd listener,
           std::vector<backend::HeldProcess> present = {}) {
   // What agents of earlier runs left that were killed with all that stood for them.
   backend::sweep_run_folders(backend::own_run_folders());
-  const backend::GuardOptions options = backend::guard_options(setting.start);
+  const backend::GuardOptions options = backend::guard_options(task.start);
   auto ended = backend::run_guard(
       options, std::move(listener),
       [&](backend::WorkerInheritance inheritance) {
-        return work(setting, options.journal_bytes, folder, std::move(inheritance));
+        return work(task, options.journal_bytes, folder, std::move(inheritance));
       },
       std::move(present));
   if (ended) return *ended;
@@ -166,47 +166,47 @@ void start_log(const backend::AgentStart& start) {
 }
 
 int run_for_rank() {
-  const auto setting = read_setting(backend::Stay::kWithRanks);
-  if (!setting) return fail(setting.error().message);
-  start_log(setting->start);
-  backend::RunFolder folder(setting->start.folder);
+  const auto task = read_task(backend::Stay::kWithRanks);
+  if (!task) return fail(task.error().message);
+  start_log(task->start);
+  backend::RunFolder folder(task->start.folder);
   folder.hold();
   auto daemon = backend::daemonize();
   if (!daemon) return fail(daemon.error().message);
   if (!*daemon) return 0;
-  return guard(*setting, folder, UniqueFd(kBackendListenFd));
+  return guard(*task, folder, UniqueFd(kBackendListenFd));
 }
 
-int run_launched(const AgentTask& setting, std::vector<backend::HeldProcess> present) {
-  auto claim = backend::claim_host(setting.start.folder);
+int run_launched(const AgentTask& task, std::vector<backend::HeldProcess> present) {
+  auto claim = backend::claim_host(task.start.folder);
   if (!claim) return fail(claim.error().message);
   use_all_processors();
   ::umask(077);
   [[maybe_unused]] const int kept = ::chdir("/");  // Only lest it keep a file system busy.
-  backend::announce_ready(setting.start.host, present.size(), "");
+  backend::announce_ready(task.start.host, present.size(), "");
   if (!claim->listener) return 0;
-  start_log(setting.start);
-  return guard(setting, *claim->folder, std::move(claim->listener), std::move(present));
+  start_log(task.start);
+  return guard(task, *claim->folder, std::move(claim->listener), std::move(present));
 }
 
 int run_beside_job() {
-  const auto setting = read_setting(backend::Stay::kUntilTold);
-  if (!setting) return fail(setting.error().message);
-  return run_launched(*setting, {});
+  const auto task = read_task(backend::Stay::kUntilTold);
+  if (!task) return fail(task.error().message);
+  return run_launched(*task, {});
 }
 
 int run_for_found(const std::vector<std::string>& words) {
-  const auto setting = read_setting(backend::Stay::kWithFound);
-  if (!setting) return fail(setting.error().message);
+  const auto task = read_task(backend::Stay::kWithFound);
+  if (!task) return fail(task.error().message);
   const auto selection = backend::parse_selection(words);
   if (!selection) return fail(selection.error().message);
   // Where a job is named it is looked at whoever it belongs to, as far as the system lets us.
   const backend::ProcTable table = backend::read_proc_table(selection->is_named);
   auto present = backend::hold_all_quietly(backend::find_ranks(table.processes, *selection));
   if (!present) return fail(present.error().message);
-  if (!present->empty()) return run_launched(*setting, *std::move(present));
+  if (!present->empty()) return run_launched(*task, *std::move(present));
   backend::announce_ready(
-      setting->start.host, 0,
+      task->start.host, 0,
       table.unreadable == 0 ? "" : std::to_string(table.unreadable) + " processes may not be read");
   return 0;
 }

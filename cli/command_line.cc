@@ -63,7 +63,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
 
 int fail_usage(const std::string& sentence) {
   std::fprintf(stderr, "xylem: %s\n", printable(sentence).c_str());
-  return 2;
+  return kUsageError;
 }
 
 }  // namespace xylem

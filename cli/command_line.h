@@ -34,7 +34,10 @@ Result<std::vector<std::string>> command_of(const CLI::App& verb, const CommandL
 /// What is wrong with the words that `app` has refused, and where to read more, as one sentence.
 std::string explain(const CLI::App& app, const CLI::ParseError& error);
 
-/// Prints "xylem: SENTENCE" to standard error and returns 2, the exit code of wrong usage.
+/// The exit code of wrong usage.
+constexpr int kUsageError = 2;
+
+/// Prints "xylem: SENTENCE" to standard error and returns kUsageError.
 int fail_usage(const std::string& sentence);
 
 }  // namespace xylem

@@ -27,7 +27,6 @@
 namespace xylem {
 namespace {
 
-constexpr int kUsageError = 2;
 constexpr const char* kServePid = "XYLEM_SERVE_PID";
 
 // Waits for SIGTERM, SIGINT or SIGHUP, or for the end of `pid`; meanwhile looks after the front

@@ -54,7 +54,7 @@ void RowQueue::add_packet(wire::Packet packet, Nanos now) {
     return owner_.on_settled(answer, ended);
   }
   add(std::move(packet));
-  if (waiting_bytes_ >= options_.commit_bytes && failed_.rows.empty()) record(now);
+  record_if_large(now);
 }
 
 void RowQueue::on_timer(Nanos now) {
@@ -63,6 +63,10 @@ void RowQueue::on_timer(Nanos now) {
 
 void RowQueue::on_recorded(Nanos now) {
   take_recorded(now);
+  record_if_large(now);
+}
+
+void RowQueue::record_if_large(Nanos now) {
   if (waiting_bytes_ >= options_.commit_bytes && failed_.rows.empty()) record(now);
 }
 
@@ -153,8 +157,7 @@ void RowQueue::give_up_if_full(Nanos now) {
   if (now - ending_since_ < options_.full_limit) return;
   gives_up_ = true;
   log(Level::kError, "the store is full: data that is not stored is counted as lost");
-  storage::Batch batch = std::exchange(failed_, {});
-  std::ranges::move(std::exchange(waiting_, {}).rows, std::back_inserter(batch.rows));
+  storage::Batch batch = take_unstored();
   waiting_bytes_ = 0;
   wire::Acknowledgement answer;
   IntervalSet ended;
@@ -168,6 +171,13 @@ void RowQueue::give_up_if_full(Nanos now) {
   last_progress_ = now;
   ask_for_refused(answer);
   owner_.on_settled(answer, ended);
+}
+
+// The rows of a failed commit, then those that wait.
+storage::Batch RowQueue::take_unstored() {
+  storage::Batch batch = std::exchange(failed_, {});
+  std::ranges::move(std::exchange(waiting_, {}).rows, std::back_inserter(batch.rows));
+  return batch;
 }
 
 void RowQueue::give_up(wire::Packet packet, wire::Acknowledgement& answer, IntervalSet& ended) {
@@ -185,9 +195,7 @@ void RowQueue::end(int exit_code, Nanos now) {
 // After the batch that is under way, if one is: take_recorded() comes back here then.
 void RowQueue::record_end(Nanos now) {
   if (recording_) return;
-  storage::Batch batch = std::exchange(failed_, {});
-  std::ranges::move(waiting_.rows, std::back_inserter(batch.rows));
-  waiting_ = {};
+  storage::Batch batch = take_unstored();
   batch.gives_up = gives_up_;
   batch.at_ns = now - epoch_;
   batch.end = storage::RunEnd{*exit_code_, realtime_now()};

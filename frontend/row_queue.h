@@ -97,7 +97,9 @@ class RowQueue {
 
  private:
   void record(Nanos now);
+  void record_if_large(Nanos now);
   void record_end(Nanos now);
+  storage::Batch take_unstored();
   void take_recorded(Nanos now);
   void acknowledge(storage::Recorded done, Nanos now);
   void note_failure(storage::Recorded done, Nanos now);

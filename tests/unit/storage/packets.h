@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "storage/write/store.h"
 #include "wire/chunk.h"
 #include "wire/profile.h"
@@ -18,8 +19,12 @@
 
 namespace xylem::storage {
 
+/// The length of a window in tests of stored runs.
+constexpr Nanos kWindow = 250 * kMillisecond;
+
 constexpr FunctionId kSend{0};
 constexpr FunctionId kReceive{1};
+constexpr FunctionId kWaitall{2};
 
 /// A temporary folder. The destructor removes it.
 class Folder {

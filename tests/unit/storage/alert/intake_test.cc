@@ -17,7 +17,6 @@ using ::testing::Ne;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-constexpr Nanos kIntakeWindow = 250 * kMillisecond;
 constexpr FunctionId kAllreduce{7};
 
 /// A run of two ranks on one host, whose rules are the store's.
@@ -34,7 +33,7 @@ class StoredAlertsTest : public StoredRun {
   static RunFacts facts() {
     RunFacts facts;
     facts.run_id = "run";
-    facts.window_ns = kIntakeWindow;
+    facts.window_ns = kWindow;
     return facts;
   }
 
@@ -43,7 +42,7 @@ class StoredAlertsTest : public StoredRun {
     for (std::uint64_t wave = first; wave < end; ++wave) {
       wire::ProfileWindow window;
       window.rows = {profile_row(0, 1, 10, kAllreduce), profile_row(0, 2, 10, kAllreduce)};
-      window.rows[1].time_ns = 9 * kIntakeWindow / 10;
+      window.rows[1].time_ns = 9 * kWindow / 10;
       put(window_packet(wave, IntervalSet::of(0), window));
       ASSERT_TRUE(store_->commit());
     }

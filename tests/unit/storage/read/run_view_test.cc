@@ -19,9 +19,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-constexpr Nanos kViewWindow = 250 * kMillisecond;
-constexpr FunctionId kViewWaitall{2};
-
 class RunViewTest : public StoredRun {
  protected:
   RunViewTest() : StoredRun(facts()) {}
@@ -31,7 +28,7 @@ class RunViewTest : public StoredRun {
     facts.run_id = "run";
     facts.command = {"mpirun", "app"};
     facts.started_realtime_ns = 1'000'000;
-    facts.window_ns = kViewWindow;
+    facts.window_ns = kWindow;
     return facts;
   }
 
@@ -45,7 +42,7 @@ class RunViewTest : public StoredRun {
       wire::Registration registration;
       registration.host = "node" + std::to_string(leaf);
       registration.functions = {
-          {kSend, "MPI_Send", 1}, {kReceive, "MPI_Recv", 1}, {kViewWaitall, "MPI_Waitall", 3}};
+          {kSend, "MPI_Send", 1}, {kReceive, "MPI_Recv", 1}, {kWaitall, "MPI_Waitall", 3}};
       for (std::uint32_t lane = 1; lane <= each; ++lane) {
         registration.processes.push_back(
             process_row(lane, leaf * each + lane - 1, 1, hosts * each));
@@ -104,12 +101,12 @@ TEST_F(RunViewTest, OfARunWithoutRanksIsEmptyAndNoFailure) {
 
 TEST_F(RunViewTest, AGridHasACellForEachRankAndWindowWhereTheyFit) {
   put_world(2, 1);
-  put_window(0, 0, {profile_row(0, 1, 3), profile_row(0, 1, 1, kViewWaitall)});
+  put_window(0, 0, {profile_row(0, 1, 3), profile_row(0, 1, 1, kWaitall)});
   put_window(1, 2, {profile_row(1, 1, 5)});
   RunView run = view();
 
   const RankGrid time = good(run.ranks({}));
-  EXPECT_EQ(time.slot_ns, kViewWindow);
+  EXPECT_EQ(time.slot_ns, kWindow);
   EXPECT_EQ(time.columns, 3u);
   EXPECT_THAT(time.cells, ElementsAre(4000, 0, 0, 0, 0, 5000));
   ASSERT_EQ(time.rows.size(), 2u);
@@ -130,7 +127,7 @@ TEST_F(RunViewTest, AGridIsReducedByWholeWindowsAndWholeGroupsOfRanks) {
     put_window(0, wave, rows);
   }
   const RankGrid grid = good(view().ranks({.value = RankValue::kCalls, .columns = 4, .rows = 2}));
-  EXPECT_EQ(grid.slot_ns, 3 * kViewWindow);  // Ten windows in four slots: three, three, three, one.
+  EXPECT_EQ(grid.slot_ns, 3 * kWindow);  // Ten windows in four slots: three, three, three, one.
   ASSERT_EQ(grid.rows.size(), 2u);
   EXPECT_EQ(grid.rows[1].first_rank, 3u);
   EXPECT_EQ(grid.rows[1].ranks, 2u);
@@ -140,11 +137,11 @@ TEST_F(RunViewTest, AGridIsReducedByWholeWindowsAndWholeGroupsOfRanks) {
 TEST_F(RunViewTest, ARangeIsWidenedToWholeWindowsAndSaysSo) {
   put_world(1, 1);
   for (std::uint64_t wave = 0; wave < 8; ++wave) put_window(0, wave, {profile_row(0, 1, wave + 1)});
-  const RankGrid grid = good(
-      view().ranks({.range = {kViewWindow + 1, 3 * kViewWindow - 1}, .value = RankValue::kCalls}));
-  EXPECT_EQ(grid.scope.begin_ns, kViewWindow);
-  EXPECT_EQ(grid.scope.end_ns, 3 * kViewWindow);
-  EXPECT_EQ(grid.scope.run_end_ns, 8 * kViewWindow);
+  const RankGrid grid =
+      good(view().ranks({.range = {kWindow + 1, 3 * kWindow - 1}, .value = RankValue::kCalls}));
+  EXPECT_EQ(grid.scope.begin_ns, kWindow);
+  EXPECT_EQ(grid.scope.end_ns, 3 * kWindow);
+  EXPECT_EQ(grid.scope.run_end_ns, 8 * kWindow);
   EXPECT_THAT(grid.cells, ElementsAre(2, 3));
 }
 
@@ -533,7 +530,7 @@ TEST_F(RunViewTest, SumsAreThoseOfSqlForAnyRange) {
     for (std::uint32_t leaf = 0; leaf < 3; ++leaf) {
       std::vector<wire::ProfileRow> rows;
       for (std::uint32_t lane = 1; lane <= 3; ++lane) {
-        for (const FunctionId function : {kSend, kReceive, kViewWaitall}) {
+        for (const FunctionId function : {kSend, kReceive, kWaitall}) {
           if (random() % 3 == 0) continue;
           rows.push_back(profile_row(leaf, lane, 1 + random() % 50, function));
         }
@@ -543,8 +540,8 @@ TEST_F(RunViewTest, SumsAreThoseOfSqlForAnyRange) {
   }
   RunView run = view();
   for (int trial = 0; trial < 40; ++trial) {
-    const Nanos begin = static_cast<Nanos>(random() % 40) * kViewWindow;
-    const Nanos end = begin + static_cast<Nanos>(1 + random() % 40) * kViewWindow;
+    const Nanos begin = static_cast<Nanos>(random() % 40) * kWindow;
+    const Nanos end = begin + static_cast<Nanos>(1 + random() % 40) * kWindow;
     const std::uint64_t first = random() % 9;
     const std::uint64_t last = first + random() % (10 - first);
     const RankGrid grid = good(run.ranks({.ranks = {WorldId{0}, first, last},

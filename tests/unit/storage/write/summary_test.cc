@@ -15,10 +15,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Nanos kSummaryWindow = 250 * kMillisecond;
 constexpr std::uint32_t kHosts = 5;
 constexpr std::uint32_t kEach = 16;  // 80 processes: more than a block.
-constexpr FunctionId kSummaryWaitall{2};
 constexpr FunctionId kLate{3};
 
 template <typename T>
@@ -41,7 +39,7 @@ class SummaryTest : public StoredRun {
  protected:
   SummaryTest() : StoredRun(facts()) {
     for (std::uint32_t leaf = 0; leaf < kHosts; ++leaf) {
-      put(registration(leaf, {{kSend, "MPI_Send", 1}, {kSummaryWaitall, "MPI_Waitall", 3}}));
+      put(registration(leaf, {{kSend, "MPI_Send", 1}, {kWaitall, "MPI_Waitall", 3}}));
     }
   }
 
@@ -60,7 +58,7 @@ class SummaryTest : public StoredRun {
   static RunFacts facts() {
     RunFacts facts;
     facts.run_id = "run";
-    facts.window_ns = kSummaryWindow;
+    facts.window_ns = kWindow;
     return facts;
   }
 
@@ -68,7 +66,7 @@ class SummaryTest : public StoredRun {
   wire::Packet window(std::uint32_t leaf, std::uint64_t wave, Nanos begin_ns) {
     wire::ProfileWindow window;
     window.begin_ns = begin_ns;
-    window.end_ns = begin_ns + kSummaryWindow / 4;
+    window.end_ns = begin_ns + kWindow / 4;
     std::set<std::pair<std::uint32_t, std::uint16_t>> chosen;
     for (std::uint64_t i = 0; i <= random_() % 4; ++i) {
       chosen.insert({static_cast<std::uint32_t>(1 + random_() % kEach),
@@ -88,11 +86,10 @@ class SummaryTest : public StoredRun {
   void write_randomly(std::uint64_t waves) {
     std::vector<wire::Packet> kept_back;
     for (std::uint64_t wave = 0; wave < waves; ++wave) {
-      const Nanos slice =
-          static_cast<Nanos>(wave) * kSummaryWindow - 100 * kSummaryWindow;  // Some before zero.
+      const Nanos slice = static_cast<Nanos>(wave) * kWindow - 100 * kWindow;  // Some before zero.
       for (std::uint32_t leaf = 0; leaf < kHosts; ++leaf) {
         const bool is_part = random_() % 8 == 0;
-        wire::Packet packet = window(leaf, wave, is_part ? slice + kSummaryWindow / 2 : slice);
+        wire::Packet packet = window(leaf, wave, is_part ? slice + kWindow / 2 : slice);
         const std::uint64_t fate = random_() % 64;
         if (fate == 0) {
           kept_back.push_back(packet);
@@ -146,12 +143,9 @@ class SummaryTest : public StoredRun {
   }
   TimeRange some_time(Nanos whole) {
     if (random_() % 4 == 0) return {};
-    const auto at = [&] {
-      return static_cast<Nanos>(random_()) * 64 % whole - 110 * kSummaryWindow;
-    };
+    const auto at = [&] { return static_cast<Nanos>(random_()) * 64 % whole - 110 * kWindow; };
     const Nanos a = at();
-    const Nanos b =
-        random_() % 2 == 0 ? at() : a + static_cast<Nanos>(random_() % 40) * kSummaryWindow;
+    const Nanos b = random_() % 2 == 0 ? at() : a + static_cast<Nanos>(random_() % 40) * kWindow;
     return {std::min(a, b), std::max(a, b)};
   }
 
@@ -248,7 +242,7 @@ TEST_F(SummaryTest, EveryAnswerEqualsThatOfTheWindowsHoweverTheyCame) {
   ASSERT_GE(number("SELECT count(DISTINCT level) FROM window_summary"), 3u);
   RunView run = view();
   for (int trial = 0; trial < 150; ++trial) {
-    const TimeRange range = some_time(static_cast<Nanos>(kWaves + 30) * kSummaryWindow);
+    const TimeRange range = some_time(static_cast<Nanos>(kWaves + 30) * kWindow);
     RankGridQuery grid{some_ranks(), range};
     grid.value = static_cast<RankValue>(random_() % 4);
     grid.columns = 1 + random_() % 700;
@@ -273,7 +267,7 @@ TEST_F(SummaryTest, TheLongestCallsAreThoseOfTheWindows) {
   std::vector<std::uint64_t> expected;
   std::map<std::pair<std::uint64_t, Nanos>, std::uint64_t> by_window;
   for (const Row& row : rows()) {
-    std::uint64_t& longest = by_window[{row.rank, floor_to(row.begin_ns, kSummaryWindow)}];
+    std::uint64_t& longest = by_window[{row.rank, floor_to(row.begin_ns, kWindow)}];
     longest = std::max(longest, row.max_ns);
   }
   for (const auto& [key, longest] : by_window) expected.push_back(longest);
@@ -301,7 +295,7 @@ TEST_F(SummaryTest, AFileOfAnOlderVersionIsSummedUpAsItGoesOn) {
   expect_grid(succeeded(view().ranks({})), {}, all);
 
   resume();
-  put(window(0, 300, 300 * kSummaryWindow));
+  put(window(0, 300, 300 * kWindow));
   ASSERT_TRUE(store_->commit());
   EXPECT_GT(number("SELECT count(*) FROM window_summary"), 0u);
   expect_grid(succeeded(view().ranks({})), {}, rows());
@@ -332,7 +326,7 @@ TEST_F(SummaryTest, ADamagedSummaryIsSaidAndNoAnswer) {
   ASSERT_FALSE(grid);
   EXPECT_EQ(grid.error().code, Code::kCorrupt);
   EXPECT_THAT(grid.error().message, HasSubstr("damaged"));
-  EXPECT_FALSE(run.functions({.range = {-200 * kSummaryWindow, 200 * kSummaryWindow}}));
+  EXPECT_FALSE(run.functions({.range = {-200 * kWindow, 200 * kWindow}}));
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ Result<std::string> read_text_file(const std::string& path, std::string_view wha
   return text;
 }
 
-Result<void> write_text_file(const std::string& path, std::string_view text, bool overwrite) {
+Result<void> write_text_file(const std::string& path, std::string_view text, bool overwrite,
+                             unsigned mode) {
   std::error_code failure;
   const auto status = std::filesystem::symlink_status(path, failure);
   if (std::filesystem::is_directory(status)) {
@@ -70,7 +71,7 @@ Result<void> write_text_file(const std::string& path, std::string_view text, boo
   // Writes another file first. So no reader sees an incomplete file, and a full disk does not
   // destroy the old file.
   const std::string part = path + "." + std::to_string(::getpid()) + ".part";
-  UniqueFd fd(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  UniqueFd fd(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!fd) return fail(errno);
   int why = 0;
   while (!text.empty() && why == 0) {

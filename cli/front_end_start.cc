@@ -137,7 +137,7 @@ Result<launch::FrontEndProcess> start_with_plugins(const std::string& program, l
                                         std::move(copies), say);
 }
 
-launch::JobReach reach_of(const std::vector<std::string>& command, Reach reach) {
+launch::JobReach job_reach(const std::vector<std::string>& command, Reach reach) {
   if (reach != Reach::kJob) return {reach == Reach::kOtherHosts, reach == Reach::kOtherHosts};
   const char* path = std::getenv("PATH");
   const auto environment = launch::current_environment();
@@ -155,7 +155,7 @@ Result<Started> start_front_end(const RunOptions& options, const std::vector<std
     auto usable = launch::check_preload(installation->capture_library);
     if (!usable) return unexpected(std::move(usable.error()));
   }
-  const launch::JobReach job = reach_of(command, reach);
+  const launch::JobReach job = job_reach(command, reach);
   auto listening =
       launch::listen_for_run(options.start, job.may_leave_host || !options.start.launcher.empty());
   if (!listening) return unexpected(std::move(listening.error()));

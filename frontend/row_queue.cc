@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "wire/tombstone.h"
 
@@ -32,6 +33,11 @@ void RowQueue::start(Nanos epoch, Nanos now) {
 }
 
 void RowQueue::add(storage::Row row) {
+  CHECK(!std::holds_alternative<wire::Packet>(row));
+  push(std::move(row));
+}
+
+void RowQueue::push(storage::Row row) {
   if (is_sample(row) && (gives_up_ || waiting_bytes_ > options_.waiting_bytes)) return;
   const auto* packet = std::get_if<wire::Packet>(&row);
   waiting_bytes_ += sizeof row + (packet != nullptr ? packet->payload.size() : 0);
@@ -53,7 +59,7 @@ void RowQueue::add_packet(wire::Packet packet, Nanos now) {
     if (!ended.empty()) last_progress_ = now;
     return owner_.on_settled(answer, ended);
   }
-  add(std::move(packet));
+  push(std::move(packet));
   record_if_large(now);
 }
 
@@ -165,7 +171,7 @@ void RowQueue::give_up_if_full(Nanos now) {
     if (auto* packet = std::get_if<wire::Packet>(&row)) {
       give_up(std::move(*packet), answer, ended);
     } else {
-      add(std::move(row));
+      push(std::move(row));
     }
   }
   last_progress_ = now;
@@ -184,7 +190,7 @@ void RowQueue::give_up(wire::Packet packet, wire::Acknowledgement& answer, Inter
   answer.stored.push_back(packet.id);
   if (wire::is_end(packet)) ended.insert(packet.id.sources);
   if (wire::may_be_given_up(packet)) packet = wire::make_tombstone(packet, kNoRoom);
-  add(std::move(packet));
+  push(std::move(packet));
 }
 
 void RowQueue::end(int exit_code, Nanos now) {

@@ -68,9 +68,12 @@ class RowQueue {
   /// Adds a row that is no packet. A sample of the tree's state is dropped if the queue is full or
   /// gives up packets.
   void add(storage::Row row);
+  /// Adds a packet. If the queue is full, drops it, and requests it again when there is space.
   void add_packet(wire::Packet packet, Nanos now);
 
+  /// Begins a commit if one is due.
   void on_timer(Nanos now);
+  /// Takes the result of a commit from the recorder, if there is one.
   void on_recorded(Nanos now);
 
   /// The run is ending: `full_limit` begins.
@@ -96,6 +99,7 @@ class RowQueue {
   wire::LinkReport take_report(Nanos now);
 
  private:
+  void push(storage::Row row);
   void record(Nanos now);
   void record_if_large(Nanos now);
   void record_end(Nanos now);

@@ -12,11 +12,12 @@ namespace xylem::launch {
 
 /// Writes the variables to the file `path`, one NAME=VALUE a line, with mode 0600, since one of
 /// them is the run's key. Replaces an existing file in one step, so that nobody reads half of it.
-/// Fails with kPermissionDenied if the file cannot be written; then an existing file is unchanged.
+/// Fails if write_text_file() (base/text_file.h) fails; then an existing file is unchanged.
 Result<void> write_environment_file(const std::string& path, const Environment& environment);
 
-/// Reads such a file. Lines without `=` are skipped. Fails with kNotFound if it cannot be read, and
-/// with kPermissionDenied if it belongs to another user or if other users may open it.
+/// Reads such a file. Lines without `=` are skipped. Fails with kNotFound if there is no such file,
+/// and with kPermissionDenied if it cannot be read, belongs to another user, or if other users may
+/// open it.
 Result<Environment> read_environment_file(const std::string& path);
 
 }  // namespace xylem::launch

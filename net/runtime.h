@@ -102,7 +102,8 @@ Result<UniqueFd> listen_tcp(const std::string& host, std::uint16_t port);
 /// Otherwise fails with kPermissionDenied or kInternal.
 Result<UniqueFd> listen_unix(const std::string& path);
 
-/// Returns the port to which a TCP socket is bound.
+/// Returns the port to which a TCP socket is bound. Fails with kInternal if `socket` is not a TCP
+/// socket.
 Result<std::uint16_t> bound_port(const UniqueFd& socket);
 
 /// An interface of this host and its numeric address.

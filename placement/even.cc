@@ -153,8 +153,8 @@ std::string explain(std::span<const tree::Host> hosts, const EvenPlacement& plac
   for (std::size_t i = 0; i < placement.rounds.size(); ++i) {
     text += explain_round(placement.rounds[i], i + 1, hosts);
   }
-  constexpr std::size_t kLeastWidth = 6;
-  Table table(kLeastWidth);
+  constexpr std::size_t kMinWidth = 6;
+  Table table(kMinWidth);
   const bool is_limited =
       std::ranges::any_of(placement.room, [](std::uint64_t room) { return room != kUnlimited; });
   const auto add = [&](std::vector<std::string> row, const std::string& room) {

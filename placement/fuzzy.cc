@@ -21,7 +21,7 @@ using VectorView = Eigen::Map<const Eigen::RowVectorXd>;
 constexpr double kEqual = 1e-9;
 
 /// Minimum for the score of a single factor. Grades may have the value 0.
-constexpr double kLeastAlone = 0.01;
+constexpr double kMinAlone = 0.01;
 
 Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
 
@@ -61,7 +61,7 @@ std::vector<double> emphasised(const FuzzyRules& rules, const Evaluation& it) {
     for (std::size_t j = 0; j < grades; ++j) {
       alone += it.matrix[i * grades + j] * rules.grades[j].value;
     }
-    weights[i] /= std::pow(std::max(alone, kLeastAlone), rules.emphasis);
+    weights[i] /= std::pow(std::max(alone, kMinAlone), rules.emphasis);
   }
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   for (double& weight : weights) weight /= sum;  // Above 0: some weight is.

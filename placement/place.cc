@@ -76,7 +76,7 @@ Result<void> check_carried(const tree::TopologyFile& file, const Plan& plan,
 }
 
 std::string grades_clause(const FuzzyPlacement& fuzzy, HostId host) {
-  constexpr double kLeastShown = 0.005;
+  constexpr double kMinShown = 0.005;
   constexpr std::size_t kMaxShown = 4;
   const Evaluation& evaluation = fuzzy.hosts[raw(host)];
   std::vector<std::size_t> order(evaluation.grades.size());
@@ -86,7 +86,7 @@ std::string grades_clause(const FuzzyPlacement& fuzzy, HostId host) {
   std::string text = "fuzzy: score " + two_places(evaluation.score);
   for (std::size_t i = 0; i < std::min(order.size(), kMaxShown); ++i) {
     const double share = evaluation.grades[order[i]];
-    if (share < kLeastShown) break;
+    if (share < kMinShown) break;
     text += ", " + fuzzy.rules.grades[order[i]].name + " " + two_places(share);
   }
   return text;

@@ -91,7 +91,7 @@ bool takes_gzip(std::string_view accept_encoding) {
 net::HttpReply compressed(net::HttpReply reply, std::string_view accept_encoding) {
   // zlib counts in 32 bits; no answer is near that.
   constexpr std::size_t kMax = 1u << 30;
-  if (reply.body.size() < kLeastCompressed || reply.body.size() > kMax ||
+  if (reply.body.size() < kMinCompressed || reply.body.size() > kMax ||
       has_header(reply, "Content-Encoding")) {
     return reply;
   }

@@ -11,7 +11,7 @@
 namespace xylem::viz {
 
 /// Minimum size of a body to be compressed. A shorter body fits into one packet anyway.
-constexpr std::size_t kLeastCompressed = 1400;
+constexpr std::size_t kMinCompressed = 1400;
 
 /// Returns whether a client accepts gzip: its Accept-Encoding contains gzip or "*", without `q=0`.
 /// Malformed parts are ignored.

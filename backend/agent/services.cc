@@ -23,7 +23,7 @@ struct Services::Service {
   bool announced = false;                // That it is had.
   std::set<std::uint64_t> told;          // Keys of layouts that are in a registration.
   wire::SeriesLayout last_told;
-  bool told_most = false;  // That there are too many of them.
+  bool told_limit = false;  // That there are too many of them.
   bool unknown = false;    // To this version.
   bool was_full = false;   // Why the samples that are missing are missing.
 };
@@ -188,7 +188,7 @@ bool Services::give_names(Service& service, const Reading& reading, wire::Series
   }
   sample.entries = under_names_of(service.last_told, layout, reading.entries);
   sample.layout = key_of(service.last_told);
-  if (!std::exchange(service.told_most, true)) {
+  if (!std::exchange(service.told_limit, true)) {
     log(Level::kWarn, "the metrics of a service change too often; new ones are left out",
         {{"service", service.spec.name}, {"changes", options_.max_layouts}});
   }

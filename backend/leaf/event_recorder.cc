@@ -94,9 +94,9 @@ Result<void> EventRecorder::check(const EventSourceOptions& options) {
     return wrong(std::to_string(options.functions.size()) + " functions; 1 to " +
                  std::to_string(capture::kMaxFunctions) + " are possible");
   }
-  if (options.leaf.journal_bytes < kLeastJournal) {
+  if (options.leaf.journal_bytes < kMinJournal) {
     return wrong("journal_bytes of " + std::to_string(options.leaf.journal_bytes) + "; at least " +
-                 std::to_string(kLeastJournal) + " are needed");
+                 std::to_string(kMinJournal) + " are needed");
   }
   for (const SourceFunction& function : options.functions) {
     if (function.name.empty()) return wrong("a function has no name");

@@ -31,7 +31,7 @@ class EventRecorder {
   static constexpr std::size_t kMaxPending = 64u << 10;
   /// Minimum of `journal_bytes`. With this size, no packet needs more than a quarter of the
   /// journal.
-  static constexpr std::size_t kLeastJournal = 8u << 20;
+  static constexpr std::size_t kMinJournal = 8u << 20;
 
   /// The options must be valid (check()). take() returns the registrations directly after
   /// construction.

@@ -59,8 +59,8 @@ struct StorePlace {
 };
 
 /// Claims the file at `path` for a new run. On a network file system, also makes a live file
-/// elsewhere, and logs where it is. `pretend_file_system` and failures as in SqliteOptions and
-/// claim_file.
+/// elsewhere, and logs where it is. `pretend_file_system` is that of SqliteOptions. Fails if
+/// claim_file() or make_live_folder() fails.
 Result<StorePlace> claim_place(const std::string& path, bool overwrite, long pretend_file_system);
 
 /// Finds the file of a former process of the same run again. The live file may have been elsewhere

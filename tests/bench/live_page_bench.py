@@ -30,7 +30,7 @@ import threading
 import time
 
 BAR = 0.20
-LEAST_PAUSE, PAUSES, MOST_PAUSE = 0.5, 5, 30  # As pace.ts has them.
+LEAST_PAUSE, PAUSES, MAX_PAUSE = 0.5, 5, 30  # As pace.ts has them.
 RANKS_QUESTION = "ranks?world=0&value=mpi&columns=400&digits=4"
 
 # What a page of 1280 x 720 asks in a round, the whole run chosen.
@@ -133,7 +133,7 @@ class Page:
             began = time.monotonic()
             self.round(questions)
             took = time.monotonic() - began
-            due = began + min(MOST_PAUSE, max(LEAST_PAUSE, PAUSES * took))
+            due = began + min(MAX_PAUSE, max(LEAST_PAUSE, PAUSES * took))
             time.sleep(max(0, min(due, end) - time.monotonic()))
             seen = news.wait_beyond(seen, end)
 

@@ -23,7 +23,7 @@ FAULTS = int(os.environ.get("XYLEM_CHAOS_FAULTS", 12))
 FAULTS_A_RUN = int(os.environ.get("XYLEM_CHAOS_A_RUN", 25))
 TELLS = os.environ.get("XYLEM_CHAOS_TELL") == "1"
 MEAN_PAUSE = 1.0
-MOST_AWAY = 3  # Hosts without power at a time.
+MAX_AWAY = 3  # Hosts without power at a time.
 # Eight times a minute is the most that a front end is started anew; see launch/restarts.h.
 FRONT_ENDS_A_MINUTE = 6
 
@@ -119,7 +119,7 @@ class Faults:
         return said
 
     def crash_host(self):
-        if len(self.away) >= MOST_AWAY:
+        if len(self.away) >= MAX_AWAY:
             return None
         host = self.chance.choice(self.up())
         for job in self.jobs.all:

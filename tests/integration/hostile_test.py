@@ -24,12 +24,12 @@ import unittest
 
 from harness import SOURCE, Store, WholeSystemTest, mpirun, wait_until
 
-MOST_AT_ONCE = 512
+MAX_AT_ONCE = 512
 CONNECTIONS = 10_000
 # What connections that have not proved the key may cost a process, all together; within TLS each has its buffers.
-MOST_GROWTH = {"TLS": 64 << 20, "plain": 16 << 20, "Unix": 16 << 20}
+MAX_GROWTH = {"TLS": 64 << 20, "plain": 16 << 20, "Unix": 16 << 20}
 LIARS = 64  # With the key, who claim 16 MiB each.
-MOST_OF_LIARS = 32 << 20
+MAX_OF_LIARS = 32 << 20
 NONCE = bytes(range(16))
 NOBODY = 0xFFFFFFFF
 TCP_DOORS = ["front end, TCP", "communication process, TCP"]
@@ -239,7 +239,7 @@ class Strangers(WholeSystemTest):
                 at_once = time.monotonic() - began
         print(f"{listener.name}: what cannot be is heard for {at_once:.1f} s, half a frame for "
               f"{time.monotonic() - began:.1f} s; at most {(listener.most - listener.before) >> 10} KiB", flush=True)
-        self.assertLess(listener.most - listener.before, MOST_OF_LIARS)
+        self.assertLess(listener.most - listener.before, MAX_OF_LIARS)
 
     def lying_lengths(self, listener):
         for length in (0xFFFFFFFF, 0x7FFFFFFF, 16 << 20, 4097, 0):
@@ -313,9 +313,9 @@ class Strangers(WholeSystemTest):
             if not listener.tls:
                 self.liars_with_the_key(listener)
                 refused += self.replayed(listener) + self.lying_lengths(listener) + self.deep_nesting(listener)
-            silent = self.half_a_frame(listener, MOST_AT_ONCE + 20)
+            silent = self.half_a_frame(listener, MAX_AT_ONCE + 20)
             flood = self.many(listener, self.connections if listener.name == "front end, TCP" else 1000)
-            refused += len(silent) + len(flood) - MOST_AT_ONCE
+            refused += len(silent) + len(flood) - MAX_AT_ONCE
             open_ones += silent + flood
             if listener.name.startswith("front end"):
                 at_front_end += refused
@@ -330,7 +330,7 @@ class Strangers(WholeSystemTest):
         print(f"{name}, {took:.1f} s, {at_front_end} and {at_comm_process} refused at least:\n{said}",
               end="", flush=True)
         for listener in listeners:
-            self.assertLess(listener.most - listener.before, MOST_GROWTH[name], listener.name)
+            self.assertLess(listener.most - listener.before, MAX_GROWTH[name], listener.name)
         # Those that nobody has accepted yet are refused only while the run lasts.
         wait_until(lambda: self.has_refused(at_front_end, at_comm_process), "all of them are refused")
         (self.folder / "stop").touch()

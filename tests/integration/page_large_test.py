@@ -14,7 +14,7 @@ from large_stores import large_run
 from view_test import Server
 
 RANKS, SECONDS = 1024, 100  # 400 windows of each rank: as many as a map has columns.
-MOST_BYTES = 300_000
+MAX_BYTES = 300_000
 SETTLED_S = 1.0
 
 # One that was given up for a newer one has no status.
@@ -98,7 +98,7 @@ class PagePaint(PageTest):
             page.close()
         for view, (settled, answers) in found.items():
             self.assertTrue(all(ms is not None for _, ms in answers), answers)
-            self.assertLessEqual(settled, MOST_BYTES, (view, answers))
+            self.assertLessEqual(settled, MAX_BYTES, (view, answers))
         server.stop(self)
 
 

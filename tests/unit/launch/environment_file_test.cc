@@ -60,7 +60,7 @@ TEST_F(EnvironmentFile, SaysWhyItCannotBeReadOrWritten) {
   EXPECT_THAT(none.error().message, HasSubstr("run.env: cannot be read"));
   const auto unwritten = write_environment_file(folder_ / "nowhere" / "run.env", {});
   ASSERT_FALSE(unwritten);
-  EXPECT_EQ(unwritten.error().code, Code::kPermissionDenied);
+  EXPECT_EQ(unwritten.error().code, Code::kInternal);
   EXPECT_THAT(unwritten.error().message, HasSubstr("cannot be written: No such file"));
 }
 

@@ -18,7 +18,7 @@ export function timeShare(grid: Grid, scope: Scope, row: Row, column: number): n
 }
 
 /** The largest cell per rank: what the darkest colour stands for where there are no shares. */
-export function mostOf(grid: Grid): number {
+export function maxOf(grid: Grid): number {
   let most = 0;
   for (const row of grid.rows) for (const cell of row.cells) most = Math.max(most, cell / row.ranks);
   return most;

@@ -5,7 +5,7 @@ import { classColour } from "./colours.ts";
 import { fill } from "./dom.ts";
 import { point, type Box, type Point } from "./drag.ts";
 import { moment, percent } from "./format.ts";
-import { imbalance, mostOf, ordered, timeShare, type Order, type Row } from "./grid.ts";
+import { imbalance, maxOf, ordered, timeShare, type Order, type Row } from "./grid.ts";
 import { Heat } from "./heat.ts";
 import { Hint } from "./hint.ts";
 import { ticks, type Range } from "./range.ts";
@@ -80,7 +80,7 @@ export class RankMap {
   }
 
   /** As many slots as there is room for. */
-  mostColumns(): number {
+  maxColumns(): number {
     this.surface.fit();
     return Math.max(10, Math.min(kMaxColumns, Math.floor(this.width)));
   }
@@ -93,7 +93,7 @@ export class RankMap {
     this.hint.hide();
     if (!this.parent.querySelector(".hint")) this.parent.append(this.hint.element);
     this.rows = ordered(grid.rows, order);
-    const most = Math.max(1e-300, mostOf(grid));
+    const most = Math.max(1e-300, maxOf(grid));
     this.heat.paint(grid.columns, this.rows.length, this.page.theme, (number, column) => {
       const row = this.rows[number]!;
       const cell = row.cells[column] ?? 0;

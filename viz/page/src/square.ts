@@ -72,7 +72,7 @@ export class Square {
   }
 
   /** As many as have a pixel each. */
-  mostBlocks(): number {
+  maxBlocks(): number {
     this.surface.fit();
     return Math.max(16, Math.min(kMaxBlocks, Math.floor(this.size)));
   }

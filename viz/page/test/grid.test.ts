@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import type { Grid, Scope } from "../src/answers.ts";
 import { csv, errorOffset } from "../src/csv.ts";
-import { imbalance, mostOf, ordered, slotLength, timeShare } from "../src/grid.ts";
+import { imbalance, maxOf, ordered, slotLength, timeShare } from "../src/grid.ts";
 import { moved, stepOf, ticks, zoomed } from "../src/range.ts";
 
 const scope: Scope = { begin_ns: 1000, end_ns: 2500, run_begin_ns: 0, run_end_ns: 2500, has_ended: false,
@@ -31,7 +31,7 @@ test("a share is of all the time that a row's ranks had in the slot", () => {
 });
 
 test("the most is that of a rank, not of a row with many", () => {
-  assert.equal(mostOf(grid), 400);
+  assert.equal(maxOf(grid), 400);
 });
 
 test("rows are sorted by rank, by host as people number them, or by what a rank has", () => {

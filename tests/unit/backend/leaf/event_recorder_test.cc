@@ -279,7 +279,7 @@ TEST_F(EventRecorderTest, SplitsTheAccountsOfAVeryLargeWorld) {
   std::uint64_t calls = 0;
   int lasts = 0;
   for (const Draft& draft : recorder.take()) {
-    EXPECT_LE(draft.packet.payload.size(), EventRecorder::kLeastJournal / 4);
+    EXPECT_LE(draft.packet.payload.size(), EventRecorder::kMinJournal / 4);
     EXPECT_EQ(lasts, 0) << "something follows the last one";
     lasts += draft.packet.last ? 1 : 0;
     calls += draft.calls;

@@ -119,7 +119,7 @@ export const matrix: View = {
     };
 
     const refresh = (): void => {
-      const asked = { world: page.place.world, value: isWaits(value()) ? "waits" : "messages", blocks: square.mostBlocks(), ...cut() };
+      const asked = { world: page.place.world, value: isWaits(value()) ? "waits" : "messages", blocks: square.maxBlocks(), ...cut() };
       page.load("matrix", "matrix", asked, (newest) => {
         answer = newest;
         const found = newest.cells.map(([row, column, times, amount]) => ({ row, column, count: times, amount }));

@@ -3,7 +3,7 @@
 import type { Ranks } from "../answers.ts";
 import { choice, el, empty, fill } from "../dom.ts";
 import { bytes, count, duration, estimate, kNone, moment, percent, ranks as named } from "../format.ts";
-import { imbalance, mostOf, ordered, slotLength, timeShare, type Order, type Row } from "../grid.ts";
+import { imbalance, maxOf, ordered, slotLength, timeShare, type Order, type Row } from "../grid.ts";
 import { legend } from "../heat.ts";
 import { lines, type Hint } from "../hint.ts";
 import { timeOf } from "../place.ts";
@@ -113,7 +113,7 @@ export const ranks: View = {
         choice("show", kValues, value(), (id) => set({ value: id })),
         choice("sort by", kOrders, order(), (id) => set({ order: id })),
         answer !== null && legend(page.theme, isTime ? "0 %" : "0",
-          isTime ? "100 % of its time" : `${amount(answer, mostOf(answer))} of a rank in ${duration(answer.slot_ns)}`),
+          isTime ? "100 % of its time" : `${amount(answer, maxOf(answer))} of a rank in ${duration(answer.slot_ns)}`),
         page.place.own.ranks !== undefined &&
           el("button", { type: "button", class: "chip", click: () => {
             const { ranks: _, ...own } = page.place.own;
@@ -122,7 +122,7 @@ export const ranks: View = {
     };
 
     const refresh = (): void => {
-      const asked = { world: page.place.world, value: value(), columns: map.mostColumns(), digits: kDigits, ...cut(), ...timeOf(page.place) };
+      const asked = { world: page.place.world, value: value(), columns: map.maxColumns(), digits: kDigits, ...cut(), ...timeOf(page.place) };
       page.load("ranks", "ranks", asked, (newest) => {
         answer = newest;
         drawTools();

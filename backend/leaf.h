@@ -102,7 +102,7 @@ class LeafStream {
   class Impl;
   LeafStream(std::shared_ptr<Impl> impl, std::string name)
       : impl_(std::move(impl)), name_(std::move(name)) {}
-  std::shared_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;  // Shared, because a LeafStream may outlive its Leaf.
   std::string name_;
 };
 
@@ -147,7 +147,7 @@ class Leaf {
 
  private:
   explicit Leaf(std::shared_ptr<LeafStream::Impl> impl) : impl_(std::move(impl)) {}
-  std::shared_ptr<LeafStream::Impl> impl_;
+  std::shared_ptr<LeafStream::Impl> impl_;  // Shared with the streams.
 };
 
 }  // namespace xylem::backend

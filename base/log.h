@@ -8,6 +8,8 @@
 // Levels: `error` means that a person must act; `warn` means that a function is degraded. `info` is
 // for a few lines per process, and `debug` is normally off. No level has a line for each event. An
 // error is logged once, where it is handled.
+//
+// A process has one log. It is global, because every function may need it, also in another thread.
 
 #include <concepts>
 #include <functional>

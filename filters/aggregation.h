@@ -26,7 +26,8 @@ namespace xylem::filters {
 /// commutative. So the result does not depend on the tree or on the order of merging. For integers,
 /// counts, buckets, sets, minimum and maximum, the result is exactly the same. For floating-point
 /// sums, it is the same within the bound that the filter's header gives. An aggregation object has
-/// no mutable state, so threads may call it concurrently.
+/// no mutable state, so threads may call it concurrently. An inbox, its
+/// reducer and a leaf hold the same object, so it is a `shared_ptr` everywhere.
 ///
 /// States come from peers. So merge() and finish() check their arguments and fail instead of
 /// crashing.

@@ -38,6 +38,7 @@ struct Place {
 
 /// A stateless function: threads may call it concurrently. Equal arguments must give equal results
 /// on every node, because a replay narrows the sent fields again.
+/// A `shared_ptr` everywhere, because copies of a stream's state hold the same object.
 class Narrowing {
  public:
   Narrowing() = default;

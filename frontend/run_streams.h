@@ -19,7 +19,7 @@ struct RunStreams {
   std::vector<wire::StreamSpec> specs;
   /// The streams of setup.unmerged_streams.
   std::vector<wire::StreamSpec> unmerged;
-  /// Merges the waves of all other streams.
+  /// Merges the waves of all other streams. Shared with the store.
   std::shared_ptr<const storage::StreamFold> fold;
 };
 

@@ -59,7 +59,7 @@ class AggregationFold final : public storage::StreamFold {
   }
 
   Streams streams_;
-  std::shared_ptr<launch::FoldMark> mark_;
+  std::shared_ptr<launch::FoldMark> mark_;  // Shared with the loading of plugins.
 };
 
 const char* to_text(wire::Synchronisation synchronisation) {

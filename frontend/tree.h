@@ -173,7 +173,7 @@ class Stream {
   friend class Tree;
   class Impl;
   Stream(std::shared_ptr<Impl> impl, StreamId id) : impl_(std::move(impl)), id_(id) {}
-  std::shared_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;  // Shared, because a Stream may outlive its Tree.
   StreamId id_{};
 };
 
@@ -228,7 +228,7 @@ class Tree {
 
  private:
   explicit Tree(std::shared_ptr<Stream::Impl> impl) : impl_(std::move(impl)) {}
-  std::shared_ptr<Stream::Impl> impl_;
+  std::shared_ptr<Stream::Impl> impl_;  // Shared with the streams.
 };
 
 }  // namespace xylem::frontend

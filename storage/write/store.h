@@ -248,6 +248,7 @@ struct SqliteOptions {
   long pretend_file_system = 0;
   AlertLimits alerts = {};  ///< Thresholds of alerts.
   /// Merges waves of the run's streams. If null, the waves of each leaf are kept separately.
+  /// Shared, because options are copied. Immutable.
   std::shared_ptr<const StreamFold> fold{};
   /// Size limit of the write-ahead log. A larger log is folded into the file as soon as no reader
   /// uses an old state of the file. While a reader prevents this, the log grows, and one warning is

@@ -8,7 +8,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
-from harness import BUILD, Own, Store, WholeSystemTest, environment, mpirun  # noqa: E402
+from harness import BUILD, DEADLINE, Own, Store, WholeSystemTest, environment, mpirun  # noqa: E402
 
 
 class Install(WholeSystemTest):
@@ -20,7 +20,7 @@ class Install(WholeSystemTest):
         own = self.folder / "own"
         done = subprocess.run([str(prefix / "bin/xylem"), "run", "--store", "run.db", "--detail", "trace", "--sample",
                                "none", "--", *mpirun("mpich", 2, "count_calls", 20000, 1, 5, own)],
-                              env=environment(), cwd=self.folder, capture_output=True, text=True, timeout=60)
+                              env=environment(), cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_exact(Store(self.folder / "run.db"), Own(own, 2))
         shell = subprocess.run(["sqlite3", "run.db", "-cmd", f".load {prefix}/lib/xylem/libxylem-sqlite.so",

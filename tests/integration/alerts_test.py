@@ -6,7 +6,7 @@ import os
 import signal
 import unittest
 
-from harness import Store, WholeSystemTest, mpirun, wait_until, xylem_processes
+from harness import DEADLINE, Store, WholeSystemTest, mpirun, wait_until, xylem_processes
 
 OPEN = "SELECT * FROM alert WHERE until_ns IS NULL"
 
@@ -22,9 +22,9 @@ class AlertsTest(WholeSystemTest):
         """Starts a job, which runs on; its store is self.store."""
         self.store = Store(self.folder / "run.db")
         self.run_process = self.start("run", "--store", self.store.path, *options, "--", *command, **how)
-        wait_until(lambda: os.path.exists(self.store.path), "there is a store", 60)
+        wait_until(lambda: os.path.exists(self.store.path), "there is a store")
 
-    def wait_for_alert(self, sql, seconds=60):
+    def wait_for_alert(self, sql, seconds=DEADLINE):
         def found():
             try:
                 return self.store.rows(sql)
@@ -35,7 +35,7 @@ class AlertsTest(WholeSystemTest):
 
     def end_job(self):
         self.run_process.send_signal(signal.SIGTERM)
-        self.run_process.communicate(timeout=60)
+        self.run_process.communicate(timeout=DEADLINE)
 
     def test_the_rank_that_the_others_wait_for_is_told_of_by_name(self):
         config = self.configure(span="2s", imbalance=0.2, late=0.2)
@@ -85,7 +85,7 @@ class AlertsTest(WholeSystemTest):
         front_end, = (pid for pid, command in xylem_processes().items()
                       if pid not in self.before and "/xylem-frontend" in command.split()[0])
         os.kill(front_end, signal.SIGKILL)
-        wait_until(lambda: self.store.value("SELECT front_ends FROM run") == 2, "there is a successor", 60)
+        wait_until(lambda: self.store.value("SELECT front_ends FROM run") == 2, "there is a successor")
         after, = self.wait_for_alert(OPEN + f" AND value > {before['value'] + 5}")
         self.assertEqual((after["id"], after["at_ns"]), (before["id"], before["at_ns"]))
         self.assertEqual(self.store.value("SELECT count(*) FROM alert"), 1)
@@ -98,7 +98,7 @@ class AlertsTest(WholeSystemTest):
         front_end, = (pid for pid, command in xylem_processes().items()
                       if pid not in self.before and "/xylem-frontend" in command.split()[0])
         os.kill(front_end, signal.SIGKILL)
-        self.run_process.communicate(timeout=120)
+        self.run_process.communicate(timeout=DEADLINE)
         self.assertEqual(self.store.value("SELECT front_ends FROM run"), 2)
         told = self.store.rows("SELECT rank, value FROM alert WHERE kind = 'loss' ORDER BY rank")
         lost = self.store.rows("SELECT rank, lost FROM account ORDER BY rank")
@@ -115,7 +115,7 @@ class AlertsTest(WholeSystemTest):
             self.assertEqual(alert["rank"], 2, alert)
         finally:
             os.kill(pid, signal.SIGCONT)
-        wait_until(lambda: not self.store.rows(OPEN + " AND kind = 'stalled'"), "it is over", 60)
+        wait_until(lambda: not self.store.rows(OPEN + " AND kind = 'stalled'"), "it is over")
         self.end_job()
 
     def test_a_rank_that_computes_while_the_others_wait_is_told_of(self):

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import unittest
 
-from harness import OPEN_MPI, WholeSystemTest, environment
+from harness import DEADLINE, OPEN_MPI, WholeSystemTest, environment
 
 
 def without_figures(text):
@@ -36,8 +36,8 @@ class Applications(WholeSystemTest):
     def both(self, command):
         """Runs it plain and under xylem; returns both results and the store."""
         plain = subprocess.run(command, env=environment(), cwd=self.folder, capture_output=True, text=True,
-                               timeout=300)
-        store = self.run_job(command, "--detail", "trace", expect=plain.returncode, cwd=self.folder, timeout=300)
+                               timeout=DEADLINE)
+        store = self.run_job(command, "--detail", "trace", expect=plain.returncode, cwd=self.folder, timeout=DEADLINE)
         return plain, self.done, store
 
     def assert_complete(self, store, ranks):

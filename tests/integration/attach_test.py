@@ -14,7 +14,7 @@ import time
 import unittest
 
 from emulated_cluster import EmulatedClusterTest, LiveStore
-from harness import PROGRAMS, XYLEM, Store, WholeSystemTest, environment, mpirun, random_seed, run_folders, wait_until
+from harness import DEADLINE, PROGRAMS, XYLEM, Store, WholeSystemTest, environment, mpirun, random_seed, run_folders, wait_until
 from slurm_cluster import SlurmClusterTest
 
 ATTACHES = int(os.environ.get("XYLEM_ATTACHES", "5"))
@@ -27,9 +27,9 @@ class Attaching:
     def rows_of_ranks(self, path, ranks, since):
         """Waits until every rank has a first row of its own, where anybody may ask; how long that took."""
         live = LiveStore(path)
-        wait_until(lambda: live.value("SELECT count(*) FROM rank") == ranks, f"{ranks} ranks are in {path}", 30)
+        wait_until(lambda: live.value("SELECT count(*) FROM rank") == ranks, f"{ranks} ranks are in {path}")
         wait_until(lambda: len(Store(path).rows("SELECT DISTINCT world, rank FROM process_metric")) == ranks,
-                   "each has a sample", 30)
+                   "each has a sample")
         return time.monotonic() - since
 
     def assert_all_there(self, store, ranks, complete):
@@ -69,7 +69,7 @@ class AttachHere(Attaching, WholeSystemTest):
                     pass
             return count >= ranks
 
-        wait_until(stand, f"{ranks} ranks of {launcher} run", 60)
+        wait_until(stand, f"{ranks} ranks of {launcher} run")
 
     def end_job(self, job):
         if job.poll() is None:
@@ -90,7 +90,7 @@ class AttachHere(Attaching, WholeSystemTest):
         since = time.monotonic()
         watching = self.start("attach", "--pid", job.pid, "--store", "run.db")
         self.assertLess(self.rows_of_ranks(self.folder / "run.db", 3, since), SOON)
-        said = watching.communicate(timeout=60)[1]
+        said = watching.communicate(timeout=DEADLINE)[1]
         self.assertEqual(watching.returncode, 0, said)
         self.assertIn("3 ranks on 1 host watched", said)
         self.assertIn("until they ended", said)
@@ -153,7 +153,7 @@ class AttachHere(Attaching, WholeSystemTest):
         wait_until(lambda: len([p for p, c in self.own_processes().items() if "--find" in c]) == len(workers),
                    "another worker", 20)
         job.terminate()
-        said = watching.communicate(timeout=60)[1]
+        said = watching.communicate(timeout=DEADLINE)[1]
         self.assertEqual(watching.returncode, 0, said)
         self.assert_all_there(Store(self.folder / "run.db"), 2, complete=True)
         self.assert_nothing_left()
@@ -164,7 +164,7 @@ class AttachHere(Attaching, WholeSystemTest):
         self.rows_of_ranks(self.folder / "run.db", 2, 0)
         for pid in [pid for pid, command in self.own_processes().items() if "--find" in command]:
             os.kill(pid, signal.SIGKILL)
-        said = watching.communicate(timeout=60)[1]
+        said = watching.communicate(timeout=DEADLINE)[1]
         self.assertEqual(watching.returncode, 1, said)
         self.assertIn("a back end on this host was ended by signal 9", said)
         self.assertIsNone(job.poll())
@@ -186,7 +186,7 @@ class AttachHere(Attaching, WholeSystemTest):
             else:  # Ends without a word: what it started must go by itself.
                 for pid in [watching.pid, *self.own_processes()]:
                     os.kill(pid, signal.SIGKILL)
-            watching.communicate(timeout=90)
+            watching.communicate(timeout=DEADLINE)
             self.assertIsNone(job.poll(), f"turn {turn}")
             after_kill = watching.returncode == -signal.SIGKILL
             if after_kill:  # Whoever comes next sweeps.
@@ -211,7 +211,7 @@ class AttachHere(Attaching, WholeSystemTest):
                 if watched:
                     done = self.xylem("attach", "--pid", job.pid, "--store", "run.db", "--overwrite", "--quiet")
                     self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertEqual(job.wait(120), 0)
+                self.assertEqual(job.wait(DEADLINE), 0)
                 calls, seconds[watched] = [], 0.0
                 for rank in range(2):
                     line = pathlib.Path(f"{report}.{rank}").read_text().split()
@@ -318,12 +318,12 @@ class AttachOverHosts(Attaching, EmulatedClusterTest):
 
     def launcher_on_head(self, name):
         """Its process id as the head sees it."""
-        return wait_until(lambda: self.on("head", "pgrep", "-o", "-f", f"^{name} ").stdout.strip(), f"{name} runs", 30)
+        return wait_until(lambda: self.on("head", "pgrep", "-o", "-f", f"^{name} ").stdout.strip(), f"{name} runs")
 
     def wait_for_ranks(self, by_host, program):
         for host, ranks in by_host.items():
             wait_until(lambda: len(self.on(host, "pgrep", "-f", f"^{program} ").stdout.split()) == ranks,
-                       f"{ranks} ranks on {host}", 60)
+                       f"{ranks} ranks on {host}")
 
     def watch(self, ranks, *how):
         """Attaches for two seconds."""
@@ -331,7 +331,7 @@ class AttachOverHosts(Attaching, EmulatedClusterTest):
         watching = self.start_on("head", XYLEM, "attach", *map(str, how), "--store", "run.db", "--duration", "2s",
                                  stderr=subprocess.PIPE)
         took = self.rows_of_ranks(self.folder / "run.db", ranks, since)
-        said = watching.communicate(timeout=60)[1]
+        said = watching.communicate(timeout=DEADLINE)[1]
         self.assertEqual(watching.returncode, 0, said)
         print(f"first row of each of {ranks} ranks after {took:.2f} s", flush=True)
         self.assertLess(took, SOON)
@@ -378,9 +378,9 @@ class AttachToSlurm(Attaching, SlurmClusterTest):
     def start_job(self, library="openmpi", mpi="pmix"):
         script = f"srun --mpi={mpi} {PROGRAMS}/behave.{library} loop 60\n"
         job = self.submit(script, "-N2", "-n2")
-        wait_until(lambda: self.jobs().get(job) == "RUNNING", "the job runs", 60)
+        wait_until(lambda: self.jobs().get(job) == "RUNNING", "the job runs")
         for host in self.hosts():
-            wait_until(lambda: self.on(host, "pgrep", "-f", f"^{PROGRAMS}/behave").stdout, f"a rank on {host}", 60)
+            wait_until(lambda: self.on(host, "pgrep", "-f", f"^{PROGRAMS}/behave").stdout, f"a rank on {host}")
         return job
 
     def watched(self, host, *how):
@@ -388,7 +388,7 @@ class AttachToSlurm(Attaching, SlurmClusterTest):
         watching = self.start_on(host, XYLEM, "attach", *how, "--store", "run.db", "--duration", "2s",
                                  stderr=subprocess.PIPE)
         took = self.rows_of_ranks(self.folder / "run.db", 2, since)
-        said = watching.communicate(timeout=60)[1]
+        said = watching.communicate(timeout=DEADLINE)[1]
         self.assertEqual(watching.returncode, 0, said)
         print(f"first row of each of 2 ranks after {took:.2f} s", flush=True)
         self.assertLess(took, SOON)
@@ -404,7 +404,7 @@ class AttachToSlurm(Attaching, SlurmClusterTest):
 
     def test_by_srun_itself(self):
         job = self.start_job("mpich", "pmi2")
-        srun = wait_until(lambda: self.on("node01", "pgrep", "-o", "-x", "srun").stdout.strip(), "srun on node01", 30)
+        srun = wait_until(lambda: self.on("node01", "pgrep", "-o", "-x", "srun").stdout.strip(), "srun on node01")
         self.watched("node01", "--pid", srun)
         self.assertEqual(self.jobs(), {job: "RUNNING"})
 
@@ -413,7 +413,7 @@ class AttachToSlurm(Attaching, SlurmClusterTest):
         watching = self.start_on("head", XYLEM, "attach", "--jobid", job, "--store", "run.db", stderr=subprocess.PIPE)
         self.rows_of_ranks(self.folder / "run.db", 2, 0)
         self.on("head", "scancel", job)
-        said = watching.communicate(timeout=60)[1]
+        said = watching.communicate(timeout=DEADLINE)[1]
         self.assertEqual(watching.returncode, 0, said)
         self.assert_all_there(Store(self.folder / "run.db"), 2, complete=True)
         self.assert_nothing_on_any_host()

@@ -20,7 +20,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import BUILD, SOURCE, WholeSystemTest, wait_until
+from harness import BUILD, DEADLINE, SOURCE, WholeSystemTest, wait_until
 
 PACKAGES = BUILD / "viz/page/node_modules"
 CHROMIUM = shutil.which("chromium")
@@ -61,7 +61,7 @@ class Browser:
         """Of an expression in JavaScript."""
         return self.call("page.evaluate", script)
 
-    def wait(self, script, what, seconds=60):
+    def wait(self, script, what, seconds=DEADLINE):
         """Until an expression in JavaScript is true."""
         try:
             wait_until(lambda: self.value(f"Boolean({script})"), what, seconds)

@@ -16,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-from harness import BUILD, PROGRAMS, environment, mpirun, wait_until
+from harness import BUILD, DEADLINE, PROGRAMS, environment, mpirun, wait_until
 
 LIBRARY = str(BUILD / "lib/xylem/libxylem-capture.so")
 PROBE = str(BUILD / "tests/capture_probe")
@@ -106,7 +106,7 @@ class CaptureTest(unittest.TestCase):
                               "LD_PRELOAD": LIBRARY, "TMPDIR": str(self.folder), **more})
 
     def run_job(self, command, **more):
-        return subprocess.run(list(map(str, command)), env=self.variables(**more), timeout=120,
+        return subprocess.run(list(map(str, command)), env=self.variables(**more), timeout=DEADLINE,
                               capture_output=True, text=True)
 
     def watch(self, command, processes, *options, **more):
@@ -119,7 +119,7 @@ class CaptureTest(unittest.TestCase):
         try:
             self.assertEqual(probe.stdout.readline(), "ready\n")
             job = self.run_job(command, **more)
-            _, said = probe.communicate(timeout=90)
+            _, said = probe.communicate(timeout=DEADLINE)
         finally:
             probe.kill()
             probe.wait()

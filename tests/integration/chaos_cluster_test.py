@@ -15,7 +15,7 @@ import time
 import unittest
 
 from emulated_cluster import COMM_PROCESS, FRONT_END, WORKER, EmulatedClusterTest
-from harness import random_seed, wait_until
+from harness import DEADLINE, random_seed, wait_until
 from served_jobs import ServedJobs
 
 FAULTS = int(os.environ.get("XYLEM_CHAOS_FAULTS", 12))
@@ -45,7 +45,7 @@ class Faults:
     def inflict(self, number):
         while sum(self.counts.values()) < number:
             pause = time.monotonic() + self.chance.expovariate(1 / MEAN_PAUSE)
-            wait_until(lambda: self.mend_due() or time.monotonic() > pause, "the moment has come", 60)
+            wait_until(lambda: self.mend_due() or time.monotonic() > pause, "the moment has come")
             kind, = self.chance.choices([k for k, _ in self.kinds], [w for _, w in self.kinds])
             said = kind()
             if said is None:  # Nobody whom it could hit.
@@ -58,7 +58,7 @@ class Faults:
         for kind in self.chance.sample([self.kill_comm_process, self.kill_worker, self.kill_front_end],
                                        self.chance.randint(0, 3)):
             pause = time.monotonic() + self.chance.uniform(0, 0.3)
-            wait_until(lambda: time.monotonic() > pause, "the moment has come", 60)
+            wait_until(lambda: time.monotonic() > pause, "the moment has come")
             said = kind()
             if said is not None:
                 self.counts["at_the_end"] = self.counts.get("at_the_end", 0) + 1
@@ -79,7 +79,7 @@ class Faults:
 
     def mend_all(self, at_once):
         if not at_once:
-            wait_until(lambda: self.mend_due() or not self.due, "everything mends", 60)
+            wait_until(lambda: self.mend_due() or not self.due, "everything mends")
         while self.due:
             heapq.heappop(self.due)[2]()
 
@@ -232,7 +232,7 @@ class ChaosCluster(EmulatedClusterTest):
         faults.inflict(number)
         faults.mend_all(at_once=chance.random() < 0.5)
         faults.tell("all is mended")
-        jobs.wait_until_heard(120)
+        jobs.wait_until_heard(DEADLINE)
         faults.tell("everybody was heard of again, the jobs end")
         jobs.stop(meanwhile=faults.kill_while_it_ends)
         sent, lost, twice = jobs.judge()

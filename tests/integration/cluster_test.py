@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from emulated_cluster import CLUSTER, RSH, EmulatedClusterTest
-from harness import PROGRAMS, XYLEM, Own, Store, environment_of, wait_until, xylem_processes
+from harness import DEADLINE, PROGRAMS, XYLEM, Own, Store, environment_of, wait_until, xylem_processes
 
 HOSTS = 8
 
@@ -125,7 +125,7 @@ class Cluster(EmulatedClusterTest):
         self.assertEqual(len(killed), 2, "guard and worker")
         for pid in killed:
             os.kill(pid, signal.SIGKILL)
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=DEADLINE)
         self.assertEqual(process.returncode, 0, said)
         self.assertIn("node02", said, "whose data is missing is said")
         store = Store(self.folder / "killed.db")
@@ -151,14 +151,14 @@ class Cluster(EmulatedClusterTest):
         self.addCleanup(process.communicate)
         wait_until(lambda: self.asked("SELECT count(*) FROM node b JOIN node p ON p.id = b.parent WHERE "
                                       "b.role = 'back_end' AND p.role = 'comm_process'") == HOSTS,
-                   "all agents are below communication processes", 120)
+                   "all agents are below communication processes")
         for number in (2, 3):
             front_end, = [pid for pid, command in xylem_processes().items()
                           if "xylem-frontend" in command and pid not in self.before]
             os.kill(front_end, signal.SIGKILL)
-            wait_until(lambda: self.asked("SELECT front_ends FROM run") == number, "another one has taken over", 60)
+            wait_until(lambda: self.asked("SELECT front_ends FROM run") == number, "another one has taken over")
             self.assertIsNone(process.poll(), "the job is too short to show anything")
-        _, said = process.communicate(timeout=900)
+        _, said = process.communicate(timeout=DEADLINE)
         self.assertEqual(process.returncode, 0, said)
         store = Store(self.folder / "run.db")
         self.assert_intact(store)

@@ -3,14 +3,14 @@
 
 import unittest
 
-from harness import Own, WholeSystemTest, mpirun
+from harness import DEADLINE, Own, WholeSystemTest, mpirun
 
 
 class Counts(WholeSystemTest):
     def count(self, library, ranks, calls, threads, *options):
         prefix = self.folder / "own"
         store = self.run_job(mpirun(library, ranks, "count_calls", calls, threads, 7, prefix), *options,
-                             timeout=300)
+                             timeout=DEADLINE)
         own = Own(prefix, ranks)
         self.assert_exact(store, own)
         self.assert_intact(store)
@@ -57,7 +57,7 @@ class Counts(WholeSystemTest):
     def test_what_a_ring_too_small_loses_is_missing_and_said(self):
         prefix = self.folder / "own"
         store = self.run_job(mpirun("mpich", 4, "count_calls", 200_000, 1, 7, prefix),
-                             "--sample", "none", timeout=300, env={"XYLEM_RING": "64"})
+                             "--sample", "none", timeout=DEADLINE, env={"XYLEM_RING": "64"})
         own = Own(prefix, 4)
         self.assertEqual(store.value("SELECT sum(captured) FROM account"), own.total())
         self.assertEqual(store.value("SELECT sum(captured - stored - lost) FROM account"), 0)

@@ -14,7 +14,7 @@ import subprocess
 import time
 import unittest
 
-from harness import (LAUNCHERS, PROGRAMS, Own, Store, WholeSystemTest, environment, mpirun, wait_until,
+from harness import (DEADLINE, LAUNCHERS, PROGRAMS, Own, Store, WholeSystemTest, environment, mpirun, wait_until,
                      xylem_processes)
 
 
@@ -62,7 +62,7 @@ class Jobs(WholeSystemTest):
         for library in LAUNCHERS:
             with self.subTest(library):
                 plain = subprocess.run(mpirun(library, 2, "behave", "exit", 3), env=environment(),
-                                       capture_output=True, text=True, timeout=60)
+                                       capture_output=True, text=True, timeout=DEADLINE)
                 store = self.run_job(mpirun(library, 2, "behave", "exit", 3), "--overwrite",
                                      expect=plain.returncode)
                 self.assert_intact(store)
@@ -103,7 +103,7 @@ class Jobs(WholeSystemTest):
             runs.append(self.start("run", "--store", f"{name}.db", "--", *mpirun(
                 "mpich", 2, "count_calls", 200000, 1, ord(name), self.folder / name)))
         for process in runs:
-            self.assertEqual(process.wait(timeout=120), 0)
+            self.assertEqual(process.wait(timeout=DEADLINE), 0)
         for name in ("a", "b"):
             self.assert_exact(Store(self.folder / f"{name}.db"), Own(self.folder / name, 2))
         self.assert_nothing_left()
@@ -133,7 +133,7 @@ class Jobs(WholeSystemTest):
         script = (f"eval \"$({BUILD_XYLEM} serve --store served.db)\"\n"
                   f"{' '.join(mpirun('mpich', 2, 'count_calls', 20000, 1, 5, prefix))}\n"
                   f"{BUILD_XYLEM} serve --stop\n")
-        done = subprocess.run(["bash", "-c", script], env=environment(), cwd=self.folder, timeout=60,
+        done = subprocess.run(["bash", "-c", script], env=environment(), cwd=self.folder, timeout=DEADLINE,
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_exact(Store(self.folder / "served.db"), Own(prefix, 2))
@@ -157,7 +157,7 @@ class Jobs(WholeSystemTest):
 
     def test_serve_ends_with_the_shell_that_called_it(self):
         subprocess.run(["bash", "-c", f"eval \"$({BUILD_XYLEM} serve --store served.db)\"; true"],
-                       env=environment(), cwd=self.folder, timeout=60, check=True, stderr=subprocess.DEVNULL)
+                       env=environment(), cwd=self.folder, timeout=DEADLINE, check=True, stderr=subprocess.DEVNULL)
         self.assert_nothing_left()
         self.assert_intact(Store(self.folder / "served.db"))
 
@@ -250,7 +250,7 @@ class Stores(WholeSystemTest):
                   f"{BUILD_XYLEM} run --store small/run.db --detail trace -- {' '.join(program)}; code=$?; "
                   "cp small/run.db* . ; exit $code")
         done = subprocess.run(["unshare", "--mount", "sh", "-c", script], env=environment(), cwd=self.folder,
-                              capture_output=True, text=True, timeout=180)
+                              capture_output=True, text=True, timeout=DEADLINE)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("no room left on its disk", done.stderr)
         store = Store(self.folder / "run.db")
@@ -274,7 +274,7 @@ class Stores(WholeSystemTest):
                   f"--detail trace -- sh -c '{' '.join(program)} && touch job-is-over'; code=$?; "
                   "cp small/run.db* . ; exit $code")
         done = subprocess.run(["unshare", "--mount", "sh", "-c", script], env=environment(), cwd=self.folder,
-                              capture_output=True, text=True, timeout=180)
+                              capture_output=True, text=True, timeout=DEADLINE)
         over = time.time()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("no room left on its disk", done.stderr)
@@ -303,7 +303,7 @@ class Stores(WholeSystemTest):
         wait_until((self.folder / "started").exists, "the job has started")
         resource.prlimit(front_end, resource.RLIMIT_FSIZE, (4096, 4096))
         (self.folder / "go").touch()
-        _, errors = running.communicate(timeout=120)
+        _, errors = running.communicate(timeout=DEADLINE)
         self.assertEqual(running.returncode, 0, errors)
         (captured, stored, lost), rest = self.closing_numbers(errors)
         print(errors.strip().splitlines()[-1], flush=True)
@@ -326,10 +326,10 @@ class Stores(WholeSystemTest):
                 return True
 
             select.select([asking.stdout], [], [], 60)  # The answer has begun.
-            wait_until(may_write, "the question has ended though its answer is not read", 60)
+            wait_until(may_write, "the question has ended though its answer is not read")
         writer.close()
         self.assertIsNone(asking.poll(), "nothing was left to be read")
-        answer, errors = asking.communicate(timeout=60)
+        answer, errors = asking.communicate(timeout=DEADLINE)
         self.assertEqual((asking.returncode, errors), (0, ""))
         self.assertEqual(len(answer.splitlines()), 1 + events)
 
@@ -436,7 +436,7 @@ class Strangers(WholeSystemTest):
             silent.append(stranger)
         process.stdin.write("go\n")
         process.stdin.flush()
-        self.assertEqual(process.wait(timeout=60), 0)
+        self.assertEqual(process.wait(timeout=DEADLINE), 0)
         for stranger in silent:
             stranger.close()
         self.assert_exact(Store(self.folder / "run.db"), Own(prefix, 2))
@@ -464,7 +464,7 @@ class Secrets(WholeSystemTest):
         self.assertIn("xylem-commproc", listing)
         self.assertTrue(key not in listing, "a command line shows the key")
         self.assertEqual(self.keys_of("behave.mpich"), {""}, "a rank has taken the key out")
-        self.assertEqual(process.wait(timeout=60), 0)
+        self.assertEqual(process.wait(timeout=DEADLINE), 0)
         self.assert_nothing_left()
 
 

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import unittest
 
-from harness import SOURCE, WholeSystemTest, environment
+from harness import DEADLINE, SOURCE, WholeSystemTest, environment
 
 CLUSTER = SOURCE / "tests/support/cluster/cluster.sh"
 RSH = SOURCE / "tests/support/cluster/cluster-rsh"
@@ -64,7 +64,7 @@ class EmulatedClusterTest(WholeSystemTest):
         env = {name: value for name, value in self.env.items() if name != "TMPDIR"}
         subprocess.run([CLUSTER, *map(str, command)], env=env, check=True, capture_output=True, text=True)
 
-    def on(self, host, *command, timeout=120):
+    def on(self, host, *command, timeout=DEADLINE):
         """Runs a command on a host to its end."""
         return subprocess.run([CLUSTER, "exec", host, "--", *map(str, command)], env=self.env, text=True,
                               capture_output=True, cwd=self.folder, timeout=timeout)

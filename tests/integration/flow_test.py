@@ -10,7 +10,7 @@ import threading
 import time
 import unittest
 
-from harness import Store, WholeSystemTest, mpirun, wait_until
+from harness import DEADLINE, Store, WholeSystemTest, mpirun, wait_until
 
 # Memory that a process may take beyond what it had when it was first seen; from the bounds of docs/security.md.
 BOUNDS = {"xylem-frontend": 160 << 20, "xylem-commproc": 80 << 20, "xylem-backend": 120 << 20}
@@ -67,7 +67,7 @@ class Flow(WholeSystemTest):
         self.watch = Watch(lambda: [p for p in self.own_processes() if program_of(p) in BOUNDS])
         self.watch.start()
         self.addCleanup(self.watch.over.set)
-        wait_until(self.flows, "windows are stored through the tree", 60)
+        wait_until(self.flows, "windows are stored through the tree")
 
     def flows(self):
         return ((self.folder / "run.db").exists() and len(self.pids("xylem-commproc")) == 2 and
@@ -82,7 +82,7 @@ class Flow(WholeSystemTest):
         os.kill(pid, signal.SIGSTOP)
         try:
             began = time.monotonic()
-            wait_until(lambda: time.monotonic() - began > SECONDS_HELD and until(), "the job has gone on", 60)
+            wait_until(lambda: time.monotonic() - began > SECONDS_HELD and until(), "the job has gone on")
         finally:
             os.kill(pid, signal.SIGCONT)
 
@@ -90,7 +90,7 @@ class Flow(WholeSystemTest):
         return (self.folder / "job-is-over").exists()
 
     def finish(self):
-        output, errors = self.process.communicate(timeout=180)
+        output, errors = self.process.communicate(timeout=DEADLINE)
         self.watch.over.set()
         self.watch.join()
         self.assertEqual((self.process.returncode, output), (0, "done\n"), errors)
@@ -112,7 +112,7 @@ class Flow(WholeSystemTest):
             holder.execute("BEGIN IMMEDIATE")
             began = time.monotonic()
             # The ranks end while nothing can be stored.
-            wait_until(lambda: time.monotonic() - began > SECONDS_HELD and self.job_is_over(), "the job ends", 90)
+            wait_until(lambda: time.monotonic() - began > SECONDS_HELD and self.job_is_over(), "the job ends")
             holder.execute("ROLLBACK")
         holder.close()
         self.finish()

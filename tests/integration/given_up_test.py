@@ -6,7 +6,7 @@ import pathlib
 import signal
 import unittest
 
-from harness import Own, Store, WholeSystemTest, mpirun, wait_until
+from harness import DEADLINE, Own, Store, WholeSystemTest, mpirun, wait_until
 
 JOURNAL_BYTES = 64 << 20
 LONG_RANKS, SHORT_RANKS = 2, 2
@@ -43,7 +43,7 @@ class GivenUp(WholeSystemTest):
         script.chmod(0o755)
         self.process = self.start("run", "--store", "run.db", "--detail", "trace", "--", "bash", str(script))
         self.store = Store(self.folder / "run.db")
-        wait_until(self.flows, "windows are stored", 60)
+        wait_until(self.flows, "windows are stored")
 
     def flows(self):
         return (self.folder / "job-has-begun").exists() and self.store.value("SELECT count(*) FROM profile_window") > 0
@@ -57,13 +57,13 @@ class GivenUp(WholeSystemTest):
         os.kill(front_end, signal.SIGSTOP)
         try:
             (self.folder / "go").touch()
-            wait_until((self.folder / "short-is-over").exists, "the short ranks have ended", 60)
+            wait_until((self.folder / "short-is-over").exists, "the short ranks have ended")
             wait_until(lambda: any(journal_bytes(p) > 0.9 * JOURNAL_BYTES for p in self.pids("xylem-backend")),
-                       "the journal is full", 120)
-            wait_until((self.folder / "job-is-over").exists, "the job has ended", 180)
+                       "the journal is full")
+            wait_until((self.folder / "job-is-over").exists, "the job has ended")
         finally:
             os.kill(front_end, signal.SIGCONT)
-        _, errors = self.process.communicate(timeout=180)
+        _, errors = self.process.communicate(timeout=DEADLINE)
         self.assertEqual(self.process.returncode, 0, errors)
         given_up = self.store.rows("SELECT part, count(*) AS n, sum(calls) AS calls FROM loss"
                                    " WHERE part IN ('window', 'chunk') GROUP BY part")

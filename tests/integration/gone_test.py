@@ -5,7 +5,7 @@ without them. Needs root."""
 import unittest
 
 from emulated_cluster import EmulatedClusterTest
-from harness import wait_until
+from harness import DEADLINE, wait_until
 from served_jobs import ServedJobs
 
 GONE = "node03"
@@ -22,7 +22,7 @@ class Gone(EmulatedClusterTest):
         self.jobs = ServedJobs(self, "--topology", "kary:2")
         self.jobs.start_everywhere()
         self.cluster(*how, GONE)
-        wait_until(lambda: self.state() == "lost", "it counts as lost", 60)
+        wait_until(lambda: self.state() == "lost", "it counts as lost")
         self.assertEqual(self.jobs.store.rows("SELECT host, reason FROM loss WHERE part = 'host'"),
                          [{"host": GONE, "reason": f"host {GONE} was not heard of any more"}])
         self.alert = wait_until(self.alerts, "it is told of in an alert", 5)[0]
@@ -35,9 +35,9 @@ class Gone(EmulatedClusterTest):
     def test_a_frozen_host_that_counted_as_lost_loses_nothing_when_it_goes_on(self):
         self.start_and_lose("freeze")
         self.cluster("thaw", GONE)
-        wait_until(lambda: self.state() == "attached", "it was heard of again", 60)
+        wait_until(lambda: self.state() == "attached", "it was heard of again")
         wait_until(lambda: self.alerts()[0]["until_ns"] is not None, "the alert is closed", 5)
-        self.jobs.wait_until_heard(60)
+        self.jobs.wait_until_heard(DEADLINE)
         self.jobs.stop()
         self.assertEqual(self.jobs.judge()[1:], (0, 0), "messages lost, and stored twice")
         self.assertEqual(self.jobs.store.rows("SELECT * FROM loss"), [])

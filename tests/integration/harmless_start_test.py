@@ -11,7 +11,7 @@ import subprocess
 import time
 import unittest
 
-from harness import BUILD, LAUNCHERS, XYLEM, Store, WholeSystemTest, environment, mpirun, wait_until
+from harness import BUILD, DEADLINE, LAUNCHERS, XYLEM, Store, WholeSystemTest, environment, mpirun, wait_until
 
 
 def ranks(path):
@@ -66,7 +66,7 @@ class Records(WholeSystemTest):
         wait_until(lambda: (self.folder / "started").exists(), "the job has started")
         front_end, = [pid for pid, line in self.own_processes().items() if "xylem-frontend" in line]
         os.kill(front_end, signal.SIGKILL)
-        process.communicate("go\n", timeout=60)
+        process.communicate("go\n", timeout=DEADLINE)
         self.assertEqual(ranks(self.folder / "good.db"), 2)
         self.assertEqual([p.name for p in self.folder.glob("*.db*")], ["good.db"])
         self.assert_nothing_left()
@@ -87,7 +87,7 @@ class Limits(WholeSystemTest):
     def under(self, limit, *command, options=()):
         words = " ".join(map(str, [XYLEM, "run", "--store", "run.db", "--overwrite", *options, "--", *command]))
         return subprocess.run(["bash", "-c", f"ulimit {limit} && exec {words}"], env=environment(), cwd=self.folder,
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=DEADLINE)
 
     def test_forty_descriptors_are_enough(self):
         done = self.under("-n 40", *mpirun("mpich", 2, "count_calls", 100, 1, 1, self.folder / "own"))
@@ -114,7 +114,7 @@ class Limits(WholeSystemTest):
         next(line for line in process.stderr if "to see it live" in line)  # The store is made.
         front_end, = [pid for pid, line in self.own_processes().items() if "xylem-frontend" in line]
         resource.prlimit(front_end, resource.RLIMIT_FSIZE, (900_000, 900_000))
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=DEADLINE)
         self.assertEqual(process.returncode, 0, said)
         self.assertNotIn("died", said)
         self.assertRegex(said, "room|limit")
@@ -140,7 +140,7 @@ class Stopped(WholeSystemTest):
     def test_at_the_end_has_a_successor(self):
         process, _ = self.start_job()
         began = time.monotonic()
-        _, said = process.communicate("go\n", timeout=100)
+        _, said = process.communicate("go\n", timeout=DEADLINE)
         self.assertEqual(process.returncode, 3, said)
         self.assertLess(time.monotonic() - began, 60)
         self.assertRegex(said, r"the front end \(process \d+\) is stopped; it is killed after 20 s, and kill -CONT")
@@ -158,7 +158,7 @@ class Stopped(WholeSystemTest):
         self.assertIn(f"process {front_end}", line)
         os.kill(front_end, signal.SIGCONT)
         said = process.stderr.read()
-        self.assertEqual(process.wait(timeout=60), 3)
+        self.assertEqual(process.wait(timeout=DEADLINE), 3)
         self.assertIn("complete", said)
         self.assertNotIn("another front end", said)
         self.assert_nothing_left()
@@ -174,7 +174,7 @@ class Environment(WholeSystemTest):
                 script = (f"{show} > before\neval \"$({XYLEM} serve --store served.db --overwrite)\"\n{show} > inside\n"
                           f"eval \"$({XYLEM} serve --stop)\" || exit 9\n{show} > after\n")
                 done = subprocess.run(["bash", "-c", script], env=environment(**before), cwd=self.folder,
-                                      capture_output=True, text=True, timeout=60)
+                                      capture_output=True, text=True, timeout=DEADLINE)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 found = {name: (self.folder / name).read_text() for name in ("before", "inside", "after")}
                 self.assertIn("XYLEM_RUN=", found["inside"])
@@ -185,7 +185,7 @@ class Environment(WholeSystemTest):
         script = (f"eval \"$({XYLEM} serve --store served.db)\"\nkill -KILL $XYLEM_SERVE_PID\n"
                   f"eval \"$({XYLEM} serve --stop)\"\nenv")
         done = subprocess.run(["bash", "-c", script], env=environment(), cwd=self.folder, capture_output=True, text=True,
-                              timeout=60)
+                              timeout=DEADLINE)
         self.assertIn("no front end serves this environment", done.stderr)
         self.assertNotIn("XYLEM_", done.stdout)
         self.assertNotIn("LD_PRELOAD", done.stdout)
@@ -208,7 +208,7 @@ class Installation(WholeSystemTest):
                 for words in (["run", "--store", "x.db", "--", "touch", "job-ran"], ["serve", "--store", "x.db"],
                               ["exec", "--", "touch", "job-ran"]):
                     done = subprocess.run([prefix / "bin/xylem", *words], env=environment(XYLEM_ADDRESS="127.0.0.1:1"),
-                                          cwd=self.folder, capture_output=True, text=True, timeout=60)
+                                          cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE)
                     self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
                     self.assertIn(f"{prefix}/lib/xylem/libxylem-capture.so: cannot be preloaded", done.stderr)
                 self.assertFalse((self.folder / "x.db").exists() or (self.folder / "job-ran").exists())

@@ -14,6 +14,9 @@ import tempfile
 import time
 import unittest
 
+# No test needs a fast machine. This deadline only ends what hangs.
+DEADLINE = 600
+
 BUILD = pathlib.Path(os.environ["XYLEM_BUILD"])
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 OURS = f"{BUILD}/"  # How the path of each of this build's files begins; build/dev2 is another build.
@@ -48,7 +51,7 @@ def random_seed():
     return int(os.environ.get("XYLEM_SEED", time.time_ns() // 1_000_000 % 1_000_000_000))
 
 
-def wait_until(condition, what, seconds=20):
+def wait_until(condition, what, seconds=DEADLINE):
     """Polls until condition() is true; fails with `what` after so many seconds."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -109,7 +112,7 @@ class Store:
 
     def rows(self, sql):
         done = subprocess.run([XYLEM, "query", self.path, sql, "--json"], env=environment(),
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=DEADLINE)
         if done.returncode != 0:
             raise AssertionError(f"{sql}: {done.stderr}")
         return json.loads(done.stdout)
@@ -177,7 +180,7 @@ class WholeSystemTest(unittest.TestCase):
                 if entry.startswith("XYLEM_FOLDER="):
                     shutil.rmtree(entry.removeprefix("XYLEM_FOLDER="), ignore_errors=True)
 
-    def xylem(self, *arguments, timeout=120, env=None, stdin=None, cwd=None):
+    def xylem(self, *arguments, timeout=DEADLINE, env=None, stdin=None, cwd=None):
         """Runs xylem to its end; returns the finished process with its output as text."""
         return subprocess.run([XYLEM, *map(str, arguments)], env=environment(**(env or {})),
                               capture_output=True, text=True, timeout=timeout, input=stdin,
@@ -208,7 +211,7 @@ class WholeSystemTest(unittest.TestCase):
         self.done = done
         return Store(path)
 
-    def assert_nothing_left(self, seconds=15):
+    def assert_nothing_left(self, seconds=60):
         left = {}
 
         def clean():

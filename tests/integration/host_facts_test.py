@@ -8,7 +8,7 @@ import re
 import unittest
 
 from emulated_cluster import RSH, EmulatedClusterTest, LiveStore, control_group
-from harness import PROGRAMS, XYLEM, Own, Store, wait_until
+from harness import DEADLINE, PROGRAMS, XYLEM, Own, Store, wait_until
 
 SOUND, BUSY, FAR = ["node01", "node02", "node03"], ["node04", "node05"], "node06"
 CORES = {"node01": 2, "node02": 2, "node03": 2, "node04": 0.3, "node05": 0.4}  # Granted, by quota.
@@ -55,7 +55,7 @@ class HostFacts(EmulatedClusterTest):
         prefix = self.folder / "own"
         job = self.job(PROGRAMS / "count_calls.openmpi", 30_000, 1, 9, prefix)
         done = self.on("head", XYLEM, "run", "--store", "run.db", "--detail", "trace", "--sample", "none",
-                       "--placement", "fuzzy", "--topology", "kary:4", "--", *job, timeout=300)
+                       "--placement", "fuzzy", "--topology", "kary:4", "--", *job, timeout=DEADLINE)
         self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
         store = Store(self.folder / "run.db")
         self.assert_exact(store, Own(prefix, self.HOSTS))
@@ -76,7 +76,7 @@ class HostFacts(EmulatedClusterTest):
         job = self.open_mpi(ranks, PROGRAMS / "count_calls.openmpi", 60_000, 1, 9, prefix)
         done = self.on("head", XYLEM, "run", "--store", "run.db", "--detail", "trace", "--sample", "none",
                        "--launcher", RSH, "--extra-hosts", "node06,head", "--comm-on", "extra", "--exclude", "head,login",
-                       "--topology", "balanced:1x2", "--", *job, timeout=300)
+                       "--topology", "balanced:1x2", "--", *job, timeout=DEADLINE)
         self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
         store = Store(self.folder / "run.db")
         self.assert_exact(store, Own(prefix, len(SOUND)))
@@ -90,15 +90,15 @@ class HostFacts(EmulatedClusterTest):
                             *self.job(PROGRAMS / "paced.openmpi", "idle", 20))
         live = LiveStore(self.folder / "run.db")
         wait_until(lambda: len(live.rows("SELECT DISTINCT leaf FROM host_metric")) == self.HOSTS,
-                   "facts of all hosts", 60)
+                   "facts of all hosts")
         # By this test's own clock, over a time that holds several intervals of the agents.
         before = {host: self.used_seconds(host) for host in CORES}
         first = live.value("SELECT max(at_ns) FROM host_metric")
         wait_until(lambda: live.value("SELECT min(last) FROM (SELECT max(at_ns) AS last FROM host_metric"
-                                      " GROUP BY leaf)") >= first + 10 * SECONDS, "five more intervals", 60)
+                                      " GROUP BY leaf)") >= first + 10 * SECONDS, "five more intervals")
         last = live.value("SELECT max(at_ns) FROM host_metric")
         after = {host: self.used_seconds(host) for host in CORES}
-        self.assertEqual(run.wait(timeout=120), 0)
+        self.assertEqual(run.wait(timeout=DEADLINE), 0)
 
         facts = {}
         for host, name, value in live.rows(

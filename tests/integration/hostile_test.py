@@ -22,7 +22,7 @@ import subprocess
 import time
 import unittest
 
-from harness import SOURCE, Store, WholeSystemTest, mpirun, wait_until
+from harness import DEADLINE, SOURCE, Store, WholeSystemTest, mpirun, wait_until
 
 MAX_AT_ONCE = 512
 CONNECTIONS = 10_000
@@ -137,11 +137,11 @@ class Strangers(WholeSystemTest):
         script.chmod(0o755)
         self.process = self.start("run", "--store", "run.db", *options, "--", str(script))
         said = self.folder / "said"
-        wait_until(said.exists, "the job has started", 60)
+        wait_until(said.exists, "the job has started")
         address, self.run, key = said.read_text().split()
         self.key = bytes.fromhex(key)
         self.store = Store(self.folder / "run.db")
-        wait_until(lambda: self.is_settled(comm_processes), "the tree stands", 60)
+        wait_until(lambda: self.is_settled(comm_processes), "the tree stands")
         return address
 
     def pids(self, name):
@@ -189,7 +189,7 @@ class Strangers(WholeSystemTest):
             done = subprocess.run(
                 ["openssl", "s_client", "-connect", f"{host}:{port}", "-tls1_3", "-psk_identity", "xylem", "-psk",
                  "00" * 32, "-ciphersuites", "TLS_AES_128_GCM_SHA256"],
-                input="", capture_output=True, text=True, timeout=60)
+                input="", capture_output=True, text=True, timeout=DEADLINE)
             self.assertIn("alert", done.stderr)
             return 1
         with listener.connect() as stranger:
@@ -334,7 +334,7 @@ class Strangers(WholeSystemTest):
         # Those that nobody has accepted yet are refused only while the run lasts.
         wait_until(lambda: self.has_refused(at_front_end, at_comm_process), "all of them are refused")
         (self.folder / "stop").touch()
-        output, errors = self.process.communicate(timeout=120)
+        output, errors = self.process.communicate(timeout=DEADLINE)
         self.assertEqual((self.process.returncode, output), (0, "done\n"), errors)
         self.assertIn("connection refused", errors)
         self.assertIn("more connections refused", errors)

@@ -7,7 +7,7 @@ import re
 import subprocess
 import unittest
 
-from harness import XYLEM, WholeSystemTest, environment, mpirun, wait_until
+from harness import DEADLINE, XYLEM, WholeSystemTest, environment, mpirun, wait_until
 
 NETWORKS = """set -e
 ip link set lo up
@@ -67,18 +67,18 @@ class Interface(WholeSystemTest):
     def addresses(self, *options):
         """What the ranks are told."""
         done = subprocess.run(alone(XYLEM, "run", "--quiet", *options, "--", "sh", "-c", "echo $XYLEM_ADDRESS"),
-                              env=environment(), cwd=self.folder, capture_output=True, text=True, timeout=60)
+                              env=environment(), cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE)
         self.assertEqual(done.returncode, 0, done.stderr)
         return re.sub(r":\d+(,|$)", r"\1", done.stdout.strip()).split(",")[1:]
 
     def test_no_process_of_the_run_listens_on_another_network(self):
         job = self.start_alone("run", "--interface", "net2", "--test-size", "4", "--topology", "kary:2",
                                "--store", "x.db", "--", *mpirun("mpich", 4, "behave", "loop", 6))
-        wait_until(lambda: len(self.listeners("commproc")) >= 2, "two communication processes listen", 40)
+        wait_until(lambda: len(self.listeners("commproc")) >= 2, "two communication processes listen")
         for program in ("frontend", "commproc"):
             for found in self.listeners(program):
                 self.assertEqual(found, {"01024D0A"}, f"{program} listens elsewhere than on 10.77.2.1")
-        self.assertEqual(job.wait(timeout=60), 0)
+        self.assertEqual(job.wait(timeout=DEADLINE), 0)
         self.assertIn("complete", job.stderr.read())
 
     def test_all_announces_both_families_and_no_loopback(self):
@@ -91,14 +91,14 @@ class Interface(WholeSystemTest):
                    "  socket.create_connection((host.strip('[]'), int(port)), timeout=10).close()\n"
                    "  print(one.count(':'))")
         done = subprocess.run(alone(XYLEM, "run", "--quiet", "--interface", "all", "--", "python3", "-c", connect),
-                              env=environment(), cwd=self.folder, capture_output=True, text=True, timeout=60)
+                              env=environment(), cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE)
         self.assertEqual((done.returncode, done.stdout.split()), (0, ["1", "1", "4", "4"]), done.stderr)
 
     def test_all_is_ipv4_where_ipv6_is_off(self):
         off = 'echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6 || exit 77; exec "$@"'
         done = subprocess.run(alone("sh", "-c", off, "sh", XYLEM, "run", "--quiet", "--interface", "all", "--", "sh",
                                     "-c", "echo $XYLEM_ADDRESS"),
-                              env=environment(), cwd=self.folder, capture_output=True, text=True, timeout=60)
+                              env=environment(), cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE)
         if done.returncode == 77:
             self.skipTest("IPv6 cannot be switched off here")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -12,7 +12,7 @@ import subprocess
 import time
 import unittest
 
-from harness import XYLEM, Own, Store, WholeSystemTest, environment, mpirun, random_seed, wait_until, xylem_processes
+from harness import DEADLINE, XYLEM, Own, Store, WholeSystemTest, environment, mpirun, random_seed, wait_until, xylem_processes
 
 
 def name_of(pid):
@@ -46,7 +46,7 @@ class KilledTest(WholeSystemTest):
         self.store = Store(self.folder / "run.db")
         self.unseen = ""
         try:
-            wait_until(self.seen, "data of the job is stored", 60)
+            wait_until(self.seen, "data of the job is stored")
         except AssertionError as why:
             self.process.kill()
             self.fail(f"{why}; {self.unseen}; {self.process.communicate()}")
@@ -68,7 +68,7 @@ class KilledTest(WholeSystemTest):
         os.kill(pids[number], how)
         return pids[number]
 
-    def finish(self, seconds=120):
+    def finish(self, seconds=DEADLINE):
         """Waits for the job; it must have ended well. Returns what xylem said."""
         out, said = self.process.communicate(timeout=seconds)
         self.assertEqual((self.process.returncode, out), (0, "done\n"), said)
@@ -138,10 +138,10 @@ class Agents(KilledTest):
         job = mpirun("mpich", 2, "behave", "loop", 6)
         process = self.start("run", "--store", "run.db", "--", "env", f"XYLEM_KEY={'0' * 64}",
                              f"XYLEM_LOG_FILE={log}", *job)
-        wait_until(lambda: log.exists() and "refuses this agent" in log.read_text(), "the agent says so", 60)
+        wait_until(lambda: log.exists() and "refuses this agent" in log.read_text(), "the agent says so")
         wait_until(lambda: not self.processes("xylem-guard"), "the agent has ended")
         self.assertIsNone(process.poll(), "long before the job")
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=DEADLINE)
         self.assertEqual(process.returncode, 0, said)
         self.assertRegex(said, "connection refused.*key")
         self.assert_intact(Store(self.folder / "run.db"))
@@ -151,8 +151,8 @@ class Agents(KilledTest):
 class CommProcesses(KilledTest):
     def test_a_killed_one_loses_nothing(self):
         self.start_job(15, "--test-size", "4", "--topology", "kary:2", ranks=4)
-        wait_until(lambda: len(self.processes("xylem-commproc")) >= 2, "communication processes run", 60)
-        wait_until(lambda: self.store.value(self.ATTACHED) == 4, "all agents are below them", 60)
+        wait_until(lambda: len(self.processes("xylem-commproc")) >= 2, "communication processes run")
+        wait_until(lambda: self.store.value(self.ATTACHED) == 4, "all agents are below them")
         killed = xylem_processes()[sorted(self.processes("xylem-commproc"))[0]].split()
         node = int(killed[killed.index("--node") + 1])
         self.assertGreater(self.store.value(f"SELECT count(*) FROM node WHERE parent = {node}"), 0)
@@ -167,15 +167,15 @@ class CommProcesses(KilledTest):
 class FrontEnd(KilledTest):
     def front_end(self):
         """The one that runs now; waited for where a dead one has no successor yet."""
-        return wait_until(lambda: self.processes("xylem-frontend"), "a front end runs", 60)[0]
+        return wait_until(lambda: self.processes("xylem-frontend"), "a front end runs")[0]
 
     def wait_for_stored(self, more_than):
         """More of the job is stored than that; returns how much."""
-        wait_until(lambda: self.store.value(self.STORED) > more_than, "more is stored", 60)
+        wait_until(lambda: self.store.value(self.STORED) > more_than, "more is stored")
         return self.store.value(self.STORED)
 
     def wait_for_successor(self, number):
-        wait_until(lambda: self.front_ends() == number, f"front end {number} has taken over", 60)
+        wait_until(lambda: self.front_ends() == number, f"front end {number} has taken over")
 
     def kill_as_soon_as_it_took_over(self, number):
         """Asks the file itself all the time: the end takes less than `xylem query` does. It may be done all the same."""
@@ -264,7 +264,7 @@ class FrontEnd(KilledTest):
         stopped = self.front_end()
         os.kill(stopped, signal.SIGSTOP)  # So that all that is left to store is stored by successors.
         job = [pid for pid in self.children() if name_of(pid) == "sh"]
-        wait_until(lambda: not job or not pathlib.Path(f"/proc/{job[0]}").exists(), "the job has ended", 60)
+        wait_until(lambda: not job or not pathlib.Path(f"/proc/{job[0]}").exists(), "the job has ended")
         os.kill(stopped, signal.SIGKILL)
         for number in (2, 3):
             self.kill_as_soon_as_it_took_over(number)
@@ -278,7 +278,7 @@ class FrontEnd(KilledTest):
 
     def test_killed_above_communication_processes_it_loses_nothing(self):
         self.start_job(14, "--test-size", "4", "--topology", "kary:2", ranks=4)
-        wait_until(lambda: self.store.value(self.ATTACHED) == 4, "all agents are below communication processes", 60)
+        wait_until(lambda: self.store.value(self.ATTACHED) == 4, "all agents are below communication processes")
         comm_processes = len(self.processes("xylem-commproc"))
         for number in (2, 3):
             self.kill("xylem-frontend")
@@ -320,7 +320,7 @@ class FrontEnd(KilledTest):
         self.assert_nothing_left(seconds=90)
 
     def finish_without_a_store(self):
-        out, said = self.process.communicate(timeout=120)
+        out, said = self.process.communicate(timeout=DEADLINE)
         self.assertEqual((self.process.returncode, out), (0, "done\n"), said)
         return said
 
@@ -332,11 +332,11 @@ class FrontEnd(KilledTest):
         self.store = Store(self.folder / "run.db")
         job = subprocess.Popen(mpirun("mpich", 2, "behave", "loop", 4), env=env, cwd=self.folder)
         self.addCleanup(job.wait)
-        wait_until(self.seen, "data of the job is stored", 60)
+        wait_until(self.seen, "data of the job is stored")
         self.kill("xylem-frontend")
         self.wait_for_successor(2)
-        self.assertEqual(job.wait(timeout=60), 0)
-        stopped = subprocess.run([XYLEM, "serve", "--stop"], env=env, capture_output=True, text=True, timeout=90)
+        self.assertEqual(job.wait(timeout=DEADLINE), 0)
+        stopped = subprocess.run([XYLEM, "serve", "--stop"], env=env, capture_output=True, text=True, timeout=DEADLINE)
         self.assertEqual(stopped.returncode, 0, stopped.stderr)
         self.assert_all_stored()
         self.assert_nothing_left()
@@ -353,7 +353,7 @@ class FrontEnd(KilledTest):
 
     def test_a_commit_that_stalls_breaks_no_link(self):
         self.start_job(14, "--test-size", "4", "--topology", "kary:2", ranks=4)
-        wait_until(lambda: self.store.value(self.ATTACHED) == 4, "all agents are below communication processes", 60)
+        wait_until(lambda: self.store.value(self.ATTACHED) == 4, "all agents are below communication processes")
         front_end, = self.processes("xylem-frontend")
         links, stored = sockets_of(front_end), self.store.value(self.STORED)
         lock = sqlite3.connect(self.folder / "run.db", timeout=30, isolation_level=None)

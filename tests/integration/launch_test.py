@@ -7,7 +7,7 @@ import re
 import unittest
 
 from emulated_cluster import RSH, EmulatedClusterTest
-from harness import BUILD, PROGRAMS, XYLEM, Store
+from harness import BUILD, DEADLINE, PROGRAMS, XYLEM, Store
 
 TOOL = BUILD / "tests/tool_process"
 COMMPROC = BUILD / "libexec/xylem/xylem-commproc"
@@ -133,7 +133,7 @@ class StartThroughBackEnds(EmulatedClusterTest):
                        "-o", trace, "-s", "300", "-e",
                        "trace=execve,openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,symlink,"
                        "symlinkat,mknod,mknodat", "-e", "signal=none",
-                       XYLEM, "run", "--store", "run.db", "--topology", "kary:2", "--", *job, timeout=300)
+                       XYLEM, "run", "--store", "run.db", "--topology", "kary:2", "--", *job, timeout=DEADLINE)
         self.assertEqual(done.returncode, 0, done.stderr)
         store = Store(self.folder / "run.db")
         self.assertEqual(store.value("SELECT count(*) FROM node WHERE role = 'comm_process' AND state = 'left'"), 2)

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import unittest
 
-from harness import BUILD, XYLEM, Store, WholeSystemTest, environment, mpirun, wait_until
+from harness import BUILD, DEADLINE, XYLEM, Store, WholeSystemTest, environment, mpirun, wait_until
 
 NOBODY = 65534
 
@@ -58,7 +58,7 @@ class Links(WholeSystemTest):
             finally:
                 os._exit(1)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 13)
-        process.communicate("end\n", timeout=60)
+        process.communicate("end\n", timeout=DEADLINE)
         self.assertEqual(process.returncode, 0)
         self.assert_nothing_left()
 
@@ -68,7 +68,7 @@ class Links(WholeSystemTest):
         path = pathlib.Path(process.stdout.readline().split(",")[0].removeprefix("unix:"))
         self.assertTrue(path.exists())
         process.kill()
-        wait_until(lambda: not path.parent.exists(), "the socket's folder is removed", 60)
+        wait_until(lambda: not path.parent.exists(), "the socket's folder is removed")
         self.assert_nothing_left()
 
 
@@ -89,7 +89,7 @@ class Notices(WholeSystemTest):
         done = subprocess.run(
             [self.broken_installation(), "run", "--store", "run.db", "--test-size", "4", "--topology", "kary:2", "--",
              *mpirun("mpich", 4, "behave", "loop", 3)],
-            env=environment(), capture_output=True, text=True, timeout=120, cwd=self.folder)
+            env=environment(), capture_output=True, text=True, timeout=DEADLINE, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         store = Store(self.folder / "run.db")
         why = "the communication process ended with code 3: no room on this host"
@@ -102,7 +102,7 @@ class Notices(WholeSystemTest):
             self.assertGreater(notice["pid"], 0)
             self.assertIn(f"from=\"back_end {notice['pid']} on {notice['host']}\"", done.stderr)
         report = subprocess.run([XYLEM, "report", str(self.folder / "run.db")], env=environment(),
-                                capture_output=True, text=True, timeout=60).stdout
+                                capture_output=True, text=True, timeout=DEADLINE).stdout
         self.assertIn("from agents and communication processes", report)
         self.assertTrue(all(r["complete"] for r in store.account()), done.stderr)
 

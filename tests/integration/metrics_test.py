@@ -10,7 +10,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from harness import WholeSystemTest, mpirun, wait_until
+from harness import DEADLINE, WholeSystemTest, mpirun, wait_until
 from view_test import Server
 
 
@@ -74,7 +74,7 @@ class Metrics(WholeSystemTest):
             if targets and targets[0]["lastError"] and "deadline" not in targets[0]["lastError"]:
                 raise AssertionError(targets[0]["lastError"])
             return targets and targets[0]["health"] == "up"
-        wait_until(is_scraped, "Prometheus has read it", 90)
+        wait_until(is_scraped, "Prometheus has read it")
 
         def assert_equal(metric, sql, label="world", scale=1):
             shown = {labels: float(value) for labels, value in prometheus.values(metric).items()}
@@ -110,7 +110,7 @@ class Metrics(WholeSystemTest):
         self.assertTrue(body.endswith(b"\n# EOF\n"))
         status, headers, body = server.ask("/metrics", Accept="text/plain;version=0.0.4")
         self.assertEqual((status, headers["Content-Type"]), (200, "text/plain; version=0.0.4; charset=utf-8"))
-        checked = subprocess.run(["promtool", "check", "metrics"], input=body, capture_output=True, timeout=60)
+        checked = subprocess.run(["promtool", "check", "metrics"], input=body, capture_output=True, timeout=DEADLINE)
         self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, b""))
         self.assertEqual(server.ask("/metrics", token="0" * 64)[0], 401)
         server.stop(self)

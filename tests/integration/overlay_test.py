@@ -10,7 +10,7 @@ import subprocess
 import unittest
 
 from emulated_cluster import COMM_PROCESS, EmulatedClusterTest
-from harness import XYLEM, environment, wait_until
+from harness import DEADLINE, XYLEM, environment, wait_until
 from served_jobs import ServedJobs
 
 TOPOLOGY = "head:0 => node01:0 node02:0 ;\n"
@@ -29,7 +29,7 @@ class OverlayWatchesItself(EmulatedClusterTest):
 
     def tree(self, *options):
         done = subprocess.run([XYLEM, "tree", self.jobs.store.path, *options], env=environment(), text=True,
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=DEADLINE)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
@@ -41,14 +41,14 @@ class OverlayWatchesItself(EmulatedClusterTest):
         found = re.search(f"^{word}: (.*)$", self.tree(*options), re.MULTILINE)
         return found[1] if found else ""
 
-    def wait_for_line(self, word, pattern, seconds=60):
+    def wait_for_line(self, word, pattern, seconds=DEADLINE):
         try:
             wait_until(lambda: re.fullmatch(pattern, self.line(word)), f"{word}: {pattern}", seconds)
         except AssertionError as why:
             self.fail(f"{why}\n{self.tree()}")
 
     def test_shows_the_delayed_and_the_cut_off_host_and_no_other(self):
-        wait_until(lambda: all(n["packets_per_s"] and n["bytes_per_s"] for n in self.nodes()), "rates everywhere", 60)
+        wait_until(lambda: all(n["packets_per_s"] and n["bytes_per_s"] for n in self.nodes()), "rates everywhere")
         for node in self.nodes():
             self.assertEqual(node["state"], "attached", node)
             self.assertIsNotNone(node["queue_bytes"], node)
@@ -58,7 +58,7 @@ class OverlayWatchesItself(EmulatedClusterTest):
         self.cluster("delay", "node03", DELAY_MS)
         # A busy machine may have made it slow before the delay did.
         wait_until(lambda: all(n["round_trip_ns"] >= DELAY_MS * 1_000_000
-                               for n in self.nodes() if n["host"] == "node03"), "node03's round trip", 60)
+                               for n in self.nodes() if n["host"] == "node03"), "node03's round trip")
         self.wait_for_line("slow", "back_end on node03; .*")
 
         self.cluster("partition", "node04")
@@ -69,7 +69,7 @@ class OverlayWatchesItself(EmulatedClusterTest):
         lost_at_ns = self.jobs.live.value("SELECT max(at_ns) FROM node_change WHERE state = 'lost'")
         self.cluster("heal")
         self.cluster("delay", "node03", 0)
-        wait_until(lambda: self.line("lost") == "" and self.line("slow") == "", "all is well again", 120)
+        wait_until(lambda: self.line("lost") == "" and self.line("slow") == "", "all is well again")
 
         # Each time it was shown stays in the file.
         self.jobs.stop()
@@ -90,7 +90,7 @@ class OverlayWatchesItself(EmulatedClusterTest):
         pid, = self.processes_of(COMM_PROCESS, "node02")
         os.kill(pid, signal.SIGKILL)
         self.wait_for_line("lost", "comm_process on node02")
-        wait_until(lambda: all(n["parent"] != killed for n in self.nodes()), "all have another parent", 60)
+        wait_until(lambda: all(n["parent"] != killed for n in self.nodes()), "all have another parent")
         found = re.search(r"^warning: back_end on (\S+): found another parent", self.tree(), re.MULTILINE)
         told = re.search(r"^error: comm_process on node02: lost: .*$", self.tree(), re.MULTILINE)
         self.assertIsNotNone(told, self.tree())
@@ -112,7 +112,7 @@ class OverlayWatchesItself(EmulatedClusterTest):
         watch = subprocess.Popen([XYLEM, "tree", self.jobs.store.path, "--watch", "200ms", "--csv"],
                                  env=environment(), text=True, stdout=subprocess.PIPE)
         self.jobs.stop()
-        out, _ = watch.communicate(timeout=60)
+        out, _ = watch.communicate(timeout=DEADLINE)
         self.assertEqual(watch.returncode, 0)
         self.assertGreater(out.count("id,role,host"), 1)
         self.assertNotIn(",attached,", out[out.rindex("id,role,host"):])

@@ -28,7 +28,7 @@ class PageFeatures(PageTest):
             page.call("page.mouse.move", x, y)
             return page.value("document.querySelector('.hint:not([hidden])')?.innerText ?? ''")
 
-        return wait_until(told, "what is there is told", 60)
+        return wait_until(told, "what is there is told")
 
     def rank_of_row(self, page, row, rows):
         left, top, width, height = self.box(page)

@@ -79,7 +79,7 @@ class PagePaint(PageTest):
                 quiet_since, last = time.monotonic(), now
             return time.monotonic() - quiet_since > SETTLED_S
 
-        wait_until(is_quiet, "all answers have come", 120)
+        wait_until(is_quiet, "all answers have come")
         return last["bytes"]
 
     def test_each_view_of_a_thousand_ranks_fits_its_bytes_and_its_answers_tell_their_time(self):

@@ -7,7 +7,7 @@ import time
 import unittest
 
 from browser import PageTest
-from harness import Store, mpirun, wait_until
+from harness import DEADLINE, Store, mpirun, wait_until
 from view_test import Server
 
 SCALES = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -61,7 +61,7 @@ class Page(PageTest):
             self.assert_shows(first["time"], waits[0]["time_ns"])
 
     def assert_functions(self, page, store, where=""):
-        page.wait("document.querySelector('#view td[data-column=calls]') !== null", "functions are shown")
+        page.wait("document.querySelector('#view td[data-column=longest]') !== null", "functions are shown")
         shown = {row["function"]: row for row in page.table("#view")}
         wanted = store.rows("SELECT function, sum(time_ns) AS time, sum(calls) AS calls, sum(bytes) AS bytes,"
                             f" max(max_ns) AS longest FROM function_total {where} GROUP BY 1")
@@ -219,7 +219,7 @@ class Page(PageTest):
         path = self.folder / "slow.db"
         began = time.monotonic()
         job = self.start("run", "--detail", "trace", "--store", path, "--", *mpirun("mpich", 4, "slow_rank", 15))
-        wait_until(lambda: self.xylem("query", path, "SELECT run_id FROM run").returncode == 0, "the run has begun", 60)
+        wait_until(lambda: self.xylem("query", path, "SELECT run_id FROM run").returncode == 0, "the run has begun")
         server = Server(self, path)
         page = self.open(server)
         page.wait("document.querySelector('#waits td[data-column=rank]')?.innerText === '3' && "
@@ -228,7 +228,7 @@ class Page(PageTest):
         took = time.monotonic() - began
         print(f"from xylem run to the rank that is waited for: {took:.1f} s")
         self.assertLess(took, 60)
-        self.assertEqual(job.wait(120), 0)
+        self.assertEqual(job.wait(DEADLINE), 0)
         page.wait("document.querySelector('.state').innerText.startsWith('ended')", "the end is shown")
         store = Store(path)
         self.assert_overview(page, store)
@@ -257,7 +257,7 @@ class Page(PageTest):
         stop, own, path = self.folder / "stop", self.folder / "own", self.folder / "run.db"
         job = self.start("run", "--store", path, "--", *mpirun("mpich", 2, "numbered", "alone", stop, own, 5))
         self.addCleanup(stop.touch)  # Else the ranks of a test that has failed would go on for ever.
-        wait_until(lambda: self.xylem("query", path, "SELECT run_id FROM run").returncode == 0, "the run has begun", 60)
+        wait_until(lambda: self.xylem("query", path, "SELECT run_id FROM run").returncode == 0, "the run has begun")
         server = Server(self, path)
         page = self.open(server)
         page.wait("Number(document.querySelector('[data-value=captured]')?.innerText.replaceAll(',', '')) > 0",
@@ -269,7 +269,7 @@ class Page(PageTest):
         self.assertLess(min(took), 2.0, took)
 
         stop.touch()
-        said = job.communicate(timeout=120)[1]
+        said = job.communicate(timeout=DEADLINE)[1]
         self.assertEqual(job.returncode, 0, said)
         self.assertIn(f"to see it live: xylem view {path}\n", said)
         page.wait("document.querySelector('.state').innerText.startsWith('ended')", "the end is shown")

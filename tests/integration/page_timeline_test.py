@@ -218,7 +218,7 @@ class PageTimeline(PageTest):
 
         # The address follows a drag on its way, too.
         drag()
-        wait_until(lambda: abs(shown()[0] - begin - 100 * a_pixel) <= 2 * a_pixel, "a drag pans by as much", 60)
+        wait_until(lambda: abs(shown()[0] - begin - 100 * a_pixel) <= 2 * a_pixel, "a drag pans by as much")
         dragged = shown()
         self.assertAlmostEqual(dragged[1] - dragged[0], end - begin, delta=2)
         later = range_after(lambda: page.press("ArrowRight"), "an arrow pans")
@@ -252,7 +252,7 @@ class PageTimeline(PageTest):
                          *mpirun("mpich", 2, "numbered", "alone", stop, own, 2000))
         self.addCleanup(stop.touch)  # Else the ranks of a test that has failed would go on for ever.
         wait_until(lambda: path.exists() and self.xylem("query", path, "SELECT 1 FROM event LIMIT 1").stdout.count("1") > 0,
-                   "calls are stored", 60)
+                   "calls are stored")
         server = Server(self, path)
         page = self.open(server, "timeline")
         page.wait("document.querySelector('[data-detail]') !== null", "the run is drawn", 120)

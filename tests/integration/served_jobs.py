@@ -7,7 +7,7 @@ import struct
 import subprocess
 
 from emulated_cluster import LiveStore
-from harness import PROGRAMS, XYLEM, Store, wait_until
+from harness import DEADLINE, PROGRAMS, XYLEM, Store, wait_until
 
 RANKS = 2  # Of each job. The second one is held back until every host is there, and with it MPI_Init.
 HELD_BACK = """[ "$PMI_RANK" = 0 ] || while [ ! -e "$0" ]; do sleep 0.05; done; exec "$@" """
@@ -57,7 +57,7 @@ class ServedJobs:
             serving = test.start_on("head", XYLEM, "serve", "--store", path, "--env-file", self.env_file,
                                     "--until-pid", os.getpid(), "--detail", "trace", "--sample", "none",
                                     "--settle", "60s", *options, stdout=subprocess.PIPE, stderr=said)
-            out, _ = serving.communicate(timeout=60)
+            out, _ = serving.communicate(timeout=DEADLINE)
         test.assertEqual(serving.returncode, 0, self.said.read_text())
         variables = dict(line.removeprefix("export ").split("=", 1) for line in out.splitlines())
         self.server = int(variables["XYLEM_SERVE_PID"].strip("'"))
@@ -79,11 +79,11 @@ class ServedJobs:
         for host in hosts:
             self.start(host)
         wait_until(lambda: self.live.value("SELECT count(*) FROM node WHERE role = 'back_end'") == len(hosts),
-                   "every host has an agent", 120)
+                   "every host has an agent")
         self.go_file.touch()
         wait_until(lambda: self.live.value(ATTACHED) == len(hosts),
-                   "every agent is below a communication process", 120)
-        self.wait_until_heard(120)
+                   "every agent is below a communication process")
+        self.wait_until_heard(DEADLINE)
 
     def surviving(self):
         return [job for job in self.all if not job.crashed]
@@ -108,7 +108,7 @@ class ServedJobs:
             self.test.fail(f"{why}; stored and called by process: {behind}; nodes: "
                            f"{self.live.rows('SELECT * FROM node')}; {self.said.read_text()[-2000:]}")
 
-    def stop(self, seconds=180, meanwhile=lambda: None):
+    def stop(self, seconds=DEADLINE, meanwhile=lambda: None):
         """`meanwhile` is done once the run has been told to end."""
         self.stop_file.touch()
         for number, job in enumerate(self.all):

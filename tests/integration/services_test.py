@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from harness import BUILD, Store, WholeSystemTest, environment, mpirun, wait_until
+from harness import BUILD, DEADLINE, Store, WholeSystemTest, environment, mpirun, wait_until
 
 SERVICES = """
 [service.host]
@@ -49,7 +49,7 @@ class ServicesTest(WholeSystemTest):
 
     def start_job(self, *command, options=()):
         self.process = self.start("run", "--store", "run.db", "--config", "services.toml", *options, "--", *command)
-        wait_until(self.measured, "samples are stored", 60)
+        wait_until(self.measured, "samples are stored")
 
     def measured(self, more_than=10):
         try:
@@ -58,7 +58,7 @@ class ServicesTest(WholeSystemTest):
             return False
 
     def finish(self, expect=0):
-        out, said = self.process.communicate(timeout=120)
+        out, said = self.process.communicate(timeout=DEADLINE)
         self.assertEqual(self.process.returncode, expect, out + said)
         self.assert_intact(self.store)
         return said
@@ -93,7 +93,7 @@ class ServicesTest(WholeSystemTest):
         self.start_job(*mpirun("mpich", 2, "behave", "loop", 6), options=("--detail", "trace"))
         tool = subprocess.run([BUILD / "tests/tool_process", "start", "alpha,beta", launcher,
                                BUILD / "libexec/xylem/xylem-commproc"],
-                              env=environment(), capture_output=True, text=True, timeout=60, cwd=self.folder)
+                              env=environment(), capture_output=True, text=True, timeout=DEADLINE, cwd=self.folder)
         self.assertEqual(tool.returncode, 0, tool.stderr)
         self.finish()
         self.assert_all_stored()
@@ -116,9 +116,9 @@ class ServicesTest(WholeSystemTest):
         self.start_job(*mpirun("mpich", 2, "behave", "loop", 8))
         self.kill("xylem-backend")
         before = self.store.value(self.SAMPLES)
-        wait_until(lambda: self.measured(before + 10), "the worker's successor measures", 60)
+        wait_until(lambda: self.measured(before + 10), "the worker's successor measures")
         self.kill("xylem-frontend")
-        wait_until(lambda: self.measured(before + 20), "the front end's successor stores", 60)
+        wait_until(lambda: self.measured(before + 20), "the front end's successor stores")
         self.finish()
         lines = self.accounts()
         self.assertEqual([line["service"] for line in lines], ["host", "probe", "process"])
@@ -136,7 +136,7 @@ class ServicesTest(WholeSystemTest):
         self.kill("xylem-guard", "xylem-backend")
         (self.folder / "go").touch()
         leaves = "SELECT count(DISTINCT leaf) FROM service_account WHERE service = 'host' AND stored > 3"
-        wait_until(lambda: self.store.value(leaves) == 2, "another agent measures", 60)
+        wait_until(lambda: self.store.value(leaves) == 2, "another agent measures")
         self.finish()
         lines = self.accounts()
         hosts = [line for line in lines if line["service"] == "host"]

@@ -9,7 +9,7 @@ import time
 import unittest
 
 from emulated_cluster import CLUSTER, EmulatedClusterTest
-from harness import environment, wait_until
+from harness import DEADLINE, environment, wait_until
 
 DAEMONS = ["munged", "slurmctld", "slurmd"]
 PROGRAMS = ["srun", "sbatch", "scancel", "scontrol", "squeue"]
@@ -95,11 +95,11 @@ class SlurmClusterTest(EmulatedClusterTest):
         cls.daemon("munged", None, "--foreground", "--force", f"--key-file={key}",
                    f"--socket={cls.slurm}/munge.sock", f"--pid-file={cls.slurm}/munged.pid",
                    f"--log-file={cls.slurm}/munged.log", f"--seed-file={cls.slurm}/munged.seed")
-        wait_until(lambda: (cls.slurm / "munge.sock").exists(), "munged listens", 30)
+        wait_until(lambda: (cls.slurm / "munge.sock").exists(), "munged listens")
         cls.daemon("slurmctld", "head", "-D")
         for host in cls.hosts():
             cls.daemon("slurmd", host, "-D", "-N", host)
-        wait_until(lambda: cls.idle_nodes() == cls.HOSTS, f"all nodes are idle ({cls.slurm}/*.log)", 60)
+        wait_until(lambda: cls.idle_nodes() == cls.HOSTS, f"all nodes are idle ({cls.slurm}/*.log)")
 
     @classmethod
     def daemon(cls, program, host, *arguments):
@@ -137,7 +137,7 @@ class SlurmClusterTest(EmulatedClusterTest):
     def tearDown(self):
         """No job of one test runs on into the next."""
         self.on("head", "scancel", "--full", "--user=root")
-        wait_until(lambda: not self.jobs(), "no job is left", 60)
+        wait_until(lambda: not self.jobs(), "no job is left")
         super().tearDown()
 
     def jobs(self):
@@ -159,7 +159,7 @@ class SlurmClusterTest(EmulatedClusterTest):
         except OSError:
             return ""
 
-    def batch(self, script, *options, seconds=180):
+    def batch(self, script, *options, seconds=DEADLINE):
         """sbatch, and waits for the job's end; returns its output. A job that hangs in MPI_Finalize of MPICH is started again."""
         for tries_left in (2, 1, 0):
             job = self.submit(script, *options)
@@ -169,7 +169,7 @@ class SlurmClusterTest(EmulatedClusterTest):
                 self.fail(f"job {job} has not ended within {seconds} s\n{self.state_of(job)}")
             print(f"job {job} hangs in MPI_Finalize: a rank waits in PMI and makes no progress, which another needs", flush=True)
             self.on("head", "scancel", "--full", job)
-            wait_until(lambda: not self.jobs(), "the job is gone", 60)
+            wait_until(lambda: not self.jobs(), "the job is gone")
 
     def ends(self, job, seconds):
         """Waits for the job's end; not for longer if a rank waits in PMI for 20 s."""

@@ -72,13 +72,13 @@ class Slurm(SlurmClusterTest):
         live = LiveStore(self.folder / "run.db")
         try:
             wait_until(lambda: live.value("SELECT count(*) FROM account WHERE stored > 100") == 2,
-                       "all ranks have stored calls", 60)
+                       "all ranks have stored calls")
         except AssertionError as late:
             self.fail(f"{late}\n{self.state_of(job)}")
         return job
 
     def ended_early(self, job):
-        wait_until(lambda: job not in self.jobs(), f"job {job} has ended", 60)
+        wait_until(lambda: job not in self.jobs(), f"job {job} has ended")
         output = self.output_of(job)
         self.assertIn("2 ranks on 2 hosts", output)
         store = Store(self.folder / "run.db")
@@ -161,7 +161,7 @@ class SlurmThatEndsWholeSteps(SlurmClusterTest):
         # The shell of the script dies of the signal, and Slurm ends the batch step at once: front end and all.
         job = self.start_loop()
         self.on("head", "scancel", job)
-        wait_until(lambda: job not in self.jobs(), f"job {job} has ended", 60)
+        wait_until(lambda: job not in self.jobs(), f"job {job} has ended")
         self.assert_nothing_on_any_host()
         store = Store(self.folder / "run.db")
         self.assert_intact(store)

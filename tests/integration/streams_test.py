@@ -7,7 +7,7 @@ import signal
 import unittest
 
 from emulated_cluster import EmulatedClusterTest, LiveStore
-from harness import BUILD, PROGRAMS, XYLEM, Store, WholeSystemTest, mpirun, wait_until
+from harness import BUILD, DEADLINE, PROGRAMS, XYLEM, Store, WholeSystemTest, mpirun, wait_until
 
 CONFIG = """
 [service.host]
@@ -50,10 +50,10 @@ class OneTree(EmulatedClusterTest):
                                 "--topology", "kary:2", "--", script)
         live = LiveStore(self.folder / "run.db")
         wait_until(lambda: live.value("SELECT count(*) FROM node WHERE role = 'comm_process' AND state = 'attached'"),
-                   "the tree stands", 90)
+                   "the tree stands")
         (self.folder / "go").touch()
         wait_until(lambda: len(list((self.folder / "done").glob("first-*"))) == len(self.senders),
-                   "every sender has sent", 90)
+                   "every sender has sent")
         return process, live
 
     def kill_one(self, name, pids):
@@ -78,11 +78,11 @@ class OneTree(EmulatedClusterTest):
     def test_one_run_carries_events_windows_services_and_a_programs_stream_while_nodes_die(self):
         process, live = self.start_everything()
         waves = "SELECT max(wave) FROM stream_part"
-        wait_until(lambda: (live.value(waves) or 0) > 50, "waves are stored", 60)
+        wait_until(lambda: (live.value(waves) or 0) > 50, "waves are stored")
         self.kill_one("communication process", self.processes_of("xylem-commproc"))
-        wait_until(lambda: (live.value(waves) or 0) > 120, "waves go on without it", 60)
+        wait_until(lambda: (live.value(waves) or 0) > 120, "waves go on without it")
         self.kill_one("worker", self.processes_of("xylem-backend"))
-        self.assertEqual(process.wait(timeout=180), 0)
+        self.assertEqual(process.wait(timeout=DEADLINE), 0)
         self.assertFalse((self.folder / "failed").exists())
         store = Store(self.folder / "run.db")
         self.assert_all_accounts_are_exact(store)
@@ -123,7 +123,7 @@ class OneTree(EmulatedClusterTest):
         with open(self.folder / "said", "w", encoding="utf-8") as said:
             process = self.start_on("head", XYLEM, "run", "--store", "run.db", "--config", "all.toml", "--topology",
                                     "kary:2", "--placement", "fuzzy", "--", script, stderr=said)
-            self.assertEqual(process.wait(timeout=180), 0)
+            self.assertEqual(process.wait(timeout=DEADLINE), 0)
         self.assertFalse((self.folder / "failed").exists())
         store = Store(self.folder / "run.db")
         hosts = len(self.hosts())
@@ -239,7 +239,7 @@ class FrontEndKilled(WholeSystemTest):
         os.kill(pid, signal.SIGKILL)
 
     def finish(self, process):
-        said = process.communicate(timeout=120)[1]
+        said = process.communicate(timeout=DEADLINE)[1]
         self.assertEqual(process.returncode, 0, said)
         return Store(self.folder / "run.db"), said
 
@@ -256,7 +256,7 @@ class FrontEndKilled(WholeSystemTest):
                     '[stream.work]\naggregation = "sum"\n',
                     *mpirun(mpi, 2, "stream_rank", "mixed", "outside", "work", waves, folder, 10_000))
                 for reached in (50, 200):
-                    wait_until(lambda: (live.value("SELECT max(wave) FROM stream_part") or 0) > reached, "waves flow", 60)
+                    wait_until(lambda: (live.value("SELECT max(wave) FROM stream_part") or 0) > reached, "waves flow")
                     self.kill_front_end()
                 store, _ = self.finish(process)
                 self.assert_all_stored(store, 2, waves)
@@ -276,7 +276,7 @@ class FrontEndKilled(WholeSystemTest):
         process, live = self.start_job(f'[stream.work]\naggregation = "span"\nplugin = "{plugin}"\n',
                                        self.two_senders(waves))
         for reached in (30, 100):
-            wait_until(lambda: (live.value("SELECT max(wave) FROM stream_part") or 0) > reached, "waves flow", 60)
+            wait_until(lambda: (live.value("SELECT max(wave) FROM stream_part") or 0) > reached, "waves flow")
             plugin.unlink(missing_ok=True)
             self.kill_front_end()
         store, said = self.finish(process)

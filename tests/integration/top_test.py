@@ -14,7 +14,7 @@ import termios
 import time
 import unittest
 
-from harness import Store, WholeSystemTest, XYLEM, environment, mpirun, wait_until
+from harness import DEADLINE, Store, WholeSystemTest, XYLEM, environment, mpirun, wait_until
 
 
 class Screen:
@@ -115,7 +115,7 @@ class Shell:
     def type(self, keys):
         os.write(self.master, keys.encode())
 
-    def wait_for(self, pattern, what, seconds=60):
+    def wait_for(self, pattern, what, seconds=DEADLINE):
         try:
             return wait_until(lambda: re.search(pattern, self.read().rstrip()), what, seconds)
         except AssertionError as failure:
@@ -193,7 +193,7 @@ class Top(WholeSystemTest):
         wait_until(path.exists, "the store is there")
         self.addCleanup(stop.touch)
         store = Store(path)
-        wait_until(lambda: store.value("SELECT count(*) FROM account WHERE captured > 0") == 2, "calls are seen", 60)
+        wait_until(lambda: store.value("SELECT count(*) FROM account WHERE captured > 0") == 2, "calls are seen")
         run = store.value("SELECT run_id FROM run")
         shell = Shell(self)
         before = shell.settings()
@@ -203,12 +203,12 @@ class Top(WholeSystemTest):
         shell.wait_for(r"running.*\n.*calls captured =(.*\n)* 1 overview", "the first screen")
         self.assertNotEqual(termios.tcgetattr(shell.master)[3] & termios.ICANON, termios.ICANON)
         first = captured()
-        wait_until(lambda: captured() > first, "it goes on", 60)
+        wait_until(lambda: captured() > first, "it goes on")
 
         shell.type("p")
         shell.wait_for(r"PAUSED", "it pauses")
         held = captured()
-        wait_until(lambda: store.value("SELECT sum(captured) FROM account") > held, "the run goes on", 60)
+        wait_until(lambda: store.value("SELECT sum(captured) FROM account") > held, "the run goes on")
         shell.type("2")
         shell.wait_for(r"\nFunctions, whole run, by time", "the functions, while it pauses")
         self.assertEqual(captured(), held)
@@ -221,7 +221,7 @@ class Top(WholeSystemTest):
         shell.wait_for(r"\nq quit", "the filter is ended")
         shell.type("p\x1b[Z")
         shell.wait_for(r" 1 overview(.*\n)+Ranks", "the pane before")
-        wait_until(lambda: captured() > held, "it goes on after the pause", 60)
+        wait_until(lambda: captured() > held, "it goes on after the pause")
         shell.type("l")
         shell.wait_for(r"Functions, last ", "the last seconds")
         shell.type("l?")

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import unittest
 
-from harness import BUILD, SOURCE, WholeSystemTest, environment, mpirun
+from harness import BUILD, DEADLINE, SOURCE, WholeSystemTest, environment, mpirun
 
 FOLDER = SOURCE / "topology_files"
 TOOL, COMM_PROCESS = BUILD / "tests/tool_process", BUILD / "libexec/xylem/xylem-commproc"
@@ -55,7 +55,7 @@ class TopologyFiles(WholeSystemTest):
     def started(self, path, hosts):
         """What the tool prints of the tree: the sum, the nodes, the topology."""
         done = subprocess.run([TOOL, "start", ",".join(hosts), self.launcher, COMM_PROCESS, f"file:{path}"],
-                              env=environment(), capture_output=True, text=True, timeout=120)
+                              env=environment(), capture_output=True, text=True, timeout=DEADLINE)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 

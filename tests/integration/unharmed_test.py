@@ -331,7 +331,7 @@ class Unharmed:
             self.fail("\n  ".join([f"{program.name} under {self.mpi}:", *wrong, *(f"[said] {s}" for s in said)]))
         self.assert_nothing_left()
 
-    def assert_nothing_left(self, seconds=15):
+    def assert_nothing_left(self, seconds=60):
         """Of this test alone: the other MPI's run beside it."""
         try:
             wait_until(lambda: not self.own_processes(), "everything ended", seconds)

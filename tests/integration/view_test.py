@@ -11,7 +11,7 @@ import struct
 import unittest
 import urllib.parse
 
-from harness import Store, WholeSystemTest, mpirun, wait_until
+from harness import DEADLINE, Store, WholeSystemTest, mpirun, wait_until
 
 
 class Server:
@@ -27,7 +27,7 @@ class Server:
 
     def ask(self, target, method="GET", body=None, token=None, **headers):
         """Status, headers and body of one request; headers are named with _ for -."""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=DEADLINE)
         given = {"Authorization": f"Bearer {self.token if token is None else token}"}
         given.update({name.replace("_", "-"): value for name, value in headers.items()})
         try:
@@ -52,7 +52,7 @@ class Live:
     """A WebSocket, as far as reading texts needs it (RFC 6455)."""
 
     def __init__(self, server, **headers):
-        self.socket = socket.create_connection((server.host, server.port), timeout=60)
+        self.socket = socket.create_connection((server.host, server.port), timeout=DEADLINE)
         head = {"Host": f"{server.host}:{server.port}", "Upgrade": "websocket", "Connection": "Upgrade",
                 "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(),
                 "Authorization": f"Bearer {server.token}", **headers}
@@ -172,7 +172,7 @@ class View(WholeSystemTest):
         server = Server(self, "--live", run[:12])
         live = Live(server)
         self.assertEqual(live.status, 101)
-        wait_until(lambda: server.get("overview")["account"]["captured"] > 0, "calls are seen", 60)
+        wait_until(lambda: server.get("overview")["account"]["captured"] > 0, "calls are seen")
         number, ended = 0, False
         while not ended:
             told = live.next()

@@ -24,8 +24,8 @@ struct Services::Service {
   std::set<std::uint64_t> told;          // Keys of layouts that are in a registration.
   wire::SeriesLayout last_told;
   bool told_limit = false;  // That there are too many of them.
-  bool unknown = false;    // To this version.
-  bool was_full = false;   // Why the samples that are missing are missing.
+  bool unknown = false;     // To this version.
+  bool was_full = false;    // Why the samples that are missing are missing.
 };
 
 Services::Services(ServicesOptions options, Journal& journal)

@@ -3,9 +3,9 @@
 // The agent's view of a monitored process's segment (capture/core/ring.h).
 //
 // The process is not trusted: it may write anything, at any time. This class checks all data of the
-// process. So a hostile process can make only the numbers of this process wrong. Sizes are checked
-// against the file, which is sealed against shrinking. Offsets are computed from constants, indices
-// are masked, and records are copied before use.
+// process. So a hostile process can falsify only its own numbers. Sizes are checked against the
+// file, which is sealed against shrinking. Offsets are computed from constants, indices are masked,
+// and records are copied before use.
 
 #include <cstdint>
 #include <span>
@@ -63,8 +63,10 @@ class Segment {
   /// Number of slots of a ring.
   std::uint32_t capacity(std::uint32_t ring) const noexcept;
   SegmentCounters counters() const;
-  /// Calls (with inner calls) and lost calls of a function, over all threads.
+  /// Number of calls of a function over all threads. It includes inner calls: calls that a signal
+  /// handler or a callback makes during another call.
   std::uint64_t calls(FunctionId function) const;
+  /// Number of lost calls of a function over all threads.
   std::uint64_t lost(FunctionId function) const;
   /// True if only some calls of the function have a record.
   bool is_sampled(FunctionId function) const;
@@ -83,8 +85,9 @@ class Segment {
   void retry_mapping() noexcept { has_failed_ = false; }
   /// The system's error for the last ring that could not be mapped; empty if there was none.
   const std::string& why_unreadable() const noexcept { return why_unreadable_; }
-  /// Number of calls of a function that are in the ring's records or will be in its next record. A
-  /// record may count for several calls (capture/core/ring.h).
+  /// Number of calls of a function since the thread's start that a record represents or will
+  /// represent. Overwritten records count too. A record may represent several calls
+  /// (capture/core/ring.h).
   std::uint64_t recorded_calls(std::uint32_t ring, FunctionId function) const;
   /// The number after the ring's last record. After freeze(), records that came later do not count.
   std::uint64_t end(std::uint32_t ring) const noexcept;
@@ -124,7 +127,7 @@ class Segment {
   std::uint64_t waiting(std::uint32_t ring, std::uint64_t position) const noexcept;
   void read_progress();
 
-  Mapping mapping_;                       // The header and the rings without records.
+  Mapping mapping_;  // The header and the ThreadRing structures; records are mapped separately.
   mutable std::vector<Mapping> records_;  // Records of each ring; empty until they are first used.
   mutable std::string why_unreadable_;    // Logged when it is first set.
   mutable bool has_failed_ = false;  // Mapping a ring has failed since the last retry_mapping().

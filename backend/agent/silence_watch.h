@@ -31,7 +31,7 @@ class SilenceWatch {
                 wire::AccountRow& row) const;
   /// Notes that the account of the process is journalled.
   static void told(WatchedProcess& process, Nanos now);
-  /// Reports all silences again, since the receiver of the last reports may be gone.
+  /// Makes all silences due again, because the receiver of the last reports may be gone.
   void tell_again();
 
  private:

@@ -1,12 +1,13 @@
 #pragma once
 
-// Keeps packets that an agent has made from the rings and that the root has not yet stored.
+// The journal keeps an agent's packets until the root has stored them. The agent makes packets from
+// the records in the rings.
 //
 // The journal is a circular log in shared memory. It outlives the worker, because the guard keeps
-// the memory. Each entry has a packet, and the positions in the rings after the packet's records. A
-// worker may die at any point. If a packet is not in the journal then, its records are still in the
-// rings. If the packet is in the journal, a successor first moves the rings to the entry's
-// positions. The order of writes is:
+// the memory. Each entry has a packet and, for each ring, the position after the packet's records.
+// A worker may die at any point. If a packet is not in the journal at that point, its records are
+// still in the rings. If the packet is in the journal, a successor first moves the tails of the
+// rings to the entry's positions. The order of writes is:
 //
 //   append: bytes of the entry | head (release: committed) | the caller moves rings
 //   free:   entry's state      | tail past the freed entries
@@ -14,9 +15,9 @@
 //   region: [ page of header | ...freed | oldest live entry ... newest entry | free... ]
 //                                        ^tail                                ^head
 //
-// `head` and `tail` count all bytes ever written. Modulo the log's size, they are positions in the
-// log. An entry never wraps around the end of the region. A recovery only raises numbers to the
-// values in the journal. So a second recovery changes nothing.
+// `head` and `tail` only grow. Modulo the log's size, they are positions in the log. An entry never
+// wraps around the end of the region. A recovery only raises the positions and counts in the
+// processes' segments to the values in the journal. So a second recovery changes nothing.
 //
 // Giving up: when the log is full, its oldest packets are removed, and tombstones with the same
 // identities are appended. A tombstone has the data that the account needs (wire/tombstone.h).
@@ -63,7 +64,7 @@ struct Progress {
 
 /// A packet to be journalled.
 struct Draft {
-  wire::Packet packet;      ///< The packet; its only source is this leaf.
+  wire::Packet packet;      ///< Its only source is this leaf.
   std::uint64_t calls = 0;  ///< Number of calls that are lost if the packet is given up.
   Progress progress;
 };
@@ -94,10 +95,10 @@ struct Memo {
 };
 
 struct JournalOptions {
-  /// The reason for the loss. Tombstones contain it, and the account shows it.
+  /// The reason for giving up packets. Tombstones contain this text, and the account shows it.
   std::string reason = "the agent's journal was full";
-  /// Returns whether packets of a stream may become tombstones to make room. Empty: all packets
-  /// except registrations.
+  /// Returns whether packets of a stream may become tombstones to make room. If the function is
+  /// empty, all packets except registrations may.
   std::function<bool(StreamId)> may_give_up;
   /// Freed memory is returned to the system in portions of this size. With kKeepAll, only trim()
   /// returns memory. The region must be mapped from a memfd. Writing to returned memory causes page
@@ -108,9 +109,9 @@ struct JournalOptions {
   std::function<void()> on_store;
 };
 
-/// The journal in a memory region that outlives it. Not thread-safe. The region is borrowed. It
-/// must be page-aligned and have at least kSmallest bytes. Its size limits the data that an agent
-/// keeps; the default is 64 MiB. Memory is allocated only as used.
+/// A journal in a borrowed memory region. The region outlives this object. It must be page-aligned
+/// and have at least kSmallest bytes. Not thread-safe. The region's size limits the data that an
+/// agent keeps; the default is 64 MiB. Memory is allocated only as used.
 class Journal {
  public:
   static constexpr std::size_t kSmallest = 64u << 10;

@@ -102,13 +102,13 @@ class EventSource {
   EventSource(const EventSource&) = delete;
   EventSource& operator=(const EventSource&) = delete;
 
-  /// Adds an event; waits while the journal is full. The events of all ranks together must come in
+  /// Adds an event. Waits while the journal is full. The events of all ranks together must come in
   /// the order of their ends, as a discrete-event simulation produces them.
   ///
-  /// At the latest, an event becomes visible in the store after close(). Before that, the events
-  /// that wait for a chunk (`trace`) are sent when the chunk is full. They are also sent by the
-  /// first add() that comes 0.1 s of real time after the last sending. A window is sent with the
-  /// first event after the window's end on the source's clock.
+  /// An event becomes visible when it has been sent and stored. A chunk of events (`trace`) is sent
+  /// when it is full. The events that wait for a chunk are also sent by the first add() that comes
+  /// 0.1 s of real time after the last such sending. A window is sent with the first event after
+  /// the window's end on the source's clock. close() sends the rest.
   ///
   /// Fails with kInvalidArgument if the event ends before the previous event, or before its own
   /// begin. Also fails with kInvalidArgument if the source does not have the event's rank or

@@ -1,7 +1,7 @@
 #pragma once
 
-// Sets up a run's folder and listener on a host for an agent that a launcher starts. For an agent
-// that a rank starts, the capture library does this (capture/core/agent_start_internal.h).
+// Sets up a run's folder and listener on a host for an agent that a launcher starts. If a rank
+// starts the agent, the capture library does this (capture/core/agent_start_internal.h).
 
 #include <memory>
 #include <string>
@@ -14,9 +14,10 @@
 namespace xylem::backend {
 
 struct HostClaim {
-  /// The run's folder. It is marked as in use (RunFolder::hold) if this claim has the listener.
+  /// The run's folder. If this claim has the listener, the folder is marked as in use
+  /// (RunFolder::hold).
   std::unique_ptr<RunFolder> folder;
-  UniqueFd listener;  ///< The agent's listener. It is empty if another agent is already running.
+  UniqueFd listener;  ///< The agent's listener; empty if another agent is already running.
 };
 
 /// Makes the run's folder at `path` (mode 0700) and opens the listener in it, under the folder's

@@ -28,19 +28,19 @@ namespace xylem::backend {
 
 struct ServicesOptions {
   std::string host;    ///< The host's displayed name, sent with each registration.
-  std::string folder;  ///< The run's folder on this host, used to elect the back end of each
-                       ///< service; empty: no election.
+  std::string folder;  ///< The run's folder on this host, in which the back ends elect one of them
+                       ///< for each service; empty: no election.
   /// Prefix of /proc and /sys, for tests.
   std::string root;
   /// Interval at which this back end tries to take over a service that another back end on the host
   /// measures.
   Nanos election_interval = 1 * kSecond;
   /// Maximum number of layouts of a service during the life of a worker. The number is limited
-  /// because each layout is sent and stored. When it is reached, the last layout stays in use.
-  /// Metrics that are not in this layout are left out, and this is logged once.
+  /// because each layout is sent and stored. When the limit is reached, the last layout stays in
+  /// use. Metrics that are not in this layout are left out, and this is logged once.
   std::size_t max_layouts = 64;
   /// The clock that gives the begin of a sample. A sample may begin later than the time passed to
-  /// run(), and rates need the exact time. If empty, the time passed to run() is used.
+  /// run(), and rates need the exact time. Without a clock, the time passed to run() is used.
   std::function<Nanos()> clock;
   /// The guard's process groups, borrowed. If null, a program's children are not killed when the
   /// worker is killed.

@@ -55,7 +55,7 @@ struct CallsMark {
   std::uint64_t calls = 0;
 };
 
-/// The progress that an entry commits: positions in rings, counts of calls, and finished processes.
+/// The progress that an entry commits.
 struct Progress {
   std::vector<RingMark> rings;
   std::vector<CallsMark> calls;
@@ -78,7 +78,7 @@ struct PacketKey {
 };
 PacketKey key_of(const wire::PacketId& id);
 
-/// Further state for a successor: the place in the tree and the run's clock.
+/// More state for a successor: the place in the tree, the run's clock and the run's control.
 struct Memo {
   std::uint32_t known = 0;  ///< 1 if the other fields are set; else 0.
   std::uint32_t leaf = 0;
@@ -98,14 +98,14 @@ struct JournalOptions {
   /// The reason for giving up packets. Tombstones contain this text, and the account shows it.
   std::string reason = "the agent's journal was full";
   /// Returns whether packets of a stream may become tombstones to make room. If the function is
-  /// empty, all packets except registrations may.
+  /// empty, all packets except registrations may become tombstones.
   std::function<bool(StreamId)> may_give_up;
-  /// Freed memory is returned to the system in portions of this size. With kKeepAll, only trim()
-  /// returns memory. The region must be mapped from a memfd. Writing to returned memory causes page
-  /// faults, which cost several times as much as copying. So programs that send much data in a
-  /// short time should use kKeepAll.
+  /// Freed memory is returned to the system in portions of this size. For this, the region must be
+  /// mapped from a memfd. Writing to returned memory causes page faults. A page fault costs several
+  /// times as much as copying the page. So programs that send much data in a short time should use
+  /// kKeepAll: then only trim() returns memory.
   std::size_t give_back_bytes = 256u << 10;
-  /// Called after every store into the region, for tests of interruption.
+  /// Called after every store into the region. Tests use it to interrupt the journal at any point.
   std::function<void()> on_store;
 };
 
@@ -123,10 +123,11 @@ class Journal {
   /// zero nor a journal of this version and size.
   static Result<Journal> open(std::span<std::byte> region, JournalOptions options = {});
 
-  /// Writes and commits an entry, atomically even if the process dies. Fails with kExhausted when
-  /// there is no room even after giving up packets. Then nothing was written, and the caller must
-  /// not read more records from the rings. Fails with kAlreadyExists when an entry with the same
-  /// identity is live; this means that a process has tampered with its segment.
+  /// Writes and commits an entry. If the process dies meanwhile, the journal contains the whole
+  /// entry or nothing of it. Fails with kExhausted when there is no room even after giving up
+  /// packets. Then nothing was written, and the caller must not read more records from the rings.
+  /// Fails with kAlreadyExists when an entry with the same identity is live; this means that a
+  /// process has tampered with its segment.
   Result<void> append(const Draft& draft);
 
   /// Frees the entry. Returns false if there is no such entry, because it is already acknowledged
@@ -147,14 +148,14 @@ class Journal {
   /// segment before any other use of the journal.
   Progress progress_of(Lane lane) const;
 
-  /// The next wave number that this leaf has not used on the stream.
+  /// The next free wave number of this leaf on the stream.
   std::uint64_t next_wave(StreamId stream) const;
 
   /// Sample numbers of a service. `service` is the lane of the service's packets; there are at most
   /// wire::kMaxServices services. The function next_sample() returns the number after the last
   /// journalled sample. The function samples_taken() returns how many numbers take_sample_number()
-  /// has given. If samples_taken() is larger, some samples were taken but not journalled, for
-  /// example because a worker died.
+  /// has given out. If this count is larger than next_sample(), some samples were taken but not
+  /// journalled, for example because a worker died.
   std::uint64_t next_sample(Lane service) const;
   std::uint64_t samples_taken(Lane service) const;
   std::uint64_t take_sample_number(Lane service);

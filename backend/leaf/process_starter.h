@@ -36,8 +36,8 @@ struct CommProcessSetting {
   std::string program;  ///< Absolute path of xylem-commproc.
   std::string run;
   std::string front_end;  ///< host:port[,host:port]
-  std::string folder;     ///< The host's run folder, for its Unix socket; empty: none.
-  std::string host;       ///< This host's name, for notices.
+  std::string folder;  ///< The host's run folder, for the process's Unix socket; empty: no socket.
+  std::string host;    ///< This host's name, for notices.
   std::string host_key;
   bool tls = true;
   std::string log_level = "warn";
@@ -52,9 +52,9 @@ struct CommProcessSetting {
 ///   xylem-commproc --run RUN --node N --level N --front-end ADDRESSES --key-fd 4 --host NAME
 ///                  --host-key KEY --socket FOLDER/commproc-N --tls on|off --log-level LEVEL
 ///                  --orphan-limit SECONDS
-/// If the child ended with an error, the text of collect() ends with the last line of the child's
-/// standard error. The child reads the key from a pipe, descriptor 4. The key is never on a command
-/// line or in an environment.
+/// The child reads the key from a pipe, descriptor 4. The key is never on a command line or in an
+/// environment. If the child ended with an error, the text of collect() ends with the last line of
+/// the child's standard error.
 class CommProcessStarter final : public ProcessStarter {
  public:
   explicit CommProcessStarter(CommProcessSetting setting);

@@ -6,8 +6,8 @@
 // The simple estimate, duration times calls, is wrong when the timed call was unusual. For example,
 // 1000 polls of 200 ns take 4.2 ms if the kernel preempts one of them for 4 ms. If that poll is
 // timed, the simple estimate is 4 s. But all calls of a record lie between the end of the
-// function's previous record and the record's own end. And during these calls, the thread made no
-// other calls. So:
+// function's previous record and the record's own end. And during each of these calls, the thread
+// was in no other call. So:
 //
 //   Iprobe                Send               Iprobe (1000 calls)
 //   ...---|               |--|               |----| end
@@ -38,8 +38,8 @@ namespace xylem::backend {
 class TimeEstimate {
  public:
   /// Returns the time in ns of all calls that a record represents. `calls` must be at least 1, and
-  /// `begin` at most `end`; `thread` may be any number. Records of a thread must come in order. If
-  /// records overlap, the sum may exceed the time passed.
+  /// `begin` must not be after `end`. `thread` may be any number. Records of a thread must come in
+  /// order. If records overlap, the sum may exceed the time passed.
   ///
   /// `since` is the earliest possible begin of the record's calls. It is used only for a thread's
   /// first record, and only if this record represents several calls. A worker that replaces a dead

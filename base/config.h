@@ -1,6 +1,6 @@
 #pragma once
 
-// A configuration file: TOML, read as a flat list of keys with their line numbers. Components keep
+// Reads a configuration file (TOML) as a flat list of keys with their line numbers. Components keep
 // their options in their own structs; `cli/` copies the values and reports unknown keys.
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace xylem {
 
-/// The line `a.b = "x"` becomes {"a.b", "x", 3} if it is line 3. Numbers and booleans keep their
-/// TOML text. An array of strings becomes several entries with the same key. A section without keys
-/// becomes an entry without a value.
+/// For example, the line `a.b = "x"` becomes {"a.b", "x", 3} if it is the third line. Numbers and
+/// booleans keep their TOML text. An array of strings becomes several entries with the same key. A
+/// section without keys becomes an entry without a value.
 struct ConfigEntry {
   std::string key;
   std::string value;

@@ -25,7 +25,8 @@ struct Drain {
   /// time.
   Nanos read_at = 0;
   std::uint64_t round = 0;  ///< Number of this drain, from 1.
-  /// True in a flush: everything is read and sealed, whatever its age.
+  /// True in a flush: everything is read and sealed, whatever its age. No process writes records
+  /// any more.
   bool everything = false;
   std::size_t budget = 0;  ///< Number of records that the drain may still read.
 

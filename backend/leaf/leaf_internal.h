@@ -198,8 +198,8 @@ class LeafStream::Impl final : public LeafOwner {
   std::atomic<bool> is_left_{false};
   SharedState<State> state_;
   Waiters waiters_;
-  std::uint64_t accounts_ =
-      0;  // Number of accounts put so far. This member and the next one are used only on the loop.
+  // Number of accounts put so far. This member and the next one are used only on the loop.
+  std::uint64_t accounts_ = 0;
   Nanos last_account_ = 0;
 
   const LeafOptions options_;

@@ -114,10 +114,10 @@ class LeafStream {
 /// first one, and pass the key to each leaf.
 ///
 /// A Leaf is independent of MPI: a rank may close it before or after MPI_Finalize. If a Leaf still
-/// exists when the program calls exit() or returns from main(), the library closes the Leaf like
-/// its destructor. A signal handler may call exit() during a call of the Leaf. Then the Leaf is
-/// closed only if that call was waiting for the library's thread. The process ends in any case. In
-/// a child of fork(), only the destructor may be called; it does nothing there.
+/// exists when the program calls exit() or returns from main(), the library closes the Leaf in the
+/// same way as its destructor. A signal handler may call exit() during a call of the Leaf. Then the
+/// Leaf is closed only if that call was waiting for the library's thread. The process ends in any
+/// case. In a child of fork(), only the destructor may be called; it does nothing there.
 class Leaf {
  public:
   /// Joins the tree, and waits until the front end has assigned a place. Fails with
@@ -131,12 +131,12 @@ class Leaf {
   Leaf& operator=(const Leaf&) = delete;
 
   LeafId id() const;
-  /// Waits until the front end has opened a stream with this name that includes this leaf. Fails
-  /// with kTimedOut after `timeout`. Fails immediately with kNotFound in a run whose configuration
-  /// does not name the stream.
+  /// Waits until the front end has opened the stream `name`, with this leaf as a member. Fails with
+  /// kTimedOut after `timeout`. Fails immediately with kNotFound in a run whose configuration does
+  /// not name the stream.
   Result<LeafStream> stream(const std::string& name, Nanos timeout);
-  /// Waits for the next multicast of any stream. Each multicast is returned once. So a
-  /// LeafStream::receive() that waits at the same time may not get a multicast of its stream.
+  /// Waits for the next multicast of any stream. Each multicast is returned to one call only. So
+  /// this call may take a multicast for which a LeafStream::receive() waits.
   Result<Received> receive(Nanos timeout);
   Awaitable<Result<Received>> async_receive(Nanos timeout);
   /// Only with Threading::kCaller: serves the links for `time` ns.

@@ -11,9 +11,9 @@
 
 namespace xylem {
 
-/// For example, the line `a.b = "x"` becomes {"a.b", "x", 3} if it is the third line. Numbers and
-/// booleans keep their TOML text. An array of strings becomes several entries with the same key. A
-/// section without keys becomes an entry without a value.
+/// A key with one value. For example, the line `a.b = "x"` becomes {"a.b", "x", 3} if it is the
+/// third line. Numbers and booleans keep their TOML text. An array of strings becomes several
+/// entries with the same key. A section without keys becomes an entry without a value.
 struct ConfigEntry {
   std::string key;
   std::string value;

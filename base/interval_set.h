@@ -44,8 +44,8 @@ class IntervalSet {
   /// Number of elements of the set.
   std::uint64_t count() const noexcept;
   bool contains(std::uint64_t number) const noexcept;
-  /// Number of elements that are less than `number`. If `number` is in the set, this is its index,
-  /// counted from 0.
+  /// Number of elements that are less than `number`. If `number` is in the set, the result is its
+  /// index, counted from 0.
   std::uint64_t count_below(std::uint64_t number) const noexcept;
   /// True when every number of `other` is in this set.
   bool contains(const IntervalSet& other) const noexcept;

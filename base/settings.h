@@ -1,6 +1,6 @@
 #pragma once
 
-// Settings: options of a run that users can set in several places (cli/settings.h lists them). Each
+// Settings are options of a run that users can set in several places (cli/settings.h). Each
 // component declares its settings in a Section, next to the struct that contains the values:
 //
 //   struct PumpOptions {
@@ -103,7 +103,7 @@ void append(std::vector<Item>& items, const std::vector<Item>& more) {
 
 /// Reads the settings of a section from `values`, which may contain other settings too. A setting
 /// without a value keeps its default. Fails with kInvalidArgument at the first wrong value; the
-/// message begins with its source.
+/// message begins with this value's source.
 template <typename Options>
 Result<Options> read_section(const Section<Options>& section,
                              const std::vector<SettingValue>& values) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Reading and writing a whole text file that a user names.
+// Reads and writes whole text files that a user names.
 
 #include <cstddef>
 #include <string>

@@ -51,8 +51,8 @@ struct AgentOptions {
   /// fill a ring of 262,144 in 26 ms. A longer `idle_interval` saves wake-ups, the main cost of an
   /// idle agent. But if a burst fills a ring between two drains, records are lost. An idle agent
   /// wakes when the run's time is a multiple of `idle_interval`. Windows end and samples are taken
-  /// at these times too. After the end of the run it drains at least eight times a second, since
-  /// the user waits for it.
+  /// at these times too. After the end of the run, the agent drains at least eight times a second,
+  /// because the user waits for it.
   Nanos busy_interval = 5 * kMillisecond;
   Nanos idle_interval = 125 * kMillisecond;
   double wanted_fill = 1.0 / 8;
@@ -74,10 +74,11 @@ struct AgentOptions {
 
 /// Life cycle: first the agent gets all processes of a predecessor from its ProcessSource. It
 /// connects to the front end, reports its host, and gets leaf id, parents and control. Then it
-/// connects to its parent and drains, journals, sends and resends. It ends when the run is over, or
-/// when all processes have ended and no new process has come for a while. To end, it closes the
-/// listener, sends the last window and waits for all acknowledgements. Then it says goodbye,
-/// removes the host's folder and stops the network with code 0.
+/// connects to its parent. It drains the rings, journals packets and sends them until they are
+/// acknowledged. It ends when the run is over, or when all processes have ended and no new process
+/// has come for a while. To end, it closes the listener, sends the last window and waits for all
+/// acknowledgements. Then it says goodbye, removes the host's folder and stops the network with
+/// code 0.
 ///
 /// After too long without a front end, the agent logs how many calls are lost and ends with
 /// kGaveUp. It ends immediately if the front end refuses the agent's first connection, because a

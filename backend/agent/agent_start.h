@@ -36,7 +36,7 @@ struct AgentStart {
 };
 
 /// Reads the settings from the environment (base/run_contract.h). An agent that a launcher starts
-/// needs no XYLEM_FOLDER and XYLEM_HOST: it uses the run's folder and this host's name. If a
+/// needs neither XYLEM_FOLDER nor XYLEM_HOST: it uses the run's folder and this host's name. If a
 /// variable is missing or empty, fails with kInvalidArgument and the variable's name.
 Result<AgentStart> read_agent_start(Stay stay);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Journals chunks (wire/chunk.h). A chunk contains the records of one process, each on its own.
-// Only a run with `--detail trace` has chunks.
+// Journals chunks (wire/chunk.h). A chunk contains single records of one process, not sums. Only a
+// run with `--detail trace` has chunks.
 
 #include <cstddef>
 #include <vector>

@@ -11,10 +11,10 @@
 // The Collector decides the order of the work. These classes do the work:
 //
 //   registration_writer.h   announces each process and its functions
-//   silence_watch.h         processes that make no calls
-//   window_writer.h         rings -> windows, with the account of each process
-//   chunk_writer.h          rings -> chunks, if the run wants them
-//   loss_writer.h           rings that cannot be mapped -> tombstones
+//   silence_watch.h         finds processes that make no calls
+//   window_writer.h         makes windows from rings, with the account of each process
+//   chunk_writer.h          makes chunks from rings, if the run wants chunks
+//   loss_writer.h           makes tombstones for rings that cannot be mapped
 //
 // These classes read rings with record_reader.h, and write into the journal with packet_writer.h.
 // The values of a drain are in drain.h. The values of a process are in watched_process.h.

@@ -38,7 +38,7 @@ struct WorkerInheritance {
   UniqueFd listener;  ///< For GuardChannel.
   UniqueFd journal;   ///< Memory for the Journal, `journal_bytes` large.
   /// Process groups of the programs of services. When a worker has died, the guard kills the groups
-  /// of its programs. Never null in a worker.
+  /// of the worker's programs. Never null in a worker.
   ProgramGroups* programs = nullptr;
 };
 
@@ -59,7 +59,7 @@ using WorkerMain = std::function<int(WorkerInheritance)>;
 
 /// Accepts registrations at `listener`, and keeps a worker running. The processes in `present` are
 /// treated as if they had registered. The guard forwards SIGTERM to the worker, which then shuts
-/// down. It ignores SIGINT and SIGHUP. Call run_guard() in a process without other threads.
+/// down. The guard ignores SIGINT and SIGHUP. Call run_guard() in a process without other threads.
 ///
 /// When a worker exits by itself, returns the worker's exit code. A worker that a signal has killed
 /// is restarted. If workers die too often, or a worker cannot be restarted, removes the folder and

@@ -30,7 +30,7 @@ class ProcessWatch {
   /// added again, the new row replaces the old one.
   virtual void add(const wire::ProcessRow& row, Announced announced) = 0;
 
-  /// The process has ended. Unknown lanes are ignored.
+  /// Call it when the process has ended. Unknown lanes are ignored.
   virtual void remove(Lane lane) = 0;
 };
 

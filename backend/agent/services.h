@@ -28,8 +28,8 @@ namespace xylem::backend {
 
 struct ServicesOptions {
   std::string host;    ///< The host's displayed name, sent with each registration.
-  std::string folder;  ///< The run's folder on this host, in which the back ends elect one of them
-                       ///< for each service; empty: no election.
+  std::string folder;  ///< The run's folder on this host. A file in it decides which back end
+                       ///< measures a service; empty: this back end measures all services.
   /// Prefix of /proc and /sys, for tests.
   std::string root;
   /// Interval at which this back end tries to take over a service that another back end on the host

@@ -29,8 +29,8 @@ class Silence {
   static constexpr Nanos kLookEvery = 1 * kSecond;
   /// Shorter silences are not reported.
   static constexpr Nanos kShortest = 2 * kSecond;
-  /// A silence is reported again when it has grown by 1/kGrowth, and by at least a second. This
-  /// gives about ninety reports in a day.
+  /// A silence is reported again when it has grown by 1/kGrowth of its length, and by at least a
+  /// second. This gives about ninety reports in a day.
   static constexpr Nanos kGrowth = 8;
 
   explicit Silence(Nanos now) : since_(now), looked_(now), tell_at_(now + kShortest) {}
@@ -43,11 +43,10 @@ class Silence {
   /// True if the silence must be reported now. Ask after look().
   bool is_due(Nanos now) const { return now >= tell_at_; }
   void told(Nanos now);
-  /// Makes a silence due again that was already reported, because the receiver of the report may be
-  /// gone.
+  /// Makes a reported silence due again, because the receiver of the report may be gone.
   void tell_again();
 
-  /// Start of the silence: no call has begun since.
+  /// Start of the silence. No call has begun since then.
   Nanos since() const { return since_; }
   std::uint64_t calls() const { return calls_; }
 

@@ -26,10 +26,11 @@ struct LaunchIds {
   const char* source = "";
 };
 
-/// Parses the text of /proc/PID/environ: NAME=VALUE, each ended by a zero. The process may have
-/// changed this text arbitrarily. If several variables give a rank, the most specific one counts.
-/// For example, a launcher inside a Slurm step passes its own SLURM_PROCID to all ranks, which is
-/// not their rank. Returns nothing for a process that is not a rank of a job. Pure.
+/// Parses the text of /proc/PID/environ: entries NAME=VALUE, each with a zero byte at its end. The
+/// process may have changed this text arbitrarily. If several variables give a rank, the most
+/// specific one counts. For example, a launcher inside a Slurm step passes its own SLURM_PROCID to
+/// all ranks. This number is not their rank. Returns nothing for a process that is not a rank of a
+/// job. Pure.
 std::optional<LaunchIds> launch_ids(std::string_view environment);
 
 /// Names of the variables from which launch_ids() reads the rank, for messages.

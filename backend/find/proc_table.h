@@ -31,8 +31,8 @@ ProcTable read_proc_table(bool all_users, const std::string& root = "/proc");
 /// Pure.
 std::string mpi_library_in(std::string_view maps);
 
-/// Field 22 of /proc/PID/stat; 0 if there is no process with this pid. The start time distinguishes
-/// processes that have the same pid one after the other.
+/// The start time of a process (field 22 of /proc/PID/stat); 0 if there is no process with this
+/// pid. The start time distinguishes processes that have the same pid one after the other.
 std::uint64_t start_time_of(std::uint32_t pid);
 
 /// Returns a part of a sentence that says why a process cannot be watched. `error` is the system's

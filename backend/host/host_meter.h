@@ -5,8 +5,8 @@
 // facts describe only the part of the machine that this process may use:
 //
 //   idle       Without a CPU quota: the idle share of the processors that this process may use.
-//              With a quota: the smaller one of 1 - time used / time granted, and
-//              1 - throttled periods / all periods, for the group with the tightest quota.
+//              With a quota: the smaller one of `1 - time used / time granted` and
+//              `1 - throttled periods / periods`, for the group with the tightest quota.
 //   run_queue  Runnable processes per core: the mean of several samples. With a quota, only
 //              processes of the group count. Without one, all processes of the machine count.
 //   memory     The smaller one of MemAvailable and the least free memory within the limit of a

@@ -77,7 +77,7 @@ class Readout {
   void counter(std::string_view prefix, std::string_view label, std::string_view suffix,
                std::string_view unit, double scale, double number);
   /// Repeats the names of `count` rows of the previous readout, from `first` on, with unknown
-  /// values. Call it where these rows belong among the other rows.
+  /// values. Call it at the place of these rows in the layout.
   void unknown(std::size_t first, std::size_t count);
   void end();
 

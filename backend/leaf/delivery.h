@@ -1,6 +1,6 @@
 #pragma once
 
-// Delivers each packet in a leaf's journal to the root exactly once, whichever node dies.
+// Delivers each packet in a leaf's journal to the root exactly once, even if nodes die.
 
 #include <cstdint>
 #include <functional>
@@ -35,12 +35,12 @@ struct DeliveryOptions {
 };
 
 /// A Delivery knows the leaf's place in the tree: node, leaf and list of parents. It also knows the
-/// run's control and clock. It sends the journal's packets until they are acknowledged. The origin
-/// of the packets does not matter: an agent makes packets from rings, other programs make packets
-/// in their own code.
+/// run's control and clock. It sends the journal's packets, and repeats this until they are
+/// acknowledged. The origin of the packets does not matter: an agent makes packets from rings,
+/// other programs make packets in their own code.
 ///
 /// Call start() first. If there is a predecessor, recover its data before connect(). Then pass the
-/// events of the node (overlay/node.h) to the functions on_...(), and call add() for each
+/// node's events (overlay/node.h) to on_link_up(), on_message() and so on, and call add() for each
 /// journalled packet. Call end() last. The journal keeps place, control and clock too. So a
 /// successor with the same journal continues as the same leaf.
 ///

@@ -114,8 +114,8 @@ class LeafStream::Impl final : public LeafOwner {
     std::deque<Run> outgoing;
     std::size_t outgoing_bytes = 0;
     IntervalSet refused;  // Waves that were given up before they reached the loop.
-    IntervalSet
-        lost;  // Given-up waves whose tombstones are not journalled yet; used only on the loop.
+    // Given-up waves whose tombstones are not journalled yet; used only on the loop.
+    IntervalSet lost;
     bool is_put() const { return outgoing.empty() && refused.empty() && lost.empty(); }
   };
   struct State {
@@ -177,7 +177,7 @@ class LeafStream::Impl final : public LeafOwner {
                          wire::Fields lifted, bool in_time);
   void enqueue(State& state, Open& open, std::uint64_t wave, wire::Fields fields) const;
   /// Makes room in the full queue of a stream that drops waves: gives up the new wave, or the
-  /// oldest waves of the queue. True if it gave up the new wave.
+  /// oldest waves of the queue. Returns true if it gave up the new wave.
   static bool drop_one(Open& open, std::uint64_t wave);
   void pump_soon(State& state);
   void pump();

@@ -66,15 +66,16 @@ struct LeafNodeOptions {
 };
 
 /// Life cycle: the node connects, reports its host, and gets a leaf id and the streams. It journals
-/// and delivers packets. When the front end asks, it starts communication processes on its host.
-/// After leave() it waits until all packets are acknowledged, and then leaves the tree. Not
-/// thread-safe; references are borrowed.
+/// and delivers packets. It starts communication processes on its host when the front end requests
+/// this. After leave() the node waits until all packets are acknowledged, and then leaves the tree.
+/// Not thread-safe; references are borrowed.
 class LeafNode final : public overlay::Node {
  public:
   LeafNode(LeafNodeOptions options, Journal& journal, ProcessStarter& starter, LeafOwner& owner);
 
   /// Journals the waves `first`, `first + 1`, ... of a stream. The caller has already lifted them
-  /// (filters/aggregation.h). False if there is no room; then call it again after on_room().
+  /// (filters/aggregation.h). Returns false if there is no room; then call put() again after
+  /// on_room().
   bool put(StreamId stream, std::uint64_t first, std::span<const wire::Fields> waves, Nanos now);
   /// Journals a tombstone for the waves from `first` to `end` - 1. The tombstone says that this
   /// leaf gave up these waves.
@@ -82,8 +83,8 @@ class LeafNode final : public overlay::Node {
   /// Journals an account of the waves sent on the run's streams (wire/stream.h). `number` is the
   /// account's wave number. `is_last` marks the account as the leaf's last packet.
   bool put_account(std::uint64_t number, const wire::Fields& account, bool is_last, Nanos now);
-  /// Journals a packet of any stream from this leaf. False if there is no room; then `draft` is
-  /// unchanged.
+  /// Journals a packet of any stream from this leaf. Returns false if there is no room; then
+  /// `draft` is unchanged.
   bool put(Draft&& draft, Nanos now);
   /// The run's control. It is set before on_joined() is called.
   const std::optional<wire::Control>& control() const { return delivery_.control(); }

@@ -91,8 +91,8 @@ class Outbox {
   OutboxOptions options_;
   Journal& journal_;
   States states_;
-  std::deque<PacketKey>
-      fresh_;  // Packets that this object has not sent yet. Some may already be acknowledged.
+  // Packets that this object has not sent yet. Some may already be acknowledged.
+  std::deque<PacketKey> fresh_;
   std::set<std::pair<Nanos, PacketKey>> due_;  // Sent packets, by the time of their resend.
   std::size_t in_flight_ = 0;
   std::size_t others_ = 0;  // Number of packets, not counting the leaf's last packet.

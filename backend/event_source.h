@@ -106,9 +106,9 @@ class EventSource {
   /// the order of their ends, as a discrete-event simulation produces them.
   ///
   /// An event becomes visible when it has been sent and stored. A chunk of events (`trace`) is sent
-  /// when it is full. The events that wait for a chunk are also sent by the first add() that comes
-  /// 0.1 s of real time after the last such sending. A window is sent with the first event after
-  /// the window's end on the source's clock. close() sends the rest.
+  /// when it is full. An add() that comes at least 0.1 s of real time after the last chunk also
+  /// sends all waiting events. A window is sent with the first event after the window's end on the
+  /// source's clock. close() sends the rest.
   ///
   /// Fails with kInvalidArgument if the event ends before the previous event, or before its own
   /// begin. Also fails with kInvalidArgument if the source does not have the event's rank or

@@ -11,7 +11,7 @@
 // configuration. Waves are stored in the run's file (docs/streams.md) and then acknowledged. A run
 // has no multicasts.
 //
-// The leaf keeps a wave until the root has acknowledged it. As long as this process lives, the wave
+// The leaf keeps a wave until the root has acknowledged it. While this process lives, the wave
 // arrives exactly once, even if nodes between the leaf and the root die.
 
 #include <cstddef>
@@ -114,10 +114,10 @@ class LeafStream {
 /// first one, and pass the key to each leaf.
 ///
 /// A Leaf is independent of MPI: a rank may close it before or after MPI_Finalize. If a Leaf still
-/// exists when the program calls exit() or returns from main(), the library closes the Leaf in the
-/// same way as its destructor. A signal handler may call exit() during a call of the Leaf. Then the
-/// Leaf is closed only if that call was waiting for the library's thread. The process ends in any
-/// case. In a child of fork(), only the destructor may be called; it does nothing there.
+/// exists when the program calls exit() or returns from main(), the library closes it, as its
+/// destructor does. A signal handler may call exit() during a call of the Leaf. Then the Leaf is
+/// closed only if that call was waiting for the library's thread. The process ends in any case. In
+/// a child of fork(), only the destructor may be called; it does nothing there.
 class Leaf {
  public:
   /// Joins the tree, and waits until the front end has assigned a place. Fails with

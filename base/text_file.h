@@ -23,8 +23,8 @@ Result<std::string> read_text_file(const std::string& path, std::string_view wha
 /// Writes a new file, completely or not at all. From the start, the file's mode is `mode` without
 /// the bits of the umask. With `overwrite`, the new file replaces an existing file. Without
 /// `overwrite`, fails with kInvalidArgument if the path exists. Fails with kInvalidArgument if the
-/// path is a folder. Fails with kPermissionDenied or kInternal if the file cannot be written. The
-/// message begins with the path.
+/// path is a folder, or if an existing path is not a regular file. Fails with kPermissionDenied or
+/// kInternal if the file cannot be written. The message begins with the path.
 Result<void> write_text_file(const std::string& path, std::string_view text, bool overwrite,
                              unsigned mode = 0666);
 

@@ -19,8 +19,8 @@ namespace xylem::backend {
 /// its copy of the listening socket. Only one process may accept at the listener. So if the guard
 /// does not answer close() within `patience`, it is killed and counts as dead.
 ///
-/// If a process waits at the listener because no descriptor is free, close() also waits up to
-/// `patience` before it closes the listener. Not thread-safe; nothing blocks.
+/// A process may wait at the listener because no descriptor is free. Then the answer to close() is
+/// delayed, but at most by `patience`. Not thread-safe; nothing blocks.
 class GuardChannel final : public ProcessSource {
  public:
   static constexpr Nanos kPatience = 5 * kSecond;

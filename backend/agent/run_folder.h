@@ -16,8 +16,9 @@ namespace xylem::backend {
 /// does not count.
 ///
 /// A RunFolder refers to the folder that was at the path when the RunFolder was constructed. If
-/// this folder was removed, calls do nothing, even if a later agent has made a new folder at the
-/// path. A copy of a RunFolder refers to the same folder, but does not hold the lock.
+/// this folder was removed, try_lock() and remove() do nothing, even if a later agent has made a
+/// new folder at the path. A copy of a RunFolder refers to the same folder, but does not hold the
+/// lock.
 class RunFolder {
  public:
   explicit RunFolder(std::string path);
@@ -41,7 +42,8 @@ class RunFolder {
   void unlink_socket();
   /// True if a process accepts connections at the socket, or if this is not known.
   bool is_answered() const;
-  /// Opens a new listening socket at the socket's path. Fails with kInternal.
+  /// Opens a new listening socket at the socket's path. Fails with kInvalidArgument if the path is
+  /// too long for a socket, and else with kInternal.
   Result<UniqueFd> listen();
   /// Removes the folder's files, the lock last, and then the folder. If another process has started
   /// to use the folder again, the folder stays.

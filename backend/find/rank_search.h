@@ -5,8 +5,8 @@
 //
 // Several processes can have a rank's environment: a wrapper script, the rank's program, and
 // children of this program. The rank is the uppermost process that has an MPI library mapped. If no
-// process has an MPI library mapped (static MPI, or no MPI), the rank is the uppermost process that
-// is not a shell.
+// process has one mapped (static MPI, or no MPI), the rank is the uppermost process that is not a
+// shell.
 
 #include <cstdint>
 #include <map>

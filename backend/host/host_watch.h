@@ -29,16 +29,17 @@ struct HostWatchOptions {
   /// does not wake up for every sample. Then it takes samples at the begin of `first_interval`,
   /// when it wakes up for other work, and with the report.
   Nanos look_interval = 50 * kMillisecond;
-  /// Delay of the first report if the front end does not wait for it.
+  /// Delay of the first report if the front end does not wait for it. The delay is never longer
+  /// than the interval of reports.
   Nanos unhurried = 1 * kSecond;
-  /// If hwloc has not counted the cores after this time, the agent reports the number of processors
-  /// in the kernel's mask.
+  /// A due report waits this long for hwloc to count the cores. After that, the report has the
+  /// number of processors in the kernel's mask.
   Nanos count_patience = 1 * kSecond;
 };
 
 /// Measures at the interval that control sets. If the front end waits for the first report
-/// (Control.factsAtOnce), the agent measures for it immediately. Otherwise it begins `unhurried`
-/// after control has come, so that the start stays fast. hwloc runs once, in a child
+/// (Control.factsAtOnce), the agent measures for it immediately. Otherwise the first report comes
+/// `unhurried` after control, so that the start stays fast. hwloc runs once, in a child
 /// (core_count.h).
 ///
 /// Call start() first. Afterwards, call the other functions in any order. Not thread-safe; the

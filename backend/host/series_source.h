@@ -97,8 +97,8 @@ class Readout {
   // the number is not a counter.
   std::vector<double> before_, counted_;
 
-  // If a name of this readout differs from the previous readout, the previous readout's rows from
-  // this position on are saved in the following members.
+  // A name may differ from the name in the previous readout. Then the previous rows from this
+  // position on are saved in the following members.
   bool changed_ = false;
   std::size_t replaced_from_ = 0;
   std::vector<wire::MetricRow> replaced_;

@@ -22,8 +22,8 @@
 // Giving up: when the log is full, its oldest packets are removed, and tombstones with the same
 // identities are appended. A tombstone has the data that the account needs (wire/tombstone.h).
 // Registrations are small and never given up. Packets of blocking streams are not given up either:
-// the caller of append() must wait. If at least half of the log is free but one old entry blocks
-// this space, that entry is moved to the end unchanged. Then nothing is lost.
+// the caller of append() must wait. One old entry may block the log while at least half of the log
+// is free. Then this entry is moved to the end unchanged, and nothing is lost.
 
 #include <compare>
 #include <cstdint>

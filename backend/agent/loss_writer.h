@@ -2,8 +2,8 @@
 
 // A LossWriter handles the records of rings that the agent could not map, because address space or
 // memory was missing. These records are lost, and the account says so. The journal gets tombstones
-// for these records: one of a window, and one of a chunk (wire/tombstone.h). So the loss is counted
-// only once, even if a worker dies.
+// for these records: one of a window and, if the run has chunks, one of a chunk (wire/tombstone.h).
+// So the loss is counted only once, even if a worker dies.
 //
 //   ring 0, mapped       3 calls, read       -> rows of windows: 3 calls
 //   ring 1, not mapped   5 calls, records    -> tombstone of a window: 5 calls

@@ -15,7 +15,7 @@ namespace xylem::backend {
 
 /// Makes the segment and a pidfd. Does not touch the process. A process that has ended, or whose
 /// pid was reused, has no pidfd and counts as ended. Fails with kExhausted or kInternal when the
-/// memory for the segment cannot be made.
+/// memory for the segment or the pidfd cannot be created.
 Result<HeldProcess> hold_quietly(const FoundRank& rank);
 
 /// Calls hold_quietly() for each of `ranks`, and leaves out processes that have ended. Fails with

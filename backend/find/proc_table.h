@@ -15,16 +15,16 @@ namespace xylem::backend {
 
 struct ProcTable {
   std::vector<SeenProcess> processes;  ///< In the order of pids.
-  /// Number of processes that this user cannot read: processes of other users, and protected
-  /// processes.
+  /// Number of processes whose environment this user must not read. Processes of other users count
+  /// only with `all_users`.
   std::size_t unreadable = 0;
 };
 
 /// Reads the table of processes at `root`. For each readable process it reads at most 1 MiB of
 /// environment and 16 KiB of command line. For ranks it also finds out which MPI library is mapped.
 /// It does not stop or signal any process. A process that starts or ends during the call may be
-/// missing. With `all_users`, the table includes other users' processes if this process is
-/// privileged.
+/// missing. Only with `all_users` does it read the environment of other users' processes; this
+/// process must be privileged for that.
 ProcTable read_proc_table(bool all_users, const std::string& root = "/proc");
 
 /// The file name of the first MPI library in a text like /proc/PID/maps; empty if there is none.
@@ -42,7 +42,7 @@ std::string no_descriptor_text(int error);
 
 /// Opens a pidfd of the process. The pidfd becomes readable when the process ends. The result is
 /// empty if the process has already ended, also if another process now has its pid. Fails with
-/// kExhausted and no_descriptor_text() when no descriptor is free.
+/// kExhausted and no_descriptor_text() when no descriptor can be opened.
 Result<UniqueFd> open_process(std::uint32_t pid, std::uint64_t start_time);
 
 }  // namespace xylem::backend

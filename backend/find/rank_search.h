@@ -25,7 +25,7 @@ struct SeenProcess {
   std::uint64_t start_time = 0;  ///< Field 22 of /proc/PID/stat.
   std::string program;           ///< Path of the executable; empty if unreadable.
   std::string command_line;      ///< The beginning of /proc/PID/cmdline.
-  /// Empty if the process is not a rank, or belongs to another user.
+  /// Empty if the process is not a rank, or if its environment was not read.
   std::optional<LaunchIds> ids;
   std::string mpi_library;  ///< File name of the MPI library, for example "libmpich.so.12.2.0";
                             ///< empty if none is mapped.

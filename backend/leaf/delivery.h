@@ -41,8 +41,8 @@ struct DeliveryOptions {
 ///
 /// Call start() first. If there is a predecessor, recover its data before connect(). Then pass the
 /// node's events (overlay/node.h) to on_link_up(), on_message() and so on, and call add() for each
-/// journalled packet. Call end() last. The journal keeps place, control and clock too. So a
-/// successor with the same journal continues as the same leaf.
+/// journalled packet. Call end() last. The journal also keeps the place, the clock and the main
+/// values of control. So a successor with the same journal continues as the same leaf.
 ///
 /// Sends only to the parent, and only while the link to the parent has room. Packets are sent again
 /// to each new parent and on request. They are also sent again if no acknowledgement comes (see
@@ -84,7 +84,8 @@ class Delivery {
   /// Says goodbye and makes no more connections.
   void end(const std::string& why);
 
-  /// Sends a report to the parent. While there is no upward link, a few reports are kept.
+  /// Sends a report to the parent. While there is no upward link, the first reports are kept for
+  /// the next parent, at most 64.
   void send_up(wire::Message message);
 
   NodeId node() const { return node_; }

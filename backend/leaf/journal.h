@@ -78,7 +78,7 @@ struct PacketKey {
 };
 PacketKey key_of(const wire::PacketId& id);
 
-/// More state for a successor: the place in the tree, the run's clock and the run's control.
+/// More state for a successor: the place in the tree, the run's clock, and values of control.
 struct Memo {
   std::uint32_t known = 0;  ///< 1 if the other fields are set; else 0.
   std::uint32_t leaf = 0;

@@ -18,8 +18,8 @@
 namespace xylem::backend {
 
 struct OutboxOptions {
-  /// Maximum size of packets sent and not yet acknowledged. Waiting packets stay in the journal and
-  /// are not copied.
+  /// No new packet is sent while at least this many bytes are sent and not yet acknowledged.
+  /// Waiting packets stay in the journal and are not copied.
   std::size_t max_in_flight = 8u << 20;
   /// A packet is resent if it is not acknowledged after this time. The time doubles with each
   /// resend, up to `longest_resend`.
@@ -30,9 +30,9 @@ struct OutboxOptions {
 /// Keeps the delivery state of each journalled packet. It does not send. Not thread-safe; the
 /// journal is borrowed.
 ///
-/// If a packet was sent before, also by a predecessor, it is marked `alone`, so that no node merges
-/// it. This is needed because the packet's first copy may have been merged into another packet. The
-/// root stores the copy that arrives first.
+/// A packet is marked `alone` if it was sent before, or if a predecessor may have sent it. No node
+/// merges this packet. This is needed because the packet's first copy may have been merged into
+/// another packet. The root stores the copy that arrives first.
 ///
 /// The leaf's last packet is sent only when all other packets are acknowledged. So when the root
 /// has stored the last packet, no other packet can come from this leaf.

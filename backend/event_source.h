@@ -73,15 +73,16 @@ struct EventSourceOptions {
   LeafOptions leaf{};
   /// Name of the clock that gives the times. It is shown in column `clock` of the view `rank`.
   std::string clock = "simulated";
-  std::string program{};  ///< Shown as the program of the source's ranks. This and all other names
-                          ///< have at most 256 bytes.
+  /// Shown as the program of the source's ranks. `program`, `clock` and the names of functions have
+  /// at most 256 bytes.
+  std::string program{};
   /// Name of the source's MPI_COMM_WORLD. Sources with the same `world` and `world_size` share one
   /// world, even in different processes.
   std::string world = "world";
-  std::uint32_t world_size = 0;
+  std::uint32_t world_size = 0;  ///< Number of ranks of the world, 1 to 2^20.
   std::uint32_t first_rank = 0;  ///< This source has the ranks [first_rank, first_rank + ranks).
   std::uint32_t ranks = 0;
-  std::vector<SourceFunction> functions{};  ///< At most 1024, each with a name.
+  std::vector<SourceFunction> functions{};  ///< 1 to 1024 functions, each with a name.
 };
 
 /// Order of calls: join(), any number of add(), close(). Only one thread at a time may call them. A
@@ -112,8 +113,9 @@ class EventSource {
   ///
   /// Fails with kInvalidArgument if the event ends before the previous event, or before its own
   /// begin. Also fails with kInvalidArgument if the source does not have the event's rank or
-  /// function. An invalid event is not stored; later valid events are. Fails with kTimedOut after
-  /// `timeout` (ns from now), and with kUnavailable when the run is over.
+  /// function, or if the world does not have the peer. An invalid event is not stored; later valid
+  /// events are. Fails with kTimedOut after `timeout` (ns from now), and with kUnavailable when the
+  /// run is over.
   Result<void> add(const SourceCall& call, Nanos timeout = 60 * kSecond);
 
   /// Ends the ranks, delivers the remaining data and leaves the run. Fails with kTimedOut; the

@@ -74,8 +74,8 @@ class LeafStream {
   /// Sends the next wave of this leaf; numbers ascend from 0. Returns when the leaf has accepted
   /// the wave into its queue. If journal and queue are full, send() waits on a blocking stream. On
   /// other streams send() does not wait: the leaf gives up waves and counts them. Fails with
-  /// kInvalidArgument if the stream's aggregation does not accept the fields, or if the wave is
-  /// larger than a quarter of journal_bytes.
+  /// kInvalidArgument if the stream's aggregation does not accept the fields, if the wave is larger
+  /// than a quarter of journal_bytes, or if it does not fit into a frame of 16 MiB.
   Result<void> send(const wire::Fields& fields, Nanos timeout = 10 * kSecond);
   /// Like send(), but with the given wave number, for example the number of the multicast that this
   /// wave answers. Fails with kInvalidArgument if `wave` is not larger than the previous wave

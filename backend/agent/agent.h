@@ -66,9 +66,10 @@ struct AgentOptions {
   Nanos finish_patience = 2 * kSecond;
   /// Maximum time without a front end. Then the agent ends, and undelivered data is lost.
   Nanos orphan_limit = 60 * kSecond;
-  /// After the front end has ended the run, this limit replaces `orphan_limit`.
+  /// After the end of the run, this limit replaces `orphan_limit`.
   Nanos finish_orphan_limit = 5 * kSecond;
-  /// A borrowed descriptor that becomes readable when the agent must shut down; -1 for none.
+  /// A borrowed descriptor that becomes readable when the agent must shut down. The agent then
+  /// behaves as at the end of the run. -1: no descriptor.
   int terminate_fd = -1;
 };
 
@@ -76,9 +77,9 @@ struct AgentOptions {
 /// connects to the front end, reports its host, and gets leaf id, parents and control. Then it
 /// connects to its parent. It drains the rings, journals packets and sends them until they are
 /// acknowledged. It ends when the run is over, or when all processes have ended and no new process
-/// has come for a while. To end, it closes the listener, sends the last window and waits for all
-/// acknowledgements. Then it says goodbye, removes the host's folder and stops the network with
-/// code 0.
+/// has come for a while. To end, it closes the listener, removes the host's folder, sends the last
+/// window and waits for all acknowledgements. Then it says goodbye and stops the network with code
+/// 0.
 ///
 /// After too long without a front end, the agent logs how many calls are lost and ends with
 /// kGaveUp. It ends immediately if the front end refuses the agent's first connection, because a

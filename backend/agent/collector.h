@@ -77,7 +77,9 @@ struct DrainOutcome {
   /// Share of a ring, 0 to 1, that was filled since the last drain; the maximum over all rings.
   double fill = 0;
   bool unfinished = false;  ///< Records are left: drain again immediately.
-  Nanos next_due = 0;  ///< When a window or chunk must be sealed (monotonic); 0: nothing waits.
+  /// Time of the next necessary drain, for example because a window must be sealed (monotonic). 0:
+  /// no drain is necessary.
+  Nanos next_due = 0;
 };
 
 /// Order of calls: call add() for each process, also for each process of a predecessor. Call
@@ -97,8 +99,8 @@ class Collector {
   /// Notes that the process has ended: it writes no more records.
   void process_ended(Lane lane);
 
-  /// Sets leaf and control. Before the first call of configure(), drain() does nothing. configure()
-  /// may be called again; a new window length applies from the next slice of time on.
+  /// Sets leaf and control. Before the first call of configure(), drain() reads no records.
+  /// configure() may be called again; a new window length applies from the next slice of time on.
   void configure(LeafId leaf, const wire::Control& control);
   bool is_configured() const noexcept { return is_configured_; }
   /// Sets the offset between clocks: time of the front end = monotonic time of this host + offset.

@@ -43,7 +43,8 @@ struct RankSelection {
   std::map<std::uint32_t, Rank> listed;
   std::string world;
   std::uint32_t size = 0;
-  /// The user has named the job, so processes without an MPI library count as ranks too.
+  /// True if the user has named the job. Then processes without an MPI library count as ranks too.
+  /// This is also the case if `match` or `listed` is set.
   bool is_named = false;
 };
 

@@ -40,7 +40,8 @@ class EventRecorder {
   /// Fails with kInvalidArgument; the message says what is wrong.
   static Result<void> check(const EventSourceOptions& options);
 
-  /// Applies a change of the run's control from the next event on.
+  /// Applies new values of the run's control. `chunks` applies from the next event on, `window_ns`
+  /// from the next slice on.
   void configure(Nanos window_ns, bool chunks);
 
   /// Adds an event. Fails with kInvalidArgument if EventSource::add() would refuse the event.

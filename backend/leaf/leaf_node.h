@@ -40,8 +40,8 @@ class LeafOwner {
   /// Called with each new version of control. `streams` are all open streams that include this
   /// leaf.
   virtual void on_streams(std::vector<LeafStreamState> streams) = 0;
-  /// Called once for each multicast of a stream, in the order of the numbers. Return false if there
-  /// is no room for the multicast: the multicast then counts as missed.
+  /// Called once for each multicast to this leaf, in the order of the stream's numbers. Return
+  /// false if there is no room for the multicast: the multicast then counts as missed.
   virtual bool on_multicast(StreamId stream, std::uint64_t number, wire::Fields fields) = 0;
   /// The journal may have room again, because packets may have been acknowledged.
   virtual void on_room() = 0;
@@ -50,7 +50,7 @@ class LeafOwner {
   /// The node has ended. `why` is empty if all data was delivered.
   virtual void on_closed(const std::string& why) = 0;
   /// Number of packets for which the journal had no room yet. A node that leaves waits for these
-  /// packets. Called after on_room() and by leave().
+  /// packets.
   virtual std::size_t packets_to_put() const { return 0; }
 };
 
@@ -122,7 +122,7 @@ class LeafNode final : public overlay::Node {
   std::map<StreamId, LeafStreamState> streams_;
   std::map<StreamId, std::uint64_t> last_multicast_;
   std::map<StreamId, IntervalSet> gaps_;  // Gaps in the multicasts, already reported once. They are
-                                          // reported again to each new parent.
+                                          // reported again to each new parent and on request.
   std::optional<overlay::LinkId> gaps_told_to_;
   std::uint64_t streams_version_ = 0;
   bool has_put_ = false;  // True if something was put since trim_when_quiet() last looked.

@@ -43,8 +43,8 @@ constexpr std::uint64_t slice_of(Nanos end_ns, Nanos window_ns) {
 /// - Time: the duration of a record. If the record represents several calls, the time is an
 ///   estimate (backend/leaf/time_estimate.h), and the row is marked estimated.
 /// - Minimum and maximum: those of timed calls.
-/// - Histogram: a timed call counts in the bucket of its duration. Calls without times count in the
-///   bucket of the mean of their record.
+/// - Histogram: a timed call counts in the bucket of its duration. The other calls of the record
+///   count in the bucket of their mean time.
 /// - Bytes: the sum of recorded bytes, never scaled. Completions count too, because a receive
 ///   without a record may still have a completion record.
 /// - Matrix: a record with kRecordSend and a peer adds its bytes and one message.
@@ -79,7 +79,8 @@ class WindowBuilder {
 
   /// Counts calls that will never have a record, and marks the row estimated. Their time is
   /// estimated with the mean time of the function's recorded calls, but limited to the threads'
-  /// free time: see TimeEstimate::of_unrecorded().
+  /// free time: see TimeEstimate::of_unrecorded(). These calls count in minimum, maximum and
+  /// histogram with their mean time.
   void add_calls(Lane lane, FunctionId function, std::uint64_t calls);
 
   bool empty() const noexcept { return rows_.empty(); }

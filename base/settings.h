@@ -56,7 +56,7 @@ const SettingValue& value_of(const std::vector<SettingValue>& values, std::strin
 Unexpected bad_setting(const SettingValue& setting, const std::string& why);
 
 // The next four functions convert the text of a value. They fail with kInvalidArgument if the text
-// has another form.
+// is not valid.
 
 /// Converts "true" and "1" to true; "false", "0" and the empty text to false.
 Result<bool> to_switch(const SettingValue& setting);

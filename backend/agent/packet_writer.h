@@ -19,9 +19,9 @@ class PacketWriter {
  public:
   PacketWriter(Journal& journal, Nanos full_pause) : journal_(journal), full_pause_(full_pause) {}
 
-  /// Returns false when the journal is full; then the pause begins. If a predecessor has already
-  /// journalled the packet, returns true and does not list the packet again. If the journal gives
-  /// up older packets to make room, this is logged once.
+  /// Returns false when the journal is full; then the pause begins. If the journal already contains
+  /// a packet with the same identity, returns true and does not list the packet. If the journal
+  /// gives up older packets to make room, this is logged once.
   bool write(const Draft& draft, Nanos now);
 
   bool may_write(Nanos now) const noexcept { return now >= retry_at_; }

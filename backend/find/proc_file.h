@@ -15,8 +15,8 @@ class ProcFile {
  public:
   explicit ProcFile(std::string path) : path_(std::move(path)) {}
 
-  /// Reads the present contents, at most 1 MiB, into `text`, and reuses the memory of `text`.
-  /// Returns false when the file cannot be read; error() then says why.
+  /// Reads the present contents into `text`, and reuses the memory of `text`. Returns false when
+  /// the file cannot be read or has more than 1 MiB; error() then says why.
   bool read(std::string& text);
 
   /// Closes the file until the next read.

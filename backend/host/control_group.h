@@ -12,8 +12,8 @@ namespace xylem::backend {
 /// own group comes first. Then come the folders of the groups above this group. `controller` is
 /// "cpu", "cpuacct" or "memory". `groups` is the text of /proc/self/cgroup, and `mounts` is the
 /// text of /proc/self/mountinfo. If several mounts match, the last counts. If a mount shows only a
-/// container's own group, the search starts at that group. Returns nothing if there is no folder
-/// with the controller's files.
+/// container's own group, the search starts at that group. Returns nothing if this process has no
+/// group of the controller, or if no mount shows it.
 std::vector<std::string> group_folders(std::string_view controller, std::string_view groups,
                                        std::string_view mounts);
 

@@ -7,8 +7,8 @@
 //   idle       Without a CPU quota: the idle share of the processors that this process may use.
 //              With a quota: the smaller one of `1 - time used / time granted` and
 //              `1 - throttled periods / periods`, for the group with the tightest quota.
-//   run_queue  Runnable processes per core: the mean of several samples. With a quota, only
-//              processes of the group count. Without one, all processes of the machine count.
+//   run_queue  Runnable processes per core, without this process: the mean of several samples.
+//              With a quota, only processes of the group count; else all of the machine.
 //   memory     The smaller one of MemAvailable and the least free memory within the limit of a
 //              control group. Inactive page cache does not count as used.
 //   cores      The number given to set_cores(); before that, the number of processors that this

@@ -20,7 +20,7 @@ struct MetricLine {
 
 struct MetricText {
   std::vector<MetricLine> lines;  ///< In order; if a name occurs twice, the last line counts.
-  std::size_t bad_lines = 0;      ///< Lines that are neither a name with a number nor a comment.
+  std::size_t bad_lines = 0;      ///< Lines that are neither a valid metric nor a comment.
   std::size_t dropped = 0;        ///< Valid lines beyond kMaxMetrics.
   std::string first_bad;          ///< At most 60 printable bytes of the first bad line.
 };

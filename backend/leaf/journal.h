@@ -119,15 +119,15 @@ class Journal {
   static constexpr std::size_t kKeepAll = std::numeric_limits<std::size_t>::max();
 
   /// Opens a predecessor's journal, or makes a journal in zeroed memory. Fails with
-  /// kInvalidArgument when the region is too small. Fails with kCorrupt when the region is neither
-  /// zero nor a journal of this version and size.
+  /// kInvalidArgument when the region is too small. Fails with kCorrupt when the region is not
+  /// zero, and is damaged or not a journal of this version and size.
   static Result<Journal> open(std::span<std::byte> region, JournalOptions options = {});
 
   /// Writes and commits an entry. If the process dies meanwhile, the journal contains the whole
   /// entry or nothing of it. Fails with kExhausted when there is no room even after giving up
-  /// packets. Then nothing was written, and the caller must not read more records from the rings.
-  /// Fails with kAlreadyExists when an entry with the same identity is live; this means that a
-  /// process has tampered with its segment.
+  /// packets, or when the entry is larger than half of the log. Then nothing was written, and the
+  /// caller must not read more records from the rings. Fails with kAlreadyExists when an entry with
+  /// the same identity is live; this means that a process has tampered with its segment.
   Result<void> append(const Draft& draft);
 
   /// Frees the entry. Returns false if there is no such entry, because it is already acknowledged

@@ -24,7 +24,8 @@ struct StartedProcess {
 class ProcessStarter {
  public:
   virtual ~ProcessStarter() = default;
-  /// Starts a communication process. The message of an error contains the program's path.
+  /// Starts a communication process. If the program cannot be run, the error message contains its
+  /// path.
   virtual Result<StartedProcess> start(NodeId node, std::uint32_t level) = 0;
   /// Collects a child that has ended. Returns an empty text if the child ended normally, else the
   /// reason.
@@ -53,8 +54,8 @@ struct CommProcessSetting {
 ///                  --host-key KEY --socket FOLDER/commproc-N --tls on|off --log-level LEVEL
 ///                  --orphan-limit SECONDS
 /// The child reads the key from a pipe, descriptor 4. The key is never on a command line or in an
-/// environment. If the child ended with an error, the text of collect() ends with the last line of
-/// the child's standard error.
+/// environment. If the child ended with an error code, the text of collect() ends with the last
+/// line of the child's standard error.
 class CommProcessStarter final : public ProcessStarter {
  public:
   explicit CommProcessStarter(CommProcessSetting setting);

@@ -28,8 +28,8 @@
 namespace xylem::backend {
 
 enum class Threading {
-  /// A thread of the library serves the links at all times. The thread gets none of the program's
-  /// signals, and runs on the processors that the joining thread may use.
+  /// A thread of the library serves the links at all times. The program's signals never go to this
+  /// thread. It runs on the processors that the joining thread may use.
   kOwnThread,
   /// Links are served only within calls of the leaf. The library starts no thread, and the process
   /// wakes up less often. The last waves may wait for the next call, so call flush() or serve()

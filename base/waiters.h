@@ -17,7 +17,7 @@ namespace xylem {
 /// means no deadline.
 ///
 /// Any thread may call add(); only the loop's thread calls the other functions. Attempts are called
-/// without a lock, so an attempt may add others.
+/// without a lock, so an attempt may add other attempts.
 ///
 /// The memory of an attempt is freed when the attempt succeeds, not at the deadline. So a program
 /// that awaits each wave with a timeout of an hour keeps no memory of earlier waves. Timers cannot

@@ -44,9 +44,9 @@ ChannelMessage message_of(Lane lane, std::uint32_t pid, std::uint64_t start_time
                           const wire::ProcessRow& row);
 wire::ProcessRow row_of(const ChannelMessage& message);
 
-/// Receives without waiting. It accepts at most two descriptors and closes any others. Returns the
-/// number of bytes, 0 if the peer has closed the channel, or -1 with errno. `*were_cut` is set to
-/// true if the kernel had to drop descriptors.
+/// Receives without waiting. It accepts at most two descriptors and closes all further descriptors.
+/// Returns the number of bytes, 0 if the peer has closed the channel, or -1 with errno. `*were_cut`
+/// is set to true if the kernel had to drop descriptors.
 ssize_t receive_with_fds(int socket, void* bytes, std::size_t size,
                          std::vector<UniqueFd>& descriptors, bool* were_cut = nullptr);
 

@@ -26,10 +26,9 @@ namespace xylem::backend {
 struct SegmentCounters {
   std::uint64_t calls = 0;          ///< All calls, also those of threads without a ring.
   std::uint64_t lost = 0;           ///< Lost calls, also those of threads without a ring.
-  std::uint64_t lost_messages = 0;  ///< Sends whose record was dropped because the ring was full.
+  std::uint64_t lost_messages = 0;  ///< Sends without a record, because the ring was full.
   std::uint64_t lost_message_bytes = 0;
-  std::uint64_t lost_receives = 0;       ///< Receives whose record was dropped because the ring was
-                                         ///< full.
+  std::uint64_t lost_receives = 0;       ///< Receives without a record, because the ring was full.
   std::uint64_t untracked_receives = 0;  ///< Receives whose completion could not be followed.
   bool operator==(const SegmentCounters&) const = default;
 };

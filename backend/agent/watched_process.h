@@ -18,8 +18,9 @@ namespace xylem::backend {
 /// Position up to which the records of one ring have been read into windows.
 struct RingCursor {
   std::uint64_t position = 0;  ///< Number of the next record to read into the open window.
-  // Completion records of one call, if the process may still be writing more of them: position of
-  // the first record, number of records, and number of the drain that first found them.
+  // The process may still be writing the completion records of one call. Then these members have
+  // the position of the first of these records, their number, and the number of the drain that
+  // first found them.
   std::uint64_t held_position = 0;
   std::uint64_t held_count = 0;
   std::uint64_t held_round = 0;

@@ -14,9 +14,9 @@ namespace xylem::backend {
 struct LaunchIds {
   Rank rank{};
   std::uint32_t size = 0;  ///< Size of the world; 0: unknown.
-  /// A text that is equal in all ranks of one job, on all hosts, and different in other jobs:
-  /// "slurm 12.0", "openmpi ...". Empty under Hydra outside of Slurm, because Hydra sets no text
-  /// for the job. Use control_port() there.
+  /// A text that identifies the job, for example "slurm 12.0". All ranks of the job have the same
+  /// text, on all hosts. Empty under Hydra outside of Slurm, because Hydra sets no text for the
+  /// job. Use control_port() there.
   std::string job;
   /// Slurm's job and step numbers; empty: none. These numbers are also set for processes that
   /// another launcher started inside a step.

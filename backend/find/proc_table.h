@@ -15,8 +15,8 @@ namespace xylem::backend {
 
 struct ProcTable {
   std::vector<SeenProcess> processes;  ///< In the order of pids.
-  /// Number of processes whose environment this user must not read. Processes of other users count
-  /// only with `all_users`.
+  /// Number of processes whose environment this user has no permission to read. Processes of other
+  /// users count only with `all_users`.
   std::size_t unreadable = 0;
 };
 

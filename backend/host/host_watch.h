@@ -49,8 +49,8 @@ class HostWatch {
   explicit HostWatch(HostWatchOptions options = {});
 
   void start(overlay::Network& network) { network_ = &network; }
-  /// Call it when a link to the front end has come up. This front end may not have this host's
-  /// facts yet.
+  /// Call it when a link to the front end has come up. This front end may be new, and then it does
+  /// not have this host's facts yet.
   void meet_front_end(Nanos now);
   void configure(const wire::Control& control, Nanos now);
   /// Sets the round-trip time of a direct link to the front end; 0: unknown. Reports contain the

@@ -15,8 +15,8 @@
 //      +------------- ticks
 //
 // To read a pair, read CLOCK_MONOTONIC, then the TSC, then CLOCK_MONOTONIC again. After several
-// tries, keep the pair whose two CLOCK_MONOTONIC readings are closest. The error of the pair is at
-// most half the difference of these two readings. This error is about 20 to 50 ns.
+// tries, keep the pair with the smallest difference between the two CLOCK_MONOTONIC readings. The
+// error of the pair is at most half this difference. This error is about 20 to 50 ns.
 
 #include <cstdint>
 #include <deque>
